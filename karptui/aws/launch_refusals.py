@@ -23,7 +23,7 @@ from karptui.karpenter.launch_errors import NO_FREE_ADDRESSES, NO_SPOT_ROLE, RES
 from karptui.karpenter.nodeclaim import NodeClaim, pool_in_name
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import IN, Requirements
-from karptui.kube.event import Event
+from karptui.kube.objects import Event
 from karptui.kube.timestamps import NS_PER_SECOND
 
 REFUSED_NS: Final = 180 * NS_PER_SECOND

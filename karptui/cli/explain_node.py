@@ -15,7 +15,7 @@ from karptui.disruption.churn.report import churn_of
 from karptui.disruption.json_form import blocker_json
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.study import DisruptionStudy
-from karptui.kube.event import Event
+from karptui.kube.objects import Event
 from karptui.kube.units import clock_text
 from karptui.session.churn import ReplacedClaim, replacements, unknown_because
 from karptui.session.cluster_view import ClusterView

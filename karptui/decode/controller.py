@@ -1,7 +1,7 @@
-"""Karpenter's controller out of its Deployment or its pod: image, labels, variables and flags.
+"""Reads the version and settings of Karpenter's controller from its Deployment or pod.
 
-Only the settings in ``SETTING_NAMES`` are looked at; what comes from ConfigMaps, Secrets or other variables is named
-and not followed.
+Only the settings in ``SETTING_NAMES`` are read. Values from ConfigMaps, Secrets or other variables are listed but not
+resolved.
 """
 
 from __future__ import annotations
@@ -25,38 +25,38 @@ _SWITCHES: Final = frozenset(
         "isolated-vpc",
     }
 )
-"""Flags that stand for true by themselves; the others take the next word."""
+"""Boolean flags that need no value."""
 _VERSION_LABELS: Final = (("app.kubernetes.io/version", parse_version), ("helm.sh/chart", chart_version))
 
 
 OWN_NAMESPACE: Final = "kube-system"
-"""Nobody but who runs the cluster puts anything there."""
+"""Namespace that only cluster administrators can write to."""
 USUAL_NAMESPACE: Final = "karpenter"
-"""Where Karpenter is looked for if nothing leads to another namespace; that it is there proves little."""
+"""Namespace searched for Karpenter if nothing points to another; an object there is not proven to be Karpenter."""
 
 
 def is_labelled(document: Mapping[str, Any]) -> bool:
-    """Tell whether an object calls itself Karpenter, which proves nothing."""
+    """Return whether an object is labelled as Karpenter, which anybody can do."""
     return _mapping(_mapping(document.get("metadata")).get("labels")).get("app.kubernetes.io/name") == "karpenter"
 
 
 def is_idle(document: Mapping[str, Any]) -> bool:
-    """Tell whether a Deployment has no replicas, or a pod does not run."""
+    """Return whether a Deployment has no replicas, or a pod is not running."""
     spec, status = (_mapping(document.get(name)) for name in ("spec", "status"))
     return spec.get("replicas") == 0 or status.get("phase", "Running") != "Running"
 
 
 def order_of(document: Mapping[str, Any]) -> tuple[bool, str, str]:
-    """Return what decides between several: those that run first, then by name."""
+    """Return a sort key for candidates: running ones first, then by name."""
     metadata = _mapping(document.get("metadata"))
     return is_idle(document), str(metadata.get("namespace", "")), str(metadata.get("name", ""))
 
 
 def decode_controller(document: Mapping[str, Any], kind: str) -> ControllerInfo:
-    """Return what a Deployment or a pod says of the controller; what has another shape than it should says nothing.
+    """Return the controller's version and settings in a Deployment or pod; malformed fields are ignored.
 
     Args:
-        document: The object as the API server gives it.
+        document: The API object.
         kind: ``Deployment`` or ``Pod``.
     """
     metadata = _mapping(document.get("metadata"))
@@ -64,7 +64,7 @@ def decode_controller(document: Mapping[str, Any], kind: str) -> ControllerInfo:
     template = _mapping(_mapping(document.get("spec")).get("template")) if kind == "Deployment" else document
     container = _controller_of(_mappings(_mapping(template.get("spec")).get("containers")))
     values, unknown = _variables(_mappings(container.get("env")))
-    for name, value in _flags([one for one in _list(container.get("args")) if isinstance(one, str)]):
+    for name, value in _flags([arg for arg in _list(container.get("args")) if isinstance(arg, str)]):
         values.pop(name, None)
         unknown.pop(name, None)
         if "$(" in value:
@@ -83,14 +83,14 @@ def decode_controller(document: Mapping[str, Any], kind: str) -> ControllerInfo:
 
 
 def _controller_of(containers: list[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Return Karpenter's own container among those of its pod."""
-    by_name = [one for one in containers if one.get("name") == "controller"]
-    by_image = [one for one in containers if "karpenter" in str(one.get("image", ""))]
+    """Return Karpenter's container in its pod."""
+    by_name = [container for container in containers if container.get("name") == "controller"]
+    by_image = [container for container in containers if "karpenter" in str(container.get("image", ""))]
     return next(iter((*by_name, *by_image, *containers)), {})
 
 
 def _variables(env: Iterable[Mapping[str, Any]]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return settings by name, and those whose value is not there with where it comes from; the last of each counts."""
+    """Return settings by name, and the sources of settings without a literal value; later entries override."""
     values: dict[str, str] = {}
     unknown: dict[str, str] = {}
     for variable in env:
@@ -123,7 +123,7 @@ def _from_elsewhere(sources: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _flags(args: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield settings that are given as flags, as Go's flag package reads them: it stops at the first other word."""
+    """Yield settings given as flags, parsed as by Go's flag package, which stops at the first other argument."""
     words = iter(args)
     for word in words:
         if not word.startswith("-") or word in ("-", "--"):
@@ -136,12 +136,12 @@ def _flags(args: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _version(container: Mapping[str, Any], metadata: Iterable[Mapping[str, Any]], title: str) -> tuple[str, str]:
-    """Return the version and what tells it: the image that runs, else what the chart has written."""
+    """Return the version and its source: the container image, otherwise the chart's labels."""
     version = image_version(str(container.get("image", "")))
     if version:
         return version, f"image of {title}"
-    for one in metadata:
-        labels = _mapping(one.get("labels"))
+    for meta in metadata:
+        labels = _mapping(meta.get("labels"))
         for label, parse in _VERSION_LABELS:
             version = parse(str(labels.get(label, "")))
             if version:
@@ -158,4 +158,4 @@ def _list(value: object) -> list[Any]:
 
 
 def _mappings(value: object) -> list[Mapping[str, Any]]:
-    return [one for one in _list(value) if isinstance(one, Mapping)]
+    return [item for item in _list(value) if isinstance(item, Mapping)]

@@ -1,4 +1,4 @@
-"""What is wrong with an object that cannot be read, in the words of who wrote it."""
+"""Error messages about objects that cannot be decoded, for the person who wrote the object."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 _LONGEST: Final = 320
-"""Characters of a name, a path or a value that a sentence quotes; no valid name is longer."""
+"""Maximum quoted length of a name, path or value; valid names are shorter."""
 
 
 def _shortened(text: str) -> str:
@@ -17,7 +17,7 @@ def _shortened(text: str) -> str:
 
 
 class FieldError(ValueError):
-    """A field whose value cannot be what its kind asks; the path is relative to the object."""
+    """A field has an invalid value; the path is relative to the object."""
 
     def __init__(self, path: str, problem: str) -> None:
         self.path = _shortened(path)
@@ -26,7 +26,7 @@ class FieldError(ValueError):
 
 
 class DecodeError(ValueError):
-    """An object that cannot be read: names kind, object and field in one sentence."""
+    """An object cannot be decoded; the message names kind, object and field."""
 
     def __init__(self, kind: str, key: str, error: FieldError) -> None:
         self.kind = kind
@@ -38,7 +38,7 @@ class DecodeError(ValueError):
 
 _STEP: Final = re.compile(r"\.([^.\[]+)|\[(\d+)\]|\[(\.\.\.)\]")
 _ANY: Final = "..."
-"""The step that stands for some key of a mapping: msgspec does not say which."""
+"""msgspec's placeholder for any key of a mapping."""
 _WRONG: Final = re.compile(r"Expected `([^`]+)`(?:, got `([^`]+)`)?")
 _MISSING: Final = re.compile(r"Object missing required field `([^`]+)`")
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `([^`]+)`")
@@ -70,11 +70,11 @@ class _FieldAt(NamedTuple):
 
 
 def field_error(error: msgspec.ValidationError, raw: Any = None) -> FieldError:
-    """Return msgspec's complaint with the path first, in the API's own notation, and in everybody's words.
+    """Return a msgspec error with the path in API notation and the problem in plain words.
 
     Args:
-        error: the complaint.
-        raw: what was converted or decoded, where it is at hand: tells which key of a mapping is meant.
+        error: msgspec's error.
+        raw: The converted or decoded value, if available, to find the key of a mapping.
     """
     problem, _, place = str(error).partition(" - at `")
     of_key = place.startswith("key` in `")
@@ -82,20 +82,20 @@ def field_error(error: msgspec.ValidationError, raw: Any = None) -> FieldError:
     missing, unknown = _MISSING.fullmatch(problem), _UNKNOWN.fullmatch(problem)
     if missing is not None:
         name = missing[1]
-        found = _locate(raw, steps, lambda value: isinstance(value, Mapping) and name not in value)
-        return FieldError(f"{found.path}.{name}".lstrip("."), "is missing")
+        field = _locate(raw, steps, lambda value: isinstance(value, Mapping) and name not in value)
+        return FieldError(f"{field.path}.{name}".lstrip("."), "is missing")
     if unknown is not None:
         name = unknown[1]
-        found = _locate(raw, steps, lambda value: isinstance(value, Mapping) and name in value)
-        return FieldError(f"{found.path}.{name}".lstrip("."), "there is no such field")
+        field = _locate(raw, steps, lambda value: isinstance(value, Mapping) and name in value)
+        return FieldError(f"{field.path}.{name}".lstrip("."), "there is no such field")
     wrong = _WRONG.fullmatch(problem)
     if wrong is None:
         return FieldError(_locate(raw, steps, lambda _: True).path, _other(problem))
     wanted, got = wrong[1], wrong[2]
     if of_key:
         return FieldError(_locate(raw, steps, lambda _: True).path, f"its keys {_must_be(wanted, None, None)}")
-    found = _locate(raw, steps, lambda value: got is None or _TYPE_NAMES.get(type(value)) == got)
-    return FieldError(found.path, _must_be(wanted, got, found.value))
+    field = _locate(raw, steps, lambda value: got is None or _TYPE_NAMES.get(type(value)) == got)
+    return FieldError(field.path, _must_be(wanted, got, field.value))
 
 
 def _must_be(wanted: str, got: str | None, value: Any) -> str:
@@ -119,7 +119,7 @@ def _other(problem: str) -> str:
 
 
 def _quoting_hint(kinds: Sequence[str], got: str, value: Any) -> str:
-    """Return what to do where only quotes are missing, or are too many."""
+    """Return a hint if adding or removing quotes fixes the value."""
     if kinds == ["str"] and got in ("int", "float", "bool"):
         return ": write it in quotes"
     digits = value.removeprefix("-").replace(".", "", 1 if "float" in kinds else 0) if isinstance(value, str) else ""
@@ -130,10 +130,10 @@ def _quoting_hint(kinds: Sequence[str], got: str, value: Any) -> str:
 
 
 def _locate(raw: Any, steps: Sequence[str], is_meant: Callable[[Any], bool]) -> _FieldAt:
-    """Return where the first value is that is meant; the path alone, without names of keys, where none can be found."""
-    found = _walk(raw, steps, is_meant)
-    if found is not None:
-        return found
+    """Return the first matching field, or only the path, without mapping keys, if none matches."""
+    field = _walk(raw, steps, is_meant)
+    if field is not None:
+        return field
     return _FieldAt(
         "".join(f"[{step}]" if step.isdecimal() else f".{step}" for step in steps if step != _ANY)[1:], None
     )
@@ -146,7 +146,7 @@ def _walk(value: Any, steps: Sequence[str], is_meant: Callable[[Any], bool], pat
     if step == _ANY:
         items = value.items() if isinstance(value, Mapping) else ()
         tries = (_walk(inner, rest, is_meant, _joined(path, key)) for key, inner in items)
-        return next((one for one in tries if one is not None), None)
+        return next((field for field in tries if field is not None), None)
     if isinstance(value, Mapping) and step in value:
         return _walk(value[step], rest, is_meant, _joined(path, step))
     if isinstance(value, Sequence) and step.isdecimal() and int(step) < len(value):

@@ -1,4 +1,4 @@
-"""Karpenter's kinds, from NodePools to CapacityBuffers: the shapes the API gives them, and how they are read."""
+"""Decodes Karpenter's kinds, from NodePools to CapacityBuffers."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class WireOverlaySpec(Wire):
 
 
 class WireConditioned(Wire):
-    """A ``status`` of which only the conditions are read."""
+    """A ``status`` whose conditions alone are read."""
 
     conditions: list[wires.WireCondition] | None = None
 
@@ -181,7 +181,7 @@ def build_nodepool(wire: WireNodePool, raw: Mapping[str, Any]) -> NodePool:
     """Return a NodePool.
 
     Raises:
-        FieldError: when a field cannot be read.
+        FieldError: If a field is invalid.
     """
     spec = wire.spec or WirePoolSpec()
     template = spec.template or WireTemplate()
@@ -216,7 +216,7 @@ def build_nodeclaim(wire: WireNodeClaim) -> NodeClaim:
     """Return a NodeClaim.
 
     Raises:
-        FieldError: when a field cannot be read.
+        FieldError: If a field is invalid.
     """
     spec, status = wire.spec or WireClaimSpec(), wire.status or WireClaimStatus()
     return NodeClaim(
@@ -242,14 +242,14 @@ def build_nodeclass(wire: WireNodeClass, group: str, version: str, kind: str, ra
     """Return a NodeClass of any provider.
 
     Raises:
-        FieldError: when a field cannot be read.
+        FieldError: If a field is invalid.
     """
     status = wire.status or EMPTY
     try:
         reported = msgspec.convert(status, WireConditioned)
     except msgspec.ValidationError as error:
-        found = field_error(error, status)
-        raise FieldError(f"status.{found.path}", found.problem) from None
+        problem = field_error(error, status)
+        raise FieldError(f"status.{problem.path}", problem.problem) from None
     return NodeClass(
         **as_arguments(object_fields(wire.metadata)),
         group=group,
@@ -266,7 +266,7 @@ def build_overlay(wire: WireOverlay) -> NodeOverlay:
     """Return a NodeOverlay.
 
     Raises:
-        FieldError: when a field cannot be read.
+        FieldError: If a field is invalid.
     """
     spec = wire.spec or WireOverlaySpec()
     return NodeOverlay(
@@ -284,7 +284,7 @@ def build_capacity_buffer(wire: WireBuffer) -> CapacityBuffer:
     """Return a CapacityBuffer.
 
     Raises:
-        FieldError: when a field cannot be read.
+        FieldError: If a field is invalid.
     """
     spec, status = wire.spec or WireBufferSpec(), wire.status or WireBufferStatus()
     scalable = spec.scalable_ref or WireNamed()
@@ -310,6 +310,6 @@ def _budget(wire: WireBudget) -> DisruptionBudget:
         nodes="" if wire.nodes is None else str(wire.nodes),
         schedule=wire.schedule,
         duration=wire.duration,
-        # An empty list applies to no reason; only an absent one applies to all of them.
+        # An empty list means no reason, an absent one means all reasons.
         reasons=None if wire.reasons is None else tuple(wire.reasons),
     )

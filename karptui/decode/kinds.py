@@ -1,4 +1,4 @@
-"""Which kinds are kept, and which objects belong to each."""
+"""Kinds that karptui stores, and the API groups they belong to."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 
 class Kind(StrEnum):
-    """A kind that karptui keeps; NodeClass stands for every provider's."""
+    """A kind that karptui stores; NodeClass includes those of every provider."""
 
     NODE = "Node"
     POD = "Pod"
@@ -38,7 +38,7 @@ class Kind(StrEnum):
 
 
 VOLUME_KINDS: Final = (Kind.PVC, Kind.PV, Kind.STORAGE_CLASS, Kind.CSI_NODE)
-"""What tells where the volumes of pods are, and how many a node takes."""
+"""Kinds that determine where volumes can be attached, and how many per node."""
 WORKLOAD_API_VERSIONS: Final[Mapping[Kind, str]] = {
     Kind.REPLICASET: "apps/v1",
     Kind.DEPLOYMENT: "apps/v1",
@@ -46,7 +46,7 @@ WORKLOAD_API_VERSIONS: Final[Mapping[Kind, str]] = {
     Kind.JOB: "batch/v1",
     Kind.CRONJOB: "batch/v1",
 }
-"""Owners of pods that are read as ``Workload``."""
+"""Workload kinds that are read as ``Workload``, with their apiVersion."""
 
 _GROUPS: Final[Mapping[Kind, tuple[str, ...]]] = {
     Kind.NODE: ("",),
@@ -75,31 +75,31 @@ _GROUPS: Final[Mapping[Kind, tuple[str, ...]]] = {
     Kind.LEASE: ("coordination.k8s.io",),
 }
 OTHER_PROVIDERS: Final = ("eks.amazonaws.com", "oci.oraclecloud.com")
-"""Groups of NodeClasses that do not name Karpenter: EKS Auto Mode's and Oracle's."""
+"""NodeClass groups without karpenter in their name: EKS Auto Mode's and Oracle's."""
 
 
 def may_hold_nodeclasses(group: str) -> bool:
-    """Return whether a group is one that a provider's NodeClasses may be in."""
+    """Return whether a provider's NodeClasses may belong to this group."""
     return "karpenter" in group or group in OTHER_PROVIDERS
 
 
 def kind_named(api_kind: str) -> Kind | None:
-    """Return what objects of a kind are kept as, such as NodeClass for ``EC2NodeClass``; None for other kinds."""
+    """Return the kind that objects are stored as (NodeClass for ``EC2NodeClass``), or None."""
     if api_kind.endswith(Kind.NODECLASS):
         return Kind.NODECLASS
     return next((kind for kind in Kind if kind == api_kind), None)
 
 
 def kind_of(api_version: str, kind: str) -> Kind | None:
-    """Return the kind an object is kept as, None for kinds that are passed over.
+    """Return the kind that an object is stored as, or None if it is ignored.
 
-    A NodeClass of any provider is one whose kind ends in ``NodeClass`` and whose group names Karpenter or is known.
+    Any kind that ends in ``NodeClass`` is stored as NodeClass if its group names Karpenter or is known.
     """
     group = api_version.rpartition("/")[0]
     if kind.endswith("NodeClass") and may_hold_nodeclasses(group):
         return Kind.NODECLASS
     try:
-        known = Kind(kind)
+        stored = Kind(kind)
     except ValueError:
         return None
-    return known if group in _GROUPS.get(known, ()) else None
+    return stored if group in _GROUPS.get(stored, ()) else None

@@ -1,4 +1,4 @@
-"""Nodes."""
+"""Decodes Nodes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class WireNode(WireObject):
 
 
 def _cordoned_ns(spec: WireNodeSpec) -> int:
-    """Return when a node was cordoned, ``ABSENT_NS`` if nothing shows it."""
+    """Return when a node was cordoned, ``ABSENT_NS`` if unknown or not cordoned."""
     added = (taint.time_added for taint in spec.taints or () if taint.key == UNSCHEDULABLE_TAINT.key)
     return timestamp(next(added, None), "spec.taints.timeAdded") if spec.unschedulable else ABSENT_NS
 
@@ -71,7 +71,7 @@ def build_node(wire: WireNode) -> Node:
     """Return a Node.
 
     Raises:
-        FieldError: when a field cannot be read.
+        FieldError: If a field is invalid.
     """
     spec, status = wire.spec or WireNodeSpec(), wire.status or WireNodeStatus()
     info = status.node_info or WireNodeInfo()

@@ -1,8 +1,8 @@
-"""Pods: what each has of its own, beside the template it shares with all that are equal to it.
+"""Decodes pods into their own fields and a template that equal pods share.
 
-A pod of a DaemonSet is tied to its node by a term of its own, so that no two of them would share a template. Once such
-a pod is bound the term decides nothing any more: the pod is never placed again, and Karpenter reads no ``matchFields``
-where it takes one for a sample of its DaemonSet.
+Every DaemonSet pod has a node affinity term for its own node, so no two pods would share a template. The term is
+dropped once the pod is bound: the pod is never scheduled again, and Karpenter ignores ``matchFields`` if it uses the
+pod as a sample of its DaemonSet.
 
 Source: ReplaceDaemonSetPodNodeNameNodeAffinity in Kubernetes' pkg/controller/daemon/util/daemonset_util.go, and
 NewStrictPodRequirements in Karpenter's pkg/scheduling/requirements.go.
@@ -36,17 +36,17 @@ from karptui.kube.pod import ENDED, SCHEDULING_GATED, Pod, PodTemplate, PodVolum
 from karptui.kube.timestamps import ABSENT_NS, parse_timestamp
 
 _ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic", enc_hook=dict)
-"""What it does not know is the read-only view that stands for an empty mapping."""
+"""``enc_hook`` converts the read-only view used for empty mappings."""
 _KEY_ENCODER: Final = msgspec.msgpack.Encoder()
 _AMOUNTS: Final = tuple(PodTemplate.__struct_fields__.index(name) for name in ("requests", "limits"))
 
 
 class TemplateInterner:
-    """Gives equal parts the same template object, for as long as a pod holds it; safe to call from several threads."""
+    """Returns the same template object for equal templates while a pod uses it; thread-safe."""
 
     def __init__(self) -> None:
         self.by_text: dict[int, ref[PodTemplate]] = {}
-        """Templates by the digest of the text they were read from; several texts may come to one template."""
+        """Templates by the digest of their JSON text; several texts can have the same template."""
         self._by_value: WeakValueDictionary[bytes, PodTemplate] = WeakValueDictionary()
         self._lock = threading.Lock()
 
@@ -54,22 +54,22 @@ class TemplateInterner:
         return len(self._by_value)
 
     def of_text(self, digest: int) -> PodTemplate | None:
-        """Return the template that was read from a text with this digest, None where none is left."""
-        # WeakValueDictionary.get does the same in three times the time, which counts for every pod.
-        found = self.by_text.get(digest)
-        return None if found is None else found()
+        """Return the template decoded from the text with this digest, or None."""
+        # Three times as fast as WeakValueDictionary.get, and called for every pod.
+        reference = self.by_text.get(digest)
+        return None if reference is None else reference()
 
     def keep_text(self, digest: int, template: PodTemplate) -> None:
-        """Remember what a text came to, for as long as the template lives."""
+        """Store the template decoded from a text, while the template is in use."""
         by_text = self.by_text
-        forget = _forget  # templates may outlive the names of this module, when the program ends
+        forget = _forget  # at exit a template may be collected after this module's globals
         by_text[digest] = ref(template, lambda gone: forget(by_text, digest, gone))
 
     def template_of(self, parts: TemplateParts) -> PodTemplate:
-        """Return the template of these parts, the one that is there already where one is equal in effect.
+        """Return a template for these parts, an existing one if it is equal.
 
         Raises:
-            FieldError: when a field cannot be read.
+            FieldError: If a field is invalid.
         """
         template = build_template(parts)
         key = _digest(template)
@@ -87,13 +87,13 @@ def _forget(by_text: dict[int, ref[PodTemplate]], digest: int, gone: ref[PodTemp
 
 
 TEMPLATES: Final = TemplateInterner()
-"""Shared by everything that reads pods."""
+"""Shared by all readers of pods."""
 
 
 def _digest(template: PodTemplate) -> bytes:
     values = list(msgspec.structs.astuple(template))
     for position in _AMOUNTS:
-        # Nano-units of a few gibibytes are past what the encoding's integers hold.
+        # Nano-units of a few gibibytes exceed msgpack's integers.
         values[position] = [
             (name, str(amount.nano), amount.format) for name, amount in sorted(values[position].items())
         ]
@@ -104,7 +104,7 @@ _PIN_ENCODER: Final = msgspec.json.Encoder()
 _AFFINITY: Final = msgspec.json.Decoder(wires.WireAffinity | None)
 _OWNERS: Final = msgspec.json.Decoder(list[WireOwner] | None)
 _ESCAPE: Final = b"\\"
-"""May hide a key's letters."""
+"""Escapes may hide a key."""
 _OWNED: Final = b'"apiVersion":"apps/v1","kind":"DaemonSet"'
 _TERM: Final = b'"matchFields":[{"key":"metadata.name","operator":"In","values":["%b"]}]'
 _ALONE: Final = b'{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{%b}]}}}'
@@ -113,7 +113,7 @@ _ALONE: Final = b'{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecuti
 def without_pin(
     affinity: wires.WireAffinity | None, owners: Iterable[WireOwner] | None, node_name: str
 ) -> wires.WireAffinity | None:
-    """Return the affinity of a pod that is bound to a node, without its DaemonSet's term for that node."""
+    """Return the affinity of a bound pod without its DaemonSet's term for the node."""
     if affinity is None or affinity.node_affinity is None or affinity.node_affinity.required is None:
         return affinity
     if not any(owner.kind == "DaemonSet" and owner.api_version == "apps/v1" for owner in owners or ()):
@@ -128,7 +128,7 @@ def without_pin(
 
 
 def text_without_pin(pod: TextPod, node_name: str) -> msgspec.Raw:
-    """Return the same of a pod whose fields are text still."""
+    """Return the affinity text of a bound pod without its DaemonSet's term for the node."""
     raw = pod.spec.affinity
     affinity = bytes(raw)
     if affinity.find(b"matchFields") < 0 and affinity.find(_ESCAPE) < 0:
@@ -138,17 +138,17 @@ def text_without_pin(pod: TextPod, node_name: str) -> msgspec.Raw:
     if owners.find(_OWNED) >= 0:
         if affinity == _ALONE % pin:
             return NO_TEXT
-        # A DaemonSet's own expressions stand before the term for the node.
+        # A DaemonSet's expressions precede the term for the node.
         freed = affinity.replace(b"," + pin, b"")
         if freed.find(b"matchFields") < 0 and freed.find(_ESCAPE) < 0:
             return msgspec.Raw(freed)
     try:
-        known = _AFFINITY.decode(raw)
-        unpinned = without_pin(known, _OWNERS.decode(owners) if owners else None, node_name)
+        decoded = _AFFINITY.decode(raw)
+        unpinned = without_pin(decoded, _OWNERS.decode(owners) if owners else None, node_name)
     except msgspec.ValidationError:
-        # Whoever reads the pod in full says what is wrong, and where.
+        # Full decoding reports the error with its path.
         return raw
-    return raw if unpinned is known else msgspec.Raw(_PIN_ENCODER.encode(unpinned))
+    return raw if unpinned is decoded else msgspec.Raw(_PIN_ENCODER.encode(unpinned))
 
 
 def _is_pin(term: WireTerm, node_name: str) -> bool:
@@ -163,14 +163,14 @@ def _is_pin(term: WireTerm, node_name: str) -> bool:
 
 _NO_STATUS: Final = wires.WirePodStatus()
 _READINESS: Final[Mapping[str | None, bool]] = {"True": True, "False": False}
-"""Anything else, such as Unknown, is as good as not reported: only an explicit False marks a pod unhealthy."""
+"""Other values count as not reported: only an explicit False marks a pod as unhealthy."""
 
 
 def build_pod(wire: wires.WirePod, interner: TemplateInterner) -> Pod:
     """Return a pod.
 
     Raises:
-        FieldError: when a field cannot be read.
+        FieldError: If a field is invalid.
     """
     _, own_labels = split_labels(wire.metadata.labels)
     spec = wire.spec
@@ -193,10 +193,10 @@ def build_pod(wire: wires.WirePod, interner: TemplateInterner) -> Pod:
 
 
 def _key_of(parts: TemplateParts) -> int | None:
-    """Return the digest of what a template is made of, None where it cannot be written: such a pod is read in full."""
+    """Return the digest of a template's parts, or None if they cannot be encoded and must be decoded in full."""
     status, spec = parts.status, replace(parts.spec, node_name=None, volumes=None, scheduling_gates=None)
     reported = [
-        [(one.name, one.resources, one.allocated_resources) for one in statuses or () if one.resources is not None]
+        [(wire.name, wire.resources, wire.allocated_resources) for wire in statuses or () if wire.resources is not None]
         for statuses in (status.container_statuses, status.init_container_statuses)
     ]
     shared = (parts.namespace, parts.labels, parts.annotations, parts.owners, spec)
@@ -207,7 +207,7 @@ def _key_of(parts: TemplateParts) -> int | None:
 
 
 def template_parts(wire: wires.WirePod) -> TemplateParts:
-    """Return what the pod shares with others of its workload."""
+    """Return the parts that the pod shares with others of its workload."""
     meta, spec = wire.metadata, wire.spec
     shared_labels, _ = split_labels(meta.labels)
     if spec.node_name and spec.affinity is not None:
@@ -232,12 +232,12 @@ def pod_of(
     own_labels: Mapping[str, str],
     is_gated: bool,
 ) -> Pod:
-    """Return a pod of a template.
+    """Return a pod with the given template.
 
-    The API server sets the condition of a gated pod when it creates it; a manifest may have the gates alone.
+    The API server sets PodScheduled on a gated pod; in a manifest there may only be the gates.
 
     Raises:
-        FieldError: when a field cannot be read.
+        FieldError: If a field is invalid.
     """
     scheduled = ready = None
     for condition in status.conditions or ():
@@ -259,13 +259,13 @@ def pod_of(
             scheduled_message = "" if node_name else scheduled.message or ""
             scheduled_text = scheduled.last_transition_time
             if scheduled_text:
-                # Most pods are bound within the second.
+                # Most pods are bound within a second of their creation.
                 scheduled_ns = created_ns if scheduled_text == created_text else parse_timestamp(scheduled_text)
         waiting_reason, exit_reason, restarts = _waiting(status)
         return Pod(
             name=name,
             template=template,
-            # A manifest that no API server has seen has no uid, and pods are told apart by it.
+            # A manifest has no uid, but pods are identified by it.
             uid=meta.uid or f"{template.namespace}/{name}",
             node_name=intern(node_name) if node_name else "",
             nominated_node_name=status.nominated_node_name or "",
@@ -290,12 +290,12 @@ def pod_of(
 
 
 def _ended_ns(status: wires.AnyPodStatus, ready_since: str | None) -> int:
-    """Return when a pod has ended; of one that has not, nothing is read."""
+    """Return when a terminated pod ended; ``ABSENT_NS`` for others."""
     return parse_timestamp(ready_since) if ready_since and status.phase in ENDED else ABSENT_NS
 
 
 def _timestamp_error(meta: WireMeta | wires.TextMeta, status: wires.AnyPodStatus) -> FieldError:
-    """Return what is wrong, looked for only now because most pods have nothing wrong."""
+    """Return the error of the invalid timestamp; it is located only now to keep valid pods fast."""
     instants = {
         "metadata.creationTimestamp": meta.creation_timestamp,
         "metadata.deletionTimestamp": meta.deletion_timestamp,
@@ -315,14 +315,14 @@ def _error_of(text: str | None, path: str) -> FieldError | None:
 
 
 def _unready_ns(ready: WireCondition | None) -> int:
-    """Return when the Ready condition became False, ``ABSENT_NS`` if it is not."""
+    """Return when the Ready condition became False, ``ABSENT_NS`` if it is True or unknown."""
     if ready is None or ready.status == "True" or not ready.last_transition_time:
         return ABSENT_NS
     return parse_timestamp(ready.last_transition_time)
 
 
 def _waiting(status: wires.AnyPodStatus) -> tuple[str, str, int]:
-    """Return why a container waits or has ended, why it ended before, and how often it was restarted."""
+    """Return a container's waiting or termination reason, its previous termination reason and its restart count."""
     for statuses in (status.init_container_statuses, status.container_statuses):
         for wire in statuses or ():
             state = wire.state
@@ -332,7 +332,7 @@ def _waiting(status: wires.AnyPodStatus) -> tuple[str, str, int]:
             if not reason and state.terminated is not None and state.terminated.reason != "Completed":
                 reason = state.terminated.reason
             if reason:
-                before = wire.last_state.terminated if wire.last_state is not None else None
-                exit_reason = before.reason if before is not None else ""
+                previous = wire.last_state.terminated if wire.last_state is not None else None
+                exit_reason = previous.reason if previous is not None else ""
                 return intern(reason), intern(exit_reason) if exit_reason else "", wire.restart_count or 0
     return intern(status.reason) if status.reason else "", "", 0

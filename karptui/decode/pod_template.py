@@ -1,4 +1,4 @@
-"""Pod specs into shared templates."""
+"""Converts pod specs into shared templates."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _OWN_LABELS: Final = frozenset(
         "batch.kubernetes.io/job-completion-index",
     }
 )
-"""Labels that differ between pods of one workload, and would make a template of each."""
+"""Labels that differ between pods of a workload, so they are not part of the template."""
 _DEFAULT_GRACE_SECONDS: Final = 30
 
 
 class TemplateParts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Everything a template is made of."""
+    """Input of a template."""
 
     namespace: str
     labels: Mapping[str, str] | None
@@ -52,13 +52,13 @@ class TemplateParts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     owners: list[WireOwner] | None
     spec: wires.WirePodSpec
     status: wires.WirePodStatus = msgspec.field(default_factory=wires.WirePodStatus)
-    """What the kubelet reports of a resize counts among the requests."""
+    """Resources reported by the kubelet, which count as requests during a resize."""
     copies_limits: bool = False
-    """Limits fill in for missing requests, as for a DaemonSet without a live pod."""
+    """Whether missing requests are set to the limits, as for a DaemonSet without a live pod."""
 
 
 def split_labels(labels: Mapping[str, str] | None) -> tuple[Mapping[str, str] | None, Mapping[str, str]]:
-    """Return the labels that pods of one workload share, and those of each pod alone."""
+    """Return the labels that pods of a workload share, and those of the single pod."""
     if not labels or _OWN_LABELS.isdisjoint(labels):
         return labels, EMPTY_LABELS
     shared = {key: value for key, value in labels.items() if key not in _OWN_LABELS}
@@ -66,7 +66,7 @@ def split_labels(labels: Mapping[str, str] | None) -> tuple[Mapping[str, str] | 
 
 
 def deciding_annotations(annotations: Mapping[str, str] | None) -> dict[str, str] | None:
-    """Return the annotations that bear on a decision, None where there are none."""
+    """Return the annotations that affect decisions, or None."""
     if not annotations:
         return None
     kept = {key: value for key, value in annotations.items() if key in _DECIDING or key.startswith(_DECIDING_PREFIX)}
@@ -77,7 +77,7 @@ def build_template(parts: TemplateParts) -> PodTemplate:
     """Return the template of a pod spec.
 
     Raises:
-        FieldError: when a field cannot be read.
+        FieldError: If a field is invalid.
     """
     spec = parts.spec
     affinity = spec.affinity or wires.WireAffinity()
@@ -125,11 +125,11 @@ def build_template(parts: TemplateParts) -> PodTemplate:
 
 
 def volumes_of(wire_volumes: Sequence[wires.WireVolume] | None) -> tuple[PodVolume, ...]:
-    """Return the volumes that are backed by claims."""
+    """Return the volumes backed by PersistentVolumeClaims."""
     volumes: list[PodVolume] = []
     for wire in wire_volumes or ():
         if wire.persistent_volume_claim is not None or wire.ephemeral is not None:
-            volumes.append(_volume(wire))  # noqa: PERF401  most pods have none, and a comprehension costs each of them
+            volumes.append(_volume(wire))  # noqa: PERF401  a comprehension is slower for the usual pod without any
     return tuple(volumes)
 
 
@@ -161,7 +161,7 @@ def _requests(parts: TemplateParts) -> ResourceList:
 
 
 def is_resize_infeasible(status: wires.AnyPodStatus) -> bool:
-    """Return whether the kubelet has refused the pod's resize.
+    """Return whether the kubelet rejected the pod's resize.
 
     Rule: ``IsPodResizeInfeasible`` of k8s.io/component-helpers/resource.
     """

@@ -1,7 +1,7 @@
-"""Pods from an API server's text.
+"""Decodes pods from an API server's JSON text.
 
-What a pod shares with others of its workload is compared as text, and read only where that text is new: of a hundred
-thousand pods a few thousand are read in full.
+The fields that pods of a workload share are compared as text and decoded only if the text is new: of 100,000 pods a few
+thousand are decoded in full.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ _VOLUMES: Final = msgspec.json.Decoder(list[wires.WireVolume] | None)
 _POD: Final = msgspec.json.Decoder(wires.WirePod)
 _STRINGS: Final = msgspec.json.Decoder(dict[str, str] | None)
 _ESCAPE: Final = b"\\"
-"""May hide a key's letters."""
+"""Escapes may hide a key."""
 _NO_GATES: Final = (b"", b"null", b"[]")
 _NO_SPEC: Final = wires.TextPodSpec()
 _NO_STATUS: Final = wires.TextPodStatus()
 
 
 class BuiltPod(wires.TextPod):
-    """A pod that is built as soon as its text is read, while the processor still has it at hand."""
+    """A pod that is built while it is decoded, when its text is still in the processor's cache."""
 
     pod: Any = None
-    """The pod; what a text says under this name is overwritten."""
+    """The built pod; overwrites any JSON field of this name."""
 
     def __post_init__(self) -> None:
         self.pod = build_text_pod(self, TEMPLATES)
-        # A page full of these would push one another out of the cache.
+        # Release the text: a whole page of it would not fit into the cache.
         self.spec, self.status = _NO_SPEC, None
 
 
@@ -50,12 +50,12 @@ def build_text_pod(text: wires.TextPod, interner: TemplateInterner) -> Pod:
     """Return a pod.
 
     Raises:
-        FieldError: when a field cannot be read.
-        msgspec.ValidationError: when a field has the wrong type.
+        FieldError: If a field is invalid.
+        msgspec.ValidationError: If a field has the wrong type.
     """
     meta, spec, status = text.metadata, text.spec, text.status or _NO_STATUS
     labels, own_labels = _labels(meta.labels)
-    # What each pod has of its own is put aside while the rest is compared.
+    # Remove the pod's own fields before the rest is compared.
     node_name, volumes, gates = spec.node_name, spec.volumes, spec.scheduling_gates
     spec.node_name, spec.volumes, spec.scheduling_gates = None, NO_TEXT, NO_TEXT
     if node_name and spec.affinity is not NO_TEXT:
@@ -78,9 +78,9 @@ def build_text_pod(text: wires.TextPod, interner: TemplateInterner) -> Pod:
 
 
 def _read_template(text: wires.TextPod, key: int, plain_key: int, interner: TemplateInterner) -> PodTemplate:
-    """Return the template of a text that is new; ``plain_key`` is that of the text without what the kubelet reports."""
+    """Return the template of a new text; ``plain_key`` is the digest without the kubelet's report."""
     template = None
-    is_plain = key == plain_key or _is_as_asked(text)
+    is_plain = key == plain_key or _is_report_equal(text)
     if is_plain:
         template = interner.of_text(plain_key)
     if template is None:
@@ -93,27 +93,26 @@ def _read_template(text: wires.TextPod, key: int, plain_key: int, interner: Temp
 
 
 def _digest(parts: tuple[object, ...]) -> int:
-    """Return the digest of parts of a text; between commas there is JSON, or nothing.
+    """Return a digest of parts of a text, which are JSON or empty.
 
-    Of 64 bits and keyed anew by each process: any two of a hundred thousand texts are taken for one another once in
-    four billion times.
+    It has 64 bits and differs between processes. Among 100,000 texts a collision has a chance of one in four billion.
     """
     return hash(_ENCODER.encode(parts))
 
 
 def _labels(raw: msgspec.Raw) -> tuple[msgspec.Raw, Mapping[str, str]]:
-    """Return the text of the labels that pods share, and the labels of this pod alone."""
+    """Return the text of the labels that pods share, and the labels of the single pod."""
     text = bytes(raw)
     if text.find(b"-index") < 0 and text.find(b"/pod-name") < 0 and text.find(_ESCAPE) < 0:
         return raw, EMPTY_LABELS
-    shared, own = split_labels(_STRINGS.decode(text))
-    return msgspec.Raw(_ENCODER.encode(shared)), own
+    shared, own_labels = split_labels(_STRINGS.decode(text))
+    return msgspec.Raw(_ENCODER.encode(shared)), own_labels
 
 
 def _annotations(raw: msgspec.Raw) -> msgspec.Raw:
-    """Return the text of the annotations that decide something."""
+    """Return the text of the annotations that affect decisions."""
     text = bytes(raw)
-    # Each key that decides something has one of these in it; ``in`` takes thrice the time, a loop as much again.
+    # Every such key contains one of these. ``in`` would take three times as long, a loop six times.
     if (
         text.find(b"karpenter.sh/") < 0
         and text.find(b"pod-deletion-cost") < 0
@@ -126,7 +125,7 @@ def _annotations(raw: msgspec.Raw) -> msgspec.Raw:
 
 
 def _volumes(raw: msgspec.Raw) -> tuple[PodVolume, ...]:
-    """Return the volumes that are backed by claims."""
+    """Return the volumes backed by PersistentVolumeClaims."""
     text = bytes(raw)
     if text.find(b"persistentVolumeClaim") < 0 and text.find(b"ephemeral") < 0 and text.find(_ESCAPE) < 0:
         return ()
@@ -134,7 +133,7 @@ def _volumes(raw: msgspec.Raw) -> tuple[PodVolume, ...]:
 
 
 def _reported(status: wires.TextPodStatus) -> tuple[object, ...]:
-    """Return what the kubelet tells of the containers' resources, as newer ones do of every container."""
+    """Return the container resources reported by the kubelet, if any; newer kubelets always report them."""
     for statuses in (status.container_statuses, status.init_container_statuses):
         for container in statuses or ():
             if container.resources is not NO_TEXT:
@@ -142,16 +141,17 @@ def _reported(status: wires.TextPodStatus) -> tuple[object, ...]:
     return ()
 
 
-def _is_as_asked(text: wires.TextPod) -> bool:
-    """Whether every container has what it asks for, so that a template says the same with and without the report."""
+def _is_report_equal(text: wires.TextPod) -> bool:
+    """Return whether the reported resources equal the requests, so that both give the same template."""
     spec, status = text.spec, text.status or _NO_STATUS
-    asked = {bytes(one.name): bytes(one.resources) for one in (*(spec.containers or ()), *(spec.init_containers or ()))}
-    for one in (*(status.container_statuses or ()), *(status.init_container_statuses or ())):
-        if one.resources is not NO_TEXT:
-            resources = asked.get(bytes(one.name))
-            allocated = b'"requests":%b}' % bytes(one.allocated_resources)
-            if resources != bytes(one.resources) or not (
-                one.allocated_resources is NO_TEXT or resources.endswith(allocated)
+    containers = (*(spec.containers or ()), *(spec.init_containers or ()))
+    requested = {bytes(container.name): bytes(container.resources) for container in containers}
+    for report in (*(status.container_statuses or ()), *(status.init_container_statuses or ())):
+        if report.resources is not NO_TEXT:
+            resources = requested.get(bytes(report.name))
+            allocated = b'"requests":%b}' % bytes(report.allocated_resources)
+            if resources != bytes(report.resources) or not (
+                report.allocated_resources is NO_TEXT or resources.endswith(allocated)
             ):
                 return False
     return True

@@ -1,7 +1,6 @@
-"""The API shapes of pods and pod templates: once read in full, once with shared fields left as text to be compared.
+"""Wire types of pods and pod templates: fully decoded, and with shared fields left as text for comparison.
 
-Fields of the second stand in the order in which API servers write them, which is the order in which they are found
-fastest.
+The fields of the text types are in the order in which API servers write them, which decodes fastest.
 """
 
 from __future__ import annotations
@@ -148,7 +147,7 @@ class WireEphemeral(Wire):
 
 
 class WireVolume(Wire):
-    """A volume; only those with claims are read further."""
+    """A volume; only those backed by claims are decoded."""
 
     name: str | None = None
     persistent_volume_claim: WireClaimSource | None = None
@@ -179,7 +178,7 @@ class WirePodSpec(Wire):
 
 
 class WireWaiting(Wire):
-    """A waiting or terminated container state."""
+    """Waiting or terminated state of a container."""
 
     reason: str | None = None
 
@@ -236,11 +235,11 @@ class WirePodTemplate(Wire):
 
 
 NO_TEXT: Final = msgspec.Raw()
-"""Stands for a field that an object does not carry."""
+"""Placeholder for a missing field."""
 
 
 class TextMeta(Wire):
-    """``metadata`` of a pod, what it shares left as text."""
+    """``metadata`` of a pod with shared fields left as text."""
 
     name: str | None = None
     namespace: msgspec.Raw = NO_TEXT
@@ -254,7 +253,7 @@ class TextMeta(Wire):
 
 
 class TextContainer(Wire):
-    """A container, what templates read of it left as text; environment, mounts and probes are passed over."""
+    """A container with template fields left as text; environment, mounts and probes are ignored."""
 
     name: msgspec.Raw = NO_TEXT
     image: msgspec.Raw = NO_TEXT
@@ -264,7 +263,7 @@ class TextContainer(Wire):
 
 
 class TextPodSpec(Wire):
-    """``spec`` of a pod, what it shares left as text."""
+    """``spec`` of a pod with shared fields left as text."""
 
     volumes: msgspec.Raw = NO_TEXT
     init_containers: list[TextContainer] | None = None
@@ -287,7 +286,7 @@ class TextPodSpec(Wire):
 
 
 class TextContainerStatus(Wire):
-    """Status of a container, its resources left as text."""
+    """Status of a container with resources left as text."""
 
     name: msgspec.Raw = NO_TEXT
     state: WireContainerState | None = None
@@ -298,7 +297,7 @@ class TextContainerStatus(Wire):
 
 
 class TextPodStatus(Wire):
-    """``status`` of a pod, the containers' resources left as text."""
+    """``status`` of a pod with container resources left as text."""
 
     phase: str | None = None
     conditions: list[WireCondition] | None = None
@@ -310,7 +309,7 @@ class TextPodStatus(Wire):
 
 
 class TextPod(Wire):
-    """A pod, what it shares with others of its workload left as text; encodes to what it was decoded from."""
+    """A pod with shared fields left as text; encodes to the JSON it was decoded from."""
 
     metadata: TextMeta = msgspec.field(default_factory=TextMeta)
     spec: TextPodSpec = msgspec.field(default_factory=TextPodSpec)

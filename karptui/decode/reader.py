@@ -1,4 +1,4 @@
-"""How objects of each kind are built from what an API server or a file says of them."""
+"""Reads API objects of each kind from JSON text or plain mappings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.decode import event, karpenter, lease, node, storage, workload
+from karptui.decode import karpenter, node, objects, storage, workload
 from karptui.decode.errors import DecodeError, FieldError, field_error
 from karptui.decode.kinds import WORKLOAD_API_VERSIONS, Kind
 from karptui.decode.pod import TEMPLATES, build_pod
@@ -17,13 +17,13 @@ from karptui.karpenter.nodeclass import NodeClass
 from karptui.kube.workload import Workload
 
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What decoding of hostile text raises."""
+"""Exceptions raised while decoding invalid text."""
 METADATA_ONLY: Final = "PartialObjectMetadata"
 _WORKLOADS: Final = frozenset(WORKLOAD_API_VERSIONS) | {Kind.REPLICATION_CONTROLLER}
 
 
 class KindReader:
-    """Builds the objects of one kind; ``api_version`` and ``kind`` fill in what list items leave out."""
+    """Reads objects of a kind; ``api_version`` and ``kind`` are defaults for list items without them."""
 
     def __init__(self, kind: Kind, *, api_version: str = "", api_kind: str = "") -> None:
         self.kind = kind
@@ -31,14 +31,14 @@ class KindReader:
         self.api_kind = api_kind or kind.value
         self.wire_type: type[WireObject] = _WIRE_TYPES[kind]
         self.needs_raw = kind in (Kind.NODEPOOL, Kind.NODECLASS)
-        """Whether the object as given is kept beside the domain value."""
+        """Whether the domain object includes the original object."""
         self._builder = self._choose_builder()
 
     def build(self, wire: WireObject, raw: Mapping[str, Any] | None = None) -> Any:
         """Return the domain object of a decoded API object.
 
         Raises:
-            DecodeError: naming kind, object and field.
+            DecodeError: If a field is invalid; names kind, object and field.
         """
         try:
             return self._builder(wire, raw or {})
@@ -56,7 +56,7 @@ class KindReader:
         return lambda wire, _: build(wire)
 
     def _build_workload(self, wire: workload.AnyWireWorkload, _: Mapping[str, Any]) -> Workload:
-        # Where only the metadata was asked for, the object says so in place of its kind.
+        # Metadata-only objects have PartialObjectMetadata as their kind.
         if not wire.kind or wire.kind == METADATA_ONLY:
             return workload.build_workload(wire, self.api_version, self.api_kind)
         return workload.build_workload(wire, wire.api_version or self.api_version, wire.kind)
@@ -66,10 +66,10 @@ class KindReader:
         return karpenter.build_nodeclass(wire, group, version, wire.kind or self.api_kind, raw)
 
     def convert(self, raw: Mapping[str, Any]) -> Any:
-        """Return the domain object of a plain mapping, as YAML or JSON gives it.
+        """Return the domain object of a plain mapping.
 
         Raises:
-            DecodeError: naming kind, object and field.
+            DecodeError: If a field is invalid; names kind, object and field.
         """
         try:
             wire = msgspec.convert(raw, self.wire_type)
@@ -81,7 +81,7 @@ class KindReader:
         """Return the domain object of JSON text.
 
         Raises:
-            DecodeError: naming kind, object and field as well as they are known.
+            DecodeError: If the text is invalid; names kind, object and field if known.
         """
         try:
             if self.needs_raw:
@@ -95,7 +95,7 @@ class KindReader:
 
 
 def without_managed_fields(raw: Any) -> Any:
-    """Return an object without the book-keeping that nobody reads; the object itself is changed."""
+    """Remove ``managedFields``, which is large and unused, from an object in place, and return the object."""
     metadata = raw.get("metadata") if isinstance(raw, dict) else None
     if isinstance(metadata, dict):
         metadata.pop("managedFields", None)
@@ -103,7 +103,7 @@ def without_managed_fields(raw: Any) -> Any:
 
 
 def key_of(raw: Any) -> str:
-    """Return ``namespace/name`` of an object that may be malformed, as well as it is known."""
+    """Return ``namespace/name`` of a possibly malformed object, as far as present."""
     metadata = raw.get("metadata") if isinstance(raw, Mapping) else None
     if not isinstance(metadata, Mapping):
         return ""
@@ -112,7 +112,7 @@ def key_of(raw: Any) -> str:
 
 
 def loose(text: bytes | msgspec.Raw) -> Any:
-    """Return what JSON text holds, None where it holds nothing that can be read."""
+    """Return decoded JSON, or None if it is invalid."""
     try:
         return msgspec.json.decode(text)
     except UNREADABLE:
@@ -139,12 +139,12 @@ _WIRE_TYPES: Final[Mapping[Kind, type[WireObject]]] = {
     Kind.STORAGE_CLASS: storage.WireStorageClass,
     Kind.CSI_NODE: storage.WireCSINode,
     Kind.NAMESPACE: WireObject,
-    Kind.PRIORITY_CLASS: workload.WirePriorityClass,
+    Kind.PRIORITY_CLASS: objects.WirePriorityClass,
     Kind.SERVICE: workload.WireService,
-    Kind.EVENT: event.WireEvent,
+    Kind.EVENT: objects.WireEvent,
     Kind.CAPACITY_BUFFER: karpenter.WireBuffer,
     Kind.POD_TEMPLATE: workload.WirePodTemplateObject,
-    Kind.LEASE: lease.WireLease,
+    Kind.LEASE: objects.WireLease,
 }
 _BUILDERS: Final[Mapping[Kind, Callable[[Any], Any]]] = {
     Kind.NODE: node.build_node,
@@ -157,11 +157,11 @@ _BUILDERS: Final[Mapping[Kind, Callable[[Any], Any]]] = {
     Kind.PV: storage.build_volume,
     Kind.STORAGE_CLASS: storage.build_storage_class,
     Kind.CSI_NODE: storage.build_csi_node,
-    Kind.NAMESPACE: workload.build_namespace,
-    Kind.PRIORITY_CLASS: workload.build_priority_class,
+    Kind.NAMESPACE: objects.build_namespace,
+    Kind.PRIORITY_CLASS: objects.build_priority_class,
     Kind.SERVICE: workload.build_service,
-    Kind.EVENT: event.build_event,
+    Kind.EVENT: objects.build_event,
     Kind.CAPACITY_BUFFER: karpenter.build_capacity_buffer,
     Kind.POD_TEMPLATE: workload.build_pod_template,
-    Kind.LEASE: lease.build_lease,
+    Kind.LEASE: objects.build_lease,
 }

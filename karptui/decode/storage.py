@@ -1,4 +1,4 @@
-"""Claims, volumes, storage classes and attach limits."""
+"""Decodes PersistentVolumeClaims, PersistentVolumes, StorageClasses and CSINodes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class WireVolumeClaimSpec(Wire):
 
 
 class WirePhase(Wire):
-    """A ``status`` of which only the phase is read."""
+    """A ``status`` whose phase alone is read."""
 
     phase: str | None = None
 
@@ -52,7 +52,7 @@ class WireCSISource(Wire):
 
 
 class WireVolumeSpec(Wire):
-    """``spec`` of a PersistentVolume; of in-tree sources only the presence matters."""
+    """``spec`` of a PersistentVolume; in-tree sources are only checked for presence."""
 
     node_affinity: WireVolumeAffinity | None = None
     csi: WireCSISource | None = None
@@ -69,7 +69,7 @@ class WireVolumeSpec(Wire):
 
     @property
     def in_tree_plugin(self) -> str:
-        """The field name of the in-tree source other than EBS, empty where there is none."""
+        """Field name of an in-tree source other than EBS, or an empty string."""
         present = (
             self.gce_persistent_disk,
             self.azure_disk,
@@ -88,14 +88,14 @@ class WireVolumeObject(wires.WireObject):
 
 
 class WireTopologyExpression(Wire):
-    """One key of an allowed topology."""
+    """A key of an allowed topology with its values."""
 
     key: str
     values: list[str] | None = None
 
 
 class WireTopologyTerm(Wire):
-    """One allowed topology."""
+    """An allowed topology."""
 
     match_label_expressions: list[WireTopologyExpression] | None = None
 

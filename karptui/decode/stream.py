@@ -1,4 +1,4 @@
-"""What an API server sends: pages of lists, and lines of watches."""
+"""Decodes pages of lists and lines of watches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _T = TypeVar("_T")
 
 
 class Page(msgspec.Struct, frozen=True, gc=False):
-    """One page of a list."""
+    """A page of a list."""
 
     items: tuple[Any, ...]
     """Domain objects."""
@@ -29,30 +29,30 @@ class Page(msgspec.Struct, frozen=True, gc=False):
     continue_token: str = ""
     """Empty on the last page."""
     remaining: int | None = None
-    """How many items follow, where the server says so."""
+    """Number of items on later pages, if the server reports it."""
     problems: tuple[str, ...] = ()
-    """A sentence for each item that could not be read and is left out."""
+    """Error messages for the items that could not be decoded and are omitted."""
     versions: tuple[str, ...] = ()
-    """The resourceVersion of each item."""
+    """``resourceVersion`` of each item."""
 
 
 class WatchEvent(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """One line of a watch."""
+    """A line of a watch."""
 
     type: str
     """``ADDED``, ``MODIFIED``, ``DELETED``, ``BOOKMARK`` or ``ERROR``."""
     item: Any = None
-    """The domain object of ADDED and MODIFIED."""
+    """Domain object of an ADDED or MODIFIED event."""
     key: str = ""
     resource_version: str = ""
     is_initial_events_end: bool = False
-    """A bookmark that closes the list part of a WatchList."""
+    """Whether it is the bookmark that ends the initial list of a WatchList."""
     status_code: int = 0
-    """Of an ERROR."""
+    """HTTP status of an ERROR event."""
     message: str = ""
     retry_after_seconds: int = 0
     problem: str = ""
-    """Why an object could not be read; its key is known all the same."""
+    """Error message if the object could not be decoded; ``key`` is set nevertheless."""
 
 
 class _ListMeta(Wire):
@@ -93,7 +93,7 @@ class _Line(Wire):
 
 
 class StreamDecoder:
-    """Decodes pages and lines of one kind; one instance per thread."""
+    """Decodes pages and lines of a kind; not thread-safe."""
 
     def __init__(self, kind: Kind, *, api_version: str = "", api_kind: str = "") -> None:
         self._reader = KindReader(kind, api_version=api_version, api_kind=api_kind)
@@ -104,10 +104,10 @@ class StreamDecoder:
         self._status = msgspec.json.Decoder(_Status)
 
     def page(self, data: bytes) -> Page:
-        """Decode one page of a list; an item that cannot be read is left out with a sentence.
+        """Decode a page of a list; undecodable items are omitted and reported in ``problems``.
 
         Raises:
-            ValueError: when the page as a whole is not a list.
+            ValueError: If the page is not a list.
         """
         if self._pods is not None:
             try:
@@ -116,7 +116,7 @@ class StreamDecoder:
                 pass
             else:
                 versions = [item.metadata.resource_version or "" for item in pods.items or ()]
-                return _made(pods.metadata, [item.pod for item in pods.items or ()], versions, [])
+                return _page(pods.metadata, [item.pod for item in pods.items or ()], versions, [])
         page = _decode(self._page, data)
         items, versions, problems = [], [], []
         for text in page.items or ():
@@ -126,13 +126,13 @@ class StreamDecoder:
                 problems.append(str(error))
             else:
                 versions.append(_metadata(text).resource_version or "")
-        return _made(page.metadata, items, versions, problems)
+        return _page(page.metadata, items, versions, problems)
 
     def line(self, data: bytes | memoryview) -> WatchEvent:
-        """Decode one line of a watch.
+        """Decode a line of a watch.
 
         Raises:
-            ValueError: when the line is not a watch event.
+            ValueError: If the line is not a watch event.
         """
         if self._pods is not None:
             try:
@@ -152,7 +152,7 @@ class StreamDecoder:
             ended = (meta.annotations or {}).get(INITIAL_EVENTS_END) == "true"
             return WatchEvent(type=line.type, resource_version=version, is_initial_events_end=ended)
         if line.type not in _NAMED:
-            raise ValueError(f"an event of type {line.type[:40]!r}")
+            raise ValueError(f"unknown watch event type {line.type[:40]!r}")
         if line.type == "DELETED":
             return WatchEvent(type=line.type, key=key, resource_version=version)
         try:
@@ -162,23 +162,23 @@ class StreamDecoder:
         return WatchEvent(type=line.type, item=item, key=item.key, resource_version=version)
 
     def _key(self, meta: WireMeta) -> str:
-        """Return the key that an object of this kind has, from its metadata alone."""
+        """Return the key of an object of this kind from its metadata."""
         if self._reader.kind is not Kind.NODECLASS or not meta.key:
             return meta.key
         return nodeclass_key(self._reader.api_kind, meta.key)
 
 
 def _metadata(text: msgspec.Raw) -> WireMeta:
-    """Return the metadata of an object whose fields may be anything: what there is of them."""
+    """Return the readable part of a possibly malformed object's metadata."""
     try:
         return _OBJECT.decode(text).metadata
     except UNREADABLE:
         pass
     raw = loose(text)
     metadata = raw.get("metadata") if isinstance(raw, dict) else None
-    found = metadata.get if isinstance(metadata, dict) else dict[str, Any]().get
+    get = metadata.get if isinstance(metadata, dict) else dict[str, Any]().get
     name, namespace, version = (
-        value if isinstance(value, str) else None for value in map(found, ("name", "namespace", "resourceVersion"))
+        value if isinstance(value, str) else None for value in map(get, ("name", "namespace", "resourceVersion"))
     )
     return WireMeta(name=name, namespace=namespace, resource_version=version)
 
@@ -192,7 +192,7 @@ def _error_event(status: _Status) -> WatchEvent:
     )
 
 
-def _made(meta: _ListMeta, items: list[Any], versions: list[str], problems: list[str]) -> Page:
+def _page(meta: _ListMeta, items: list[Any], versions: list[str], problems: list[str]) -> Page:
     return Page(
         items=tuple(items),
         versions=tuple(versions),

@@ -1,4 +1,4 @@
-"""API shapes that many kinds share, and their domain values. Every field may be null, as real servers send it."""
+"""Wire types shared by many kinds, and their conversion to domain values. Servers may send null for any field."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from karptui.kube.taints import Taint
 from karptui.kube.timestamps import ABSENT_NS, parse_timestamp
 
 Int = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
-"""An integer as the API has them; larger ones come from no API server."""
+"""A 64-bit integer, as in the API."""
 WireQuantities = dict[str, str | int | float | None]
 
 
 class Wire(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
-    """Base of every API shape: camel-case names, unknown fields ignored."""
+    """Base of wire types: camel-case names, unknown fields ignored."""
 
 
 class WireOwner(Wire):
@@ -52,7 +52,7 @@ class WireMeta(Wire):
 
     @property
     def key(self) -> str:
-        """``namespace/name``, or the name alone; empty where there is none."""
+        """``namespace/name``, or the name alone; empty without a name."""
         return f"{self.namespace}/{self.name}" if self.namespace and self.name else self.name or ""
 
 
@@ -107,7 +107,7 @@ class WireSelector(Wire):
 
 
 class WireObject(Wire):
-    """An object of which only the metadata is read; ``apiVersion`` and ``kind`` are missing in list items."""
+    """An object whose metadata alone is read; list items have no ``apiVersion`` and ``kind``."""
 
     metadata: WireMeta = msgspec.field(default_factory=WireMeta)
     api_version: str | None = None
@@ -123,7 +123,7 @@ class Named(Protocol):
 
 
 class ObjectFields(msgspec.Struct, gc=False):
-    """The metadata of a domain object, as keyword arguments."""
+    """Metadata of a domain object, as constructor arguments."""
 
     name: str
     namespace: str
@@ -140,7 +140,7 @@ _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def object_fields(meta: WireMeta) -> ObjectFields:
-    """Return the metadata of any object but a pod."""
+    """Return the metadata of any object except a pod."""
     annotations = meta.annotations or {}
     if _LAST_APPLIED in annotations:
         annotations = {key: value for key, value in annotations.items() if key != _LAST_APPLIED}
@@ -158,7 +158,7 @@ def object_fields(meta: WireMeta) -> ObjectFields:
 
 
 def as_arguments(fields: ObjectFields) -> dict[str, Any]:
-    """Return the metadata as a mapping for a domain object's constructor."""
+    """Return the metadata as keyword arguments of a domain object."""
     return {name: getattr(fields, name) for name in fields.__struct_fields__}
 
 
@@ -166,7 +166,7 @@ def required_name(meta: Named) -> str:
     """Return the object's name.
 
     Raises:
-        FieldError: when it has none.
+        FieldError: If it has none.
     """
     if not meta.name:
         raise FieldError("metadata.name", "is missing")
@@ -188,10 +188,10 @@ def owners(wires: Iterable[WireOwner] | None) -> tuple[OwnerReference, ...]:
 
 
 def timestamp(text: str | None, path: str) -> int:
-    """Return an instant in nanoseconds since the epoch, 0 where it is absent.
+    """Return a timestamp in nanoseconds since the epoch, 0 if absent.
 
     Raises:
-        FieldError: when the text is not an RFC 3339 instant.
+        FieldError: If the text is not an RFC 3339 timestamp.
     """
     if not text:
         return ABSENT_NS
@@ -202,10 +202,10 @@ def timestamp(text: str | None, path: str) -> int:
 
 
 def duration(text: str | None, path: str) -> int | None:
-    """Return a duration in nanoseconds; ``Never`` and absent give None.
+    """Return a duration in nanoseconds; None for ``Never`` or if absent.
 
     Raises:
-        FieldError: when the text is neither.
+        FieldError: If the text is not a duration.
     """
     if text is None or text == "Never":
         return None
@@ -219,7 +219,7 @@ def quantities(wires: Mapping[str, str | int | float | None] | None, path: str) 
     """Return a resource list.
 
     Raises:
-        FieldError: naming the resource whose amount is not a quantity.
+        FieldError: If an amount is not a quantity; names the resource.
     """
     if not wires:
         return resources.EMPTY
@@ -231,12 +231,12 @@ def quantities(wires: Mapping[str, str | int | float | None] | None, path: str) 
 
 
 def quantity(amount: str | float | None) -> Quantity:
-    """Return one quantity, written as text or as a number; null is zero and blanks around text do not count.
+    """Return a quantity written as text or number; null is zero, and blanks around text are ignored.
 
     Rule: ``Quantity.UnmarshalJSON`` of k8s.io/apimachinery/pkg/api/resource.
 
     Raises:
-        QuantityError: when it is not a quantity.
+        QuantityError: If it is not a quantity.
     """
     if amount is None:
         return ZERO
@@ -286,7 +286,7 @@ def node_terms(wires: Iterable[WireTerm] | None) -> tuple[NodeSelectorTerm, ...]
 
 
 def label_selector(wire: WireSelector | None) -> LabelSelector | None:
-    """Return a label selector, None for a null one."""
+    """Return a label selector, None for a null selector."""
     if wire is None:
         return None
     return LabelSelector(

@@ -1,4 +1,4 @@
-"""DaemonSets, other owners of pods, pod templates, Services, PodDisruptionBudgets, namespaces and priority classes."""
+"""Decodes DaemonSets, other workloads, pod templates, Services and PodDisruptionBudgets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from karptui.decode.wire import (
     label_selector,
     object_fields,
 )
-from karptui.kube.objects import Namespace, PriorityClass
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import PodTemplate
 from karptui.kube.workload import DaemonSet, PodTemplateObject, Service, Workload
@@ -50,12 +49,6 @@ class WirePodDisruptionBudget(WireObject):
     status: WireBudgetStatus | None = None
 
 
-class WirePriorityClass(WireObject):
-    """A PriorityClass."""
-
-    value: Int | None = None
-
-
 def build_pdb(wire: WirePodDisruptionBudget) -> PodDisruptionBudget:
     """Return a PodDisruptionBudget."""
     spec, status = wire.spec or WireBudgetSpec(), wire.status or WireBudgetStatus()
@@ -74,16 +67,6 @@ def build_pdb(wire: WirePodDisruptionBudget) -> PodDisruptionBudget:
     )
 
 
-def build_namespace(wire: WireObject) -> Namespace:
-    """Return a Namespace."""
-    return Namespace(**as_arguments(object_fields(wire.metadata)))
-
-
-def build_priority_class(wire: WirePriorityClass) -> PriorityClass:
-    """Return a PriorityClass."""
-    return PriorityClass(**as_arguments(object_fields(wire.metadata)), value=wire.value or 0)
-
-
 class WireWorkloadSpec(Wire):
     """``spec`` of a workload."""
 
@@ -99,7 +82,7 @@ class WireWorkloadStatus(Wire):
 
 
 class WireWorkload(WireObject):
-    """A DaemonSet, ReplicaSet, Deployment, StatefulSet or Job; only the metadata where no more was fetched."""
+    """A DaemonSet, ReplicaSet, Deployment, StatefulSet or Job; possibly metadata only."""
 
     spec: WireWorkloadSpec | None = None
     status: WireWorkloadStatus | None = None
@@ -144,7 +127,7 @@ def build_daemonset(wire: WireWorkload) -> DaemonSet:
     """Return a DaemonSet.
 
     Raises:
-        FieldError: when a field cannot be read.
+        FieldError: If a field is invalid.
     """
     fields = object_fields(wire.metadata)
     spec = wire.spec or WireWorkloadSpec()
@@ -159,10 +142,10 @@ def build_daemonset(wire: WireWorkload) -> DaemonSet:
 
 
 def build_workload(wire: AnyWireWorkload, api_version: str, kind: str) -> Workload:
-    """Return an owner of pods.
+    """Return any other workload.
 
     Raises:
-        FieldError: when a field cannot be read.
+        FieldError: If a field is invalid.
     """
     fields = object_fields(wire.metadata)
     spec = wire.spec or WireWorkloadSpec()
@@ -184,7 +167,7 @@ def build_pod_template(wire: WirePodTemplateObject) -> PodTemplateObject:
     """Return a ``v1 PodTemplate``.
 
     Raises:
-        FieldError: when a field cannot be read.
+        FieldError: If a field is invalid.
     """
     fields = object_fields(wire.metadata)
     return PodTemplateObject(

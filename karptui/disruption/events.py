@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.kube.event import Event
+from karptui.kube.objects import Event
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.state_node import StateNode
 

@@ -17,7 +17,7 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.pod_predicates import PodPredicates, positive_cost
 from karptui.karpenter.rules import Rules
 from karptui.karpenter.settings import Settings
-from karptui.kube.event import Event
+from karptui.kube.objects import Event
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.state_node import StateNode

@@ -16,8 +16,7 @@ import msgspec
 from karptui.karpenter.labels import TERMINATION_TIMESTAMP
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.event import Event
-from karptui.kube.objects import Condition
+from karptui.kube.objects import Condition, Event
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
 from karptui.provisioning.state_node import StateNode

@@ -1,3 +1,3 @@
-"""Karpenter's kinds, its requirement algebra and its settings: pure, no I/O."""
+"""Karpenter's kinds, requirement algebra and settings: pure, no I/O."""
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Karpenter's controller as it is installed: its version, and the settings that it was started with.
+"""Version and settings of the installed Karpenter controller.
 
-Names: pkg/operator/options/options.go of Karpenter and of its AWS provider. A flag outweighs the environment variable
+Names: pkg/operator/options/options.go of Karpenter and of its AWS provider. A flag overrides the environment variable
 of the same name (``--feature-gates`` and ``FEATURE_GATES``).
 """
 
@@ -17,46 +17,46 @@ from karptui.karpenter.rules import NEWEST, is_modelled, version_note
 from karptui.karpenter.settings import Settings, parse_settings
 
 LEADER_LEASE: Final = "karpenter-leader-election"
-"""Name of the lease by which Karpenter's replicas agree on a leader: pkg/operator/operator.go."""
+"""Name of the Lease that elects the leader among Karpenter's replicas: pkg/operator/operator.go."""
 MODELLED_VERSION: Final = NEWEST.version
-"""The newest version of Karpenter that the engine is compared with."""
+"""Newest Karpenter version that the engine is tested against."""
 _VERSION: Final = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?")
 
 
 class KarpenterVersion(msgspec.Struct, frozen=True):
-    """A version of Karpenter and how it is known."""
+    """A version of Karpenter and its source."""
 
     version: str
     """Without a leading ``v``: ``1.14.1``."""
     source: str
-    """In words: ``image of pod karpenter/karpenter-6f9-abcde``."""
+    """For display: ``image of pod karpenter/karpenter-6f9-abcde``."""
 
 
 def parse_version(text: str) -> str:
-    """Return a semantic version without its ``v``, empty where the text is none, such as ``latest`` or a commit."""
+    """Return a semantic version without its ``v``; empty for other text, such as ``latest`` or a commit."""
     match = _VERSION.fullmatch(text.strip())
     return match[0].removeprefix("v") if match is not None else ""
 
 
 def image_version(image: str) -> str:
-    """Return the version in the tag of a container image, empty where there is none: a digest alone, ``latest``."""
+    """Return the version in a container image's tag, empty if there is none (only a digest, ``latest``)."""
     name, _, _ = image.partition("@")
     _, colon, tag = name.rpartition("/")[2].rpartition(":")
     return parse_version(tag) if colon else ""
 
 
 def chart_version(label: str) -> str:
-    """Return the version in a ``helm.sh/chart`` label (``karpenter-1.14.1``), empty where there is none."""
+    """Return the version in a ``helm.sh/chart`` label (``karpenter-1.14.1``), empty if there is none."""
     return parse_version(label.replace("_", "+").rpartition("karpenter-")[2])
 
 
-def is_other_minor(found: str) -> bool:
-    """Return whether a version is known and of a minor version that is not modelled."""
-    return _VERSION.fullmatch(found) is not None and not is_modelled(found)
+def is_other_minor(version: str) -> bool:
+    """Return whether a version is known and belongs to a minor version that is not modelled."""
+    return _VERSION.fullmatch(version) is not None and not is_modelled(version)
 
 
 DEFAULTS: Final = "Karpenter's defaults"
-"""Where a setting comes from that nobody has given."""
+"""Source of a setting that the user has not set."""
 SETTING_NAMES: Final = (
     "PREFERENCE_POLICY",
     "MIN_VALUES_POLICY",
@@ -72,38 +72,38 @@ SETTING_NAMES: Final = (
     "LEGACY_NODE_REPAIR",
     "AWS_FEATURE_GATES",
 )
-"""The settings that decide something: nothing else of a controller's environment is kept or recorded."""
+"""Settings that affect decisions. Nothing else of the controller's environment is stored or recorded."""
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class ControllerInfo(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What a Deployment or a pod says of the controller."""
+    """Version and settings of the controller as its Deployment or a pod shows them."""
 
     title: str
-    """Who says so, for people: ``Deployment kube-system/karpenter``."""
+    """Source, for display: ``Deployment kube-system/karpenter``."""
     version: str = ""
-    """Without a leading ``v``, empty where neither image nor labels tell."""
+    """Without a leading ``v``; empty if neither image nor labels contain it."""
     version_source: str = ""
-    """What tells: ``image of Deployment kube-system/karpenter``."""
+    """Source of the version: ``image of Deployment kube-system/karpenter``."""
     settings: Mapping[str, str] = _NOTHING
-    """By environment name, as text: only ``SETTING_NAMES``."""
+    """Values by environment name; only ``SETTING_NAMES``."""
     unknown: Mapping[str, str] = _NOTHING
-    """Settings that are given in a way that is not followed, with where they come from: ``ConfigMap karpenter``."""
+    """Settings whose values are not read, with their source: ``ConfigMap karpenter``."""
     from_elsewhere: tuple[str, ...] = ()
-    """ConfigMaps and Secrets of which every key is a variable (``envFrom``); they may hold further settings."""
+    """ConfigMaps and Secrets used with ``envFrom``; they may contain further settings."""
     others: tuple[str, ...] = ()
-    """What is labelled as Karpenter elsewhere and is not believed: ``Deployment shop/web``."""
+    """Other objects labelled as Karpenter, which are ignored: ``Deployment shop/web``."""
     doubt: str = ""
-    """A sentence on how little proves that this is Karpenter; empty where it is proven."""
+    """Why this may not be Karpenter; empty if it is verified."""
 
     @property
     def version_sentence(self) -> str:
-        """What the version found means for the answers; empty where its rules are modelled, or it is not known."""
+        """Note on a version that is not modelled; empty if it is modelled or unknown."""
         return version_note(self.version) if self.version else ""
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What is not known of its settings, or whether they are Karpenter's."""
+        """Settings that are not known, and doubts that this is Karpenter."""
         sentences = [self.doubt] if self.doubt else []
         sentences += [f"{name} comes from {where}, which is not read" for name, where in self.unknown.items()]
         if self.from_elsewhere:
@@ -112,30 +112,30 @@ class ControllerInfo(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
 
 class Layer(msgspec.Struct, frozen=True):
-    """Settings from one place."""
+    """Settings from a single source."""
 
     origin: str
-    """In words: ``the configuration``."""
+    """For display: ``the configuration``."""
     values: Mapping[str, str]
 
 
 class LayeredSettings(msgspec.Struct, frozen=True):
-    """Settings from several places, and where each comes from."""
+    """Merged settings and the source of each."""
 
     settings: Settings
     origins: Mapping[str, str]
-    """By environment name; a name that is missing has its default."""
+    """Source by environment name; a missing name has its default."""
 
 
 def layered(layers: Iterable[Layer], version: str = "") -> LayeredSettings:
-    """Put settings over each other: of several places that name one, the first counts.
+    """Merge settings from several sources; the first source that sets a name wins.
 
     Args:
-        layers: The places.
-        version: The one that runs, whose rules hold; empty where it is not known.
+        layers: Sources in order of precedence.
+        version: Running version, whose rules apply; empty if unknown.
 
     Raises:
-        SettingsError: where the outcome is something that Karpenter would not start with.
+        SettingsError: If Karpenter would not start with the merged settings.
     """
     values: dict[str, str] = {}
     origins: dict[str, str] = {}

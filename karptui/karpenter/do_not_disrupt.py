@@ -1,7 +1,7 @@
-"""What karpenter.sh/do-not-disrupt on a pod says at one instant: a value with a clock.
+"""Value of a pod's ``karpenter.sh/do-not-disrupt`` annotation at a given time.
 
-Everybody asks here; what disruption makes of it, and of nodes that say it, is ``disruption/do_not_disrupt.py``.
-Rules: ``IsDoNotDisruptActive`` in ``pkg/utils/pod/scheduling.go``.
+``disruption/do_not_disrupt.py`` applies it to pods and nodes. Rules: ``IsDoNotDisruptActive`` in
+``pkg/utils/pod/scheduling.go``.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ from karptui.kube.timestamps import ABSENT_NS
 
 
 class ProtectionKind(StrEnum):
-    """What an annotation amounts to."""
+    """Effect of the annotation."""
 
     NONE = "none"
     """No annotation."""
     ALWAYS = "always"
-    """``"true"``: as long as the pod is active."""
+    """``"true"``: protects an active pod without time limit."""
     TIMED = "timed"
-    """A duration that still runs."""
+    """A duration that has not ended."""
     NOT_STARTED = "not started"
-    """A duration whose clock has not begun, as the kubelet has not taken the pod: protects."""
+    """A duration that has not started because the pod has no ``startTime``; protects."""
     ELAPSED = "elapsed"
-    """A duration that is over: protects nothing any more."""
+    """A duration that has ended; does not protect."""
     INVALID = "invalid"
-    """Neither ``"true"`` nor a positive duration: protects nothing, and Karpenter warns."""
+    """Neither ``"true"`` nor a positive duration; does not protect, and Karpenter warns."""
 
 
 class Protection(msgspec.Struct, frozen=True, gc=False):
-    """What ``karpenter.sh/do-not-disrupt`` does for one pod at one instant."""
+    """Effect of ``karpenter.sh/do-not-disrupt`` on a pod at a given time."""
 
     kind: ProtectionKind
     value: str = ""
     """The annotation as written."""
     until_ns: int = ABSENT_NS
-    """When a duration ends or ended; ``ABSENT_NS`` where there is no such instant."""
+    """End of the duration; ``ABSENT_NS`` if there is none."""
     problem: str = ""
-    """Why an invalid value is one, in Karpenter's words."""
+    """Karpenter's message about an invalid value."""
 
     @property
     def is_active(self) -> bool:
@@ -57,7 +57,7 @@ _ALWAYS = Protection(ProtectionKind.ALWAYS, "true")
 
 
 class DoNotDisruptValue(msgspec.Struct, frozen=True, gc=False):
-    """An annotation value, read once for all pods of a template."""
+    """A parsed annotation value, shared by all pods of a template."""
 
     text: str
     duration_ns: int = 0
@@ -65,7 +65,7 @@ class DoNotDisruptValue(msgspec.Struct, frozen=True, gc=False):
     problem: str = ""
 
     def at(self, start_ns: int, now_ns: int) -> Protection:
-        """Return what it does for a pod that the kubelet took at ``start_ns``, apart from the pod being active."""
+        """Return the protection of an active pod that started at ``start_ns``."""
         if self.text == "true":
             return _ALWAYS
         if self.problem:
@@ -78,20 +78,20 @@ class DoNotDisruptValue(msgspec.Struct, frozen=True, gc=False):
 
 
 def value_of(annotations: Mapping[str, str]) -> DoNotDisruptValue | None:
-    """Read the annotation of a pod or its template; None where there is none."""
+    """Return the parsed annotation of a pod or template, None if absent."""
     text = annotations.get(DO_NOT_DISRUPT)
     return None if text is None else read_value(text)
 
 
 def protection_of(pod: Pod, now_ns: int) -> Protection:
-    """Return what the annotation does for a pod now; of pods that ended or are being deleted nothing is protected."""
+    """Return a pod's protection now; pods that have ended or are terminating are not protected."""
     value = value_of(pod.template.annotations) if pod.is_active else None
     return UNPROTECTED if value is None else value.at(pod.start_ns, now_ns)
 
 
 @lru_cache(maxsize=1024)
 def read_value(text: str) -> DoNotDisruptValue:
-    """Read an annotation value; never raises, a value that protects nothing carries its problem."""
+    """Parse an annotation value; an invalid value is returned with its problem instead of raising."""
     if text == "true":
         return DoNotDisruptValue(text)
     try:

@@ -1,4 +1,4 @@
-"""Instance types and offerings, as every provider hands them to Karpenter, and NodeOverlays that change them.
+"""Instance types and offerings as cloud providers report them to Karpenter, and the NodeOverlays that change them.
 
 Sources: pkg/cloudprovider/types.go, pkg/apis/v1alpha1/nodeoverlay.go.
 """
@@ -19,7 +19,7 @@ from karptui.kube.selectors import NodeSelectorRequirement
 
 
 class Overhead(msgspec.Struct, frozen=True, gc=False):
-    """What the node keeps for itself."""
+    """Resources reserved for the system."""
 
     kube_reserved: ResourceList = resources.EMPTY
     system_reserved: ResourceList = resources.EMPTY
@@ -27,7 +27,7 @@ class Overhead(msgspec.Struct, frozen=True, gc=False):
 
 
 class Offering(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One way to buy an instance type: a zone and a capacity type, and where it applies a reservation."""
+    """A zone and capacity type in which an instance type can be launched, possibly in a reservation."""
 
     requirements: tuple[NodeSelectorRequirement, ...]
     price_per_hour: float
@@ -38,39 +38,40 @@ class Offering(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     overhead_override: Overhead | None = None
     is_price_overlaid: bool = False
     is_price_stood_in: bool = False
-    """Whether it is the on-demand price, for a spot price that nobody knows: Karpenter reckons with it."""
+    """Whether the on-demand price replaces an unknown spot price, as in Karpenter."""
     error_code: str = ""
-    """EC2's error code, if it is unavailable only because EC2 refused it recently."""
+    """EC2's error code if the offering is unavailable only because a recent launch was refused."""
 
     def is_launchable(self, rules: Rules) -> bool:
-        """Return whether a node can be launched into it: a reservation must have room, too.
+        """Return whether a node can be launched: a reservation must also have free capacity.
 
-        Until 1.14 a full reservation was not available in the first place.
+        Before 1.15 a full reservation was not available at all.
         """
         is_held = rules.has_room_apart and self.reservation_capacity <= 0
         return self.is_available and not (is_held and self._may_be_reserved)
 
     @property
     def _may_be_reserved(self) -> bool:
-        """Whether its capacity type is one of which some is reserved: any type, or any but spot, counts as well."""
-        asked = [one for one in self.requirements if one.key == CAPACITY_TYPE]
-        return bool(asked) and all(
-            RESERVED in one.values
-            if one.operator == "In"
-            else Requirement.of(one.key, one.operator, one.values).allows(RESERVED)
-            for one in asked
+        """Whether its capacity types include reserved, also by Exists or NotIn."""
+        requirements = [requirement for requirement in self.requirements if requirement.key == CAPACITY_TYPE]
+        return bool(requirements) and all(
+            RESERVED in requirement.values
+            if requirement.operator == "In"
+            else Requirement.of(requirement.key, requirement.operator, requirement.values).allows(RESERVED)
+            for requirement in requirements
         )
 
     @property
     def is_reserved(self) -> bool:
-        """Whether it is capacity that somebody has reserved."""
+        """Whether it belongs to a capacity reservation."""
         return any(
-            one.key == CAPACITY_TYPE and one.operator == "In" and RESERVED in one.values for one in self.requirements
+            requirement.key == CAPACITY_TYPE and requirement.operator == "In" and RESERVED in requirement.values
+            for requirement in self.requirements
         )
 
 
 class InstanceType(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
-    """An instance type with everything the scheduler asks of it."""
+    """An instance type with all the data that scheduling needs."""
 
     name: str
     requirements: tuple[NodeSelectorRequirement, ...]
@@ -78,22 +79,22 @@ class InstanceType(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False
     overhead: Overhead = Overhead()
     offerings: tuple[Offering, ...] = ()
     seen_on: int = 0
-    """Nodes that it is known from, where its provider's own list is not; 0 where the list is known."""
+    """Number of nodes the type was inferred from, if the provider's catalogue is unknown; 0 if it is known."""
     is_named: bool = False
-    """Whether no node shows it and only Karpenter's metrics name it, where its provider's own list is not known."""
+    """Whether the type is only known from Karpenter's metrics, and the provider's catalogue is unknown."""
     unknown_keys: frozenset[str] = frozenset()
-    """Labels that are asked for and not known of a seen type."""
+    """Requested labels whose values are unknown for an inferred type."""
     volume_limits: Mapping[str, int] = {}
-    """Volumes that a CSI driver may attach, by driver; a driver that is missing is not limited."""
+    """Attachable volumes by CSI driver; a missing driver has no limit."""
 
     @property
     def is_guessed(self) -> bool:
-        """Whether its provider's own list is not known: there may be others, and more to it."""
+        """Whether the provider's catalogue is unknown, so the data may be incomplete."""
         return self.seen_on > 0 or self.is_named
 
 
 class NodeOverlay(KubeObject, frozen=True, kw_only=True, gc=False):
-    """A change to the price or the extended resources of matching instance types; memory and cpu cannot be changed."""
+    """A change to the price or extended resources of matching instance types; never to cpu or memory."""
 
     requirements: tuple[NodeSelectorRequirement, ...] = ()
     price: str | None = None

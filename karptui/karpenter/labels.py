@@ -1,4 +1,4 @@
-"""Karpenter's labels, annotations, taints and the rules about label keys.
+"""Karpenter's labels, annotations and taints, and the rules for label keys.
 
 Rules: pkg/apis/v1/labels.go, pkg/apis/v1/taints.go; the AWS keys: pkg/apis/v1/labels.go of the AWS provider.
 """
@@ -39,7 +39,7 @@ RESERVATION_ID: Final = "karpenter.k8s.aws/capacity-reservation-id"
 DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 DO_NOT_REPAIR: Final = "karpenter.sh/do-not-repair"
 DISRUPTION_COST: Final = "karpenter.sh/disruption-cost"
-"""What evicting a pod costs, in place of the pod deletion cost; since 1.15."""
+"""Annotation with a pod's eviction cost, which overrides the pod deletion cost; since 1.15."""
 POD_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 TERMINATION_TIMESTAMP: Final = "karpenter.sh/nodeclaim-termination-timestamp"
@@ -57,7 +57,7 @@ KEY_ALIASES: Final = {
     "beta.kubernetes.io/instance-type": INSTANCE_TYPE,
     "topology.ebs.csi.aws.com/zone": ZONE,
 }
-"""Older keys, and the AWS operator's volume zone, and what Karpenter reads them as: in requirements only."""
+"""Older label keys, and the AWS operator's volume zone, with the key Karpenter reads them as; in requirements only."""
 
 WELL_KNOWN: Final = frozenset(
     {
@@ -99,40 +99,42 @@ WELL_KNOWN: Final = frozenset(
         "topology.k8s.aws/zone-id",
     }
 )
-"""Labels that a NodePool may leave open and pods may still ask for: Karpenter's own and the AWS provider's."""
+"""Karpenter's and the AWS provider's labels: pods may request them even if the NodePool does not define them."""
 
 AUTO_MODE_GROUP: Final = "eks.amazonaws.com"
 """API group and label domain of EKS Auto Mode."""
 COMPUTE_TYPE: Final = "eks.amazonaws.com/compute-type"
-"""Label of nodes that EKS Auto Mode runs: ``auto``."""
+"""Label with value ``auto`` on EKS Auto Mode nodes."""
 AUTO_MODE_LABELS: Final = frozenset(
     f"{AUTO_MODE_GROUP}/{key.partition('/')[2]}" for key in WELL_KNOWN if key.startswith(f"{AWS_GROUP}/instance-")
 )
-"""What Auto Mode calls the labels of instance types: those of the AWS provider in a domain of its own."""
+"""EKS Auto Mode's instance type labels: the AWS provider's in another domain."""
 
 RESTRICTED_DOMAINS: Final = frozenset({GROUP, AWS_GROUP})
-"""Domains in which only well-known labels may be asked for."""
+"""Domains in which only well-known labels may be requested."""
 
 KNOWN_VALUES: Final = {
     CAPACITY_TYPE: frozenset({ON_DEMAND, SPOT, RESERVED}),
     "karpenter.k8s.aws/instance-tenancy": frozenset({"default", "dedicated"}),
 }
-"""Labels of which a pod must name at least one value that exists."""
+"""Labels for which a pod must name at least one existing value."""
 
 
 def is_restricted(key: str) -> bool:
-    """Return whether pods and NodePools may not ask for this label (``IsRestrictedLabel``)."""
+    """Return whether pods and NodePools may not request this label (``IsRestrictedLabel``)."""
     if key in WELL_KNOWN:
         return False
     domain = key.partition("/")[0] if "/" in key else ""
-    return key == HOSTNAME or any(domain == own or domain.endswith(f".{own}") for own in RESTRICTED_DOMAINS)
+    return key == HOSTNAME or any(
+        domain == restricted or domain.endswith(f".{restricted}") for restricted in RESTRICTED_DOMAINS
+    )
 
 
 def capacity_type_of(labels: Mapping[str, str]) -> str:
-    """Return ``spot``, ``on-demand``, ``reserved`` or nothing; of an EKS node group by its own label."""
+    """Return ``spot``, ``on-demand``, ``reserved`` or an empty string; also from the EKS managed node group label."""
     return labels.get(CAPACITY_TYPE, "") or _EKS_WORDS.get(labels.get(EKS_CAPACITY_TYPE, ""), "")
 
 
 def is_disrupted(taints: Iterable[Taint]) -> bool:
-    """Return whether taints say that Karpenter is about to disrupt their node; the value does not count."""
+    """Return whether Karpenter has tainted a node for disruption; the taint's value does not matter."""
     return any(taint.matches(DISRUPTED_TAINT) for taint in taints)

@@ -1,4 +1,4 @@
-"""EC2's error codes that Karpenter takes for lack of capacity, in words."""
+"""EC2 error codes that Karpenter treats as insufficient capacity, with short texts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ NO_FREE_ADDRESSES: Final = "InsufficientFreeAddressesInSubnet"
 NO_SPOT_ROLE: Final = "AuthFailure.ServiceLinkedRoleCreationNotPermitted"
 RESERVATION_FULL: Final = "ReservationCapacityExceeded"
 UNFULFILLABLE: Final = "UnfulfillableCapacity"
-"""Also stands for a code that is not known."""
+"""Also used if the error code is unknown."""
 
 _WORDS: Final = {
     NO_FREE_ADDRESSES: "no free IP addresses in the subnets",
@@ -22,5 +22,5 @@ _WORDS: Final = {
 
 
 def error_words(code: str) -> str:
-    """Return the words for an error code; codes without words of their own mean that EC2 has no capacity."""
+    """Return the text for an error code; other codes mean insufficient capacity."""
     return _WORDS.get(code, "insufficient capacity in EC2")

@@ -1,4 +1,4 @@
-"""What Karpenter's controller says of itself on its metrics endpoint.
+"""Metrics of Karpenter's controller.
 
 Names and labels: pkg/metrics/metrics.go, pkg/controllers/metrics/nodepool, pkg/controllers/disruption/metrics.go and
 pkg/operator/operator.go of Karpenter; pkg/controllers/metrics and pkg/providers/instancetype/metrics.go of its AWS
@@ -19,45 +19,45 @@ from karptui.karpenter.labels import ON_DEMAND, SPOT
 _NO_NUMBERS: Mapping[str, float] = MappingProxyType({})
 
 VALIDATION_SECONDS: Final = 15.0
-"""How long Emptiness and consolidation wait before they look again; pkg/controllers/disruption/consolidation.go."""
+"""Wait before an Emptiness or consolidation command is validated; pkg/controllers/disruption/consolidation.go."""
 _FEWEST: Final = 10
-"""Simulations that tell how long one takes."""
+"""Minimum number of simulations for a mean duration."""
 
 
 class OfferingMetrics(msgspec.Struct, frozen=True, gc=False):
-    """One way to buy an instance type, as Karpenter reckons with it."""
+    """Price and availability of an offering in Karpenter's metrics."""
 
     price_per_hour: float | None = None
-    """In the region's currency, NodeOverlays of one of the NodePools included; None where Karpenter knows no price."""
+    """In the region's currency, after NodeOverlays of any NodePool; None if Karpenter has no price."""
     is_available: bool | None = None
-    """Whether at least one NodePool could launch it now; None where it was not said."""
+    """Whether at least one NodePool could launch it now; None if not reported."""
 
 
 class PoolMetrics(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A NodePool in Karpenter's metrics.
 
-    Resource names are in the metrics' spelling: lower case, underscores for dashes; cpu in cores, memory in bytes.
-    Counters count from the start of the controller that answered.
+    Resource names are spelled as in metrics: lower case, underscores for dashes; cpu in cores, memory in bytes.
+    Counters start with the controller process.
     """
 
     usage: Mapping[str, float] = _NO_NUMBERS
     limit: Mapping[str, float] = _NO_NUMBERS
     allowed_disruptions: Mapping[str, int] = MappingProxyType({})
-    """Nodes that may be disrupted now, by reason in the API's spelling: ``Underutilized``."""
+    """Nodes that may be disrupted now, by reason as in the API: ``Underutilized``."""
     nodes_consuming_budgets: Mapping[str, int] = MappingProxyType({})
-    """Nodes that use the budget up, by reason."""
+    """Nodes that count against the budget, by reason."""
     nodeclaims_created: Mapping[str, int] = MappingProxyType({})
-    """By reason in lower case: ``provisioned``, or that of the disruption that needed a replacement."""
+    """By reason in lower case: ``provisioned``, or the disruption reason of a replacement."""
     nodeclaims_disrupted: Mapping[str, int] = MappingProxyType({})
     """By reason in lower case."""
     nodeclaims_terminated: int = 0
     nodes_created: int = 0
     cost_per_hour: float | None = None
-    """What Karpenter reckons the pool costs; None where the version does not say."""
+    """Karpenter's estimate; None if this version does not report it."""
 
 
 class OfferingName(msgspec.Struct, frozen=True):
-    """What an offering is called in the metrics."""
+    """Key of an offering in the metrics."""
 
     instance_type: str
     zone: str
@@ -67,43 +67,43 @@ class OfferingName(msgspec.Struct, frozen=True):
 class ControllerMetrics(
     msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True, rename="camel", omit_defaults=True
 ):
-    """One reading of the metrics endpoint."""
+    """One scrape of the metrics endpoint."""
 
     read_at_ns: int
     """Nanoseconds since the epoch."""
     endpoint: str
-    """Who answered, for people: ``pod karpenter/karpenter-6f9-abcde``."""
+    """Source, for display: ``pod karpenter/karpenter-6f9-abcde``."""
     version: str = ""
-    """As the controller was built; empty where it does not say."""
+    """Version the controller was built as; empty if not reported."""
     is_leader: bool = True
-    """False for a replica that stands by: it has neither prices nor pools to report."""
+    """False for a standby replica, which reports neither prices nor pools."""
     started_at_ns: int = 0
-    """When counters began at zero: nanoseconds since the epoch, 0 where it is not said."""
+    """Start of the counters in nanoseconds since the epoch; 0 if not reported."""
     offerings: Mapping[OfferingName, OfferingMetrics] = MappingProxyType({})
     cpu_cores: Mapping[str, int] = MappingProxyType({})
     """By instance type."""
     memory_bytes: Mapping[str, int] = MappingProxyType({})
-    """By instance type, as advertised: before VM_MEMORY_OVERHEAD_PERCENT."""
+    """By instance type, as advertised by EC2, before VM_MEMORY_OVERHEAD_PERCENT."""
     pools: Mapping[str, PoolMetrics] = MappingProxyType({})
     pods_by_pool: Mapping[str, int] = MappingProxyType({})
-    """Pods that have not ended on nodes of each NodePool; empty where Karpenter does not say."""
+    """Active pods by the NodePool of their node; empty if not reported."""
     consolidation_timeouts: Mapping[str, int] = MappingProxyType({})
-    """Passes that were given up for lack of time, by ``single`` and ``multi``, from the start of the controller."""
+    """Consolidation passes that timed out, for ``single`` and ``multi``, since the controller started."""
     evaluation_seconds: Mapping[str, tuple[float, int]] = MappingProxyType({})
-    """What passes lasted in all, and how many there were, by ``single``, ``multi`` and ``empty``."""
+    """Total duration and number of passes, for ``single``, ``multi`` and ``empty``."""
     unwaited_evaluations: Mapping[str, int] = MappingProxyType({})
-    """How many of these passes lasted 15 s at most, so that they did not wait to look again."""
+    """Number of passes of at most 15 s, which therefore did not include the validation wait."""
     simulated_removals: tuple[float, int] = (0.0, 0)
-    """What the scheduling in simulated removals lasted in all, and how many there were."""
+    """Total duration and number of scheduling runs in simulated removals."""
     unreadable_lines: int = 0
-    """Lines of wanted families that could not be understood."""
+    """Lines of relevant metrics that could not be parsed."""
 
     @property
     def seconds_per_removal(self) -> float | None:
-        """What a simulated removal takes, on the mean; None where too few tell.
+        """Mean duration of a simulated removal; None with too few samples.
 
-        Of what passes last it is what Emptiness, which simulates none, does not take as well. A pass that finds
-        something waits 15 s before it looks again, which takes no work. It is never less than the scheduling in it.
+        It is the duration of passes minus that of Emptiness passes, which simulate nothing, and minus the 15 s
+        validation wait of passes that found a command. It is at least the duration of the scheduling itself.
         """
         scheduling, count = self.simulated_removals
         if count < _FEWEST:
@@ -115,7 +115,7 @@ class ControllerMetrics(
         return max(simulating, scheduling) / count
 
     def _worked(self, kind: str) -> tuple[float, int]:
-        """Return what passes of a kind lasted without their waits, and how many there were."""
+        """Return the total duration of a kind of pass without validation waits, and the number of passes."""
         seconds, passes = self.evaluation_seconds[kind]
         waited = passes - self.unwaited_evaluations.get(kind, passes)
         return seconds - waited * VALIDATION_SECONDS, passes
@@ -124,22 +124,22 @@ class ControllerMetrics(
     def has_spot_prices(self) -> bool:
         """Whether Karpenter has read spot prices.
 
-        Until it has, it takes every type's on-demand price for its spot price (pkg/providers/pricing/pricing.go): as
-        long as no spot price differs from the on-demand one beside it, none is taken for real.
+        Until then it uses each type's on-demand price (pkg/providers/pricing/pricing.go), so prices count as read once
+        any spot price differs from the on-demand price of the same type and zone.
         """
         return any(
-            offering.price_per_hour != beside.price_per_hour
+            offering.price_per_hour != on_demand.price_per_hour
             for name, offering in self.offerings.items()
             if name.capacity_type == SPOT
             and offering.price_per_hour is not None
-            and (beside := self.offerings.get(OfferingName(name.instance_type, name.zone, ON_DEMAND))) is not None
-            and beside.price_per_hour is not None
+            and (on_demand := self.offerings.get(OfferingName(name.instance_type, name.zone, ON_DEMAND))) is not None
+            and on_demand.price_per_hour is not None
         )
 
     def after(self, before: ControllerMetrics | None) -> ControllerMetrics:
-        """Return this reading with the very offerings of the one before where they are equal.
+        """Return this reading, sharing the previous offerings if they are equal.
 
-        They are thousands, and what follows from them is kept by them: prices, and what is sold out.
+        There are thousands, and values derived from them are cached by identity.
         """
         if before is None or before.offerings is self.offerings or before.offerings != self.offerings:
             return self

@@ -1,4 +1,4 @@
-"""NodeClaims. Source of the fields: pkg/apis/v1/nodeclaim.go, nodeclaim_status.go."""
+"""NodeClaims. Fields: pkg/apis/v1/nodeclaim.go, nodeclaim_status.go."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ from karptui.kube.taints import Taint
 from karptui.kube.timestamps import ABSENT_NS
 
 DISRUPTION_REASON: Final = "DisruptionReason"
-"""The condition by which Karpenter marks a NodeClaim of a command."""
+"""Condition that marks a NodeClaim as part of a disruption command."""
 REBOOTING: Final = "Rebooting"
-"""The condition of a claim whose instance is rebooted in place, since 1.15; also why it is not Initialized then."""
+"""Condition while the instance reboots in place (since 1.15); also the reason of Initialized during a reboot."""
 _UNTRIED: Final = ("", "AwaitingReconciliation")
+"""Condition reasons that mean nothing has been tried yet."""
 
 
 class NodeClaim(KubeObject, frozen=True, kw_only=True, gc=False):
-    """A request for a node, and what came of it."""
+    """A NodeClaim: a request for a node, with its status."""
 
     requirements: tuple[NodeSelectorRequirement, ...] = ()
     requests: ResourceList = resources.EMPTY
-    """``spec.resources.requests``: what the pods it was made for ask."""
+    """``spec.resources.requests``: requests of the pods it was created for."""
     taints: tuple[Taint, ...] = ()
     startup_taints: tuple[Taint, ...] = ()
     node_class_ref: NodeClassRef = NodeClassRef()
     expire_after_ns: int | None = None
-    """None is Never."""
+    """None means Never."""
     termination_grace_period_ns: int | None = None
     node_name: str = ""
     provider_id: str = ""
@@ -40,28 +41,28 @@ class NodeClaim(KubeObject, frozen=True, kw_only=True, gc=False):
     allocatable: ResourceList = resources.EMPTY
     conditions: tuple[Condition, ...] = ()
     last_pod_event_ns: int = ABSENT_NS
-    """When a pod last came or went, as Karpenter counts for consolidateAfter."""
+    """Last time a pod was added or removed, as Karpenter counts it for consolidateAfter."""
 
     @property
     def expires_ns(self) -> int | None:
-        """When Karpenter deletes it for its age: nanoseconds since the epoch, None for never.
+        """When Karpenter deletes it because of expireAfter, in nanoseconds since the epoch; None for never.
 
         Source: pkg/controllers/nodeclaim/expiration/controller.go.
         """
         return None if self.expire_after_ns is None else self.created_ns + self.expire_after_ns
 
     def condition(self, type_: str) -> Condition | None:
-        """Return a condition by its type (Launched, Registered, Initialized, Consolidatable, Drifted…)."""
+        """Return a condition by type (Launched, Registered, Initialized, Consolidatable, Drifted…), None if absent."""
         return condition_of(self.conditions, type_)
 
     def is_true(self, type_: str) -> bool:
-        """Whether a condition is reported and True."""
+        """Return whether a condition is True."""
         condition = condition_of(self.conditions, type_)
         return condition is not None and condition.status == "True"
 
     @property
     def refused_launch(self) -> Condition | None:
-        """The condition Launched if a launch was tried and failed (it stays Unknown, with a reason), else None."""
+        """The Launched condition if launching was tried and failed (it stays Unknown, with a reason), else None."""
         launched = condition_of(self.conditions, "Launched")
         return None if launched is None or launched.status == "True" or is_untried(launched) else launched
 
@@ -72,40 +73,40 @@ def is_untried(condition: Condition) -> bool:
 
 
 def pool_in_name(claim: str, pools: Container[str]) -> str:
-    """Return the NodePool that a NodeClaim is named after (``<pool>-<five letters>``); empty if there is none such."""
+    """Return the NodePool in a NodeClaim's name (``<pool>-<five letters>``); empty if it is not one of the pools."""
     stem = claim.rpartition("-")[0]
     return stem if stem in pools else ""
 
 
 def claim_key(name: str) -> str:
-    """Return what identifies a NodeClaim, and the node that it becomes, from one look at the cluster to the next."""
+    """Return a key for a NodeClaim and its future node that is stable across updates."""
     return f"claim/{name}"
 
 
 def node_key(claim: NodeClaim | None, node_name: str) -> str:
-    """Return what identifies a node: its NodeClaim, which comes before it, where it has one."""
+    """Return a key for a node: that of its NodeClaim if it has one."""
     return claim_key(claim.name) if claim is not None else f"node/{node_name}"
 
 
 class InitializationObstacles(NamedTuple):
-    """What keeps a registered node from being initialized."""
+    """Reasons why a registered node is not initialized."""
 
     missing_resources: tuple[str, ...] = ()
-    """Resources that its pods need and that the node does not offer."""
+    """Requested resources that the node does not report."""
     startup_taints: tuple[str, ...] = ()
     message: str = ""
     """The NodeClaim's condition message."""
 
     @property
     def text(self) -> str:
-        """All that is known, in few words."""
+        """The first obstacle, as short text."""
         if self.missing_resources:
             return ", ".join(self.missing_resources)
         return f"startup taint {', '.join(self.startup_taints)}" if self.startup_taints else self.message
 
 
 def initialization_obstacles(claim: NodeClaim, node: Node) -> InitializationObstacles:
-    """Return what keeps a registered node from being initialized.
+    """Return the reasons why a registered node is not initialized.
 
     Source: pkg/controllers/nodeclaim/lifecycle/initialization.go.
     """

@@ -1,4 +1,4 @@
-"""NodeClasses of any provider, and references to them; the spec stays as the provider wrote it."""
+"""NodeClasses of any provider, with their spec unchanged, and references to them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from karptui.karpenter.labels import AUTO_MODE_GROUP, AWS_GROUP
 from karptui.kube.objects import EMPTY, Condition, KubeObject, condition_of
 
 EC2_KIND: Final = "EC2NodeClass"
-"""The kind of the AWS provider."""
+"""The AWS provider's kind."""
 
 
 class NodeClassRef(msgspec.Struct, frozen=True, gc=False):
-    """Which NodeClass of which provider."""
+    """A reference to a NodeClass."""
 
     group: str = ""
     kind: str = ""
@@ -23,7 +23,7 @@ class NodeClassRef(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def key(self) -> str:
-        """Of the NodeClass it refers to."""
+        """Key of the referenced NodeClass."""
         return nodeclass_key(self.kind, self.name)
 
 
@@ -37,11 +37,11 @@ class NodeClass(KubeObject, frozen=True, kw_only=True, gc=False):
     status: Mapping[str, Any] = EMPTY
     conditions: tuple[Condition, ...] = ()
     raw: Mapping[str, Any] = EMPTY
-    """The object as it was given, for editing and hashing."""
+    """The original object, for editing and hashing."""
 
     @property
     def key(self) -> str:
-        """``kind/name``: NodeClasses of two providers may share a name."""
+        """``kind/name``, because NodeClasses of two providers may share a name."""
         return nodeclass_key(self.kind, self.name)
 
     @property
@@ -52,20 +52,20 @@ class NodeClass(KubeObject, frozen=True, kw_only=True, gc=False):
 
 
 def nodeclass_key(kind: str, name: str) -> str:
-    """Return the key of a NodeClass among those of every provider."""
+    """Return a NodeClass's key, unique among all providers."""
     return f"{kind}/{name}"
 
 
 def is_aws_group(ref: NodeClassRef) -> bool:
-    """Tell whether what refers to a NodeClass may mean the AWS provider's: a reference may leave the group out."""
+    """Return whether a reference may mean the AWS provider: the group may be missing."""
     return ref.group in ("", AWS_GROUP)
 
 
 def is_ec2(nodeclass: NodeClass | NodeClassRef) -> bool:
-    """Tell whether a NodeClass, or what refers to one, is the AWS provider's; a reference may leave the group out."""
+    """Return whether a NodeClass or reference is the AWS provider's; a reference's group may be missing."""
     return nodeclass.kind == EC2_KIND and nodeclass.group in ("", AWS_GROUP)
 
 
 def is_auto_mode(nodeclass: NodeClass | NodeClassRef) -> bool:
-    """Tell whether a NodeClass, or what refers to one, is EKS Auto Mode's."""
+    """Return whether a NodeClass or reference is EKS Auto Mode's."""
     return nodeclass.group == AUTO_MODE_GROUP

@@ -1,4 +1,4 @@
-"""NodePools. Source of the fields: pkg/apis/v1/nodepool.go."""
+"""NodePools. Fields: pkg/apis/v1/nodepool.go."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ BALANCED: Final = "Balanced"
 
 
 class DisruptionBudget(msgspec.Struct, frozen=True, gc=False):
-    """One line of ``spec.disruption.budgets``."""
+    """An entry of ``spec.disruption.budgets``."""
 
     nodes: str = "10%"
     """A count or a percentage, as written."""
     schedule: str | None = None
-    """Cron line in UTC, or None."""
+    """Cron expression in UTC, or None."""
     duration: str | None = None
-    """How long the schedule's window stays open, as written, or None."""
+    """Duration of the schedule's window as written, or None."""
     reasons: tuple[str, ...] | None = None
-    """``Empty``, ``Drifted``, ``Underutilized``; None is every reason."""
+    """``Empty``, ``Drifted``, ``Underutilized``; None means every reason."""
 
 
 def is_aws(pools: Sequence[NodePool]) -> bool:
-    """Tell whether some NodePool is the AWS provider's; without NodePools it is taken to be."""
+    """Return whether any NodePool is the AWS provider's; True without NodePools."""
     return not pools or any(is_aws_group(pool.node_class_ref) for pool in pools)
 
 
 _NODECLASS_NOT_FOUND: Final = "NodeClassNotFound"
-"""Reason of the NodeClassReady condition where there is no such NodeClass (pkg/controllers/nodepool/readiness)."""
+"""Reason of the NodeClassReady condition if the NodeClass does not exist (pkg/controllers/nodepool/readiness)."""
 
 
 class NodePool(KubeObject, frozen=True, kw_only=True, gc=False):
-    """A NodePool: the pattern of NodeClaims, and how they may be disrupted."""
+    """A NodePool: the template of NodeClaims and their disruption settings."""
 
     weight: int = 0
-    """Higher is tried first; absent is 0."""
+    """Higher is tried first; 0 if absent."""
     replicas: int | None = None
-    """Set on static pools only, which take no part in provisioning."""
+    """Set for static pools only, which provisioning ignores."""
     limits: ResourceList | None = None
     node_class_ref: NodeClassRef = NodeClassRef()
     template_labels: Mapping[str, str] = EMPTY_LABELS
@@ -56,29 +56,29 @@ class NodePool(KubeObject, frozen=True, kw_only=True, gc=False):
     taints: tuple[Taint, ...] = ()
     startup_taints: tuple[Taint, ...] = ()
     expire_after_ns: int | None = None
-    """None is Never."""
+    """None means Never."""
     termination_grace_period_ns: int | None = None
-    """None sets no deadline for a drain."""
+    """None means that a drain has no deadline."""
     consolidation_policy: str = WHEN_EMPTY_OR_UNDERUTILIZED
     consolidate_after_ns: int | None = None
-    """None is Never, and also absent."""
+    """None means Never, or absent."""
     budgets: tuple[DisruptionBudget, ...] | None = None
-    """None is absent, and then nothing is limited, as in Karpenter's code. An API server never stores that: it fills in
-    one budget of 10 % for every reason. An empty list is no limit there too."""
+    """None if absent, which means no limit, as in Karpenter's code. An API server fills in a budget of 10 % for every
+    reason instead. An empty tuple means no limit."""
     conditions: tuple[Condition, ...] = ()
     status_resources: ResourceList = resources.EMPTY
-    """``status.resources``: what the pool's nodes add up to, as Karpenter counts it."""
+    """``status.resources``: total of the pool's nodes as Karpenter counts it."""
     raw: Mapping[str, Any] = EMPTY
-    """The object as it was given, for editing and hashing."""
+    """The original object, for editing and hashing."""
 
     @property
     def is_static(self) -> bool:
-        """Whether it keeps a fixed number of nodes."""
+        """Whether it has a fixed number of nodes."""
         return self.replicas is not None
 
     @property
     def limited(self) -> tuple[str, ...]:
-        """The resources that it limits: cpu, memory, nodes, then the others by name."""
+        """Resources in its limits: cpu, memory, nodes, then the others by name."""
         limits = self.limits or {}
         first = (resources.CPU, resources.MEMORY, resources.NODES)
         return (*(name for name in first if name in limits), *sorted(name for name in limits if name not in first))
@@ -91,16 +91,16 @@ class NodePool(KubeObject, frozen=True, kw_only=True, gc=False):
 
     @property
     def nodeclass_exists(self) -> bool | None:
-        """Whether Karpenter found its NodeClass when it last looked; None where the conditions do not tell."""
-        found = condition_of(self.conditions, "NodeClassReady")
-        if found is None or found.status not in ("True", "False"):
+        """Whether Karpenter has seen its NodeClass; None if the conditions do not tell."""
+        condition = condition_of(self.conditions, "NodeClassReady")
+        if condition is None or condition.status not in ("True", "False"):
             return True if self.is_ready else None
-        return found.status == "True" or found.reason != _NODECLASS_NOT_FOUND
+        return condition.status == "True" or condition.reason != _NODECLASS_NOT_FOUND
 
 
 def unread_nodeclasses(nodepools: Iterable[NodePool], nodeclasses: Iterable[NodeClass]) -> tuple[NodeClassRef, ...]:
-    """Return which NodeClasses exist, as conditions of NodePools tell, and were not read; by kind and name."""
-    read = {one.key for one in nodeclasses}
+    """Return references to NodeClasses that exist according to NodePool conditions but were not read, sorted by key."""
+    read = {nodeclass.key for nodeclass in nodeclasses}
     refs = (pool.node_class_ref for pool in nodepools if pool.nodeclass_exists)
-    found = {ref.key: ref for ref in refs}
-    return tuple(found[key] for key in sorted(found.keys() - read))
+    existing = {ref.key: ref for ref in refs}
+    return tuple(existing[key] for key in sorted(existing.keys() - read))

@@ -1,4 +1,4 @@
-"""Which PodDisruptionBudgets keep a pod from being evicted.
+"""PodDisruptionBudgets that block the eviction of a pod.
 
 Rules: ``pkg/utils/pdb/pdb.go``.
 """
@@ -22,70 +22,70 @@ def is_always_blocking(budget: PodDisruptionBudget) -> bool:
 
 
 def is_always_closed(budget: PodDisruptionBudget) -> bool:
-    """Return whether a budget allows no eviction while all its pods are there: also ``minAvailable`` of all of them."""
+    """Return whether a budget allows no eviction while its pods are healthy: also ``minAvailable`` of all pods."""
     least = budget.min_available
     return is_always_blocking(budget) or (isinstance(least, int) and 0 < budget.expected_pods <= least)
 
 
 class PdbBlockKind(StrEnum):
-    """How PodDisruptionBudgets block a pod."""
+    """Why a pod may not be evicted."""
 
     MULTIPLE = "PDB_MULTIPLE"
-    """Two or more select it: the eviction API refuses such pods, whatever the budgets say."""
+    """Two or more budgets select it: the eviction API always rejects such pods."""
     EXHAUSTED = "PDB_EXHAUSTED"
-    """The one that selects it allows no disruption now."""
+    """Its only budget allows no disruption now."""
 
 
 class PdbBlock(msgspec.Struct, frozen=True, gc=False):
-    """A pod that may not be evicted, and the PodDisruptionBudgets behind it."""
+    """The PodDisruptionBudgets that block a pod's eviction."""
 
     kind: PdbBlockKind
     pdbs: tuple[PodDisruptionBudget, ...]
 
 
 def _by_namespace(pdbs: Iterable[PodDisruptionBudget]) -> dict[str, list[PodDisruptionBudget]]:
-    found: dict[str, list[PodDisruptionBudget]] = {}
-    for pdb in sorted(pdbs, key=lambda one: (one.namespace, one.name)):
-        found.setdefault(pdb.namespace, []).append(pdb)
-    return found
+    grouped: dict[str, list[PodDisruptionBudget]] = {}
+    for pdb in sorted(pdbs, key=lambda pdb: (pdb.namespace, pdb.name)):
+        grouped.setdefault(pdb.namespace, []).append(pdb)
+    return grouped
 
 
 class PdbLimits:
-    """The PodDisruptionBudgets of a cluster; what selects the pods of one template is worked out once."""
+    """The PodDisruptionBudgets of a cluster; matches are cached per pod template."""
 
     def __init__(self, pdbs: Iterable[PodDisruptionBudget]) -> None:
         self._by_namespace = _by_namespace(pdbs)
         self._by_template: dict[PodTemplate, tuple[PodDisruptionBudget, ...]] = {}
         self._places: dict[PodTemplate, tuple[int, ...]] = {}
-        """Where in its namespace stands what selects the pods of a template."""
+        """Indexes, in the namespace's list, of the budgets that select the pods of a template."""
 
     def later(self, pdbs: Iterable[PodDisruptionBudget]) -> PdbLimits:
-        """Return the same at a later moment, at which nothing but what the budgets report is other than now."""
-        found = copy(self)
-        found.renew(pdbs)
-        return found
+        """Return limits for a later time; only the budgets' status may differ."""
+        limits = copy(self)
+        limits.renew(pdbs)
+        return limits
 
     def renew(self, pdbs: Iterable[PodDisruptionBudget]) -> None:
-        """Go on to a later moment in place."""
+        """Replace the budgets; only their status may differ."""
         self._by_namespace = _by_namespace(pdbs)
         self._by_template = {}
 
     def matching(self, pod: Pod) -> tuple[PodDisruptionBudget, ...]:
-        """Return the PodDisruptionBudgets that select a pod, by name."""
+        """Return the PodDisruptionBudgets that select a pod, sorted by name."""
         present = self._by_namespace.get(pod.template.namespace)
         if present is None:
             return ()
         if pod.own_labels:
             return self._selecting(present, pod)
-        found = self._by_template.get(pod.template)
-        if found is None:
+        matching = self._by_template.get(pod.template)
+        if matching is None:
             places = self._places.get(pod.template)
             if places is None:
                 selecting = self._selecting(present, pod)
                 places = tuple(place for place, pdb in enumerate(present) if pdb in selecting)
                 self._places[pod.template] = places
-            found = self._by_template[pod.template] = tuple(present[place] for place in places)
-        return found
+            matching = self._by_template[pod.template] = tuple(present[place] for place in places)
+        return matching
 
     @staticmethod
     def _selecting(present: list[PodDisruptionBudget], pod: Pod) -> tuple[PodDisruptionBudget, ...]:
@@ -93,7 +93,7 @@ class PdbLimits:
         return tuple(pdb for pdb in present if pdb.selector is not None and pdb.selector.matches(labels))
 
     def block(self, pod: Pod) -> PdbBlock | None:
-        """Return what keeps an evictable pod from being evicted now, None where nothing does."""
+        """Return the budgets that block an evictable pod now, or None."""
         matching = self.matching(pod)
         if not matching:
             return None
@@ -104,7 +104,7 @@ class PdbLimits:
         return None
 
     def is_fully_blocked(self, pod: Pod) -> bool:
-        """Return whether an evictable pod can never be evicted by its budgets' own terms, whatever their status."""
+        """Return whether an evictable pod can never be evicted because of its budgets' spec, regardless of status."""
         matching = self.matching(pod)
         if len(matching) != 1:
             return len(matching) > 1
@@ -116,9 +116,9 @@ def _is_exempt(pod: Pod, pdb: PodDisruptionBudget) -> bool:
 
 
 def refused_selectors(pdbs: Iterable[PodDisruptionBudget]) -> tuple[str, ...]:
-    """Return what is to be said of selectors that an API server refuses, which only files can hold, in sentences.
+    """Return warnings about invalid selectors, which can only occur in files.
 
-    Karpenter fails every pass of disruption on one (``NewLimits``); here it selects nothing, so that the rest is shown.
+    With one, Karpenter fails every disruption pass (``NewLimits``); here it selects no pods.
     """
     return tuple(
         f"PodDisruptionBudget {pdb.key}: the API refuses its selector; here it selects no pods, Karpenter would disrupt"

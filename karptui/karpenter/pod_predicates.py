@@ -1,6 +1,6 @@
-"""What Karpenter asks of a pod: whether it waits, may be disrupted or evicted, comes back, and what moving it costs.
+"""Karpenter's predicates about pods: pending, disruptable, evictable, reschedulable; and eviction costs.
 
-What all pods of a template share is worked out once. Rules: ``pkg/utils/pod/scheduling.go``, ``pkg/utils/pdb/pdb.go``
+Results that all pods of a template share are cached. Rules: ``pkg/utils/pod/scheduling.go``, ``pkg/utils/pdb/pdb.go``
 and ``pkg/utils/disruption/disruption.go``.
 """
 
@@ -24,7 +24,7 @@ from karptui.kube.taints import untolerated
 from karptui.kube.timestamps import NS_PER_SECOND
 
 STUCK_AFTER_NS: Final = 60 * NS_PER_SECOND
-"""How long past its deletionTimestamp, grace included, a pod is still waited for."""
+"""Time after the deletionTimestamp (which includes the grace period) when a drain stops waiting for a pod."""
 CRITICAL_CLASSES: Final = frozenset({"system-cluster-critical", "system-node-critical"})
 MAX_EVICTION_COST: Final = 10.0
 _PRIORITY_SCALE: Final = float(1 << 25)
@@ -32,12 +32,12 @@ _DELETION_COST_SCALE: Final = float(1 << 27)
 
 
 def tolerates_disrupted(template: PodTemplate) -> bool:
-    """Return whether the pods tolerate Karpenter's disrupted taint; a keyless ``Exists`` toleration does."""
+    """Return whether the pods tolerate Karpenter's disrupted taint, also by a keyless ``Exists``."""
     return not untolerated((DISRUPTED_TAINT,), template.tolerations)
 
 
 def is_critical(template: PodTemplate) -> bool:
-    """Return whether the pods are drained in the later tiers: by the two system priority classes' names only."""
+    """Return whether the pods are drained last: those of the two system priority classes, by name."""
     return template.priority_class_name in CRITICAL_CLASSES
 
 
@@ -47,21 +47,21 @@ def is_stuck_terminating(pod: Pod, now_ns: int) -> bool:
 
 
 def eviction_cost(template: PodTemplate, settings: Settings = DEFAULTS) -> float:
-    """Return what evicting one of the pods costs, from -10 to 10; an ordinary pod is 1 (``EvictionCost``)."""
+    """Return a pod's eviction cost, from -10 to 10; 1 for an ordinary pod (``EvictionCost``)."""
     cost = 1.0
     read = _whole_cost if settings.rules.has_whole_costs else _number_cost
     deletion_cost = read(template.annotations, settings)
     if deletion_cost is not None:
         cost += deletion_cost / _DELETION_COST_SCALE
     cost += template.priority / _PRIORITY_SCALE
-    # Written so that NaN stays NaN, as Go's comparison leaves it.
+    # These comparisons keep NaN, as Go's do.
     if cost < -MAX_EVICTION_COST:
         return -MAX_EVICTION_COST
     return min(cost, MAX_EVICTION_COST)
 
 
 def is_managing_costs(settings: Settings) -> bool:
-    """Return whether Karpenter writes pod deletion costs itself, and does not read them."""
+    """Return whether Karpenter sets pod deletion costs itself, and ignores existing ones."""
     return settings.rules.manages_costs and settings.gate("PodDeletionCostManagement")
 
 
@@ -79,9 +79,9 @@ def _whole_cost(annotations: Mapping[str, str], settings: Settings) -> float | N
 
 
 def unread_cost(template: PodTemplate, settings: Settings) -> str:
-    """Return the pod deletion cost that Karpenter does not read, empty where it reads it or there is none.
+    """Return the pod deletion cost that Karpenter ignores, empty if it is read or absent.
 
-    It reads 32-bit whole numbers alone, and nothing while it writes these costs itself: those are below zero.
+    Only 32-bit integers are read, and nothing while Karpenter sets these costs itself (negative numbers).
     """
     written = template.annotations.get(POD_DELETION_COST, "")
     if not written or (is_managing_costs(settings) and (parse_integer(written) or 0) < 0):
@@ -90,12 +90,12 @@ def unread_cost(template: PodTemplate, settings: Settings) -> str:
 
 
 def positive_cost(cost: float) -> float:
-    """Return the cost where it is above zero, else zero; NaN stays NaN."""
+    """Return the cost if positive, else zero; NaN stays NaN."""
     return 0.0 if cost <= 0 else cost
 
 
 class TemplateTraits(msgspec.Struct, frozen=True, gc=False):
-    """What disruption asks of a pod that its template already answers."""
+    """Results of the predicates that depend only on the pod template."""
 
     is_daemonset_owned: bool
     is_statefulset_owned: bool
@@ -120,7 +120,7 @@ def traits_of(template: PodTemplate, settings: Settings) -> TemplateTraits:
 
 
 class PodPredicates:
-    """Answers about pods at one instant."""
+    """Predicates about pods at a given time."""
 
     def __init__(self, pdbs: Iterable[PodDisruptionBudget], now_ns: int, settings: Settings = DEFAULTS) -> None:
         self._settings = settings
@@ -130,53 +130,53 @@ class PodPredicates:
         self._may_hold: dict[PodTemplate, bool] = {}
 
     def later(self, pdbs: Sequence[PodDisruptionBudget], now_ns: int) -> PodPredicates:
-        """Return the same at a later moment; of PodDisruptionBudgets only what they report may be other than now."""
-        found = copy(self)
-        found.now_ns = now_ns
-        found.limits = self.limits.later(pdbs)
-        return found
+        """Return predicates for a later time; only the status of PodDisruptionBudgets may differ."""
+        predicates = copy(self)
+        predicates.now_ns = now_ns
+        predicates.limits = self.limits.later(pdbs)
+        return predicates
 
     def traits(self, template: PodTemplate) -> TemplateTraits:
-        """Return the traits of a template."""
-        found = self._traits.get(template)
-        if found is None:
-            found = self._traits[template] = traits_of(template, self._settings)
-        return found
+        """Return the cached traits of a template."""
+        traits = self._traits.get(template)
+        if traits is None:
+            traits = self._traits[template] = traits_of(template, self._settings)
+        return traits
 
     def may_hold(self, pod: Pod) -> bool:
-        """Return whether annotation or PodDisruptionBudgets may have the pod keep its node; most pods may not."""
-        found = None if pod.own_labels else self._may_hold.get(pod.template)
-        if found is None:
-            found = self.traits(pod.template).do_not_disrupt is not None or bool(self.limits.matching(pod))
+        """Return whether do-not-disrupt or PodDisruptionBudgets may make the pod block its node; rarely True."""
+        may_hold = None if pod.own_labels else self._may_hold.get(pod.template)
+        if may_hold is None:
+            may_hold = self.traits(pod.template).do_not_disrupt is not None or bool(self.limits.matching(pod))
             if not pod.own_labels:
-                self._may_hold[pod.template] = found
-        return found
+                self._may_hold[pod.template] = may_hold
+        return may_hold
 
     def protection(self, pod: Pod) -> Protection:
-        """Return what do-not-disrupt does for a pod now, whether or not the pod is active."""
+        """Return the do-not-disrupt protection now, regardless of the pod's phase."""
         value = self.traits(pod.template).do_not_disrupt
         return UNPROTECTED if value is None else value.at(pod.start_ns, self.now_ns)
 
     def is_disruptable(self, pod: Pod) -> bool:
-        """Return whether do-not-disrupt leaves the pod's node free; DaemonSet and static pods are no exception."""
+        """Return whether do-not-disrupt does not protect the pod; DaemonSet and static pods count as well."""
         value = self.traits(pod.template).do_not_disrupt
         return value is None or not pod.is_active or not value.at(pod.start_ns, self.now_ns).is_active
 
     def is_evictable(self, pod: Pod) -> bool:
-        """Return whether Karpenter would ask for the pod's eviction: only then do PodDisruptionBudgets matter."""
+        """Return whether Karpenter would evict the pod; PodDisruptionBudgets matter only then."""
         return self._is_evicted(pod) and self.is_disruptable(pod)
 
     def _is_evicted(self, pod: Pod) -> bool:
-        """Return whether a drain evicts the pod once do-not-disrupt leaves it alone."""
+        """Return whether a drain evicts the pod if do-not-disrupt does not protect it."""
         traits = self.traits(pod.template)
         return not traits.tolerates_disrupted and not traits.is_node_owned and pod.is_active
 
     def is_reschedulable(self, pod: Pod) -> bool:
-        """Return whether the pod comes back elsewhere when its node goes."""
+        """Return whether the pod must be rescheduled when its node is removed."""
         return _comes_back(pod, self.traits(pod.template))
 
     def is_currently_reschedulable(self, pod: Pod) -> bool:
-        """Return whether a place is sought for the pod now: neither do-not-disrupt nor its budgets pin it."""
+        """Return whether a simulated removal must place the pod: neither do-not-disrupt nor its budgets block it."""
         return (
             self.is_reschedulable(pod)
             and self.is_disruptable(pod)
@@ -184,24 +184,24 @@ class PodPredicates:
         )
 
     def is_waited_for(self, pod: Pod) -> bool:
-        """Return whether a drain of the pod's node waits for it."""
+        """Return whether draining the pod's node waits for the pod."""
         traits = self.traits(pod.template)
         if pod.is_terminal or traits.tolerates_disrupted or traits.is_node_owned:
             return False
         return not is_stuck_terminating(pod, self.now_ns)
 
     def pdb_block(self, pod: Pod) -> PdbBlock | None:
-        """Return what PodDisruptionBudgets do against the pod's eviction now, None where nothing."""
+        """Return the PodDisruptionBudgets that block the pod's eviction now, or None."""
         block = self.limits.block(pod)
         return block if block is not None and self.is_evictable(pod) else None
 
     def later_pdb_block(self, pod: Pod) -> PdbBlock | None:
-        """Return the same for when do-not-disrupt does not protect the pod, whether or not it does so now."""
+        """Return the PodDisruptionBudgets that block the pod's eviction, ignoring do-not-disrupt, or None."""
         block = self.limits.block(pod)
         return block if block is not None and self._is_evicted(pod) else None
 
     def disruption_cost(self, pods: Iterable[Pod]) -> float:
-        """Return 1 plus the positive eviction costs of the pods, which should be the reschedulable ones."""
+        """Return 1 plus the positive eviction costs of reschedulable pods."""
         cost = 1.0
         for pod in pods:
             cost += positive_cost(self.traits(pod.template).eviction_cost)
@@ -212,7 +212,7 @@ UNSCHEDULABLE: Final = "Unschedulable"
 
 
 def is_provisionable(pod: Pod) -> bool:
-    """Return whether a pod waits for a node: marked unschedulable, not bound, nominated to no node, no daemon's."""
+    """Return whether Karpenter launches nodes for a pod: unschedulable, not bound, not nominated, no DaemonSet pod."""
     template = pod.template
     return (
         pod.scheduled_reason == UNSCHEDULABLE
@@ -224,7 +224,7 @@ def is_provisionable(pod: Pod) -> bool:
 
 
 def is_reschedulable(pod: Pod) -> bool:
-    """Return whether a pod comes back elsewhere: active or a terminating StatefulSet's, no daemon's, no mirror pod."""
+    """Return whether a pod is rescheduled after eviction: active, or a StatefulSet's; no DaemonSet or mirror pod."""
     return _comes_back(pod, pod.template)
 
 

@@ -1,4 +1,4 @@
-"""What a provider says of conditions that make a node unhealthy, and what that comes to for one node.
+"""Policies for repairing unhealthy nodes, applied to a node.
 
 Rules: ``pkg/controllers/node/health/policy.go`` of v1.15.0.
 """
@@ -18,46 +18,46 @@ from karptui.kube.objects import Condition, condition_of
 from karptui.kube.timestamps import NS_PER_SECOND
 
 _AGING_MINUTES: Final = 30.0
-"""So many minutes of waiting outweigh one rank of priority."""
+"""Minutes of waiting that outweigh one rank of priority."""
 _MINUTE_NS: Final = 60 * NS_PER_SECOND
 _MAX_PRIORITY: Final = 100
 
 
 class RepairAction(StrEnum):
-    """What is done about an unhealthy node."""
+    """Repair of an unhealthy node."""
 
     REPLACE = "ReplaceNode"
     REBOOT = "RebootNode"
 
 
 class RepairPolicyError(ValueError):
-    """Policies that Karpenter would not start with."""
+    """Karpenter would not start with these policies."""
 
 
 class RepairPolicy(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What to do about one state of one condition."""
+    """Repair for a condition type and status."""
 
     condition_type: str
     condition_status: str
     reason_regex: str = ""
-    """Searched for in the condition's reason; empty for the default, which holds where no other of the pair does."""
+    """Matched against the condition's reason; empty for the default, used if no other policy of the pair matches."""
     toleration_ns: int
     grace_ns: int | None = None
-    """The longest that a drain may take; None without a bound."""
+    """Maximum duration of a drain; None for no limit."""
     priority: int = 0
     action: RepairAction = RepairAction.REPLACE
 
     def holds_for(self, condition: Condition) -> bool:
-        """Return whether type and status are a condition's."""
+        """Return whether type and status equal a condition's."""
         return self.condition_type == condition.type and self.condition_status == condition.status
 
     def matches(self, condition: Condition) -> bool:
-        """Return whether its expression is found in a condition's reason."""
+        """Return whether the regular expression matches a condition's reason."""
         return re.search(self.reason_regex, condition.reason) is not None
 
 
 class WirePolicy(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """A policy as a snapshot gives it."""
+    """A policy in a snapshot."""
 
     condition_type: str
     condition_status: str
@@ -69,58 +69,60 @@ class WirePolicy(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 
 
 def parse_policies(values: object) -> tuple[RepairPolicy, ...]:
-    """Return the policies of a snapshot.
+    """Return the policies in a snapshot.
 
     Raises:
-        RepairPolicyError: with what is wrong with them.
+        RepairPolicyError: If they are invalid, with the reason.
     """
     try:
         wires = msgspec.convert(values, list[WirePolicy])
         policies = tuple(
             RepairPolicy(
-                condition_type=one.condition_type,
-                condition_status=one.condition_status,
-                reason_regex=one.reason_regex,
-                toleration_ns=parse_duration(one.toleration_duration),
-                grace_ns=None if one.termination_grace_period is None else parse_duration(one.termination_grace_period),
-                priority=one.priority,
-                action=one.action,
+                condition_type=policy.condition_type,
+                condition_status=policy.condition_status,
+                reason_regex=policy.reason_regex,
+                toleration_ns=parse_duration(policy.toleration_duration),
+                grace_ns=None
+                if policy.termination_grace_period is None
+                else parse_duration(policy.termination_grace_period),
+                priority=policy.priority,
+                action=policy.action,
             )
-            for one in wires
+            for policy in wires
         )
         for policy in policies:
             re.compile(policy.reason_regex)
     except (msgspec.ValidationError, DurationError, re.error) as error:
         raise RepairPolicyError(str(error)) from None
-    defaults = [one for one in policies if not one.reason_regex]
+    defaults = [policy for policy in policies if not policy.reason_regex]
     if len(defaults) != 1 or defaults[0].action is not RepairAction.REPLACE:
         raise RepairPolicyError("exactly one policy must have no reasonRegex, and it must replace")
-    if any(not 0 <= one.priority <= _MAX_PRIORITY for one in policies):
+    if any(not 0 <= policy.priority <= _MAX_PRIORITY for policy in policies):
         raise RepairPolicyError(f"a priority must be from 0 to {_MAX_PRIORITY}")
     return policies
 
 
 class Ailment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What is done about a node whose toleration is over, and why."""
+    """Repair of a node whose toleration has ended, and its cause."""
 
     action: RepairAction
     condition: Condition
-    """The one that governs."""
+    """The condition with the highest precedence."""
     reason_regex: str
-    """Of its policy; empty for the default."""
+    """Regular expression of its policy; empty for the default."""
     eligible_ns: int
-    """When its toleration was over."""
+    """End of the toleration."""
     score: float
-    """The highest goes first."""
+    """Nodes with a higher score are repaired first."""
     bound_ns: int | None
-    """The shortest drain bound of all that is wrong, None without one."""
+    """Shortest drain limit of all matching policies; None for no limit."""
 
     def drain_bound(self, grace_ns: int | None) -> int | None:
-        """Return how long the drain of a NodeClaim of such a grace period may take, None without a bound."""
+        """Return the drain limit for a NodeClaim with this grace period; None for no limit."""
         return min((bound for bound in (self.bound_ns, grace_ns) if bound is not None), default=None)
 
     def written_bound(self, grace_ns: int | None) -> int | None:
-        """Return the same as far as Karpenter writes it down: not where only the grace period bounds the drain.
+        """Return the drain limit that Karpenter stores: None if only the grace period limits the drain.
 
         Rules: ``effectiveDrainBound`` in ``pkg/controllers/disruption/repair.go``.
         """
@@ -128,31 +130,31 @@ class Ailment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class RepairPolicies:
-    """The policies of one provider."""
+    """The policies of a provider."""
 
     def __init__(self, policies: Sequence[RepairPolicy]) -> None:
         self._policies = policies
-        self._default = next((one for one in policies if not one.reason_regex), None)
-        priorities = sorted({one.priority for one in policies})
+        self._default = next((policy for policy in policies if not policy.reason_regex), None)
+        priorities = sorted({policy.priority for policy in policies})
         self._ranks = {priority: rank for rank, priority in enumerate(priorities)}
 
     def covers(self, condition: Condition) -> bool:
-        """Return whether a condition is a sign of an unhealthy node, however short it has been so."""
-        return any(one.holds_for(condition) for one in self._policies)
+        """Return whether a condition makes a node unhealthy, regardless of tolerations."""
+        return any(policy.holds_for(condition) for policy in self._policies)
 
     def is_unhealthy(self, node: Node) -> bool:
-        """Return whether any condition of a node is such a sign."""
+        """Return whether any condition makes the node unhealthy."""
         return any(self.covers(condition) for condition in node.conditions)
 
     def ailment(self, node: Node, now_ns: int, not_before_ns: int = 0) -> Ailment | None:
-        """Return what is done about a node now, None where nothing is, or not yet.
+        """Return the repair that is due for a node, or None.
 
         Args:
             node: The node.
-            now_ns: The instant.
-            not_before_ns: Since when tolerations count at the earliest: the end of the last reboot.
+            now_ns: Current time.
+            not_before_ns: Earliest start of tolerations: the end of the last reboot.
         """
-        due = [one for one in self._matches(node, not_before_ns) if one[2] <= now_ns]
+        due = [match for match in self._matches(node, not_before_ns) if match[2] <= now_ns]
         if not due:
             return None
         policy, condition, eligible_ns = min(due, key=_precedence)
@@ -161,12 +163,12 @@ class RepairPolicies:
             condition=condition,
             reason_regex=policy.reason_regex,
             eligible_ns=eligible_ns,
-            score=max(self._score(one, then_ns, now_ns) for one, _, then_ns in due),
-            bound_ns=min((one.grace_ns for one, _, _ in due if one.grace_ns is not None), default=None),
+            score=max(self._score(policy, then_ns, now_ns) for policy, _, then_ns in due),
+            bound_ns=min((policy.grace_ns for policy, _, _ in due if policy.grace_ns is not None), default=None),
         )
 
     def eligible(self, node: Node, not_before_ns: int = 0) -> Iterator[int]:
-        """Yield when what is wrong with a node has been so for as long as it is tolerated; see `ailment`."""
+        """Yield the end of the toleration for each matching policy; see `ailment`."""
         return (eligible_ns for _, _, eligible_ns in self._matches(node, not_before_ns))
 
     def _matches(self, node: Node, not_before_ns: int) -> Iterator[tuple[RepairPolicy, Condition, int]]:
@@ -176,11 +178,11 @@ class RepairPolicies:
                 yield policy, condition, since_ns + policy.toleration_ns
 
     def _matching(self, condition: Condition) -> Iterable[RepairPolicy]:
-        of_pair = [one for one in self._policies if one.holds_for(condition)]
-        found = [one for one in of_pair if one.reason_regex and one.matches(condition)]
-        if of_pair and not found and self._default is not None:
+        of_pair = [policy for policy in self._policies if policy.holds_for(condition)]
+        matching = [policy for policy in of_pair if policy.reason_regex and policy.matches(condition)]
+        if of_pair and not matching and self._default is not None:
             return (self._default,)
-        return found
+        return matching
 
     def _score(self, policy: RepairPolicy, eligible_ns: int, now_ns: int) -> float:
         return self._ranks[policy.priority] + (now_ns - eligible_ns) / _MINUTE_NS / _AGING_MINUTES
@@ -192,9 +194,9 @@ def _precedence(due: tuple[RepairPolicy, Condition, int]) -> tuple[bool, int, in
 
 
 def legacy_ailment(policies: Iterable[RepairPolicy], node: Node) -> int | None:
-    """Return when the controller that came before deletes a node, None where it does not: by its conditions alone.
+    """Return when the controller of Karpenter 1.14 deletes a node, or None; it only uses the node's conditions.
 
-    Of several conditions of one type it sees the first: ``GetCondition`` in ``pkg/utils/node/node.go``.
+    Of several conditions of a type it uses the first: ``GetCondition`` in ``pkg/utils/node/node.go``.
     """
     return min(
         (

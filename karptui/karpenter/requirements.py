@@ -1,4 +1,4 @@
-"""Karpenter's requirements: what labels a pod, pool, claim, type or offering allows, one key at a time and together.
+"""Karpenter's requirements: the label values that a pod, NodePool, NodeClaim, type or offering allows, per key.
 
 Rules: ``pkg/scheduling/requirement.go`` and ``pkg/scheduling/requirements.go``.
 """
@@ -25,29 +25,29 @@ DOES_NOT_EXIST: Final = "DoesNotExist"
 GTE: Final = "Gte"
 LTE: Final = "Lte"
 OPERATORS: Final = (IN, NOT_IN, EXISTS, DOES_NOT_EXIST, "Gt", "Lt", GTE, LTE)
-"""Those that objects may spell."""
+"""Operators that objects may use."""
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _MOST_DIGITS: Final = 20
-"""Enough to tell that a number is out of range: Python refuses to read thousands of them."""
+"""Enough to detect overflow; Python refuses to parse thousands of digits."""
 _NOTHING: Final[frozenset[str]] = frozenset()
 _AUTO_MODE_CLASS: Final = f"{AUTO_MODE_GROUP}/nodeclass"
 _AUTO_MODE_WELL_KNOWN: Final = WELL_KNOWN | AUTO_MODE_LABELS
 
 
 def parse_integer(text: str) -> int | None:
-    """Return the base-10 64-bit integer that ``text`` spells, or None: no blanks, no underscores, no overflow."""
+    """Return a base-10 64-bit integer, or None: no blanks, no underscores, no overflow."""
     value = _whole(text)
     return value if value is not None and MIN_INT64 <= value <= MAX_INT64 else None
 
 
 def _bound(text: str) -> int:
-    """Read a bound leniently: text that is no number counts as 0, one out of range as the nearest 64-bit number."""
+    """Return a bound: 0 for text that is not a number, the nearest 64-bit integer if out of range."""
     return max(MIN_INT64, min(MAX_INT64, _whole(text) or 0))
 
 
 def _whole(text: str) -> int | None:
-    """Return a whole number, None for other text; of one far out of range the first digits."""
+    """Return an integer, truncated to its first digits if far out of range; None for other text."""
     if _INTEGER.fullmatch(text) is None:
         return None
     if len(text) <= _MOST_DIGITS:
@@ -57,31 +57,31 @@ def _whole(text: str) -> int | None:
 
 
 class Requirement(msgspec.Struct, frozen=True, cache_hash=True):
-    """The values that one label key may have.
+    """The values allowed for a label key.
 
-    A set of values or, with ``complement``, everything but these; the bounds hold for values that are integers.
+    Either ``values``, or with ``complement`` everything else; bounds apply to values that are integers.
     """
 
     key: str
     complement: bool
-    """Whether ``values`` are the excluded ones."""
+    """Whether ``values`` are excluded."""
     values: frozenset[str] = _NOTHING
     gte: int | None = None
-    """Least integer allowed; only a complement has bounds."""
+    """Minimum integer; only complements have bounds."""
     lte: int | None = None
-    """Greatest integer allowed."""
+    """Maximum integer."""
     min_values: int | None = None
-    """How many different values of this key the instance types of a claim must offer."""
+    """Number of different values that the instance types of a claim must offer."""
 
     @classmethod
     def of(cls, key: str, operator: str, values: Iterable[str] = (), min_values: int | None = None) -> Requirement:
-        """Build a requirement from the way objects spell it.
+        """Create a requirement from an API object's fields.
 
         Args:
-            key: Label key; an alias (``beta.kubernetes.io/arch``) is read as the key it stands for.
-            operator: In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte or Lte. Any other allows any value, as Karpenter's
-                ``NewRequirementWithFlexibility`` has it: the API server refuses it, but a file may hold it.
-            values: The operator's values; bounds use the first, and count as 0 without one.
+            key: Label key; aliases (``beta.kubernetes.io/arch``) are replaced.
+            operator: In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte or Lte. Any other allows every value, as in
+              Karpenter's ``NewRequirementWithFlexibility``: the API server rejects it, but a file may contain it.
+            values: The operator's values; bounds use the first, or 0 without one.
             min_values: NodePools only.
         """
         key = KEY_ALIASES.get(key, key)
@@ -108,32 +108,32 @@ class Requirement(msgspec.Struct, frozen=True, cache_hash=True):
                 return cls(key, False)
             case "Gt":
                 return cls(key, True, _NOTHING, bound + 1, None, min_values)
-        # Below the least 64-bit integer the count wraps around, as it does in Karpenter.
+        # Below the minimum 64-bit integer Karpenter overflows.
         return cls(key, True, _NOTHING, None, MAX_INT64 if bound == MIN_INT64 else bound - 1, min_values)
 
     @classmethod
     def exists(cls, key: str) -> Requirement:
-        """Return the requirement that allows any value, which is also what an undefined key stands for."""
+        """Return a requirement that allows any value, as an undefined key does."""
         return cls(key, True)
 
     @property
     def operator(self) -> str:
-        """Operator read back: NotIn, Exists, In or DoesNotExist; bounds do not show."""
+        """NotIn, Exists, In or DoesNotExist; bounds are ignored."""
         if self.complement:
             return NOT_IN if self.values else EXISTS
         return IN if self.values else DOES_NOT_EXIST
 
     @property
     def is_negative(self) -> bool:
-        """Whether the operator is NotIn or DoesNotExist: these two never clash with each other."""
+        """Whether the operator is NotIn or DoesNotExist, which never conflict with each other."""
         return self.complement is bool(self.values)
 
     def allows(self, value: str) -> bool:
-        """Return whether a node whose label has this value meets the requirement."""
+        """Return whether a label value meets the requirement."""
         return ((value in self.values) is not self.complement) and _within(value, self.gte, self.lte)
 
     def intersect(self, other: Requirement) -> Requirement:
-        """Return what both allow; the key is this one's."""
+        """Return a requirement for the values that both allow, with this one's key."""
         if self == other:
             return self
         gte, lte = _greatest(self.gte, other.gte), _least(self.lte, other.lte)
@@ -151,7 +151,7 @@ class Requirement(msgspec.Struct, frozen=True, cache_hash=True):
         return Requirement(self.key, False, values, None, None, min_values)
 
     def has_intersection(self, other: Requirement) -> bool:
-        """Return whether some value is allowed by both; two complements always have one unless their bounds cross."""
+        """Return whether both allow a common value; two complements always do unless their bounds exclude it."""
         gte, lte = _greatest(self.gte, other.gte), _least(self.lte, other.lte)
         if gte is not None and lte is not None and gte > lte:
             return False
@@ -168,24 +168,24 @@ class Requirement(msgspec.Struct, frozen=True, cache_hash=True):
         return any(_within(value, gte, lte) for value in both)
 
     def clashes(self, incoming: Requirement) -> bool:
-        """Return whether ``incoming`` cannot be met beside this; two negative operators never clash."""
+        """Return whether no value meets both; two negative operators never clash."""
         return not self.has_intersection(incoming) and not (incoming.is_negative and self.is_negative)
 
     def with_min_values(self, min_values: int | None) -> Requirement:
-        """Return the same values with another number of them to offer."""
+        """Return the requirement with another ``min_values``."""
         if self.min_values == min_values:
             return self
         return Requirement(self.key, self.complement, self.values, self.gte, self.lte, min_values)
 
     def as_selectors(self) -> list[dict[str, Any]]:
-        """Return the entries of a NodeClaim's ``spec.requirements``: values sorted; bounds hide excluded values."""
+        """Return the entries of a NodeClaim's ``spec.requirements``, values sorted; bounds hide excluded values."""
         if self.gte is not None or self.lte is not None:
             entries = [(GTE, self.gte), (LTE, self.lte)]
             return [_selector(self.key, op, [str(n)], self.min_values) for op, n in entries if n is not None]
         return [_selector(self.key, self.operator, sorted(self.values), self.min_values)]
 
     def __str__(self) -> str:
-        """Return the wording of Karpenter's messages: at most five values, then how many more."""
+        """Return text as in Karpenter's messages: at most five values, then the number of others."""
         text = f"{self.key} {self.operator}"
         if self.values:
             shown = sorted(self.values)
@@ -228,20 +228,20 @@ def _least(a: int | None, b: int | None) -> int | None:
 
 
 class UndefinedKey(msgspec.Struct, frozen=True):
-    """A requirement on a label that the other side does not define."""
+    """A requirement for a label that the other side does not define."""
 
     key: str
     hint: str = ""
-    """A known label that the key may be a misspelling of; empty if none."""
+    """Known label that the key may be a typo of; empty if none."""
 
     def __str__(self) -> str:
-        """Return the wording of Karpenter's messages."""
+        """Return text as in Karpenter's messages."""
         typo = f' (typo of "{self.hint}"?)' if self.hint else ""
         return f'label "{self.key}" does not have known values{typo}'
 
 
 class KeyConflict(msgspec.Struct, frozen=True):
-    """Two requirements on one label that no value meets."""
+    """Two requirements for a label without a common value."""
 
     incoming: Requirement
     existing: Requirement
@@ -252,15 +252,12 @@ class KeyConflict(msgspec.Struct, frozen=True):
         return self.existing.key
 
     def __str__(self) -> str:
-        """Return the wording of Karpenter's messages."""
+        """Return text as in Karpenter's messages."""
         return f"key {self.key}, {self.incoming} not in {self.existing}"
 
 
 class Requirements:
-    """An immutable set of requirements, one per label key.
-
-    Equal sets compare and hash equal, whatever the order in which they were put together.
-    """
+    """An immutable set of requirements, one per label key; equal sets hash equal in any order."""
 
     __slots__ = ("_by_key", "_hash")
 
@@ -270,19 +267,19 @@ class Requirements:
     def __init__(self, requirements: Iterable[Requirement] = ()) -> None:
         by_key: dict[str, Requirement] = {}
         for requirement in requirements:
-            known = by_key.get(requirement.key)
-            by_key[requirement.key] = requirement if known is None else requirement.intersect(known)
+            present = by_key.get(requirement.key)
+            by_key[requirement.key] = requirement if present is None else requirement.intersect(present)
         self._by_key = by_key
         self._hash = None
 
     @classmethod
     def from_labels(cls, labels: Mapping[str, str]) -> Requirements:
-        """Return ``key In [value]`` for every label; aliases are read as the key they stand for."""
+        """Return ``key In [value]`` for every label; aliases are replaced."""
         return cls(Requirement.of(key, IN, (value,)) for key, value in labels.items())
 
     @classmethod
     def from_selectors(cls, selectors: Iterable[NodeSelectorRequirement]) -> Requirements:
-        """Return the requirements that objects spell; several on one key are intersected."""
+        """Return requirements from API objects; several for a key are intersected."""
         return cls(Requirement.of(entry.key, entry.operator, entry.values, entry.min_values) for entry in selectors)
 
     def __contains__(self, key: object) -> bool:
@@ -306,63 +303,63 @@ class Requirements:
         return f"Requirements({', '.join(sorted(map(str, self)))})"
 
     def __str__(self) -> str:
-        """Return the wording of Karpenter's messages: sorted, comma-separated, without the host name."""
+        """Return text as in Karpenter's messages: sorted, comma-separated, without the hostname."""
         return ", ".join(sorted(str(requirement) for requirement in self if requirement.key != HOSTNAME))
 
     def keys(self) -> AbstractSet[str]:
-        """Return the label keys that are defined."""
+        """Return the defined label keys."""
         return self._by_key.keys()
 
     def get(self, key: str) -> Requirement:
-        """Return the requirement of a key; an undefined key allows any value."""
+        """Return the requirement for a key; an undefined key allows any value."""
         return self._by_key.get(key) or Requirement.exists(key)
 
     def find(self, key: str) -> Requirement | None:
-        """Return the requirement of a key, or None where it is undefined."""
+        """Return the requirement for a key, or None if it is undefined."""
         return self._by_key.get(key)
 
     def add(self, *requirements: Requirement) -> Requirements:
-        """Return these requirements narrowed by more, key by key."""
+        """Return the intersection with further requirements, key by key."""
         return self.merge(requirements)
 
     def merge(self, requirements: Iterable[Requirement]) -> Requirements:
-        """Return these requirements narrowed by another set, key by key."""
+        """Return the intersection with another set, key by key."""
         by_key = dict(self._by_key)
         for requirement in requirements:
-            known = by_key.get(requirement.key)
-            by_key[requirement.key] = requirement if known is None else requirement.intersect(known)
+            present = by_key.get(requirement.key)
+            by_key[requirement.key] = requirement if present is None else requirement.intersect(present)
         return _owning(by_key)
 
     def replace(self, requirement: Requirement) -> Requirements:
-        """Return these requirements with the one of this key exchanged, not narrowed."""
+        """Return the set with the requirement for a key replaced."""
         return _owning({**self._by_key, requirement.key: requirement})
 
     def without(self, *keys: str) -> Requirements:
-        """Return these requirements with some keys undefined."""
+        """Return the set without some keys."""
         return _owning({key: value for key, value in self._by_key.items() if key not in keys})
 
     def only(self, keys: AbstractSet[str]) -> Requirements:
-        """Return the requirements of some keys."""
+        """Return the requirements for some keys."""
         return _owning({key: value for key, value in self._by_key.items() if key in keys})
 
     def has_min_values(self) -> bool:
-        """Return whether some key must offer a number of values."""
+        """Return whether any requirement has ``min_values``."""
         return any(requirement.min_values is not None for requirement in self)
 
     def conflicts(self, incoming: Requirements) -> list[KeyConflict]:
-        """Return a conflict per key that both define and no value meets, by key; undefined keys never conflict."""
+        """Return the conflicts of keys that both sets define, sorted by key."""
         mine, theirs = self._by_key, incoming._by_key
         few = mine if len(mine) <= len(theirs) else theirs
-        found = [
+        conflicts = [
             KeyConflict(theirs[key], mine[key])
             for key in few
             if key in mine and key in theirs and mine[key].clashes(theirs[key])
         ]
-        found.sort(key=lambda conflict: conflict.key)
-        return found
+        conflicts.sort(key=lambda conflict: conflict.key)
+        return conflicts
 
     def intersects(self, incoming: Requirements) -> bool:
-        """Return whether every key that both define has a value for both."""
+        """Return whether all keys that both sets define have a common value."""
         mine, theirs = self._by_key, incoming._by_key
         if len(mine) <= len(theirs):
             return not any(key in theirs and value.clashes(theirs[key]) for key, value in mine.items())
@@ -370,20 +367,20 @@ class Requirements:
 
     @property
     def well_known(self) -> frozenset[str]:
-        """Labels that a NodePool or claim with these requirements may leave open: under EKS Auto Mode its own, too."""
+        """Labels that a NodePool or claim with these requirements need not define, including EKS Auto Mode's."""
         return _AUTO_MODE_WELL_KNOWN if _AUTO_MODE_CLASS in self._by_key else WELL_KNOWN
 
     def incompatibilities(
         self, incoming: Requirements, allow_undefined: AbstractSet[str] = _NOTHING
     ) -> list[UndefinedKey] | list[KeyConflict]:
-        """Return why ``incoming`` cannot be met beside these, empty if it can.
+        """Return why ``incoming`` cannot be met together with these, empty if it can.
 
-        A key that these do not define is an error unless it is in ``allow_undefined`` or its operator is NotIn or
-        DoesNotExist; only the first such key is reported, and then no conflict is looked for.
+        An undefined key is an error unless it is in ``allow_undefined`` or its operator is NotIn or DoesNotExist. Only
+        the first undefined key is reported, and then no conflicts.
 
         Args:
-            incoming: What is asked for, such as a pod's requirements.
-            allow_undefined: The well-known labels for NodePools and claims, nothing for nodes.
+            incoming: Requested requirements, such as a pod's.
+            allow_undefined: Well-known labels for NodePools and claims; nothing for nodes.
         """
         for requirement in sorted(incoming, key=lambda r: r.key):
             if requirement.key in self._by_key or requirement.key in allow_undefined or requirement.is_negative:
@@ -392,33 +389,33 @@ class Requirements:
         return self.conflicts(incoming)
 
     def compatible(self, incoming: Requirements, allow_undefined: AbstractSet[str] = _NOTHING) -> bool:
-        """Return whether ``incoming`` can be met beside these; see `incompatibilities`."""
+        """Return whether ``incoming`` can be met together with these; see `incompatibilities`."""
         mine = self._by_key
         for key, requirement in incoming._by_key.items():
-            known = mine.get(key)
-            if known is None:
+            present = mine.get(key)
+            if present is None:
                 if key not in allow_undefined and not requirement.is_negative:
                     return False
-            elif known.clashes(requirement):
+            elif present.clashes(requirement):
                 return False
         return True
 
     def _hint(self, key: str, allow_undefined: AbstractSet[str]) -> str:
         ending = key.partition("/")[2] if "/" in key else key
-        for known in (*sorted(allow_undefined), *sorted(self._by_key)):
-            if key in known or known.endswith(ending):
-                return known
+        for label in (*sorted(allow_undefined), *sorted(self._by_key)):
+            if key in label or label.endswith(ending):
+                return label
         return ""
 
     def as_selectors(self) -> list[dict[str, Any]]:
-        """Return the entries of a NodeClaim's ``spec.requirements``, by key and operator."""
+        """Return the entries of a NodeClaim's ``spec.requirements``, sorted by key and operator."""
         entries = [entry for requirement in self for entry in requirement.as_selectors()]
         entries.sort(key=lambda entry: (entry["key"], entry["operator"]))
         return entries
 
 
 def _owning(by_key: dict[str, Requirement]) -> Requirements:
-    """Wrap a dictionary without copying or intersecting it."""
-    made = Requirements()
-    made._by_key = by_key  # noqa: SLF001 - a second constructor
-    return made
+    """Wrap a dictionary without copying or intersecting."""
+    requirements = Requirements()
+    requirements._by_key = by_key  # noqa: SLF001 - a second constructor
+    return requirements

@@ -1,7 +1,4 @@
-"""The rules that differ between the versions of Karpenter that are modelled, each a switch by its name.
-
-Where one of them decides, the rule of one version stands beside that of the other.
-"""
+"""Rules that differ between the modelled Karpenter versions, as named switches."""
 
 from __future__ import annotations
 
@@ -14,44 +11,44 @@ _VERSION: Final = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?")
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How one version of Karpenter decides."""
+    """Behaviour of a Karpenter version."""
 
     version: str
-    """The version that is modelled."""
+    """Modelled version."""
     has_room_apart: bool = True
-    """Whether a reservation without room is still on offer, but cannot be launched into."""
+    """Whether a reservation without free capacity is still offered, but cannot be launched."""
     types_limit_volumes: bool = True
-    """Whether an instance type may limit the volumes that each driver attaches, where its node does not tell."""
+    """Whether an instance type may limit volumes per CSI driver if its node reports no limit."""
     has_default_spread: bool = True
-    """Whether pods without topology spread constraints get those of ``SCHEDULER_CONFIG``."""
+    """Whether pods without topology spread constraints get the defaults in ``SCHEDULER_CONFIG``."""
     has_repair_method: bool = True
-    """Whether unhealthy nodes are repaired by a method of disruption, not by a controller of its own."""
+    """Whether unhealthy nodes are repaired by a disruption method instead of a separate controller."""
     reboots: bool = True
-    """Whether nodes are rebooted in place, which the condition Rebooting of a NodeClaim says."""
+    """Whether nodes are rebooted in place, shown by the NodeClaim condition Rebooting."""
     has_terminate_first: bool = True
-    """Whether the gates TerminateFirstDrift and TerminateFirstRepair are known."""
+    """Whether the feature gates TerminateFirstDrift and TerminateFirstRepair exist."""
     says_static_limit: bool = True
-    """Whether StaticDrift says that ``limits.nodes`` leaves no room for a replacement."""
+    """Whether StaticDrift reports that ``limits.nodes`` leaves no room for a replacement."""
     has_whole_costs: bool = True
-    """Whether pod deletion costs are whole numbers of 32 bits, and ``karpenter.sh/disruption-cost`` goes first."""
+    """Whether pod deletion costs must be 32-bit integers, and ``karpenter.sh/disruption-cost`` overrides them."""
     manages_costs: bool = True
-    """Whether the gate PodDeletionCostManagement is known."""
+    """Whether the feature gate PodDeletionCostManagement exists."""
     counts_allowed_values: bool = True
-    """Whether ``minValues`` counts only those values of a type that the claim still allows."""
+    """Whether ``minValues`` counts only values of a type that the claim still allows."""
     asks_deleting_first: bool = True
-    """Whether a node that goes is reported before one that is not initialised."""
+    """Whether a node being deleted is reported before one that is not initialized."""
     provider_tables: str = "1.15.1"
-    """The release of the AWS provider whose tables of network limits count."""
+    """Release of the AWS provider whose tables of network limits apply."""
     evaluates_kubelet: bool = True
-    """Whether amounts of an EC2NodeClass's ``spec.kubelet`` may be CEL expressions."""
+    """Whether amounts in an EC2NodeClass's ``spec.kubelet`` may be CEL expressions."""
     has_dra_devices: bool = True
-    """Whether the AWS provider's gates DRANVIDIAGPU and DRAEFA are known."""
+    """Whether the AWS provider's feature gates DRANVIDIAGPU and DRAEFA exist."""
     nodeclass_hash: str = "v6"
-    """The version of the hash by which EC2NodeClasses drift."""
+    """Version of the hash that detects EC2NodeClass drift."""
     overrides_replace: bool = True
-    """Whether an offering's own capacity and overhead replace the type's, rather than add to them."""
+    """Whether an offering's capacity and overhead replace the type's instead of adding to them."""
     crds: str = "1.15.1"
-    """The release whose CustomResourceDefinitions manifests are held to, and whose defaults are filled in."""
+    """Release whose CustomResourceDefinitions validate manifests and set defaults."""
 
 
 RULES_1_15: Final = Rules(version="1.15.0")
@@ -78,33 +75,33 @@ RULES_1_14_1: Final = Rules(
 RULES_1_14_3: Final = msgspec.structs.replace(RULES_1_14_1, version="1.14.3", counts_allowed_values=True)
 NEWEST: Final = RULES_1_15
 MODELLED: Final = (RULES_1_14_1, RULES_1_14_3, RULES_1_15)
-"""Every record, oldest first."""
+"""All rules, oldest version first."""
 VERSION_SETTING: Final = "KARPENTER_VERSION"
-"""How a what-if calls the version among Karpenter's settings; no variable of its environment has this name."""
+"""Name of the version among Karpenter's settings in a what-if; not an environment variable of Karpenter."""
 
 
 def rules_for(version: str) -> Rules:
-    """Return the rules of a version of Karpenter: of one that is not modelled the nearest, of an unknown the newest."""
-    asked = _parts(version)
-    if not asked:
+    """Return the rules of a Karpenter version: the nearest if it is not modelled, the newest if it is unknown."""
+    wanted = _parts(version)
+    if not wanted:
         return NEWEST
-    return next((rules for rules in reversed(MODELLED) if _parts(rules.version) <= asked), MODELLED[0])
+    return next((rules for rules in reversed(MODELLED) if _parts(rules.version) <= wanted), MODELLED[0])
 
 
 def is_modelled(version: str) -> bool:
-    """Return whether a version's own rules are modelled: any release of a minor version that is."""
+    """Return whether a version is modelled: any release of a modelled minor version."""
     return _parts(version)[:2] in {_parts(rules.version)[:2] for rules in MODELLED}
 
 
 def _parts(version: str) -> tuple[int, ...]:
-    """Return major, minor and patch; nothing where there are none."""
+    """Return major, minor and patch, or nothing if the text has no version."""
     match = _VERSION.match(version)
     return tuple(int(part or 0) for part in match.groups()) if match is not None else ()
 
 
 def version_note(version: str) -> str:
-    """Return what to say of the version that is modelled, empty where it is the one that was found."""
+    """Return a note if another version than the running one is modelled, otherwise an empty string."""
     modelled = rules_for(version).version
     if not version:
-        return f"Karpenter's version is not known: {modelled} is modelled, --karpenter-version sets it"
-    return "" if is_modelled(version) else f"Karpenter {version} is not modelled: {modelled} is, the nearest"
+        return f"Karpenter's version is unknown: {modelled} is modelled, --karpenter-version sets it"
+    return "" if is_modelled(version) else f"Karpenter {version} is not modelled: the nearest, {modelled}, is used"

@@ -1,6 +1,6 @@
-"""The document of ``--scheduler-config``: default topology spread constraints.
+"""The ``--scheduler-config`` document: default topology spread constraints.
 
-Source: ``ParseSchedulerConfiguration`` of pkg/operator/options/options.go, which reads it with ``UnmarshalStrict`` of
+Source: ``ParseSchedulerConfiguration`` of pkg/operator/options/options.go, with ``UnmarshalStrict`` of
 sigs.k8s.io/yaml.
 """
 
@@ -33,43 +33,43 @@ _WANTED: Final[Mapping[type, str]] = {int: "a whole number", str: "text"}
 
 
 class SpreadError(ValueError):
-    """A document that Karpenter would not start with."""
+    """Karpenter would not start with this document."""
 
 
 def parse_scheduler_config(text: str) -> tuple[TopologySpreadConstraint, ...]:
-    """Return the default constraints of a scheduler configuration in YAML or JSON.
+    """Return the default constraints in a scheduler configuration (YAML or JSON).
 
     Raises:
-        SpreadError: with what is wrong with it.
+        SpreadError: If it is invalid, with the reason.
     """
     document = read_document(text)
-    found: list[TopologySpreadConstraint] = []
-    for i, one in enumerate((document.get("podTopologySpread") or {}).get("defaultConstraints") or ()):
+    constraints: list[TopologySpreadConstraint] = []
+    for i, entry in enumerate((document.get("podTopologySpread") or {}).get("defaultConstraints") or ()):
         constraint = TopologySpreadConstraint(
-            max_skew=one.get("maxSkew") or 0,
-            topology_key=one.get("topologyKey") or "",
-            when_unsatisfiable=one.get("whenUnsatisfiable") or "",
-            min_domains=one.get("minDomains"),
-            node_affinity_policy=one.get("nodeAffinityPolicy"),
-            node_taints_policy=one.get("nodeTaintsPolicy"),
+            max_skew=entry.get("maxSkew") or 0,
+            topology_key=entry.get("topologyKey") or "",
+            when_unsatisfiable=entry.get("whenUnsatisfiable") or "",
+            min_domains=entry.get("minDomains"),
+            node_affinity_policy=entry.get("nodeAffinityPolicy"),
+            node_taints_policy=entry.get("nodeTaintsPolicy"),
         )
-        has_selector = one.get("labelSelector") is not None or bool(one.get("matchLabelKeys"))
-        problem = _problem(constraint, found, has_selector=has_selector)
+        has_selector = entry.get("labelSelector") is not None or bool(entry.get("matchLabelKeys"))
+        problem = _problem(constraint, constraints, has_selector=has_selector)
         if problem:
             raise SpreadError(f"podTopologySpread.defaultConstraints[{i}]: {problem}")
-        found.append(constraint)
-    return tuple(found)
+        constraints.append(constraint)
+    return tuple(constraints)
 
 
 def read_document(text: str) -> dict[str, Any]:
-    """Return what Karpenter takes the document to say, with its fields' own names and without judging them.
+    """Return the document as Karpenter reads it, with canonical field names, without validating values.
 
     Raises:
-        SpreadError: with why it cannot be read.
+        SpreadError: If it cannot be read.
     """
     if not text.strip():
         return {}
-    from karptui.kube.yaml_reader import YamlError, load_first  # noqa: PLC0415 - slow to import, and few set this
+    from karptui.kube.yaml_reader import YamlError, load_first  # noqa: PLC0415 - slow to import and rarely used
 
     try:
         return _read(load_first(text.encode()), _DOCUMENT, None, "") or {}
@@ -78,21 +78,21 @@ def read_document(text: str) -> dict[str, Any]:
 
 
 def _read(value: Any, shape: _Shape, before: Any, where: str) -> Any:
-    """Return a value in its shape, as Go's JSON reader fills a struct: in whatever case its fields are written.
+    """Return a value in the given shape, as Go's JSON decoder fills a struct: field names match in any case.
 
     Args:
-        value: What YAML says.
-        shape: What is wanted.
-        before: What the field holds already, where it is written twice in different cases.
-        where: The path of the value.
+        value: YAML value.
+        shape: Expected shape.
+        before: Value of the same field written earlier with different case.
+        where: Path of the value.
     """
     if value is None:
-        # What has no zero value of its own is emptied, text and numbers are left as they are.
+        # As in Go, null clears lists and mappings, and leaves text and numbers unchanged.
         return before if isinstance(shape, type) else None
     if isinstance(shape, list):
         if not isinstance(value, list):
             raise _misfit(value, "a list", where)
-        return [_read(one, shape[0], None, f"{where}[{i}]") or _empty(shape[0]) for i, one in enumerate(value)]
+        return [_read(item, shape[0], None, f"{where}[{i}]") or _empty(shape[0]) for i, item in enumerate(value)]
     if isinstance(shape, Mapping):
         return _read_fields(value, shape, before, where)
     if shape is str:
@@ -108,17 +108,17 @@ def _read_fields(value: Any, shape: Mapping[str, _Shape], before: Any, where: st
     if not isinstance(value, Mapping):
         raise _misfit(value, "a mapping", where)
     names = {name.lower(): name for name in shape}
-    found: dict[str, Any] = dict(before or {})
+    fields: dict[str, Any] = dict(before or {})
     for key in sorted(value):
         name = key if key in shape else names.get(key.replace("ſ", "s").lower())
         if name is None:
             raise SpreadError(f"cannot be read: {where or 'the document'} has no field {key!r:.60}")
-        found[name] = _read(value[key], shape[name], found.get(name), f"{where}.{name}".lstrip("."))
-    return found
+        fields[name] = _read(value[key], shape[name], fields.get(name), f"{where}.{name}".lstrip("."))
+    return fields
 
 
 def _read_text(value: Any, where: str) -> str:
-    from karptui.kube.yaml_scalars import Scalar, key_text  # noqa: PLC0415 - goes with YAML
+    from karptui.kube.yaml_scalars import Scalar, key_text  # noqa: PLC0415 - only needed with YAML
 
     text = key_text(value) if isinstance(value, Scalar) else None
     if text is None:
@@ -138,18 +138,20 @@ def _misfit(value: Any, wanted: str, where: str) -> SpreadError:
     return SpreadError(f"cannot be read: {where or 'the document'} is {shown:.60}, must be {wanted}")
 
 
-def _problem(one: TopologySpreadConstraint, before: list[TopologySpreadConstraint], *, has_selector: bool) -> str:
-    if one.max_skew <= 0:
+def _problem(
+    constraint: TopologySpreadConstraint, before: list[TopologySpreadConstraint], *, has_selector: bool
+) -> str:
+    if constraint.max_skew <= 0:
         return "maxSkew must be greater than 0"
-    if not _is_label_name(one.topology_key):
-        return f"topologyKey {one.topology_key!r} is no label name"
-    if one.when_unsatisfiable not in (DO_NOT_SCHEDULE, SCHEDULE_ANYWAY):
+    if not _is_label_name(constraint.topology_key):
+        return f"topologyKey {constraint.topology_key!r} is not a valid label name"
+    if constraint.when_unsatisfiable not in (DO_NOT_SCHEDULE, SCHEDULE_ANYWAY):
         return f"whenUnsatisfiable must be {DO_NOT_SCHEDULE} or {SCHEDULE_ANYWAY}"
     if has_selector:
         return "labelSelector and matchLabelKeys are not allowed"
     pairs = {(other.topology_key, other.when_unsatisfiable) for other in before}
-    if (one.topology_key, one.when_unsatisfiable) in pairs:
-        return "the same topologyKey and whenUnsatisfiable again"
+    if (constraint.topology_key, constraint.when_unsatisfiable) in pairs:
+        return "repeats the topologyKey and whenUnsatisfiable of an earlier constraint"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""Settings of Karpenter's controller: its flags and variables, and gates.
+"""Settings of Karpenter's controller: flags, environment variables and feature gates.
 
 Source: pkg/operator/options/options.go, and the AWS provider's pkg/operator/options/options.go.
 """
@@ -26,7 +26,7 @@ _TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE: Final = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 PREFERENCE_POLICIES: Final = ("Respect", "Ignore")
 MIN_VALUES_POLICIES: Final = ("Strict", "BestEffort")
-"""The first of each is the default."""
+"""The first value of each is the default."""
 GATE_DEFAULTS: Final[Mapping[str, bool]] = MappingProxyType(
     {
         "ReservedCapacity": True,
@@ -40,23 +40,23 @@ GATE_DEFAULTS: Final[Mapping[str, bool]] = MappingProxyType(
         "PodDeletionCostManagement": False,
     }
 )
-"""Feature gates of v1.15.0 and what they are without being set; v1.14 knows the first six."""
+"""Feature gates of v1.15.0 with their defaults; v1.14 has the first six."""
 
 
 GATE_PREFIX: Final = "FEATURE_GATES."
-"""How the name of a single feature gate begins."""
+"""Prefix of the setting name of a single feature gate."""
 
 
 class SettingsError(ValueError):
-    """A setting that Karpenter itself would refuse."""
+    """Karpenter would reject this setting."""
 
 
 MAX_OVERHEAD: Final = 1000
-"""Largest VM_MEMORY_OVERHEAD_PERCENT; with 1, nothing is left of a node's memory."""
+"""Maximum VM_MEMORY_OVERHEAD_PERCENT; at 1, no memory is left."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What the controller was started with."""
+    """Settings the controller was started with."""
 
     preference_policy: str = "Respect"
     """PREFERENCE_POLICY: ``Respect`` or ``Ignore``."""
@@ -70,27 +70,27 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     cluster_name: str = ""
     isolated_vpc: bool = False
     environment: Mapping[str, str] = MappingProxyType({})
-    """Everything as it was given, by name."""
+    """All settings as given, by environment name."""
     rules: Rules = NEWEST
-    """How the version that runs decides."""
+    """Rules of the running version."""
     default_spread: tuple[TopologySpreadConstraint, ...] = ()
-    """SCHEDULER_CONFIG: constraints for pods that state none."""
+    """SCHEDULER_CONFIG: constraints for pods without any."""
     legacy_node_repair: bool = False
     aws_gates: Mapping[str, bool] = MappingProxyType({})
-    """AWS_FEATURE_GATES, those that are set."""
+    """AWS_FEATURE_GATES that are set."""
     repair_policies: tuple[RepairPolicy, ...] | None = None
-    """The provider's, where they were given; None for those of the AWS provider."""
+    """The provider's policies if given; None for the AWS provider's."""
     reboot_history: Mapping[str, tuple[int, ...]] = MappingProxyType({})
-    """By NodeClaim when the running controller has rebooted it, where that is known: nanoseconds since the epoch."""
+    """Reboot times by NodeClaim name since the controller started, in nanoseconds since the epoch, as far as known."""
     unread: tuple[str, ...] = ()
-    """Names whose text Karpenter cannot read and passes over without a word; their defaults apply."""
+    """Names whose values Karpenter cannot parse and silently ignores; their defaults apply."""
 
     def gate(self, name: str) -> bool:
-        """Whether a feature gate is on."""
+        """Return whether a feature gate is enabled."""
         return self.gates.get(name, False)
 
     def texts(self) -> dict[str, str]:
-        """Return what is in force, by environment name; a feature gate is ``FEATURE_GATES.<gate>``."""
+        """Return the effective settings by environment name; a feature gate is ``FEATURE_GATES.<gate>``."""
         return {
             "PREFERENCE_POLICY": self.preference_policy,
             "MIN_VALUES_POLICY": self.min_values_policy,
@@ -105,15 +105,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_settings(environment: Mapping[str, str], version: str = "") -> Settings:
-    """Read settings from Karpenter's environment names, values as strings; unknown names are kept and ignored.
+    """Parse settings by environment name; unknown names are stored and ignored.
 
-    ``version`` is the one that runs, whose rules hold; the newest that is modelled where it is empty.
+    A value that is not a number, boolean or duration leaves the default in effect, as in Karpenter's
+    pkg/utils/env/env.go; ``Settings.unread`` lists these.
 
-    Text that is not a number, boolean or duration leaves the default in force, as in Karpenter's pkg/utils/env/env.go;
-    ``Settings.unread`` names those.
+    Args:
+        environment: Values by environment name.
+        version: Running version, whose rules apply; empty for the newest modelled one.
 
     Raises:
-        SettingsError: naming the setting that Karpenter would not start with, and what is wrong with it.
+        SettingsError: If Karpenter would not start with a setting, with its name and the reason.
     """
     reader = _SettingsReader(environment)
     rules = rules_for(version)
@@ -137,11 +139,11 @@ def parse_settings(environment: Mapping[str, str], version: str = "") -> Setting
 
 
 DEFAULTS: Final = Settings()
-"""What holds where nothing is set."""
+"""Karpenter's default settings."""
 
 
 class _SettingsReader:
-    """Reads values, and remembers the names of those that cannot be read."""
+    """Parses settings and records the names of unreadable ones."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
@@ -165,7 +167,7 @@ class _SettingsReader:
 
 
 def _overhead(reader: _SettingsReader) -> float:
-    """Return VM_MEMORY_OVERHEAD_PERCENT; Karpenter takes any, but the bytes of larger ones do not fit its integers."""
+    """Return VM_MEMORY_OVERHEAD_PERCENT. Karpenter sets no maximum, but overflows beyond MAX_OVERHEAD."""
     percent = reader.amount("VM_MEMORY_OVERHEAD_PERCENT", _decimal, default=0.075)
     if percent > MAX_OVERHEAD:
         raise SettingsError(

@@ -1,7 +1,4 @@
-"""Go durations, as Karpenter's fields and annotations hold them: ``30m``, ``1h30m``, ``1.5h``, ``.5h``, ``+2h``.
-
-Rule: ``time.ParseDuration``.
-"""
+"""Go durations (``time.ParseDuration``), as in Karpenter's fields and annotations: ``30m``, ``1h30m``, ``1.5h``."""
 
 from __future__ import annotations
 
@@ -25,14 +22,14 @@ _PART: Final = re.compile(r"([0-9]*)(?:(\.)([0-9]*))?([^0-9.]*)")
 
 
 class DurationError(ValueError):
-    """Text that is not a Go duration; the message is Go's."""
+    """Text is not a Go duration; the message is Go's."""
 
 
 def parse_duration(text: str) -> int:
     """Return a duration in nanoseconds; may be negative.
 
     Raises:
-        DurationError: with Go's wording.
+        DurationError: If the text is invalid, with Go's message.
     """
     is_negative = text[:1] == "-"
     rest = text[1:] if text[:1] in ("+", "-") else text
@@ -67,7 +64,7 @@ def _part_ns(text: str, whole: str, point: str | None, fraction: str | None, uni
 
 
 def _fraction_ns(digits: str, scale_ns: int) -> int:
-    """Return a fraction of a unit, in the floating point Go uses; digits past what 63 bits hold do not count."""
+    """Return a fraction of a unit, rounded as Go's floating point does; digits beyond 63 bits are ignored."""
     value, divisor = 0, 1.0
     for digit in digits:
         if value > (_LIMIT_NS - 1) // 10 or value * 10 + int(digit) > _LIMIT_NS:
@@ -82,7 +79,7 @@ def _invalid(text: str) -> DurationError:
 
 
 def _quote(text: str) -> str:
-    """Return text as Go's time package quotes it: bytes outside printable ASCII in hexadecimal."""
+    """Return text quoted as Go's time package does: bytes outside printable ASCII in hexadecimal."""
     escaped = (
         f"\\{character}"
         if character in '"\\'
@@ -95,7 +92,7 @@ def _quote(text: str) -> str:
 
 
 def format_duration(duration_ns: int) -> str:
-    """Return the text of a duration as Go prints it: ``720h0m0s``, ``1m30s``, ``1.5s``, ``250ms``, ``0s``."""
+    """Return a duration as Go's ``Duration.String`` prints it: ``720h0m0s``, ``1m30s``, ``1.5s``, ``250ms``, ``0s``."""
     sign, rest = ("-", -duration_ns) if duration_ns < 0 else ("", duration_ns)
     if 0 < rest < 1_000_000_000:
         unit = "ms" if rest >= 1_000_000 else "µs" if rest >= 1_000 else "ns"
@@ -111,7 +108,7 @@ def format_duration(duration_ns: int) -> str:
 
 
 def short_duration(duration_ns: int) -> str:
-    """Return a duration as people write it, without parts that are zero: ``24h``, ``1h30m``, ``45s``, ``0s``."""
+    """Return a Go duration without its zero parts: ``24h``, ``1h30m``, ``45s``, ``0s``."""
     return _EMPTY_PARTS.sub("", format_duration(duration_ns))
 
 

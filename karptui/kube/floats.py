@@ -16,7 +16,7 @@ _NAMED: Final = re.compile(r"[+-]?(inf|infinity)|nan", re.IGNORECASE | re.ASCII)
 
 
 def parse_float(text: str) -> float | None:
-    """Return a number as Go's ``strconv.ParseFloat`` reads it, None where it does not; ``1_000`` is one."""
+    """Return the number that Go's ``strconv.ParseFloat`` reads (``1_000`` is valid), or None if it rejects the text."""
     if _NAMED.fullmatch(text):
         return float(text)
     digits = text.replace("_", "")

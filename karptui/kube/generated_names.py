@@ -18,7 +18,7 @@ ORIGIN_LABELS: Final = (
 )
 """Actions Runner Controller (scale sets, then runner deployments), Argo Workflows, Tekton, Jenkins, Spark, Airflow."""
 TEMPLATE_HASH: Final = "pod-template-hash"
-"""The label with which a Deployment tells its ReplicaSets apart: it names them ``<deployment>-<hash>``."""
+"""Label whose value a Deployment appends to the names of its ReplicaSets: ``<deployment>-<hash>``."""
 WRITTEN_KINDS: Final = frozenset(
     {
         "Deployment",
@@ -31,7 +31,7 @@ WRITTEN_KINDS: Final = frozenset(
         "DeploymentConfig",
     }
 )
-"""Kinds whose names people choose."""
+"""Kinds whose objects are named by users."""
 _GITLAB: Final = re.compile(r"^(runner)-.+-project-\d+-concurrent-\d+(-[a-z0-9]+)?$")
 _UUID: Final = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _GENERATED: Final = re.compile(
@@ -43,16 +43,16 @@ _GENERATED: Final = re.compile(
 
 
 def stem(name: str) -> str:
-    """Return a name without the endings that were generated; at least its first part is left.
+    """Return a name without generated endings; its first part always remains.
 
     >>> stem("runner-t1abcdef-project-4711-concurrent-0-x7k2p9aa")
     'runner'
     >>> stem("nightly-report-29384920")
     'nightly-report'
     """
-    found = _GITLAB.match(name)
-    if found is not None:
-        return found[1]
+    match = _GITLAB.match(name)
+    if match is not None:
+        return match[1]
     shorter = _UUID.sub("", name)
     while (cut := _GENERATED.sub("", shorter)) != shorter:
         shorter = cut

@@ -1,4 +1,4 @@
-"""Invisible characters and those that a terminal acts on: controls, direction overrides, those without a width."""
+"""Characters that are invisible or that a terminal acts on: controls, direction overrides, zero-width characters."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ HIDDEN: Final = re.compile(
     "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
     "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-"""One such character; line ends and tabs are none."""
+"""Matches a single hidden character; line ends and tabs do not count."""
 
 
 def escaped(text: str) -> str:
-    r"""Return text with an escape such as ``\u202e`` for each hidden character, as quoted YAML and JSON write it."""
+    r"""Return text with each hidden character escaped as in quoted YAML and JSON, such as ``\u202e``."""
     return HIDDEN.sub(_escape, text)
 
 

@@ -1,4 +1,4 @@
-"""What pods and nodes really use, as metrics-server measures it: shown beside requests, which alone decide."""
+"""CPU and memory used by pods and nodes, measured by metrics-server. Shown only: requests alone decide."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ import msgspec
 
 
 class Sample(msgspec.Struct, frozen=True, gc=False):
-    """One measurement."""
+    """A measurement by metrics-server."""
 
     at_ns: int
-    """The end of the time it was measured over: nanoseconds since the epoch."""
+    """End of the measurement window, in nanoseconds since the epoch."""
     cpu_millis: int
     memory_bytes: int
-    """The working set."""
+    """Working set."""
 
 
 class Used(msgspec.Struct, frozen=True, gc=False):
-    """What one node or pod uses: the latest measurement, and the most of all that were seen."""
+    """Latest and highest measurements of a node or pod."""
 
     latest: Sample
     peak_cpu_millis: int
     peak_memory_bytes: int
     samples: int
-    """How many measurements were seen."""
+    """Number of measurements."""
     first_ns: int
-    """When the first of them ended: nanoseconds since the epoch."""
+    """End of the first measurement window, in nanoseconds since the epoch."""
 
     def then(self, sample: Sample) -> Used:
-        """Return what is known after another measurement; the same object when it is the one before."""
+        """Return usage including another measurement; the same object if the measurement is not new."""
         if sample.at_ns == self.latest.at_ns:
             return self
         return Used(
@@ -44,35 +44,35 @@ class Used(msgspec.Struct, frozen=True, gc=False):
 
 
 class LiveUsage(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """What is known of live usage; compared by identity to see whether there is anything new."""
+    """Usage of all nodes and pods; a new object whenever anything changed."""
 
     nodes: Mapping[str, Used] = MappingProxyType({})
     """By node name."""
     pods: Mapping[str, Used] = MappingProxyType({})
     """By ``namespace/name``; the sum of a pod's containers."""
     read_at_ns: int = 0
-    """When metrics-server last answered: nanoseconds since the epoch, 0 for never."""
+    """Time of the last answer from metrics-server, in nanoseconds since the epoch; 0 if there was none."""
     window_ns: int = 0
-    """Over how long a measurement goes."""
+    """Length of a measurement window."""
     is_asked: bool = False
-    """Whether there is anybody to ask: a live cluster."""
+    """Whether metrics-server is queried at all: only on a live cluster."""
     sentence: str = ""
-    """Why nothing is known, or nothing new; empty while metrics-server answers."""
+    """Error message of the last query; empty if it succeeded."""
     retry_at_ns: int = 0
-    """When it is asked again after a refusal: nanoseconds since the epoch, 0 otherwise."""
+    """Time of the next query after an error, in nanoseconds since the epoch; otherwise 0."""
 
 
 NO_LIVE_USAGE: Final = LiveUsage()
 
 
 def first_seen(sample: Sample) -> Used:
-    """Return what is known after one measurement."""
+    """Return the usage after a first measurement."""
     return Used(sample, sample.cpu_millis, sample.memory_bytes, 1, sample.at_ns)
 
 
 def merged(before: Mapping[str, Used], samples: Mapping[str, Sample]) -> Mapping[str, Used]:
-    """Return what is known of everything that was measured now; what no longer is, is forgotten."""
+    """Return usage including new measurements; objects that are no longer measured are dropped."""
     return {
-        name: known.then(sample) if (known := before.get(name)) is not None else first_seen(sample)
+        name: used.then(sample) if (used := before.get(name)) is not None else first_seen(sample)
         for name, sample in samples.items()
     }

@@ -13,19 +13,19 @@ from karptui.kube.taints import NO_SCHEDULE, Taint
 from karptui.kube.timestamps import ABSENT_NS
 
 UNSCHEDULABLE_TAINT: Final = Taint("node.kubernetes.io/unschedulable", NO_SCHEDULE)
-"""What a cordoned node carries; Kubernetes adds it with ``spec.unschedulable``."""
+"""Taint of a cordoned node; Kubernetes adds it when ``spec.unschedulable`` is set."""
 
 
 class Node(KubeObject, frozen=True, kw_only=True, gc=False):
-    """A node as it reports itself."""
+    """A Kubernetes Node."""
 
     provider_id: str = ""
-    """Ties a Node to its NodeClaim; may come later than the Node."""
+    """Provider's instance ID, which ties the Node to its NodeClaim; may be set some time after creation."""
     taints: tuple[Taint, ...] = ()
     is_unschedulable: bool = False
     """``spec.unschedulable``: cordoned."""
     cordoned_ns: int = ABSENT_NS
-    """When it was cordoned, by the taint that Kubernetes adds."""
+    """Time the node was cordoned: ``timeAdded`` of the unschedulable taint."""
     capacity: ResourceList = resources.EMPTY
     allocatable: ResourceList = resources.EMPTY
     conditions: tuple[Condition, ...] = ()
@@ -41,6 +41,6 @@ class Node(KubeObject, frozen=True, kw_only=True, gc=False):
 
 
 def cordoned(node: Node) -> Node:
-    """Return a node whose taints say whether it is unschedulable."""
+    """Return the node with the unschedulable taint added or removed to match ``spec.unschedulable``."""
     others = tuple(taint for taint in node.taints if taint.key != UNSCHEDULABLE_TAINT.key)
     return msgspec.structs.replace(node, taints=(*others, UNSCHEDULABLE_TAINT) if node.is_unschedulable else others)

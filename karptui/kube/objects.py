@@ -1,4 +1,4 @@
-"""What every Kubernetes object carries: metadata, owners, conditions; namespaces and priority classes."""
+"""Metadata, owners and conditions of Kubernetes objects; namespaces, priority classes, events and leases."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class OwnerReference(msgspec.Struct, frozen=True, gc=False):
 
 
 def is_owned_by(owners: Iterable[OwnerReference], api_version: str, kind: str) -> bool:
-    """Whether any owner has exactly this apiVersion and kind; the controller flag does not matter.
+    """Return whether any owner has this apiVersion and kind, whether or not it is the controller.
 
     Rule: ``isOwnedBy`` in Karpenter's pkg/utils/pod/scheduling.go.
     """
@@ -30,7 +30,7 @@ def is_owned_by(owners: Iterable[OwnerReference], api_version: str, kind: str) -
 
 
 def controller_of(owners: Iterable[OwnerReference]) -> OwnerReference | None:
-    """Return the owner that is the controller, None where none is."""
+    """Return the controlling owner, or None."""
     return next((owner for owner in owners if owner.controller), None)
 
 
@@ -50,7 +50,7 @@ class Condition(msgspec.Struct, frozen=True, gc=False):
 
 
 def condition_of(conditions: tuple[Condition, ...], type_: str) -> Condition | None:
-    """Return the condition of a type, None where it is not reported."""
+    """Return the condition of a type, or None if it is not reported."""
     for condition in conditions:
         if condition.type == type_:
             return condition
@@ -58,17 +58,17 @@ def condition_of(conditions: tuple[Condition, ...], type_: str) -> Condition | N
 
 
 def with_condition(conditions: tuple[Condition, ...], changed: Condition) -> tuple[Condition, ...]:
-    """Return conditions with one of them set."""
+    """Return the conditions with one of them added or replaced."""
     return (*without_condition(conditions, changed.type), changed)
 
 
 def without_condition(conditions: tuple[Condition, ...], type_: str) -> tuple[Condition, ...]:
-    """Return conditions without one of a type."""
+    """Return the conditions without those of a type."""
     return tuple(condition for condition in conditions if condition.type != type_)
 
 
 class KubeObject(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Metadata, flat, of every object but pods, which share theirs through a template."""
+    """Metadata of every object except pods, whose metadata is mostly in a shared template."""
 
     name: str
     namespace: str = ""
@@ -94,7 +94,7 @@ class KubeObject(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Namespace(KubeObject, frozen=True, kw_only=True, gc=False):
-    """A namespace, for the labels that namespace selectors read."""
+    """A Namespace; its labels are matched by namespace selectors."""
 
 
 class PriorityClass(KubeObject, frozen=True, kw_only=True, gc=False):
@@ -103,19 +103,47 @@ class PriorityClass(KubeObject, frozen=True, kw_only=True, gc=False):
     value: int = 0
 
 
+class Event(KubeObject, frozen=True, kw_only=True, gc=False):
+    """A Kubernetes event about an object. Events can be lost or late, so no decision depends on them."""
+
+    reason: str = ""
+    message: str = ""
+    type: str = ""
+    """``Normal`` or ``Warning``."""
+    source: str = ""
+    """``reportingComponent``, or the older ``source.component``."""
+    involved_kind: str = ""
+    involved_namespace: str = ""
+    involved_name: str = ""
+    involved_uid: str = ""
+    count: int = 1
+    first_ns: int = ABSENT_NS
+    last_ns: int = ABSENT_NS
+    """Latest of lastTimestamp, series.lastObservedTime and eventTime."""
+
+
+class Lease(KubeObject, frozen=True, kw_only=True, gc=False):
+    """A ``coordination.k8s.io`` Lease, which names the leader among several replicas."""
+
+    holder: str = ""
+    """``spec.holderIdentity``; empty if there is no holder."""
+    renewed_ns: int = ABSENT_NS
+    duration_seconds: int = 0
+
+
 _LONGEST: Final = 320
-"""Characters of a kind or a key that are quoted; no valid one is longer."""
+"""Maximum quoted length of a kind or key; valid ones are shorter."""
 
 
 def object_words(document: Any) -> str:
-    """Return a document of the API in words, empty for anything else.
+    """Describe an API document for an error message; empty if the value is not one.
 
     Args:
-        document: Plain values as JSON or YAML give them.
+        document: Decoded JSON or YAML.
 
     Returns:
-        ``a Kubernetes object, Pod web/front-1``, or ``a NodeList of 3 Kubernetes objects, the first is Node n1``. Names
-        are as they were given: not fit for a terminal.
+        ``a Kubernetes object, Pod web/front-1``, or ``a NodeList of 3 Kubernetes objects, the first is Node n1``.
+        Names are not sanitized for a terminal.
     """
     if isinstance(document, list):
         items = document
@@ -128,7 +156,7 @@ def object_words(document: Any) -> str:
         return ""
     kind, items = document["kind"], document.get("items")
     if kind.endswith("List") and isinstance(items, list):
-        # Servers leave the kind out of the items of a typed list.
+        # API servers omit the kind of items in a typed list.
         return _several(f"a {kind}", items, kind.removesuffix("List"))
     return f"a Kubernetes object, {_named(document, '')}"
 
@@ -140,12 +168,16 @@ def _several(what: str, items: list[Any], kind: str) -> str:
 
 
 def _named(value: Any, kind: str) -> str:
-    """Return ``Kind namespace/name`` of an object; empty for what is none."""
+    """Return ``Kind namespace/name`` of an object, or an empty string if the value is not an object."""
     if not isinstance(value, dict):
         return ""
-    own, metadata = value.get("kind", kind), value.get("metadata")
-    if not isinstance(own, str) or not own or not (kind or "apiVersion" in value or isinstance(metadata, dict)):
+    object_kind, metadata = value.get("kind", kind), value.get("metadata")
+    if (
+        not isinstance(object_kind, str)
+        or not object_kind
+        or not (kind or "apiVersion" in value or isinstance(metadata, dict))
+    ):
         return ""
     fields = metadata if isinstance(metadata, dict) else {}
     key = "/".join(str(fields[name]) for name in ("namespace", "name") if fields.get(name))
-    return f"{own[:_LONGEST]} {key[:_LONGEST]}".rstrip()
+    return f"{object_kind[:_LONGEST]} {key[:_LONGEST]}".rstrip()

@@ -1,4 +1,4 @@
-"""Pods: what pods of one template share, and what each has of its own."""
+"""Pods: the template that pods of a workload share, and the fields of each pod."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from karptui.kube.timestamps import ABSENT_NS
 DO_NOT_SCHEDULE: Final = "DoNotSchedule"
 SCHEDULE_ANYWAY: Final = "ScheduleAnyway"
 SCHEDULING_GATED: Final = "SchedulingGated"
-"""Reason of the PodScheduled condition while scheduling gates hold a pod."""
+"""Reason of the PodScheduled condition of a pod with scheduling gates."""
 ENDED: Final = frozenset({"Succeeded", "Failed"})
-"""Phases of a pod that takes nothing any more."""
+"""Phases of pods that have ended and use no resources."""
 MIRROR: Final = "kubernetes.io/config.mirror"
-"""Annotation of a static pod's mirror."""
+"""Annotation of a static pod's mirror pod."""
 
 
 class PodAffinityTerm(msgspec.Struct, frozen=True, gc=False):
@@ -31,7 +31,7 @@ class PodAffinityTerm(msgspec.Struct, frozen=True, gc=False):
     label_selector: LabelSelector | None = None
     namespaces: tuple[str, ...] = ()
     namespace_selector: LabelSelector | None = None
-    """None is absent; the empty selector names every namespace."""
+    """None if absent; an empty selector matches every namespace."""
     match_label_keys: tuple[str, ...] = ()
     mismatch_label_keys: tuple[str, ...] = ()
 
@@ -44,7 +44,7 @@ class WeightedPodAffinityTerm(msgspec.Struct, frozen=True, gc=False):
 
 
 class TopologySpreadConstraint(msgspec.Struct, frozen=True, gc=False):
-    """A topology spread constraint; absent policies stay None, as their default depends on the reader."""
+    """A topology spread constraint. Absent policies are None because their default depends on the reader."""
 
     max_skew: int
     topology_key: str
@@ -57,7 +57,7 @@ class TopologySpreadConstraint(msgspec.Struct, frozen=True, gc=False):
 
 
 class HostPort(msgspec.Struct, frozen=True, gc=False):
-    """A port that a container takes on its node."""
+    """A host port of a container."""
 
     port: int
     protocol: str = "TCP"
@@ -65,37 +65,37 @@ class HostPort(msgspec.Struct, frozen=True, gc=False):
 
 
 class PodVolume(msgspec.Struct, frozen=True, gc=False):
-    """A volume backed by a claim; other volumes do not bear on scheduling and are not kept."""
+    """A volume backed by a PersistentVolumeClaim. Other volumes do not affect scheduling and are not stored."""
 
     name: str
     claim_name: str = ""
-    """Of a ``persistentVolumeClaim`` volume, else empty."""
+    """Claim of a ``persistentVolumeClaim`` volume; otherwise empty."""
     is_ephemeral: bool = False
     """An ``ephemeral`` volume: its claim is called ``<pod>-<volume>``."""
     storage_class_name: str | None = None
-    """Of an ephemeral volume's template."""
+    """Storage class in the claim template of an ephemeral volume."""
 
     def claim_of(self, pod_name: str) -> str:
-        """Return the name of the claim behind this volume for a pod."""
+        """Return the name of the PersistentVolumeClaim that backs this volume."""
         return f"{pod_name}-{self.name}" if self.is_ephemeral else self.claim_name
 
 
 class PodTemplate(msgspec.Struct, frozen=True, kw_only=True, eq=False, weakref=True):
-    """Everything that pods of one workload have in common; shared between them, so identity stands for equality."""
+    """Everything that pods of one workload share. Equal templates are the same object, so compare by identity."""
 
     namespace: str = ""
     labels: Mapping[str, str] = EMPTY_LABELS
-    """Without the labels that differ from pod to pod (``Pod.own_labels``)."""
+    """Without labels that differ between its pods (``Pod.own_labels``)."""
     annotations: Mapping[str, str] = EMPTY_LABELS
-    """Only those that decide something: Karpenter's, the pod deletion cost, the mirror pod's, safe-to-evict."""
+    """Only annotations that affect decisions: Karpenter's, the pod deletion cost, mirror pods', safe-to-evict."""
     owners: tuple[OwnerReference, ...] = ()
     requests: ResourceList = resources.EMPTY
-    """Effective requests (see ``kube.requests``), without the slot the pod takes itself."""
+    """Effective requests (``kube.resources.effective_requests``), excluding the pod slot."""
     limits: ResourceList = resources.EMPTY
-    """Sum of the containers' limits; shown, never decides."""
+    """Sum of the containers' limits. Shown only."""
     node_selector: Mapping[str, str] = EMPTY_LABELS
     required_node_terms: tuple[NodeSelectorTerm, ...] | None = None
-    """Alternatives of the required node affinity; None where there is none, and ``()`` where it is empty."""
+    """Alternatives of the required node affinity: None if absent, ``()`` if present without terms."""
     preferred_node_terms: tuple[PreferredSchedulingTerm, ...] = ()
     pod_affinity: tuple[PodAffinityTerm, ...] = ()
     preferred_pod_affinity: tuple[WeightedPodAffinityTerm, ...] = ()
@@ -105,7 +105,7 @@ class PodTemplate(msgspec.Struct, frozen=True, kw_only=True, eq=False, weakref=T
     tolerations: tuple[Toleration, ...] = ()
     host_ports: tuple[HostPort, ...] = ()
     has_resource_claims: bool = False
-    """Whether the pod or a container asks for Dynamic Resource Allocation."""
+    """Whether the pod or a container uses Dynamic Resource Allocation."""
     priority: int = 0
     priority_class_name: str = ""
     scheduler_name: str = ""
@@ -131,47 +131,47 @@ class PodTemplate(msgspec.Struct, frozen=True, kw_only=True, eq=False, weakref=T
 
     @property
     def is_lost_if_evicted(self) -> bool:
-        """Whether nothing recreates its pods: they have no controller, and no node or DaemonSet runs them."""
+        """Whether nothing recreates its pods: no controller, and not a static, mirror or DaemonSet pod."""
         is_of_node = self.is_node_owned or self.is_daemonset_owned or MIRROR in self.annotations
         return not is_of_node and controller_of(self.owners) is None
 
 
 class Pod(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
-    """A pod: its own facts, and the template it shares."""
+    """A pod: its own fields and the template it shares."""
 
     name: str
     template: PodTemplate
     uid: str = ""
-    """Of a manifest that has none, its key: pods are told apart by it."""
+    """``metadata.uid``; for a manifest without one, the pod's key."""
     node_name: str = ""
-    """Empty while it is not bound."""
+    """Empty until the pod is bound."""
     nominated_node_name: str = ""
     phase: str = ""
     created_ns: int = ABSENT_NS
     deletion_ns: int = ABSENT_NS
     start_ns: int = ABSENT_NS
-    """``status.startTime``: when the kubelet took it."""
+    """``status.startTime``: when the kubelet accepted the pod."""
     ready: bool | None = None
-    """The Ready condition: None where it is not reported."""
+    """Status of the Ready condition; None if not reported."""
     ended_ns: int = ABSENT_NS
-    """When a pod that has ended did: the last transition of its Ready condition."""
+    """When a terminated pod ended: the last transition of its Ready condition."""
     scheduled_reason: str = ""
     """Reason of the PodScheduled condition: ``Unschedulable``, ``SchedulingGated``, ``""``."""
     scheduled_message: str = ""
-    """kube-scheduler's words, kept while the pod is not bound."""
+    """kube-scheduler's message, stored until the pod is bound."""
     scheduled_ns: int = ABSENT_NS
     """Last transition of the PodScheduled condition."""
     own_labels: Mapping[str, str] = EMPTY_LABELS
-    """Labels that differ from pod to pod of one template (StatefulSet pod name, indexes)."""
+    """Labels that differ between pods of a template, such as the StatefulSet pod name or index."""
     volumes: tuple[PodVolume, ...] = ()
     waiting_reason: str = ""
-    """Why a container waits or has ended (``CrashLoopBackOff``…); shown, never decides."""
+    """Why a container is waiting or terminated, such as ``CrashLoopBackOff``. Shown only."""
     exit_reason: str = ""
-    """Why that container ended before (``OOMKilled``…); shown, never decides."""
+    """Why the same container terminated before, such as ``OOMKilled``. Shown only."""
     restarts: int = 0
-    """How often that container was restarted."""
+    """Restart count of that container."""
     unready_ns: int = ABSENT_NS
-    """When a pod with a waiting container stopped being ready."""
+    """When a pod with a waiting container became unready."""
 
     @property
     def namespace(self) -> str:
@@ -190,12 +190,12 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
 
     @property
     def annotations(self) -> Mapping[str, str]:
-        """The annotations that decide something."""
+        """Annotations that affect decisions."""
         return self.template.annotations
 
     @property
     def requests(self) -> ResourceList:
-        """Effective requests, without the pod slot."""
+        """Effective requests, excluding the pod slot."""
         return self.template.requests
 
     @property
@@ -205,7 +205,7 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
 
     @property
     def is_terminal(self) -> bool:
-        """Whether it has ended: Succeeded or Failed."""
+        """Whether the phase is Succeeded or Failed."""
         return self.phase in ENDED
 
     @property
@@ -215,10 +215,10 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
 
     @property
     def is_active(self) -> bool:
-        """Neither ended nor being deleted."""
+        """Whether the pod is neither terminal nor terminating."""
         return not self.is_terminal and not self.is_terminating
 
 
 def lost_pods(pods: Iterable[Pod]) -> tuple[str, ...]:
-    """Return the ``namespace/name`` of the active pods that nothing recreates if they are evicted, sorted."""
+    """Return the sorted ``namespace/name`` keys of active pods that nothing recreates after an eviction."""
     return tuple(sorted(pod.key for pod in pods if pod.is_active and pod.template.is_lost_if_evicted))

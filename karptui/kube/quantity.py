@@ -1,7 +1,7 @@
 """Kubernetes quantities as exact integers.
 
-A quantity is held in nano-units (10⁻⁹), the finest step Kubernetes keeps, together with the format it was written in,
-because sums and messages are printed in the format of their first operand. Rules: k8s.io/apimachinery/pkg/api/resource.
+A quantity is stored in nano-units (10⁻⁹), the finest step of Kubernetes, with the format it was written in: a sum is
+printed in the format of its first operand. Rules: k8s.io/apimachinery/pkg/api/resource.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Final
 import msgspec
 
 NANO: Final = 1_000_000_000
-"""Nano-units in one unit."""
+"""Nano-units in a unit."""
 NANO_PER_MILLI: Final = 1_000_000
-"""Nano-units in one thousandth."""
+"""Nano-units in a thousandth of a unit."""
 
 _MAX_UNITS: Final = (1 << 63) - 1
 _MAX_LENGTH: Final = 256
-"""Of a quantity's text; Kubernetes sets no bound, but arithmetic on longer ones is an attack."""
+"""Maximum length of the text. Kubernetes has no limit, but arithmetic on huge numbers is a denial of service."""
 _MAX_EXPONENT: Final = 999
 _FORM: Final = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)")
 _EXPONENT: Final = re.compile(r"[eE]([+-]?[0-9]+)")
@@ -32,7 +32,7 @@ _BINARY_SUFFIX: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
 
 class QuantityFormat(StrEnum):
-    """How a quantity was written, and so how sums that begin with it are printed."""
+    """Format a quantity was written in, and in which sums starting with it are printed."""
 
     DECIMAL_SI = "DecimalSI"
     BINARY_SI = "BinarySI"
@@ -40,7 +40,7 @@ class QuantityFormat(StrEnum):
 
 
 class QuantityError(ValueError):
-    """Text that is not a Kubernetes quantity."""
+    """Text is not a Kubernetes quantity."""
 
 
 class Quantity(msgspec.Struct, frozen=True, gc=False, order=False):
@@ -67,11 +67,11 @@ class Quantity(msgspec.Struct, frozen=True, gc=False, order=False):
         return format_quantity(self.nano, self.format)
 
     def __add__(self, other: Quantity) -> Quantity:
-        """Add; a zero takes over the other's format, as ``Quantity.Add`` does."""
+        """Return the sum; if this quantity is zero, in the other's format, as ``Quantity.Add`` does."""
         return Quantity(self.nano + other.nano, self.format if self.nano else other.format)
 
     def __sub__(self, other: Quantity) -> Quantity:
-        """Subtract; a zero takes over the other's format, as ``Quantity.Sub`` does."""
+        """Return the difference; if this quantity is zero, in the other's format, as ``Quantity.Sub`` does."""
         return Quantity(self.nano - other.nano, self.format if self.nano else other.format)
 
 
@@ -82,7 +82,7 @@ def _away_from_zero(nano: int, step: int) -> int:
 ZERO: Final = Quantity(0)
 
 
-def of_units(units: int, format: QuantityFormat = QuantityFormat.DECIMAL_SI) -> Quantity:  # noqa: A002 - the field's own name
+def of_units(units: int, format: QuantityFormat = QuantityFormat.DECIMAL_SI) -> Quantity:  # noqa: A002 - the field's name
     """Return a quantity of whole units: cores, bytes, pods."""
     return Quantity(units * NANO, format)
 
@@ -94,13 +94,13 @@ def of_millis(millis: int) -> Quantity:
 
 @lru_cache(maxsize=16_384)
 def parse_quantity(text: str) -> Quantity:
-    """Parse every form Kubernetes accepts: ``1``, ``0.5``, ``100m``, ``1e3``, ``128Mi``, ``+1.5Gi``, ``-2k``.
+    """Parse any form that Kubernetes accepts: ``1``, ``0.5``, ``100m``, ``1e3``, ``128Mi``, ``+1.5Gi``, ``-2k``.
 
-    Amounts finer than a nano-unit are rounded away from zero, binary ones are capped at 2⁶³-1, and text without any
-    digit but with a suffix is zero: as ``ParseQuantity`` has it, which is Karpenter's own reading.
+    Like ``ParseQuantity``: amounts finer than a nano-unit are rounded away from zero, binary amounts are capped at
+    2⁶³-1, and a suffix without digits is zero.
 
     Raises:
-        QuantityError: when the text is not a quantity, or longer than any that can be meant.
+        QuantityError: If the text is not a quantity, or longer than 256 characters.
     """
     match = _FORM.fullmatch(text) if 0 < len(text) <= _MAX_LENGTH else None
     if match is None:
@@ -137,9 +137,9 @@ def _decimal_exponent(text: str, suffix: str) -> tuple[int, QuantityFormat]:
 
 
 def format_quantity(nano: int, form: QuantityFormat) -> str:
-    """Return the canonical text of an amount in nano-units, as ``Quantity.String`` prints it.
+    """Return an amount in nano-units in canonical form, as ``Quantity.String`` prints it.
 
-    Binary amounts between -1024 and 1024, or with a fraction, are printed in decimal.
+    Binary amounts between -1024 and 1024, or with a fraction, are printed in decimal SI.
     """
     if not nano:
         return "0"
@@ -159,7 +159,7 @@ def _format_binary(units: int) -> str:
 def _format_decimal(nano: int, form: QuantityFormat) -> str:
     has_suffixes = form is not QuantityFormat.DECIMAL_EXPONENT
     mantissa, exponent = nano, -9
-    # Past E there is no suffix; Kubernetes drops it and prints 1000E as 1, which nobody should read.
+    # There is no suffix after E. Kubernetes drops it and prints 1000E as 1; karptui prints the true amount.
     while mantissa % 1000 == 0 and not (has_suffixes and exponent == _MAX_SUFFIX_EXPONENT):
         mantissa //= 1000
         exponent += 3

@@ -1,4 +1,4 @@
-"""Answers that are kept: as long as somebody asks again and again, or as long as nothing that counts has changed."""
+"""Thread-safe caches for large answers: `Recent` by key, `LastAnswer` for the latest inputs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ValueT = TypeVar("ValueT")
 
 
 class _Kept(Generic[KeyT, ValueT]):
-    """An answer, and when it was asked for last."""
+    """A cached value and the number of the last query for it."""
 
     __slots__ = ("asked", "key", "value")
 
@@ -20,18 +20,18 @@ class _Kept(Generic[KeyT, ValueT]):
 
 
 class Recent(Generic[KeyT, ValueT]):
-    """Keeps a few answers by what they were made of; what nobody has asked for in a while is let go.
+    """A small cache that drops values not queried for a while.
 
-    Keys are compared one by one, so they need no hash. Threads may ask at the same time: while one makes an answer,
-    others that need one made wait, as answers are megabytes large and what is made of one is kept by its identity.
+    Keys are compared one by one and need no hash. Only one thread makes a value at a time, and others wait:
+    values take megabytes, and other caches use their identity as key.
     """
 
     def __init__(self, *, most: int, patience: int) -> None:
-        """Begin without any.
+        """Create an empty cache.
 
         Args:
-            most: Answers that are kept at most.
-            patience: After so many questions that were about others an answer is let go.
+            most: Maximum number of values.
+            patience: A value is dropped after this many queries for other keys.
         """
         self._most, self._patience = most, patience
         self._kept: tuple[_Kept[KeyT, ValueT], ...] = ()
@@ -39,55 +39,55 @@ class Recent(Generic[KeyT, ValueT]):
         self._making = threading.RLock()
 
     def get(self, key: KeyT, make: Callable[[], ValueT]) -> ValueT:
-        """Return the answer for a key, made anew where it is not kept."""
+        """Return the value for a key, from the cache or by calling ``make``."""
         self._questions += 1
-        known = self._find(key)
-        if known is None:
+        entry = self._find(key)
+        if entry is None:
             with self._making:
-                known = self._find(key) or self._made(key, make)
-        return known.value
+                entry = self._find(key) or self._add(key, make)
+        return entry.value
 
     def _find(self, key: KeyT) -> _Kept[KeyT, ValueT] | None:
         kept = self._kept
-        for one in kept:
-            if one.key is key or one.key == key:
-                one.asked = self._questions
+        for entry in kept:
+            if entry.key is key or entry.key == key:
+                entry.asked = self._questions
                 if self._is_outdated(kept[-1]) and self._making.acquire(blocking=False):
                     try:
                         self._kept = self._asked_lately()
                     finally:
                         self._making.release()
-                return one
+                return entry
         return None
 
-    def _made(self, key: KeyT, make: Callable[[], ValueT]) -> _Kept[KeyT, ValueT]:
-        made = _Kept(key, make(), self._questions)
-        self._kept = (made, *self._asked_lately()[: self._most - 1])
-        return made
+    def _add(self, key: KeyT, make: Callable[[], ValueT]) -> _Kept[KeyT, ValueT]:
+        entry = _Kept(key, make(), self._questions)
+        self._kept = (entry, *self._asked_lately()[: self._most - 1])
+        return entry
 
     def values(self) -> tuple[ValueT, ...]:
-        """Return every answer that is kept, the last that was asked for first."""
+        """Return all values, the last queried first."""
         return tuple(value for _, value in self.items())
 
     def items(self) -> tuple[tuple[KeyT, ValueT], ...]:
-        """Return what they were made of as well."""
-        return tuple((one.key, one.value) for one in self._by_question())
+        """Return all keys and values, the last queried first."""
+        return tuple((entry.key, entry.value) for entry in self._by_question())
 
     def _asked_lately(self) -> tuple[_Kept[KeyT, ValueT], ...]:
-        return tuple(one for one in self._by_question() if not self._is_outdated(one))
+        return tuple(entry for entry in self._by_question() if not self._is_outdated(entry))
 
     def _by_question(self) -> list[_Kept[KeyT, ValueT]]:
-        return sorted(self._kept, key=lambda one: -one.asked)
+        return sorted(self._kept, key=lambda entry: -entry.asked)
 
-    def _is_outdated(self, one: _Kept[KeyT, ValueT]) -> bool:
-        return self._questions - one.asked > self._patience
+    def _is_outdated(self, entry: _Kept[KeyT, ValueT]) -> bool:
+        return self._questions - entry.asked > self._patience
 
 
 T = TypeVar("T")
 
 
 class LastAnswer(Generic[T]):
-    """Remembers the last answer as long as what it was made of stays the same; for any thread."""
+    """Caches a single answer until its inputs change."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -96,12 +96,12 @@ class LastAnswer(Generic[T]):
         self._answer: T | None = None
 
     def get(self, inputs: tuple[object, ...], make: Callable[[], T], equals: tuple[object, ...] = ()) -> T:
-        """Return the answer for some inputs, made anew unless they are those of the last one.
+        """Return the answer for some inputs, calling ``make`` only if they differ from the previous inputs.
 
         Args:
             inputs: Compared by identity.
-            make: Works the answer out.
-            equals: Inputs that are compared by value.
+            make: Computes the answer.
+            equals: Inputs compared by value.
         """
         with self._lock:
             answer = self._answer

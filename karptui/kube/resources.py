@@ -1,7 +1,6 @@
-"""Resource lists, and effective pod requests: what a pod takes from a node.
+"""Resource lists and effective pod requests.
 
-Rule of requests: ``PodRequests`` of k8s.io/component-helpers/resource (v0.35) with the status of resizes taken into
-account, as Karpenter calls it.
+Rule: ``PodRequests`` of k8s.io/component-helpers/resource (v0.35), including in-place resizes, as Karpenter calls it.
 """
 
 from __future__ import annotations
@@ -15,36 +14,36 @@ import msgspec
 from karptui.kube.quantity import Quantity
 
 ResourceList = Mapping[str, Quantity]
-"""Amounts by resource name; a name that is missing counts as zero."""
+"""Amounts by resource name; a missing name counts as zero."""
 
 CPU: Final = "cpu"
 MEMORY: Final = "memory"
 PODS: Final = "pods"
 EPHEMERAL_STORAGE: Final = "ephemeral-storage"
 NODES: Final = "nodes"
-"""Karpenter's own countable: a NodePool's limit may name it."""
+"""Karpenter's node count, which a NodePool's limits may name."""
 HUGEPAGES_PREFIX: Final = "hugepages-"
 
 EMPTY: Final[ResourceList] = MappingProxyType({})
 
 
 class Shortage(msgspec.Struct, frozen=True, gc=False):
-    """A resource of which there is too little."""
+    """A resource that is insufficient."""
 
     resource: str
     need: Quantity
-    """What is asked; on a new node with what daemons ask."""
+    """Amount requested; on a new node including DaemonSet pods."""
     room: Quantity
-    """What there is for it."""
+    """Amount available."""
 
     @property
     def lacking_nano(self) -> int:
-        """What is lacking, in nano-units."""
+        """Missing amount in nano-units."""
         return self.need.nano - self.room.nano
 
 
 def add(*lists: ResourceList) -> dict[str, Quantity]:
-    """Return the sum of the lists, name by name, in the format of the first amount that is not zero.
+    """Return the sum of the lists by name, each in the format of its first non-zero amount.
 
     Rule: ``Merge`` in Karpenter's pkg/utils/resources/resources.go.
     """
@@ -57,12 +56,12 @@ def add(*lists: ResourceList) -> dict[str, Quantity]:
 
 
 def subtract(left: ResourceList, right: ResourceList) -> dict[str, Quantity]:
-    """Return ``left`` less ``right`` for the names of ``left``; may be negative."""
+    """Return ``left`` minus ``right`` for the names of ``left``; may be negative."""
     return {name: amount - right[name] if name in right else amount for name, amount in left.items()}
 
 
 def maximum(lists: Iterable[ResourceList]) -> dict[str, Quantity]:
-    """Return the largest amount of each name over the lists; of equal amounts the first."""
+    """Return the largest amount of each name; the first of equal amounts."""
     largest: dict[str, Quantity] = {}
     for amounts in lists:
         for name, amount in amounts.items():
@@ -73,7 +72,7 @@ def maximum(lists: Iterable[ResourceList]) -> dict[str, Quantity]:
 
 
 def nano(amounts: ResourceList, name: str) -> int:
-    """Return an amount in nano-units, 0 where the name is missing."""
+    """Return an amount in nano-units, 0 if the name is missing."""
     amount = amounts.get(name)
     return amount.nano if amount is not None else 0
 
@@ -97,7 +96,7 @@ def pod_count(amounts: ResourceList) -> int:
 
 
 class ContainerRequests(msgspec.Struct, frozen=True, gc=False):
-    """The requests of one container."""
+    """Requests of a container."""
 
     name: str
     requests: ResourceList = EMPTY
@@ -106,7 +105,7 @@ class ContainerRequests(msgspec.Struct, frozen=True, gc=False):
 
 
 class ContainerStatusResources(msgspec.Struct, frozen=True, gc=False):
-    """What the kubelet reports of a container's resources."""
+    """Resources of a container as reported by the kubelet."""
 
     actuated: ResourceList = EMPTY
     """``status.containerStatuses[].resources.requests``."""
@@ -123,15 +122,15 @@ def effective_requests(
     pod_level: ResourceList = EMPTY,
     overhead: ResourceList = EMPTY,
 ) -> dict[str, Quantity]:
-    """Return a pod's effective requests, without the slot it takes itself.
+    """Return a pod's effective requests, excluding the pod slot.
 
     Args:
-        containers: the app containers.
-        init_containers: the init containers in order; sidecars keep running beside the app containers.
-        statuses: reported resources by container name, only of containers whose status carries ``resources``.
-        is_resize_infeasible: the kubelet has refused the resize, so the wish in the spec does not count.
-        pod_level: ``spec.resources.requests``; replaces the sum for cpu, memory and huge pages.
-        overhead: the runtime class's overhead, added last.
+        containers: App containers.
+        init_containers: Init containers in order; sidecars keep running alongside the app containers.
+        statuses: Reported resources by container name, only for containers whose status has ``resources``.
+        is_resize_infeasible: Whether the kubelet rejected the resize, so the requests in the spec do not count.
+        pod_level: ``spec.resources.requests``, which replaces the sum for cpu, memory and huge pages.
+        overhead: Overhead of the runtime class, added last.
     """
     reported = statuses or {}
 
@@ -139,17 +138,17 @@ def effective_requests(
         status = reported.get(container.name)
         if status is None:
             return container.requests
-        wished = () if is_resize_infeasible else (container.requests,)
-        return maximum((*wished, status.actuated, status.allocated))
+        desired = () if is_resize_infeasible else (container.requests,)
+        return maximum((*desired, status.actuated, status.allocated))
 
     total: ResourceList = add(*(of(container) for container in containers))
     sidecars: ResourceList = {}
     peaks: list[ResourceList] = []
     for container in init_containers:
         if container.is_sidecar:
-            own = of(container)
-            total = add(total, own)
-            sidecars = add(sidecars, own)
+            sidecar = of(container)
+            total = add(total, sidecar)
+            sidecars = add(sidecars, sidecar)
             peaks.append(sidecars)
         else:
             peaks.append(add(container.requests, sidecars))

@@ -1,4 +1,4 @@
-"""Label selectors, and node selectors as pods, NodePools, NodeClaims and volumes state them."""
+"""Label selectors, and node selectors of pods, NodePools, NodeClaims and volumes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class LabelSelectorRequirement(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_valid(self) -> bool:
-        """Whether the API's own conversion accepts it: In and NotIn need values, the others none."""
+        """Whether the API's conversion accepts it: In and NotIn need values, the others must have none."""
         if self.operator in ("In", "NotIn"):
             return bool(self.values)
         return self.operator in ("Exists", "DoesNotExist") and not self.values
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Whether the labels meet it; NotIn and DoesNotExist are met by a missing key too."""
+        """Return whether the labels match; NotIn and DoesNotExist also match a missing key."""
         match self.operator:
             case "In":
                 return labels.get(self.key) in self.values
@@ -38,7 +38,7 @@ class LabelSelectorRequirement(msgspec.Struct, frozen=True, gc=False):
 
 
 class LabelSelector(msgspec.Struct, frozen=True, gc=False):
-    """A label selector; the empty one matches everything. A null selector is None, and matches nothing."""
+    """A label selector; an empty one matches everything. A null selector is None and matches nothing."""
 
     match_labels: tuple[tuple[str, str], ...] = ()
     """Sorted by key."""
@@ -46,11 +46,11 @@ class LabelSelector(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_valid(self) -> bool:
-        """Whether every expression can be converted; a selector that cannot matches nothing."""
+        """Whether all expressions are valid; an invalid selector matches nothing."""
         return all(expression.is_valid for expression in self.match_expressions)
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Whether the labels meet every part."""
+        """Return whether the labels match every part."""
         for key, value in self.match_labels:
             if labels.get(key) != value:
                 return False
@@ -60,25 +60,25 @@ class LabelSelector(msgspec.Struct, frozen=True, gc=False):
 
 
 class NodeSelectorRequirement(msgspec.Struct, frozen=True, gc=False):
-    """One requirement as written: ``key operator values``."""
+    """A node selector requirement: ``key operator values``."""
 
     key: str
     operator: str
     """``In``, ``NotIn``, ``Exists``, ``DoesNotExist``, ``Gt``, ``Lt``, and Karpenter's ``Gte`` and ``Lte``."""
     values: tuple[str, ...] = ()
     min_values: int | None = None
-    """Karpenter's flexibility floor; NodePools and NodeClaims only."""
+    """Karpenter's ``minValues``; NodePools and NodeClaims only."""
 
 
 class NodeSelectorTerm(msgspec.Struct, frozen=True, gc=False):
-    """Requirements that must hold together; several terms are alternatives."""
+    """Requirements that are ANDed; several terms are ORed."""
 
     match_expressions: tuple[NodeSelectorRequirement, ...] = ()
     match_fields: tuple[NodeSelectorRequirement, ...] = ()
 
 
 class PreferredSchedulingTerm(msgspec.Struct, frozen=True, gc=False):
-    """A weighted preference for a node."""
+    """A weighted node preference."""
 
     weight: int
     preference: NodeSelectorTerm

@@ -26,7 +26,7 @@ class Taint(msgspec.Struct, frozen=True, gc=False):
         return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
 
     def matches(self, other: Taint) -> bool:
-        """Whether key and effect are the same, whatever the values (``MatchTaint``)."""
+        """Return whether key and effect are equal, ignoring the value (``MatchTaint``)."""
         return self.key == other.key and self.effect == other.effect
 
 
@@ -43,9 +43,9 @@ class Toleration(msgspec.Struct, frozen=True, gc=False):
     """``tolerationSeconds``, of NoExecute taints only."""
 
     def tolerates(self, taint: Taint) -> bool:
-        """Whether this toleration covers the taint.
+        """Return whether this toleration covers the taint.
 
-        Rule: ``Toleration.ToleratesTaint`` of k8s.io/api/core/v1 with the comparison operators on.
+        Rule: ``Toleration.ToleratesTaint`` of k8s.io/api/core/v1 with the comparison operators enabled.
         """
         if (self.effect and self.effect != taint.effect) or (self.key and self.key != taint.key):
             return False
@@ -64,7 +64,7 @@ def _compares(operator: str, taint_value: str, toleration_value: str) -> bool:
 
 
 def _integer(text: str) -> int | None:
-    """Return a decimal integer in canonical form that fits 64 bits, None for anything else."""
+    """Return a canonical decimal integer that fits in 64 bits, otherwise None."""
     if _INTEGER.fullmatch(text) is None:
         return None
     value = int(text)
@@ -72,7 +72,7 @@ def _integer(text: str) -> int | None:
 
 
 def untolerated(taints: Iterable[Taint], tolerations: tuple[Toleration, ...]) -> list[Taint]:
-    """Return the taints that no toleration covers; PreferNoSchedule counts like the others.
+    """Return the taints that no toleration covers; PreferNoSchedule counts like the other effects.
 
     Rule: ``Taints.Tolerates`` in Karpenter's pkg/scheduling/taints.go.
     """

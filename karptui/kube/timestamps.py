@@ -1,4 +1,4 @@
-"""RFC 3339 instants as integers: nanoseconds since the epoch."""
+"""RFC 3339 timestamps as integers: nanoseconds since the epoch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 NS_PER_SECOND: Final = 1_000_000_000
 ABSENT_NS: Final = 0
-"""Stands for a timestamp that an object does not carry."""
+"""Placeholder for a missing timestamp."""
 
 _INSTANT: Final = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})"
@@ -23,18 +23,18 @@ _LAST_NOW_NS: Final = 9_214_646_400 * NS_PER_SECOND
 """The beginning of 2262."""
 _MOST_HOURS: Final = 16_384
 _hours_ns: Final[dict[str, int]] = {}
-"""By text such as ``2006-01-02T15:``, the instant that hour begins: most of a cluster's timestamps share their hour."""
+"""Start of the hour by text such as ``2006-01-02T15:``; most timestamps of a cluster share their hour."""
 _rests_ns: Final[dict[str, int]] = {}
-"""By text such as ``04:05Z``, how long after the hour it is; there can be no more than 3,600."""
+"""Offset within the hour by text such as ``04:05Z``; at most 3,600 entries."""
 
 
 def parse_timestamp(text: str) -> int:
-    """Parse an RFC 3339 instant to nanoseconds since the epoch; finer digits are dropped.
+    """Return an RFC 3339 timestamp in nanoseconds since the epoch; finer digits are dropped.
 
     Raises:
-        ValueError: when the text is not such an instant.
+        ValueError: If the text is not an RFC 3339 timestamp.
     """
-    # The form API servers write, without the cost of a regular expression.
+    # Fast path without a regular expression for the format API servers write.
     if len(text) == _PLAIN_LENGTH:
         hour_ns, rest_ns = _hours_ns.get(text[:_HOUR_LENGTH]), _rests_ns.get(text[_HOUR_LENGTH:])
         if hour_ns is not None and rest_ns is not None:
@@ -50,19 +50,19 @@ def parse_timestamp(text: str) -> int:
 
 
 def parse_now(text: str) -> int:
-    """Parse an instant that may be now: one that Karpenter's clock can show.
+    """Parse a timestamp to be used as the current time, within the range of Karpenter's clock.
 
     Raises:
-        ValueError: when the text is no RFC 3339 instant, or too far away.
+        ValueError: If the text is not an RFC 3339 timestamp, or out of range.
     """
     instant_ns = parse_timestamp(text)
     if not may_be_now(instant_ns):
-        raise ValueError(f"{text!r} lies beyond what a clock shows: 1970-01-02 to 2261-12-31")
+        raise ValueError(f"{text!r} is out of range: 1970-01-02 to 2261-12-31")
     return instant_ns
 
 
 def may_be_now(instant_ns: int) -> bool:
-    """Return whether a clock that counts nanoseconds in 64 bits can show an instant, with a day to spare."""
+    """Return whether a 64-bit nanosecond clock can show an instant, with a day to spare."""
     return _FIRST_NOW_NS <= instant_ns < _LAST_NOW_NS
 
 
@@ -71,7 +71,7 @@ def _parse_any(text: str) -> int:
     if match is None:
         raise _not_an_instant(text)
     year, month, day, hour, minute, second, fraction, sign, offset_hours, offset_minutes = match.groups()
-    # RFC 3339 allows a leap second; the calendar does not.
+    # RFC 3339 allows a leap second, datetime does not.
     is_valid = minute < "60" and second <= "60" and (offset_minutes or "") < "60"
     if not is_valid or int(offset_hours or 0) > _MAX_OFFSET_HOURS:
         raise _not_an_instant(text)
@@ -90,7 +90,7 @@ def _not_an_instant(text: str) -> ValueError:
 
 
 def format_timestamp(instant_ns: int) -> str:
-    """Return the RFC 3339 text of an instant in UTC, with a fraction only where there is one."""
+    """Return an instant as RFC 3339 text in UTC, with a fraction only if it is not zero."""
     seconds, fraction = divmod(instant_ns, NS_PER_SECOND)
     moment = _EPOCH.replace(tzinfo=None) + timedelta(seconds=seconds)
     tail = f".{fraction:09d}".rstrip("0") if fraction else ""

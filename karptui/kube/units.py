@@ -1,6 +1,6 @@
-"""How amounts are written: one unit per kind of amount, the same on every screen.
+"""Text of amounts, with one unit per kind of amount on every screen.
 
-cpu in millicores, cores from 10 up; memory in Mi, Gi from 10Gi, Ti from 10Ti; ages as kubectl prints them.
+cpu in millicores, in cores from 10; memory in Mi, in Gi from 10Gi, in Ti from 10Ti; ages as kubectl prints them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CORES_FROM_MILLIS: Final = 10_000
 
 
 def cpu_text(cpu_millis: int) -> str:
-    """Return ``0``, ``250m``, ``9500m``, ``57.3``."""
+    """Return cpu as ``0``, ``250m``, ``9500m``, ``57.3``."""
     if cpu_millis == 0:
         return "0"
     if abs(cpu_millis) < _CORES_FROM_MILLIS:
@@ -32,7 +32,7 @@ def cpu_text(cpu_millis: int) -> str:
 
 
 def memory_text(memory_bytes: int) -> str:
-    """Return ``0``, ``512Ki``, ``938Mi``, ``31.2Gi``, ``12.5Ti``."""
+    """Return memory as ``0``, ``512Ki``, ``938Mi``, ``31.2Gi``, ``12.5Ti``."""
     size = abs(memory_bytes)
     if size >= 10 * _TI:
         return f"{_one_decimal(memory_bytes, _TI)}Ti"
@@ -46,11 +46,11 @@ def memory_text(memory_bytes: int) -> str:
 
 
 def mebibytes_text(memory_bytes: int, *, rounds_up: bool = False) -> str:
-    """Return memory in whole Mi where amounts are compared or added up: ``239,554Mi``.
+    """Return memory in whole Mi, for amounts that are compared or summed: ``239,554Mi``.
 
     Args:
-        memory_bytes: the amount.
-        rounds_up: for what is lacking, which is never understated; what there is is never overstated.
+        memory_bytes: The amount.
+        rounds_up: Round up, for missing amounts; available amounts are rounded down.
     """
     return f"{-(-memory_bytes >> 20) if rounds_up else memory_bytes >> 20:,}Mi"
 
@@ -61,7 +61,7 @@ def is_in_bytes(resource: str) -> bool:
 
 
 def lacking_text(resource: str, nano: int) -> str:
-    """Return an amount of a resource that is lacking, rounded up: ``6,846Mi``, ``490m``, ``14.7``, ``3``."""
+    """Return a missing amount of a resource, rounded up: ``6,846Mi``, ``490m``, ``14.7``, ``3``."""
     if resource == CPU:
         millis = -(-nano // NANO_PER_MILLI)
         return cpu_text(millis if millis < _CORES_FROM_MILLIS else -(-millis // 100) * 100)
@@ -88,15 +88,12 @@ def memory_pair_text(used_bytes: int, total_bytes: int) -> str:
 
 
 def percent(part: int, whole: int) -> int | None:
-    """Return how many whole percent ``part`` is of ``whole``, cut like kubectl does.
-
-    None when the whole is not known.
-    """
+    """Return ``part`` as a percentage of ``whole``, truncated as kubectl does; None if the whole is unknown."""
     return part * 100 // whole if whole > 0 else None
 
 
 def percent_text(part: int, whole: int) -> str:
-    """Return ``61%``, or ``n/a`` when the whole is not known."""
+    """Return ``61%``, or ``n/a`` if the whole is unknown."""
     share = percent(part, whole)
     return NA if share is None else f"{share}%"
 
@@ -107,18 +104,18 @@ def count_text(count: int) -> str:
 
 
 def first_of(names: Sequence[str], most: int, between: str = ", ") -> str:
-    """Return the first of some names, and how many more there are: ``a, b, c and 4 more``."""
+    """Return the first names and the number of the others: ``a, b, c and 4 more``."""
     more = len(names) - most
     return between.join(names[:most]) + (f" and {count_text(more)} more" if more > 0 else "")
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
-    """Return ``1 node``, ``1,234 nodes``; the plural takes an s unless it is given."""
+    """Return a count with its noun: ``1 node``, ``1,234 nodes``; the plural adds an s unless given."""
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def verb(count: int, singular: str, plural: str) -> str:
-    """Return the form of a verb that goes with a number: ``waits`` with 1, ``wait`` with others."""
+    """Return the verb form for a count: ``waits`` for 1, ``wait`` otherwise."""
     return singular if count == 1 else plural
 
 
@@ -150,12 +147,12 @@ def duration_text(seconds: float) -> str:
 
 
 def age_text(since_ns: int, now_ns: int) -> str:
-    """Return the time from one instant (nanoseconds since the epoch) to now; an instant ahead of now counts as now."""
+    """Return the time between an instant (nanoseconds since the epoch) and now; 0s for an instant in the future."""
     return duration_text((now_ns - since_ns) // NS_PER_SECOND)
 
 
 def short_age_text(since_ns: int, now_ns: int) -> str:
-    """Return an age in its largest unit alone: ``6m`` of ``6m11s``."""
+    """Return an age in its largest unit only: ``6m`` for ``6m11s``."""
     text = age_text(since_ns, now_ns)
     first = re.match(r"\d+[a-z]+", text)
     return first[0] if first is not None else text
@@ -167,7 +164,7 @@ def clock_text(instant_ns: int) -> str:
 
 
 def instant_text(instant_ns: int, local: tzinfo | None = None) -> str:
-    """Return ``2026-11-20 12:00:07Z``, with the local time in brackets when a zone other than UTC is given."""
+    """Return ``2026-11-20 12:00:07Z``, with the local time in brackets if a zone other than UTC is given."""
     instant = datetime.fromtimestamp(instant_ns // NS_PER_SECOND, UTC)
     text = f"{instant:%Y-%m-%d %H:%M:%S}Z"
     if local is None or not instant.astimezone(local).utcoffset():
@@ -177,7 +174,7 @@ def instant_text(instant_ns: int, local: tzinfo | None = None) -> str:
 
 
 def span_text(span_ns: int) -> str:
-    """Return a span in nanoseconds likewise."""
+    """Return a span in nanoseconds as an age text."""
     return duration_text(span_ns // NS_PER_SECOND)
 
 

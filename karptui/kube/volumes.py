@@ -1,4 +1,4 @@
-"""Volumes: claims, volumes, storage classes and attach limits."""
+"""PersistentVolumeClaims, PersistentVolumes, StorageClasses and the attach limits of CSINodes."""
 
 from __future__ import annotations
 
@@ -15,60 +15,60 @@ VOLUME: Final = "PersistentVolume"
 STORAGE_CLASS: Final = "StorageClass"
 CSI_NODE: Final = "CSINode"
 IMMEDIATE: Final = "Immediate"
-"""The ``volumeBindingMode`` by which a claim is bound before its pod has a node."""
+"""``volumeBindingMode`` that binds a claim before its pod is scheduled."""
 
 
 class PersistentVolumeClaim(KubeObject, frozen=True, kw_only=True, gc=False):
-    """A claim for storage."""
+    """A PersistentVolumeClaim."""
 
     storage_class_name: str | None = None
-    """None is absent (no default is applied here), ``""`` asks for no class."""
+    """None if absent (no default is applied here), ``""`` for no class."""
     volume_name: str = ""
-    """The volume it is bound to, empty while unbound."""
+    """Bound volume, empty while unbound."""
     phase: str = ""
 
 
 class PersistentVolume(KubeObject, frozen=True, kw_only=True, gc=False):
-    """A volume and where it can be reached."""
+    """A PersistentVolume and the nodes that can reach it."""
 
     required_node_terms: tuple[NodeSelectorTerm, ...] = ()
-    """``spec.nodeAffinity.required``: alternatives; none means everywhere."""
+    """Alternatives of ``spec.nodeAffinity.required``; empty means any node."""
     csi_driver: str = ""
     is_aws_ebs: bool = False
-    """An in-tree ``awsElasticBlockStore`` volume, served by ``ebs.csi.aws.com``."""
+    """Whether it is an in-tree ``awsElasticBlockStore`` volume, served by ``ebs.csi.aws.com``."""
     in_tree_plugin: str = ""
-    """Field name of another in-tree source, for the translation to its CSI driver; empty for CSI volumes."""
+    """Field name of any other in-tree source, to be translated to its CSI driver; empty for CSI volumes."""
     is_local: bool = False
-    """A ``local`` or ``hostPath`` volume, whose hostname expressions Karpenter drops."""
+    """Whether it is a ``local`` or ``hostPath`` volume, whose hostname requirements Karpenter drops."""
     storage_class_name: str = ""
 
 
 class TopologySelectorTerm(msgspec.Struct, frozen=True, gc=False):
-    """One alternative of ``allowedTopologies``: each key with its values."""
+    """An alternative of ``allowedTopologies``: keys with their values."""
 
     match_label_expressions: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 class StorageClass(KubeObject, frozen=True, kw_only=True, gc=False):
-    """How claims of this class are provisioned."""
+    """A StorageClass."""
 
     provisioner: str = ""
     volume_binding_mode: str | None = None
-    """``Immediate``, ``WaitForFirstConsumer``, or None where absent."""
+    """``Immediate``, ``WaitForFirstConsumer``, or None if absent."""
     allowed_topologies: tuple[TopologySelectorTerm, ...] = ()
 
 
 class CSINode(KubeObject, frozen=True, kw_only=True, gc=False):
-    """How many volumes each driver may attach to a node of this name."""
+    """Attach limits of the CSI drivers on the node of the same name."""
 
     driver_limits: tuple[tuple[str, int | None], ...] = ()
-    """Driver and its limit, None where it reports none."""
+    """Driver and its limit; the limit is None if not reported."""
     uncounted: frozenset[str] = frozenset()
-    """Drivers whose ``allocatable`` is there, but names no count."""
+    """Drivers whose ``allocatable`` exists without a count."""
 
 
 def unread_text(kinds: Sequence[str]) -> str:
-    """Return that kinds of volumes were not read, and what that comes to; empty without any."""
+    """Return a note that some kinds of volume objects were not read, and its effect; empty without kinds."""
     named = " and ".join(", ".join(f"{kind}{'es' if kind.endswith('s') else 's'}" for kind in kinds).rsplit(", ", 1))
-    missing = "count against no node's limit" if tuple(kinds) == (CSI_NODE,) else "are taken as binding pods to nothing"
+    missing = "count against no node's limit" if tuple(kinds) == (CSI_NODE,) else "do not restrict where pods run"
     return f"{named} were not read: volumes {missing}" if kinds else ""

@@ -1,4 +1,4 @@
-"""Workloads: the owners of pods."""
+"""Workloads that own pods, and Services."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from karptui.kube.selectors import LabelSelector
 
 
 class DaemonSet(KubeObject, frozen=True, kw_only=True, gc=False):
-    """A DaemonSet with the pods it makes."""
+    """A DaemonSet with its pod template."""
 
     template: PodTemplate
-    """Limits are copied into missing requests, as Karpenter does for a DaemonSet without a live pod."""
+    """Missing requests are set to the limits, as Karpenter does for a DaemonSet without a live pod."""
     volumes: tuple[PodVolume, ...] = ()
     selector: LabelSelector | None = None
     desired_count: int = 0
@@ -22,26 +22,26 @@ class DaemonSet(KubeObject, frozen=True, kw_only=True, gc=False):
 
 
 class Workload(KubeObject, frozen=True, kw_only=True, gc=False):
-    """Any other owner of pods: ReplicaSet, Deployment, StatefulSet, Job, CronJob, ReplicationController."""
+    """Any other workload: ReplicaSet, Deployment, StatefulSet, Job, CronJob, ReplicationController."""
 
     api_version: str
     kind: str
     replicas: int | None = None
     selector: LabelSelector | None = None
     template: PodTemplate | None = None
-    """None where only the metadata was fetched."""
+    """None if only the metadata was read."""
     volumes: tuple[PodVolume, ...] = ()
 
 
 class PodTemplateObject(KubeObject, frozen=True, kw_only=True, gc=False):
-    """A ``v1 PodTemplate``, which a CapacityBuffer may name."""
+    """A ``v1 PodTemplate``, which a CapacityBuffer may reference."""
 
     template: PodTemplate
     volumes: tuple[PodVolume, ...] = ()
 
 
 class Service(KubeObject, frozen=True, kw_only=True, gc=False):
-    """A Service, which lends its selector to default topology spread constraints."""
+    """A Service; default topology spread constraints use its selector."""
 
     selector: tuple[tuple[str, str], ...] | None = None
 
@@ -54,12 +54,12 @@ _OF_ONE_POD: Final = (
     "pod-template",
     "controller-revision-hash",
 )
-"""How labels begin that the pods of a workload do not share, or not for long."""
+"""Prefixes of labels that differ between pods or revisions of a workload."""
 
 
 def workload_labels(labels: Mapping[str, str]) -> dict[str, str]:
-    """Return a pod's labels without those that its controller writes for it alone, or for one revision.
+    """Return a pod's labels without those that its controller sets per pod or per revision.
 
-    Source of the names: the Kubernetes document "Well-Known Labels, Annotations and Taints".
+    Names from the Kubernetes document "Well-Known Labels, Annotations and Taints".
     """
     return {key: value for key, value in labels.items() if not key.startswith(_OF_ONE_POD)}

@@ -1,8 +1,7 @@
-"""The one reader of YAML: text from outside becomes values that JSON could hold, within bounds.
+"""Reads YAML from outside into JSON-like values, with limits.
 
-Scalars have the meaning that kubectl gives them (``yaml_scalars``). The C parser delivers events, and a stack builds
-the values. Depth, values, and values copied by aliases and ``<<`` are counted while they are built. The time is
-therefore bounded too: it grows with the text and these counts, and a small text never costs much.
+Scalars mean what they mean to kubectl (``yaml_scalars``). The C parser emits events, and a stack builds the values.
+Depth, values, and values copied by aliases and ``<<`` are limited, so the time is too: a small text is always cheap.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ import yaml
 from karptui.kube.yaml_scalars import Scalar, key_text, resolve_plain
 
 MAX_DEPTH: Final = 100
-"""Levels of nesting; Kubernetes' own kinds stay below 30, schemas of CRDs below 60."""
+"""Maximum nesting; Kubernetes' own kinds stay below 30 levels, CRD schemas below 60."""
 MAX_VALUES: Final = 20_000_000
-"""Values of one text: about 280 MB of pods, which take a minute to read."""
+"""Maximum values in a text: about 280 MB of pods, which take a minute to read."""
 MAX_COPIED: Final = 1_000_000
-"""Values that aliases and ``<<`` may add to one text."""
+"""Maximum values that aliases and ``<<`` may add to a text."""
 MAX_DIRECTIVES: Final = 100
-"""Directives (``%TAG``) of one text: the C parser compares each with all others."""
+"""Maximum directives (``%TAG``) in a text: the C parser compares each with all others."""
 
 _TAG: Final = "tag:yaml.org,2002:"
 _WANTED: Final[dict[str, tuple[type, str]]] = {
@@ -39,7 +38,7 @@ _ENDS: Final = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
 
 
 class Place(NamedTuple):
-    """A position in a text; all three count from 0, in characters."""
+    """A position in a text; all fields count characters from 0."""
 
     position: int
     line: int
@@ -47,34 +46,34 @@ class Place(NamedTuple):
 
 
 class YamlError(ValueError):
-    """Text that is not YAML, or YAML that no API object can be; the message tells the line."""
+    """Text is not valid YAML, or cannot be an API object; the message includes the line."""
 
     def __init__(self, problem: str, start: Place | None = None, end: int = 0) -> None:
         where = f"line {start.line + 1}, column {start.column + 1}: " if start is not None else ""
         super().__init__(f"{where}{problem}")
         self.problem = problem
-        """The message without the line."""
+        """Message without the line."""
         self.start = start.position if start is not None else 0
-        """Position of the first character that is at fault."""
+        """Position of the first invalid character."""
         self.end = max(end, self.start + 1)
 
 
 class OpenCollection:
-    """A mapping or list whose end the parser has not reached."""
+    """A mapping or list that is still being parsed."""
 
     __slots__ = ("event", "items", "names", "values_before")
 
     def __init__(self, event: Any, values_before: int) -> None:
         self.event = event
         self.items: list[Any] = []
-        """Of a mapping: keys and values in turn."""
+        """Values; of a mapping alternately keys and values."""
         self.names: list[str | None] | None = [] if isinstance(event, yaml.MappingStartEvent) else None
-        """Of a mapping: the name of each key, None for ``<<``."""
+        """Names of a mapping's keys, None for ``<<``; None for a list."""
         self.values_before = values_before
 
 
 class YamlReader:
-    """Reads each document of a text as a value; a subclass makes other items of them, such as nodes with places."""
+    """Reads each document of a text as a value. Subclasses can return other items, such as nodes with positions."""
 
     max_values = MAX_VALUES
 
@@ -85,7 +84,7 @@ class YamlReader:
         self._open: list[OpenCollection] = []
         self._anchors: dict[str, tuple[Any, int]] = {}
 
-    def scalar(self, event: Any, value: Scalar) -> Any:  # noqa: ARG002 - for subclasses, as in the next three
+    def scalar(self, event: Any, value: Scalar) -> Any:  # noqa: ARG002 - used by subclasses, as in the next three
         """Return the item for a scalar."""
         return value
 
@@ -102,18 +101,18 @@ class YamlReader:
         return item
 
     def duplicate(self, event: Any, name: str, key: Any | None) -> None:
-        """Handle a name that a mapping has twice, by ``<<`` if it has no key; the later one counts, or its own."""
+        """Handle a repeated name in a mapping; ``key`` is None if ``<<`` repeats it. The later or explicit one wins."""
 
     def problem(self, event: Any, message: str) -> None:
-        """Handle a value that no API object can hold."""
+        """Handle a value that no API object can contain."""
         self.refuse(event, message)
 
     def misplaced_merge(self, event: Any, item: Any) -> None:  # noqa: ARG002
-        """Handle a ``<<`` whose value is no mapping."""
+        """Handle a ``<<`` whose value is not a mapping."""
         self.problem(event, "<< merges mappings only")
 
     def refuse(self, event: Any, message: str) -> NoReturn:
-        """Stop reading at the place of an event."""
+        """Raise an error at the position of an event."""
         mark = event.start_mark
         raise YamlError(message, Place(mark.index, mark.line, mark.column), event.end_mark.index)
 
@@ -121,7 +120,7 @@ class YamlReader:
         """Return the item of each document.
 
         Raises:
-            YamlError: when the text is not YAML, or beyond the bounds.
+            YamlError: If the text is not YAML, or exceeds a limit.
         """
         marker = _DIRECTIVE[isinstance(self._text, str)]
         if self._text.count(marker) > MAX_DIRECTIVES:  # type: ignore[arg-type]
@@ -207,7 +206,7 @@ class YamlReader:
         return self.collection(opened, end, {**merged, **value} if merged else value)
 
     def _merge(self, event: Any, merged: dict[str, Any], item: Any) -> None:
-        """Add what ``<<`` adds to a mapping: of several sources the first counts."""
+        """Apply ``<<`` to a mapping; the first of several sources wins."""
         source = self.value_of(item)
         for part in source if isinstance(source, list) else [source]:
             if not isinstance(part, dict):
@@ -220,7 +219,7 @@ class YamlReader:
                 merged.setdefault(name, value)
 
     def _name(self, event: Any, item: Any) -> str | None:
-        """Return the name of a field; None for a ``<<`` without quotes."""
+        """Return the name of a field, or None for an unquoted ``<<``."""
         value = self.value_of(item)
         if isinstance(value, str):
             is_merge = value == "<<" and isinstance(event, yaml.ScalarEvent) and bool(event.implicit[0])
@@ -238,7 +237,7 @@ class YamlReader:
         if tag in ("str", "timestamp"):
             return text
         if tag not in _WANTED:
-            self.problem(event, f"the tag {_shown(event.tag)} means nothing to Kubernetes")
+            self.problem(event, f"Kubernetes does not support the tag {_shown(event.tag)}")
             return text
         kind, wanted = _WANTED[tag]
         value = resolve_plain(text)
@@ -250,26 +249,26 @@ class YamlReader:
 
 
 class _StrictReader(YamlReader):
-    """Refuses a mapping that has a name twice, itself or through ``<<``."""
+    """Rejects a repeated name in a mapping, explicit or through ``<<``."""
 
     def duplicate(self, event: Any, name: str, key: Any | None) -> None:  # noqa: ARG002
-        self.refuse(event, f"the key {name!r:.60} is in one mapping twice")
+        self.refuse(event, f"the key {name!r:.60} appears twice in a mapping")
 
 
 def load_documents(text: bytes | str) -> list[Any]:
-    """Return the documents of a YAML stream as kubectl reads them; empty ones are left out.
+    """Return the documents of a YAML stream as kubectl reads them, without empty ones.
 
     Raises:
-        YamlError: when it is not YAML, or beyond the bounds.
+        YamlError: If it is not YAML, or exceeds a limit.
     """
     return [document for document in YamlReader(text).documents() if document is not None]
 
 
 def load_first(text: bytes) -> Any:
-    """Return the first document as strict readers of Kubernetes do: the others are not read, no key may be there twice.
+    """Return the first document, read as strictly as Kubernetes does; the others are not read.
 
     Raises:
-        YamlError: as with `load_documents`, and for a key that is in one mapping twice.
+        YamlError: As for `load_documents`, and for a repeated key in a mapping.
     """
     return next(_StrictReader(text).documents(), None)
 
@@ -279,11 +278,11 @@ def _shown(tag: str) -> str:
 
 
 def _syntax_error(data: str | bytes, error: Any) -> YamlError:
-    """Return the parser's complaint in plain words, at the place that has to be corrected."""
+    """Translate a parser error into plain words, at the position to correct."""
     text = data if isinstance(data, str) else data.decode(errors="replace")
     problem, mark = getattr(error, "problem", None), getattr(error, "problem_mark", None)
     if problem in _AT_THEIR_START:
-        # The opening bracket or quote is at fault, not the end of the text.
+        # The opening bracket or quote is wrong, not the end of the text.
         mark = getattr(error, "context_mark", None) or mark
     if mark is None:
         position = len(text.encode(errors="replace")[: int(getattr(error, "position", 0))].decode(errors="ignore"))
@@ -323,15 +322,15 @@ _PLAIN_WORDS: Final = {
     "mapping values are not allowed in this context": (
         "a colon is not expected here: check the indentation, or quote the value"
     ),
-    "could not find expected ':'": "a colon is missing behind the field name",
+    "could not find expected ':'": "a colon is missing after the field name",
     "did not find expected key": "a field name is expected here: check the indentation",
     "did not find expected '-' indicator": "a list item (-) is expected here: check the indentation",
     "did not find expected ',' or ']'": "the list that was opened with [ is not closed",
     "did not find expected ',' or '}'": "the mapping that was opened with { is not closed",
     "found unexpected end of stream": "the quote that was opened is not closed",
-    "did not find expected <document start>": "another document starts here: put --- on a line before it",
+    "did not find expected <document start>": "a new document starts here: put --- on a line before it",
     "block sequence entries are not allowed in this context": (
-        "a list item (-) is not expected here: put it on a line of its own"
+        "a list item (-) is not expected here: put it on its own line"
     ),
     "did not find expected node content": "a value is missing here",
     "found character that cannot start any token": "a value cannot start with this character: quote it",

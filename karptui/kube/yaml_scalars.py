@@ -1,4 +1,4 @@
-"""What an unquoted YAML scalar means to Kubernetes: YAML 1.1 without sexagesimal numbers, as kubectl reads it.
+"""Values of unquoted YAML scalars as kubectl reads them: YAML 1.1 without sexagesimal numbers.
 
 Rules: ``resolve.go`` of go.yaml.in/yaml/v2, and ``convertToJSONableObject`` of sigs.k8s.io/yaml for keys.
 """
@@ -27,19 +27,19 @@ _INTEGER: Final = re.compile(
     r"|(?P<decimal>0|[1-9][0-9]*))\Z"
 )
 _SIGNED_BINARY: Final = re.compile(r"0b([-+][01]+)\Z")
-"""Go's reader tries what follows ``0b`` once more, as a number with a sign of its own."""
+"""Go's reader parses the part after ``0b`` again, as a number that may have a sign."""
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 _POINT_FIRST: Final = re.compile(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?\Z")
-"""``strconv.ParseFloat`` reads these as they are: with underscores between digits and nowhere else."""
+"""``strconv.ParseFloat`` parses these directly: underscores are only valid between digits."""
 _BASES: Final = {"hex": 16, "octal": 8, "binary": 2, "decimal": 10}
 _LARGEST: Final = 1 << 64
 _MOST_DIGITS: Final = 64
 
 
 def resolve_plain(text: str) -> Scalar:
-    """Return the value of an unquoted scalar; what has no other meaning is a string.
+    """Return the value of an unquoted scalar, a string if it is nothing else.
 
-    Timestamps stay strings, as they do on their way to JSON, and so do numbers that no float can hold.
+    Timestamps, and numbers too large for a float, stay strings, as in the conversion to JSON.
     """
     if text in _WORDS:
         return _WORDS[text]
@@ -58,7 +58,7 @@ def resolve_plain(text: str) -> Scalar:
 
 
 def key_text(key: Scalar) -> str | None:
-    """Return what a resolved key is called in JSON; None where Kubernetes takes no such key."""
+    """Return a key as JSON text; None if Kubernetes rejects such a key."""
     if isinstance(key, str):
         return key
     if isinstance(key, bool):
@@ -69,15 +69,15 @@ def key_text(key: Scalar) -> str | None:
 
 
 def _integer(plain: str) -> int | None:
-    found = _INTEGER.match(plain)
-    if found is None:
+    match = _INTEGER.match(plain)
+    if match is None:
         signed = _SIGNED_BINARY.match(plain)
         number = None if signed is None else _digits(signed[1].lstrip("+-"), 2)
         sign = signed[1][0] if signed is not None else ""
     else:
-        kind = str(found.lastgroup)
-        number = _digits(found[kind], _BASES[kind])
-        sign = found["sign"]
+        kind = str(match.lastgroup)
+        number = _digits(match[kind], _BASES[kind])
+        sign = match["sign"]
     if number is None:
         return None
     if sign == "-":
@@ -91,7 +91,7 @@ def _digits(digits: str, base: int) -> int | None:
 
 
 def _float_key(value: float) -> str:
-    """Return a float as ``strconv.FormatFloat(value, 'g', -1, 32)`` writes it, infinities as YAML does."""
+    """Return a float as ``strconv.FormatFloat(value, 'g', -1, 32)`` writes it; infinities as in YAML."""
     if not math.isfinite(value):
         return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
     single = _single(value)
@@ -103,7 +103,7 @@ def _float_key(value: float) -> str:
 
 
 def _single(value: float) -> float:
-    """Return a float as near as 32 bits come to it."""
+    """Return the nearest 32-bit float."""
     try:
         (single,) = struct.unpack("f", struct.pack("f", value))
     except OverflowError:

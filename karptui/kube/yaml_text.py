@@ -1,4 +1,4 @@
-"""Values written as YAML: text that kubectl would read as something else is quoted, such as ``y`` and ``0o17``."""
+"""Writes values as YAML; text that kubectl would not read as text, such as ``y`` or ``0o17``, is quoted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _YAML11: Any = yaml.resolver.Resolver
 
 
 class _Dumper(yaml.CSafeDumper):
-    """Writes a plain scalar only if the reader reads it back as the same value."""
+    """Writes a scalar plain only if the reader reads it back as the same value."""
 
     def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:
         """Return the tag of a value that has none."""
@@ -33,12 +33,12 @@ class _Dumper(yaml.CSafeDumper):
 
 
 class _BlockDumper(_Dumper):
-    """Writes text of several lines as a block."""
+    """Writes multi-line text as a block."""
 
 
 def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
     is_block = isinstance(dumper, _BlockDumper) and "\n" in value
-    # In double quotes hidden characters can be written as escapes.
+    # Only double quotes allow escapes for hidden characters.
     style = '"' if HIDDEN.search(value) else "|" if is_block else None
     return dumper.represent_scalar(_TAGS[str], value, style=style)
 
@@ -48,12 +48,12 @@ _BlockDumper.add_representer(str, _text)
 
 
 def to_yaml(value: Any, *, width: int = 160, has_blocks: bool = False) -> str:
-    """Return a value as YAML, keys in the order they have, hidden characters as escapes.
+    """Return a value as YAML with its keys in order and hidden characters escaped.
 
     Args:
-        value: what JSON could hold.
-        width: columns of a line.
-        has_blocks: whether text of several lines is written as a block.
+        value: JSON-like value.
+        width: Maximum line length.
+        has_blocks: Whether to write multi-line text as blocks.
     """
     dumper = _BlockDumper if has_blocks else _Dumper
     text: str = yaml.dump(value, Dumper=dumper, sort_keys=False, allow_unicode=True, width=width)
@@ -61,6 +61,6 @@ def to_yaml(value: Any, *, width: int = 160, has_blocks: bool = False) -> str:
 
 
 def is_text_in_yaml11(text: str) -> bool:
-    """Return whether readers of YAML 1.1 take a plain scalar for text."""
+    """Return whether YAML 1.1 readers read a plain scalar as text."""
     resolvers = _YAML11.yaml_implicit_resolvers.get(text[0], ())
     return not any(tag != _TAGS[str] and pattern.match(text) for tag, pattern in resolvers)

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.kube.event import Event
+from karptui.kube.objects import Event
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS
 

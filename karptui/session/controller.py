@@ -13,7 +13,7 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.verdict.finding import Controller, ControllerPod
 
 if TYPE_CHECKING:
-    from karptui.kube.event import Event
+    from karptui.kube.objects import Event
     from karptui.kube.pod import Pod
     from karptui.session.cluster_view import ClusterView
 

@@ -9,9 +9,8 @@ import msgspec
 
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodeclaim import NodeClaim, is_untried
-from karptui.kube.event import Event
 from karptui.kube.node import Node
-from karptui.kube.objects import Condition
+from karptui.kube.objects import Condition, Event
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.session.cluster_view import ClusterView
 

@@ -13,8 +13,8 @@ from karptui.karpenter.inventory import NO_HISTORY, ClusterHistory
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.event import Event
 from karptui.kube.node import Node
+from karptui.kube.objects import Event
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
 from karptui.kube.workload import DaemonSet

@@ -12,8 +12,7 @@ from karptui.karpenter.inventory import ClusterHistory, GoneClaim, GonePod
 from karptui.karpenter.labels import is_disrupted
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube import resources
-from karptui.kube.event import Event
-from karptui.kube.objects import controller_of
+from karptui.kube.objects import Event, controller_of
 from karptui.kube.pod import ENDED, Pod
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.state.cluster import ClusterState

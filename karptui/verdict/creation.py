@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from karptui.kube.event import Event
+from karptui.kube.objects import Event
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, StartingPod, VerdictCase
 

@@ -17,9 +17,8 @@ from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.repair_policies import RepairPolicy
 from karptui.kube import resources
-from karptui.kube.event import Event
 from karptui.kube.node import Node
-from karptui.kube.objects import EMPTY_LABELS
+from karptui.kube.objects import EMPTY_LABELS, Event
 from karptui.kube.resources import ResourceList
 
 

@@ -11,8 +11,7 @@ from typing import Final
 from karptui.disruption.codes import Code
 from karptui.disruption.termination import INTERRUPTIONS
 from karptui.karpenter.labels import SPOT
-from karptui.kube.event import Event
-from karptui.kube.objects import condition_of
+from karptui.kube.objects import Event, condition_of
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.verdict.blocked import lacks_some, sum_of, why_not_ready
 from karptui.verdict.finding import (

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from karptui.decode.kinds import Kind
-from karptui.kube.event import Event
 from karptui.kube.hidden_text import escaped
+from karptui.kube.objects import Event
 from karptui.kube.resources import ResourceList
 from karptui.kube.units import age_text, instant_text
 from karptui.session.cluster_view import ClusterView

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from karptui.karpenter.inventory import Inventory
-from karptui.kube.event import Event
+from karptui.kube.objects import Event
 from tests.advice.asking import Case, quiet
 from tests.builders import a_nodepool, a_pod, an_inventory, an_owner
 from tests.disruption.churn.lives import said

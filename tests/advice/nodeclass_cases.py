@@ -131,7 +131,7 @@ CASES = [
     Case(
         "setting-version",
         an_inventory,
-        ("Karpenter 1.12.0 is not modelled: 1.14.1 is, the nearest.",),
+        ("Karpenter 1.12.0 is not modelled: the nearest, 1.14.1, is used.",),
         evidence=controlled("1.12.0"),
     ),
     Case(

@@ -18,7 +18,7 @@ from karptui.aws.market import OfferingKey
 from karptui.karpenter.inventory import ClusterHistory, GoneClaim, Inventory
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, ZONE
 from karptui.karpenter.nodeclass import NodeClass
-from karptui.kube.event import Event
+from karptui.kube.objects import Event
 from karptui.kube.timestamps import NS_PER_SECOND
 from tests.builders.events import an_event
 from tests.builders.instants import MINUTE_NS, NOW_NS

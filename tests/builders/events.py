@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from karptui.kube.event import Event
+from karptui.kube.objects import Event
 from tests.builders.instants import MINUTE_NS, NOW_NS
 
 _NO_CAPACITY: Final = (

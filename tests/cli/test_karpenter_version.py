@@ -109,7 +109,7 @@ def test_every_command_that_decides_says_which_version_is_assumed(
     command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     main([command, "-o", "json", "--snapshot", recording(tmp_path, "one")])
-    assert capsys.readouterr().err.count(f"Karpenter's version is not known: {NEWEST.version} is modelled") == 1
+    assert capsys.readouterr().err.count(f"Karpenter's version is unknown: {NEWEST.version} is modelled") == 1
     main([command, "-o", "json", "--snapshot", recording(tmp_path, "one"), "--karpenter-version", "1.14.1"])
     assert "is modelled" not in capsys.readouterr().err
 
@@ -148,7 +148,7 @@ def test_snapshots_given_by_themselves_say_their_version(
     assert main([command, "--scenario", str(scenario), "-o", "json", path]) == 0
     captured = capsys.readouterr()
     assert json.loads(captured.out)["karpenterFound"] == "1.12.0"
-    assert captured.err.count("older: Karpenter 1.12.0 is not modelled: 1.14.1 is, the nearest") == 1
+    assert captured.err.count("older: Karpenter 1.12.0 is not modelled: the nearest, 1.14.1, is used") == 1
 
 
 def test_a_recording_keeps_the_version_the_policies_and_the_reboots(tmp_path: Path) -> None:

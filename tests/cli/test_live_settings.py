@@ -94,7 +94,7 @@ def test_the_deployment_tells(cluster: Cluster, flags: list[str], capsys: pytest
     told = ledger(flags, capsys)
     assert "VM overhead 0.0488 (Deployment kube-system/karpenter)" in told
     assert "249,351" in told, "what the provider itself computes with that percent"
-    assert "Karpenter 1.13.0 is not modelled: 1.14.1 is, the nearest" in told
+    assert "Karpenter 1.13.0 is not modelled: the nearest, 1.14.1, is used" in told
     explicit = ledger(flags, capsys, "--karpenter-setting", f"{OVERHEAD}=0.1")
     assert "VM overhead 0.1 (the configuration)" in explicit
 

@@ -85,7 +85,7 @@ def test_what_karpenter_would_not_start_with() -> None:
     [
         ("", ""),
         (MODELLED_VERSION, ""),
-        ("1.13.2", "Karpenter 1.13.2 is not modelled: 1.14.1 is, the nearest"),
+        ("1.13.2", "Karpenter 1.13.2 is not modelled: the nearest, 1.14.1, is used"),
         ("1.14.0", ""),
     ],
 )

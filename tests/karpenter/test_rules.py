@@ -37,9 +37,9 @@ def test_minvalues_changed_within_a_minor_version() -> None:
     [
         ("1.14.2", ""),
         ("1.15.1", ""),
-        ("1.13.0", "Karpenter 1.13.0 is not modelled: 1.14.1 is, the nearest"),
-        ("1.16.0", "Karpenter 1.16.0 is not modelled: 1.15.0 is, the nearest"),
-        ("", "Karpenter's version is not known: 1.15.0 is modelled, --karpenter-version sets it"),
+        ("1.13.0", "Karpenter 1.13.0 is not modelled: the nearest, 1.14.1, is used"),
+        ("1.16.0", "Karpenter 1.16.0 is not modelled: the nearest, 1.15.0, is used"),
+        ("", "Karpenter's version is unknown: 1.15.0 is modelled, --karpenter-version sets it"),
     ],
 )
 def test_what_is_said_of_a_version(version: str, note: str) -> None:

@@ -9,8 +9,8 @@ import pytest
 from karptui.disruption.no_place import NO_TYPES
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
-from karptui.kube.event import Event
 from karptui.kube.node import Node
+from karptui.kube.objects import Event
 from karptui.kube.pod import Pod, PodVolume
 from karptui.kube.selectors import NodeSelectorTerm
 from karptui.pending.causes import Cause

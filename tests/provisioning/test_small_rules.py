@@ -412,9 +412,9 @@ class TestVolumes:
         assert told == [
             "",
             "",
-            "PersistentVolumeClaims were not read: volumes are taken as binding pods to nothing",
-            "PersistentVolumes were not read: volumes are taken as binding pods to nothing",
-            "PersistentVolumes and StorageClasses were not read: volumes are taken as binding pods to nothing",
+            "PersistentVolumeClaims were not read: volumes do not restrict where pods run",
+            "PersistentVolumes were not read: volumes do not restrict where pods run",
+            "PersistentVolumes and StorageClasses were not read: volumes do not restrict where pods run",
             "CSINodes were not read: volumes count against no node's limit",
         ]
 

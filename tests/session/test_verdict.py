@@ -319,7 +319,7 @@ def test_volumes_that_were_not_read_are_told_and_hold_no_pod_back() -> None:
     pods = (a_pod(name="db", node="", volumes=[PodVolume(name="data", claim_name="data")]),)
     unread = frozenset({"PersistentVolumeClaim"})
     told = found_in(pods=pods, unread=unread)[FindingCode.ASSUMED_VOLUMES]
-    said = "PersistentVolumeClaims were not read: volumes are taken as binding pods to nothing"
+    said = "PersistentVolumeClaims were not read: volumes do not restrict where pods run"
     assert sentence(told, NOW_NS, {}) == said
     view = ClusterView(state_of(Inventory(pods=pods, unread=unread)), {}, evidence=Evidence(instance_types=TYPES))
     prepared, notes = prepare_view(view, NOW_NS)

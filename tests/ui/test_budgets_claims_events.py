@@ -10,7 +10,7 @@ import pytest
 from karptui.decode.kinds import Kind
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
-from karptui.kube.event import Event
+from karptui.kube.objects import Event
 from karptui.screens.budgets import BudgetsScreen
 from karptui.screens.claims import ClaimsScreen
 from karptui.screens.events import EventsScreen

@@ -11,8 +11,7 @@ from karptui.clock import FrozenClock
 from karptui.decode.kinds import Kind
 from karptui.karpenter import labels
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.kube.event import Event
-from karptui.kube.objects import Condition
+from karptui.kube.objects import Condition, Event
 from karptui.screens.churn import ChurnScreen, ReplacementsScreen
 from karptui.screens.events import EventsScreen
 from karptui.screens.node_detail import NodeDetailScreen

@@ -9,9 +9,8 @@ import pytest
 from karptui.decode.kinds import Kind
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.kube.event import Event
 from karptui.kube.node import Node
-from karptui.kube.objects import Condition, OwnerReference
+from karptui.kube.objects import Condition, Event, OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.taints import Taint
 from karptui.sources.base import Phase

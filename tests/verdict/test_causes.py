@@ -12,8 +12,7 @@ from karptui.aws.launch_refusals import LaunchRefusal
 from karptui.disruption.churn.life import Removal
 from karptui.disruption.churn.loops import Loop, LoopKind
 from karptui.karpenter.nodeclass import NodeClass
-from karptui.kube.event import Event
-from karptui.kube.objects import Condition
+from karptui.kube.objects import Condition, Event
 from karptui.pending.causes import Cause
 from karptui.verdict.creation import read_refusal
 from karptui.verdict.finding import (

@@ -8,9 +8,8 @@ import pytest
 from karptui.decode.kinds import Kind
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.kube.event import Event
 from karptui.kube.node import Node
-from karptui.kube.objects import Condition
+from karptui.kube.objects import Condition, Event
 from karptui.session.cluster_view import ClusterView
 from karptui.session.events import CONDITION, EventEntry, Timeline, folded, transitions
 from karptui.views.events import TABLE, event_sentences, event_text, event_tone

@@ -39,7 +39,7 @@ def test_other_settings_and_versions_are_told_where_somebody_gave_them() -> None
         "MIN_VALUES_POLICY=? (default: Secret s is not read)",
         "RESERVED_ENIS=2 (the configuration)",
         "PREFERENCE_POLICY=Ignore FEATURE_GATES=NodeRepair=true (Deployment a/b)",
-        "Karpenter 1.13.0 is not modelled: 1.14.1 is, the nearest",
+        "Karpenter 1.13.0 is not modelled: the nearest, 1.14.1, is used",
     ]
 
 

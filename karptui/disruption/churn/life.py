@@ -14,7 +14,7 @@ from karptui.karpenter.inventory import GoneClaim
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, ZONE
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim, pool_in_name
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.event import Event
+from karptui.kube.objects import Event
 
 LAUNCHING: Final = "DisruptionLaunching"
 """Reason of the event about a NodeClaim that takes the place of others."""

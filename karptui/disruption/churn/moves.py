@@ -10,9 +10,8 @@ import msgspec
 
 from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.karpenter.inventory import GonePod
-from karptui.kube.event import Event
 from karptui.kube.generated_names import stem
-from karptui.kube.objects import controller_of
+from karptui.kube.objects import Event, controller_of
 from karptui.kube.pod import Pod
 from karptui.kube.workload import Workload
 

@@ -15,7 +15,7 @@ from karptui.disruption.churn.life import Life, Removal, created, lives, removed
 from karptui.disruption.churn.loops import Loop, Succession, circles, is_short, pool_loops, workload_loops
 from karptui.disruption.churn.moves import EVICTED, Move, Moved, WorkloadNames, moved_workloads, moves_of
 from karptui.karpenter.inventory import NO_HISTORY, ClusterHistory, Inventory
-from karptui.kube.event import Event
+from karptui.kube.objects import Event
 
 
 class ChurnWindow(msgspec.Struct, frozen=True):

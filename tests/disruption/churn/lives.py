@@ -7,7 +7,7 @@ from typing import Any
 from karptui.disruption.churn.life import Life, Removal
 from karptui.karpenter.inventory import GoneClaim
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.kube.event import Event
+from karptui.kube.objects import Event
 from tests.builders import MINUTE_NS, NOW_NS, a_condition, a_nodeclaim, an_event
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from karptui.disruption.churn.life import Removal, command_reason, created, lives, removed, why_by_events, why_removed
 from karptui.karpenter.labels import TERMINATION_TIMESTAMP
-from karptui.kube.event import Event
+from karptui.kube.objects import Event
 from karptui.kube.timestamps import format_timestamp
 from tests.builders import HOUR_NS, MINUTE_NS, a_nodeclaim, a_nodepool
 from tests.disruption.churn.lives import a_leaver, ago, gone, said

@@ -9,7 +9,7 @@ import pytest
 from karptui.decode.kinds import Kind
 from karptui.disruption.churn.moves import WorkloadNames, moved_workloads, moves_of
 from karptui.karpenter.inventory import GonePod
-from karptui.kube.event import Event
+from karptui.kube.objects import Event
 from karptui.kube.pod import Pod
 from karptui.kube.workload import Workload
 from tests.builders import NOW_NS, a_pod, a_pod_template, an_owner

@@ -1,9 +1,11 @@
-"""Events, of ``v1`` and ``events.k8s.io/v1`` alike."""
+"""Decodes Events of ``v1`` and ``events.k8s.io/v1``, Leases, Namespaces and PriorityClasses."""
 
 from __future__ import annotations
 
+import msgspec
+
 from karptui.decode.wire import Int, Wire, WireObject, as_arguments, object_fields, timestamp
-from karptui.kube.event import Event
+from karptui.kube.objects import Event, Lease, Namespace, PriorityClass
 
 
 class WireInvolved(Wire):
@@ -55,7 +57,7 @@ def build_event(wire: WireEvent) -> Event:
     """Return an Event.
 
     Raises:
-        FieldError: when a timestamp cannot be read.
+        FieldError: If a timestamp is invalid.
     """
     involved = wire.involved_object or wire.regarding or WireInvolved()
     source = wire.source or wire.deprecated_source or WireSource()
@@ -79,3 +81,47 @@ def build_event(wire: WireEvent) -> Event:
         first_ns=first_ns or event_ns or fields.created_ns,
         last_ns=max(last_ns, observed_ns, event_ns) or fields.created_ns,
     )
+
+
+class WireLeaseSpec(Wire):
+    """``spec`` of a Lease."""
+
+    holder_identity: str | None = None
+    renew_time: str | None = None
+    lease_duration_seconds: Int | None = None
+
+
+class WireLease(WireObject):
+    """A Lease."""
+
+    spec: WireLeaseSpec = msgspec.field(default_factory=WireLeaseSpec)
+
+
+def build_lease(wire: WireLease) -> Lease:
+    """Return a Lease.
+
+    Raises:
+        FieldError: If a timestamp is invalid.
+    """
+    return Lease(
+        **as_arguments(object_fields(wire.metadata)),
+        holder=wire.spec.holder_identity or "",
+        renewed_ns=timestamp(wire.spec.renew_time, "spec.renewTime"),
+        duration_seconds=wire.spec.lease_duration_seconds or 0,
+    )
+
+
+class WirePriorityClass(WireObject):
+    """A PriorityClass."""
+
+    value: Int | None = None
+
+
+def build_namespace(wire: WireObject) -> Namespace:
+    """Return a Namespace."""
+    return Namespace(**as_arguments(object_fields(wire.metadata)))
+
+
+def build_priority_class(wire: WirePriorityClass) -> PriorityClass:
+    """Return a PriorityClass."""
+    return PriorityClass(**as_arguments(object_fields(wire.metadata)), value=wire.value or 0)
