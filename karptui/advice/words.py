@@ -7,8 +7,7 @@ from typing import Final
 
 from karptui.aws.money import per_hour_text
 from karptui.kube.durations import short_duration
-from karptui.kube.quantity import NANO, Quantity
-from karptui.kube.units import counted, first_of, is_in_bytes, mebibytes_text
+from karptui.kube.units import counted, first_of, mebibytes_text
 
 NAMES_SHOWN: Final = 3
 
@@ -26,20 +25,6 @@ def span(duration_ns: int) -> str:
 def memory(amount_bytes: int) -> str:
     """Return memory in whole MiB."""
     return mebibytes_text(amount_bytes)
-
-
-def amount(quantity: Quantity, resource: str) -> str:
-    """Return an amount of a resource: memory in MiB, everything else as Kubernetes writes it."""
-    return memory(quantity.units) if is_in_bytes(resource) else str(quantity)
-
-
-def nano_amount(nano: int, resource: str) -> str:
-    """Return an amount given in nano-units; cpu in millicores below 10 cores."""
-    if is_in_bytes(resource):
-        return memory(nano // NANO)
-    if nano % NANO:
-        return f"{nano // (NANO // 1000)}m"
-    return f"{nano // NANO}"
 
 
 def money(per_hour: float) -> str:

@@ -60,6 +60,21 @@ def is_in_bytes(resource: str) -> bool:
     return resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith(HUGEPAGES_PREFIX)
 
 
+def amount_text(resource: str, nano: int, *, is_exact: bool = False) -> str:
+    """Return an amount of a resource: ``9500m``, ``57.3``, ``31.2Gi``, ``4``.
+
+    Args:
+        resource: Its name.
+        nano: The amount in nano-units.
+        is_exact: Write memory in whole Mi, for amounts that are compared.
+    """
+    if resource == CPU:
+        return cpu_text(nano // NANO_PER_MILLI)
+    if is_in_bytes(resource):
+        return (mebibytes_text if is_exact else memory_text)(nano // NANO)
+    return count_text(nano // NANO)
+
+
 def lacking_text(resource: str, nano: int) -> str:
     """Return a missing amount of a resource, rounded up: ``6,846Mi``, ``490m``, ``14.7``, ``3``."""
     if resource == CPU:

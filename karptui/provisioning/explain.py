@@ -19,7 +19,7 @@ from karptui.provisioning.catalogue import bits
 from karptui.provisioning.claim_check import Fit
 from karptui.provisioning.instance_types import may_go_to
 from karptui.provisioning.limits import LimitState
-from karptui.provisioning.node_refusal import NodeRefusal, quantity_of, refusal_of
+from karptui.provisioning.node_refusal import NodeRefusal, refusal_of, shortages_of
 from karptui.provisioning.pod_class import Preferences, Stage
 from karptui.provisioning.pod_queue import QueuedPod
 from karptui.provisioning.pool_order import Bystanding, bystanding, served_pools
@@ -352,27 +352,16 @@ def _nearest(
     labels = run.prepared.interner.of(outcome.requirements)
     left = labels.filter_of(template.catalogue)
     types &= left.types & template.catalogue.types_of_rows(left.offering_rows)
-    best: tuple[float, int, list[tuple[int, int, int]]] | None = None
+    best: tuple[float, int, list[int], list[int]] | None = None
+    names = run.prepared.columns.names
     for group in template.groups:
         need = [a + b for a, b in zip(queued.owner.row, group.row, strict=True)]
         for i in bits(group.types & types):
             allocatable = template.catalogue.allocatable_of(i)
-            short = [
-                (column, amount, allocatable.get(name, 0))
-                for column, (name, amount) in enumerate(zip(run.prepared.columns.names, need, strict=True))
-                if amount > allocatable.get(name, 0)
-            ]
-            if short:
-                worst = max(amount / max(room, 1) for _, amount, room in short)
-                if best is None or worst < best[0]:
-                    best = (worst, i, short)
+            room = [allocatable.get(name, 0) for name in names]
+            worst = max((a / max(b, 1) for a, b in zip(need, room, strict=True) if a > b), default=None)
+            if worst is not None and (best is None or worst < best[0]):
+                best = worst, i, need, room
     if best is None:
         return None
-    return NearestMiss(
-        template.catalogue.types[best[1]].name,
-        tuple(
-            Shortage(name, quantity_of(name, need), quantity_of(name, room))
-            for column, need, room in best[2]
-            for name in (run.prepared.columns.names[column],)
-        ),
-    )
+    return NearestMiss(template.catalogue.types[best[1]].name, shortages_of(names, best[2], best[3]))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from karptui.karpenter.labels import HOSTNAME
 from karptui.kube.quantity import Quantity, QuantityFormat
+from karptui.kube.resources import Shortage
 from karptui.kube.taints import untolerated
+from karptui.kube.units import is_in_bytes
 from karptui.provisioning.destination import Destination
 from karptui.provisioning.node_check import FilledNode
 from karptui.provisioning.pod_queue import QueuedPod
@@ -22,7 +26,10 @@ class NodeRefusal(msgspec.Struct, frozen=True):
 
     node: str
     gate: PlacementGate
-    reason: str
+    reason: str = ""
+    """What is missing; empty if it is an amount."""
+    shortages: tuple[Shortage, ...] = ()
+    """Resources of which the node has too little left."""
 
 
 def refusal_of(run: Run, queued: QueuedPod, stage_memory: StageMemory, destination: Destination) -> NodeRefusal | None:
@@ -30,14 +37,17 @@ def refusal_of(run: Run, queued: QueuedPod, stage_memory: StageMemory, destinati
     filled = run.node_check.filled.get(destination.index)
     if filled is not None and any(pod.uid == queued.pod.uid for pod in filled.pods):
         return None
-    gate, reason = _first_gate(run, queued, stage_memory, destination, filled)
-    return NodeRefusal(destination.state.name, gate, reason) if gate is not None else None
+    gate, missing = _first_gate(run, queued, stage_memory, destination, filled)
+    if gate is None:
+        return None
+    name = destination.state.name
+    return NodeRefusal(name, gate, missing) if isinstance(missing, str) else NodeRefusal(name, gate, shortages=missing)
 
 
 def _first_gate(
     run: Run, queued: QueuedPod, stage_memory: StageMemory, destination: Destination, filled: FilledNode | None
-) -> tuple[PlacementGate | None, str]:
-    """Return the first gate that fails, in Karpenter's order."""
+) -> tuple[PlacementGate | None, str | tuple[Shortage, ...]]:
+    """Return the first gate that fails, in Karpenter's order, and what is missing."""
     kind = destination.kind
     if destination.state.provider_id in run.variant.excluded:
         return PlacementGate.NODEPOOLS, "it is taken away"
@@ -52,9 +62,12 @@ def _first_gate(
     port = clash(queued.pod.key, queued.owner.host_ports, taken)
     if port is not None:
         return PlacementGate.PORTS, f"host port {port[1].port} is taken by {port[0]}"
-    shortage = _shortage(run, queued, destination, filled)
-    if shortage:
-        return PlacementGate.ROOM, shortage
+    room = destination.room if filled is None else filled.room
+    shortages = shortages_of(run.prepared.columns.names, queued.owner.row, room)
+    if shortages:
+        return PlacementGate.ROOM, shortages
+    if destination.is_full:
+        return PlacementGate.ROOM, "its pods and daemons ask more than it has"
     labels = kind.labels if filled is None else filled.labels
     asked = stage_memory.stage.asked.value
     reasons = [str(reason) for reason in labels.value.incompatibilities(asked)]
@@ -70,19 +83,15 @@ def _first_gate(
     return None, ""
 
 
-def _shortage(run: Run, queued: QueuedPod, destination: Destination, filled: FilledNode | None) -> str:
-    room = destination.room if filled is None else filled.room
-    short = [
-        f"{name} {quantity_of(name, need)} asked, {quantity_of(name, left)} left"
-        for name, need, left in zip(run.prepared.columns.names, queued.owner.row, room, strict=True)
+def shortages_of(names: Iterable[str], needs: Iterable[int], room: Iterable[int]) -> tuple[Shortage, ...]:
+    """Return the resources of which more is needed than there is, amounts in nano-units."""
+    return tuple(
+        Shortage(name, _quantity_of(name, need), _quantity_of(name, left))
+        for name, need, left in zip(names, needs, room, strict=True)
         if need > left
-    ]
-    if not short and destination.is_full:
-        return "its pods and daemons ask more than it has"
-    return ", ".join(short)
+    )
 
 
-def quantity_of(resource: str, nano: int) -> Quantity:
+def _quantity_of(resource: str, nano: int) -> Quantity:
     """Return an amount in nano-units as Kubernetes writes it."""
-    is_binary = resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-")
-    return Quantity(nano, QuantityFormat.BINARY_SI if is_binary else QuantityFormat.DECIMAL_SI)
+    return Quantity(nano, QuantityFormat.BINARY_SI if is_in_bytes(resource) else QuantityFormat.DECIMAL_SI)

@@ -16,9 +16,8 @@ from karptui.karpenter.pdb_limits import is_always_closed
 from karptui.karpenter.pod_predicates import is_stuck_terminating
 from karptui.kube import resources
 from karptui.kube.pod import lost_pods
-from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import count_text, counted, cpu_text, is_in_bytes, memory_text
+from karptui.kube.units import amount_text, counted
 from karptui.pending.causes import Cause
 from karptui.pending.zones import zones_of_volumes
 from karptui.provisioning.limits import as_good_as_full
@@ -291,16 +290,10 @@ def _full(pool: NodePool, nodes: Sequence[StateNode]) -> LimitLine | None:
         for state in nodes:
             used += state.capacity_nano.get(name, 0)
             since_ns = since_ns or (_came_ns(state) if used >= enough else 0)
-        text = f"{name} {_amount(name, used)} of {_amount(name, limit.nano)}"
+        text = f"{name} {amount_text(name, used)} of {amount_text(name, limit.nano)}"
         line = LimitLine(pool.name, text, since_ns, name, is_open=not since_ns)
         if since_ns:
             return line
         if fullest is None or used / limit.nano > fullest[0]:
             fullest = used / limit.nano, line
     return fullest[1] if fullest is not None else None
-
-
-def _amount(resource: str, nano: int) -> str:
-    if resource == resources.CPU:
-        return cpu_text(nano // NANO_PER_MILLI)
-    return memory_text(nano // NANO) if is_in_bytes(resource) else count_text(nano // NANO)

@@ -7,12 +7,12 @@ from typing import Final
 
 from karptui.aws.money import node_price_text, per_hour_text
 from karptui.kube.quantity import parse_quantity
-from karptui.kube.units import count_text, counted, cpu_text, first_of, memory_text, verb
+from karptui.kube.units import amount_text, count_text, counted, first_of, verb
 from karptui.plan.headroom import MOST, Headroom, LimitUse, PoolRoom
 from karptui.session.pods import OWNER_WORDS
 from karptui.session.study_questions import HeadroomsFound, HeadroomsWanted
 from karptui.views.column import Column, Heading, ItemT, count_column, number_heading, text_column
-from karptui.views.pools.sentences import amount_text, number_text
+from karptui.views.pools.sentences import named_amount
 from karptui.views.prices import money_column
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
@@ -110,13 +110,7 @@ def requests_text(found: Headroom) -> str:
     """Return what one of the pods asks for, in words."""
     parts = []
     for name, amount in found.requests:
-        nano = parse_quantity(amount).nano
-        if name == "cpu":
-            parts.append(f"cpu {cpu_text(nano // 10**6)}")
-        elif name == "memory":
-            parts.append(f"memory {memory_text(nano // 10**9)}")
-        else:
-            parts.append(f"{name} {amount}")
+        parts.append(f"{name} {amount_text(name, parse_quantity(amount).nano)}")
     return ", ".join(parts) or "nothing"
 
 
@@ -173,7 +167,7 @@ def limits_text(pool: str, limits: Sequence[LimitUse]) -> str:
     if not limits:
         return f"{pool} has no limits"
     used = ", ".join(
-        f"{number_text(one.resource, one.used)} of {amount_text(one.resource, one.limit)}" for one in limits
+        f"{amount_text(one.resource, one.used)} of {named_amount(one.resource, one.limit)}" for one in limits
     )
     return f"limits of {pool}: {used} in use"
 

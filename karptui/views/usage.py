@@ -200,4 +200,4 @@ def _shortage_text(one: Shortage) -> str:
     if one.resource == PODS:
         return f"{name} {lacking_text(name, one.room.nano)} of {lacking_text(name, one.need.nano)} needed"
     amount = lacking_text(one.resource, one.lacking_nano)
-    return f"{name} short by {amount}{' cores' if name == CPU and not amount.endswith('m') else ''}"
+    return f"{name} short by {amount}"

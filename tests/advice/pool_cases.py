@@ -270,7 +270,7 @@ CASES = [
     Case(
         "pool-limit-below-type",
         lambda: pools(a_nodepool(limits=amounts({"cpu": "1"}))),
-        ("limit of cpu 1, and its smallest allowed type has 2: it can never launch a node", "2 pending pods"),
+        ("limit of cpu 1000m, and its smallest allowed type has 2000m: it can never launch a node", "2 pending pods"),
         ERROR,
         name="never",
     ),
@@ -290,7 +290,7 @@ CASES = [
             three_nodes(limits=amounts({"memory": "22Gi"})),
             *(a_node(name=f"node-{i}", capacity={"memory": "7Gi"}) for i in (1, 2, 3)),
         ),
-        ("memory 1,024Mi left of 22Gi, and its smallest allowed type has 8,192Mi",),
+        ("memory 1,024Mi left of 22,528Mi, and its smallest allowed type has 8,192Mi",),
         name="full",
     ),
     Case(
@@ -307,7 +307,7 @@ CASES = [
     Case(
         "pool-limit-largest-type",
         lambda: pools(a_nodepool(limits=amounts({"cpu": "7"}))),
-        ("cpu 7 left, and allowed types reach up to 4", "where 3 of the smallest would fit"),
+        ("cpu 7000m left, and allowed types reach up to 4000m", "where 3 of the smallest would fit"),
         INFO,
     ),
     *quiet(

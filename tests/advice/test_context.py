@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from karptui.advice.words import amount, at_cost, joined, listed, money, nano_amount, share, span
+from karptui.advice.words import at_cost, joined, listed, money, share, span
 from karptui.karpenter.inventory import Inventory
-from karptui.kube.quantity import parse_quantity
 from karptui.kube.units import counted, verb
 from tests.advice.asking import context_of
 from tests.advice.nodeclass_cases import ec2
@@ -34,8 +33,6 @@ def test_numbers_and_names() -> None:
     assert [share(1, 2_000, "pod"), share(0, 1, "pod")] == ["1 of 2,000 pods", "0 of 1 pod"]
     spans = (HOUR_NS, 90 * MINUTE_NS, 45 * SECOND_NS, 24 * HOUR_NS, HOUR_NS + SECOND_NS, 5 * MINUTE_NS, SECOND_NS // 2)
     assert [span(one) for one in spans] == ["1h", "1h30m", "45s", "24h", "1h0m1s", "5m", "0s"]
-    assert [amount(parse_quantity("1Gi"), "memory"), amount(parse_quantity("100m"), "cpu")] == ["1,024Mi", "100m"]
-    assert [nano_amount(70_000_000, "cpu"), nano_amount(4_000_000_000, "cpu")] == ["70m", "4"]
 
 
 def test_pods_in_groups() -> None:

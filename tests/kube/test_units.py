@@ -6,6 +6,7 @@ from datetime import UTC, timedelta, timezone
 import pytest
 
 from karptui.kube import units
+from karptui.kube.quantity import parse_quantity
 from karptui.kube.timestamps import NS_PER_SECOND
 
 MI = 1 << 20
@@ -37,6 +38,23 @@ def test_cpu_is_millicores_and_cores_from_ten_up(millis: int, text: str) -> None
 )
 def test_memory_is_mi_and_gi_from_ten_up(size: int, text: str) -> None:
     assert units.memory_text(size) == text
+
+
+@pytest.mark.parametrize(
+    ("resource", "quantity", "text", "exact"),
+    [
+        ("cpu", "2", "2000m", "2000m"),
+        ("cpu", "2000m", "2000m", "2000m"),
+        ("cpu", "12500m", "12.5", "12.5"),
+        ("memory", "240Gi", "240Gi", "245,760Mi"),
+        ("hugepages-2Mi", "1Gi", "1,024Mi", "1,024Mi"),
+        ("nvidia.com/gpu", "4", "4", "4"),
+    ],
+)
+def test_one_writer_of_amounts(resource: str, quantity: str, text: str, exact: str) -> None:
+    nano = parse_quantity(quantity).nano
+    assert units.amount_text(resource, nano) == text
+    assert units.amount_text(resource, nano, is_exact=True) == exact
 
 
 def test_pairs_share_the_unit_of_the_larger() -> None:

@@ -329,7 +329,7 @@ def test_workloads_on_a_nodepool_are_held_against_its_own_limit() -> None:
     assert pool_overview("general", (large, web)) == (
         "new nodes of general take 5 more pods of ReplicaSet/default/large, up to 13 of ReplicaSet/default/web"
     )
-    assert list(pool_lines("general", (large, web))) == ["limits of general: 3.9 of 12 cores in use"]
+    assert list(pool_lines("general", (large, web))) == ["limits of general: 3860m of 12 cpu in use"]
     with pytest.raises(HeadroomError, match="there is no NodePool none; there are general, other"):
         pool_samples(on, "none")
 

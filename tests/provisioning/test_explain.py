@@ -268,8 +268,8 @@ class TestNodes:
         ("pod", "fields", "gate", "words"),
         [
             (a_pod(), {"taints": (DEDICATED,)}, PlacementGate.TAINTS, "dedicated=x:NoSchedule"),
-            (a_pod(cpu="3"), {}, PlacementGate.ROOM, "cpu 3 asked, 1930m left"),
-            (a_pod(memory="9Gi"), {}, PlacementGate.ROOM, "memory 9Gi asked, 7Gi left"),
+            (a_pod(cpu="3"), {}, PlacementGate.ROOM, "cpu 3 > 1930m"),
+            (a_pod(memory="9Gi"), {}, PlacementGate.ROOM, "memory 9Gi > 7Gi"),
             (a_pod(node_selector={ZONE: "us-east-1b"}), {}, PlacementGate.REQUIREMENTS, "us-east-1b"),
             (a_pod(node_selector={"team": "x"}), {}, PlacementGate.REQUIREMENTS, '"team"'),
             (
@@ -292,7 +292,8 @@ class TestNodes:
     ) -> None:
         [refusal] = explained(pod, **running(**fields)).nodes
         assert (refusal.node, refusal.gate) == ("node-1", gate)
-        assert words in refusal.reason
+        short = [f"{one.resource} {one.need} > {one.room}" for one in refusal.shortages]
+        assert words in ", ".join([refusal.reason, *short])
 
     def test_host_ports(self) -> None:
         holder = a_pod(name="holder", node="node-1", host_ports=(HostPort(80),))

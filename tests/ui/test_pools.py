@@ -69,10 +69,10 @@ async def test_pools_stand_in_the_order_in_which_they_are_tried(make_story: Make
         assert list(screen.table.rows.keys) == ["primary", "spare", "secondary", "extra", "rest", "gpu"]
         text = screen_text(app)
         assert "it gets every pod it can hold before spare sees one" in text
-        assert "12 cores left and the smallest allowed type needs 2" in text
+        assert "12 cpu left and the smallest allowed type needs 2000m" in text
         await pressing("down", is_framed=True)(pilot)
         text = screen_text(app)
-        assert "no new node: smallest allowed type needs 2, 1 core left" in text
+        assert "no new node: smallest allowed type needs 2000m, 1000m cpu left" in text
         assert "same weight as secondary: the name that sorts last goes first" in text
         assert "65 of 66 pods" not in text
         assert "overlap: 64 of 66 pods (96%) match several pools" in text

@@ -9,7 +9,7 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import node_refs
 from karptui.advice.rule import rule
-from karptui.advice.words import at_cost, listed, nano_amount, share, span
+from karptui.advice.words import at_cost, listed, share, span
 from karptui.disruption.codes import Code
 from karptui.disruption.deletion import DrainStage
 from karptui.disruption.do_not_disrupt import protects_node
@@ -21,7 +21,7 @@ from karptui.karpenter.nodeclaim import claim_key, initialization_obstacles
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.resources import CPU, MEMORY, PODS, nano
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
-from karptui.kube.units import counted, verb
+from karptui.kube.units import amount_text, counted, verb
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.edits import CordonNode, ObjectRef, SetField
 
@@ -355,11 +355,12 @@ def _smaller_than_claim(context: AdviceContext) -> Iterator[Finding]:
         found.sort(key=lambda pair: (-pair[0], pair[1].name))
         gap, worst = found[0]
         types = dict.fromkeys(state.labels.get(INSTANCE_TYPE, "") for _, state in found)
+        less = amount_text(resource, gap, is_exact=True)
         yield Finding(
             severity=Severity.WARNING,
             objects=node_refs(state for _, state in found),
             fact=f"{counted(len(found), 'node')} ({listed(types)}) {verb(len(found), 'offers', 'offer')} less "
-            f"{resource} than the NodeClaim said, {worst.name} {nano_amount(gap, resource)} less: pods that Karpenter "
+            f"{resource} than the NodeClaim said, {worst.name} {less} less: pods that Karpenter "
             "makes such a node for may not fit.",
         )
 

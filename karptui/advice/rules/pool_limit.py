@@ -9,10 +9,9 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import pool_ref
 from karptui.advice.rule import rule
-from karptui.advice.words import nano_amount
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.resources import NODES
-from karptui.kube.units import counted
+from karptui.kube.units import amount_text, counted
 from karptui.provisioning.catalogue import bits
 from karptui.provisioning.limits import remaining_limits
 from karptui.whatif.edits import SetField
@@ -52,15 +51,16 @@ def _of_resource(context: AdviceContext, pool: NodePool, resource: str, left: in
     smallest = _smallest(context, pool, resource)
     if smallest is None or left >= smallest:
         return None
-    least = nano_amount(smallest, resource)
+    least = amount_text(resource, smallest, is_exact=True)
+    most = amount_text(resource, limit.nano, is_exact=True)
     if limit.nano < smallest:
-        fact = f"{pool.name} has a limit of {resource} {limit}, and its smallest allowed type has {least}: it can "
+        fact = f"{pool.name} has a limit of {resource} {most}, and its smallest allowed type has {least}: it can "
         fact += f"never launch a node.{pods}"
         # A limit of 0 switches a NodePool off on purpose.
         severity = Severity.ERROR if limit.nano else _severity(waiting)
     else:
-        rest = nano_amount(max(left, 0), resource)
-        fact = f"{pool.name} has {resource} {rest} left of {limit}, and its smallest allowed type has {least}: it "
+        rest = amount_text(resource, max(left, 0), is_exact=True)
+        fact = f"{pool.name} has {resource} {rest} left of {most}, and its smallest allowed type has {least}: it "
         fact += f"launches nothing more.{pods}"
         severity = _severity(waiting)
     return Finding(
@@ -131,9 +131,10 @@ def _limit_largest_type(context: AdviceContext) -> Iterator[Finding]:
             yield Finding(
                 severity=Severity.INFO,
                 objects=(pool_ref(pool),),
-                fact=f"{pool.name} has {resource} {nano_amount(left, resource)} left, and allowed types reach up to "
-                f"{nano_amount(largest, resource)}: a pod that any of them can take counts as a node of that size, so "
-                f"one run may plan a single node where {left // smallest:,} of the smallest would fit.",
+                fact=f"{pool.name} has {resource} {amount_text(resource, left, is_exact=True)} left, and allowed types "
+                f"reach up to {amount_text(resource, largest, is_exact=True)}: a pod that any of them can take "
+                f"counts as a node of that size, so one run may plan a single node where {left // smallest:,} of the "
+                "smallest would fit.",
             )
 
 

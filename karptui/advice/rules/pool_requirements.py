@@ -11,7 +11,7 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import pool_ref
 from karptui.advice.rule import rule
-from karptui.advice.words import amount, at_cost, joined, listed, memory, share
+from karptui.advice.words import at_cost, joined, listed, memory, share
 from karptui.aws.lint import unknown_operators, wildcard_values
 from karptui.aws.nodeclass import Ec2NodeClass
 from karptui.karpenter.labels import ARCH, AWS_GROUP, CAPACITY_TYPE, RESERVED, SPOT
@@ -20,7 +20,7 @@ from karptui.karpenter.nodepool import WHEN_EMPTY, NodePool
 from karptui.karpenter.requirements import OPERATORS, Requirement, Requirements
 from karptui.kube.resources import PODS, cpu_millis, memory_bytes
 from karptui.kube.selectors import NodeSelectorRequirement
-from karptui.kube.units import counted, cpu_text, verb
+from karptui.kube.units import amount_text, counted, cpu_text, verb
 from karptui.provisioning.catalogue import bits
 from karptui.provisioning.pool_types import Filter, FilterCount, PoolTypes, TypeVerdict
 from karptui.provisioning.template import Template
@@ -184,8 +184,9 @@ def _short(verdict: TypeVerdict) -> str:
     short = verdict.shortages[0]
     if short.resource == PODS:
         return f"{verdict.instance_type.name} ({short.room.units} pod slots)"
-    have = amount(short.room, short.resource)
-    return f"{verdict.instance_type.name} ({short.resource} {have}, {amount(short.need, short.resource)} needed)"
+    have = amount_text(short.resource, short.room.nano, is_exact=True)
+    need = amount_text(short.resource, short.need.nano, is_exact=True)
+    return f"{verdict.instance_type.name} ({short.resource} {have}, {need} needed)"
 
 
 _GPU_COUNT: Final = f"{AWS_GROUP}/instance-gpu-count"

@@ -11,7 +11,15 @@ from karptui.pending.groups import MOST_DESTINATIONS, PendingGroup
 from karptui.provisioning import NodeRefusal, PodExplanation, PoolExplanation
 from karptui.session.pending_report import PendingEntry, PodDetail, PodSurroundings
 from karptui.views.pending.columns import TABLE as PENDING
-from karptui.views.pending.gates import COLUMNS, GateRow, gate_lines, gate_rows, refusal_word, refusals_text
+from karptui.views.pending.gates import (
+    COLUMNS,
+    GateRow,
+    gate_lines,
+    gate_rows,
+    reason_text,
+    refusal_word,
+    refusals_text,
+)
 from karptui.views.pending.remedies import remedy_values
 from karptui.views.pending.sentences import (
     cause_sentence,
@@ -141,4 +149,4 @@ def _short(one: Shortage) -> dict[str, Any]:
 
 def node_values(refusal: NodeRefusal) -> dict[str, str]:
     """Return a node and why it does not take the pod."""
-    return {"name": refusal.node, "by": refusal_word(refusal), "reason": refusal.reason}
+    return {"name": refusal.node, "by": refusal_word(refusal), "reason": reason_text(refusal)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from enum import StrEnum
@@ -13,9 +12,8 @@ import msgspec
 from karptui.disruption.no_place import NO_ZONE, NO_ZONE_WORDS
 from karptui.karpenter.requirements import KeyConflict, UndefinedKey
 from karptui.kube import resources
-from karptui.kube.quantity import NANO, parse_quantity
-from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY
-from karptui.kube.units import count_text, counted, lacking_text, memory_text
+from karptui.kube.resources import CPU, MEMORY
+from karptui.kube.units import amount_text, count_text, counted, lacking_text
 from karptui.provisioning import NodeRefusal, PlacementGate, PodExplanation, PoolExplanation
 from karptui.provisioning.explain import NearestMiss
 from karptui.provisioning.nearest import is_for_daemons
@@ -36,8 +34,6 @@ from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.usage import shortages_text
 from karptui.views.wrapping import wrapped_below, wrapped_from
-
-_SHORTAGE: Final = re.compile(r"(\S+) (\S+) asked, (\S+) left")
 
 
 def miss_text(pool: PoolExplanation) -> str:
@@ -156,27 +152,30 @@ def refusal_word(refusal: NodeRefusal) -> str:
     """Return the reason of one node in a word: ``memory``, ``taint``, ``label``."""
     if refusal.gate is not PlacementGate.ROOM:
         return gate_word(refusal.gate)
-    short = [part.partition(" ")[0] for part in refusal.reason.split(", ") if " asked" in part]
-    return clean(" and ".join(short)) or "room"
+    return clean(" and ".join(one.resource for one in refusal.shortages)) or "room"
+
+
+def reason_text(refusal: NodeRefusal) -> str:
+    """Return the reason of one node, amounts as Kubernetes writes them: ``memory 240Gi asked, 7374324Ki left``."""
+    short = (f"{one.resource} {one.need} asked, {one.room} left" for one in refusal.shortages)
+    return ", ".join(short) or refusal.reason
 
 
 def shortage_text(refusal: NodeRefusal) -> str:
     """Return what a node has too little of, in few cells: ``cpu 28 > 3400m, memory 240Gi > 7,201Mi left``."""
-    found = _SHORTAGE.findall(refusal.reason) if refusal.gate is PlacementGate.ROOM else []
-    short = [f"{name} {_amount(name, asked)} > {_amount(name, left)}" for name, asked, left in found]
+    short = [f"{name} {need} > {room}" for name, need, room in _amounts(refusal)]
     return clean(f"{', '.join(short)} left" if short else refusal.reason)
 
 
 def room_text(refusal: NodeRefusal) -> str:
-    """Return what a node has too little of in words: ``cpu 28 asked, 3400m left; memory 240Gi asked, 7,201Mi left``."""
-    found = _SHORTAGE.findall(refusal.reason) if refusal.gate is PlacementGate.ROOM else []
-    short = [f"{name} {_amount(name, asked)} asked, {_amount(name, left)} left" for name, asked, left in found]
+    """Return what a node has too little of: ``cpu 28 asked, 3400m left; memory 240Gi asked, 7,201Mi left``."""
+    short = [f"{name} {need} asked, {room} left" for name, need, room in _amounts(refusal)]
     return clean("; ".join(short) or refusal.reason)
 
 
-def _amount(resource: str, amount: str) -> str:
-    is_bytes = resource in (MEMORY, EPHEMERAL_STORAGE)
-    return memory_text(parse_quantity(amount).nano // NANO) if is_bytes else amount
+def _amounts(refusal: NodeRefusal) -> Iterator[tuple[str, str, str]]:
+    for one in refusal.shortages:
+        yield one.resource, amount_text(one.resource, one.need.nano), amount_text(one.resource, one.room.nano)
 
 
 def refusal_counts(explanation: PodExplanation) -> tuple[tuple[str, int], ...]:
@@ -385,10 +384,10 @@ NODES_TABLE: Final[TableSpec[NodeRefusal]] = TableSpec(
                 fill_width=140,
             ),
             lambda one, _: Cell(room_text(one), short=shortage_text(one)),
-            lambda one: one.reason,
+            reason_text,
         ),
     ),
-    text=lambda one: f"{one.node} {refusal_word(one)} {room_text(one)} {one.reason}".lower(),
+    text=lambda one: f"{one.node} {refusal_word(one)} {room_text(one)} {reason_text(one)}".lower(),
     key=lambda one: one.node,
     default_sort=Sort("by"),
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -300,7 +299,6 @@ def in_few_words(text: str) -> str:
     for words, few in _IN_FEW:
         text = text.replace(words, few)
     if " −" in text:
-        text = re.sub(r"(−[0-9.,]+) cores", r"\1", text)
         text = text.rpartition(" on ")[0] if len(text) > _FEW else text
     return text
 

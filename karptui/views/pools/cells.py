@@ -57,7 +57,7 @@ def nodes_cell(row: PoolRow, _: int) -> Cell:
 
 def cpu_cell(row: PoolRow, _: int) -> Cell:
     """Return the cores of the nodes, of the limit."""
-    return _limit_cell(row, CPU, NANO_PER_MILLI, lambda used, most: f"{_cores(used)}/{_cores(most)}", _cores)
+    return _limit_cell(row, CPU, NANO_PER_MILLI, cpu_pair_text, cpu_text)
 
 
 def memory_cell(row: PoolRow, _: int) -> Cell:
@@ -95,10 +95,6 @@ def _limit_cell(
     tone = Tone.FAULT if use.is_closed else Tone.WARNING if use.is_nearly_used else Tone.NORMAL
     share = f"{100 * used // use.limit}%" if use.limit else "full"
     return Cell(pair(used // unit, use.limit // unit), tone, share, bar=Bar(0, used // unit, use.limit // unit))
-
-
-def _cores(millis: int) -> str:
-    return f"{millis / 1000:,.1f}".removesuffix(".0")
 
 
 def limit_place(row: PoolRow, resource: str) -> float | None:

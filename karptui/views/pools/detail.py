@@ -22,9 +22,9 @@ from karptui.views.budgets.sentences import line_text
 from karptui.views.column import INTEGER, TEXT, TEXT_OR_NULL, TEXTS, Column, Field, FieldKind, Heading, Value
 from karptui.views.pools.sentences import (
     absence_tone,
-    amount_text,
     budget_left,
     limit_sentence,
+    named_amount,
     order_line,
     ordinal,
     pool_sentences,
@@ -102,7 +102,7 @@ def _taints(row: PoolRow) -> tuple[Pieces, ...]:
 def _limits(row: PoolRow) -> tuple[Pieces, ...]:
     lines: list[Pieces] = []
     for use in row.limits:
-        used, limit = amount_text(use.resource, use.used), amount_text(use.resource, use.limit)
+        used, limit = named_amount(use.resource, use.used), named_amount(use.resource, use.limit)
         name = clean(use.resource).ljust(_NAME_WIDTH)
         lines.append(((name, Tone.MUTED), (f"{used} of {limit} · ", Tone.NORMAL), limit_sentence(use)))
     if row.deleting and lines:

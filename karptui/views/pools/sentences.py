@@ -9,9 +9,9 @@ from karptui.decode.kinds import Kind
 from karptui.disruption.budgets import UNLIMITED, Reason
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, WHEN_EMPTY_OR_UNDERUTILIZED
 from karptui.kube.objects import Condition
-from karptui.kube.quantity import NANO, NANO_PER_MILLI
-from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, NODES
-from karptui.kube.units import count_text, counted, first_of, is_in_bytes, memory_text, span_text
+from karptui.kube.quantity import NANO
+from karptui.kube.resources import EPHEMERAL_STORAGE, MEMORY, NODES
+from karptui.kube.units import amount_text, count_text, counted, first_of, span_text
 from karptui.provisioning.overlap import PoolOverlap
 from karptui.provisioning.pool_types import Filter
 from karptui.session.nodeclasses import Absence
@@ -25,30 +25,20 @@ from karptui.views.types.pools import carries, finding_lines
 from karptui.views.usage import shortages_text
 
 
-def amount_text(resource: str, nano: int) -> str:
-    """Return an amount of a limited resource in words: ``12 cores``, ``318Gi``, ``2 nodes``, ``4 nvidia.com/gpu``."""
+def named_amount(resource: str, nano: int) -> str:
+    """Return an amount with its resource: ``12 cpu``, ``318Gi``, ``2 nodes``, ``4 nvidia.com/gpu``."""
+    text = amount_text(resource, nano)
     if resource in (MEMORY, EPHEMERAL_STORAGE):
-        return memory_text(nano // NANO)
-    number = number_text(resource, nano)
-    noun = {CPU: "core", NODES: "node"}.get(resource)
-    return f"{number} {clean(resource)}" if noun is None else f"{number} {noun}{'s' * (number != '1')}"
-
-
-def number_text(resource: str, nano: int) -> str:
-    """Return the same without the noun."""
-    if is_in_bytes(resource):
-        return memory_text(nano // NANO)
-    if resource == CPU and nano % NANO:
-        return f"{nano / NANO_PER_MILLI / 1000:,.1f}"
-    return count_text(nano // NANO)
+        return text
+    return counted(nano // NANO, "node") if resource == NODES else f"{text} {clean(resource)}"
 
 
 def limit_sentence(use: PoolLimit) -> tuple[str, Tone]:
-    """Return what is left in words: ``12 cores left and the smallest allowed type needs 2``."""
-    limit = amount_text(use.resource, use.limit)
+    """Return what is left in words: ``12 cpu left and the smallest allowed type needs 2000m``."""
+    limit = named_amount(use.resource, use.limit)
     if use.left < 0:
-        return f"{amount_text(use.resource, -use.left)} over the limit of {limit}: no new node", Tone.FAULT
-    left = f"{amount_text(use.resource, use.left)} left"
+        return f"{named_amount(use.resource, -use.left)} over the limit of {limit}: no new node", Tone.FAULT
+    left = f"{named_amount(use.resource, use.left)} left"
     named = f" ({clean(use.smallest_type)})" if use.smallest_type else ""
     if use.smallest is None:
         return f"{left} of {limit}", Tone.MUTED
@@ -56,7 +46,7 @@ def limit_sentence(use: PoolLimit) -> tuple[str, Tone]:
         return (f"{left} of {limit}: no new node", Tone.FAULT) if use.is_closed else (f"{left} of {limit}", _tone(use))
     if not use.smallest:
         return f"{left} of {limit}; some allowed types need none", _tone(use)
-    needs = number_text(use.resource, use.smallest)
+    needs = amount_text(use.resource, use.smallest)
     if use.is_closed:
         return f"no new node: smallest allowed type needs {needs}, {left}{named}", Tone.FAULT
     return f"{left} and the smallest allowed type needs {needs}{named}", _tone(use)

@@ -165,7 +165,7 @@ class TestGates:
             lines = gate_lines(explanation, width)
             assert max(sum(len(text) for text, _ in line) for line in lines) <= max(width, 44)
         narrow = said(gate_lines(explanation, 80))
-        assert "RESOURCES: cpu short by 60 cores on m5.xlarge" in narrow
+        assert "RESOURCES: cpu short by 60 on m5.xlarge" in narrow
         assert "POOL" not in narrow
         assert "POOL" in said(gate_lines(explanation, 120))
         assert "✔ would take it" in said(gate_lines(explained(a_pod()), 60))
@@ -195,7 +195,7 @@ class TestGates:
                 "its nodes have no label team; its limits leave no type small enough",
             ),
             ({"cpu": "1"}, "full", "its limits leave no type small enough"),
-            ({"cpu": "64"}, "full", "cpu short by 60 cores on m5.xlarge; its limits leave no type small enough"),
+            ({"cpu": "64"}, "full", "cpu short by 60 on m5.xlarge; its limits leave no type small enough"),
         ],
     )
     def test_limits_come_after_what_would_fail_the_pod_without_them(
@@ -352,7 +352,7 @@ class TestRows:
         entries = [PendingEntry(group, sees) for group in found.groups for sees in (True, False)]
         rows = build_rows(TABLE, entries, now_ns=NOW_NS)
         texts = {tuple(cell.text for cell in row.cells) for row in rows}
-        assert any("✘ general: cpu short by 60 cores on m5.xlarge" in row for row in texts)
+        assert any("✘ general: cpu short by 60 on m5.xlarge" in row for row in texts)
         assert any("!rbac" in row for row in texts)
         assert any("n/a" in row for row in texts)
         for column in TABLE.columns:

@@ -20,7 +20,7 @@ _UNBOUND = "pvc is considered unbound because it does not contain annotation"
     [
         ("✘ trino: memory short by 6,846Mi on r5a.8xlarge", "✘ trino: mem −6,846Mi on r5a.8xlarge"),
         (
-            "✘ general: cpu short by 42.6 cores, memory short by 13,698Mi on m6a.8xlarge; its limits leave 3 of 4",
+            "✘ general: cpu short by 42.6, memory short by 13,698Mi on m6a.8xlarge; its limits leave 3 of 4",
             "✘ general: cpu −42.6, mem −13,698Mi",
         ),
         ("✘ resv: no type has topology.kubernetes.io/zone In [us-east-1f]", "✘ resv: no type has zone In [us-east-1f]"),

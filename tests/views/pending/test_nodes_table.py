@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from karptui.kube.quantity import parse_quantity
+from karptui.kube.resources import Shortage
 from karptui.provisioning.node_refusal import NodeRefusal
 from karptui.provisioning.rejection import PlacementGate
 from karptui.views.pending.gates import NODES_TABLE
@@ -9,7 +11,12 @@ from tests.builders import NOW_NS
 
 REFUSALS = (
     NodeRefusal(
-        "ip-10-0-1-2.ec2.internal", PlacementGate.ROOM, "memory 32Gi asked, 7374324Ki left, cpu 5 asked, 2 left"
+        "ip-10-0-1-2.ec2.internal",
+        PlacementGate.ROOM,
+        shortages=(
+            Shortage("memory", parse_quantity("32Gi"), parse_quantity("7374324Ki")),
+            Shortage("cpu", parse_quantity("5"), parse_quantity("2")),
+        ),
     ),
     NodeRefusal("n2", PlacementGate.TAINTS, "does not tolerate [team=x]"),
 )
@@ -18,7 +25,7 @@ REFUSALS = (
 def test_a_row_for_every_node_by_what_rules_it_out() -> None:
     rows = build_rows(NODES_TABLE, REFUSALS, now_ns=NOW_NS)
     assert [[cell.text for cell in row.cells] for row in rows] == [
-        ["ip-10-0-1-2.ec2.internal", "memory and cpu", "memory 32Gi asked, 7,201Mi left; cpu 5 asked, 2 left"],
+        ["ip-10-0-1-2.ec2.internal", "memory and cpu", "memory 32Gi asked, 7,201Mi left; cpu 5000m asked, 2000m left"],
         ["n2", "taint", REFUSALS[1].reason],
     ]
     assert rows[0].cells[0].short == "ip-10-0-1-2"
@@ -26,7 +33,7 @@ def test_a_row_for_every_node_by_what_rules_it_out() -> None:
 
 def test_what_is_short_in_few_cells() -> None:
     rows = build_rows(NODES_TABLE, REFUSALS, now_ns=NOW_NS)
-    assert rows[0].cells[2].short == "memory 32Gi > 7,201Mi, cpu 5 > 2 left"
+    assert rows[0].cells[2].short == "memory 32Gi > 7,201Mi, cpu 5000m > 2000m left"
     assert rows[1].cells[2].short == REFUSALS[1].reason
 
 

@@ -127,7 +127,7 @@ def test_detail_has_every_section() -> None:
         "label team=shop",
         "dedicated=x:NoSchedule",
         "cilium:NoExecute until started",
-        "0 cores of 100 cores",
+        "0 cpu of 100 cpu",
         "3 nodes on their way out do not count",
         "nodes expire after: 30d · terminationGracePeriod: 24h",
     ):

@@ -14,10 +14,10 @@ from karptui.session.pools import pool_rows
 from karptui.views.pools.columns import COLUMNS, is_notable, pools_table
 from karptui.views.pools.detail import detail_lines, title_parts
 from karptui.views.pools.sentences import (
-    amount_text,
     budget_text,
     carries_line,
     limit_sentence,
+    named_amount,
     policy_text,
     ready_lines,
     short_reason,
@@ -32,8 +32,8 @@ from tests.views.pools.rows import ROWS, VIEW, cells, rows_of, text_of
 @pytest.mark.parametrize(
     ("limits", "words"),
     [
-        ({"cpu": "1500m"}, "no new node: smallest allowed type needs 2, 1.5 cores left (m5.large)"),
-        ({"cpu": "20"}, "20 cores left and the smallest allowed type needs 2 (m5.large)"),
+        ({"cpu": "1500m"}, "no new node: smallest allowed type needs 2000m, 1500m cpu left (m5.large)"),
+        ({"cpu": "20"}, "20 cpu left and the smallest allowed type needs 2000m (m5.large)"),
         ({"nodes": "0"}, "0 nodes left of 0 nodes: no new node"),
         ({"nvidia.com/gpu": "4"}, "4 nvidia.com/gpu left of 4 nvidia.com/gpu; some allowed types need none"),
         ({"ephemeral-storage": "1Gi"}, "1,024Mi left of 1,024Mi; some allowed types need none"),
@@ -48,20 +48,20 @@ def test_limits_that_are_exceeded_and_without_types() -> None:
     pool = builders.a_nodepool(limits=builders.amounts({"cpu": "1"}))
     node, claim = builders.a_node(cpu="4"), builders.a_nodeclaim()
     (row,) = rows_of(pool, nodes=(node,), nodeclaims=(claim,)).values()
-    assert "over the limit of 1 core: no new node" in limit_sentence(row.limits[0])[0]
+    assert "over the limit of 1000m cpu: no new node" in limit_sentence(row.limits[0])[0]
     (row,) = rows_of(pool, types=()).values()
-    assert limit_sentence(row.limits[0]) == ("1 core left of 1 core", Tone.MUTED)
+    assert limit_sentence(row.limits[0]) == ("1000m cpu left of 1000m cpu", Tone.MUTED)
     assert not row.usable
     assert cells(row)["types"] == "✘ none"
     assert carries_line(row) == ()
     assert cells(row)["carries"] == "-"
-    assert amount_text("nodes", 10**9) == "1 node"
-    assert amount_text("hugepages-2Mi", 10**9 << 34) == "16Gi hugepages-2Mi"
+    assert named_amount("nodes", 10**9) == "1 node"
+    assert named_amount("hugepages-2Mi", 10**9 << 34) == "16Gi hugepages-2Mi"
 
 
 def test_a_limit_of_nothing() -> None:
     (row,) = rows_of(builders.a_nodepool(limits=builders.amounts({"cpu": "0", "nodes": "0"}))).values()
-    assert cells(row)["cpu"] == "0/0"
+    assert cells(row)["cpu"] == "0/0m"
     assert not row.usable
     assert pools_table().column("cpu").sort(row) is None
     assert pools_table().values(row, NOW_NS)["limits"]["cpu"]["left"] == 0

@@ -86,11 +86,11 @@ def test_min_values_that_cannot_be_met_stand_beside_the_order() -> None:
 
 def test_story_a_limits() -> None:
     assert text_of(limit_line(ROWS["primary"].types, ROWS["primary"].limits)) == (
-        "limits: 12 cores left and the smallest allowed type needs 2 (m5.large) · 640Gi left and the smallest allowed "
-        "type needs 512Mi (t3.nano) · 1 of 4 types is too large for what is left"
+        "limits: 12 cpu left and the smallest allowed type needs 2000m (m5.large) · 640Gi left and the smallest "
+        "allowed type needs 512Mi (t3.nano) · 1 of 4 types is too large for what is left"
     )
     closed = limit_line(ROWS["spare"].types, ROWS["spare"].limits)
-    assert "no new node: smallest allowed type needs 2, 1 core left (m5.large)" in text_of(closed)
+    assert "no new node: smallest allowed type needs 2000m, 1000m cpu left (m5.large)" in text_of(closed)
     assert closed[1][1] is Tone.FAULT
     assert text_of(limit_line(ROWS["secondary"].types, ROWS["secondary"].limits)).endswith("· 4 nodes left of 4 nodes")
     assert limit_line(ROWS["rest"].types, ROWS["rest"].limits) == ()

@@ -125,7 +125,7 @@ def test_the_percent_is_searched_also_where_it_cannot_be_guessed(
     ("resource", "nano", "is_up", "quantity", "words"),
     [
         ("cpu", 1_500_400_000, False, "1500m", "1500m"),
-        ("cpu", 1_999_900_000, True, "2", "2"),
+        ("cpu", 1_999_900_000, True, "2", "2000m"),
         ("memory", (20 << 30) * 10**9 + 1, True, "20481Mi", "20,481Mi (20Gi)"),
         ("memory", (5 << 20) * 10**9 + 1, False, "5Mi", "5Mi"),
         ("nvidia.com/gpu", 2 * 10**9, False, "2", "2"),

@@ -12,7 +12,7 @@ from karptui.aws.prices import LIST_PRICES, PriceSettings, settings_of
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU
-from karptui.kube.units import is_in_bytes, mebibytes_text
+from karptui.kube.units import amount_text, is_in_bytes, mebibytes_text
 from karptui.provisioning import PodExplanation, Prepared, Reporter, Solution
 from karptui.provisioning.reporter import silent
 from karptui.provisioning.solution import solve
@@ -130,7 +130,7 @@ def quantity_text(resource: str, nano: int) -> str:
 def amount_words(resource: str, nano: int) -> str:
     """Return a rounded amount for people: ``238,914Mi (233Gi)``, ``1500m``, ``12``."""
     if not is_in_bytes(resource):
-        return quantity_text(resource, nano)
+        return amount_text(resource, nano)
     mib = nano // (NANO * _MIB)
     whole = f" ({mib // _GIB_IN_MIB:,}Gi)" if mib >= 10 * _GIB_IN_MIB else ""
     return f"{mebibytes_text(nano // NANO)}{whole}"
