@@ -47,8 +47,10 @@ class JointSaving(msgspec.Struct, frozen=True, gc=False):
     """Dollars; None if no price is known."""
     nodes: int = 0
     """Nodes that are removed."""
+    is_joint: bool = True
+    """Whether the joint removal is simulated; else it adds up removals of single nodes, whose pods compete for room."""
     is_upper_bound: bool = False
-    """Whether it only adds up removals of single nodes, whose pods compete for the same free room."""
+    """Whether it is of several nodes: budgets, and the time that their removal takes, are not simulated."""
 
 
 Simulate: TypeAlias = Callable[[frozenset[str]], JointRemoval | None]
@@ -116,6 +118,6 @@ def joint_saving(alone: Iterable[NodeSaving], joint: JointFigures | None) -> Joi
         return JointSaving(at_most if known else None, len(saving))
     removal = joint.of(frozenset(one.key for one in saving)) if joint is not None else None
     if removal is None:
-        return JointSaving(at_most, len(saving), is_upper_bound=True)
+        return JointSaving(at_most, len(saving), is_joint=False, is_upper_bound=True)
     price = sum(one.price_per_hour or 0.0 for one in saving if one.key in removal.keys)
-    return JointSaving(min(price * removal.share, at_most), len(removal.keys))
+    return JointSaving(min(price * removal.share, at_most), len(removal.keys), is_upper_bound=True)

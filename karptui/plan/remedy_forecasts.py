@@ -1,4 +1,4 @@
-"""Remedies of several nodes played forward: what they save under budgets, and how long that takes."""
+"""Remedies played forward: what they save under budgets, and how long that takes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_NODES: Final = 150
 
 
 class RemedyForecasts:
-    """Plays remedies that free several nodes at once, as Forward plays them; the cluster as it is only once."""
+    """Plays remedies as Forward plays them; the cluster as it is only once."""
 
     def __init__(self, base: WhatIfBase, simulation_seconds: float | None = None) -> None:
         """Begin without any.
@@ -35,7 +35,7 @@ class RemedyForecasts:
         self._simulation_seconds = simulation_seconds
 
     def of(self, remedies: Sequence[BlockerRemedy], trials: Sequence[Trial]) -> tuple[Trial, ...]:
-        """Return trials with what forecasts say of those that free several nodes at once.
+        """Return trials with forecasts of those that free nodes without waiting for pods to end.
 
         Args:
             remedies: As they were tried.
@@ -43,7 +43,7 @@ class RemedyForecasts:
         """
         is_small = len(self._base.inventory.nodes) <= MOST_NODES
         return tuple(
-            self._forecast(remedy, trial) if is_small and len(trial.freed) > 1 and not trial.wait_seconds else trial
+            self._forecast(remedy, trial) if is_small and trial.freed and not trial.wait_seconds else trial
             for remedy, trial in zip(remedies, trials, strict=True)
         )
 

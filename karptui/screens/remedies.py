@@ -113,7 +113,7 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         said: list[tuple[str, Tone]] = []
         if item.trial is not None and (remedy.edits or remedy.preempts):  # what it does stands above its YAML as well
             said.append((trial_text(item), Tone.GOOD if item.place == 0 else Tone.NORMAL))
-            if item.trial.wait_seconds:
+            if item.trial.wait_seconds and not item.trial.is_forecast:
                 said.append((" Nothing goes before: F plays it.", Tone.MUTED))
         else:
             said.append((remedy.sentence, Tone.NORMAL))

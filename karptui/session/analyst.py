@@ -38,8 +38,6 @@ LONGEST_BACK_OFF_SECONDS: Final = 30.0
 """After failures in a row work begins again after one second, two, four, and no more than this."""
 PRICES_SECONDS: Final = 3.0
 """For how long at most removals wait for prices and settings on their way: else they are simulated twice."""
-MOST_NODES_FOR_NEXT: Final = 500
-"""In larger clusters the next command is worked out only while the Next screen is open."""
 STALE_SECONDS: Final = 15
 """After so long a cluster that has not changed is looked at again: timers run."""
 
@@ -342,6 +340,8 @@ class Analyst:
 
     def _ask_next_at_rest(self, study: DisruptionStudy, answered: set[str], turns: Turns, began: float) -> None:
         """Work out the next command for the verdict, once nothing else is left to do."""
+        from karptui.verdict.upcoming import MOST_NODES_FOR_NEXT  # noqa: PLC0415 - as below
+
         if "next" not in answered and len(study.fleet.nodes) <= MOST_NODES_FOR_NEXT:
             answered.add("next")
             study.ask_next(study.engine(lambda: self._give_way(turns, began)))

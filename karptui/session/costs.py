@@ -41,8 +41,10 @@ class Held(msgspec.Struct, frozen=True):
     """Those of them whose price nobody knows."""
     waiting: int = 0
     """Nodes that are not looked into yet, or are held and have never been simulated."""
+    is_joint: bool = True
+    """Whether the joint removal is simulated; else it adds up removals of single nodes."""
     is_upper_bound: bool = False
-    """Whether it adds up removals of single nodes, because their joint removal is not simulated."""
+    """Whether it is of several nodes: budgets, and the time that their removal takes, are not simulated."""
 
 
 SETTLES_NS: Final = 15 * NS_PER_SECOND
@@ -68,7 +70,7 @@ class SteadyHeld:
         if held.waiting:
             self._next = None
             return self._last, False
-        is_better = self._last is not None and self._last.is_upper_bound and not held.is_upper_bound
+        is_better = self._last is not None and held.is_joint and not self._last.is_joint
         if self._last is None or is_better or _is_alike(held, self._last):
             self._last, self._next = held, None
             return held, True
@@ -82,11 +84,11 @@ class SteadyHeld:
 
 def _is_alike(one: Held, other: Held) -> bool:
     """Whether two sums are written alike."""
-    return (one.currency, bool(one.nodes), bool(one.unpriced), one.is_upper_bound, f"{one.per_hour:.2f}") == (
+    return (one.currency, bool(one.nodes), bool(one.unpriced), one.is_joint, f"{one.per_hour:.2f}") == (
         other.currency,
         bool(other.nodes),
         bool(other.unpriced),
-        other.is_upper_bound,
+        other.is_joint,
         f"{other.per_hour:.2f}",
     )
 
@@ -154,7 +156,8 @@ def held_of(entries: Iterable[NodeEntry], joint: JointFigures | None = None) -> 
             alone.append(NodeSaving(entry.key, amount, entry.price.per_hour if entry.price is not None else 0.0))
             currency = entry.price.currency if entry.price is not None else currency
     saving = joint_saving(alone, joint)
-    return Held(saving.per_hour or 0.0, currency, saving.nodes + unpriced, unpriced, waiting, saving.is_upper_bound)
+    nodes = saving.nodes + unpriced
+    return Held(saving.per_hour or 0.0, currency, nodes, unpriced, waiting, saving.is_joint, saving.is_upper_bound)
 
 
 def total_of(entries: Iterable[NodeEntry]) -> Total:

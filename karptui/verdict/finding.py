@@ -131,6 +131,8 @@ class Manner(StrEnum):
     """What comes next waits until nothing stops Karpenter any more."""
     INCOMPLETE = "incomplete"
     """No rule found anything, but some rules could not be asked or lack data."""
+    ON_REQUEST = "on-request"
+    """It is worked out only when its screen is opened."""
     MISSING = "missing"
     """The object does not exist."""
     LEAVING = "leaving"
@@ -258,7 +260,7 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     nodes_bound: CountBound = CountBound.EXACT
     """Whether its nodes are still being simulated, and how their count may change."""
     is_upper_bound: bool = False
-    """Whether its dollars add up removals of single nodes: their joint removal is not simulated yet."""
+    """Whether its dollars are of several nodes whose removal under budgets is not simulated."""
     requests: ResourceList = resources.EMPTY
     """What each of its pods asks for."""
     controller_pod: ControllerPod | None = None

@@ -16,6 +16,8 @@ from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity
 HOUR_NS: Final = 3600 * NS_PER_SECOND
 EXPIRY_HORIZON_NS: Final = 24 * HOUR_NS
 """Forced ends further away than this are left to the Claims screen."""
+MOST_NODES_FOR_NEXT: Final = 500
+"""In larger clusters the next command is worked out only while the Next screen is open."""
 FEWEST_LAUNCHES: Final = 3
 """From this many new nodes on, a move of launches to another NodePool is reported."""
 _LEAVING: Final = (WhyCode.OK, WhyCode.WAITS, WhyCode.COMMAND, WhyCode.DRAIN, WhyCode.DELETING)
@@ -160,8 +162,16 @@ def _why_moved(case: VerdictCase, pools: Sequence[NodePool], now: str, before: s
 
 
 def next_finding(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield Karpenter's next command, as the Next screen shows it; nothing while that is not worked out."""
+    """Yield Karpenter's next command, as the Next screen shows it; nothing while that is not worked out.
+
+    In a large cluster it yields that the Next screen has to be opened for it.
+    """
     report = case.analysis.next if case.analysis is not None else None
+    is_current = case.analysis is not None and report is not None and report.generation == case.analysis.generation
+    if len(case.nodes) > MOST_NODES_FOR_NEXT and case.analysis is not None and not is_current:
+        info, code = FindingSeverity.INFO, FindingCode.NEXT
+        yield ClusterFinding(severity=info, code=code, manner=Manner.ON_REQUEST, screen="next", key="6 n")
+        return
     if report is None:
         return
     acting = report.then if report.paused_by else report

@@ -287,7 +287,7 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
                 "held_is_upper_bound",
                 lambda entry, _: entry.held.is_upper_bound,
                 BOOLEAN,
-                "Whether held_per_hour adds up removals of single nodes.",
+                "Whether held_per_hour is an upper bound: of several nodes, without budgets and the time they take.",
             ),
         ),
     ),

@@ -626,6 +626,8 @@ def _advice(finding: ClusterFinding, _: int, __: Reasons) -> str:
 
 
 def _next(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    if finding.manner == "on-request":
+        return f"next command: press {finding.key}: in so large a cluster it is worked out only while Next is open"
     decision, method = finding.detail.split(" ", 1)
     after = "next, once unblocked" if finding.manner == "after-others" else "next"
     saves = f", {saved_text(finding.price_per_hour, digits=2)}" if finding.price_per_hour else ""

@@ -33,6 +33,7 @@ from karptui.sources.base import Phase
 from karptui.sources.mailbox import Mailbox
 from karptui.sources.snapshot.source import put_all
 from karptui.state.inventory import state_of
+from karptui.verdict import upcoming
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Leaving, Manner
 from karptui.views.findings import pending_reasons, sentence
 from tests.builders import (
@@ -438,4 +439,12 @@ def test_a_finding_about_several_nodes_has_the_dollars_of_removing_them_together
     )
     held = found[FindingCode.POD_DND]
     # Each node alone saves $0.40/h; together their pods need one new node.
-    assert (held.nodes, held.price_per_hour, held.is_upper_bound) == (3, pytest.approx(0.8), False)
+    assert (held.nodes, held.price_per_hour, held.is_upper_bound) == (3, pytest.approx(0.8), True)
+
+
+def test_a_large_cluster_names_the_key_that_works_out_the_next_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert FindingCode.NEXT not in found_in()  # soon to be worked out
+    monkeypatch.setattr(upcoming, "MOST_NODES_FOR_NEXT", 0)
+    asked = found_in()[FindingCode.NEXT]
+    assert (asked.manner, asked.objects, asked.key) == (Manner.ON_REQUEST, (), "6 n")
+    assert sentence(asked, NOW_NS, {}).startswith("next command: press 6 n")

@@ -41,13 +41,15 @@ def nodes_cell(effect: Effect | None) -> Cell:
     return Cell(text, Tone.GOOD if effect.goes else Tone.MUTED)
 
 
-def when_cell(effect: Effect | None) -> Cell:
-    """Return when the nodes go."""
+def when_cell(effect: Effect | None, *, is_tried: bool = False) -> Cell:
+    """Return when the nodes go, as far as that is known before a forecast."""
     if effect is None or not effect.goes:
         return NOT_APPLICABLE
     if effect.within_seconds:
-        return Cell(f"within {duration_text(effect.within_seconds)}")
-    return Cell("at once") if effect.is_at_once else Cell("when the pods have ended", short="later")
+        return Cell(f"after {duration_text(effect.within_seconds)}")
+    if not effect.is_at_once:
+        return Cell("when the pods have ended", short="later")
+    return NOT_AVAILABLE if is_tried else Cell("…", Tone.ACTIVE)
 
 
 def saves_cell(effect: Effect | None) -> Cell:
@@ -65,27 +67,24 @@ def saves_cell(effect: Effect | None) -> Cell:
 
 
 def effect_text(effect: Effect | None) -> str:
-    """Return ``2 of 4 nodes go at once, $1.01/h``; empty where nothing is known to go."""
+    """Return ``2 of 4 nodes can go, up to $1.01/h``; empty where nothing is known to go."""
     if effect is None or not effect.goes:
         return ""
     nodes = total(effect)
-    verb = "goes" if nodes == 1 else "go"
-    when = "at once" if effect.is_at_once else "when they have ended"
+    when = "" if effect.is_at_once else " when the pods have ended"
     if effect.within_seconds:
-        when = f"within {duration_text(effect.within_seconds)}"
-    return f"{_those_of(effect, nodes)} {verb} {when}{_saved(effect)}"
+        when = f" after {duration_text(effect.within_seconds)}"
+    return f"{_those_of(effect, nodes)} can go{when}{_saved(effect)}"
 
 
 def offer_text(effect: Effect, held: Held | None = None) -> str:
-    """Return ``1 of 2 nodes now, $0.77/h``: the same for a line of several remedies.
+    """Return ``1 of 2 nodes, $0.77/h``: the same for a line of several remedies.
 
     Args:
         effect: What simulated removals tell.
         held: What the nodes hold together, where that is known: no remedy saves more.
     """
-    if effect.goes == 1:
-        return f"{_those_of(effect, total(effect))} now{_saved(effect)}"
-    if held is not None and not (held.is_upper_bound or held.waiting or held.unpriced):
+    if effect.goes > 1 and held is not None and held.is_joint and not (held.waiting or held.unpriced):
         effect = replace(effect, saves_per_hour=min(effect.saves_per_hour, held.per_hour))
     return f"{_those_of(effect, total(effect))}{_saved(effect)}"
 

@@ -113,11 +113,13 @@ def _goes(row: TriedRemedy) -> int | None:
 def _when(row: TriedRemedy) -> Cell:
     trial = row.trial
     if trial is None or not row.remedy.edits:
-        return when_cell(row.remedy.effect)
+        return when_cell(row.remedy.effect, is_tried=trial is not None)
     if not trial.freed:
         return NOT_APPLICABLE
     wait = duration_text(trial.wait_seconds)
-    return Cell(f"within {wait}", short=f"≤ {wait}") if trial.wait_seconds else Cell("at once")
+    if trial.is_forecast:
+        return Cell(f"within {wait}", short=f"≤ {wait}")
+    return Cell(f"after {wait}", short=f"> {wait}") if trial.wait_seconds else NOT_AVAILABLE
 
 
 def _saves(row: TriedRemedy) -> Cell:
@@ -173,7 +175,8 @@ def _score(row: TriedRemedy) -> Cell:
     if not trial.is_saving_known:
         return NOT_AVAILABLE
     tone = Tone.GOOD if row.place == 0 else Tone.NORMAL
-    return Cell(f"{trial.score:+,.2f}{'+' if trial.unpriced else ''}", tone)
+    bound = "" if trial.is_time_known else "≤"
+    return Cell(f"{bound}{trial.score:+,.2f}{'+' if trial.unpriced else ''}", tone)
 
 
 COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
@@ -221,7 +224,8 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
         Heading(
             "when",
             "WHEN",
-            "When the last node is removed (by forecast), or once the protected pods have ended.",
+            "When the last node is removed, by forecast (within 11m); else the longest that its pods stay protected"
+            " (after 62m); n/a if neither is known.",
             8,
             24,
         ),
@@ -230,9 +234,9 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
         values=(
             Value(
                 "wait_seconds",
-                _of_trial(lambda one: one.wait_seconds if one.freed else None),
+                _of_trial(lambda one: one.wait_seconds if one.freed and one.is_time_known else None),
                 INTEGER_OR_NULL,
-                "Until they go; 0 at once.",
+                "Until the last node is removed (is_forecast), else until its pods' protection ends; null if unknown.",
             ),
             Value(
                 "is_forecast",
@@ -264,7 +268,7 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
                 "is_upper_bound",
                 _of_trial(lambda one: one.is_upper_bound),
                 BOOLEAN_OR_NULL,
-                "Whether saves_per_hour adds up removals of single nodes.",
+                "Whether saves_per_hour is an upper bound: several nodes, without budgets and the time they take.",
             ),
             Value(
                 "unpriced",

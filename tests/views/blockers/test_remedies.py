@@ -139,11 +139,11 @@ def test_the_table_of_remedies() -> None:
     assert [tuple(cell.text for cell in row.cells[:4]) for row in rows] == [
         ("own pool for these pods", "4 of 4", "when the pods have ended", "up to $3.0220"),
         ("cordon", "4 of 4", "when the pods have ended", "up to $3.0220"),
-        ('do-not-disrupt: "8h"', "3 of 3", "within 7h19m", "up to $2.0140"),
+        ('do-not-disrupt: "8h"', "3 of 3", "after 7h19m", "up to $2.0140"),
         ("terminationGracePeriod: 8h", "-", "-", "-"),
         ("spread", "-", "-", "-"),
         ("priority: -1000 (preemption)", "-", "-", "-"),
-        ("take the annotation away", "4 of 4", "at once", "up to $3.0220"),
+        ("take the annotation away", "4 of 4", "…", "up to $3.0220"),
     ]
     assert trial_text(rows.items[0]) == ""
     for column in TABLE.columns:
@@ -161,11 +161,12 @@ def test_what_was_tried_stands_best_first_and_says_why() -> None:
     nothing, freeing = Trial(2, risk="none"), Trial(2, ("n",), 1.0, 3_600, 4, 1, 2, 60, 0.5, 0, "a risk")
     rows = build_rows(TABLE, tried_remedies(offered, (nothing, freeing)), now_ns=NOW_NS)
     assert [tuple(cell.text for cell in row.cells) for row in rows] == [
-        ("spread", "1 of 2", "within 60m", "$1.0000", "4, 1 cut", "+22.50", "1", "a risk"),
+        ("spread", "1 of 2", "after 60m", "$1.0000", "4, 1 cut", "+22.50", "1", "a risk"),
         ("cordon", "0 of 2", "-", "-", "-", "-", "1", "none"),
     ]
     assert trial_text(rows.items[0]) == (
-        "Best: frees 1 node within 60m, saves $1.00/h, cuts 1 protected pod after 60s of work; a risk."
+        "Best: frees 1 node once the protected pods have ended (60m at most), saves $1.00/h,"
+        " cuts 1 protected pod after 60s of work; a risk."
     )
     assert trial_text(rows.items[1]) == "Frees no node by itself; none."
 
@@ -180,20 +181,20 @@ def test_what_was_tried_stands_best_first_and_says_why() -> None:
         (Effect(kept=2, untried=1), ("try it", "-", "-"), ""),
         (
             Effect(deleted=1, untried=1, saves_per_hour=0.5),
-            ("1+ of 2", "at once", "$0.5000+"),
-            "1 of 2 nodes go at once, $0.50/h",
+            ("1+ of 2", "…", "$0.5000+"),
+            "1 of 2 nodes can go, $0.50/h",
         ),
-        (Effect(deleted=1, saves_per_hour=0.5), ("1 of 1", "at once", "$0.5000"), "1 node goes at once, $0.50/h"),
-        (Effect(replaced=1, unpriced=1), ("1 of 1", "at once", "n/a"), "1 node goes at once"),
+        (Effect(deleted=1, saves_per_hour=0.5), ("1 of 1", "…", "$0.5000"), "1 node can go, $0.50/h"),
+        (Effect(replaced=1, unpriced=1), ("1 of 1", "…", "n/a"), "1 node can go"),
         (
             Effect(deleted=2, saves_per_hour=0.5, unpriced=1),
-            ("2 of 2", "at once", "up to $0.5000+"),
-            "2 nodes go at once, up to $0.50/h+",
+            ("2 of 2", "…", "up to $0.5000+"),
+            "2 nodes can go, up to $0.50/h+",
         ),
         (
             Effect(replaced=2, unknown=1, saves_per_hour=0.5, is_at_once=False),
             ("2+ of 3", "when the pods have ended", "up to $0.5000+"),
-            "2 of 3 nodes go when they have ended, up to $0.50/h",
+            "2 of 3 nodes can go when the pods have ended, up to $0.50/h",
         ),
     ],
 )

@@ -168,4 +168,5 @@ def test_several_nodes_hold_no_more_than_their_joint_removal_saves() -> None:
     joint = JointFigures()
     joint._simulated[keys] = JointRemoval(keys, 1, 4.0, 3.0)
     together = held_of([known, other], joint)
-    assert (together.per_hour, together.nodes, together.is_upper_bound) == (pytest.approx(1.5 * price), 2, False)
+    assert (together.per_hour, together.nodes, together.is_joint) == (pytest.approx(1.5 * price), 2, True)
+    assert (both.is_joint, both.is_upper_bound, together.is_upper_bound) == (False, True, True)

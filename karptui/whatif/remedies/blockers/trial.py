@@ -69,7 +69,7 @@ class Trial(msgspec.Struct, frozen=True):
     saves_per_hour: float = 0.0
     """Dollars by the prices of the NodePools, once they have gone."""
     wait_seconds: int = 0
-    """Until then: what the protected pods have left at the most; 0 where they go at once."""
+    """Time until the last node is removed, by forecast; else until the protection of its pods ends, at most."""
     evictions: int = 0
     """Pods that are moved from them."""
     cut: int = 0
@@ -93,7 +93,7 @@ class Trial(msgspec.Struct, frozen=True):
     unpriced: int = 0
     """Nodes that go of which nobody can say what that saves: the dollars leave them out."""
     is_upper_bound: bool = False
-    """Whether the dollars add up removals of single nodes."""
+    """Whether the dollars are of several nodes whose removal under budgets is not simulated."""
     is_forecast: bool = False
     """Whether nodes, dollars, evictions and the wait are those of a forecast, compared with the cluster as it is."""
     lost: int = 0
@@ -103,6 +103,11 @@ class Trial(msgspec.Struct, frozen=True):
     def is_saving_known(self) -> bool:
         """Whether anything is known of what it saves."""
         return self.unpriced < max(len(self.freed), 1)
+
+    @property
+    def is_time_known(self) -> bool:
+        """Whether ``wait_seconds`` says when its nodes can be removed."""
+        return self.is_forecast or self.wait_seconds > 0
 
     @property
     def score(self) -> float:
@@ -123,7 +128,10 @@ class Trial(msgspec.Struct, frozen=True):
         if not self.freed:
             held = f": {self._held}" if self.held else ""
             return f"Frees no node by itself{held}; {self._aside}."
-        when = f"within {duration_text(self.wait_seconds)}" if self.wait_seconds else "at once"
+        wait = duration_text(self.wait_seconds)
+        when = f" within {wait}" if self.is_forecast else ""
+        if self.wait_seconds and not self.is_forecast:
+            when = f" once the protected pods have ended ({wait} at most)"
         saved = "what that saves is not known"
         if self.is_saving_known:
             verb, more = "saves" if self.saves_per_hour >= 0 else "costs", "+" if self.unpriced else ""
@@ -137,7 +145,7 @@ class Trial(msgspec.Struct, frozen=True):
             moves.append("cuts no protected pod")
         if self.lost:
             moves.append(f"{counted(self.lost, 'pod')} {'is' if self.lost == 1 else 'are'} lost (no owner)")
-        parts = [f"Frees {counted(len(self.freed), 'node')} {when}", saved, *moves]
+        parts = [f"Frees {counted(len(self.freed), 'node')}{when}", saved, *moves]
         held = f" ({self._held})" if self.held else ""
         return f"{', '.join(parts)}{held}; {self._aside}."
 
@@ -277,7 +285,8 @@ def _joint_saving(
         for node, saved in freed.values()
     ]
     if any((one.saves_per_hour or 0.0) < 0 for one in alone):
-        return JointSaving(sum(one.saves_per_hour or 0.0 for one in alone), len(alone), is_upper_bound=len(alone) > 1)
+        total, is_one = sum(one.saves_per_hour or 0.0 for one in alone), len(alone) == 1
+        return JointSaving(total, len(alone), is_joint=is_one, is_upper_bound=not is_one)
     joint = JointFigures()
     joint.simulate_at_once(JointRemovals(after.prepared, fleet, prices=settings).of)
     return joint_saving(alone, joint)
