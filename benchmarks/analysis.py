@@ -22,7 +22,7 @@ from karptui.aws.evidence import Evidence
 from karptui.decode.kinds import Kind
 from karptui.disruption.analysis import Analysis
 from karptui.session.analyst import Analyst
-from karptui.session.border import Focus
+from karptui.session.answers import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.state.inventory import state_of
 from karptui.state.reducer import Batch, KindDelta, reduce

@@ -59,12 +59,12 @@ def follow(kubeconfig: str, url: str) -> None:
     """Follow a cluster, and answer each line on standard input with what is known."""
     from msgspec.structs import replace
 
-    from karptui.session.session import Session
+    from karptui.session.follower import ClusterFollower
     from karptui.sources.cluster.connection import Impersonation, load_connection
     from karptui.sources.cluster.source import ClusterSource
 
     connection = load_connection(kubeconfig=kubeconfig, environ={}, impersonation=Impersonation(USER))
-    session = Session(ClusterSource(replace(connection, server=url)))
+    session = ClusterFollower(ClusterSource(replace(connection, server=url)))
     session.start()
     while True:
         if session.poll(time.time_ns()):

@@ -23,7 +23,7 @@ from karptui.kube.objects import OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import parse_quantity
 from karptui.session.analyst import Analyst
-from karptui.session.border import Focus
+from karptui.session.answers import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.state.inventory import state_of
 

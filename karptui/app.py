@@ -25,17 +25,15 @@ from karptui.screens.preload import Preloader
 from karptui.screens.registry import ENTRIES, screen_bindings
 from karptui.screens.touring import TourGuide
 from karptui.serving.lists import lists_of
-from karptui.serving.questions import answers_of
+from karptui.serving.session import ClusterSession
 from karptui.serving.top_bar import TopBarFacts
 from karptui.session.analyst import Analyst
-from karptui.session.border import Border
 from karptui.session.costs import Held
 from karptui.session.feed import Feed
+from karptui.session.follower import ClusterFollower
 from karptui.session.moments import KeptPlays, Visits
 from karptui.session.pace import KEYBOARD
 from karptui.session.replays import SharedBase
-from karptui.session.session import Session
-from karptui.session.whatif_questions import Replays
 from karptui.sources.base import SourceError
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.source import Source
@@ -115,15 +113,17 @@ class KarptuiApp(LivingApp):
         """
         self._evidence_of: Callable[[Source | None], EvidenceSource] = evidence_of or (lambda _: EvidenceSource())
         self._analyst_of = analyst_of
-        session = Session(source, state, evidence=self._evidence_of(source), analyst=analyst_of())
+        follower = ClusterFollower(source, state, evidence=self._evidence_of(source), analyst=analyst_of())
         super().__init__()
-        shared, plays = SharedBase(), KeptPlays()
-        self.feed = Feed(
-            session, clock or SystemClock(), lists_of(config), answers_of(shared, plays), self, shared_base=shared
+        plays = KeptPlays()
+        feed = self.feed = Feed(follower, clock or SystemClock(), self)
+        self.session = ClusterSession(
+            lambda: feed.follower.view, lists_of(config), shared_base=SharedBase(), kept_plays=plays
         )
+        """What screens ask about the cluster."""
         self.moments = MomentScreens(self, Visits(self.feed, plays, analyst_of))
         """Moments of plays in place of the cluster that is followed."""
-        self._top_bar = TopBarFacts(self.feed, config)
+        self._top_bar = TopBarFacts(self.feed, self.session, config)
         self.config = config
         self.tour = tour
         self._guide = TourGuide(self)
@@ -234,8 +234,8 @@ class KarptuiApp(LivingApp):
         """Stop the source."""
         KEYBOARD.rested(is_over=True)
         self.moments.end()
-        self.session.stop()
-        self.feed.replays.stop()
+        self.follower.stop()
+        self.session.whatif.stop()
         if "whatif" in self.__dict__:
             self.whatif.keep()
 
@@ -249,7 +249,7 @@ class KarptuiApp(LivingApp):
 
     @work(thread=True, group="source")
     def _start_source(self) -> None:
-        self.session.start()
+        self.follower.start()
 
     def on_app_blur(self, _event: events.AppBlur) -> None:
         """Look less often while nobody looks."""
@@ -277,24 +277,14 @@ class KarptuiApp(LivingApp):
     # What screens ask of the cluster
 
     @property
-    def session(self) -> Session:
-        """The cluster that is followed."""
-        return self.feed.session
+    def follower(self) -> ClusterFollower:
+        """What follows the cluster that is shown."""
+        return self.feed.follower
 
     @property
     def cluster(self) -> Feed:
         """What follows the cluster, to be asked for what is looked at and for single objects."""
         return self.feed
-
-    @property
-    def border(self) -> Border:
-        """What screens ask the session."""
-        return self.feed.border
-
-    @property
-    def replays(self) -> Replays:
-        """What-ifs that are replayed beside the screen."""
-        return self.feed.replays
 
     def now_ns(self) -> int:
         """Return nanoseconds since the epoch."""
@@ -325,7 +315,7 @@ class KarptuiApp(LivingApp):
         from karptui.screens.whatif.controller import WhatIf  # noqa: PLC0415 - only when asked for
         from karptui.screens.whatif.kept import KeptScenarios  # noqa: PLC0415 - as above
 
-        return WhatIf(self.feed, KeptScenarios(self.session.title))
+        return WhatIf(self.feed, self.session, KeptScenarios(self.follower.title))
 
     def open_whatif(self, opening: Opening) -> None:
         """Show the what-if, beginning with some documents and edits."""
@@ -412,8 +402,8 @@ class KarptuiApp(LivingApp):
         except SourceError as error:
             raise CommandError(str(error)) from error
         self.moments.end()
-        self.run_worker(self.session.stop, thread=True, group="source")
-        self.feed.session = Session(source, evidence=self._evidence_of(source), analyst=self._analyst_of())
+        self.run_worker(self.follower.stop, thread=True, group="source")
+        self.feed.follower = ClusterFollower(source, evidence=self._evidence_of(source), analyst=self._analyst_of())
         self._start_source()
         self.poll_now()
 

@@ -17,11 +17,9 @@ from karptui.decode.kinds import Kind
 from karptui.views.sanitize import clean, page
 
 if TYPE_CHECKING:
-    from karptui.session.packing import Bin, Block
-    from karptui.session.whatif_questions import PackedFound
+    from karptui.session.packing import Bin, Block, Packed
     from karptui.views.row import Pieces
     from karptui.whatif.scenario import Scenario
-    from karptui.whatif.situation import WhatIfBase
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -63,13 +61,14 @@ def _print_now(args: argparse.Namespace) -> int:
 
 
 def _print_sides(args: argparse.Namespace) -> int:
+    from karptui.session.packing import packed_sides
     from karptui.views.packing import packed_lines
 
     scenarios = read_files(args.scenario)
     named, base = one_base(args)
     status = named.report("packing")
     for scenario in scenarios:
-        found = _sides(base, scenario)
+        found = packed_sides(base, scenario)
         if found.problem:
             status = 1
         if args.output == "json":
@@ -80,18 +79,7 @@ def _print_sides(args: argparse.Namespace) -> int:
     return status
 
 
-def _sides(base: WhatIfBase, scenario: Scenario) -> PackedFound:
-    from karptui.session.packing import packed_sides
-    from karptui.session.whatif_questions import PackedFound
-    from karptui.whatif.edits import EditError
-
-    try:
-        return PackedFound(**packed_sides(base, scenario)._asdict())
-    except EditError as error:
-        return PackedFound(problem=str(error))
-
-
-def _sides_json(name: str, scenario: Scenario, found: PackedFound) -> dict[str, Any]:
+def _sides_json(name: str, scenario: Scenario, found: Packed) -> dict[str, Any]:
     from karptui.views.packing import packed_sentence
 
     head = {"name": name, "scenario": scenario.name, "replay": str(scenario.replay)}

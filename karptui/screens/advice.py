@@ -15,7 +15,7 @@ from karptui.screens.listing import Groups
 from karptui.screens.panel import Panel
 from karptui.screens.row_sources import OwnRows, SessionList
 from karptui.session.advice import AdviceEntry, AdviceGroup, AdviceGrouping, AdviceLine
-from karptui.session.border import AroundWanted, Focus
+from karptui.session.answers import Focus
 from karptui.session.facts import AdviceAround
 from karptui.session.grouping import Folding
 from karptui.views.advice import OBJECTS_TABLE as OBJECTS
@@ -91,7 +91,7 @@ class AdviceScreen(ListScreen[AdviceLine]):
 
     def explain(self) -> Pieces:
         """Say how fresh the answers are."""
-        return freshness(self.around(AdviceAround), self.host.border.overview(), self.host.now_ns())
+        return freshness(self.around(AdviceAround), self.host.session.overview(), self.host.now_ns())
 
     def name_of(self, item: AdviceLine) -> str:
         """Return the name of the object that tells most, or the group's."""
@@ -128,7 +128,7 @@ class AdviceScreen(ListScreen[AdviceLine]):
             ("▲ warning", "costs money or safety, or Karpenter plans with other numbers than the author believes"),
             ("· info", "Karpenter behaves otherwise than most people expect; nothing need be wrong"),
         )
-        analysed = self.host.border.overview().analysed
+        analysed = self.host.session.overview().analysed
         assumed = [("assumed", note) for note in (analysed.notes if analysed is not None else ())]
         return (("Severities", severities), ("What was assumed", assumed), *super().help_text())
 
@@ -192,8 +192,7 @@ class AdviceDetailScreen(ListScreen[tuple[int, ObjectRef]]):
 
     def explain(self) -> Pieces:
         """Say whether the finding still holds."""
-        wanted = AroundWanted(list="advice", of=self._entry.key, now_ns=self.host.now_ns())
-        around = self.host.border.around(wanted).fact
+        around = self.host.session.around("advice", self._entry.key, self.host.now_ns())
         if isinstance(around, AdviceAround) and around.is_there:
             return (("enter or o goes to the object", Tone.MUTED),)
         return (("this has changed or been settled since; back shows what holds now", Tone.WARNING),)

@@ -14,15 +14,14 @@ from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Groups, Kept
 from karptui.screens.row_sources import SessionList
+from karptui.session.answers import Focus
 from karptui.session.blockers import (
     BlockerEntry,
     BlockerGroup,
     BlockerGrouping,
     BlockerLine,
 )
-from karptui.session.border import Focus, TotalsWanted
 from karptui.session.costs import Held
-from karptui.session.questions import RemediesWanted
 from karptui.views.blockers.columns import TABLE
 from karptui.views.blockers.sentences import blocker_sentences
 from karptui.views.instants import freshness, short_freshness
@@ -70,7 +69,7 @@ class BlockersScreen(ListScreen[BlockerLine]):
 
     def placeholder(self, rows: Rows[BlockerLine]) -> Pieces:
         """Say how fresh the answers are while nothing is found."""
-        overview = self.host.border.overview()
+        overview = self.host.session.overview()
         analysed = overview.analysed
         is_unknown = analysed is None or (not analysed.nodes and bool(overview.sizes["nodes"]))
         return self.explain() if not rows.total and is_unknown else super().placeholder(rows)
@@ -108,25 +107,24 @@ class BlockersScreen(ListScreen[BlockerLine]):
 
         def offered() -> Sequence[BlockerRemedy]:
             keys = tuple(one.key for one in self._members())
-            wanted = RemediesWanted(members=keys, now_ns=now_ns, makes_edits=False)
-            return self.host.border.ask(wanted).remedies if keys else ()
+            return self.host.session.remedies(keys, now_ns, makes_edits=False).remedies if keys else ()
 
         return self._offered.get((self.current,), offered)
 
     def summary(self) -> str:
         """Return what the rows hold; nothing before anything is known of nodes."""
         found = self.asked.found if self.asked is not None else None
-        if found is None or self.host.border.overview().analysed is None:
+        if found is None or self.host.session.overview().analysed is None:
             return ""
-        wanted, rows = TotalsWanted(number=found.number), self.listing.rows
-        sums = self._sums.get((found,), lambda: self.host.border.totals(wanted).held or Held())
+        rows = self.listing.rows
+        sums = self._sums.get((found,), lambda: self.host.session.totals(found.number).held or Held())
         are_all = rows is not None and self.listing.shown == rows.total
         return held_title(sums, self.host.held()[0] if are_all else None)
 
     def title_parts(self) -> Iterator[str]:
         """Yield what the title says, with only what holds somebody counted, and how fresh it is."""
         first, *others = super().title_parts()
-        wanted, rows = self.host.border.overview().counts["blockers"], self.listing.rows
+        wanted, rows = self.host.session.overview().counts["blockers"], self.listing.rows
         if rows is None or self.listing.shown != rows.total:
             yield first
         else:
@@ -134,13 +132,13 @@ class BlockersScreen(ListScreen[BlockerLine]):
             yield f"{self.table_title} [{count_text(wanted)}]"
             yield f"{count_text(unwanted)} in nobody's way" if unwanted > 0 else ""
         yield from others
-        yield short_freshness(self.host.border.overview())
+        yield short_freshness(self.host.session.overview())
 
     # Words
 
     def explain(self) -> Pieces:
         """Say how fresh the answers are."""
-        return freshness(self.host.border.overview(), self.host.now_ns())
+        return freshness(self.host.session.overview(), self.host.now_ns())
 
     def name_of(self, item: BlockerLine) -> str:
         """Return the object's name, or the group's."""
@@ -154,7 +152,7 @@ class BlockersScreen(ListScreen[BlockerLine]):
 
     def help_text(self) -> HelpSections:
         """Explain the kinds of blockers beside columns and filters."""
-        analysed = self.host.border.overview().analysed
+        analysed = self.host.session.overview().analysed
         assumed = [("assumed", note) for note in (analysed.notes if analysed is not None else ())]
         return (
             ("Kinds of blockers", tuple(meanings_by_word().items())),

@@ -42,7 +42,7 @@ class BudgetsScreen(ListScreen[BudgetEntry]):
 
     def explain(self) -> Pieces:
         """Say how fresh the answers are."""
-        return freshness(self.host.border.overview(), self.host.now_ns())
+        return freshness(self.host.session.overview(), self.host.now_ns())
 
     def story_of(self, item: BudgetEntry) -> tuple[Pieces, ...]:
         """Return the row in sentences."""

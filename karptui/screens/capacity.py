@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.row_sources import SessionList
-from karptui.session.border import Focus
+from karptui.session.answers import Focus
 from karptui.session.capacity import GROUPINGS, CapacityEntry
 from karptui.session.facts import CapacityAround
 from karptui.views.capacity import NOUNS, capacity_sentence, capacity_table

@@ -15,7 +15,6 @@ from karptui.karpenter.nodeclaim import claim_key
 from karptui.screens import routes
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.row_sources import SessionList
-from karptui.session.border import ObjectWanted
 from karptui.session.churn import ChurnEntry, ReplacedClaim, events_hidden, unknown_because
 from karptui.session.facts import ChurnAround
 from karptui.views.churn.columns import TABLE as POOLS
@@ -66,7 +65,7 @@ class ChurnScreen(ListScreen[ChurnEntry]):
         self._draw_charts()
 
     def _draw_charts(self) -> None:
-        statuses, around = self.host.border.overview().statuses, self.around(ChurnAround)
+        statuses, around = self.host.session.overview().statuses, self.around(ChurnAround)
         width = self.size.width - _MARGIN
         if around is None:
             lines: tuple[Pieces, ...] = (((unknown_because(statuses) or "being worked out…", Tone.ACTIVE),),)
@@ -172,7 +171,7 @@ class ReplacementsScreen(ListScreen[ReplacedClaim]):
         self._show_node(item.life.claim)
 
     def _is_there(self, claim: str) -> bool:
-        return self.host.border.object(ObjectWanted(kind=Kind.NODECLAIM, key=claim)).is_there
+        return self.host.session.has_object(Kind.NODECLAIM, claim)
 
     def _show_node(self, claim: str) -> None:
         """Show a node by its NodeClaim, or say that it is gone."""

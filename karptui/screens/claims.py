@@ -46,7 +46,7 @@ class ClaimsScreen(ListScreen[ClaimEntry]):
 
     def explain(self) -> Pieces:
         """Say how fresh the answers are."""
-        return freshness(self.host.border.overview(), self.host.now_ns())
+        return freshness(self.host.session.overview(), self.host.now_ns())
 
     def story_of(self, item: ClaimEntry) -> tuple[Pieces, ...]:
         """Return the claim in sentences."""

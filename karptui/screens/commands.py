@@ -23,8 +23,6 @@ from karptui.screens.frame import FrameScreen
 from karptui.screens.host import Host
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.registry import ENTRIES, ScreenEntry
-from karptui.session.border import ObjectWanted
-from karptui.session.questions import NamesWanted, OpeningWanted
 from karptui.solve.catalogue import GOALS, SolveError, given_of, with_defaults
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
@@ -199,7 +197,7 @@ def _open(app: CommandHost, entry: ScreenEntry) -> TypedCommand:
 
 def _types(app: CommandHost, entry: ScreenEntry) -> TypedCommand:
     def run(text: str) -> None:
-        if text and not app.border.object(ObjectWanted(kind="NodePool", key=text)).is_there:
+        if text and not app.session.has_object("NodePool", text):
             raise CommandError(f"there is no NodePool {text}; :types and a blank lists them")
         app.open_screen(entry.name)
         if text:
@@ -303,7 +301,7 @@ def _solve(app: CommandHost, text: str) -> None:
 
 
 def _workload_words(app: CommandHost) -> Sequence[str]:
-    found = app.border.ask(NamesWanted(kinds=("Deployment", "StatefulSet", "Pod"))).refs
+    found = app.session.names("Deployment", "StatefulSet", "Pod")
     return [f"{one.kind} {one.key}" for one in found]
 
 
@@ -356,14 +354,13 @@ def _whatif(app: CommandHost, text: str) -> None:
     kind, _, key = text.partition(" ")
     if text and not key:
         raise CommandError(":whatif takes a kind and a name, such as NodePool general; alone it goes on where it was")
-    wanted = OpeningWanted(objects=((kind, key.strip()),))
-    app.open_whatif(app.border.ask(wanted).opening if text else NOTHING)
+    app.open_whatif(app.session.opening(((kind, key.strip()),)) if text else NOTHING)
 
 
 def _whatif_words(app: CommandHost) -> Sequence[str]:
-    found = app.border.ask(NamesWanted(kinds=("NodePool", "NodeClass", "DaemonSet"))).refs
+    found = app.session.names("NodePool", "NodeClass", "DaemonSet")
     return [f"{one.kind} {one.key}" for one in found]
 
 
 def _names(app: CommandHost, kind: str) -> Sequence[str]:
-    return [one.key for one in app.border.ask(NamesWanted(kinds=(kind,))).refs]
+    return [one.key for one in app.session.names(kind)]

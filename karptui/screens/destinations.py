@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 if TYPE_CHECKING:
-    from karptui.session.border import PlayMoment
-    from karptui.session.whatif_questions import PlayFound
+    from karptui.session.answers import Forecast, PlayMoment
     from karptui.whatif.edits import AnyEdit
     from karptui.whatif.scenario import Scenario
 
@@ -78,7 +77,7 @@ class ToForward(msgspec.Struct, frozen=True):
 class PlayedBefore(msgspec.Struct, frozen=True):
     """Plays as a screen showed them."""
 
-    plays: tuple[PlayFound, ...]
+    plays: tuple[Forecast, ...]
     since_ns: int
     """The instant from which it was played."""
     horizon_ns: int

@@ -20,8 +20,7 @@ from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.panel import Panel
 from karptui.screens.row_sources import OwnRows
-from karptui.session.border import Focus, ObjectWanted, PlayMoment
-from karptui.session.whatif_questions import PlayProgressWanted, PlaysWanted
+from karptui.session.answers import Focus, PlayMoment
 from karptui.views.forward.columns import TABLE, PlayedStep, played_steps
 from karptui.views.forward.sentences import AS_IT_IS, answer_lines, play_lines, step_text, waits_text
 from karptui.views.row import Pieces, Tone
@@ -132,18 +131,16 @@ class ForwardScreen(ListScreen[PlayedStep]):
         """Have it played, in a thread."""
         self._plays, self._rows = (), ()
         self._since_ns = self.host.now_ns()
-        wanted = PlaysWanted(
-            scenarios=self._scenarios, horizon_ns=self._horizon_ns, seeds=self._seeds, now_ns=self._since_ns
-        )
         self.refresh_view(is_forced=True)
-        found = await asyncio.to_thread(self.host.border.ask, wanted)
-        if found.plays:
-            self._plays, self._rows = found.plays, played_steps(found.plays)
+        play = self.host.session.forecasts.play
+        plays = await asyncio.to_thread(play, self._scenarios, self._horizon_ns, self._seeds, self._since_ns)
+        if plays:
+            self._plays, self._rows = plays, played_steps(plays)
             self.refresh_view(is_forced=True)
 
     def on_unmount(self) -> None:
         """Give up on what is still being played."""
-        self.host.border.ask(PlayProgressWanted(gives_up=True))
+        self.host.session.forecasts.cancel()
 
     def _steps(self) -> Sequence[PlayedStep]:
         return self._rows
@@ -175,11 +172,11 @@ class ForwardScreen(ListScreen[PlayedStep]):
         self.panel.lines.set_lines((*hanging(answer_lines(self._plays), width), *(((),) if charts else ()), *charts))
 
     def _progress(self) -> Pieces:
-        progress = self.host.border.ask(PlayProgressWanted())
+        progress = self.host.session.forecasts.progress()
         if not progress.total:
             return (("the cluster is made ready", Tone.ACTIVE), ("; esc ends it", Tone.MUTED))
         name = clean(progress.name) or AS_IT_IS
-        done, total = duration_text(progress.seconds), duration_text(progress.total)
+        done, total = duration_text(progress.done), duration_text(progress.total)
         return ((f"{name}: {done} of {total} are played", Tone.ACTIVE), ("; esc ends it", Tone.MUTED))
 
     def placeholder(self, rows: Rows[PlayedStep]) -> Pieces:
@@ -240,9 +237,9 @@ class ForwardScreen(ListScreen[PlayedStep]):
         """Show the first node that goes, as it is now."""
         item = self.current
         for name in item.step.nodes if item is not None else ():
-            found = self.host.border.object(ObjectWanted(kind="Node", key=name))
-            if found.node_key:
-                routes.show_node(self, found.node_key)
+            node_key = self.host.session.node_key("Node", name)
+            if node_key:
+                routes.show_node(self, node_key)
                 return
         self.say("its nodes are not there yet: they are launched in the play")
 

@@ -20,8 +20,7 @@ from karptui.screens import command_line
 from karptui.screens.destinations import ToForward
 from karptui.screens.host import Host, host_of
 from karptui.screens.registry import TABS
-from karptui.session.border import Overview, VerdictFound, VerdictWanted
-from karptui.session.questions import OpeningWanted, ReasonsWanted
+from karptui.session.answers import Overview
 from karptui.views.findings import sentence
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
@@ -37,6 +36,7 @@ from karptui.widgets.textual_compat.swift_screen import SwiftScreen
 from karptui.widgets.top_bar import TopBar
 
 if TYPE_CHECKING:
+    from karptui.verdict.finding import ClusterFinding
     from karptui.whatif.opening import Opening
     from karptui.whatif.scenario import Scenario
 
@@ -284,7 +284,7 @@ class FrameScreen(SwiftScreen):
         if self.shows_usage():
             self.host.cluster.want_usage()
         now_ns = self.host.now_ns()
-        overview = self.host.border.overview()
+        overview = self.host.session.overview()
         shown = (id(overview), now_ns // 1_000_000_000)
         is_due = shown != self._shown or is_forced
         self._shown = shown
@@ -336,33 +336,32 @@ class FrameScreen(SwiftScreen):
 
     def _show_notice(self, now_ns: int) -> None:
         line = self.query_one("#notice", InfoLine)
-        said = notice(self.host.border.overview().statuses, self.consequences, now_ns)
+        said = notice(self.host.session.overview().statuses, self.consequences, now_ns)
         line.set_class(said is None, "-worst")
         if said is not None:
             line.display = True
             line.pieces = ((f"{'✖' if said[1] is Tone.FAULT else '▲'} ", said[1]), said)
         elif not self.shows_worst or self.host.moments.shown is not None:
             line.display = False
-        elif self.host.border.overview().sizes["nodes"] >= MANY_NODES:
+        elif self.host.session.overview().sizes["nodes"] >= MANY_NODES:
             if now_ns - self._worst_ns >= WORST_STANDS_NS:
                 self._worst_ns = now_ns
                 self._ask_worst()
         else:
-            self._show_worst(self.host.border.verdict(VerdictWanted(now_ns=now_ns)))
+            self._show_worst(self.host.session.verdict(now_ns))
 
     @work(group="worst", exclusive=True)
     async def _ask_worst(self) -> None:
-        wanted = VerdictWanted(now_ns=self.host.now_ns())
-        self._show_worst(await asyncio.to_thread(self.host.border.verdict, wanted))
+        self._show_worst(await asyncio.to_thread(self.host.session.verdict, self.host.now_ns()))
 
-    def _show_worst(self, verdict: VerdictFound) -> None:
+    def _show_worst(self, findings: Sequence[ClusterFinding]) -> None:
         """Show the worst finding in one line, if it is an error or a warning."""
         line = self.query_one("#notice", InfoLine)
-        worst = next(iter(verdict.findings), None)
+        worst = next(iter(findings), None)
         line.display = worst is not None and str(worst.severity) != "info"
         if worst is not None and line.display:
             mark, tone = MARKS[str(worst.severity)]
-            text = sentence(worst, self.host.now_ns(), self.host.border.ask(ReasonsWanted()).by_group)
+            text = sentence(worst, self.host.now_ns(), self.host.session.pending_reasons())
             line.pieces = ((f"{mark} ", tone), (text, Tone.NORMAL))
 
     def on_mount(self) -> None:
@@ -404,7 +403,7 @@ class FrameScreen(SwiftScreen):
     def opening_of(self, objects: Sequence[tuple[str, str]]) -> Opening:
         """Return what a what-if of some objects begins with, by kind and key; nothing without any."""
         if objects:
-            return self.host.border.ask(OpeningWanted(objects=tuple(objects))).opening
+            return self.host.session.opening(objects)
         from karptui.whatif.opening import NOTHING  # noqa: PLC0415 - brings the engines with it
 
         return NOTHING

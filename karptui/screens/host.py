@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from karptui.config import Config
     from karptui.screens.command_line import TypedCommand
     from karptui.screens.destinations import ToMoment, ToScreen
-    from karptui.session.border import Border, Focus, PlayMoment
+    from karptui.session.answers import Focus, PlayMoment
     from karptui.session.costs import Held
-    from karptui.session.whatif_questions import Replays
+    from karptui.session.protocol import Session
     from karptui.views.tour import Tour
     from karptui.whatif.opening import Opening
 
@@ -72,17 +72,12 @@ class Host(Protocol):
 
     @property
     def cluster(self) -> FollowedCluster:
-        """The cluster whose rows the border has."""
+        """The cluster whose rows the session has."""
         ...
 
     @property
-    def border(self) -> Border:
-        """What the session is asked at its border: only values cross it."""
-        ...
-
-    @property
-    def replays(self) -> Replays:
-        """What-ifs that are replayed beside the screen."""
+    def session(self) -> Session:
+        """What screens ask about the cluster that is shown."""
         ...
 
     @property

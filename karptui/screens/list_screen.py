@@ -101,7 +101,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         """
         super().__init__()
         self.asked: SessionRows[ItemT] | None = (
-            SessionRows(lambda: self.host.border, rows) if isinstance(rows, SessionList) else None
+            SessionRows(lambda: self.host.session, rows) if isinstance(rows, SessionList) else None
         )
         """The rows that a session is asked for; None where the screen makes them."""
         source: RowSource[ItemT] = self.asked or cast("OwnRows[ItemT]", rows)
@@ -168,7 +168,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
     def placeholder(self, rows: Rows[ItemT]) -> Pieces:
         """Return what stands in the place of rows while there are none, a piece a line."""
         # What has no kind of its own is worked out of nodes.
-        status = self.host.border.overview().statuses.get(self.kind or "Node")
+        status = self.host.session.overview().statuses.get(self.kind or "Node")
         return self.listing.no_rows(rows.total, status, self.host.now_ns(), self.key_of("list.notable", "ctrl+z"))
 
     def summary(self) -> str:
@@ -233,7 +233,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
 
     def awaits_rows(self) -> bool:
         """Return whether rows may be on their way that are there already: the cluster is coming in, or looked into."""
-        overview = self.host.border.overview()
+        overview = self.host.session.overview()
         phases = {status.phase for status in overview.statuses.values()}
         is_looked_into = overview.analysed is None and bool(overview.sizes["nodes"]) and not overview.is_out_of_reach
         return is_looked_into or bool(phases & {Phase.CONNECTING, Phase.SYNCING})

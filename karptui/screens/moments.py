@@ -12,7 +12,7 @@ from textual.screen import Screen
 from karptui.screens.destinations import ToForward, ToMoment
 from karptui.screens.host import host_of
 from karptui.screens.registry import ENTRIES
-from karptui.session.border import PlayMoment
+from karptui.session.answers import PlayMoment
 from karptui.session.moments import Visit, Visits
 from karptui.views.row import Tone
 

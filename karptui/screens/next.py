@@ -10,7 +10,7 @@ from karptui.screens import routes
 from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.row_sources import SessionList
-from karptui.session.border import Focus
+from karptui.session.answers import Focus
 from karptui.session.facts import NextAround
 from karptui.session.nodes import NodeEntry
 from karptui.views.instants import freshness
@@ -43,7 +43,7 @@ class NextScreen(ListScreen[NodeEntry]):
 
     def show_state(self) -> None:
         """Show the command and the nodes."""
-        overview, around = self.host.border.overview(), self.around(NextAround)
+        overview, around = self.host.session.overview(), self.around(NextAround)
         self.host.cluster.look_at(Focus(asks_next=True))
         self._command.set_lines(
             (

@@ -12,10 +12,9 @@ from textual.containers import VerticalScroll
 from karptui.screens import routes
 from karptui.screens.list_screen import LEAST_ROWS, TABLE_EDGE, ListScreen
 from karptui.screens.row_sources import OwnRows
-from karptui.session.border import Focus
+from karptui.session.answers import Focus, NodeReport
 from karptui.session.nodes import NodeEntry
 from karptui.session.pods import PodEntry
-from karptui.session.questions import NodeFound, NodeWanted
 from karptui.views.instants import freshness
 from karptui.views.nodes.detail import claim_lines, node_lines, resource_lines, title_parts, usage_lines
 from karptui.views.nodes.sentences import explain_node
@@ -86,13 +85,12 @@ class NodeDetailScreen(ListScreen[PodEntry]):
         self._key = key
         self._entry: NodeEntry | None = None
         self._is_gone = False
-        self._found: NodeFound | None = None
+        self._found: NodeReport | None = None
 
     def show_state(self) -> None:
         """Show the node as it is now, or as it was last when it is gone."""
         before = self._entry.node if self._entry is not None else None
-        wanted = NodeWanted(key=self._key, name=before.name if before is not None else "")
-        self._found = asked = self.host.border.ask(wanted)
+        self._found = asked = self.host.session.node(self._key, before.name if before is not None else "")
         found = asked.entry
         self._is_gone = found is None
         now_ns = self.host.now_ns()
@@ -120,7 +118,7 @@ class NodeDetailScreen(ListScreen[PodEntry]):
 
     def _why(self, entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
         lines = why_lines(entry, self._detail(), now_ns)
-        fresh = ((" ", Tone.NORMAL), *freshness(self.host.border.overview(), now_ns))
+        fresh = ((" ", Tone.NORMAL), *freshness(self.host.session.overview(), now_ns))
         return (*lines[:-1], fresh, ()) if entry.findings is not None else lines
 
     def _detail(self) -> NodeDetail | None:

@@ -18,9 +18,8 @@ from karptui.screens.frame import MANY_NODES, HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
 from karptui.screens.row_sources import SessionList
-from karptui.session.border import Focus, TotalsWanted, VerdictWanted
+from karptui.session.answers import Focus
 from karptui.session.nodes import NodeEntry
-from karptui.session.questions import LastHourWanted, ReasonsWanted
 from karptui.views.findings import sentence
 from karptui.views.instants import why_unknown
 from karptui.views.last_hour import last_hour_words
@@ -114,12 +113,12 @@ class NodesScreen(ListScreen[NodeEntry]):
         """Show the nodes, and have those in view analysed first."""
         super().show_state()
         self._show_verdict()
-        claims = self.host.border.overview().statuses.get("NodeClaim")
+        claims = self.host.session.overview().statuses.get("NodeClaim")
         is_known = claims is not None and claims.phase not in ("connecting", "syncing")
         if is_known and not 0 <= self.host.now_ns() - self._hour_ns < HOUR_STANDS_NS:
             self._hour_ns = self.host.now_ns()
             self._ask_hour()
-        is_waiting = self.host.border.overview().counts["pending"] > 0
+        is_waiting = self.host.session.overview().counts["pending"] > 0
         self.host.cluster.look_at(Focus(keys=self.table.visible_keys, asks_pending=is_waiting))
 
     def on_resize(self) -> None:
@@ -129,22 +128,20 @@ class NodesScreen(ListScreen[NodeEntry]):
 
     def _show_verdict(self) -> None:
         """Show what holds or endangers the cluster: as many findings as there is room for, or all of them."""
-        if self.host.border.overview().sizes["nodes"] >= MANY_NODES:
+        if self.host.session.overview().sizes["nodes"] >= MANY_NODES:
             # Going through thousands of nodes takes longer than a key should wait.
             self._ask_verdict()
         else:
-            self._show_findings(self.host.border.verdict(VerdictWanted(now_ns=self.host.now_ns())).findings)
+            self._show_findings(self.host.session.verdict(self.host.now_ns()))
 
     @work(group="verdict", exclusive=True)
     async def _ask_verdict(self) -> None:
-        wanted = VerdictWanted(now_ns=self.host.now_ns())
-        answer = await asyncio.to_thread(self.host.border.verdict, wanted)
-        self._show_findings(answer.findings)
+        self._show_findings(await asyncio.to_thread(self.host.session.verdict, self.host.now_ns()))
 
     @work(group="hour", exclusive=True)
     async def _ask_hour(self) -> None:
-        found = await asyncio.to_thread(self.host.border.ask, LastHourWanted(now_ns=self._hour_ns))
-        self._hour = last_hour_words(found.alive)
+        found = await asyncio.to_thread(self.host.session.last_hour, self._hour_ns)
+        self._hour = last_hour_words(found)
         self.show_title()
 
     def _show_findings(self, found: Sequence[ClusterFinding]) -> None:
@@ -154,7 +151,7 @@ class NodesScreen(ListScreen[NodeEntry]):
             return
         few = FEW if self.size.height < ROOMY else MORE
         many = Room(len(found), max(self.size.height - BESIDE, few.lines))
-        reasons = self.host.border.ask(ReasonsWanted()).by_group
+        reasons = self.host.session.pending_reasons()
         sentences = [(one, sentence(one, now_ns, reasons)) for one in found]
         pages = verdict_pages(sentences, self.size.width - 1, few, many)
         self._page %= len(pages)
@@ -194,12 +191,12 @@ class NodesScreen(ListScreen[NodeEntry]):
         return msgspec.structs.replace(values, facts=facts)
 
     def _sum_up(self) -> tuple[Fact, ...]:
-        border, marked = self.host.border, self.table.marked
+        session, marked = self.host.session, self.table.marked
         found = self.asked.found if self.asked is not None else None
         if found is None:
             return ()
-        totals = border.totals(TotalsWanted(number=found.number, keys=marked or None))
-        return cluster_facts(totals, marked_scope(totals) if marked else shown_scope(totals, border.overview().totals))
+        totals = session.totals(found.number, marked or None)
+        return cluster_facts(totals, marked_scope(totals) if marked else shown_scope(totals, session.overview().totals))
 
     def explain_item(self, item: NodeEntry) -> Pieces:
         """Return the node in words; and why nothing is said of what keeps it, where that has a reason."""
@@ -209,7 +206,7 @@ class NodesScreen(ListScreen[NodeEntry]):
         )
         if item.node is None or not item.is_managed or item.findings is not None:
             return story
-        missing = why_unknown(self.host.border.overview())
+        missing = why_unknown(self.host.session.overview())
         return ((missing, Tone.WARNING), (" · ", Tone.MUTED), *story) if missing else story
 
     def row_facts(self) -> Sequence[Pieces]:

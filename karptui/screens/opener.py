@@ -30,7 +30,6 @@ from karptui.screens.destinations import (
 )
 from karptui.screens.frame import FrameScreen
 from karptui.screens.host import Host
-from karptui.session.border import ObjectWanted
 from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
@@ -111,12 +110,12 @@ def explanation_of(host: Host, kind: str, key: str) -> ToScreen | str:
     """
     if kind not in (Kind.POD, Kind.NODE, Kind.NODECLAIM, Kind.NODEPOOL):
         return f"{clean(kind)} is described (d) and shown as YAML (y); pods, nodes and NodePools are explained"
-    found = host.border.object(ObjectWanted(kind=kind, key=key))
-    if not found.is_there:
+    if not host.session.has_object(kind, key):
         names = {Kind.POD: f"pod {clean(key)}", Kind.NODEPOOL: f"NodePool {clean(key)}"}
         return f"{names.get(Kind(kind), clean(key))} is not there any more"
-    if found.node_key:
-        return ToNode(found.node_key)
+    node_key = host.session.node_key(kind, key)
+    if node_key:
+        return ToNode(node_key)
     return ToPending(key) if kind == Kind.POD else ToPool(key)
 
 

@@ -11,8 +11,7 @@ from textual.binding import Binding, BindingType
 
 from karptui.screens.frame import FrameScreen
 from karptui.screens.panel import Panel
-from karptui.session.questions import PackingWanted
-from karptui.session.whatif_questions import PackedFound, PackedWanted
+from karptui.session.packing import Packed
 from karptui.views.packing import RESOURCES, packed_lines, packing_lines
 from karptui.views.row import Pieces, Tone
 from karptui.whatif.scenario import Scenario
@@ -42,7 +41,7 @@ class PackingScreen(FrameScreen):
         """
         super().__init__()
         self._scenario = scenario
-        self._found: PackedFound | None = None
+        self._found: Packed | None = None
         """Both sides, None until they are worked out."""
         self._panel = Panel("packing")
         self._resource = RESOURCES[0]
@@ -58,15 +57,14 @@ class PackingScreen(FrameScreen):
 
     @work(exclusive=True, group="packing", exit_on_error=False)
     async def _work_out(self, scenario: Scenario) -> None:
-        wanted = PackedWanted(scenario=scenario, now_ns=self.host.now_ns())
-        self._found = await asyncio.to_thread(self.host.border.ask, wanted)
+        self._found = await asyncio.to_thread(self.host.session.whatif.packed, scenario, self.host.now_ns())
         self.refresh_view(is_forced=True)
 
     def show_state(self) -> None:
         """Draw the picture."""
         width = self.size.width - _MARGIN
         if self._scenario is None:
-            bins = self.host.border.ask(PackingWanted()).bins
+            bins = self.host.session.packing()
             self._panel.lines.set_lines(packing_lines(bins, self._resource, width))
         elif self._found is None:
             self._panel.lines.set_lines(((("being worked out", Tone.ACTIVE),),))

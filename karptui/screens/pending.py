@@ -18,9 +18,8 @@ from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
 from karptui.screens.panel import Panel
 from karptui.screens.row_sources import OwnRows, SessionList
-from karptui.session.border import Focus, ObjectWanted
+from karptui.session.answers import Focus, PendingPod
 from karptui.session.pending_report import PendingEntry, PodDetail, PodSurroundings
-from karptui.session.questions import PodWaitFound, PodWaitWanted
 from karptui.views.pending.columns import TABLE
 from karptui.views.pending.explained import explained_lines, title_text
 from karptui.views.pending.gates import NODES_TABLE as NODES
@@ -95,14 +94,14 @@ class PendingScreen(ListScreen[PendingEntry]):
 
     def placeholder(self, rows: Rows[PendingEntry]) -> Pieces:
         """Say how far the answer is while pods wait and nothing is known of them."""
-        overview = self.host.border.overview()
+        overview = self.host.session.overview()
         if not rows.total and overview.pending is None and overview.counts["pending"]:
             return pending_freshness(overview, self.host.now_ns())[:1]
         return super().placeholder(rows)
 
     def awaits_rows(self) -> bool:
         """Return whether rows are on their way: pods wait, and why is being worked out."""
-        overview = self.host.border.overview()
+        overview = self.host.session.overview()
         is_looked_into = bool(overview.counts["pending"]) and not overview.is_out_of_reach
         return is_looked_into or super().awaits_rows()
 
@@ -120,7 +119,7 @@ class PendingScreen(ListScreen[PendingEntry]):
 
     def explain(self) -> Pieces:
         """Say how fresh it is."""
-        return pending_freshness(self.host.border.overview(), self.host.now_ns())
+        return pending_freshness(self.host.session.overview(), self.host.now_ns())
 
     def name_of(self, item: PendingEntry) -> str:
         """Return the name of the first pod."""
@@ -175,7 +174,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         self._pod_key = pod_key
         self._group: PendingGroup | None = None
         self._detail: PodDetail | None = None
-        self._found: PodWaitFound | None = None
+        self._found: PendingPod | None = None
         self._around = PodSurroundings()
         self._remedies: Kept[tuple[RemedyEntry, ...]] = Kept()
 
@@ -183,10 +182,10 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         """Show what is known of the pod, or what has become of it."""
         self.host.cluster.look_at(Focus(asks_pending=True, pod=self._pod_key))
         now_ns = self.host.now_ns()
-        found = self._found = self.host.border.ask(PodWaitWanted(key=self._pod_key))
+        found = self._found = self.host.session.pending_pod(self._pod_key)
         self._group = found.group or self._group
         self._detail = found.detail or self._detail
-        if found.is_there or found.group is not None:
+        if found.exists or found.group is not None:
             self._around = found.around
         gone = self._gone()
         said: tuple[Pieces, ...] = (gone, ()) if gone else ()
@@ -204,7 +203,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
                 ),
             )
         elif not gone:
-            said = (pending_freshness(self.host.border.overview(), now_ns),)
+            said = (pending_freshness(self.host.session.overview(), now_ns),)
         self.panel.lines.set_hanging(said)
         super().show_state()
 
@@ -213,7 +212,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         found = self._found
         if found is None:
             return ()
-        if not found.is_there:
+        if not found.exists:
             return ((f"the pod {clean(self._pod_key)} is gone; this is what it waited for", Tone.FAULT),)
         if found.node_name:
             return ((f"the pod has found its place on {clean(found.node_name)}", Tone.GOOD),)
@@ -240,7 +239,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         """Say how far the changes have been tried, and what the one under the cursor is about."""
         report = self._detail.remedies if self._detail is not None else None
         if report is None:
-            return pending_freshness(self.host.border.overview(), self.host.now_ns())
+            return pending_freshness(self.host.session.overview(), self.host.now_ns())
         pieces = (remedies_sentence(report), *((f" · {clean(note)}", Tone.MUTED) for note in report.left_out))
         item = self.current
         if item is None or self._group is None:
@@ -322,8 +321,8 @@ class PendingNodesScreen(ListScreen[NodeRefusal]):
 
     def open_row(self, item: NodeRefusal) -> None:
         """Show the node at length."""
-        found = self.host.border.object(ObjectWanted(kind="Node", key=item.node))
-        if not found.node_key:
+        node_key = self.host.session.node_key("Node", item.node)
+        if not node_key:
             self.say(f"node {clean(item.node)} is not there any more")
         else:
-            routes.show_node(self, found.node_key)
+            routes.show_node(self, node_key)

@@ -12,7 +12,6 @@ from karptui.screens import routes
 from karptui.screens.list_keys import HEADROOM
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.row_sources import SessionList
-from karptui.session.border import ObjectWanted
 from karptui.session.pods import PodEntry
 from karptui.views.pods import TABLE, explain_pod
 from karptui.views.row import Pieces
@@ -88,4 +87,4 @@ class PodsScreen(ListScreen[PodEntry]):
 
     def _node_key(self, item: PodEntry) -> str:
         """Return the key of a pod's node, nothing where it is not there."""
-        return self.host.border.object(ObjectWanted(kind=Kind.NODE, key=item.pod.node_name)).node_key
+        return self.host.session.node_key(Kind.NODE, item.pod.node_name)

@@ -14,7 +14,7 @@ from karptui.screens.list_keys import CHURN, HEADROOM
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.panel import Panel
 from karptui.screens.row_sources import SessionList
-from karptui.session.border import Focus
+from karptui.session.answers import Focus
 from karptui.session.facts import PoolAround, PoolsAround
 from karptui.session.pools import DaemonRow, PoolRow
 from karptui.views.instants import freshness
@@ -96,7 +96,7 @@ class PoolsScreen(ListScreen[PoolRow]):
         lines: tuple[Pieces, ...] = ()
         around = self.around(PoolsAround) if self.listing.rows else None
         if around is not None:
-            overview, is_short = self.host.border.overview(), self.has_class("-narrow")
+            overview, is_short = self.host.session.overview(), self.has_class("-narrow")
             lines = cluster_lines(around, overview, self.host.now_ns(), is_short=is_short)
         width = self._cluster.content_size.width
         content = Content("\n").join([phrase(line) for line in hanging(lines, width)])
@@ -109,7 +109,7 @@ class PoolsScreen(ListScreen[PoolRow]):
 
     def explain(self) -> Pieces:
         """Say how fresh the answers are."""
-        return freshness(self.host.border.overview(), self.host.now_ns())
+        return freshness(self.host.session.overview(), self.host.now_ns())
 
     def story_of(self, item: PoolRow) -> tuple[Pieces, ...]:
         """Return the pool in sentences, and the last hour where its column has no room."""

@@ -14,8 +14,8 @@ from textual.widgets import TextArea
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
 from karptui.screens.row_sources import OwnRows
+from karptui.session.answers import RemedyTrials
 from karptui.session.blockers import BlockerEntry
-from karptui.session.questions import RemediesWanted, TrialsFound, TrialsWanted
 from karptui.views.blockers.remedies import remedy_text
 from karptui.views.blockers.sentences import effect_text
 from karptui.views.blockers.trials import TABLE, TriedRemedy, later_text, trial_text, tried_remedies
@@ -54,7 +54,7 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         self._members = tuple(members)
         self._remedies: Kept[tuple[BlockerRemedy, ...]] = Kept()
         self._rows: Kept[tuple[TriedRemedy, ...]] = Kept()
-        self._trials = TrialsFound()
+        self._trials = RemedyTrials()
         self._tried: object = None
         """What the trials are of."""
 
@@ -68,13 +68,13 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         """Return what can be done as things are; of blockers that are gone meanwhile as they were."""
 
         def made() -> tuple[BlockerRemedy, ...]:
-            found = self.host.border.ask(RemediesWanted(members=self._opened, now_ns=self.host.now_ns()))
+            found = self.host.session.remedies(self._opened, self.host.now_ns())
             if not found.members:
                 return self._remedies.latest or ()
             self._members = found.members
             return found.remedies
 
-        return self._remedies.get((self.host.border.overview().analysed,), made)
+        return self._remedies.get((self.host.session.overview().analysed,), made)
 
     def show_state(self) -> None:
         """Show the remedies and the text of the one under the cursor, and have all of them tried."""
@@ -89,8 +89,8 @@ class RemediesScreen(ListScreen[TriedRemedy]):
     @work(exclusive=True, group="trials", exit_on_error=False)
     async def _try_all(self, offered: tuple[BlockerRemedy, ...]) -> None:
         """Have every remedy tried, in a thread."""
-        wanted = TrialsWanted(members=tuple(one.key for one in self._members), now_ns=self.host.now_ns())
-        trials = await asyncio.to_thread(self.host.border.ask, wanted)
+        keys = tuple(entry.key for entry in self._members)
+        trials = await asyncio.to_thread(self.host.session.try_remedies, keys, self.host.now_ns())
         row = self.current
         is_first = row is None or row.remedy.kind is offered[0].kind
         self._trials = trials

@@ -18,8 +18,7 @@ from karptui.screens.destinations import (
     ToText,
     ToTypes,
 )
-from karptui.session.border import ObjectWanted
-from karptui.session.questions import DescriptionWanted, ProportionFound, ProportionWanted
+from karptui.session.answers import Proportion
 from karptui.views.row import Tone
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def show_description(screen: FrameScreen, kind: str, key: str) -> None:
     host = screen.host
 
     def made() -> str:
-        return host.border.ask(DescriptionWanted(kind=kind, key=key, now_ns=host.now_ns())).text
+        return host.session.describe(kind, key, host.now_ns())
 
     show_made_text(screen, f"{kind} {key}", made)
 
@@ -110,10 +109,10 @@ def show_ledger(screen: FrameScreen, pool: str, instance_type: str, pods: Collec
 
 def show_object(screen: FrameScreen, kind: str, key: str) -> None:
     """Show a node or pool at length, a pod's description, where settings come from, and else the YAML."""
-    found = screen.host.border.object(ObjectWanted(kind=kind, key=key))
-    if kind == Kind.NODE and found.node_key:
-        show_node(screen, found.node_key)
-    elif kind == Kind.NODEPOOL and found.is_there:
+    session = screen.host.session
+    if kind == Kind.NODE and (node_key := session.node_key(kind, key)):
+        show_node(screen, node_key)
+    elif kind == Kind.NODEPOOL and session.has_object(kind, key):
         show_pool(screen, key)
     elif kind == "Setting":
         screen.host.run_command("sources")
@@ -155,8 +154,8 @@ def ask_for_proportion(screen: FrameScreen, pools: Sequence[str]) -> None:
     """
     from karptui.screens.dialogs import AskScreen
 
-    def asked(shares: str | None = None) -> ProportionFound:
-        return screen.host.border.ask(ProportionWanted(pools=tuple(pools), shares=shares))
+    def asked(shares: str | None = None) -> Proportion:
+        return screen.host.session.proportion(pools, shares)
 
     found = asked()
     if not found.is_known:

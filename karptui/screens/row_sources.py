@@ -7,17 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar, overload
 
-from karptui.session.border import (
-    AroundWanted,
-    Border,
-    KeysWanted,
-    PickWanted,
-    PositionWanted,
-    RowsFound,
-    RowsWanted,
-    RowWindow,
-    WindowWanted,
-)
+from karptui.session.answers import RowQuery, RowSet, RowWindow
 from karptui.session.grouping import Folding, Grouping
 from karptui.views.column import ItemT
 from karptui.views.query import Query
@@ -26,6 +16,7 @@ from karptui.views.table import Rows, Sort, TableSpec, build_rows
 
 if TYPE_CHECKING:
     from karptui.session.facts import Around
+    from karptui.session.protocol import Session
 
 PAGE: Final = 64
 """Rows that are fetched at a time."""
@@ -72,14 +63,14 @@ class RowSource(Protocol[ItemT]):
 class Pages:
     """The pages of some rows that were fetched so far."""
 
-    def __init__(self, border: Border, found: RowsFound) -> None:
+    def __init__(self, session: Session, found: RowSet) -> None:
         """Begin without any.
 
         Args:
-            border: Where rows are asked for.
+            session: Has the rows.
             found: The rows.
         """
-        self.border = border
+        self.session = session
         self.found = found
         self._pages: dict[int, RowWindow] = {}
 
@@ -88,8 +79,7 @@ class Pages:
         number = index // PAGE
         page = self._pages.get(number)
         if page is None:
-            wanted = WindowWanted(number=self.found.number, offset=number * PAGE, count=PAGE)
-            page = self._pages[number] = self.border.window(wanted)
+            page = self._pages[number] = self.session.window(self.found.number, number * PAGE, PAGE)
         return page
 
 
@@ -150,7 +140,7 @@ class PagedKeys(_Paged[str]):
         super().__init__(pages, lambda page: page.keys)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._pages.border.keys(KeysWanted(number=self._pages.found.number)).keys)
+        return iter(self._pages.session.keys(self._pages.found.number))
 
     def index(self, value: object, start: int = 0, stop: int | None = None) -> int:
         """Return where a row stands.
@@ -158,8 +148,7 @@ class PagedKeys(_Paged[str]):
         Raises:
             ValueError: When there is no such row.
         """
-        wanted = PositionWanted(number=self._pages.found.number, key=str(value))
-        index = self._pages.border.position(wanted).index
+        index = self._pages.session.position(self._pages.found.number, str(value))
         if index is None or index < start or (stop is not None and index >= stop):
             raise ValueError(value)
         return index
@@ -184,19 +173,19 @@ class SessionList(NamedTuple):
 class SessionRows(Generic[ItemT]):
     """Rows that a session holds; their facts are fetched as they are looked at."""
 
-    def __init__(self, border: Callable[[], Border], asked: SessionList) -> None:
+    def __init__(self, session: Callable[[], Session], asked: SessionList) -> None:
         """Begin before any are asked for.
 
         Args:
-            border: Returns where rows are asked for.
+            session: Returns what has the rows.
             asked: The list.
         """
-        self._border, self._asked = border, asked
+        self._session, self._asked = session, asked
         self._pages: Pages | None = None
         self._rows: Rows[ItemT]
 
     @property
-    def found(self) -> RowsFound | None:
+    def found(self) -> RowSet | None:
         """The rows that were asked for last; None before any were."""
         return self._pages.found if self._pages is not None else None
 
@@ -207,12 +196,12 @@ class SessionRows(Generic[ItemT]):
 
     def size(self) -> int:
         """Return about how many items there are now."""
-        return self._border().overview().sizes[self._asked.list]
+        return self._session().overview().sizes[self._asked.list]
 
     def rows(self, spec: TableSpec[ItemT], recipe: Recipe, now_ns: int) -> Rows[ItemT]:
         """Return the rows; the same ones at another time while nothing has changed."""
-        border, folding = self._border(), recipe.folding or Folding()
-        wanted = RowsWanted(
+        session, folding = self._session(), recipe.folding or Folding()
+        query = RowQuery(
             list=self._asked.list,
             of=self._asked.of(),
             filter_text=recipe.query.text,
@@ -225,23 +214,22 @@ class SessionRows(Generic[ItemT]):
             opens_all=folding.opens_all,
             now_ns=now_ns,
         )
-        found = border.rows(wanted)
+        found = session.rows(query)
         pages = self._pages
-        if pages is None or pages.found != found or pages.border is not border:
-            pages = self._pages = Pages(border, found)
+        if pages is None or pages.found != found or pages.session is not session:
+            pages = self._pages = Pages(session, found)
             self._rows = Rows(spec, PagedFacts(pages), total=found.total, now_ns=now_ns, keys=PagedKeys(pages))
         return self._rows.at(now_ns)
 
     def around(self, now_ns: int, of: str | None = None) -> Around | None:
         """Return what stands around the rows; around those of somebody else where ``of`` is given."""
-        wanted = AroundWanted(list=self._asked.list, of=self._asked.of() if of is None else of, now_ns=now_ns)
-        return self._border().around(wanted).fact
+        return self._session().around(self._asked.list, self._asked.of() if of is None else of, now_ns)
 
     def with_keys(self, rows: Rows[ItemT], keys: frozenset[str]) -> list[ItemT]:  # noqa: ARG002 - the session has them
         """Return the items of some of the rows that were given, in their order."""
         if self._pages is None:
             return []
-        picked: Sequence[Any] = self._pages.border.pick(PickWanted(number=self._pages.found.number, keys=keys)).facts
+        picked: Sequence[Any] = self._pages.session.pick(self._pages.found.number, keys).facts
         return list(picked)
 
 

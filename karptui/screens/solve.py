@@ -8,7 +8,6 @@ from karptui.kube.units import count_text
 from karptui.screens.destinations import ToSolve
 from karptui.screens.dialogs import AskScreen, Choice, pick
 from karptui.screens.frame import FrameScreen
-from karptui.session.questions import NamesWanted
 from karptui.solve.catalogue import GOALS, Goal, Parameter
 
 POOL: Final = "nodepool"
@@ -41,7 +40,7 @@ async def _answer(screen: FrameScreen, goal: Goal, parameter: Parameter) -> str 
     """Return the answer to one question, empty for the default; None if the user gave up."""
     title = f"Solve {goal.name} ─ {parameter.question}"
     if parameter.name == POOL:
-        pools = sorted(ref.name for ref in screen.host.border.ask(NamesWanted(kinds=("NodePool",))).refs)
+        pools = sorted(ref.name for ref in screen.host.session.names("NodePool"))
         choices = [Choice(one, one) for one in pools]
         if not parameter.is_required:
             choices = [Choice(_ALL, "all NodePools", "one value for all of them"), *choices]

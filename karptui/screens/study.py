@@ -19,11 +19,10 @@ from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import shown_of_all
 from karptui.screens.panel import Panel
 from karptui.screens.row_sources import OwnRows
-from karptui.session.border import Focus
-from karptui.session.study_questions import StudyProgressWanted
+from karptui.session.answers import Focus, StudyAnswer
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.study import Study
+from karptui.views.study import Study, answer_lines
 from karptui.views.table import Rows
 from karptui.views.wrapping import hanging
 from karptui.whatif.opening import Opening
@@ -57,7 +56,7 @@ class StudyScreen(ListScreen[Any]):
         )
         self.study = study
         self.title_text = study.rows_title
-        self._found: Any = None
+        self._answer: StudyAnswer[Any] | None = None
         self._rows: tuple[Any, ...] = ()
         self._since_ns = 0
         """The instant from which it is worked out."""
@@ -70,16 +69,21 @@ class StudyScreen(ListScreen[Any]):
     @work(exclusive=True, group="study", exit_on_error=False)
     async def _work_out(self) -> None:
         """Have it worked out, in a thread."""
-        self._found, self._rows = None, ()
+        self._answer, self._rows = None, ()
         self._since_ns = self.host.now_ns()
         self.refresh_view(is_forced=True)
-        self._found = await asyncio.to_thread(self.host.border.ask, self.study.wanted(self._since_ns))
-        self._rows = tuple(self.study.rows(self._found))
+        self._answer = await asyncio.to_thread(self.study.ask, self.host.session, self._since_ns)
+        self._rows = tuple(self.study.rows(self._found)) if self._found is not None else ()
         self.refresh_view(is_forced=True)
 
     def on_unmount(self) -> None:
         """Give up on what is still at work."""
-        self.host.border.ask(StudyProgressWanted(gives_up=True))
+        self.host.session.studies.cancel()
+
+    @property
+    def _found(self) -> Any:
+        """The answer; None until it is there, and if there is a problem."""
+        return self._answer.found if self._answer is not None else None
 
     def _held(self) -> Sequence[Any]:
         return self._rows
@@ -93,11 +97,16 @@ class StudyScreen(ListScreen[Any]):
 
     def _show_panel(self) -> None:
         width = max(self.panel.lines.content_size.width, 40)
-        lines = (self._progress(),) if self._found is None else tuple(self.study.lines(self._found))
-        self.panel.lines.set_lines(hanging(lines, width))
+        if self._answer is None:
+            lines: Sequence[Pieces] = (self._progress(),)
+        elif self._found is None:
+            lines = answer_lines(self._answer.problem or "it was given up")
+        else:
+            lines = self.study.lines(self._found)
+        self.panel.lines.set_lines(hanging(tuple(lines), width))
 
     def _progress(self) -> Pieces:
-        progress = self.host.border.ask(StudyProgressWanted())
+        progress = self.host.session.studies.progress()
         if not progress.total:
             return (("the cluster is made ready", Tone.ACTIVE), ("; esc ends it", Tone.MUTED))
         said = f"{progress.done} of {progress.total} steps are worked out"
@@ -112,12 +121,12 @@ class StudyScreen(ListScreen[Any]):
         """Say that it is being worked out, or that there is nothing."""
         if rows.total:
             return super().placeholder(rows)
-        return (("being worked out", Tone.ACTIVE),) if self._found is None else (("nothing to show", Tone.MUTED),)
+        return (("being worked out", Tone.ACTIVE),) if self._answer is None else (("nothing to show", Tone.MUTED),)
 
     def summary(self) -> str:
         """Say of which moment it is."""
         age = (self.host.now_ns() - self._since_ns) // NS_PER_SECOND
-        return f"of {duration_text(age)} ago" if self._found is not None and age >= 60 else ""
+        return f"of {duration_text(age)} ago" if self._answer is not None and age >= 60 else ""
 
     def on_resize(self) -> None:
         """Break the answer anew."""
@@ -165,9 +174,9 @@ class StudyScreen(ListScreen[Any]):
 
     def action_text(self) -> None:
         """Show the answer as text."""
-        found, text = self._found, self.study.text
-        if found is not None and text is not None:
-            routes.show_made_text(self, self.study.title, lambda: text(found))
+        answer, found, text = self._answer, self._found, self.study.text
+        if answer is not None and text is not None:
+            routes.show_made_text(self, self.study.title, lambda: text(found) if found is not None else answer.problem)
 
     def action_turn(self, name: str) -> None:
         """Work out the same over another span, or with other seeds."""

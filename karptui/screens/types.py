@@ -18,8 +18,8 @@ from karptui.screens.frame import FrameScreen
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.panel import Panel
 from karptui.screens.row_sources import SessionList
+from karptui.session.answers import TypeReport, TypeSources
 from karptui.session.facts import TypesAround
-from karptui.session.questions import LedgerFound, LedgerWanted, TypeSourcesFound, TypeSourcesWanted
 from karptui.session.types import AskingPod, PoolEntry, TypeEntry
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
@@ -55,7 +55,7 @@ class PoolsOfTypesScreen(ListScreen[PoolEntry]):
     def refresh_info(self) -> None:
         """Say again what is under the cursor, and where types and prices come from."""
         super().refresh_info()
-        sources = self.host.border.ask(TypeSourcesWanted())
+        sources = self.host.session.type_sources()
         lines: list[Pieces] = [((sources.text, Tone.MUTED),)]
         if self.listing.rows:
             lines += [((clean(note), Tone.MUTED),) for note in sources.notes]
@@ -140,7 +140,7 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
             lines.set_lines([(gone if self.listing.rows is not None else ("working it out…", Tone.ACTIVE),)])
             return
         said = [*filter_lines(entry), *finding_lines(entry), *reason_lines(entry)]
-        sources = self.host.border.ask(TypeSourcesWanted(pool=self._pool))
+        sources = self.host.session.type_sources(self._pool)
         lines.set_lines([*said, ((sources.text, Tone.MUTED),)])
 
     def explain_item(self, item: TypeEntry) -> Pieces:
@@ -220,8 +220,8 @@ class TypeLedgerScreen(FrameScreen):
         self._pool_name = pool
         self._type_name = name
         self._meant = frozenset(pods)
-        self._found = LedgerFound()
-        self._sources: TypeSourcesFound | None = None
+        self._found = TypeReport()
+        self._sources: TypeSources | None = None
         self._is_building = False
 
     def compose_body(self) -> ComposeResult:
@@ -251,18 +251,19 @@ class TypeLedgerScreen(FrameScreen):
     async def _build(self) -> None:
         self._is_building, asked = True, None
         try:
-            while asked != self._wanted():
-                asked = self._wanted()
-                self._found = await asyncio.to_thread(self.host.border.ask, asked)
-                self._sources = await asyncio.to_thread(self.host.border.ask, TypeSourcesWanted(pool=self._pool_name))
+            while asked != self._question():
+                asked = self._question()
+                session = self.host.session
+                self._found = await asyncio.to_thread(session.instance_type, *asked)
+                self._sources = await asyncio.to_thread(session.type_sources, self._pool_name)
         finally:
             self._is_building = False
         if self.is_attached:
             self._show()
             self.refresh_info()
 
-    def _wanted(self) -> LedgerWanted:
-        return LedgerWanted(pool=self._pool_name, instance_type=self._type_name, pods=self._meant)
+    def _question(self) -> tuple[str, str, frozenset[str]]:
+        return self._pool_name, self._type_name, self._meant
 
     @property
     def pool(self) -> PoolEntry | None:

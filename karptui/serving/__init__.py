@@ -1,3 +1,3 @@
-"""What a session answers to what screens ask: its side of the border."""
+"""Implements the `Session` protocol that screens use."""
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from typing import Final
 from karptui.disruption.joint_saving import JointFigures
 from karptui.kube.recent import LastAnswer
 from karptui.plan.remedy_forecasts import RemedyForecasts
+from karptui.session.answers import RemedyList, RemedyTrials, RowQuery
 from karptui.session.blockers import (
     BlockerEntry,
     BlockerGroup,
@@ -20,11 +21,9 @@ from karptui.session.blockers import (
     nodes_of,
     only_blockers,
 )
-from karptui.session.border import RowsWanted
 from karptui.session.cluster_view import ClusterView
 from karptui.session.grouping import Folding
 from karptui.session.nodes import NodeEntry
-from karptui.session.questions import RemediesFound, RemediesWanted, TrialsFound, TrialsWanted
 from karptui.session.replays import SharedBase
 from karptui.session.row_server import Arranged, List
 from karptui.views.blockers.columns import TABLE
@@ -51,24 +50,24 @@ def blockers(clock: Callable[[], float] = time.monotonic) -> List:
     joint: JointFigures | None = None
     rests_until = 0.0
 
-    def items(view: ClusterView, _: RowsWanted) -> Sequence[BlockerLine]:
+    def items(view: ClusterView, _: RowQuery) -> Sequence[BlockerLine]:
         nonlocal known, joint
         joint = view.analysis.joint if view.analysis is not None else None
         if len(known) < PACED_FROM or clock() >= rests_until:
             known = last.get((view.analysis, view.node_entries), lambda: blocker_entries(view))
         return known
 
-    def in_groups(lines: Sequence[BlockerLine], wanted: RowsWanted, total: int) -> Sequence[BlockerLine]:
-        folding = Folding(wanted.is_folded, wanted.other_way, wanted.opens_all)
-        grouping = BlockerGrouping(wanted.group_by or BlockerGrouping.NOTHING)
+    def in_groups(lines: Sequence[BlockerLine], query: RowQuery, total: int) -> Sequence[BlockerLine]:
+        folding = Folding(query.is_folded, query.other_way, query.opens_all)
+        grouping = BlockerGrouping(query.group_by or BlockerGrouping.NOTHING)
         return grouped(only_blockers(lines), grouping, folding.with_default(is_folded=total >= FOLDED_FROM), joint)
 
     made = served(TABLE, items, grouped=in_groups, nodes=_held_nodes)
 
-    def arrange(source: Sequence[BlockerLine], wanted: RowsWanted) -> Arranged:
+    def arrange(source: Sequence[BlockerLine], query: RowQuery) -> Arranged:
         nonlocal rests_until
         began = clock()
-        arranged = made.arrange(source, wanted)
+        arranged = made.arrange(source, query)
         rests_until = clock() + PACE * (clock() - began)
         return arranged
 
@@ -102,22 +101,22 @@ class Remedies:
         )
         return tuple(by_key[key] for key in keys if key in by_key)
 
-    def offered(self, view: ClusterView, wanted: RemediesWanted) -> RemediesFound:
+    def offered(self, view: ClusterView, keys: Sequence[str], now_ns: int, *, makes_edits: bool = True) -> RemedyList:
         """Return what can be done."""
-        members = self._members(view, wanted.members)
-        found = remedies(members, objects_of(view.state), wanted.now_ns, makes_edits=wanted.makes_edits)
-        return RemediesFound(members=members, remedies=tuple(found))
+        members = self._members(view, keys)
+        offered = remedies(members, objects_of(view.state), now_ns, makes_edits=makes_edits)
+        return RemedyList(members, tuple(offered))
 
-    def tried(self, view: ClusterView, wanted: TrialsWanted) -> TrialsFound:
-        """Try everything that can be done side by side, on the cluster as it is."""
-        found = self.offered(view, RemediesWanted(members=wanted.members, now_ns=wanted.now_ns))
-        with self._shared_base.borrowed(view, wanted.now_ns) as base:
+    def tried(self, view: ClusterView, keys: Sequence[str], now_ns: int) -> RemedyTrials:
+        """Try every remedy separately, on the cluster as it is."""
+        found = self.offered(view, keys, now_ns)
+        with self._shared_base.borrowed(view, now_ns) as base:
             tried = try_remedies(base, found.remedies, [one.blocker for one in found.members])
             metrics = view.evidence.metrics
             seconds = metrics.seconds_per_removal if metrics is not None else None
             trials = RemedyForecasts(base, seconds).of(found.remedies, tried)
         best = ranked(found.remedies, trials) if trials else ()
-        return TrialsFound(
+        return RemedyTrials(
             kinds=tuple(one.kind for one in found.remedies),
             trials=tuple(trials),
             best=found.remedies[best[0]].kind if best else None,

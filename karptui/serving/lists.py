@@ -16,7 +16,7 @@ from karptui.views.served import served
 
 if TYPE_CHECKING:
     from karptui.disruption.churn.report import Churn
-    from karptui.session.border import AroundWanted, RowsWanted
+    from karptui.session.answers import RowQuery
     from karptui.session.churn import ChurnBook, ChurnEntry, ReplacedClaim
     from karptui.session.cluster_view import ClusterView
     from karptui.session.facts import (
@@ -82,10 +82,10 @@ def _claims() -> List:
         made_from = view.state.nodeclaims, view.state.nodes, view.analysis
         return last.get(made_from, lambda: claim_entries(view))
 
-    def around(view: ClusterView, wanted: AroundWanted) -> ClaimsAround:
+    def around(view: ClusterView, of: str, _now_ns: int) -> ClaimsAround:
         from karptui.session.facts import ClaimsAround
 
-        return ClaimsAround(expiries_of(entries(view), wanted.of))
+        return ClaimsAround(expiries_of(entries(view), of))
 
     return served(TABLE, lambda view, _: entries(view), around)
 
@@ -101,10 +101,10 @@ def _budgets() -> List:
         known = view.analysis.budgets.values() if view.analysis is not None else (None,)
         return last.get((*known, *view.state.nodepools.values()), lambda: budget_entries(view))
 
-    def around(view: ClusterView, wanted: AroundWanted) -> BudgetsAround:
+    def around(view: ClusterView, of: str, _now_ns: int) -> BudgetsAround:
         from karptui.session.facts import BudgetsAround
 
-        return BudgetsAround(tuple(one for one in entries(view) if one.pool.name == wanted.of))
+        return BudgetsAround(tuple(one for one in entries(view) if one.pool.name == of))
 
     return served(budgets_table(LocalZone()), lambda view, _: entries(view), around)
 
@@ -122,13 +122,13 @@ def _capacity(config: Config, churn: _Churn) -> List:
         joint = view.analysis.joint if view.analysis is not None else None
         return last.get(made, lambda: capacity_entries(view.node_entries, grouping, known, joint), equals=(grouping,))
 
-    def around(view: ClusterView, wanted: AroundWanted) -> CapacityAround:
+    def around(view: ClusterView, of: str, now_ns: int) -> CapacityAround:
         from karptui.session.facts import CapacityAround
 
-        return CapacityAround(entries(view, wanted.of, wanted.now_ns))
+        return CapacityAround(entries(view, of, now_ns))
 
     table = capacity_table(has_prices=not config.disable_pricing)
-    return served(table, lambda view, wanted: entries(view, wanted.of, wanted.now_ns), around)
+    return served(table, lambda view, query: entries(view, query.of, query.now_ns), around)
 
 
 class _Churn:
@@ -155,8 +155,8 @@ class _Churn:
 
         last: LastAnswer[tuple[ChurnEntry, ...]] = LastAnswer()
 
-        def items(view: ClusterView, wanted: RowsWanted) -> tuple[ChurnEntry, ...]:
-            churn = self._known().churn(view, wanted.now_ns)
+        def items(view: ClusterView, query: RowQuery) -> tuple[ChurnEntry, ...]:
+            churn = self._known().churn(view, query.now_ns)
             return last.get((churn, view.evidence), lambda: churn_entries(view, churn)) if churn is not None else ()
 
         return served(TABLE, items, self._around)
@@ -168,15 +168,15 @@ class _Churn:
 
         last: LastAnswer[tuple[ReplacedClaim, ...]] = LastAnswer()
 
-        def items(view: ClusterView, wanted: RowsWanted) -> tuple[ReplacedClaim, ...]:
-            churn, is_of_one, pool = self._known().churn(view, wanted.now_ns), *_pool_meant(wanted.of)
+        def items(view: ClusterView, query: RowQuery) -> tuple[ReplacedClaim, ...]:
+            churn, is_of_one, pool = self._known().churn(view, query.now_ns), *_pool_meant(query.of)
             if churn is None:
                 return ()
-            return last.get((churn,), lambda: replacements(churn, pool if is_of_one else None), equals=(wanted.of,))
+            return last.get((churn,), lambda: replacements(churn, pool if is_of_one else None), equals=(query.of,))
 
         return served(TABLE, items, self._around)
 
-    def _around(self, _view: ClusterView, _wanted: AroundWanted) -> ChurnAround | None:
+    def _around(self, _view: ClusterView, _of: str, _now_ns: int) -> ChurnAround | None:
         from karptui.session.facts import ChurnAround
 
         churn = self._known().latest
@@ -194,7 +194,7 @@ def _next() -> List:
 
     last: LastAnswer[tuple[NodeEntry, ...]] = LastAnswer()
 
-    def around(view: ClusterView, _: AroundWanted) -> NextAround | None:
+    def around(view: ClusterView, _of: str, _now_ns: int) -> NextAround | None:
         from karptui.session.facts import NextAround
 
         report = view.analysis.next if view.analysis is not None else None
@@ -222,14 +222,14 @@ def _pools(config: Config, churn: _Churn) -> List:
 
     last: LastAnswer[tuple[PoolRow, ...]] = LastAnswer()
 
-    def items(view: ClusterView, wanted: RowsWanted) -> tuple[PoolRow, ...]:
-        rows, known = pool_rows(view), churn.known(view, wanted.now_ns)
+    def items(view: ClusterView, query: RowQuery) -> tuple[PoolRow, ...]:
+        rows, known = pool_rows(view), churn.known(view, query.now_ns)
         return last.get((rows, known), lambda: with_last_hour(rows, known))
 
-    def around(view: ClusterView, wanted: AroundWanted) -> PoolsAround:
+    def around(view: ClusterView, _of: str, now_ns: int) -> PoolsAround:
         from karptui.session.facts import pools_around
 
-        return pools_around(view, wanted.now_ns)
+        return pools_around(view, now_ns)
 
     return served(pools_table(has_prices=not config.disable_pricing), items, around)
 
@@ -242,14 +242,14 @@ def _daemonsets() -> List:
 
     last: LastAnswer[tuple[DaemonRow, ...]] = LastAnswer()
 
-    def items(view: ClusterView, wanted: RowsWanted) -> tuple[DaemonRow, ...]:
-        types = types_of_pool(view, wanted.of)
-        return last.get((types,), lambda: daemon_rows(view, wanted.of)) if types is not None else ()
+    def items(view: ClusterView, query: RowQuery) -> tuple[DaemonRow, ...]:
+        types = types_of_pool(view, query.of)
+        return last.get((types,), lambda: daemon_rows(view, query.of)) if types is not None else ()
 
-    def around(view: ClusterView, wanted: AroundWanted) -> PoolAround | None:
+    def around(view: ClusterView, of: str, _now_ns: int) -> PoolAround | None:
         from karptui.session.facts import PoolAround
 
-        row = next((one for one in pool_rows(view) if one.name == wanted.of), None)
+        row = next((one for one in pool_rows(view) if one.name == of), None)
         return PoolAround(row) if row is not None else None
 
     return served(DAEMONSETS, items, around)
@@ -269,20 +269,20 @@ def _advice() -> List:
 
     last: LastAnswer[Sequence[AdviceLine]] = LastAnswer()
 
-    def around(view: ClusterView, wanted: AroundWanted) -> AdviceAround | None:
+    def around(view: ClusterView, of: str, _now_ns: int) -> AdviceAround | None:
         from karptui.session.facts import advice_around
 
-        return advice_around(view.advice, wanted.of)
+        return advice_around(view.advice, of)
 
-    def in_groups(lines: Sequence[AdviceLine], wanted: RowsWanted, _: int) -> Sequence[AdviceLine]:
+    def in_groups(lines: Sequence[AdviceLine], query: RowQuery, _: int) -> Sequence[AdviceLine]:
         found = [line for line in lines if isinstance(line, AdviceEntry)]
         return grouped(
             found,
-            AdviceGrouping(wanted.group_by or AdviceGrouping.NOTHING),
-            Folding(wanted.is_folded, wanted.other_way),
+            AdviceGrouping(query.group_by or AdviceGrouping.NOTHING),
+            Folding(query.is_folded, query.other_way),
         )
 
-    def items(view: ClusterView, _: RowsWanted) -> Sequence[AdviceLine]:
+    def items(view: ClusterView, _: RowQuery) -> Sequence[AdviceLine]:
         return last.get((view.advice,), lambda: advice_entries(view.advice))
 
     return served(TABLE, items, around, grouped=in_groups)
@@ -299,7 +299,7 @@ def _sources() -> List:
     from karptui.views.sources import TABLE
 
     last: LastAnswer[tuple[SourceRow, ...]] = LastAnswer()
-    return served(TABLE, lambda view, wanted: last.get((view,), lambda: source_rows(view, wanted.now_ns)))
+    return served(TABLE, lambda view, query: last.get((view,), lambda: source_rows(view, query.now_ns)))
 
 
 def _types_of_pool(config: Config) -> List:
@@ -307,17 +307,17 @@ def _types_of_pool(config: Config) -> List:
     from karptui.session.types_of_pools import pool_entries, types_of_pool
     from karptui.views.types.columns import types_table
 
-    def items(view: ClusterView, wanted: RowsWanted) -> tuple[TypeEntry, ...]:
-        scope, _, name = wanted.of.partition("/")
+    def items(view: ClusterView, query: RowQuery) -> tuple[TypeEntry, ...]:
+        scope, _, name = query.of.partition("/")
         types = types_of_pool(view, name)
         if types is None:
             return ()
         return types.types if scope == "all" else types.wanted
 
-    def around(view: ClusterView, wanted: AroundWanted) -> TypesAround:
+    def around(view: ClusterView, of: str, _now_ns: int) -> TypesAround:
         from karptui.session.facts import TypesAround
 
         pools = {one.name: one for one in pool_entries(view)}
-        return TypesAround(tuple(pools), pools.get(wanted.of.partition("/")[2]))
+        return TypesAround(tuple(pools), pools.get(of.partition("/")[2]))
 
     return served(types_table(has_prices=not config.disable_pricing), items, around)

@@ -1,29 +1,29 @@
-"""Answers about single objects: their descriptions, their names, and what a what-if of them begins with."""
+"""Reports on single objects: nodes, pending pods, instance types, names, and how NodePools share pods."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from karptui.decode.kinds import Kind
+from karptui.kube.recent import LastAnswer
 from karptui.kube.units import count_text, first_of
 from karptui.provisioning.overlap import Overlap
+from karptui.session.answers import NodeReport, PendingPod, Proportion, TypeReport, TypeSources
 from karptui.session.cluster_view import ClusterView
-from karptui.session.questions import (
-    DescriptionFound,
-    DescriptionWanted,
-    NamesFound,
-    NamesWanted,
-    OpeningFound,
-    OpeningWanted,
-    ProportionFound,
-    ProportionWanted,
-)
+from karptui.session.pending import may_list_events, surroundings_of
+from karptui.session.pending_report import PodSurroundings
+from karptui.session.pods import PodEntry
+from karptui.session.pool_types import offered_types_of
+from karptui.session.types_of_pools import pool_entries, types_of_pool
 from karptui.state.cluster import ClusterState
-from karptui.views.describe import describe
+from karptui.views.findings import pending_reasons
 from karptui.views.sanitize import clean
+from karptui.views.types.pools import source_lines
 from karptui.whatif.edits import ObjectRef
-from karptui.whatif.opening import opening_for_all, ref_of
+from karptui.whatif.opening import ref_of
 from karptui.whatif.proportion import (
     LABEL,
     ProportionError,
@@ -40,14 +40,77 @@ NAMED: Final = 3
 """Workloads that a hint names."""
 
 
-def description(view: ClusterView, wanted: DescriptionWanted) -> DescriptionFound:
-    """Return an object as a page of text; a sentence when it is not there any more."""
-    return DescriptionFound(text=describe(view, wanted.kind, wanted.key, wanted.now_ns))
+class Objects:
+    """Reports that are the same object as long as nothing has changed."""
+
+    def __init__(self) -> None:
+        self._pods: LastAnswer[tuple[PodEntry, ...]] = LastAnswer()
+        self._reasons: LastAnswer[Mapping[str, str]] = LastAnswer()
+        self._type_sources: LastAnswer[TypeSources] = LastAnswer()
+
+    def node(self, view: ClusterView, key: str, name: str) -> NodeReport:
+        """Return one node by its row key; pods by its name once it is gone."""
+        entry = view.node_entry(key)
+        node = entry.node if entry is not None else None
+        name = node.name if node is not None else name
+        detail = view.analysis.detail if view.analysis is not None else None
+        return NodeReport(
+            entry=entry,
+            pods=self._pods.get((view,), lambda: view.pods_on(name) if name else (), equals=(name,)),
+            detail=detail if detail is not None and detail.key == key else None,
+            usage=replace(view.live_usage, nodes={}, pods={}),
+        )
+
+    def pending_reasons(self, view: ClusterView) -> Mapping[str, str]:
+        """Return why pods are pending in a few words, by the key of their group."""
+        return self._reasons.get((view.pending,), lambda: pending_reasons(view.pending))
+
+    def type_sources(self, view: ClusterView, pool_name: str) -> TypeSources:
+        """Return where instance types, settings and prices come from."""
+
+        def sources() -> TypeSources:
+            pools = pool_entries(view) if pool_name else ()
+            pool = next((entry for entry in pools if entry.name == pool_name), None)
+            [line] = source_lines(pool, view.evidence, view.prices)
+            notes = () if pool_name else offered_types_of(view).nodeclasses.notes
+            overhead = view.evidence.overhead_origin
+            return TypeSources(text="".join(text for text, _ in line), overhead=overhead, notes=tuple(notes))
+
+        state = view.state
+        inputs = view.evidence, view.prices, state.nodepools, state.nodeclasses, state.nodes
+        return self._type_sources.get(inputs, sources, equals=(pool_name,))
 
 
-def names(view: ClusterView, wanted: NamesWanted) -> NamesFound:
+def pending_pod(view: ClusterView, key: str) -> PendingPod:
+    """Return why a pod is pending."""
+    pod, report = view.state.pods.get(key), view.pending
+    detail = report.detail if report is not None else None
+    group = report.by_pod.get(key) if report is not None else None
+    shown = group.first if group is not None else pod
+    return PendingPod(
+        exists=pod is not None,
+        node_name=pod.node_name if pod is not None and pod.node_name in view.state.nodes else "",
+        group=group,
+        detail=detail if detail is not None and detail.pod_key == key else None,
+        around=surroundings_of(shown, view.state) if shown is not None else PodSurroundings(),
+        may_list_events=may_list_events(view),
+    )
+
+
+def instance_type(view: ClusterView, pool: str, name: str, pods: frozenset[str]) -> TypeReport:
+    """Return one type of a NodePool at length."""
+    types = types_of_pool(view, pool)
+    if types is None:
+        return TypeReport()
+    entry = types.type(name)
+    if entry is None:
+        return TypeReport(pool=types.entry)
+    return TypeReport(pool=types.entry, entry=entry, fit=types.fit(entry, pods), family=types.family(entry.name))
+
+
+def names(state: ClusterState, kinds: Sequence[str]) -> tuple[ObjectRef, ...]:
     """Return the objects of some kinds, kind by kind."""
-    return NamesFound(refs=tuple(ref for kind in wanted.kinds for ref in _of_kind(view.state, Kind(kind))))
+    return tuple(ref for kind in kinds for ref in _of_kind(state, Kind(kind)))
 
 
 def _of_kind(state: ClusterState, kind: Kind) -> Iterator[ObjectRef]:
@@ -73,29 +136,24 @@ def _pods(state: ClusterState) -> Iterator[ObjectRef]:
     yield from (ref_of("Pod", key) for key in chosen)
 
 
-def opening(view: ClusterView, wanted: OpeningWanted) -> OpeningFound:
-    """Return what a what-if of some objects begins with."""
-    return OpeningFound(opening=opening_for_all(view.state, wanted.objects))
-
-
-def proportion(view: ClusterView, wanted: ProportionWanted) -> ProportionFound:
-    """Return how NodePools share out their pods, and what would keep the shares that were asked."""
-    pools, overlap = wanted.pools, view.analysis.overlap if view.analysis is not None else None
+def proportion(view: ClusterView, pools: Sequence[str], shares: str | None = None) -> Proportion:
+    """Return how NodePools share pods, and the what-if that gives some shares."""
+    overlap = view.analysis.overlap if view.analysis is not None else None
     if overlap is None:
-        return ProportionFound()
-    found = ProportionFound(
+        return Proportion()
+    found = Proportion(
         is_known=True,
         pods=overlap.shared_by(pools),
         first=first_shares(pools, view.state.nodepools),
         hint=_hint(pools, view.state, overlap),
     )
-    if wanted.shares is None:
+    if shares is None:
         return found
     try:
-        begun = proportion_opening(parse_shares(wanted.shares, pools, view.state.nodepools), view.state, overlap)
+        begun = proportion_opening(parse_shares(shares, pools, view.state.nodepools), view.state, overlap)
     except ProportionError as error:
-        return ProportionFound(is_known=True, pods=found.pods, problem=clean(str(error)))
-    return ProportionFound(is_known=True, pods=found.pods, opening=begun)
+        return Proportion(is_known=True, pods=found.pods, problem=clean(str(error)))
+    return Proportion(is_known=True, pods=found.pods, opening=begun)
 
 
 def _hint(pools: Sequence[str], state: ClusterState, overlap: Overlap) -> str:

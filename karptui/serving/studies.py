@@ -1,188 +1,150 @@
-"""What follows from replays and plays: one study at a time, on a cluster of its own, in the thread that asks."""
+"""Studies: questions that need many replays or forecasts, one at a time, on a cluster of their own."""
+
+# ruff: noqa: PLC0415 - the first rows wait for no engine: each is imported in the thread that asks
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
-from karptui.plan.drill import drills
-from karptui.plan.headroom import headroom, headrooms, pool_samples
-from karptui.plan.plan import plan
-from karptui.plan.policies import PolicyError, compare
-from karptui.plan.rehearsal import RehearsalError, rehearsals
-from karptui.plan.samples import HeadroomError, sample_of, samples
-from karptui.plan.sheet import PlanSheet, objects_of
-from karptui.plan.unreached import unreached
-from karptui.provisioning.reporter import Cancelled, Reporter
-from karptui.session.cluster_view import ClusterView
-from karptui.session.pace import Turns
-from karptui.session.prepare import base_of
-from karptui.session.study_questions import (
-    DrillsFound,
-    DrillsWanted,
-    HeadroomsFound,
-    HeadroomsWanted,
-    PlanFound,
-    PlanWanted,
-    PoliciesFound,
-    PoliciesWanted,
-    RehearsalsFound,
-    RehearsalsWanted,
-    SolvedFound,
-    SolveWanted,
-    StudyProgressFound,
-    StudyProgressWanted,
-    UnreachedFound,
-    UnreachedWanted,
-)
-from karptui.solve.catalogue import SolveError
-from karptui.solve.run import solve_goal
-from karptui.views.plan import blocker_lines, markdown_lines, price_text, rollout_lines
-from karptui.views.plan import headline as plan_headline
-from karptui.whatif.edits import EditError, ObjectRef
-from karptui.whatif.situation import WhatIfBase
+from karptui.serving.one_at_a_time import OneAtATime
+from karptui.session.answers import StudyAnswer
 
-FoundT = TypeVar("FoundT")
+if TYPE_CHECKING:
+    from karptui.plan.drill import Drill
+    from karptui.plan.headroom import Headroom
+    from karptui.plan.policies import Comparison
+    from karptui.plan.rehearsal import Rehearsal
+    from karptui.plan.sheet import PlanSheet
+    from karptui.plan.unreached import Unreached
+    from karptui.provisioning.reporter import Reporter
+    from karptui.session.cluster_view import ClusterView
+    from karptui.solve.answer import Solved
+    from karptui.whatif.edits import AnyEdit
+    from karptui.whatif.scenario import Scenario
+    from karptui.whatif.situation import WhatIfBase
+
+AnswerT = TypeVar("AnswerT")
 
 
-class Studies:
-    """Answers one question at a time; a newer one, or somebody who gives up, ends the one that is at work."""
+class Studies(OneAtATime):
+    """Answers one study at a time."""
 
-    def __init__(self) -> None:
-        self._turns = Turns()
-        self._numbers = itertools.count(1)
-        self._newest = 0
-        self._progress = StudyProgressFound()
+    def __init__(self, view: Callable[[], ClusterView]) -> None:
+        """Begin without any.
 
-    def progress(self, _: ClusterView, wanted: StudyProgressWanted) -> StudyProgressFound:
-        """Return how far the newest study has come."""
-        if wanted.gives_up:
-            self._newest = next(self._numbers)
-            self._progress = StudyProgressFound()
-        return self._progress
+        Args:
+            view: Returns the newest generation of the cluster.
+        """
+        super().__init__()
+        self._view = view
 
-    def drills(self, view: ClusterView, wanted: DrillsWanted) -> DrillsFound:
-        """Take each zone, capacity type and NodePool away."""
-        found = self._worked_out(view, wanted.now_ns, lambda base, reporter: drills(base, reporter=reporter))
-        return DrillsFound(found=found or ())
+    def drills(self, now_ns: int) -> StudyAnswer[tuple[Drill, ...]]:
+        """Return what is left without each zone, capacity type and NodePool."""
+        from karptui.plan.drill import drills
 
-    def solved(self, view: ClusterView, wanted: SolveWanted) -> SolvedFound:
-        """Look for the change that reaches a goal."""
+        return self._answer(now_ns, lambda base, reporter: drills(base, reporter=reporter))
 
-        def looked(base: WhatIfBase, reporter: Reporter) -> SolvedFound:
-            try:
-                given = dict(wanted.given)
-                return SolvedFound(found=solve_goal(base, wanted.goal, given, reporter, on_top_of=wanted.on_top_of))
-            except SolveError as error:
-                return SolvedFound(problem=str(error))
+    def solve(
+        self, goal: str, given: Sequence[tuple[str, str]], on_top_of: Scenario | None, now_ns: int
+    ) -> StudyAnswer[Solved]:
+        """Return the change that reaches a goal."""
+        from karptui.solve.catalogue import SolveError
+        from karptui.solve.run import solve_goal
 
-        return self._worked_out(view, wanted.now_ns, looked) or SolvedFound()
-
-    def headrooms(self, view: ClusterView, wanted: HeadroomsWanted) -> HeadroomsFound:
-        """Add pods until nothing more fits."""
-
-        def added(base: WhatIfBase, reporter: Reporter) -> HeadroomsFound:
-            try:
-                if wanted.kind == "NodePool":
-                    of = pool_samples(base, wanted.key)
-                    return HeadroomsFound(found=headrooms(base, of, pool=wanted.key, reporter=reporter))
-                if not wanted.kind:
-                    return HeadroomsFound(found=headrooms(base, samples(base.inventory), reporter=reporter))
-                namespace, _, name = wanted.key.rpartition("/")
-                sample = sample_of(base, ObjectRef(wanted.kind, name, namespace))
-                return HeadroomsFound(found=(headroom(base, sample, reporter=reporter),))
-            except (HeadroomError, EditError) as error:
-                return HeadroomsFound(problem=str(error))
-
-        return self._worked_out(view, wanted.now_ns, added) or HeadroomsFound()
-
-    def policies(self, view: ClusterView, wanted: PoliciesWanted) -> PoliciesFound:
-        """Play the cluster under every policy."""
-
-        def compared(base: WhatIfBase, reporter: Reporter) -> PoliciesFound:
-            try:
-                found = compare(
-                    base,
-                    pools=wanted.pools,
-                    afters=wanted.afters,
-                    horizon_ns=wanted.horizon_ns,
-                    seeds=wanted.seeds,
-                    reporter=reporter,
-                )
-                return PoliciesFound(found=found)
-            except (PolicyError, EditError) as error:
-                return PoliciesFound(problem=str(error))
-
-        return self._worked_out(view, wanted.now_ns, compared) or PoliciesFound()
-
-    def unreached(self, view: ClusterView, wanted: UnreachedWanted) -> UnreachedFound:
-        """See how far a pass of consolidation comes."""
-        metrics = view.evidence.metrics
-        found = self._worked_out(
-            view, wanted.now_ns, lambda base, reporter: unreached(base, metrics=metrics, reporter=reporter)
+        return self._answer(
+            now_ns, lambda base, report: solve_goal(base, goal, dict(given), report, on_top_of=on_top_of), SolveError
         )
-        return UnreachedFound(found=found)
 
-    def rehearsals(self, view: ClusterView, wanted: RehearsalsWanted) -> RehearsalsFound:
-        """Drain every node group in imagination."""
+    def headrooms(self, kind: str, key: str, now_ns: int) -> StudyAnswer[tuple[Headroom, ...]]:
+        """Return how many more of a pod fit, of the pods on a NodePool, or of every workload."""
+        from karptui.plan.headroom import headroom, headrooms, pool_samples
+        from karptui.plan.samples import HeadroomError, sample_of, samples
+        from karptui.whatif.edits import EditError, ObjectRef
 
-        def rehearsed(base: WhatIfBase, reporter: Reporter) -> RehearsalsFound:
-            try:
-                found = rehearsals(
-                    base,
-                    manifests=wanted.manifests,
-                    at_once=wanted.at_once,
-                    horizon_ns=wanted.horizon_ns,
-                    reporter=reporter,
-                )
-                return RehearsalsFound(found=found)
-            except (RehearsalError, EditError) as error:
-                return RehearsalsFound(problem=str(error))
+        def added(base: WhatIfBase, reporter: Reporter) -> tuple[Headroom, ...]:
+            if kind == "NodePool":
+                return headrooms(base, pool_samples(base, key), pool=key, reporter=reporter)
+            if not kind:
+                return headrooms(base, samples(base.inventory), reporter=reporter)
+            namespace, _, name = key.rpartition("/")
+            return (headroom(base, sample_of(base, ObjectRef(kind, name, namespace)), reporter=reporter),)
 
-        return self._worked_out(view, wanted.now_ns, rehearsed) or RehearsalsFound()
+        return self._answer(now_ns, added, HeadroomError, EditError)
 
-    def plan(self, view: ClusterView, wanted: PlanWanted) -> PlanFound:
-        """Plan a scenario."""
+    def policies(
+        self, pools: Sequence[str], afters: Sequence[str], horizon_ns: int, seeds: int, now_ns: int
+    ) -> StudyAnswer[Comparison]:
+        """Return what consolidation policies save, and how many pods they evict."""
+        from karptui.plan.policies import PolicyError, compare
+        from karptui.whatif.edits import EditError
 
-        def planned(base: WhatIfBase, reporter: Reporter) -> PlanFound:
-            edits = wanted.scenario.edits
-            try:
-                found = plan(base, edits, horizon_ns=wanted.horizon_ns, reporter=reporter)
-            except EditError as error:
-                return PlanFound(problem=str(error))
-            return PlanFound(
-                found=PlanSheet(
-                    headline=plan_headline(found),
-                    risks=tuple(found.risks()),
-                    blockers=tuple(blocker_lines(found)),
-                    rollout=tuple(rollout_lines(found)),
-                    costs=price_text(found),
-                    edited=found.edited,
-                    markdown="\n".join(markdown_lines(wanted.scenario.name, objects_of(edits), found)),
-                )
+        def compared(base: WhatIfBase, reporter: Reporter) -> Comparison:
+            return compare(
+                base, pools=tuple(pools), afters=tuple(afters), horizon_ns=horizon_ns, seeds=seeds, reporter=reporter
             )
 
-        return self._worked_out(view, wanted.now_ns, planned) or PlanFound()
+        return self._answer(now_ns, compared, PolicyError, EditError)
 
-    def _worked_out(
-        self, view: ClusterView, now_ns: int, work: Callable[[WhatIfBase, Reporter], FoundT]
-    ) -> FoundT | None:
-        """Return what a study comes to, None where it is no longer wanted."""
-        number = self._newest = next(self._numbers)
-        self._progress = StudyProgressFound()
+    def unreached(self, now_ns: int) -> StudyAnswer[Unreached]:
+        """Return which nodes consolidation does not evaluate before its timeout."""
+        from karptui.plan.unreached import unreached
 
-        def pause() -> None:
-            if self._newest != number:
-                raise Cancelled
-            self._turns.take()
+        metrics = self._view().evidence.metrics
+        return self._answer(now_ns, lambda base, reporter: unreached(base, metrics=metrics, reporter=reporter))
 
-        def report(done: int, total: int) -> None:
-            pause()
-            self._progress = StudyProgressFound(done=done, total=total)
+    def rehearsals(
+        self, manifests: Sequence[AnyEdit], at_once: int, horizon_ns: int, now_ns: int
+    ) -> StudyAnswer[tuple[Rehearsal, ...]]:
+        """Return the outcome of moving each node group to Karpenter, and all of them."""
+        from karptui.plan.rehearsal import RehearsalError, rehearsals
+        from karptui.whatif.edits import EditError
 
+        def rehearsed(base: WhatIfBase, reporter: Reporter) -> tuple[Rehearsal, ...]:
+            return rehearsals(
+                base, manifests=tuple(manifests), at_once=at_once, horizon_ns=horizon_ns, reporter=reporter
+            )
+
+        return self._answer(now_ns, rehearsed, RehearsalError, EditError)
+
+    def plan(self, scenario: Scenario, horizon_ns: int, now_ns: int) -> StudyAnswer[PlanSheet]:
+        """Return the effects of applying a scenario: risks, rollout and its order, the text for a pull request."""
+        from karptui.plan.plan import plan
+        from karptui.plan.sheet import PlanSheet, objects_of
+        from karptui.views import plan as views
+        from karptui.whatif.edits import EditError
+
+        def planned(base: WhatIfBase, reporter: Reporter) -> PlanSheet:
+            edits = scenario.edits
+            result = plan(base, edits, horizon_ns=horizon_ns, reporter=reporter)
+            return PlanSheet(
+                headline=views.headline(result),
+                risks=tuple(result.risks()),
+                blockers=tuple(views.blocker_lines(result)),
+                rollout=tuple(views.rollout_lines(result)),
+                costs=views.price_text(result),
+                edited=result.edited,
+                markdown="\n".join(views.markdown_lines(scenario.name, objects_of(edits), result)),
+            )
+
+        return self._answer(now_ns, planned, EditError)
+
+    def _answer(
+        self, now_ns: int, work: Callable[[WhatIfBase, Reporter], AnswerT], *errors: type[Exception]
+    ) -> StudyAnswer[AnswerT]:
+        """Return the answer to a study; nothing if it was cancelled.
+
+        Args:
+            now_ns: The instant to look at the cluster from.
+            work: Answers it.
+            errors: What it may raise, with a message for the user.
+        """
+        from karptui.session.prepare import base_of
+
+        view = self._view()
         try:
-            # Of its own: what-ifs share theirs, and would wait for each other.
-            return work(base_of(view, now_ns, pause), report)
-        except Cancelled:
-            return None
+            # A base of its own: what-ifs share theirs, and would wait for each other.
+            found = self._run(lambda pause, report: work(base_of(view, now_ns, pause), report))
+        except errors as error:
+            return StudyAnswer(problem=str(error))
+        return StudyAnswer(found)

@@ -1,232 +1,81 @@
-"""Answers for the what-if beside replays: names and values, settings, comparisons, sweeps, how true the model is."""
+"""What-ifs: replays beside the screen, comparisons, sweeps, and a check of the model."""
+
+# ruff: noqa: PLC0415 - the first rows wait for no engine: each is imported in the thread that asks
 
 from __future__ import annotations
 
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
-from typing import Final, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
 
-from karptui.decode.kinds import Kind
-from karptui.karpenter.instance_type import InstanceType
-from karptui.kube.recent import LastAnswer
-from karptui.kube.selectors import NodeSelectorRequirement
-from karptui.provisioning.reporter import silent
-from karptui.session.cluster_view import ClusterView
-from karptui.session.packing import packed_sides
-from karptui.session.pool_types import offered_types_of
-from karptui.session.replays import SharedBase
-from karptui.session.sweeper import Sweeper
-from karptui.session.whatif_questions import (
-    ComparedFound,
-    ComparedWanted,
-    ControllerFound,
-    ControllerWanted,
-    KnownValuesFound,
-    KnownValuesWanted,
-    PackedFound,
-    PackedWanted,
-    PointFound,
-    PointWanted,
-    SelfCheckFound,
-    SelfCheckWanted,
-    SweepBegun,
-    SweepEnded,
-    SweepUnwanted,
-    SweepWanted,
-)
-from karptui.state.inventory import WORKLOAD_KINDS
-from karptui.views.whatif.compare import self_check_text
-from karptui.whatif.edits import EditError
-from karptui.whatif.run import answer
-from karptui.whatif.schema.offers import KnownValues
-from karptui.whatif.self_check import self_check
-from karptui.whatif.sweep import SweepPoint
+from karptui.session.replays import ReplayServer
 
-MOST_VALUES: Final = 1_200
-"""Values of a label that are offered; every instance type is fewer."""
-
-
-class _OfTypes(NamedTuple):
-    """What the last instance types are labelled with."""
-
-    by_type: tuple[Mapping[str, tuple[str, ...]], ...]
-    by_list: tuple[Mapping[str, tuple[str, ...]], ...]
-
-
-_OF_LISTS: Final[LastAnswer[_OfTypes]] = LastAnswer()
-"""`karptui.aws.cluster_types` returns the same lists as long as nothing changes that they follow from, so that a
-cluster that changes several times a second costs this once; those before are let go."""
-_OF_LABELS: Final[LastAnswer[_OfTypes]] = LastAnswer()
-"""And the same labels where something is sold out or costs another price."""
-
-
-def known_values(view: ClusterView) -> KnownValues:
-    """Return what the cluster and its instance types know: labels with values, and names of objects."""
-    state = view.state
-    classes: dict[str, list[str]] = {}
-    for nodeclass in state.nodeclasses.values():
-        classes.setdefault(nodeclass.kind, []).append(nodeclass.name)
-    taints = {taint.key for pool in state.nodepools.values() for taint in (*pool.taints, *pool.startup_taints)}
-    taints.update(taint.key for node in state.nodes.values() for taint in node.taints)
-    return KnownValues(
-        labels=_labels(view),
-        node_pools=tuple(sorted(state.nodepools)),
-        node_classes={kind: tuple(sorted(names)) for kind, names in classes.items()},
-        namespaces=tuple(sorted(state.of(Kind.NAMESPACE))),
-        workloads=tuple(sorted({key.rpartition("/")[2] for kind in WORKLOAD_KINDS for key in state.of(kind)})),
-        priority_classes=tuple(sorted(state.of(Kind.PRIORITY_CLASS))),
-        taints=tuple(sorted(taints)),
-        types=_types(view),
-    )
-
-
-def _types(view: ClusterView) -> tuple[Mapping[str, tuple[str, ...]], ...]:
-    """Return the labels of every instance type that some NodePool may have; the same object for the same types."""
-    return _of_types(view).by_type
-
-
-def _of_types(view: ClusterView) -> _OfTypes:
-    lists = _lists(view)
-    return _OF_LISTS.get(lists, lambda: _OF_LABELS.get(tuple(_label_sources(lists)), lambda: _labelled(lists)))
-
-
-def _label_sources(lists: Iterable[Sequence[InstanceType]]) -> Iterator[object]:
-    """Yield everything that labels of types follow from, type by type."""
-    for types in lists:
-        for one in types:
-            yield one.requirements
-            yield from (offering.requirements for offering in one.offerings)
-        yield None
-
-
-def _labelled(lists: Iterable[Sequence[InstanceType]]) -> _OfTypes:
-    return _OfTypes(
-        tuple({one.name: _labels_of(one) for own in lists for one in own}.values()), tuple(map(label_values, lists))
-    )
-
-
-def _lists(view: ClusterView) -> tuple[Sequence[InstanceType], ...]:
-    """Return the lists of instance types that NodePools have, each once."""
-    types = offered_types_of(view).types
-    return tuple({id(one): one for one in (types.values() if isinstance(types, Mapping) else [types])}.values())
-
-
-def _labels_of(one: InstanceType) -> Mapping[str, tuple[str, ...]]:
-    found: dict[str, dict[str, None]] = {}
-    offered = {id(offering.requirements): offering.requirements for offering in one.offerings}
-    for selector in (*one.requirements, *chain.from_iterable(offered.values())):
-        found.setdefault(selector.key, {}).update(dict.fromkeys(selector.values))
-    return {key: tuple(values) for key, values in found.items()}
-
-
-def _labels(view: ClusterView) -> dict[str, tuple[str, ...]]:
-    """Return label keys with the values that instance types, offerings and NodePools have for them."""
-    found: dict[str, tuple[str, ...]] = {}
-    for source in (*_of_types(view).by_list, *_pool_labels(view)):
-        for key, values in source.items():
-            before = found.get(key, values)
-            found[key] = values if before == values else tuple(sorted({*before, *values}))
-    return {key: found[key][:MOST_VALUES] for key in sorted(found)}
-
-
-def _pool_labels(view: ClusterView) -> Iterator[Mapping[str, tuple[str, ...]]]:
-    for pool in view.state.nodepools.values():
-        yield {key: (value,) for key, value in pool.template_labels.items()}
-
-
-def label_values(types: Sequence[InstanceType]) -> Mapping[str, tuple[str, ...]]:
-    """Return label keys with the values that types and their offerings have, sorted."""
-    found: dict[str, set[str]] = {}
-    offered: dict[int, tuple[NodeSelectorRequirement, ...]] = {}
-    for one in types:
-        for selector in one.requirements:
-            found.setdefault(selector.key, set()).update(selector.values)
-        # Types share the requirements of their offerings, of which there are few.
-        offered.update((id(offering.requirements), offering.requirements) for offering in one.offerings)
-    for selector in chain.from_iterable(offered.values()):
-        found.setdefault(selector.key, set()).update(selector.values)
-    return {key: tuple(sorted(values)) for key, values in found.items()}
-
+if TYPE_CHECKING:
+    from karptui.session.packing import Packed
+    from karptui.session.sweeper import Sweeper
+    from karptui.whatif.run import Answer
+    from karptui.whatif.scenario import Replay, Scenario
+    from karptui.whatif.sweep import Sweep, SweepPoint
 
 MOST_JOBS: Final = 8
 """Processes of a sweep at most; each holds the cluster once more."""
 
 
-def values(view: ClusterView, _: KnownValuesWanted) -> KnownValuesFound:
-    """Return names and values of the cluster that are offered while typing."""
-    return KnownValuesFound(generation=view.state.generation, values=known_values(view))
+class WhatIfs(ReplayServer):
+    """Scenarios on the cluster as it is."""
 
+    _sweep: tuple[int, Sweeper, Iterator[tuple[int, SweepPoint]]] | None = None
+    """The running sweep, and its number."""
+    _sweep_number = 0
+    _lock = threading.Lock()
 
-def controller(view: ClusterView, _: ControllerWanted) -> ControllerFound:
-    """Return what is known of Karpenter itself."""
-    evidence = view.evidence
-    return ControllerFound(
-        settings=evidence.settings,
-        version=evidence.karpenter_version,
-        title=evidence.controller.title if evidence.controller is not None else "",
-    )
+    def compare(self, scenario: Scenario, now_ns: int) -> Answer:
+        """Replay one of several scenarios."""
+        from karptui.provisioning.reporter import silent
+        from karptui.whatif.run import answer
 
+        with self._shared_base.borrowed(self._view(), now_ns) as base:
+            return answer(base, scenario, silent, time.monotonic)
 
-class WhatIfs:
-    """Answers what is worked out on the cluster made ready for what-ifs."""
+    def packed(self, scenario: Scenario, now_ns: int) -> Packed:
+        """Return how pods fill nodes now and with a scenario."""
+        from karptui.session.packing import packed_sides
 
-    def __init__(self, shared_base: SharedBase) -> None:
-        """Begin without a sweep.
+        with self._shared_base.borrowed(self._view(), now_ns) as base:
+            return packed_sides(base, scenario)
 
-        Args:
-            shared_base: The cluster made ready.
-        """
-        self._shared_base = shared_base
-        self._sweeps: dict[int, tuple[Sweeper, Iterator[tuple[int, SweepPoint]]]] = {}
-        self._number = 0
-        self._lock = threading.Lock()
+    def self_check(self, now_ns: int) -> str:
+        """Return how many recently created NodeClaims the model reproduces, as text."""
+        from karptui.views.whatif.compare import self_check_text
+        from karptui.whatif.self_check import self_check
 
-    def compared(self, view: ClusterView, wanted: ComparedWanted) -> ComparedFound:
-        """Replay a scenario on the cluster as it is."""
-        with self._shared_base.borrowed(view, wanted.now_ns) as base:
-            return ComparedFound(answer=answer(base, wanted.scenario, silent, time.monotonic))
+        return self_check_text(self_check(self._shared_base.take(self._view(), now_ns)))
 
-    def packed(self, view: ClusterView, wanted: PackedWanted) -> PackedFound:
-        """Draw both sides of a scenario."""
-        with self._shared_base.borrowed(view, wanted.now_ns) as base:
-            try:
-                return PackedFound(**packed_sides(base, wanted.scenario)._asdict())
-            except EditError as error:
-                return PackedFound(problem=str(error))
+    def start_sweep(self, sweep: Sweep, replay: Replay, now_ns: int) -> int:
+        """Start a sweep in place of the one before, and return its number."""
+        from karptui.session.sweeper import Sweeper
 
-    def self_checked(self, view: ClusterView, wanted: SelfCheckWanted) -> SelfCheckFound:
-        """Say how many of the NodeClaims created lately the model makes too."""
-        return SelfCheckFound(text=self_check_text(self_check(self._shared_base.take(view, wanted.now_ns))))
-
-    def sweep(self, view: ClusterView, wanted: SweepWanted) -> SweepBegun:
-        """Begin a sweep."""
-        base = self._shared_base.take(view, wanted.now_ns)
-        jobs = min(MOST_JOBS, os.cpu_count() or 1)
-        sweeper = Sweeper(base, wanted.sweep, wanted.replay, jobs, self._shared_base.lock)
+        base = self._shared_base.take(self._view(), now_ns)
+        sweeper = Sweeper(base, sweep, replay, min(MOST_JOBS, os.cpu_count() or 1), self._shared_base.lock)
         with self._lock:
-            for before, _ in self._sweeps.values():  # a screen that was left before it had begun
-                before.cancel()
-            self._sweeps.clear()
-            self._number += 1
-            self._sweeps[self._number] = sweeper, sweeper.points()
-            return SweepBegun(number=self._number)
+            if self._sweep is not None:  # a screen that was left before its sweep had begun
+                self._sweep[1].cancel()
+            self._sweep_number += 1
+            self._sweep = self._sweep_number, sweeper, sweeper.points()
+            return self._sweep_number
 
-    def point(self, _: ClusterView, wanted: PointWanted) -> PointFound:
-        """Wait for the next point of a sweep."""
-        known, found = self._sweeps.get(wanted.number), None
-        try:
-            found = next(known[1], None) if known is not None else None
-        finally:
-            if found is None:
-                self._sweeps.pop(wanted.number, None)
-        return PointFound(position=found[0], point=found[1]) if found is not None else PointFound()
+    def next_point(self, number: int) -> tuple[int, SweepPoint] | None:
+        """Wait for the next point of a sweep, in any order; return the position of its value, None at the end."""
+        sweep = self._sweep
+        if sweep is None or sweep[0] != number:
+            return None
+        return next(sweep[2], None)
 
-    def ended(self, _: ClusterView, wanted: SweepUnwanted) -> SweepEnded:
-        """End a sweep."""
-        known = self._sweeps.pop(wanted.number, None)
-        if known is not None:
-            known[0].cancel()
-        return SweepEnded()
+    def stop_sweep(self, number: int) -> None:
+        """Cancel a running sweep."""
+        with self._lock:
+            if self._sweep is not None and self._sweep[0] == number:
+                self._sweep[1].cancel()
+                self._sweep = None

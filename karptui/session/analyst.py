@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from karptui import crash
 from karptui.aws.evidence import NO_EVIDENCE, Evidence, decides_alike
-from karptui.session.border import Focus
+from karptui.session.answers import Focus
 from karptui.session.pace import KEYBOARD, Keyboard, NoTurns, Rhythm, Turns
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What lists are drawn from, row by row and around the rows: the facts that cross the border."""
+"""What lists are drawn from, row by row and around the rows."""
 
 from __future__ import annotations
 

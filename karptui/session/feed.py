@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from karptui.clock import Clock
-from karptui.session.border import Border, Focus
+from karptui.session.answers import Focus
+from karptui.session.follower import ClusterFollower
 from karptui.session.garbage import GARBAGE
 from karptui.session.pace import KEYBOARD, Pace
-from karptui.session.questions import Question
-from karptui.session.replays import ReplayServer, SharedBase
-from karptui.session.row_server import Answerer, List, RowServer
-from karptui.session.session import Session
 
 TAKING_OVER: Final = "taking over what has changed"
 IDLE_POLLS: Final = 4
@@ -46,34 +43,18 @@ class Display(Protocol):
 
 
 class Feed:
-    """Owns the session: polls it, in a thread where that takes longer than a key should wait."""
+    """Owns the follower: polls it, in a thread where that takes longer than a key should wait."""
 
-    def __init__(
-        self,
-        session: Session,
-        clock: Clock,
-        lists: Mapping[str, Callable[[], List]],
-        answers: Mapping[type[Question[Any]], Callable[[], Answerer]],
-        display: Display,
-        *,
-        shared_base: SharedBase,
-    ) -> None:
+    def __init__(self, follower: ClusterFollower, clock: Clock, display: Display) -> None:
         """Make a feed that has not begun.
 
         Args:
-            session: the cluster.
+            follower: follows the cluster.
             clock: tells the time.
-            lists: the lists whose rows screens ask for by window, by name.
-            answers: what answers the questions of screens, by type.
             display: shows what is taken over.
-            shared_base: the cluster made ready for what-ifs.
         """
-        self.session = session
-        """The cluster that is followed; another may take its place."""
-        self.border: Border = RowServer(lambda: self.session.view, lists, answers)
-        """What screens ask the session."""
-        self.replays = ReplayServer(lambda: self.session.view, shared_base)
-        """What-ifs that are replayed beside the screen."""
+        self.follower = follower
+        """Follows the cluster that is shown; another may take its place."""
         self.is_in_front = True
         """Whether somebody looks."""
         self.clock = clock
@@ -81,7 +62,7 @@ class Feed:
         self._polls = 0
         self._pace = Pace()
         self._polling: asyncio.Task[None] | None = None
-        self._shown_session: Session | None = None
+        self._shown: ClusterFollower | None = None
         """Of this one the first rows are drawn."""
 
     def now_ns(self) -> int:
@@ -90,19 +71,19 @@ class Feed:
 
     def look_at(self, focus: Focus) -> None:
         """Say which nodes are looked at, so that they are analysed first."""
-        self.session.analyst.look_at(focus)
+        self.follower.analyst.look_at(focus)
 
     def want_usage(self) -> None:
         """Say that live usage is looked at: metrics-server is asked only then."""
-        self.session.want_usage()
+        self.follower.want_usage()
 
     def refresh_source(self) -> None:
         """Have the source try again at once, whatever it waits for."""
-        self.session.refresh()
+        self.follower.refresh()
 
     async def fetch_raw(self, kind: str, key: str) -> str:
         """Return an object as YAML, straight from the source; a sentence starting with ``# `` when it cannot be had."""
-        return await asyncio.to_thread(self.session.fetch_raw, kind, key)
+        return await asyncio.to_thread(self.follower.fetch_raw, kind, key)
 
     async def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
         """Return an object as the API server has it.
@@ -110,7 +91,7 @@ class Feed:
         Raises:
             SourceError: when it cannot be had, with a sentence.
         """
-        return await asyncio.to_thread(self.session.fetch_object, kind, key)
+        return await asyncio.to_thread(self.follower.fetch_object, kind, key)
 
     async def crds(self) -> tuple[dict[str, Any], ...]:
         """Return the cluster's CustomResourceDefinitions of Karpenter's kinds.
@@ -118,7 +99,7 @@ class Feed:
         Raises:
             SourceError: when they cannot be had, with a sentence.
         """
-        return await asyncio.to_thread(self.session.crds)
+        return await asyncio.to_thread(self.follower.crds)
 
     def tick(self) -> None:
         """Take over what there is, if it is time for that; called a few times a second."""
@@ -127,15 +108,15 @@ class Feed:
         self._polls += 1
         if not self.is_in_front and self._polls % IDLE_POLLS:
             return
-        if not self.session.is_large:
+        if not self.follower.is_large:
             self.poll_now()
-        elif self._polling is None and self._pace.is_due(time.monotonic(), has_news=self.session.has_news):
+        elif self._polling is None and self._pace.is_due(time.monotonic(), has_news=self.follower.has_news):
             self._poll_aside()
 
     def poll_now(self) -> None:
         """Take over what the source has said, and show it."""
         try:
-            self._took_over(is_changed=self.session.poll(self.now_ns()))
+            self._took_over(is_changed=self.follower.poll(self.now_ns()))
         except Exception as error:  # noqa: BLE001  the next time is soon
             self._display.fault_caught(error, TAKING_OVER)
 
@@ -146,10 +127,10 @@ class Feed:
         self._polling.add_done_callback(self._polled)
 
     async def _poll_in_thread(self) -> None:
-        session, began = self.session, time.monotonic()
-        is_changed = await asyncio.to_thread(session.poll, self.now_ns())
+        follower, began = self.follower, time.monotonic()
+        is_changed = await asyncio.to_thread(follower.poll, self.now_ns())
         self._pace.took(began, time.monotonic())
-        if session is self.session:
+        if follower is self.follower:
             self._took_over(is_changed=is_changed)
 
     def _polled(self, task: asyncio.Task[None]) -> None:
@@ -158,13 +139,13 @@ class Feed:
             self._display.fault_caught(error, TAKING_OVER)
 
     def _took_over(self, *, is_changed: bool) -> None:
-        session = self.session
+        follower = self.follower
         self._display.show_changes(is_changed=is_changed)
-        session.analyse(self.now_ns())
-        if session.knows_nodes and session is not self._shown_session:
-            self._shown_session = session
+        follower.analyse(self.now_ns())
+        if follower.knows_nodes and follower is not self._shown:
+            self._shown = follower
             self._display.call_after_refresh(self._first_rows_shown)
 
     def _first_rows_shown(self) -> None:
-        self.session.ask_for_evidence()
+        self.follower.ask_for_evidence()
         self._display.first_rows_shown()

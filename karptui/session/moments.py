@@ -16,8 +16,8 @@ from karptui.karpenter.inventory import Inventory
 from karptui.kube.objects import Condition
 from karptui.kube.units import clock_text
 from karptui.session.analyst import Analyst
-from karptui.session.border import PlayMoment
-from karptui.session.session import Session
+from karptui.session.answers import PlayMoment
+from karptui.session.follower import ClusterFollower
 from karptui.sources.base import SourceError
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.mailbox import Mailbox
@@ -125,7 +125,7 @@ class Visit(Enum):
 class Feed(Protocol):
     """Whose cluster is on the screens."""
 
-    session: Session
+    follower: ClusterFollower
     clock: Clock
 
 
@@ -143,18 +143,18 @@ class Visits:
         self._feed = feed
         self._kept = kept
         self._analyst_of = analyst_of
-        self._outer: list[tuple[Session, Clock, PlayMoment | None]] = []
+        self._outer: list[tuple[ClusterFollower, Clock, PlayMoment | None]] = []
         self.moment: PlayMoment | None = None
         """The moment that is shown; None for the cluster as it is."""
 
     async def enter(self, moment: PlayMoment) -> Visit:
         """Show a moment in place of what is shown, until `leave`."""
         feed = self._feed
-        outer = feed.session, feed.clock, self.moment
+        outer = feed.follower, feed.clock, self.moment
         session = await self._made(moment)
         if session is None:
             return Visit.NOT_KEPT
-        if feed.session is not outer[0]:
+        if feed.follower is not outer[0]:
             session.stop()
             return Visit.OVERTAKEN
         self._outer.append(outer)
@@ -164,11 +164,11 @@ class Visits:
     async def step(self, by: int) -> Visit:
         """Show a later moment of the same play, or an earlier one."""
         feed, moment = self._feed, self.moment.stepped(by) if self.moment is not None else None
-        before = feed.session
+        before = feed.follower
         session = await self._made(moment) if moment is not None else None
         if moment is None or session is None:
             return Visit.NOT_KEPT
-        if feed.session is not before:
+        if feed.follower is not before:
             session.stop()
             return Visit.OVERTAKEN
         self._show(session, FrozenClock(moment.at_ns), moment)
@@ -179,7 +179,7 @@ class Visits:
         """Go back to what was shown before; return whether anything was."""
         if not self._outer:
             return False
-        self._feed.session.stop()
+        self._feed.follower.stop()
         self._show(*self._outer.pop())
         return True
 
@@ -188,10 +188,10 @@ class Visits:
         while self.leave():
             pass
 
-    def _show(self, session: Session, clock: Clock, moment: PlayMoment | None) -> None:
-        self._feed.session, self._feed.clock, self.moment = session, clock, moment
+    def _show(self, session: ClusterFollower, clock: Clock, moment: PlayMoment | None) -> None:
+        self._feed.follower, self._feed.clock, self.moment = session, clock, moment
 
-    async def _made(self, moment: PlayMoment) -> Session | None:
+    async def _made(self, moment: PlayMoment) -> ClusterFollower | None:
         """Make the cluster of a moment in a thread; where that is called off, it is ended as soon as it is made."""
         making = asyncio.create_task(asyncio.to_thread(self._session_at, moment))
         try:
@@ -200,20 +200,20 @@ class Visits:
             making.add_done_callback(_end)
             raise
 
-    def _session_at(self, moment: PlayMoment) -> Session | None:
+    def _session_at(self, moment: PlayMoment) -> ClusterFollower | None:
         play = self._kept.get(moment.play)
         if play is None:
             return None
-        title = (self._outer[0][0] if self._outer else self._feed.session).title
+        title = (self._outer[0][0] if self._outer else self._feed.follower).title
         inventory = with_drains(play.journal.at(play.beginning, moment.at_ns))
         source = MomentSource(title, inventory, moment.at_ns, has_outage=play.has_outage)
-        session = Session(source, evidence=EvidenceSource(play.evidence), analyst=self._analyst_of())
+        session = ClusterFollower(source, evidence=EvidenceSource(play.evidence), analyst=self._analyst_of())
         session.start()
         session.poll()
         return session
 
 
-def _end(making: asyncio.Task[Session | None]) -> None:
+def _end(making: asyncio.Task[ClusterFollower | None]) -> None:
     if not making.cancelled() and making.exception() is None and (session := making.result()) is not None:
         session.stop()
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.codes import HOLDS_NOBODY
-from karptui.session.border import Analysed, Overview, PendingStudied
+from karptui.session.answers import Analysed, Overview, PendingStudied
 from karptui.session.cluster_view import ClusterView
 from karptui.session.readiness import is_out_of_reach, unready_because
 

@@ -18,6 +18,7 @@ from karptui.provisioning.solution import NewClaim
 from karptui.provisioning.state_node import StateNode
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry, PodAccess
+from karptui.whatif.edits import EditError
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.outcome import ReplayOutcome
 from karptui.whatif.replay import replay
@@ -96,14 +97,16 @@ class PackedNode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Packed(NamedTuple):
-    """Both sides."""
+    """How pods fill nodes as they are and with a scenario."""
 
-    nodes: tuple[PackedNode, ...]
-    left_out: int
+    nodes: tuple[PackedNode, ...] = ()
+    left_out: int = 0
     """Nodes of the edited side without a picture: on their way out, or nobody knows yet what they have."""
-    waiting_before: int
-    """Pods without a place."""
-    waiting_after: int
+    waiting_before: int = 0
+    """Unschedulable pods."""
+    waiting_after: int = 0
+    problem: str = ""
+    """Error message if an edit cannot be made."""
 
 
 def packed(before: ReplayOutcome, after: ReplayOutcome) -> Packed:
@@ -121,12 +124,12 @@ def packed(before: ReplayOutcome, after: ReplayOutcome) -> Packed:
 
 
 def packed_sides(base: WhatIfBase, scenario: Scenario) -> Packed:
-    """Return the nodes of a cluster as it is and as a scenario makes it.
-
-    Raises:
-        EditError: where an edit cannot be made.
-    """
-    return packed(replay(base, scenario.replay), replay(apply(base, scenario.edits), scenario.replay))
+    """Return the nodes of a cluster as it is and with a scenario."""
+    try:
+        edited = apply(base, scenario.edits)
+    except EditError as error:
+        return Packed(problem=str(error))
+    return packed(replay(base, scenario.replay), replay(edited, scenario.replay))
 
 
 class _Side:

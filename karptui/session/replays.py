@@ -9,8 +9,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from karptui import crash
+from karptui.session.answers import ReplayState
 from karptui.session.pace import Turns
-from karptui.session.whatif_questions import Replayed, ReplayState, ReplayStateWanted, ReplayWanted
 
 if TYPE_CHECKING:
     from karptui.session.cluster_view import ClusterView
@@ -60,7 +60,7 @@ class ReplayQuestion(NamedTuple):
     scenario: Scenario
 
 
-class Progress(NamedTuple):
+class ReplayProgress(NamedTuple):
     """How far the replay of the question has come."""
 
     number: int
@@ -94,7 +94,7 @@ class Replayer:
         self._number = 0
         self.shared_base = shared_base or SharedBase()
         """The cluster as it is, for whoever else replays on it."""
-        self.progress = Progress(0, 0, 0)
+        self.progress = ReplayProgress(0, 0, 0)
         """Of the question that is being worked on; replaced, never changed."""
         self.answered = 0
         """Number of the last question that has its answer."""
@@ -192,7 +192,7 @@ class _Report:
         """
         from karptui.provisioning.reporter import Cancelled  # noqa: PLC0415 - as above
 
-        self._replayer.progress = Progress(self._number, done, total)
+        self._replayer.progress = ReplayProgress(self._number, done, total)
         if self._replayer.is_superseded:
             raise Cancelled
         self._turns.take()
@@ -216,7 +216,7 @@ class ReplayServer:
         """
         self._view, self._shared_base = view, shared_base
         self._known: Replayer | None = None
-        self._listener: Callable[[Replayed], None] | None = None
+        self._listener: Callable[[int, Answer], None] | None = None
         self._asked: ClusterView | None = None
         """The cluster of the last question."""
         self._asked_ns = 0
@@ -230,27 +230,29 @@ class ReplayServer:
 
     def _pass_on(self, answer: Answer) -> None:
         if self._listener is not None:
-            self._listener(Replayed(number=self._replayer.answered, answer=answer))
+            self._listener(self._replayer.answered, answer)
 
-    def subscribe(self, listener: Callable[[Replayed], None]) -> None:
+    def subscribe(self, listener: Callable[[int, Answer], None]) -> None:
         """Pass every answer to a listener, in the thread that replays."""
         self._listener = listener
 
-    def replay(self, wanted: ReplayWanted) -> ReplayState:
-        """Have a scenario replayed, in the place of whatever was asked before."""
-        if wanted.is_first:
+    def replay(
+        self, scenario: Scenario, now_ns: int, *, is_typing: bool = False, is_first: bool = False
+    ) -> ReplayState:
+        """Start replaying a scenario instead of the one before."""
+        if is_first:
             self._asked = None
-        view = self._view_to_ask(wanted.now_ns, is_typing=wanted.is_typing)
+        view = self._view_to_ask(now_ns, is_typing=is_typing)
         if view is not self._asked:
-            self._asked, self._asked_ns = view, wanted.now_ns
-        self._number = self._replayer.ask(view, self._asked_ns, wanted.scenario)
-        return self.state(ReplayStateWanted(now_ns=wanted.now_ns, is_typing=wanted.is_typing))
+            self._asked, self._asked_ns = view, now_ns
+        self._number = self._replayer.ask(view, self._asked_ns, scenario)
+        return self.state(now_ns, is_typing=is_typing)
 
-    def state(self, wanted: ReplayStateWanted) -> ReplayState:
-        """Return how far the last question has come, and whether it is to be asked again."""
+    def state(self, now_ns: int, *, is_typing: bool = False) -> ReplayState:
+        """Return the progress of the last question, and whether it should be asked again."""
         if self._known is None:
             return ReplayState()
-        progress, next_view = self._known.progress, self._view_to_ask(wanted.now_ns, is_typing=wanted.is_typing)
+        progress, next_view = self._known.progress, self._view_to_ask(now_ns, is_typing=is_typing)
         return ReplayState(
             number=self._number,
             is_busy=self._known.is_busy,
@@ -258,7 +260,7 @@ class ReplayServer:
             total=progress.total,
             is_outdated=not self._is_asked_of(self._view()),
             moves=not self._is_asked_of(next_view),
-            is_due=self._is_behind(wanted.now_ns, is_typing=wanted.is_typing),
+            is_due=self._is_behind(now_ns, is_typing=is_typing),
         )
 
     def _view_to_ask(self, now_ns: int, *, is_typing: bool) -> ClusterView:

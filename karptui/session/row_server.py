@@ -1,35 +1,17 @@
-"""Answers what screens ask for at the border: filters and sorts lists, and gives their rows by window."""
+"""Filters and sorts lists, and gives their rows by window."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import msgspec
 
 from karptui.decode.kinds import Kind
 from karptui.karpenter.nodeclaim import claim_key
 from karptui.kube.recent import LastAnswer
-from karptui.session.border import (
-    AroundFound,
-    AroundWanted,
-    Keys,
-    KeysWanted,
-    ObjectFound,
-    ObjectWanted,
-    Overview,
-    PickWanted,
-    Position,
-    PositionWanted,
-    RowsFound,
-    RowsWanted,
-    RowWindow,
-    TotalsWanted,
-    VerdictFound,
-    VerdictWanted,
-    WindowWanted,
-)
+from karptui.session.answers import Overview, RowQuery, RowSet, RowWindow
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import ClusterTotals, held_of, totals_of
 from karptui.session.nodes import NodeEntry
@@ -39,11 +21,8 @@ from karptui.session.readiness import is_out_of_reach
 if TYPE_CHECKING:
     from karptui.disruption.joint_saving import JointFigures
     from karptui.session.facts import Around, Fact
-    from karptui.session.questions import FoundT, Question
     from karptui.verdict.finding import ClusterFinding
 
-Answerer: TypeAlias = Callable[[ClusterView, Any], Any]
-"""Tells of a view what a question wants."""
 KEPT: Final = 2
 """Orders that rows of a list can still be fetched from: that on the screen, and the one that takes its place."""
 MOST_KEPT: Final = 8
@@ -65,12 +44,12 @@ class Arranged(NamedTuple):
 class List(NamedTuple):
     """A list that rows can be asked of."""
 
-    items: Callable[[ClusterView, RowsWanted], Sequence[Any]]
+    items: Callable[[ClusterView, RowQuery], Sequence[Any]]
     """Every item of a view, also those that the filter leaves out; the same object while nothing about them changes."""
-    arrange: Callable[[Sequence[Any], RowsWanted], Arranged]
+    arrange: Callable[[Sequence[Any], RowQuery], Arranged]
     """Filters and sorts items."""
-    around: Callable[[ClusterView, AroundWanted], Around | None] | None = None
-    """What stands around the rows; None where nothing does."""
+    around: Callable[[ClusterView, str, int], Around | None] | None = None
+    """From a view, the owner of the rows and the present to what is shown around them; None if nothing is."""
     nodes: Callable[[Sequence[Any]], Sequence[NodeEntry]] | None = None
     """The nodes that rows hold, where what they cost is said whatever else of prices is; None for rows of nodes."""
 
@@ -79,9 +58,9 @@ class _Rows(NamedTuple):
     """Rows in an order, and what they were made from."""
 
     source: Sequence[Any]
-    recipe: RowsWanted
+    query: RowQuery
     arranged: Arranged
-    found: RowsFound
+    found: RowSet
     sum_up: Callable[[Sequence[NodeEntry]], ClusterTotals]
     joint: JointFigures | None
 
@@ -89,23 +68,15 @@ class _Rows(NamedTuple):
 class RowServer:
     """Keeps the orders of rows that were asked for last; may be asked from any thread."""
 
-    def __init__(
-        self,
-        view: Callable[[], ClusterView],
-        lists: Mapping[str, Callable[[], List]],
-        answers: Mapping[type[Question[Any]], Callable[[], Answerer]],
-    ) -> None:
+    def __init__(self, view: Callable[[], ClusterView], lists: Mapping[str, Callable[[], List]]) -> None:
         """Make a server that has arranged nothing yet.
 
         Args:
             view: Returns the newest generation of the cluster.
             lists: The lists there are by name, each made when it is first asked for.
-            answers: What answers questions, by their type; each made when it is first asked.
         """
         self._view = view
         self._lists = lists
-        self._answers = answers
-        self._answering: dict[type[Question[Any]], Answerer] = {}
         self._known: dict[str, List] = {}
         self._lock = threading.Lock()
         self._rows: dict[int, _Rows] = {}
@@ -118,81 +89,80 @@ class RowServer:
         view = self._view()
         return self._overview.get((view,), lambda: overview_of(view))
 
-    def verdict(self, wanted: VerdictWanted) -> VerdictFound:
-        """Return what holds or endangers the cluster; worked out once for what is known of it.
+    def verdict(self, now_ns: int) -> tuple[ClusterFinding, ...]:
+        """Return what endangers or blocks the cluster, worst first; computed once for what is known of it.
 
-        Nothing while what keeps nodes is being looked into; where a missing permission hides that, what is known.
+        Nothing before nodes are analysed; if a missing permission prevents the analysis, what is known without it.
         """
         view = self._view()
         if view.analysis is None and not is_out_of_reach(view):
-            return VerdictFound()
+            return ()
         from karptui.session.verdict import verdict_of_view  # noqa: PLC0415 - the first rows wait for no engine
 
         known = (view.analysis or view, view.pending, view.advice, view.hidden, view.state.nodepools)
-        return VerdictFound(findings=self._verdict.get(known, lambda: verdict_of_view(view, wanted.now_ns)))
+        return self._verdict.get(known, lambda: verdict_of_view(view, now_ns))
 
-    def rows(self, wanted: RowsWanted) -> RowsFound:
+    def rows(self, query: RowQuery) -> RowSet:
         """Filter and sort a list; the same rows as before while nothing that counts has changed."""
         view = self._view()
-        known = self._list(wanted.list)
-        source = known.items(view, wanted)
-        before = self._last(wanted, source)
+        known = self._list(query.list)
+        source = known.items(view, query)
+        before = self._last(query, source)
         if before is not None:
             return before
-        arranged = known.arrange(source, wanted)
+        arranged = known.arrange(source, query)
         with self._lock:
             self._number += 1
-            found = RowsFound(
-                list=wanted.list,
+            found = RowSet(
+                list=query.list,
                 number=self._number,
                 shown=arranged.shown,
                 lines=len(arranged.items),
                 total=len(source),
             )
-            self._rows[found.number] = _Rows(source, wanted, arranged, found, _sums_of(view), _joint_of(view))
-            numbers = [number for number, rows in self._rows.items() if rows.recipe.list == wanted.list]
-            of_same = [number for number in numbers if self._rows[number].recipe.of == wanted.of]
+            self._rows[found.number] = _Rows(source, query, arranged, found, _sums_of(view), _joint_of(view))
+            numbers = [number for number, rows in self._rows.items() if rows.query.list == query.list]
+            of_same = [number for number in numbers if self._rows[number].query.of == query.of]
             for number in {*of_same[:-KEPT], *numbers[:-MOST_KEPT]}:
                 del self._rows[number]
         return found
 
-    def _last(self, wanted: RowsWanted, source: Sequence[Any]) -> RowsFound | None:
+    def _last(self, query: RowQuery, source: Sequence[Any]) -> RowSet | None:
         with self._lock:
             for number, rows in reversed(self._rows.items()):
-                if rows.source is source and not rows.arranged.is_timed and _is_alike(rows.recipe, wanted):
+                if rows.source is source and not rows.arranged.is_timed and _is_alike(rows.query, query):
                     self._rows[number] = self._rows.pop(number)
                     return rows.found
         return None
 
-    def window(self, wanted: WindowWanted) -> RowWindow:
-        """Return some rows one after the other; fewer where they end, none where newer ones have taken their place."""
-        arranged = self._arranged(wanted.number)
-        seen = slice(wanted.offset, wanted.offset + wanted.count)
+    def window(self, number: int, offset: int, count: int) -> RowWindow:
+        """Return some rows of a row set; fewer at its end, none if newer rows have replaced it."""
+        arranged = self._arranged(number)
+        seen = slice(offset, offset + count)
         return RowWindow(keys=tuple(arranged.keys[seen]), facts=cast("tuple[Fact, ...]", tuple(arranged.items[seen])))
 
-    def keys(self, wanted: KeysWanted) -> Keys:
+    def keys(self, number: int) -> tuple[str, ...]:
         """Return the keys of all rows."""
-        return Keys(keys=tuple(self._arranged(wanted.number).keys))
+        return tuple(self._arranged(number).keys)
 
-    def position(self, wanted: PositionWanted) -> Position:
-        """Return where a row stands."""
+    def position(self, number: int, key: str) -> int | None:
+        """Return the index of a row; None if there is no such row."""
         try:
-            return Position(index=self._arranged(wanted.number).keys.index(wanted.key))
+            return self._arranged(number).keys.index(key)
         except ValueError:
-            return Position(index=None)
+            return None
 
-    def pick(self, wanted: PickWanted) -> RowWindow:
+    def pick(self, number: int, keys: frozenset[str]) -> RowWindow:
         """Return single rows in their order."""
-        arranged = self._arranged(wanted.number)
-        both = [pair for pair in zip(arranged.keys, arranged.items, strict=True) if pair[0] in wanted.keys]
+        arranged = self._arranged(number)
+        both = [pair for pair in zip(arranged.keys, arranged.items, strict=True) if pair[0] in keys]
         return RowWindow(keys=tuple(key for key, _ in both), facts=tuple(item for _, item in both))
 
-    def totals(self, wanted: TotalsWanted) -> ClusterTotals:
-        """Return what the nodes of some rows hold and cost together."""
-        rows = self._rows.get(wanted.number)
+    def totals(self, number: int, keys: frozenset[str] | None = None) -> ClusterTotals:
+        """Return the sums of the nodes of some rows; of all rows if ``keys`` is None."""
+        rows = self._rows.get(number)
         if rows is None:
             return ClusterTotals()
-        keys = wanted.keys
         arranged, nodes = rows.arranged, self._list(rows.found.list).nodes
         items = [item for key, item in zip(arranged.keys, arranged.items, strict=True) if keys is None or key in keys]
         if nodes is not None:
@@ -200,33 +170,30 @@ class RowServer:
             return msgspec.structs.replace(rows.sum_up(held), held=held_of(held, rows.joint))
         return rows.sum_up([item for item in items if isinstance(item, NodeEntry)])
 
-    def object(self, wanted: ObjectWanted) -> ObjectFound:
-        """Return whether an object is there, and where its node is found."""
-        view, key = self._view(), wanted.key
-        state, kind = view.state, wanted.kind
+    def has_object(self, kind: str, key: str) -> bool:
+        """Return whether an object exists."""
+        if kind in (Kind.NODE, Kind.NODECLAIM):
+            return self._node_of(self._view(), kind, key) is not None
+        return kind in _KINDS and key in self._view().state.of(Kind(kind))
+
+    def node_key(self, kind: str, key: str) -> str:
+        """Return the row key of the node that an object is or runs on; empty if there is none."""
+        node = self._node_of(self._view(), kind, key)
+        return node.key if node is not None else ""
+
+    @staticmethod
+    def _node_of(view: ClusterView, kind: str, key: str) -> NodeEntry | None:
+        state = view.state
         if kind in (Kind.NODE, Kind.NODECLAIM):
             node = state.node_of(key) if kind == Kind.NODECLAIM else None
-            entry = view.node_of(node.name if node is not None else key) or view.node_entry(claim_key(key))
-            return ObjectFound(is_there=entry is not None, node_key=entry.key if entry is not None else "")
-        if kind == Kind.POD:
-            pod = state.pods.get(key)
-            entry = view.node_of(pod.node_name) if pod is not None else None
-            return ObjectFound(is_there=pod is not None, node_key=entry.key if entry is not None else "")
-        return ObjectFound(is_there=kind in _KINDS and key in state.of(Kind(kind)))
+            return view.node_of(node.name if node is not None else key) or view.node_entry(claim_key(key))
+        pod = state.pods.get(key) if kind == Kind.POD else None
+        return view.node_of(pod.node_name) if pod is not None else None
 
-    def around(self, wanted: AroundWanted) -> AroundFound:
-        """Return what stands around the rows of a list."""
-        around = self._list(wanted.list).around
-        return AroundFound(fact=around(self._view(), wanted) if around is not None else None)
-
-    def ask(self, wanted: Question[FoundT]) -> FoundT:
-        """Answer a question."""
-        kind = type(wanted)
-        answer = self._answering.get(kind)
-        if answer is None:
-            answer = self._answering[kind] = self._answers[kind]()
-        found: FoundT = answer(self._view(), wanted)
-        return found
+    def around(self, name: str, of: str, now_ns: int) -> Around | None:
+        """Return what is shown around the rows of a list; None if nothing is known."""
+        around = self._list(name).around
+        return around(self._view(), of, now_ns) if around is not None else None
 
     def _list(self, name: str) -> List:
         known = self._known.get(name)
@@ -256,12 +223,6 @@ def _sums_of(view: ClusterView) -> Callable[[Sequence[NodeEntry]], ClusterTotals
     return sum_up
 
 
-def _is_alike(left: RowsWanted, right: RowsWanted) -> bool:
-    """Whether the same rows are wanted, at whatever instant."""
-    return _recipe(left) == _recipe(right)
-
-
-def _recipe(wanted: RowsWanted) -> tuple[object, ...]:
-    groups = wanted.group_by, wanted.is_folded, wanted.other_way, wanted.opens_all
-    order = wanted.sort, wanted.is_descending
-    return wanted.list, wanted.of, wanted.filter_text, *order, wanted.is_notable_only, *groups
+def _is_alike(left: RowQuery, right: RowQuery) -> bool:
+    """Whether the same rows are asked for, at any instant."""
+    return msgspec.structs.replace(left, now_ns=0) == msgspec.structs.replace(right, now_ns=0)

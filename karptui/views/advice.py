@@ -12,7 +12,7 @@ from karptui.advice.finding import Finding, Severity
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted, duration_text
 from karptui.session.advice import AdviceEntry, AdviceGroup, AdviceLine
-from karptui.session.border import Overview
+from karptui.session.answers import Overview
 from karptui.session.facts import AdviceAround
 from karptui.views.column import NUMBER_OR_NULL, TEXT, Column, Field, FieldKind, FieldValue, Heading, SortKey, Value
 from karptui.views.instants import unready_line

@@ -10,7 +10,6 @@ from karptui.aws.money import per_hour_text
 from karptui.kube.units import counted, first_of, verb
 from karptui.plan.drill import Drill, DrillLaunch, LossKind
 from karptui.plan.rehearsal import Rehearsal
-from karptui.session.study_questions import DrillsFound, DrillsWanted
 from karptui.views.column import Column, Heading, count_column, number_heading, text_column
 from karptui.views.prices import money_column
 from karptui.views.row import Tone
@@ -192,18 +191,18 @@ TABLE: Final[TableSpec[Drill]] = TableSpec(
 )
 
 
-def drill_study() -> Study[DrillsFound, Drill]:
+def drill_study() -> Study[tuple[Drill, ...], Drill]:
     """Return what is left when any zone, capacity type or NodePool goes away."""
     return Study(
         title="Drill ─ what is left when one of them goes away at once",
         rows_title="Losses",
         table=TABLE,
-        wanted=lambda now_ns: DrillsWanted(now_ns=now_ns),
-        rows=lambda found: found.found,
-        lines=lambda found: answer_lines(found.problem or overview(found.found)),
+        ask=lambda session, now_ns: session.studies.drills(now_ns),
+        rows=lambda drills: drills,
+        lines=lambda drills: answer_lines(overview(drills)),
         name_of=lambda row: str(row.loss),
         story=lambda row: answer_lines(headline(row), story_lines(row)),
-        notes=lambda found: notes_of(found.found[0].assumed, found.found[0].not_modelled) if found.found else (),
+        notes=lambda drills: notes_of(drills[0].assumed, drills[0].not_modelled) if drills else (),
         scenario=lambda row: Scenario(name=f"without {row.loss}", edits=row.edits),
         tab="nodes",
     )

@@ -10,7 +10,6 @@ from karptui.kube.quantity import parse_quantity
 from karptui.kube.units import amount_text, count_text, counted, first_of, verb
 from karptui.plan.headroom import MOST, Headroom, LimitUse, PoolRoom
 from karptui.session.pods import OWNER_WORDS
-from karptui.session.study_questions import HeadroomsFound, HeadroomsWanted
 from karptui.views.column import Column, Heading, ItemT, count_column, number_heading, text_column
 from karptui.views.pools.sentences import named_amount
 from karptui.views.prices import money_column
@@ -324,7 +323,9 @@ _SCALED = 10
 """Pods that a what-if adds where the next one already has no place."""
 
 
-def headroom_study(kind: str = "", key: str = "") -> Study[HeadroomsFound, Headroom] | Study[HeadroomsFound, PoolRoom]:
+def headroom_study(
+    kind: str = "", key: str = ""
+) -> Study[tuple[Headroom, ...], Headroom] | Study[tuple[Headroom, ...], PoolRoom]:
     """Return how many more of one pod fit, of the pods of every workload, or on new nodes of a NodePool.
 
     Args:
@@ -336,63 +337,55 @@ def headroom_study(kind: str = "", key: str = "") -> Study[HeadroomsFound, Headr
     return _headroom_of(kind, key) if kind else _headroom_of_all()
 
 
-def _headroom_of_pool(name: str) -> Study[HeadroomsFound, Headroom]:
-    def lines(found: HeadroomsFound) -> Sequence[Pieces]:
-        if found.problem:
-            return answer_lines(found.problem)
-        return answer_lines(pool_overview(name, found.found), pool_lines(name, found.found))
-
+def _headroom_of_pool(name: str) -> Study[tuple[Headroom, ...], Headroom]:
     return Study(
         title=f"Headroom ─ NodePool {clean(name)}, if no other launched anything",
         rows_title=f"Workloads with pods on {clean(name)}",
         table=POOL_TABLE,
-        wanted=lambda now_ns: HeadroomsWanted(kind="NodePool", key=name, now_ns=now_ns),
-        rows=lambda found: found.found,
-        lines=lines,
+        ask=lambda session, now_ns: session.studies.headrooms("NodePool", name, now_ns),
+        rows=lambda found: found,
+        lines=lambda found: answer_lines(pool_overview(name, found), pool_lines(name, found)),
         name_of=lambda row: row.sample.name,
         story=lambda row: answer_lines(f"{row.sample.name}: {requests_text(row)}", room_lines(row)),
-        notes=lambda found: notes_of(found.found[0].assumed) if found.found else (),
+        notes=lambda found: notes_of(found[0].assumed) if found else (),
         scenario=_scaled,
         opens=lambda row: _headroom_of(*_named(row)),
         tab="pools",
     )
 
 
-def _headroom_of_all() -> Study[HeadroomsFound, Headroom]:
+def _headroom_of_all() -> Study[tuple[Headroom, ...], Headroom]:
     return Study(
         title="Headroom ─ how many more pods fit",
         rows_title="Workloads",
         table=TABLE,
-        wanted=lambda now_ns: HeadroomsWanted(now_ns=now_ns),
-        rows=lambda found: found.found,
-        lines=lambda found: answer_lines(found.problem or overview(found.found)),
+        ask=lambda session, now_ns: session.studies.headrooms("", "", now_ns),
+        rows=lambda found: found,
+        lines=lambda found: answer_lines(overview(found)),
         name_of=lambda row: row.sample.name,
         story=lambda row: answer_lines(headline(row), more_lines(row)),
-        notes=lambda found: notes_of(found.found[0].assumed) if found.found else (),
+        notes=lambda found: notes_of(found[0].assumed) if found else (),
         scenario=_scaled,
         opens=lambda row: _headroom_of(*_named(row)),
         tab="pods",
     )
 
 
-def _headroom_of(kind: str, key: str) -> Study[HeadroomsFound, PoolRoom]:
-    def lines(found: HeadroomsFound) -> Sequence[Pieces]:
-        if not found.found:
-            return answer_lines(found.problem)
-        (one,) = found.found
-        asks = f"one asks for {requests_text(one)}"
-        return answer_lines(headline(one), (asks, *more_lines(one)))
+def _headroom_of(kind: str, key: str) -> Study[tuple[Headroom, ...], PoolRoom]:
+    def lines(found: tuple[Headroom, ...]) -> Sequence[Pieces]:
+        (room,) = found
+        return answer_lines(headline(room), (f"one asks for {requests_text(room)}", *more_lines(room)))
 
     return Study(
         title=f"Headroom ─ {clean(kind)} {clean(key)}",
         rows_title="Each NodePool, if no other launched anything",
         table=POOLS_TABLE,
-        wanted=lambda now_ns: HeadroomsWanted(kind=kind, key=key, now_ns=now_ns),
-        rows=lambda found: found.found[0].pools if found.found else (),
+        ask=lambda session, now_ns: session.studies.headrooms(kind, key, now_ns),
+        rows=lambda found: found[0].pools,
         lines=lines,
         name_of=lambda row: row.pool_name,
         story=lambda row: answer_lines(f"{row.pool_name}: {row.reason}") if row.reason else (),
-        notes=lambda found: notes_of(found.found[0].assumed) if found.found else (),
+        notes=lambda found: notes_of(found[0].assumed) if found else (),
         tab="pods",
     )
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.kube.units import age_text, count_text, counted, duration_text
-from karptui.session.border import Overview
+from karptui.session.answers import Overview
 from karptui.views.column import INTEGER_OR_NULL, Column, Field, FieldKind, Heading, ItemT, Value, Words, cell_words
 from karptui.views.row import NOT_AVAILABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from karptui.aws.money import node_price_text, saved_text
 from karptui.kube.units import count_text, counted, first_of
-from karptui.session.border import Overview
+from karptui.session.answers import Overview
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import share_saved
 from karptui.session.nodes import NodeEntry

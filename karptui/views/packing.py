@@ -10,8 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from karptui.kube.units import count_text, counted, cpu_pair_text, memory_pair_text, percent_text, verb
-from karptui.session.packing import Bin, Block, PackedNode
-from karptui.session.whatif_questions import PackedFound
+from karptui.session.packing import Bin, Block, Packed, PackedNode
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, short_name
 from karptui.views.whatif.totals import mode_text
@@ -175,7 +174,7 @@ _SHARE: Final = 5
 """Cells of a percentage, and the gap before it."""
 
 
-def packed_lines(found: PackedFound, scenario: Scenario, resource: str, width: int) -> tuple[Pieces, ...]:
+def packed_lines(found: Packed, scenario: Scenario, resource: str, width: int) -> tuple[Pieces, ...]:
     """Return both sides: what changes in a sentence, then NodePools, changed ones first.
 
     Args:
@@ -213,7 +212,7 @@ def packed_lines(found: PackedFound, scenario: Scenario, resource: str, width: i
     return tuple(lines)
 
 
-def packed_sentence(found: PackedFound) -> str:
+def packed_sentence(found: Packed) -> str:
     """Return what changes, in a sentence."""
     going = sum(node.after is None and not node.is_launched for node in found.nodes)
     launched = sum(node.before is None for node in found.nodes)

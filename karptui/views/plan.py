@@ -12,8 +12,8 @@ from karptui.forward.result import StepKind
 from karptui.forward.run import HORIZON_NS
 from karptui.kube.units import clock_text, counted, first_of, span_text
 from karptui.plan.plan import Plan
-from karptui.session.study_questions import PlanFound, PlanWanted
-from karptui.session.whatif_questions import PlayFound
+from karptui.plan.sheet import PlanSheet
+from karptui.session.answers import Forecast
 from karptui.views.forward import columns as forward_columns
 from karptui.views.forward.sentences import headline as forward_headline
 from karptui.views.forward.sentences import step_text
@@ -178,21 +178,13 @@ def _pool_dollars(plan: Plan, pool: PoolChange) -> str:
     return f", {before} → {known_sum_text(pool.price_after, pool.unpriced_after)}"
 
 
-def plan_study(scenario: Scenario, *, horizon_ns: int = HORIZON_NS) -> Study[PlanFound, forward_columns.PlayedStep]:
+def plan_study(scenario: Scenario, *, horizon_ns: int = HORIZON_NS) -> Study[PlanSheet, forward_columns.PlayedStep]:
     """Return what making a scenario so would do: risks first, then its rollout, command by command."""
 
-    def lines(found: PlanFound) -> Sequence[Pieces]:
-        sheet = found.found
-        if sheet is None:
-            return answer_lines(found.problem)
+    def lines(sheet: PlanSheet) -> Sequence[Pieces]:
         risks = tuple(((f"! {clean(risk)}", Tone.WARNING),) for risk in sheet.risks)
         rest = (*(f"new blocker: {one}" for one in sheet.blockers), *sheet.rollout, sheet.costs)
         return (*answer_lines(sheet.headline), *(risks or plain_lines("no risk is found")), *plain_lines(*rest))
-
-    def rows(found: PlanFound) -> Sequence[forward_columns.PlayedStep]:
-        if found.found is None:
-            return ()
-        return forward_columns.played_steps((PlayFound(name=scenario.name, played=found.found.edited),))
 
     return Study(
         title=f"Plan ─ {clean(scenario.name)}"
@@ -200,15 +192,13 @@ def plan_study(scenario: Scenario, *, horizon_ns: int = HORIZON_NS) -> Study[Pla
         further=lambda: plan_study(scenario, horizon_ns=next_horizon(horizon_ns)),
         rows_title="What Karpenter does",
         table=forward_columns.TABLE.without("scenario"),
-        wanted=lambda now_ns: PlanWanted(scenario=scenario, horizon_ns=horizon_ns, now_ns=now_ns),
-        rows=rows,
+        ask=lambda session, now_ns: session.studies.plan(scenario, horizon_ns, now_ns),
+        rows=lambda sheet: forward_columns.played_steps((Forecast(name=scenario.name, played=sheet.edited),)),
         lines=lines,
         name_of=lambda row: step_text(row.step),
         story=lambda row: plain_lines(step_text(row.step)),
-        notes=lambda found: (
-            notes_of(found.found.edited.assumptions, found.found.edited.not_modelled) if found.found else ()
-        ),
+        notes=lambda sheet: notes_of(sheet.edited.assumptions, sheet.edited.not_modelled),
         scenario=lambda _: scenario,
-        text=lambda found: found.found.markdown if found.found is not None else found.problem,
+        text=lambda sheet: sheet.markdown,
         tab="pools",
     )

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from karptui.aws.money import sum_text
 from karptui.forward.run import HORIZON_NS
 from karptui.kube.units import NA, count_text, counted, duration_text, span_text
 from karptui.plan.policies import NEVER, Comparison, PolicyError, PolicyOutcome, Worth, afters_of
-from karptui.session.study_questions import PoliciesFound, PoliciesWanted
 from karptui.views.column import Column, Heading, count_column, number_heading, text_column
 from karptui.views.forward.sentences import AS_IT_IS, holders_text
 from karptui.views.prices import known_text, money_column
-from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Pieces, Tone
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.study import Study, Values, answer_lines, next_horizon, notes_of
 from karptui.views.table import Sort, TableSpec
@@ -180,7 +179,7 @@ _SEEDS: Final = 5
 
 def policies_study(
     pool: str = "", *, afters: tuple[str, ...] = (), horizon_ns: int = HORIZON_NS, seeds: int = 1
-) -> Study[PoliciesFound, PolicyOutcome]:
+) -> Study[Comparison, PolicyOutcome]:
     """Return what consolidation policies save and evict.
 
     Args:
@@ -189,20 +188,14 @@ def policies_study(
         horizon_ns: How far each is played.
         seeds: How many seeds each is played with.
     """
-
-    def lines(found: PoliciesFound) -> Sequence[Pieces]:
-        if found.found is None:
-            return answer_lines(found.problem)
-        return answer_lines(headline(found.found), more_lines(found.found))
-
     whose = clean(pool) if pool else "all NodePools alike"
     return Study(
         title=f"Policies of consolidation ─ {whose}, over {span_text(horizon_ns)}"
         + (f", {seeds} seeds" if seeds > 1 else ""),
         rows_title="Policies",
         table=TABLE,
-        wanted=lambda now_ns: PoliciesWanted(
-            pools=(pool,) if pool else (), afters=afters, horizon_ns=horizon_ns, seeds=seeds, now_ns=now_ns
+        ask=lambda session, now_ns: session.studies.policies(
+            (pool,) if pool else (), afters, horizon_ns, seeds, now_ns
         ),
         further=lambda: policies_study(pool, afters=afters, horizon_ns=next_horizon(horizon_ns), seeds=seeds),
         with_seeds=lambda: policies_study(pool, afters=afters, horizon_ns=horizon_ns, seeds=1 if seeds > 1 else _SEEDS),
@@ -215,11 +208,11 @@ def policies_study(
                 pool, afters=tuple(text.replace(",", " ").split()), horizon_ns=horizon_ns, seeds=seeds
             ),
         ),
-        rows=lambda found: found.found.outcomes if found.found is not None else (),
-        lines=lines,
+        rows=lambda found: found.outcomes,
+        lines=lambda found: answer_lines(headline(found), more_lines(found)),
         name_of=name_of,
         story=lambda row: answer_lines(sentence(row), story_lines(row)),
-        notes=lambda found: notes_of(found.found.assumed, found.found.not_modelled) if found.found is not None else (),
+        notes=lambda found: notes_of(found.assumed, found.not_modelled),
         scenario=lambda row: Scenario(name=name_of(row), edits=row.edits) if row.edits else None,
         tab="pools",
     )

@@ -11,7 +11,6 @@ from karptui.forward.run import HORIZON_NS
 from karptui.kube.units import counted, first_of, span_text, verb
 from karptui.plan.group_drain import GroupDrain
 from karptui.plan.rehearsal import TOGETHER, Rehearsal
-from karptui.session.study_questions import RehearsalsFound, RehearsalsWanted
 from karptui.views.column import Heading, count_column, number_heading, text_column
 from karptui.views.drill import landing_columns, launch_text, part, places_text, reasons_text
 from karptui.views.prices import known_sum_text, money_column
@@ -198,7 +197,7 @@ _MANY: Final = 1000
 
 def rehearsal_study(
     manifests: tuple[AnyEdit, ...] = (), *, at_once: int = 1, horizon_ns: int = HORIZON_NS
-) -> Study[RehearsalsFound, Rehearsal]:
+) -> Study[tuple[Rehearsal, ...], Rehearsal]:
     """Return what comes of moving node groups to Karpenter.
 
     Args:
@@ -212,14 +211,12 @@ def rehearsal_study(
         title=f"Rehearsal ─ node groups moved to Karpenter{edited}{span}",
         rows_title="Node groups",
         table=TABLE,
-        wanted=lambda now_ns: RehearsalsWanted(
-            manifests=manifests, at_once=at_once, horizon_ns=horizon_ns, now_ns=now_ns
-        ),
-        rows=lambda found: found.found,
-        lines=lambda found: answer_lines(found.problem or overview(found.found)),
+        ask=lambda session, now_ns: session.studies.rehearsals(manifests, at_once, horizon_ns, now_ns),
+        rows=lambda found: found,
+        lines=lambda found: answer_lines(overview(found)),
         name_of=name_of,
         story=lambda row: answer_lines(headline(row), story_lines(row)),
-        notes=lambda found: notes_of(found.found[0].assumed, found.found[0].drain.not_modelled) if found.found else (),
+        notes=lambda found: notes_of(found[0].assumed, found[0].drain.not_modelled) if found else (),
         scenario=lambda row: Scenario(name=f"without {name_of(row)}", edits=row.edits),
         tab="nodes",
         further=lambda: rehearsal_study(manifests, at_once=at_once, horizon_ns=next_horizon(horizon_ns)),

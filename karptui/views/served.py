@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from karptui.session.border import AroundWanted, RowsWanted
+from karptui.session.answers import RowQuery
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry
 from karptui.session.row_server import Arranged, List
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 def served(
     spec: TableSpec[ItemT],
-    items: Callable[[ClusterView, RowsWanted], Sequence[ItemT]],
-    around: Callable[[ClusterView, AroundWanted], Around | None] | None = None,
+    items: Callable[[ClusterView, RowQuery], Sequence[ItemT]],
+    around: Callable[[ClusterView, str, int], Around | None] | None = None,
     *,
-    grouped: Callable[[Sequence[ItemT], RowsWanted, int], Sequence[ItemT]] | None = None,
+    grouped: Callable[[Sequence[ItemT], RowQuery, int], Sequence[ItemT]] | None = None,
     nodes: Callable[[Sequence[ItemT]], Sequence[NodeEntry]] | None = None,
 ) -> List:
     """Return a table as a list that rows can be asked of.
@@ -31,27 +31,27 @@ def served(
         spec: The table.
         items: Every item of a view, also those that the filter leaves out; the same object while nothing about them
             changes.
-        around: What stands around the rows.
+        around: From a view, the owner of the rows and the present to what is shown around them.
         grouped: From rows in order, and how many there are without the filter, to the same rows with the headings of
             their groups; None without groups.
         nodes: The nodes that rows stand for; the rows themselves where they are nodes.
     """
 
-    def arrange(source: Sequence[ItemT], wanted: RowsWanted) -> Arranged:
-        query = parse_query(wanted.filter_text, spec.subject)
+    def arrange(source: Sequence[ItemT], query: RowQuery) -> Arranged:
+        text_filter = parse_query(query.filter_text, spec.subject)
         rows = build_rows(
             spec,
             source,
-            query=query,
-            sort=Sort(wanted.sort, wanted.is_descending),
-            is_notable_only=wanted.is_notable_only,
-            now_ns=wanted.now_ns,
+            query=text_filter,
+            sort=Sort(query.sort, query.is_descending),
+            is_notable_only=query.is_notable_only,
+            now_ns=query.now_ns,
         )
         shown = len(rows)
         if grouped is not None:
-            lines = grouped(rows.items, wanted, len(source))
-            rows = Rows(spec, lines, total=len(source), now_ns=wanted.now_ns)
-        return Arranged(rows.items, rows.keys, is_timed(query, spec.subject), shown)
+            lines = grouped(rows.items, query, len(source))
+            rows = Rows(spec, lines, total=len(source), now_ns=query.now_ns)
+        return Arranged(rows.items, rows.keys, is_timed(text_filter, spec.subject), shown)
 
     return List(items, arrange, around, nodes)
 

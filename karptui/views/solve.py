@@ -9,11 +9,10 @@ import msgspec
 
 from karptui.aws.money import change_text, per_hour_text
 from karptui.kube.units import counted, verb
-from karptui.session.study_questions import SolvedFound, SolveWanted
 from karptui.solve.answer import LEAST_CHANGE, Figures, Solved, Tried, by_object, scenario_of, together
 from karptui.solve.catalogue import GOALS
 from karptui.views.column import Column, Field, FieldKind, Heading, count_column, number_heading, text_column
-from karptui.views.row import NOT_AVAILABLE, Cell, Pieces, Tone
+from karptui.views.row import NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean, markdown_text
 from karptui.views.study import Study, answer_lines, plain_lines
 from karptui.views.table import Sort, TableSpec
@@ -334,7 +333,7 @@ TABLE: Final[TableSpec[SolveRow]] = TableSpec(
 
 def solve_study(
     goal: str, given: Sequence[tuple[str, str]], on_top_of: Scenario | None = None
-) -> Study[SolvedFound, SolveRow]:
+) -> Study[Solved, SolveRow]:
     """Return the change that reaches a goal, above those that lost.
 
     Args:
@@ -342,29 +341,19 @@ def solve_study(
         given: Its parameters.
         on_top_of: Edits that are made before.
     """
-
-    def lines(found: SolvedFound) -> Sequence[Pieces]:
-        if found.found is None:
-            return answer_lines(found.problem or "it was given up")
-        return answer_lines(answer_text(found.found), more_lines(found.found))
-
     known = GOALS.get(goal)
     before = f" ─ on top of {clean(on_top_of.name)}" if on_top_of is not None else ""
     return Study(
         title=f"Solve ─ {known.title if known is not None else clean(goal)}{before}",
         rows_title="Changes tried",
         table=TABLE,
-        wanted=lambda now_ns: SolveWanted(goal=goal, given=tuple(given), on_top_of=on_top_of, now_ns=now_ns),
-        rows=lambda found: rows_of(found.found) if found.found is not None else (),
+        ask=lambda session, now_ns: session.studies.solve(goal, given, on_top_of, now_ns),
+        rows=rows_of,
         count=count_changes,
-        lines=lines,
+        lines=lambda found: answer_lines(answer_text(found), more_lines(found)),
         name_of=lambda row: row.tried.words,
         story=lambda row: answer_lines(row.tried.words, row_lines(row)),
-        notes=lambda found: (
-            (("Approximated", found.found.approximated), ("Not modelled", found.found.not_modelled))
-            if found.found is not None
-            else ()
-        ),
+        notes=lambda found: (("Approximated", found.approximated), ("Not modelled", found.not_modelled)),
         scenario=lambda row: row.scenario,
         tab="pools",
     )

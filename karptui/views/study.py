@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, TypeVar
-
-import msgspec
+from typing import Any, Final, Generic
 
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.session.questions import Question
+from karptui.session.answers import AnswerT, StudyAnswer
+from karptui.session.protocol import Session
 from karptui.views.column import ItemT
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import TableSpec
 from karptui.whatif.scenario import Scenario
-
-FoundT = TypeVar("FoundT", bound=msgspec.Struct)
 
 
 @dataclass(frozen=True)
@@ -34,7 +31,7 @@ class Values:
 
 
 @dataclass(frozen=True)
-class Study(Generic[FoundT, ItemT]):
+class Study(Generic[AnswerT, ItemT]):
     """What is asked, and how the answer is shown."""
 
     title: str
@@ -42,21 +39,21 @@ class Study(Generic[FoundT, ItemT]):
     rows_title: str
     """What the table is called."""
     table: TableSpec[ItemT]
-    wanted: Callable[[int], Question[FoundT]]
-    """From the instant to the question."""
-    rows: Callable[[FoundT], Sequence[ItemT]]
+    ask: Callable[[Session, int], StudyAnswer[AnswerT]]
+    """From a session and the present to the answer; takes a while."""
+    rows: Callable[[AnswerT], Sequence[ItemT]]
     count: Callable[[Sequence[ItemT]], int] = field(default=len, kw_only=True)
     """How many cases some rows show; a case may take several rows."""
-    lines: Callable[[FoundT], Sequence[Pieces]]
-    """The answer first, then what else is said of all; why there is none."""
+    lines: Callable[[AnswerT], Sequence[Pieces]]
+    """The answer first, then details."""
     name_of: Callable[[ItemT], str]
     story: Callable[[ItemT], Sequence[Pieces]]
     """What is said of the row under the cursor."""
-    notes: Callable[[FoundT], Sequence[tuple[str, Sequence[str]]]]
+    notes: Callable[[AnswerT], Sequence[tuple[str, Sequence[str]]]]
     """Titled lists for the help: what is assumed and left out."""
     scenario: Callable[[ItemT], Scenario | None] = lambda _: None
     """What a row is as edits."""
-    text: Callable[[FoundT], str] | None = None
+    text: Callable[[AnswerT], str] | None = None
     """The answer as a text to be taken elsewhere; None where there is none."""
     opens: Callable[[ItemT], Study[Any, Any] | None] = lambda _: None
     """What ``enter`` leads to; the what-if of the row where that is None."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from karptui.aws.money import per_hour_text
 from karptui.kube.units import counted, duration_text, verb
 from karptui.plan.unreached import MULTI_SECONDS, SINGLE_SECONDS, NodeTurn, Unreached
-from karptui.session.study_questions import UnreachedFound, UnreachedWanted
 from karptui.views.column import Heading, count_column, number_heading, text_column
 from karptui.views.prices import money_column
-from karptui.views.row import Pieces, Tone
+from karptui.views.row import Tone
 from karptui.views.sanitize import short_name
 from karptui.views.study import Study, answer_lines, notes_of
 from karptui.views.table import Sort, TableSpec
@@ -124,24 +123,18 @@ TABLE: Final[TableSpec[NodeTurn]] = TableSpec(
 )
 
 
-def unreached_study() -> Study[UnreachedFound, NodeTurn]:
+def unreached_study() -> Study[Unreached, NodeTurn]:
     """Return which nodes consolidation never looks at."""
-
-    def lines(found: UnreachedFound) -> Sequence[Pieces]:
-        if found.found is None:
-            return ()
-        return answer_lines(headline(found.found), more_lines(found.found))
-
     return Study(
         title="Never reached ─ the order of single-node consolidation and its three minutes",
         rows_title="Nodes in their order",
         table=TABLE,
-        wanted=lambda now_ns: UnreachedWanted(now_ns=now_ns),
-        rows=lambda found: found.found.turns if found.found is not None else (),
-        lines=lines,
+        ask=lambda session, now_ns: session.studies.unreached(now_ns),
+        rows=lambda found: found.turns,
+        lines=lambda found: answer_lines(headline(found), more_lines(found)),
         name_of=lambda row: row.node,
         story=lambda row: answer_lines(sentence(row)),
-        notes=lambda found: notes_of(found.found.assumed) if found.found is not None else (),
+        notes=lambda found: notes_of(found.assumed),
         scenario=lambda row: Scenario(name=f"without {row.node}", replay=Replay.REMOVE, edits=(RemoveNode(row.node),)),
         tab="blockers",
     )

@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2] / "karptui"
-LIVE = frozenset({"analyst", "feed", "lock", "mailbox", "replayer", "session", "shared_base", "view"})
+LIVE = frozenset({"analyst", "feed", "lock", "mailbox", "replayer", "follower", "shared_base", "view"})
 """Attributes that would lead to something that lives."""
-LIVE_TYPES = re.compile(r"\b(ClusterView|ClusterState|Inventory|Prepared|Session|SharedBase|WhatIfBase)\b")
+LIVE_TYPES = re.compile(r"\b(ClusterView|ClusterState|Inventory|Prepared|ClusterFollower|SharedBase|WhatIfBase)\b")
 
 
 def trees() -> Iterator[tuple[str, ast.Module]]:

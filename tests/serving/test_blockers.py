@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from karptui.serving.blockers import PACED_FROM, Remedies, blockers
+from karptui.session.answers import RowQuery
 from karptui.session.blockers import BlockerGroup, blocker_entries
-from karptui.session.border import RowsWanted
-from karptui.session.questions import RemediesWanted, TrialsWanted
 from karptui.session.replays import SharedBase
 from tests.builders import NOW_NS
 from tests.views.why.test_words import analysed
 
-WANTED = RowsWanted(list="blockers", sort="held", group_by="owner", now_ns=NOW_NS)
+WANTED = RowQuery(list="blockers", sort="held", group_by="owner", now_ns=NOW_NS)
 
 
 def keys_in(namespace: str) -> tuple[str, ...]:
@@ -47,18 +46,17 @@ def test_remedies_are_of_the_newest_analysis() -> None:
     keys = keys_in("gitlab")
     first, later = analysed(), analysed()
     asked = Remedies(SharedBase())
-    wanted = RemediesWanted(members=keys, now_ns=NOW_NS)
-    found = asked.offered(first, wanted)
+    found = asked.offered(first, keys, NOW_NS)
     assert found.remedies
     assert [one.key for one in found.members] == list(keys)
-    again = asked.offered(later, wanted)
+    again = asked.offered(later, keys, NOW_NS)
     assert again.members[0].findings is not found.members[0].findings
-    assert not asked.offered(first, RemediesWanted(members=("gone",), now_ns=NOW_NS)).members
+    assert not asked.offered(first, ("gone",), NOW_NS).members
 
 
 def test_every_remedy_is_tried_and_one_is_best() -> None:
     asked, view, keys = Remedies(SharedBase()), analysed(), keys_in("gitlab")
-    found = asked.tried(view, TrialsWanted(members=keys, now_ns=NOW_NS))
+    found = asked.tried(view, keys, NOW_NS)
     assert len(found.trials) == len(found.kinds) > 0
     assert found.best in found.kinds
-    assert asked.tried(view, TrialsWanted(members=(), now_ns=NOW_NS)).best is None
+    assert asked.tried(view, (), NOW_NS).best is None

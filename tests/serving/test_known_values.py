@@ -12,7 +12,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import ARCH, ZONE
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.selectors import NodeSelectorRequirement
-from karptui.serving.whatif import known_values, label_values
+from karptui.serving.known_values import known_values, label_values
 from karptui.session.cluster_view import ClusterView
 from karptui.state.inventory import state_of
 

@@ -11,7 +11,6 @@ from karptui.provisioning.overlap import Overlap
 from karptui.serving.objects import proportion
 from karptui.session.cluster_view import NO_VIEW, ClusterView
 from karptui.session.facts import pools_around
-from karptui.session.questions import ProportionWanted
 from karptui.state.inventory import state_of
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.opening import Opening
@@ -50,7 +49,7 @@ def opening_of(values: dict[str, int], view: ClusterView) -> Opening:
 
 
 def hint_of(pools: tuple[str, ...], view: ClusterView) -> str:
-    return proportion(view, ProportionWanted(pools=pools)).hint
+    return proportion(view, pools).hint
 
 
 def test_the_pool_that_shares_most_pods_is_the_partner() -> None:
@@ -64,7 +63,7 @@ def test_a_pool_is_alone_until_it_is_known_who_shares_its_pods() -> None:
     assert pools_around(VIEW, NOW_NS).partners_of("primary") == ("primary", "spare")
     unknown = ClusterView(VIEW.state, VIEW.statuses, VIEW)
     assert pools_around(unknown, NOW_NS).partners_of("primary") == ("primary",)
-    assert not proportion(unknown, ProportionWanted(pools=("primary",))).is_known
+    assert not proportion(unknown, ("primary",)).is_known
 
 
 def test_shares_begin_with_the_weights() -> None:
@@ -78,7 +77,7 @@ def test_the_hint_names_the_pods_that_may_go_to_either() -> None:
     assert overlap_of(VIEW).shared_by(("primary", "spare")) == 64
     assert "; 64 pods of ReplicaSet/shop/web may go to either." in hint_of(("primary", "spare"), VIEW)
     assert "; 0 pods may go to either." in hint_of(("a", "b"), VIEW)
-    assert not proportion(NO_VIEW, ProportionWanted(pools=("a", "b"))).is_known
+    assert not proportion(NO_VIEW, ("a", "b")).is_known
     many = compared(
         *(a_pod(name=f"p{i}", labels={"app": f"p{i}"}, owner=an_owner(kind="Job", name=f"j{i}")) for i in range(5))
     )

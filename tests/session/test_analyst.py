@@ -14,7 +14,7 @@ from karptui.disruption.study import DisruptionStudy
 from karptui.session import analyst as module
 from karptui.session import pace
 from karptui.session.analyst import Analyst
-from karptui.session.border import Focus
+from karptui.session.answers import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.state.cluster import EMPTY
 from karptui.state.inventory import state_of

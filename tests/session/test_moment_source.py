@@ -7,11 +7,10 @@ import pytest
 from karptui.disruption.deletion import DrainStage, deletion_stage
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.units import clock_text
-from karptui.serving.plays import Plays
+from karptui.serving.forecasts import Forecasts
+from karptui.session.follower import ClusterFollower
 from karptui.session.moments import KeptPlays, MomentSource, with_drains
 from karptui.session.replays import SharedBase
-from karptui.session.session import Session
-from karptui.session.whatif_questions import PlaysWanted
 from karptui.whatif.edits import TakeOut
 from karptui.whatif.scenario import Replay, Scenario
 from tests.builders import NOW_NS, a_condition, a_nodeclaim
@@ -25,13 +24,13 @@ def test_offerings_that_were_taken_out_are_there_again(has_outage: bool, end: st
 
 
 def test_a_play_is_kept_with_whether_its_scenario_takes_offerings_out() -> None:
-    session = Session(StorySource())
+    session = ClusterFollower(StorySource())
     session.start()
     session.poll()
     kept = KeptPlays()
     scenario = Scenario(name="loss", edits=(TakeOut(zone="us-east-1a"),), replay=Replay.PENDING)
-    wanted = PlaysWanted(scenarios=(scenario,), horizon_ns=1, now_ns=NOW_NS)
-    numbers = [play.number for play in Plays(SharedBase(), kept).played(session.view, wanted).plays]
+    forecasts = Forecasts(lambda: session.view, SharedBase(), kept)
+    numbers = [forecast.number for forecast in forecasts.play((scenario,), 1, 1, NOW_NS)]
     session.stop()
     plays = [kept.get(number) for number in numbers]
     assert [play.has_outage for play in plays if play is not None] == [False, True]

@@ -21,7 +21,7 @@ from karptui.kube.quantity import parse_quantity
 from karptui.pending.causes import Cause, Diagnoses
 from karptui.provisioning import prepare
 from karptui.provisioning.solution import solve
-from karptui.serving.whatif import known_values
+from karptui.serving.known_values import known_values
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pool_types import offered_types, offered_types_of, seen_types, shown_by, with_metrics
 from karptui.session.prepare import prepare_view

@@ -13,18 +13,17 @@ from karptui.decode.kinds import Kind
 from karptui.provisioning.reporter import Cancelled
 from karptui.session import replays as module
 from karptui.session.cluster_view import ClusterView
+from karptui.session.follower import ClusterFollower
 from karptui.session.replays import (
     FOLLOW_AFTER_NS,
     FOLLOW_TYPED_NS,
-    Progress,
     Replayer,
+    ReplayProgress,
     ReplayQuestion,
     ReplayServer,
     SharedBase,
     _Report,
 )
-from karptui.session.session import Session
-from karptui.session.whatif_questions import Replayed, ReplayStateWanted, ReplayWanted
 from karptui.sources.demo.source import DemoSource
 from karptui.state.reducer import Batch, KindDelta, reduce
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
@@ -41,7 +40,7 @@ class Asked:
     def __init__(self, tell: Callable[[Answer], None], shared_base: SharedBase) -> None:
         self.tell, self.shared_base = tell, shared_base
         self.views: list[ClusterView] = []
-        self.progress, self.answered, self.is_busy = Progress(0, 3, 9), 0, True
+        self.progress, self.answered, self.is_busy = ReplayProgress(0, 3, 9), 0, True
 
     def ask(self, view: ClusterView, _now_ns: int, _scenario: Scenario) -> int:
         self.views.append(view)
@@ -56,8 +55,7 @@ class Told:
         self.replays = ReplayServer(lambda: self.view, SharedBase())
 
     def ask(self, by_ns: int = 0, *, is_typing: bool = False, is_first: bool = False) -> ClusterView:
-        wanted = ReplayWanted(scenario=Scenario("x"), now_ns=NOW_NS + by_ns, is_typing=is_typing, is_first=is_first)
-        self.replays.replay(wanted)
+        self.replays.replay(Scenario("x"), NOW_NS + by_ns, is_typing=is_typing, is_first=is_first)
         replayer = self.replays._replayer
         assert isinstance(replayer, Asked)
         return replayer.views[-1]
@@ -95,29 +93,29 @@ def test_other_prices_are_asked_at_once(told: Told) -> None:
 
 
 def test_what_is_said_of_the_last_question(told: Told) -> None:
-    assert told.replays.state(ReplayStateWanted(now_ns=NOW_NS)).number == 0
+    assert told.replays.state(NOW_NS).number == 0
     told.ask()
-    said = told.replays.state(ReplayStateWanted(now_ns=NOW_NS))
+    said = told.replays.state(NOW_NS)
     assert (said.number, said.is_busy, said.done, said.total) == (1, True, 3, 9)
     assert (said.is_outdated, said.moves, said.is_due) == (False, False, False)
     told.change()
-    said = told.replays.state(ReplayStateWanted(now_ns=NOW_NS))
+    said = told.replays.state(NOW_NS)
     assert (said.is_outdated, said.moves, said.is_due) == (True, False, False)
-    said = told.replays.state(ReplayStateWanted(now_ns=NOW_NS + FOLLOW_AFTER_NS))
+    said = told.replays.state(NOW_NS + FOLLOW_AFTER_NS)
     assert (said.is_outdated, said.moves, said.is_due) == (True, True, True)
-    said = told.replays.state(ReplayStateWanted(now_ns=NOW_NS + FOLLOW_AFTER_NS, is_typing=True))
+    said = told.replays.state(NOW_NS + FOLLOW_AFTER_NS, is_typing=True)
     assert not said.is_due
 
 
 def test_an_answer_comes_with_the_number_of_its_question(told: Told) -> None:
-    heard: list[Replayed] = []
-    told.replays.subscribe(heard.append)
+    heard: list[tuple[int, str]] = []
+    told.replays.subscribe(lambda number, answer: heard.append((number, answer.scenario.name)))
     told.ask()
     replayer = told.replays._replayer
     assert isinstance(replayer, Asked)
     replayer.answered = 1
     replayer.tell(Answer(Scenario("x")))
-    assert [(one.number, one.answer.scenario.name) for one in heard] == [(1, "x")]
+    assert heard == [(1, "x")]
 
 
 SECONDS = 60.0
@@ -125,7 +123,7 @@ SECONDS = 60.0
 
 @pytest.fixture(scope="module")
 def view() -> ClusterView:
-    session = Session(DemoSource(clock=FrozenClock(NOW_NS), is_stepped=True))
+    session = ClusterFollower(DemoSource(clock=FrozenClock(NOW_NS), is_stepped=True))
     session.start()
     session.poll()
     session.stop()

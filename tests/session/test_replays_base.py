@@ -9,8 +9,8 @@ import pytest
 
 from karptui.clock import FrozenClock
 from karptui.session.cluster_view import ClusterView
+from karptui.session.follower import ClusterFollower
 from karptui.session.replays import SharedBase
-from karptui.session.session import Session
 from karptui.sources.demo.source import DemoSource
 from tests.builders import NOW_NS
 
@@ -19,7 +19,7 @@ from tests.builders import NOW_NS
 def views() -> tuple[ClusterView, ClusterView]:
     found = []
     for seconds in (0, 60):
-        session = Session(DemoSource(clock=FrozenClock(NOW_NS + seconds * 10**9), is_stepped=True))
+        session = ClusterFollower(DemoSource(clock=FrozenClock(NOW_NS + seconds * 10**9), is_stepped=True))
         session.start()
         session.poll()
         session.stop()

@@ -6,25 +6,10 @@ from typing import Any
 
 from karptui.config import DEFAULTS
 from karptui.serving.lists import lists_of
-from karptui.serving.questions import answers_of
-from karptui.session.border import (
-    KeysWanted,
-    ObjectFound,
-    ObjectWanted,
-    Overview,
-    PickWanted,
-    Position,
-    PositionWanted,
-    RowsFound,
-    RowsWanted,
-    RowWindow,
-    TotalsWanted,
-    WindowWanted,
-)
+from karptui.session.answers import Overview, RowQuery, RowSet, RowWindow
 from karptui.session.costs import ClusterTotals
 from karptui.session.overview import overview_of
 from karptui.session.pods import PodEntry
-from karptui.session.replays import SharedBase
 from karptui.session.row_server import RowServer
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.table import build_rows
@@ -35,11 +20,11 @@ FLEET = view_of(a_fleet())
 
 
 def server() -> RowServer:
-    return RowServer(lambda: FLEET, lists_of(DEFAULTS), answers_of(SharedBase()))
+    return RowServer(lambda: FLEET, lists_of(DEFAULTS))
 
 
-def rows_of(name: str, asked: RowServer, **given: Any) -> RowsFound:
-    return asked.rows(RowsWanted(list=name, sort="name", now_ns=NOW_NS, **given))
+def rows_of(name: str, asked: RowServer, **given: Any) -> RowSet:
+    return asked.rows(RowQuery(list=name, sort="name", now_ns=NOW_NS, **given))
 
 
 def test_rows_are_filtered_and_in_order_and_given_by_window() -> None:
@@ -47,10 +32,10 @@ def test_rows_are_filtered_and_in_order_and_given_by_window() -> None:
     found = rows_of("nodes", asked, filter_text="!general")
     expected = build_rows(nodes_table(), [one for one in FLEET.node_entries if one.pool != "general"], now_ns=NOW_NS)
     assert 0 < found.shown < found.total == len(FLEET.node_entries)
-    first, rest = (asked.window(WindowWanted(number=found.number, offset=at, count=3)) for at in (0, 3))
-    assert first.keys + rest.keys == asked.keys(KeysWanted(number=found.number)).keys[:6]
+    first, rest = (asked.window(found.number, at, 3) for at in (0, 3))
+    assert first.keys + rest.keys == asked.keys(found.number)[:6]
     assert set(first.keys) <= set(expected.keys)
-    assert asked.window(WindowWanted(number=found.number, offset=found.shown, count=9)).keys == ()
+    assert asked.window(found.number, found.shown, 9).keys == ()
 
 
 def test_rows_stay_the_same_while_nothing_changes() -> None:
@@ -67,18 +52,18 @@ def test_rows_that_gave_way_are_empty() -> None:
     first = rows_of("nodes", asked)
     for text in ("a", "b"):
         rows_of("nodes", asked, filter_text=text)
-    assert asked.window(WindowWanted(number=first.number, offset=0, count=9)) == RowWindow()
-    assert asked.totals(TotalsWanted(number=first.number)) == ClusterTotals()
-    assert asked.position(PositionWanted(number=first.number, key="node/a")) == Position(index=None)
+    assert asked.window(first.number, 0, 9) == RowWindow()
+    assert asked.totals(first.number) == ClusterTotals()
+    assert asked.position(first.number, "node/a") is None
 
 
 def test_a_row_is_found_by_its_key() -> None:
     asked = server()
     found = rows_of("pods", asked)
-    keys = asked.keys(KeysWanted(number=found.number)).keys
-    assert asked.position(PositionWanted(number=found.number, key=keys[7])) == Position(index=7)
-    assert asked.position(PositionWanted(number=found.number, key="no/such")) == Position(index=None)
-    picked = asked.pick(PickWanted(number=found.number, keys=frozenset({keys[9], keys[2], "no/such"})))
+    keys = asked.keys(found.number)
+    assert asked.position(found.number, keys[7]) == 7
+    assert asked.position(found.number, "no/such") is None
+    picked = asked.pick(found.number, frozenset({keys[9], keys[2], "no/such"}))
     assert picked.keys == (keys[2], keys[9])
     assert [one.pod.key for one in picked.facts if isinstance(one, PodEntry)] == list(picked.keys)
 
@@ -86,11 +71,11 @@ def test_a_row_is_found_by_its_key() -> None:
 def test_sums_are_of_all_rows_or_some() -> None:
     asked = server()
     found = rows_of("nodes", asked)
-    every = asked.totals(TotalsWanted(number=found.number))
+    every = asked.totals(found.number)
     assert (every.nodes, every.claims) == (FLEET.totals.nodes, FLEET.totals.claims)
     assert every.cpu == FLEET.totals.cpu
-    keys = asked.keys(KeysWanted(number=found.number)).keys
-    one = asked.totals(TotalsWanted(number=found.number, keys=frozenset(keys[:1])))
+    keys = asked.keys(found.number)
+    one = asked.totals(found.number, frozenset(keys[:1]))
     assert one.nodes + one.claims == 1
 
 
@@ -99,12 +84,12 @@ def test_a_node_is_found_by_its_name() -> None:
     name = next(iter(FLEET.state.nodes))
     entry = FLEET.node_of(name)
     assert entry is not None
-    assert asked.object(ObjectWanted(kind="Node", key=name)) == ObjectFound(is_there=True, node_key=entry.key)
-    assert asked.object(ObjectWanted(kind="Node", key="gone")) == ObjectFound()
+    assert (asked.has_object("Node", name), asked.node_key("Node", name)) == (True, entry.key)
+    assert (asked.has_object("Node", "gone"), asked.node_key("Node", "gone")) == (False, "")
     pod = next(one for one in FLEET.state.pods.values() if one.node_name == name)
-    assert asked.object(ObjectWanted(kind="Pod", key=pod.key)) == ObjectFound(is_there=True, node_key=entry.key)
+    assert (asked.has_object("Pod", pod.key), asked.node_key("Pod", pod.key)) == (True, entry.key)
     pool = next(iter(FLEET.state.nodepools), "")
-    assert asked.object(ObjectWanted(kind="NodePool", key=pool)).is_there is bool(pool)
+    assert asked.has_object("NodePool", pool) is bool(pool)
 
 
 def test_an_overview_is_made_once_for_a_generation() -> None:

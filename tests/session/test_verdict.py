@@ -18,14 +18,11 @@ from karptui.kube.pod import Pod, PodVolume
 from karptui.kube.quantity import NANO
 from karptui.pending.study import study_pending
 from karptui.serving.lists import lists_of
-from karptui.serving.questions import answers_of
-from karptui.session.border import VerdictWanted
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pending_report import PendingAnswer
 from karptui.session.pools import PoolLimit
 from karptui.session.prepare import prepare_view
 from karptui.session.readiness import left_out
-from karptui.session.replays import SharedBase
 from karptui.session.row_server import RowServer
 from karptui.session.sources import source_rows
 from karptui.session.verdict import verdict_of_view
@@ -77,11 +74,7 @@ def test_a_missing_permission_is_told_though_nothing_can_be_worked_out() -> None
     view = view_of(a_fleet())
     statuses = {**view.statuses, "NodePool": status(Kind.NODEPOOL, Phase.FORBIDDEN)}
     hidden = ClusterView(view.state, statuses, evidence=view.evidence)
-    found = (
-        RowServer(lambda: hidden, lists_of(DEFAULTS), answers_of(SharedBase()))
-        .verdict(VerdictWanted(now_ns=NOW_NS))
-        .findings
-    )
+    found = RowServer(lambda: hidden, lists_of(DEFAULTS)).verdict(NOW_NS)
     told = next(one for one in found if one.code is FindingCode.NO_PERMISSION)
     assert told.names == ("NodePools",)
 

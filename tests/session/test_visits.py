@@ -13,9 +13,9 @@ from karptui.clock import Clock, FrozenClock
 from karptui.forward.journal import Journal
 from karptui.karpenter.inventory import Inventory
 from karptui.session.analyst import Analyst
-from karptui.session.border import PlayMoment
+from karptui.session.answers import PlayMoment
+from karptui.session.follower import ClusterFollower
 from karptui.session.moments import KeptPlay, KeptPlays, Visit, Visits
-from karptui.session.session import Session
 from tests.builders import NOW_NS
 
 LONGEST_SECONDS = 5.0
@@ -26,7 +26,7 @@ class Screens:
     """What shows one cluster, and another in its place."""
 
     def __init__(self) -> None:
-        self.session = Session(None)
+        self.follower = ClusterFollower(None)
         self.clock: Clock = FrozenClock(NOW_NS)
 
 
@@ -79,14 +79,14 @@ async def on_the_way(making: Making, visit: Callable[[], Awaitable[Visit]]) -> a
 
 async def test_a_moment_that_is_called_off_is_ended(kept: KeptPlays) -> None:
     screens, making = Screens(), Making()
-    visits, shown = Visits(screens, kept, making), screens.session
+    visits, shown = Visits(screens, kept, making), screens.follower
     task = await on_the_way(making, lambda: visits.enter(moment()))
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     making.may_go_on.set()
     assert await asyncio.to_thread(making.any_stopped.wait, LONGEST_SECONDS)
-    assert screens.session is shown
+    assert screens.follower is shown
     assert visits.moment is None
 
 
@@ -94,11 +94,11 @@ async def test_a_moment_that_something_else_has_overtaken_is_ended(kept: KeptPla
     screens, making = Screens(), Making()
     visits = Visits(screens, kept, making)
     entering = await on_the_way(making, lambda: visits.enter(moment()))
-    screens.session = other = Session(None)
+    screens.follower = other = ClusterFollower(None)
     making.may_go_on.set()
     assert await entering is Visit.OVERTAKEN
     assert making.made[0].is_stopped
-    assert screens.session is other
+    assert screens.follower is other
 
     assert await visits.enter(moment()) is Visit.SHOWN
     stepping = await on_the_way(making, lambda: visits.step(1))
@@ -106,7 +106,7 @@ async def test_a_moment_that_something_else_has_overtaken_is_ended(kept: KeptPla
     making.may_go_on.set()
     assert await stepping is Visit.OVERTAKEN
     assert all(one.is_stopped for one in making.made)
-    assert screens.session is other
+    assert screens.follower is other
 
 
 async def test_a_step_ends_the_moment_before_it(kept: KeptPlays) -> None:

@@ -79,12 +79,12 @@ async def settled(pilot: Pilot[Any], *, is_analysed: bool = True) -> KarptuiApp:
     app = pilot.app
     assert isinstance(app, KarptuiApp)
     before: object = None
-    while app.session.view is not before:
-        before = app.session.view
+    while app.follower.view is not before:
+        before = app.follower.view
         await answered(pilot)
         app.poll_now()
         if is_analysed:
-            app.session.analyst.catch_up()
+            app.follower.analyst.catch_up()
             app.poll_now()
         await answered(pilot)
     return app
@@ -95,7 +95,7 @@ async def answered(pilot: Pilot[Any]) -> None:
     await pilot.pause()
     app = pilot.app
     if isinstance(app, KarptuiApp) and any(isinstance(screen, WhatIfScreen) for screen in app.screen_stack):
-        assert await asyncio.to_thread(app.feed.replays.wait_until_at_rest, PATIENCE_SECONDS)
+        assert await asyncio.to_thread(app.session.whatif.wait_until_at_rest, PATIENCE_SECONDS)
         await pilot.pause()
 
 

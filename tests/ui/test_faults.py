@@ -11,7 +11,7 @@ from textual.worker import WorkerFailed
 
 from karptui.app import KarptuiApp
 from karptui.screens.nodes import NodesScreen
-from karptui.session.session import Session
+from karptui.session.follower import ClusterFollower
 from karptui.widgets.row_table import RowTable
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import FleetSource, lines_of
@@ -115,7 +115,7 @@ async def test_a_command_that_fails(make_app: MakeApp, monkeypatch: pytest.Monke
 async def test_a_poll_that_fails(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     async with make_app().run_test(size=SIZE) as pilot:
         app = await settled(pilot)
-        monkeypatch.setattr(Session, "poll", fails)
+        monkeypatch.setattr(ClusterFollower, "poll", fails)
         app.feed.tick()
         await pilot.pause()
         assert "internal error while taking over what has changed: ZeroDivisionError" in told(app)
@@ -129,11 +129,11 @@ async def lives_on_without_polls(app: KarptuiApp, pilot: Any) -> None:
 
 
 async def test_a_poll_in_a_thread_that_fails(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karptui.session.session.LARGE_FROM_PODS", 10)
+    monkeypatch.setattr("karptui.session.follower.LARGE_FROM_PODS", 10)
     async with make_app().run_test(size=SIZE) as pilot:
         app = await settled(pilot)
         with monkeypatch.context() as patch:
-            patch.setattr(Session, "poll", fails)
+            patch.setattr(ClusterFollower, "poll", fails)
             app.feed.tick()
             for _ in range(100):
                 await asyncio.sleep(0.02)
@@ -197,7 +197,7 @@ async def test_a_fault_before_anything_is_shown_ends_with_a_sentence(
 async def test_what_spoils_a_view_is_named_in_the_top_bar(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     async with make_app().run_test(size=(200, 30)) as pilot:
         app = await settled(pilot)
-        app.session.trouble = "Pod web/broken cannot be shown: ZeroDivisionError"
+        app.follower.trouble = "Pod web/broken cannot be shown: ZeroDivisionError"
         app.show_changes(is_changed=True)
         await pilot.pause()
         assert "✖ Pod web/broken cannot be shown: ZeroDivisionError" in lines_of(app)[0]

@@ -329,12 +329,12 @@ async def test_the_source_is_heard_less_often_while_the_terminal_is_not_in_front
 async def test_changes_of_a_large_cluster_are_taken_over_in_a_thread(
     make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("karptui.session.session.LARGE_FROM_PODS", 10)
+    monkeypatch.setattr("karptui.session.follower.LARGE_FROM_PODS", 10)
     monkeypatch.setattr("karptui.app.POLL_SECONDS", POLL_SECONDS)
     source = FleetSource(a_fleet())
     async with make_app(source=source).run_test(size=SIZE) as pilot:
         app = await settled(pilot)
-        assert app.session.is_large
+        assert app.follower.is_large
         assert source.mailbox is not None
         source.mailbox.put(Kind.POD, {"gitlab/runner-7f2c4": None})
         monkeypatch.setattr("karptui.session.pace.LEAST_SECONDS", 1e9)

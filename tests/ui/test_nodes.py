@@ -17,7 +17,6 @@ from karptui.screens.nodes import NodesScreen
 from karptui.screens.pods import PodsScreen
 from karptui.screens.text import TextScreen
 from karptui.screens.types import TypeLedgerScreen
-from karptui.session.border import VerdictWanted
 from karptui.views.findings import pending_reasons, sentence
 from karptui.widgets.info_line import InfoLine
 from karptui.widgets.row_table import RowTable
@@ -66,7 +65,7 @@ async def test_the_top_bar_sums_up_what_is_marked_or_left_by_a_filter(make_app: 
         assert "11 nodes  +2 starting  " in whole
         await pilot.press("slash", *"pool=general")
         await pilot.pause()
-        entries = app.session.view.node_entries
+        entries = app.follower.view.node_entries
         left = [one for one in entries if one.pool == "general" and one.node is not None]
         assert f"{len(left)} of 11 nodes +1 starting:" in bar(app)
         assert f"  {sum(one.pods.requested for one in left)} pods  " in bar(app)
@@ -337,7 +336,7 @@ async def test_claims_without_a_node(make_app: MakeApp) -> None:
 async def test_a_claim_without_a_node_is_explained(make_app: MakeApp) -> None:
     async with make_app(screen="claims").run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
-        names = [entry.name for entry in app.session.view.node_entries if entry.node is None]
+        names = [entry.name for entry in app.follower.view.node_entries if entry.node is None]
         assert names
         await pilot.press("slash", *names[0], "enter", "e")
         await pilot.pause()
@@ -378,8 +377,8 @@ async def test_no_finding_of_the_demo_is_cut(size: tuple[int, int]) -> None:
     app = demo_app(clock)
     async with app.run_test(size=size) as pilot:
         await settled(pilot)
-        found = app.border.verdict(VerdictWanted(now_ns=NOW_NS)).findings
-        reasons = pending_reasons(app.session.view.pending)
+        found = app.session.verdict(NOW_NS)
+        reasons = pending_reasons(app.follower.view.pending)
         told = ["".join(sentence(one, NOW_NS, reasons).split()) for one in found]
         seen = ""
         assert f"v: {len(found) - shown(app)} more findings ─ last hour ▁▁▁▂▃▇" in screen_text(app)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -13,7 +14,6 @@ from karptui.aws.evidence import Evidence
 from karptui.clock import FrozenClock
 from karptui.screens.study import StudyScreen
 from karptui.screens.whatif.screen import WhatIfScreen
-from karptui.session.study_questions import SolveWanted
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
@@ -114,9 +114,10 @@ async def test_every_parameter_is_a_question_and_defaults_need_only_enter(app: K
         assert "all NodePools" in screen_text(app)
         await pressing("enter", "enter", "enter")(pilot)
         assert isinstance(app.screen, StudyScreen)
-        wanted = app.screen.study.wanted(0)
-        assert isinstance(wanted, SolveWanted)
-        assert (wanted.goal, dict(wanted.given)) == ("consolidate-after", {"evictions": "5", "days": "1", "seeds": "1"})
+        session = Mock()
+        app.screen.study.ask(session, 0)
+        goal, given, *_ = session.studies.solve.call_args.args
+        assert (goal, dict(given)) == ("consolidate-after", {"evictions": "5", "days": "1", "seeds": "1"})
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

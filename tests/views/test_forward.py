@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from karptui.forward.result import KeptNode, Moment, Played, Spread, Step, StepKind, without_dollars
-from karptui.session.whatif_questions import PlayFound
+from karptui.session.answers import Forecast
 from karptui.views.forward.columns import TABLE, played_steps
 from karptui.views.forward.sentences import (
     answer_lines,
@@ -116,12 +116,12 @@ def test_charts_say_what_they_leave_out() -> None:
     dollars = next(line for line in lines_of("prod", "", partly) if "$/h" in line)
     assert dollars.startswith("  $/h       0.10+ ")
     assert dollars.endswith(" n/a")
-    beside = text(play_lines((PlayFound(name="", played=partly),), 60, NOW_NS))
+    beside = text(play_lines((Forecast(name="", played=partly),), 60, NOW_NS))
     assert beside[0].startswith("$/h    0.10+ ")
     assert "2 nodes $0.10/h+" in beside[2]
     unknown = a_play(moments=(Moment(NOW_NS, 2, 0.0, 0, 2),))
     assert not any("$/h" in line for line in lines_of("prod", "", unknown))
-    assert text(play_lines((PlayFound(name="", played=unknown),), 60, None))[0].startswith("nodes  ")
+    assert text(play_lines((Forecast(name="", played=unknown),), 60, None))[0].startswith("nodes  ")
 
 
 def test_without_prices_no_dollars_are_said() -> None:
@@ -155,7 +155,7 @@ def test_who_waits_and_how_long() -> None:
 def test_a_scenario_is_told_by_what_it_changes_about_the_cluster_as_it_is() -> None:
     def told(*steps: Step, end: Moment) -> str:
         other = a_play(*steps, moments=(BEFORE, end))
-        return text(answer_lines((PlayFound(name="", played=as_it_is), PlayFound(name="x", played=other))))[1]
+        return text(answer_lines((Forecast(name="", played=as_it_is), Forecast(name="x", played=other))))[1]
 
     as_it_is = a_play(DELETED, moments=(BEFORE, AFTER))
     assert told(end=Moment(NOW_NS + MINUTE_NS, 2, 1.5, 1)) == (
@@ -176,7 +176,7 @@ def test_a_scenario_is_told_by_what_it_changes_about_the_cluster_as_it_is() -> N
 
 
 def test_plays_stand_side_by_side_where_there_is_room() -> None:
-    plays = tuple(PlayFound(name=name, played=a_play(DELETED, moments=(BEFORE, AFTER))) for name in ("", "x"))
+    plays = tuple(Forecast(name=name, played=a_play(DELETED, moments=(BEFORE, AFTER))) for name in ("", "x"))
     beside = text(play_lines(plays, 100, NOW_NS + MINUTE_NS))
     assert beside[0].split() == ["as", "it", "is", "│", "x"]
     assert beside[1].startswith("$/h    2.50 ")
@@ -187,7 +187,7 @@ def test_plays_stand_side_by_side_where_there_is_room() -> None:
 
 
 def test_steps_are_rows_with_the_cluster_as_they_begin() -> None:
-    (row,) = played_steps((PlayFound(name="", played=a_play(DELETED, moments=(BEFORE, AFTER))),))
+    (row,) = played_steps((Forecast(name="", played=a_play(DELETED, moments=(BEFORE, AFTER))),))
     cells = [column.cell(row, NOW_NS).text for column in TABLE.columns]
     assert cells == [
         "12:01:00Z",
@@ -208,7 +208,7 @@ def test_where_room_is_short_what_comes_keeps_its_price() -> None:
         for pool, types, price in (("general", ["a", "b"], 0.1198), ("fixed", [], -1.0))
     )
     replaced = msgspec.structs.replace(DELETED, claims=claims)
-    (row,) = played_steps((PlayFound(name="", played=a_play(replaced, moments=(BEFORE, AFTER))),))
+    (row,) = played_steps((Forecast(name="", played=a_play(replaced, moments=(BEFORE, AFTER))),))
     (cell,) = (column.cell(row, NOW_NS) for column in TABLE.columns if column.heading.id == "by")
     assert cell.text == "1 general of 2 types from $0.1198, 1 fixed"
     assert cell.short == "1 general $0.1198, 1 fixed"

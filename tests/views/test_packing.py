@@ -6,8 +6,7 @@ import pytest
 from msgspec.structs import replace
 from rich.cells import cell_len
 
-from karptui.session.packing import Bin, Block, PackedNode, bins_of
-from karptui.session.whatif_questions import PackedFound
+from karptui.session.packing import Bin, Block, Packed, PackedNode, bins_of
 from karptui.views.packing import LEGEND, blocks, packed_lines, packed_sentence, packing_lines
 from karptui.views.row import Tone
 from karptui.whatif.scenario import Scenario
@@ -78,7 +77,7 @@ FULLER = replace(KEPT, pods=(*KEPT.pods, Block(1_000, 0)))
 GONE = a_bin("ip-10-0-0-2")
 NEW = a_bin("m6i.2xlarge", cpu=8_000)
 OTHER = a_bin("ip-10-0-0-9", "batch")
-FOUND = PackedFound(
+FOUND = Packed(
     nodes=(
         PackedNode(before=OTHER, after=OTHER),
         PackedNode(before=KEPT, after=FULLER),
@@ -90,7 +89,7 @@ FOUND = PackedFound(
 )
 
 
-def text_of(found: PackedFound = FOUND, resource: str = "cpu", width: int = 116) -> list[str]:
+def text_of(found: Packed = FOUND, resource: str = "cpu", width: int = 116) -> list[str]:
     return ["".join(text for text, _ in line) for line in packed_lines(found, SCENARIO, resource, width)]
 
 
@@ -110,7 +109,7 @@ def test_a_node_that_goes_is_dim_and_a_new_one_is_marked() -> None:
     assert {tone for text, tone in goes if text.strip()} == {Tone.MUTED}
     [new] = [line for line in lines if line[0][0].startswith("+ m6i.2xlarge")]
     assert not new[1][0].strip()
-    spared = text_of(PackedFound(nodes=(PackedNode(before=NEW, is_launched=True),)))
+    spared = text_of(Packed(nodes=(PackedNode(before=NEW, is_launched=True),)))
     assert spared[0].startswith("1 new node is not launched any more; ")
     assert spared[-1].endswith(" → not launched")
 
@@ -118,14 +117,14 @@ def test_a_node_that_goes_is_dim_and_a_new_one_is_marked() -> None:
 @pytest.mark.parametrize("width", [56, 76, 116, 196])
 @pytest.mark.parametrize("resource", ["cpu", "memory"])
 def test_no_line_is_wider_than_there_is_room(width: int, resource: str) -> None:
-    many = replace(FOUND, nodes=(*FOUND.nodes, *(PackedNode(before=KEPT) for _ in range(1_200))))
+    many = FOUND._replace(nodes=(*FOUND.nodes, *(PackedNode(before=KEPT) for _ in range(1_200))))
     assert all(cell_len(line) <= width for line in text_of(many, resource, width) if not line.startswith("▓ Daemon"))
 
 
 def test_nothing_that_changes_and_nothing_that_can_be_said() -> None:
-    same = PackedFound(nodes=(PackedNode(before=NEW, after=NEW, is_launched=True),), waiting_before=3, waiting_after=3)
+    same = Packed(nodes=(PackedNode(before=NEW, after=NEW, is_launched=True),), waiting_before=3, waiting_after=3)
     assert packed_sentence(same) == "No node is filled in another way; pods without a place: 3"
     assert text_of(same)[-1].startswith("+ m6i.2xlarge ")
-    assert text_of(PackedFound(problem="no [b]such\x1b node")) == ["✘ no [b]such␛ node"]
+    assert text_of(Packed(problem="no [b]such\x1b node")) == ["✘ no [b]such␛ node"]
     hostile: Bin = replace(NEW, name="a\x1b[31mb", pool="p\x1b]0;x")
-    assert "\x1b" not in "".join(text_of(PackedFound(nodes=(PackedNode(before=hostile),))))
+    assert "\x1b" not in "".join(text_of(Packed(nodes=(PackedNode(before=hostile),))))

@@ -10,11 +10,11 @@ from karptui.aws.evidence import Evidence
 from karptui.aws.prices import PriceSettings
 from karptui.clock import FrozenClock
 from karptui.provisioning.reporter import silent
-from karptui.serving.whatif import known_values
+from karptui.serving.known_values import known_values
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import total_of
+from karptui.session.follower import ClusterFollower
 from karptui.session.prepare import base_of
-from karptui.session.session import Session
 from karptui.sources.demo.karpenter import metrics_at
 from karptui.sources.demo.source import DemoSource
 from karptui.state.cluster import EMPTY
@@ -29,7 +29,7 @@ from tests.builders import NOW_NS
 
 @pytest.fixture(scope="module")
 def view() -> ClusterView:
-    session = Session(DemoSource(clock=FrozenClock(NOW_NS), is_stepped=True))
+    session = ClusterFollower(DemoSource(clock=FrozenClock(NOW_NS), is_stepped=True))
     session.start()
     session.poll()
     session.stop()

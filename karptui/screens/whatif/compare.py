@@ -15,7 +15,6 @@ from textual.content import Content
 from karptui.kube.units import count_text, counted
 from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.controller import WhatIf
-from karptui.session.whatif_questions import ComparedWanted, PointWanted, SweepUnwanted, SweepWanted
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.whatif.compare import (
@@ -86,8 +85,7 @@ class CompareScreen(FrameScreen):
         self._show()
         for place, at in enumerate(indices):
             scenario = replace(self._book.scenario_at(at), replay=self._mode)
-            wanted = ComparedWanted(scenario=scenario, now_ns=self.host.now_ns())
-            found = (await asyncio.to_thread(self.host.border.ask, wanted)).answer
+            found = await asyncio.to_thread(self.host.session.whatif.compare, scenario, self.host.now_ns())
             self._compared[place] = Compared(scenario.name, found.difference, found.problem)
             self._show()
 
@@ -199,15 +197,12 @@ class SweepScreen(FrameScreen):
 
     @work(exclusive=True, group="sweep")
     async def _run_points(self) -> None:
-        border = self.host.border
-        wanted = SweepWanted(sweep=self._sweep, replay=self._mode, now_ns=self.host.now_ns())
+        whatif = self.host.session.whatif
         try:
-            self._number = (await asyncio.to_thread(border.ask, wanted)).number
-            while True:
-                found = await asyncio.to_thread(border.ask, PointWanted(number=self._number))
-                if found.point is None:
-                    break
-                self._points[found.position] = found.point
+            self._number = await asyncio.to_thread(whatif.start_sweep, self._sweep, self._mode, self.host.now_ns())
+            while (found := await asyncio.to_thread(whatif.next_point, self._number)) is not None:
+                position, point = found
+                self._points[position] = point
                 if self.is_attached:
                     self._show()
         except Exception as error:  # noqa: BLE001 - a process that died must not end the screen
@@ -217,7 +212,7 @@ class SweepScreen(FrameScreen):
     def on_unmount(self) -> None:
         """End the processes."""
         if self._number:
-            self.host.border.ask(SweepUnwanted(number=self._number))
+            self.host.session.whatif.stop_sweep(self._number)
 
     def on_resize(self) -> None:
         """Draw the chart as wide as there is room for."""

@@ -14,18 +14,9 @@ from karptui.kube.units import count_text
 from karptui.screens.whatif.documents import DocumentReader, Documents
 from karptui.screens.whatif.kept import KeptScenarios
 from karptui.screens.whatif.workbook import Workbook, open_scenarios, save_scenarios
-from karptui.session.border import Border
+from karptui.session.answers import ControllerInfo, ReplayState
 from karptui.session.pace import KEYBOARD
-from karptui.session.whatif_questions import (
-    ControllerFound,
-    ControllerWanted,
-    KnownValuesWanted,
-    Replayed,
-    Replays,
-    ReplayState,
-    ReplayStateWanted,
-    ReplayWanted,
-)
+from karptui.session.protocol import Session
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.whatif.controls import focused, problem_at
@@ -47,16 +38,6 @@ NAMES_AFTER_NS: Final = 5_000_000_000
 
 class Cluster(Protocol):
     """The cluster, as the what-if asks about it."""
-
-    @property
-    def border(self) -> Border:
-        """What the session is asked at its border."""
-        ...
-
-    @property
-    def replays(self) -> Replays:
-        """What-ifs that are replayed beside the screen."""
-        ...
 
     def now_ns(self) -> int:
         """Return nanoseconds since the epoch."""
@@ -86,7 +67,7 @@ class Listener(Protocol):
         """Note that another sheet is in front, or another state of it."""
         ...
 
-    def answered(self, found: Replayed) -> None:
+    def answered(self, number: int, answer: Answer) -> None:
         """Note an answer, in whatever thread."""
         ...
 
@@ -107,7 +88,7 @@ class NoListener:
     def sheet_changed(self) -> None:
         """Take no note."""
 
-    def answered(self, found: Replayed) -> None:
+    def answered(self, number: int, answer: Answer) -> None:
         """Take no note."""
 
     def say(self, text: str, tone: Tone = Tone.NORMAL) -> None:
@@ -117,21 +98,22 @@ class NoListener:
 class WhatIf:
     """Keeps the work while other screens are in front, asks the replayer, and tells a listener what has changed."""
 
-    def __init__(self, cluster: Cluster, kept: KeptScenarios | None = None) -> None:
+    def __init__(self, cluster: Cluster, session: Session, kept: KeptScenarios | None = None) -> None:
         """Begin with an empty sheet.
 
         Args:
-            cluster: what scenarios are replayed on.
+            cluster: has the clock and the objects as the API server has them.
+            session: what scenarios are replayed on.
             kept: where those that are not saved are kept for the next start; None to forget them.
         """
-        self.cluster = cluster
+        self.cluster, self.session = cluster, session
         self.book = Workbook()
         self._kept = kept
         self._last_time: tuple[Scenario, ...] | None = None
         """What was kept and is not back in the book yet; None until it has been read."""
         self._reader = DocumentReader(cluster, self.book)
         self.documents = Documents(self.book.originals, self._crds)
-        cluster.replays.subscribe(self._answered)
+        session.whatif.subscribe(self._answered)
         self.listener: Listener = NoListener()
         self.problem = ""
         """Why the last question has no answer."""
@@ -251,14 +233,13 @@ class WhatIf:
         if self._is_known(scenario):
             return
         now_ns, is_typing = self.cluster.now_ns(), KEYBOARD.is_busy(time.monotonic())
-        wanted = ReplayWanted(scenario=scenario, now_ns=now_ns, is_typing=is_typing, is_first=not self._number)
         self._question, self._taken = scenario, None
-        self._number = self.cluster.replays.replay(wanted).number
+        state = self.session.whatif.replay(scenario, now_ns, is_typing=is_typing, is_first=not self._number)
+        self._number = state.number
 
     def replaying(self) -> ReplayState:
         """Return how far the last question has come."""
-        wanted = ReplayStateWanted(now_ns=self.cluster.now_ns(), is_typing=KEYBOARD.is_busy(time.monotonic()))
-        return self.cluster.replays.state(wanted)
+        return self.session.whatif.state(self.cluster.now_ns(), is_typing=KEYBOARD.is_busy(time.monotonic()))
 
     def _is_known(self, scenario: Scenario) -> bool:
         """Whether the answer is there or on its way: a comment changes the text and asks nothing new."""
@@ -283,14 +264,14 @@ class WhatIf:
         """The last good answer of the sheet in front."""
         return self.book.answers.get(self.book.index)
 
-    def _answered(self, found: Replayed) -> None:
-        self.listener.answered(found)
+    def _answered(self, number: int, answer: Answer) -> None:
+        self.listener.answered(number, answer)
 
-    def take(self, found: Replayed) -> bool:
+    def take(self, number: int, answer: Answer) -> bool:
         """Take an answer over and return whether it is that of the last question."""
-        if found.number != self._number or not self._is_asked:
+        if number != self._number or not self._is_asked:
             return False
-        answer = self._taken = found.answer
+        self._taken = answer
         self.problem = answer.problem
         if answer.difference is not None:
             self.book.answers[self.book.index] = answer
@@ -299,9 +280,9 @@ class WhatIf:
     # Names and schemas of the cluster
 
     @property
-    def controller(self) -> ControllerFound:
+    def controller(self) -> ControllerInfo:
         """What is known of Karpenter itself."""
-        return self.cluster.border.ask(ControllerWanted())
+        return self.session.controller()
 
     def _crds(self) -> str:
         """Return the release whose schemas count where the cluster has none: of the version that the sheet asks for."""
@@ -310,7 +291,7 @@ class WhatIf:
 
     def follow_names(self) -> None:
         """Begin to read names unless they are those of the cluster as it is, or of a moment ago."""
-        generation, now_ns = self.cluster.border.overview().generation, self.cluster.now_ns()
+        generation, now_ns = self.session.overview().generation, self.cluster.now_ns()
         is_fresh = self._read_generation >= 0 and now_ns - self._read_ns < NAMES_AFTER_NS
         is_reading = self._reading is not None and not self._reading.done()
         if generation != self._read_generation and not is_fresh and not is_reading:
@@ -318,8 +299,7 @@ class WhatIf:
             self._reading = asyncio.create_task(self._read_names())
 
     async def _read_names(self) -> None:
-        found = await asyncio.to_thread(self.cluster.border.ask, KnownValuesWanted())
-        self.documents.known_values = found.values
+        self.documents.known_values = await asyncio.to_thread(self.session.known_values)
         self._read_ns = self.cluster.now_ns()
 
     async def names(self) -> KnownValues:

@@ -18,7 +18,6 @@ from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.controller import WhatIf
 from karptui.screens.whatif.quick_edits import QuickEdits, control_of
 from karptui.screens.whatif.workbook import FileError, FileIsThereError
-from karptui.session.whatif_questions import SelfCheckWanted
 from karptui.views.row import Tone
 from karptui.views.whatif.totals import mode_sentence, mode_text
 from karptui.whatif.field_path import path_text
@@ -280,11 +279,10 @@ class Dialogs:
 
     async def verify(self) -> None:
         """Put the model to the test on the NodeClaims created lately."""
-        cluster = self._whatif.cluster
+        session, cluster = self._whatif.session, self._whatif.cluster
 
         async def checked() -> str:
-            wanted = SelfCheckWanted(now_ns=cluster.now_ns())
-            return (await asyncio.to_thread(cluster.border.ask, wanted)).text
+            return await asyncio.to_thread(session.whatif.self_check, cluster.now_ns())
 
         routes.show_text(self._screen, "does the model make the NodeClaims that Karpenter made?", checked)
 

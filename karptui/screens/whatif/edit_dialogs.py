@@ -14,7 +14,6 @@ from karptui.screens.whatif.controller import WhatIf
 from karptui.screens.whatif.dialogs import needed
 from karptui.screens.whatif.editor_pane import EditorPane
 from karptui.screens.whatif.quick_edits import QuickEdits, control_of
-from karptui.session.questions import NamesWanted
 from karptui.sources.base import SourceError
 from karptui.state.inventory import WORKLOAD_KINDS
 from karptui.views.row import Tone
@@ -193,7 +192,7 @@ class EditDialogs:
         return found[int(chosen)] if chosen is not None else None
 
     def _named(self, kinds: Iterable[str]) -> Sequence[ObjectRef]:
-        return self._whatif.cluster.border.ask(NamesWanted(kinds=tuple(kinds))).refs
+        return self._whatif.session.names(*kinds)
 
     async def _split(self, document: Document) -> None:
         """Ask what the preferred pool takes, and write the two pools."""

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.message import Message
 
 from karptui.kube.units import count_text
-from karptui.session.whatif_questions import ReplayState
+from karptui.session.answers import ReplayState
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.whatif.placements import ResultLine, Target

@@ -24,13 +24,12 @@ from karptui.screens.whatif.edit_dialogs import EditDialogs
 from karptui.screens.whatif.editor_pane import EditorPane
 from karptui.screens.whatif.quick_edits import QuickEdits
 from karptui.screens.whatif.result_pane import ResultPane
-from karptui.session.border import ObjectWanted
-from karptui.session.whatif_questions import Replayed
 from karptui.sources.base import SourceError
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.placements import INSTANCE_TYPE, Target
 from karptui.views.whatif.totals import mode_sentence, mode_text
 from karptui.whatif.opening import NOTHING, Opening
+from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Replay, Scenario
 from karptui.widgets.control_list import ControlList
 from karptui.widgets.yaml_editor import CompletionList
@@ -100,7 +99,8 @@ class WhatIfScreen(FrameScreen):
     class Answered(Message):
         """A replay has come to its end."""
 
-        found: Replayed
+        number: int
+        answer: Answer
 
     def __init__(self, whatif: WhatIf, opening: Opening = NOTHING) -> None:
         """Make the screen.
@@ -199,9 +199,9 @@ class WhatIfScreen(FrameScreen):
         self._show_sheet(has_new_text=True)
         self._ask_soon()
 
-    def answered(self, found: Replayed) -> None:
+    def answered(self, number: int, answer: Answer) -> None:
         """Take an answer over from another thread."""
-        self.post_message(self.Answered(found))
+        self.post_message(self.Answered(number, answer))
 
     def _show_sheet(self, *, has_new_text: bool = False) -> None:
         """Show what the sheet in front says: notes, quick edits, titles."""
@@ -233,9 +233,9 @@ class WhatIfScreen(FrameScreen):
     @on(Answered)
     def _answered(self, event: Answered) -> None:
         event.stop()
-        if self.whatif.take(event.found):
+        if self.whatif.take(event.number, event.answer):
             self.result.show_busy(self.whatif.replaying())
-            self.result.show_answer(self.whatif.answer, event.found.answer.problem, self.whatif.book.sheet.later)
+            self.result.show_answer(self.whatif.answer, event.answer.problem, self.whatif.book.sheet.later)
             self.edit_pane.show_heading()
             self._show_heading()
             self.refresh_info()
@@ -310,7 +310,7 @@ class WhatIfScreen(FrameScreen):
 
     def _is_there(self, kind: str, key: str) -> bool:
         """Return whether the cluster has an object; a scenario may have others."""
-        return self.host.border.object(ObjectWanted(kind=kind, key=key)).is_there
+        return self.host.session.has_object(kind, key)
 
     def current_object(self) -> tuple[str, str] | None:
         """Return what the line under the cursor is about, while the result has the keys."""

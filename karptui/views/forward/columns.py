@@ -10,7 +10,7 @@ import msgspec
 from karptui.aws.money import node_price_text
 from karptui.forward.result import Moment, Step, StepKind
 from karptui.kube.units import clock_text, count_text, first_of
-from karptui.session.whatif_questions import PlayFound
+from karptui.session.answers import Forecast
 from karptui.views.column import Column, Field, FieldKind, Heading
 from karptui.views.forward.sentences import AS_IT_IS, MAX_NAMES, SHOWN, claims_text
 from karptui.views.prices import known_text
@@ -37,7 +37,7 @@ class PlayedStep(msgspec.Struct, frozen=True):
         return f"{self.scenario}/{self.place}"
 
 
-def played_steps(plays: Sequence[PlayFound]) -> tuple[PlayedStep, ...]:
+def played_steps(plays: Sequence[Forecast]) -> tuple[PlayedStep, ...]:
     """Return the rows of plays."""
     found: list[PlayedStep] = []
     for play in plays:

@@ -10,7 +10,7 @@ from karptui.aws.money import node_price_text, per_hour_change_text, per_hour_te
 from karptui.forward.result import Circle, Failure, Moment, Played, PodWait, Spread, Step, StepKind
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import clock_text, count_text, counted, first_of, instant_text, span_text, verb
-from karptui.session.whatif_questions import PlayFound
+from karptui.session.answers import Forecast
 from karptui.views.prices import known_change_text, known_text
 from karptui.views.row import BLOCKS, Pieces, Tone
 from karptui.views.sanitize import clean
@@ -317,7 +317,7 @@ _GAP: Final = 3
 _WAITING: Final = "waiting pod"
 
 
-def answer_lines(plays: Sequence[PlayFound]) -> tuple[Pieces, ...]:
+def answer_lines(plays: Sequence[Forecast]) -> tuple[Pieces, ...]:
     """Return what plays come to, a sentence each: first the cluster as it is, then what scenarios change about that."""
     lines: list[Pieces] = []
     first = next((play.played for play in plays if play.played is not None and not play.name), None)
@@ -363,7 +363,7 @@ def _figures(played: Played) -> dict[str, int]:
     return {"node": played.end.nodes, "eviction": played.evictions, _WAITING: played.end.pending}
 
 
-def play_lines(plays: Sequence[PlayFound], width: int, at_ns: int | None) -> tuple[Pieces, ...]:
+def play_lines(plays: Sequence[Forecast], width: int, at_ns: int | None) -> tuple[Pieces, ...]:
     """Return the charts of plays, side by side where there is room.
 
     Args:
@@ -391,7 +391,7 @@ def play_lines(plays: Sequence[PlayFound], width: int, at_ns: int | None) -> tup
     return tuple(lines)
 
 
-def _block(play: PlayFound, width: int, at_ns: int | None, *, is_named: bool) -> Iterator[Pieces]:
+def _block(play: Forecast, width: int, at_ns: int | None, *, is_named: bool) -> Iterator[Pieces]:
     played = play.played
     assert played is not None
     first, last = played.series[0], played.end

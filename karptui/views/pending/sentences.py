@@ -20,7 +20,7 @@ from karptui.pending.messages import PodMessage
 from karptui.provisioning import PlacementGate
 from karptui.provisioning.nearest import furthest
 from karptui.provisioning.waiting_pods import problem_in_short
-from karptui.session.border import Overview, PendingStudied
+from karptui.session.answers import Overview, PendingStudied
 from karptui.session.pending_report import PendingEntry
 from karptui.views.instants import computed, unready_line
 from karptui.views.pending.gates import miss_text, refusals_text

@@ -8,7 +8,7 @@ from typing import Final
 
 from karptui.kube.units import age_text, count_text, counted, first_of, instant_text
 from karptui.provisioning.overlap import Overlap
-from karptui.session.border import Overview
+from karptui.session.answers import Overview
 from karptui.session.churn import LATELY_SECONDS
 from karptui.session.facts import PoolsAround
 from karptui.session.nodes import NEEDED_FOR_WHY

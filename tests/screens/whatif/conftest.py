@@ -28,6 +28,6 @@ def listener() -> Listener:
 
 @pytest.fixture
 def whatif(cluster: Cluster, listener: Listener, keys: Keys) -> WhatIf:
-    made = WhatIf(cluster)
+    made = WhatIf(cluster, cluster.session)
     made.show_to(listener)
     return made

@@ -5,18 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from copy import deepcopy
-from typing import Any
+from typing import Any, cast
 
-from msgspec.structs import replace
-
-from karptui.serving.questions import answers_of
-from karptui.session.border import Border
+from karptui.serving.session import ClusterSession
+from karptui.session.answers import ReplayState
 from karptui.session.cluster_view import ClusterView
-from karptui.session.replays import SharedBase
-from karptui.session.row_server import RowServer
-from karptui.session.whatif_questions import Replayed, ReplayState, ReplayStateWanted, ReplayWanted
 from karptui.sources.base import SourceError
 from karptui.views.row import Tone
+from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Scenario
 from tests.builders import NOW_NS, a_cluster, a_manifest
 
@@ -43,20 +39,22 @@ class Questions:
     """Stands for what replays: takes down what is asked, and says of the cluster what it is told."""
 
     def __init__(self) -> None:
-        self.asked: list[ReplayWanted] = []
-        self.states: list[ReplayStateWanted] = []
+        self.asked: list[Scenario] = []
+        self.are_first: list[bool] = []
+        self.were_typing: list[bool] = []
         self.said = ReplayState()
 
-    def replay(self, wanted: ReplayWanted) -> ReplayState:
-        self.asked.append(wanted)
-        self.said = replace(self.said, number=len(self.asked))
+    def replay(self, scenario: Scenario, _now_ns: int, *, is_typing: bool, is_first: bool) -> ReplayState:
+        self.asked.append(scenario)
+        self.are_first.append(is_first)
+        self.said = self.said._replace(number=len(self.asked))
         return self.said
 
-    def state(self, wanted: ReplayStateWanted) -> ReplayState:
-        self.states.append(wanted)
+    def state(self, _now_ns: int, *, is_typing: bool) -> ReplayState:
+        self.were_typing.append(is_typing)
         return self.said
 
-    def subscribe(self, listener: Callable[[Replayed], None], /) -> None:
+    def subscribe(self, listener: Callable[[int, Answer], None], /) -> None:
         self.hear = listener
 
 
@@ -67,11 +65,9 @@ class Cluster:
         self.view = ClusterView(a_cluster(nodes=1), {})
         self.now = NOW_NS
         self.replays = Questions()
+        self.session = ClusterSession(lambda: self.view, {})
+        self.session.whatif = cast("Any", self.replays)
         self.objects: dict[tuple[str, str], dict[str, Any]] = {("NodePool", "general"): POOL}
-
-    @property
-    def border(self) -> Border:
-        return RowServer(lambda: self.view, {}, answers_of(SharedBase()))
 
     def now_ns(self) -> int:
         return self.now
@@ -114,7 +110,7 @@ class Listener:
     def sheet_changed(self) -> None:
         self.told.append("sheet")
 
-    def answered(self, found: Replayed) -> None:
+    def answered(self, number: int, answer: Answer) -> None:
         self.told.append("answer")
 
     def say(self, text: str, tone: Tone = Tone.NORMAL) -> None:
@@ -131,4 +127,4 @@ class Keys:
 
 
 def asked(cluster: Cluster) -> list[Scenario]:
-    return [one.scenario for one in cluster.replays.asked]
+    return list(cluster.replays.asked)

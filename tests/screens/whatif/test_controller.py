@@ -9,7 +9,7 @@ import pytest
 
 from karptui.screens.whatif.controller import WhatIf
 from karptui.screens.whatif.workbook import FileError, FileIsThereError
-from karptui.session.whatif_questions import Replayed, ReplayState
+from karptui.session.answers import ReplayState
 from karptui.sources.base import SourceError
 from karptui.whatif.edits import ObjectRef, RemoveNode, SetField
 from karptui.whatif.opening import Opening
@@ -80,7 +80,7 @@ async def test_a_text_that_cannot_be_read_is_not_asked(whatif: WhatIf, cluster: 
 async def test_a_comment_asks_nothing_new(whatif: WhatIf, cluster: Cluster) -> None:
     await opened(whatif)
     whatif.ask()
-    assert whatif.take(Replayed(number=1, answer=Answer(asked(cluster)[0], blockers_gained=())))
+    assert whatif.take(1, Answer(asked(cluster)[0], blockers_gained=()))
     cluster.replays.said = ReplayState(number=1, is_busy=True)
     whatif.typed("# why\n" + whatif.book.sheet.text, 0)
     whatif.ask()
@@ -93,12 +93,12 @@ async def test_a_comment_asks_nothing_new(whatif: WhatIf, cluster: Cluster) -> N
 async def test_an_answer_to_another_question_is_not_taken(whatif: WhatIf, cluster: Cluster) -> None:
     await opened(whatif)
     whatif.ask()
-    first = Replayed(number=1, answer=Answer(asked(cluster)[0], problem="no"))
+    first = 1, Answer(asked(cluster)[0], problem="no")
     whatif.put_text(whatif.book.sheet.text.replace("weight: 50", "weight: 60"), "weight")
-    assert not whatif.take(first), "the text is another one since"
+    assert not whatif.take(*first), "the text is another one since"
     whatif.ask()
-    assert not whatif.take(first)
-    assert whatif.take(Replayed(number=2, answer=Answer(asked(cluster)[1], problem="no room")))
+    assert not whatif.take(*first)
+    assert whatif.take(2, Answer(asked(cluster)[1], problem="no room"))
     assert whatif.problem == "no room"
     assert whatif.answer is None, "an answer without a difference is no good one"
 
@@ -109,7 +109,7 @@ async def test_the_cluster_is_followed_once_it_has_changed_and_it_is_time(
     await opened(whatif)
     assert not whatif.follow(), "nothing is asked yet"
     whatif.ask()
-    assert cluster.replays.asked[0].is_first
+    assert cluster.replays.are_first[0]
     for said, follows in (
         (ReplayState(number=1, is_due=True), False),
         (ReplayState(number=1, is_outdated=True), False),
@@ -120,7 +120,7 @@ async def test_the_cluster_is_followed_once_it_has_changed_and_it_is_time(
         assert whatif.follow() is follows
     keys.is_typing = True
     whatif.follow()
-    assert cluster.replays.states[-1].is_typing
+    assert cluster.replays.were_typing[-1]
 
 
 async def test_undo_says_what_it_undoes(whatif: WhatIf, listener: Listener) -> None:
@@ -166,7 +166,7 @@ async def test_a_file_that_is_called_off_while_it_is_opened_changes_nothing(what
     await whatif.open(Opening("lighter", edits=(SetField(POOL, ("spec", "weight"), 5),), is_new=True))
     whatif.save_scenarios(target)
     slow = SlowCluster()
-    other = WhatIf(slow)
+    other = WhatIf(slow, slow.session)
     opening = asyncio.create_task(other.open_scenarios(target))
     await slow.asked_for.wait()
     opening.cancel()

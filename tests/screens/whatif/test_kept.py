@@ -30,7 +30,7 @@ def names(whatif: WhatIf) -> list[str]:
 
 async def keep_lighter(cluster: Cluster) -> None:
     """Leave one scenario that is not saved for the next start."""
-    whatif = WhatIf(cluster, KEPT)
+    whatif = WhatIf(cluster, cluster.session, KEPT)
     await whatif.restore()
     await whatif.open(LIGHTER)
     whatif.keep()
@@ -69,23 +69,23 @@ async def test_what_was_worked_on_and_is_in_no_file_is_asked_about_once(whatif: 
 
 
 async def test_what_is_not_saved_is_there_again_after_a_start(cluster: Cluster, whatif: WhatIf) -> None:
-    first = WhatIf(cluster, KEPT)
+    first = WhatIf(cluster, cluster.session, KEPT)
     first.keep()
     assert await first.restore() == 0, "nothing is written before what was there has been read"
     await first.open(CORDON)
     await first.open(LIGHTER)
     first.keep()
-    again = WhatIf(cluster, KEPT)
+    again = WhatIf(cluster, cluster.session, KEPT)
     await again.open(Opening("general", (POOL,)))
     assert (await again.restore(), await again.restore()) == (2, 0)
     assert names(again) == ["cordon", "lighter", "general"]
     assert again.book.index == 2
     assert again.book.scenario_at(1) == first.book.scenario_at(1), "documents are held against the cluster again"
-    opened = WhatIf(cluster, KEPT)
+    opened = WhatIf(cluster, cluster.session, KEPT)
     await opened.restore(is_opening=True)
     await opened.open(Opening("general", (POOL,)))
     assert names(opened) == ["cordon", "lighter", "general"], "it does not go into one of last time"
-    alone = WhatIf(cluster, KEPT)
+    alone = WhatIf(cluster, cluster.session, KEPT)
     await alone.restore()
     assert names(alone) == ["cordon", "lighter"]
     alone.book.note_saved(alone.book.unsaved())
@@ -96,7 +96,7 @@ async def test_what_is_not_saved_is_there_again_after_a_start(cluster: Cluster, 
 async def test_who_leaves_while_scenarios_are_brought_back_finds_them_next_time(cluster: Cluster) -> None:
     await keep_lighter(cluster)
     slow = SlowCluster()
-    left = WhatIf(slow, KEPT)
+    left = WhatIf(slow, slow.session, KEPT)
     restoring = asyncio.create_task(left.restore())
     await slow.asked_for.wait()
     restoring.cancel()
@@ -117,7 +117,7 @@ async def test_who_leaves_while_scenarios_are_brought_back_finds_them_next_time(
 async def test_scenarios_brought_back_twice_at_once_are_there_once(cluster: Cluster) -> None:
     await keep_lighter(cluster)
     slow = SlowCluster()
-    again = WhatIf(slow, KEPT)
+    again = WhatIf(slow, slow.session, KEPT)
     both = asyncio.gather(again.restore(), again.restore())
     await slow.asked_for.wait()
     slow.answers.set()

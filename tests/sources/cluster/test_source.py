@@ -8,7 +8,7 @@ import time
 import pytest
 
 from karptui.decode.kinds import Kind
-from karptui.session.session import Session
+from karptui.session.follower import ClusterFollower
 from karptui.sources.base import Phase, SourceError
 from karptui.sources.cluster import source as sources
 from karptui.sources.cluster.connection import Connection
@@ -187,4 +187,4 @@ def test_terminal_stays_clean_when_the_server_misbehaves(serve: Serve, capfd: py
 @pytest.mark.parametrize(("skips", "said"), [(True, "TLS not verified"), (False, "")])
 def test_the_banner_says_that_nobody_checks_the_server(skips: bool, said: str) -> None:
     source = ClusterSource(Connection(server="https://api.test", context="x", skip_tls_verify=skips))
-    assert Session(source).caution == said
+    assert ClusterFollower(source).caution == said

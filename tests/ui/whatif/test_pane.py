@@ -291,8 +291,8 @@ async def test_the_base_follows_the_cluster() -> None:
         screen = await begin(pilot)
         first = app.whatif.book.answers[0]
         forward(app, 30 * SECOND_NS)
-        assert isinstance(app.session.source, DemoSource)
-        app.session.source.step()
+        assert isinstance(app.follower.source, DemoSource)
+        app.follower.source.step()
         await settled(pilot)
         assert app.whatif.book.answers[0] is not first
         assert "cluster changed" in str(screen.result.border_title)

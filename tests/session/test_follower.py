@@ -12,9 +12,9 @@ from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, Offeri
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.node import Node
 from karptui.session.analyst import Analyst
+from karptui.session.follower import ClusterFollower
 from karptui.session.moments import MomentSource
 from karptui.session.overview import overview_of
-from karptui.session.session import Session
 from karptui.sources.base import Phase, SourceStatus
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.mailbox import Mailbox
@@ -63,7 +63,7 @@ class Asked(EvidenceSource):
 )
 def test_the_nodes_are_known_once_the_source_is_done_with_them(phase: Phase, *, is_known: bool) -> None:
     source = Speaker()
-    session = Session(source)
+    session = ClusterFollower(source)
     session.start()
     assert not session.knows_nodes
     source.say(phase)
@@ -74,7 +74,7 @@ def test_the_nodes_are_known_once_the_source_is_done_with_them(phase: Phase, *, 
 
 def test_evidence_is_asked_for_once_and_not_by_the_start() -> None:
     evidence = Asked()
-    session = Session(Speaker(), evidence=evidence)
+    session = ClusterFollower(Speaker(), evidence=evidence)
     session.start()
     assert evidence.starts == 0
     session.ask_for_evidence()
@@ -85,7 +85,7 @@ def test_evidence_is_asked_for_once_and_not_by_the_start() -> None:
 
 def test_evidence_is_not_asked_for_after_the_end() -> None:
     evidence = Asked()
-    session = Session(Speaker(), evidence=evidence)
+    session = ClusterFollower(Speaker(), evidence=evidence)
     session.start()
     session.stop()
     session.ask_for_evidence()
@@ -104,9 +104,9 @@ class Teller(QuietSource):
         """Say nothing more."""
 
 
-def told() -> tuple[Session, Teller]:
+def told() -> tuple[ClusterFollower, Teller]:
     source = Teller()
-    session = Session(source)
+    session = ClusterFollower(source)
     session.start()
     source.mailbox.put(Kind.NODE, {name: Node(name=name) for name in ("a", "b")})
     assert session.poll()
@@ -123,7 +123,7 @@ def test_an_object_that_spoils_the_state_is_left_out_and_named(monkeypatch: pyte
         return reduce(state, batch, now_ns)
 
     with monkeypatch.context() as patch:
-        patch.setattr("karptui.session.session.reduce", picky)
+        patch.setattr("karptui.session.follower.reduce", picky)
         source.mailbox.put(Kind.NODE, {"c": Node(name="c"), "bad": Node(name="bad"), "a": None})
         session.poll()
         assert set(session.view.state.nodes) == {"b", "c"}
@@ -142,7 +142,7 @@ def test_a_view_that_cannot_be_made_loses_nothing(monkeypatch: pytest.MonkeyPatc
     session, source = told()
     before = session.view
     with monkeypatch.context() as patch:
-        patch.setattr("karptui.session.session.ClusterView", lambda *_, **__: 1 // 0)
+        patch.setattr("karptui.session.follower.ClusterView", lambda *_, **__: 1 // 0)
         source.mailbox.put(Kind.NODE, {"c": Node(name="c")})
         session.poll()
         assert session.view is before
@@ -172,7 +172,7 @@ def a_reading(price: float, at_ns: int) -> ControllerMetrics:
 
 def test_other_prices_count_as_a_change_of_the_cluster_and_the_same_read_again_do_not() -> None:
     told = Told()
-    session = Session(Speaker(), evidence=told)
+    session = ClusterFollower(Speaker(), evidence=told)
     generations = []
     for price, at_ns in ((0.04, 1), (0.04, 2), (0.05, 3)):
         told.known = Evidence(metrics=a_reading(price, at_ns))
@@ -187,7 +187,7 @@ def test_other_prices_count_as_a_change_of_the_cluster_and_the_same_read_again_d
 def test_a_cluster_without_nodes_is_worked_out(pools: tuple[NodePool, ...]) -> None:
     """Claims, Budgets and Next wait for this analysis: it comes without a node too."""
     source = MomentSource("empty", Inventory(nodepools=pools), NOW_NS)
-    session = Session(source, analyst=Analyst(has_thread=False))
+    session = ClusterFollower(source, analyst=Analyst(has_thread=False))
     session.start()
     session.poll(NOW_NS)
     assert overview_of(session.view).analysed is None
@@ -213,7 +213,7 @@ class Late(EvidenceSource):
 def test_removals_are_simulated_once_prices_have_come() -> None:
     late = Late(story_e.evidence())
     source = MomentSource("late", story_e.inventory(), NOW_NS)
-    session = Session(source, evidence=late, analyst=Analyst(has_thread=False))
+    session = ClusterFollower(source, evidence=late, analyst=Analyst(has_thread=False))
     session.start()
     simulated = []
     for late.has_come in (False, True):
@@ -229,7 +229,7 @@ def test_removals_are_simulated_once_prices_have_come() -> None:
 
 def test_offerings_of_failed_launches_are_left_out_and_come_back_with_time() -> None:
     source = Teller()
-    session = Session(source)
+    session = ClusterFollower(source)
     session.start()
     source.mailbox.put(Kind.EVENT, {"e": a_launch_failure("c7i.4xlarge", "us-east-1a")})
     session.poll(NOW_NS)

@@ -24,7 +24,7 @@ from karptui.state.reducer import Batch, KindDelta, reduce
 LARGE_FROM_PODS: Final = 3_000
 
 
-class Session:
+class ClusterFollower:
     """What is known of one cluster, from the first connection to the last."""
 
     def __init__(

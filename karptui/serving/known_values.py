@@ -1,0 +1,121 @@
+"""Names and values of the cluster that are offered while typing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Final, NamedTuple
+
+from karptui.decode.kinds import Kind
+from karptui.karpenter.instance_type import InstanceType
+from karptui.kube.recent import LastAnswer
+from karptui.kube.selectors import NodeSelectorRequirement
+from karptui.session.cluster_view import ClusterView
+from karptui.session.pool_types import offered_types_of
+from karptui.state.inventory import WORKLOAD_KINDS
+from karptui.whatif.schema.offers import KnownValues
+
+MOST_VALUES: Final = 1_200
+"""Values of a label that are offered; every instance type is fewer."""
+
+
+class _OfTypes(NamedTuple):
+    """What the last instance types are labelled with."""
+
+    by_type: tuple[Mapping[str, tuple[str, ...]], ...]
+    by_list: tuple[Mapping[str, tuple[str, ...]], ...]
+
+
+_OF_LISTS: Final[LastAnswer[_OfTypes]] = LastAnswer()
+"""`karptui.aws.cluster_types` returns the same lists as long as nothing changes that they follow from, so that a
+cluster that changes several times a second costs this once; those before are let go."""
+_OF_LABELS: Final[LastAnswer[_OfTypes]] = LastAnswer()
+"""And the same labels where something is sold out or costs another price."""
+
+
+def known_values(view: ClusterView) -> KnownValues:
+    """Return what the cluster and its instance types know: labels with values, and names of objects."""
+    state = view.state
+    classes: dict[str, list[str]] = {}
+    for nodeclass in state.nodeclasses.values():
+        classes.setdefault(nodeclass.kind, []).append(nodeclass.name)
+    taints = {taint.key for pool in state.nodepools.values() for taint in (*pool.taints, *pool.startup_taints)}
+    taints.update(taint.key for node in state.nodes.values() for taint in node.taints)
+    return KnownValues(
+        labels=_labels(view),
+        node_pools=tuple(sorted(state.nodepools)),
+        node_classes={kind: tuple(sorted(names)) for kind, names in classes.items()},
+        namespaces=tuple(sorted(state.of(Kind.NAMESPACE))),
+        workloads=tuple(sorted({key.rpartition("/")[2] for kind in WORKLOAD_KINDS for key in state.of(kind)})),
+        priority_classes=tuple(sorted(state.of(Kind.PRIORITY_CLASS))),
+        taints=tuple(sorted(taints)),
+        types=_types(view),
+    )
+
+
+def _types(view: ClusterView) -> tuple[Mapping[str, tuple[str, ...]], ...]:
+    """Return the labels of every instance type that some NodePool may have; the same object for the same types."""
+    return _of_types(view).by_type
+
+
+def _of_types(view: ClusterView) -> _OfTypes:
+    lists = _lists(view)
+    return _OF_LISTS.get(lists, lambda: _OF_LABELS.get(tuple(_label_sources(lists)), lambda: _labelled(lists)))
+
+
+def _label_sources(lists: Iterable[Sequence[InstanceType]]) -> Iterator[object]:
+    """Yield everything that labels of types follow from, type by type."""
+    for types in lists:
+        for one in types:
+            yield one.requirements
+            yield from (offering.requirements for offering in one.offerings)
+        yield None
+
+
+def _labelled(lists: Iterable[Sequence[InstanceType]]) -> _OfTypes:
+    return _OfTypes(
+        tuple({one.name: _labels_of(one) for own in lists for one in own}.values()), tuple(map(label_values, lists))
+    )
+
+
+def _lists(view: ClusterView) -> tuple[Sequence[InstanceType], ...]:
+    """Return the lists of instance types that NodePools have, each once."""
+    types = offered_types_of(view).types
+    return tuple({id(one): one for one in (types.values() if isinstance(types, Mapping) else [types])}.values())
+
+
+def _labels_of(one: InstanceType) -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, dict[str, None]] = {}
+    offered = {id(offering.requirements): offering.requirements for offering in one.offerings}
+    for selector in (*one.requirements, *chain.from_iterable(offered.values())):
+        found.setdefault(selector.key, {}).update(dict.fromkeys(selector.values))
+    return {key: tuple(values) for key, values in found.items()}
+
+
+def _labels(view: ClusterView) -> dict[str, tuple[str, ...]]:
+    """Return label keys with the values that instance types, offerings and NodePools have for them."""
+    found: dict[str, tuple[str, ...]] = {}
+    for source in (*_of_types(view).by_list, *_pool_labels(view)):
+        for key, values in source.items():
+            before = found.get(key, values)
+            found[key] = values if before == values else tuple(sorted({*before, *values}))
+    return {key: found[key][:MOST_VALUES] for key in sorted(found)}
+
+
+def _pool_labels(view: ClusterView) -> Iterator[Mapping[str, tuple[str, ...]]]:
+    for pool in view.state.nodepools.values():
+        yield {key: (value,) for key, value in pool.template_labels.items()}
+
+
+def label_values(types: Sequence[InstanceType]) -> Mapping[str, tuple[str, ...]]:
+    """Return label keys with the values that types and their offerings have, sorted."""
+    found: dict[str, set[str]] = {}
+    offered: dict[int, tuple[NodeSelectorRequirement, ...]] = {}
+    for one in types:
+        for selector in one.requirements:
+            found.setdefault(selector.key, set()).update(selector.values)
+        # Types share the requirements of their offerings, of which there are few.
+        offered.update((id(offering.requirements), offering.requirements) for offering in one.offerings)
+    for selector in chain.from_iterable(offered.values()):
+        found.setdefault(selector.key, set()).update(selector.values)
+    return {key: tuple(sorted(values)) for key, values in found.items()}

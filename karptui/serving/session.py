@@ -1,0 +1,164 @@
+"""The session that screens ask: rows by window, objects, what-ifs, forecasts and studies of one cluster."""
+
+# ruff: noqa: PLC0415 - the first rows wait for no engine: each is imported when it is first asked
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from karptui.serving.forecasts import Forecasts
+from karptui.serving.studies import Studies
+from karptui.serving.whatif import WhatIfs
+from karptui.session.moments import KeptPlays
+from karptui.session.replays import SharedBase
+from karptui.session.row_server import List, RowServer
+
+if TYPE_CHECKING:
+    from karptui.serving.blockers import Remedies
+    from karptui.serving.objects import Objects
+    from karptui.session.answers import (
+        ControllerInfo,
+        NodeReport,
+        PendingPod,
+        Proportion,
+        RemedyList,
+        RemedyTrials,
+        TypeReport,
+        TypeSources,
+    )
+    from karptui.session.churn import ChurnBook
+    from karptui.session.cluster_view import ClusterView
+    from karptui.session.packing import Bin
+    from karptui.whatif.edits import ObjectRef
+    from karptui.whatif.opening import Opening
+    from karptui.whatif.schema.offers import KnownValues
+
+
+class ClusterSession(RowServer):
+    """Answers from the newest generation of the cluster; may be asked from any thread."""
+
+    def __init__(
+        self,
+        view: Callable[[], ClusterView],
+        lists: Mapping[str, Callable[[], List]],
+        *,
+        shared_base: SharedBase | None = None,
+        kept_plays: KeptPlays | None = None,
+    ) -> None:
+        """Make a session that has worked nothing out yet.
+
+        Args:
+            view: Returns the newest generation of the cluster.
+            lists: The lists there are by name, each made when it is first asked for.
+            shared_base: The cluster prepared for what-ifs.
+            kept_plays: Gets every forecast, so that its moments can be opened.
+        """
+        super().__init__(view, lists)
+        shared_base = shared_base or SharedBase()
+        self._shared_base = shared_base
+        self.whatif = WhatIfs(view, shared_base)
+        self.forecasts = Forecasts(view, shared_base, kept_plays or KeptPlays())
+        self.studies = Studies(view)
+
+    @cached_property
+    def _objects(self) -> Objects:
+        from karptui.serving.objects import Objects
+
+        return Objects()
+
+    @cached_property
+    def _blockers(self) -> Remedies:
+        from karptui.serving.blockers import Remedies
+
+        return Remedies(self._shared_base)
+
+    @cached_property
+    def _churn(self) -> ChurnBook:
+        from karptui.session.churn import ChurnBook
+
+        return ChurnBook()
+
+    def describe(self, kind: str, key: str, now_ns: int) -> str:
+        """Return an object as a page of text."""
+        from karptui.views.describe import describe
+
+        return describe(self._view(), kind, key, now_ns)
+
+    def names(self, *kinds: str) -> tuple[ObjectRef, ...]:
+        """Return the objects of some kinds; of pods the pending ones, then one of each workload."""
+        from karptui.serving.objects import names
+
+        return names(self._view().state, kinds)
+
+    def node(self, key: str, name: str = "") -> NodeReport:
+        """Return one node by its row key; pods by its name once it is gone."""
+        return self._objects.node(self._view(), key, name)
+
+    def pending_pod(self, key: str) -> PendingPod:
+        """Return why a pod is pending."""
+        from karptui.serving.objects import pending_pod
+
+        return pending_pod(self._view(), key)
+
+    def pending_reasons(self) -> Mapping[str, str]:
+        """Return why pods are pending in a few words, by the key of their group."""
+        return self._objects.pending_reasons(self._view())
+
+    def last_hour(self, now_ns: int) -> tuple[int | None, ...]:
+        """Return the number of NodeClaims every five minutes of the last hour."""
+        from karptui.disruption.churn.last_hour import alive
+
+        churn = self._churn.churn(self._view(), now_ns)
+        return alive(churn.lives, churn.window.since_ns, churn.window.now_ns) if churn is not None else ()
+
+    def packing(self) -> tuple[Bin, ...]:
+        """Return a bin for each node, with its pods as blocks."""
+        from karptui.session.packing import bins_of
+
+        return bins_of(self._view())
+
+    def remedies(self, members: Sequence[str], now_ns: int, *, makes_edits: bool = True) -> RemedyList:
+        """Return what can be done about blockers."""
+        return self._blockers.offered(self._view(), members, now_ns, makes_edits=makes_edits)
+
+    def try_remedies(self, members: Sequence[str], now_ns: int) -> RemedyTrials:
+        """Return the outcome of each remedy of some blockers."""
+        return self._blockers.tried(self._view(), members, now_ns)
+
+    def instance_type(self, pool: str, name: str, pods: frozenset[str] = frozenset()) -> TypeReport:
+        """Return one type of a NodePool at length."""
+        from karptui.serving.objects import instance_type
+
+        return instance_type(self._view(), pool, name, pods)
+
+    def type_sources(self, pool: str = "") -> TypeSources:
+        """Return where instance types, settings and prices come from."""
+        return self._objects.type_sources(self._view(), pool)
+
+    def opening(self, objects: Sequence[tuple[str, str]]) -> Opening:
+        """Return the start of a what-if of some objects."""
+        from karptui.whatif.opening import opening_for_all
+
+        return opening_for_all(self._view().state, tuple(objects))
+
+    def proportion(self, pools: Sequence[str], shares: str | None = None) -> Proportion:
+        """Return how NodePools share pods, and the what-if that gives some shares."""
+        from karptui.serving.objects import proportion
+
+        return proportion(self._view(), pools, shares)
+
+    def controller(self) -> ControllerInfo:
+        """Return what is known of Karpenter itself."""
+        from karptui.session.answers import ControllerInfo
+
+        evidence = self._view().evidence
+        title = evidence.controller.title if evidence.controller is not None else ""
+        return ControllerInfo(settings=evidence.settings, version=evidence.karpenter_version, title=title)
+
+    def known_values(self) -> KnownValues:
+        """Return names and values that are offered while typing."""
+        from karptui.serving.known_values import known_values
+
+        return known_values(self._view())

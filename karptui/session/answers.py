@@ -1,0 +1,333 @@
+"""What a session is asked about and what it answers: values, never a live object, a lock or a callback."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from karptui.session.costs import ClusterTotals
+from karptui.sources.base import SourceStatus
+
+if TYPE_CHECKING:
+    from karptui.disruption.analysis import NodeDetail
+    from karptui.forward.result import Played
+    from karptui.karpenter.settings import Settings
+    from karptui.kube.live_usage import LiveUsage
+    from karptui.pending.groups import PendingGroup
+    from karptui.session.blockers import BlockerEntry
+    from karptui.session.facts import Fact
+    from karptui.session.nodes import NodeEntry
+    from karptui.session.pending_report import PodDetail, PodSurroundings
+    from karptui.session.pods import PodEntry
+    from karptui.session.types import PoolEntry, TypeEntry, TypeFit
+    from karptui.whatif.opening import Opening
+    from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind
+    from karptui.whatif.remedies.blockers.trial import Trial
+
+AnswerT = TypeVar("AnswerT")
+
+
+class PlayMoment(msgspec.Struct, frozen=True, kw_only=True):
+    """An instant of a play, and those that one may go on to."""
+
+    play: int
+    """Number of the play."""
+    at_ns: int
+    """Nanoseconds since the epoch."""
+    instants: tuple[int, ...] = ()
+    """When anything happens, the first first."""
+
+    def stepped(self, by: int) -> PlayMoment | None:
+        """Return the moment so many steps on, or back; None where there is none."""
+        place = self.instants.index(self.at_ns) + by if self.at_ns in self.instants else -1
+        if not 0 <= place < len(self.instants):
+            return None
+        return msgspec.structs.replace(self, at_ns=self.instants[place])
+
+
+class Focus(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody looks at, to be worked out first."""
+
+    keys: tuple[str, ...] = ()
+    """Nodes on the screen."""
+    detail: str = ""
+    """The node of which every gate and every landing place is asked for."""
+    asks_next: bool = False
+    """Whether the next command is asked for."""
+    asks_overlap: bool = False
+    """Whether it is asked which NodePools could take which pods."""
+    asks_pending: bool = False
+    """Whether it is asked why pods wait."""
+    pod: str = ""
+    """``namespace/name`` of the pending pod that is asked about at length."""
+    asks_advice: bool = False
+    """Whether the advice is on the screen; the rules run anyway, but less often."""
+
+
+# The whole cluster
+
+
+class Analysed(msgspec.Struct, frozen=True, kw_only=True):
+    """How far it is worked out why nodes are still here."""
+
+    generation: int
+    """Of the cluster that it holds for."""
+    now_ns: int
+    """The instant that it holds for: nanoseconds since the epoch."""
+    nodes: int
+    """Of which anything is known."""
+    simulated: int
+    """Whose removal was simulated on that very generation."""
+    managed: int
+    """That Karpenter manages."""
+    notes: tuple[str, ...] = ()
+    """What was assumed about instance types, in sentences."""
+    problem: str = ""
+    """Why a newer generation could not be analysed, empty where it could."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is left to simulate."""
+        return self.simulated >= self.managed
+
+
+class PendingStudied(msgspec.Struct, frozen=True, kw_only=True):
+    """How far it is worked out why pods wait."""
+
+    generation: int
+    """Of the cluster that it holds for."""
+    now_ns: int
+    """The instant that it holds for: nanoseconds since the epoch."""
+    groups: int
+    explained: int
+    """Groups of which everything is known."""
+    notes: tuple[str, ...] = ()
+    """What was assumed, in sentences."""
+
+
+class Overview(msgspec.Struct, frozen=True, kw_only=True):
+    """How much is known of the cluster, and what all of it comes to."""
+
+    generation: int
+    """Counts up with every change of the cluster."""
+    statuses: Mapping[str, SourceStatus]
+    """How the source stands, by kind."""
+    totals: ClusterTotals
+    hidden: frozenset[str] = frozenset()
+    """Kinds that may not be listed."""
+    sizes: Mapping[str, int]
+    """About how many items each list has, by its name."""
+    counts: Mapping[str, int]
+    """What wants attention, by the name of a screen."""
+    unready_because: str
+    """Why nothing can be said of what keeps nodes yet, or at all; empty where enough is known."""
+    is_out_of_reach: bool
+    """Whether nothing can be said of it as long as a permission or Karpenter is missing."""
+    analysed: Analysed | None = None
+    """None until the first analysis."""
+    pending: PendingStudied | None = None
+    """None until somebody has asked."""
+    karpenter_version: str = ""
+    """Karpenter's version as it was found, empty where nobody tells it."""
+    has_prices: bool = True
+    """Whether prices are shown at all."""
+
+
+# Rows of a list
+
+
+class RowQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """A list with a filter, in an order."""
+
+    list: str
+    of: str = ""
+    """Owner of the rows (a NodePool's name, say), for lists that exist per owner."""
+    filter_text: str = ""
+    sort: str
+    """Id of the column that rows are sorted by."""
+    is_descending: bool = False
+    is_notable_only: bool = False
+    """Whether rows that are neither blocked nor faulty are left out."""
+    group_by: str = ""
+    """What the rows of a group have in common; empty in a list without groups."""
+    is_folded: bool | None = None
+    """Whether groups show their headings only; None for the list's default."""
+    other_way: frozenset[str] = frozenset()
+    """Names of the groups that are folded or open contrary to ``is_folded``."""
+    opens_all: bool = False
+    """Whether groups that are folded by default are open too."""
+    now_ns: int
+    """The present instant, for filters on ages: nanoseconds since the epoch."""
+
+
+class RowSet(NamedTuple):
+    """Filtered and sorted rows that do not change; they are fetched by window."""
+
+    list: str
+    number: int
+    """Of these rows; the same as long as nothing has changed."""
+    shown: int
+    """Rows that match the filter."""
+    lines: int
+    """The same with the headings of groups, and without what they hide."""
+    total: int
+    """Items without the filter."""
+
+
+class RowWindow(NamedTuple):
+    """Some rows of a row set."""
+
+    keys: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
+
+
+# Single objects
+
+
+class NodeReport(NamedTuple):
+    """One node at length."""
+
+    entry: NodeEntry | None
+    """None if the node does not exist (any more)."""
+    pods: tuple[PodEntry, ...]
+    detail: NodeDetail | None
+    """None until it is analysed."""
+    usage: LiveUsage
+    """Source and state of live usage, without the figures of nodes and pods."""
+
+
+class PendingPod(NamedTuple):
+    """Why a pod is pending."""
+
+    exists: bool
+    node_name: str
+    """The pod's node; empty while it is pending."""
+    group: PendingGroup | None
+    """The pods that are pending for the same reason; None until that is analysed, and once the pod has a node."""
+    detail: PodDetail | None
+    """None until it is analysed."""
+    around: PodSurroundings
+    may_list_events: bool
+    """Whether events may be listed: if not, missing events mean nothing."""
+
+
+class RemedyList(NamedTuple):
+    """What can be done about blockers."""
+
+    members: tuple[BlockerEntry, ...] = ()
+    """The blockers as they are now; those that are gone are left out."""
+    remedies: tuple[BlockerRemedy, ...] = ()
+
+
+class RemedyTrials(NamedTuple):
+    """The outcome of each remedy."""
+
+    kinds: tuple[BlockerRemedyKind, ...] = ()
+    """The remedies that were tried."""
+    trials: tuple[Trial, ...] = ()
+    """One for each of them."""
+    best: BlockerRemedyKind | None = None
+    """None if there are no remedies."""
+
+
+class Proportion(NamedTuple):
+    """How NodePools share the pods that each of them could take."""
+
+    is_known: bool = False
+    """Whether it is known which pods those are."""
+    pods: int = 0
+    """Pods that could go to every one of the NodePools."""
+    first: str = ""
+    """Shares to begin with."""
+    hint: str = ""
+    """What can be entered, and for which pods."""
+    opening: Opening | None = None
+    """The what-if that gives the shares that were asked for; None without any."""
+    problem: str = ""
+    """Error message for the shares that were asked for."""
+
+
+class TypeReport(NamedTuple):
+    """One instance type of a NodePool at length."""
+
+    pool: PoolEntry | None = None
+    """None if there is no such NodePool (any more)."""
+    entry: TypeEntry | None = None
+    """None if the NodePool has no such type."""
+    fit: TypeFit | None = None
+    """How a pending pod fits the type; None if none may go to the NodePool."""
+    family: tuple[str, ...] = ()
+    """The types of its family, sorted by memory."""
+
+
+class TypeSources(NamedTuple):
+    """Where instance types, settings and prices come from."""
+
+    text: str
+    overhead: str
+    """Source of VM_MEMORY_OVERHEAD_PERCENT."""
+    notes: tuple[str, ...] = ()
+    """Assumptions about NodeClasses."""
+
+
+class ControllerInfo(NamedTuple):
+    """What is known of Karpenter itself."""
+
+    settings: Settings
+    version: str
+    """Such as ``1.14.1``; empty if unknown."""
+    title: str
+    """What runs it, such as ``Deployment kube-system/karpenter``; empty if unknown."""
+
+
+# Questions that take a while
+
+
+class ReplayState(NamedTuple):
+    """Progress of the last scenario."""
+
+    number: int = 0
+    """Of the last question, 0 before there is one; later ones have higher numbers."""
+    is_busy: bool = False
+    """Whether it has no answer yet."""
+    done: int = 0
+    total: int = 0
+    is_outdated: bool = False
+    """Whether the cluster has changed since."""
+    moves: bool = False
+    """Whether another question would be answered on a newer cluster."""
+    is_due: bool = False
+    """Whether it was asked so long ago that it should be asked again if the cluster has changed."""
+
+
+class Forecast(NamedTuple):
+    """A scenario simulated over time."""
+
+    name: str
+    """Of the scenario; empty for the cluster as it is."""
+    played: Played | None = None
+    number: int = 0
+    """Under which the session can show the cluster at any moment of it; 0 if it cannot."""
+    problem: str = ""
+    """Error message if it cannot be simulated."""
+
+
+class Progress(NamedTuple):
+    """Progress of a long question."""
+
+    done: int = 0
+    total: int = 0
+    """Steps (of a forecast: seconds); 0 if none is running."""
+    name: str = ""
+    """The scenario that is being simulated."""
+
+
+class StudyAnswer(NamedTuple, Generic[AnswerT]):
+    """The answer to a study."""
+
+    found: AnswerT | None = None
+    """None if there is a problem, or if the study was cancelled."""
+    problem: str = ""
+    """Error message if there is no answer."""

@@ -1,0 +1,340 @@
+"""The one way screens ask a session: methods that take values and return values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from karptui.plan.drill import Drill
+    from karptui.plan.headroom import Headroom
+    from karptui.plan.policies import Comparison
+    from karptui.plan.rehearsal import Rehearsal
+    from karptui.plan.sheet import PlanSheet
+    from karptui.plan.unreached import Unreached
+    from karptui.session.answers import (
+        ControllerInfo,
+        Forecast,
+        NodeReport,
+        Overview,
+        PendingPod,
+        Progress,
+        Proportion,
+        RemedyList,
+        RemedyTrials,
+        ReplayState,
+        RowQuery,
+        RowSet,
+        RowWindow,
+        StudyAnswer,
+        TypeReport,
+        TypeSources,
+    )
+    from karptui.session.costs import ClusterTotals
+    from karptui.session.facts import Around
+    from karptui.session.packing import Bin, Packed
+    from karptui.solve.answer import Solved
+    from karptui.verdict.finding import ClusterFinding
+    from karptui.whatif.edits import AnyEdit, ObjectRef
+    from karptui.whatif.opening import Opening
+    from karptui.whatif.run import Answer
+    from karptui.whatif.scenario import Replay, Scenario
+    from karptui.whatif.schema.offers import KnownValues
+    from karptui.whatif.sweep import Sweep, SweepPoint
+
+
+class Session(Protocol):
+    """What a screen may ask of the cluster that is shown; ``now_ns`` is the present, in nanoseconds since the epoch.
+
+    What takes a while says so, and belongs in a thread.
+    """
+
+    @property
+    def whatif(self) -> WhatIfs:
+        """Scenarios on the cluster as it is."""
+        ...
+
+    @property
+    def forecasts(self) -> Forecasts:
+        """Simulations of the cluster over time."""
+        ...
+
+    @property
+    def studies(self) -> Studies:
+        """Questions that need many replays or forecasts."""
+        ...
+
+    def overview(self) -> Overview:
+        """Return how much is known of the cluster; the same object for the same generation."""
+        ...
+
+    def verdict(self, now_ns: int) -> tuple[ClusterFinding, ...]:
+        """Return what endangers or blocks the cluster, worst first; nothing before nodes are analysed."""
+        ...
+
+    # Rows of lists
+
+    def rows(self, query: RowQuery) -> RowSet:
+        """Filter and sort a list; takes a while for a long one."""
+        ...
+
+    def window(self, number: int, offset: int, count: int) -> RowWindow:
+        """Return some rows of a row set; fewer at its end, none if newer rows have replaced it."""
+        ...
+
+    def keys(self, number: int) -> tuple[str, ...]:
+        """Return the keys of all rows."""
+        ...
+
+    def position(self, number: int, key: str) -> int | None:
+        """Return the index of a row; None if there is no such row."""
+        ...
+
+    def pick(self, number: int, keys: frozenset[str]) -> RowWindow:
+        """Return single rows in their order."""
+        ...
+
+    def totals(self, number: int, keys: frozenset[str] | None = None) -> ClusterTotals:
+        """Return the sums of the nodes of some rows; of all rows if ``keys`` is None."""
+        ...
+
+    def around(self, name: str, of: str, now_ns: int) -> Around | None:
+        """Return what is shown around the rows of a list; None if nothing is known.
+
+        Args:
+            name: The list.
+            of: Owner of the rows, for lists that exist per owner.
+            now_ns: The present.
+        """
+        ...
+
+    # Single objects; kinds as the API writes them, keys are ``namespace/name`` or the name alone
+
+    def has_object(self, kind: str, key: str) -> bool:
+        """Return whether an object exists."""
+        ...
+
+    def node_key(self, kind: str, key: str) -> str:
+        """Return the row key of the node that an object is or runs on; empty if there is none."""
+        ...
+
+    def describe(self, kind: str, key: str, now_ns: int) -> str:
+        """Return an object as a page of text."""
+        ...
+
+    def names(self, *kinds: str) -> tuple[ObjectRef, ...]:
+        """Return the objects of some kinds; of pods the pending ones, then one of each workload."""
+        ...
+
+    def node(self, key: str, name: str = "") -> NodeReport:
+        """Return one node by its row key; pods by its name once it is gone."""
+        ...
+
+    def pending_pod(self, key: str) -> PendingPod:
+        """Return why a pod is pending."""
+        ...
+
+    def pending_reasons(self) -> Mapping[str, str]:
+        """Return why pods are pending in a few words, by the key of their group."""
+        ...
+
+    def last_hour(self, now_ns: int) -> tuple[int | None, ...]:
+        """Return the number of NodeClaims every five minutes of the last hour; None where it is unknown."""
+        ...
+
+    def packing(self) -> tuple[Bin, ...]:
+        """Return a bin for each node, with its pods as blocks."""
+        ...
+
+    # Blockers
+
+    def remedies(self, members: Sequence[str], now_ns: int, *, makes_edits: bool = True) -> RemedyList:
+        """Return what can be done about blockers.
+
+        Args:
+            members: Their row keys.
+            now_ns: The present.
+            makes_edits: Whether the remedies should lead to a what-if.
+        """
+        ...
+
+    def try_remedies(self, members: Sequence[str], now_ns: int) -> RemedyTrials:
+        """Return the outcome of each remedy of some blockers; takes a while."""
+        ...
+
+    # Instance types
+
+    def instance_type(self, pool: str, name: str, pods: frozenset[str] = frozenset()) -> TypeReport:
+        """Return one type of a NodePool at length.
+
+        Args:
+            pool: The NodePool.
+            name: The type.
+            pods: Keys of pending pods, one of which is compared with the type; the largest if none may go there.
+        """
+        ...
+
+    def type_sources(self, pool: str = "") -> TypeSources:
+        """Return where instance types, settings and prices come from; those of a NodePool if it is given."""
+        ...
+
+    # What a what-if begins with
+
+    def opening(self, objects: Sequence[tuple[str, str]]) -> Opening:
+        """Return the start of a what-if of some objects (kind and key), at least one."""
+        ...
+
+    def proportion(self, pools: Sequence[str], shares: str | None = None) -> Proportion:
+        """Return how NodePools share pods, and the what-if that gives some shares if they are given."""
+        ...
+
+    def controller(self) -> ControllerInfo:
+        """Return what is known of Karpenter itself."""
+        ...
+
+    def known_values(self) -> KnownValues:
+        """Return names and values that are offered while typing; takes a while."""
+        ...
+
+
+class WhatIfs(Protocol):
+    """Scenarios on the cluster as it is."""
+
+    def replay(
+        self, scenario: Scenario, now_ns: int, *, is_typing: bool = False, is_first: bool = False
+    ) -> ReplayState:
+        """Start replaying a scenario instead of the one before.
+
+        Args:
+            scenario: The scenario.
+            now_ns: The present.
+            is_typing: Whether the user is typing: then an older cluster may be used for longer.
+            is_first: Whether earlier questions no longer count.
+        """
+        ...
+
+    def state(self, now_ns: int, *, is_typing: bool = False) -> ReplayState:
+        """Return the progress of the last question, and whether it should be asked again."""
+        ...
+
+    def subscribe(self, listener: Callable[[int, Answer], None], /) -> None:
+        """Pass the number of a question and its answer to a listener as soon as it is known, in any thread.
+
+        A question is answered again when what takes longer is known too.
+        """
+        ...
+
+    def compare(self, scenario: Scenario, now_ns: int) -> Answer:
+        """Replay one of several scenarios; takes a while."""
+        ...
+
+    def packed(self, scenario: Scenario, now_ns: int) -> Packed:
+        """Return how pods fill nodes now and with a scenario; takes a while."""
+        ...
+
+    def self_check(self, now_ns: int) -> str:
+        """Return how many recently created NodeClaims the model reproduces, as text; takes a while."""
+        ...
+
+    def start_sweep(self, sweep: Sweep, replay: Replay, now_ns: int) -> int:
+        """Start a sweep in place of the one before, and return its number; takes a while."""
+        ...
+
+    def next_point(self, number: int) -> tuple[int, SweepPoint] | None:
+        """Wait for the next point of a sweep, in any order; return the position of its value, None at the end."""
+        ...
+
+    def stop_sweep(self, number: int) -> None:
+        """Cancel a running sweep."""
+        ...
+
+
+class Forecasts(Protocol):
+    """Simulations of the cluster over time, one at a time."""
+
+    def play(self, scenarios: Sequence[Scenario], horizon_ns: int, seeds: int, now_ns: int) -> tuple[Forecast, ...]:
+        """Simulate the cluster as it is, and with each scenario; nothing if cancelled. Takes a while.
+
+        Args:
+            scenarios: The scenarios.
+            horizon_ns: The simulated span.
+            seeds: How many seeds each is simulated with.
+            now_ns: The present.
+        """
+        ...
+
+    def progress(self) -> Progress:
+        """Return the progress of the running forecast."""
+        ...
+
+    def cancel(self) -> None:
+        """Cancel the running forecast."""
+        ...
+
+
+class Studies(Protocol):
+    """Questions about the whole cluster, one at a time; each takes a while."""
+
+    def drills(self, now_ns: int) -> StudyAnswer[tuple[Drill, ...]]:
+        """Return what is left without each zone, capacity type and NodePool."""
+        ...
+
+    def solve(
+        self, goal: str, given: Sequence[tuple[str, str]], on_top_of: Scenario | None, now_ns: int
+    ) -> StudyAnswer[Solved]:
+        """Return the change that reaches a goal.
+
+        Args:
+            goal: Of `karptui.solve.catalogue.GOALS`.
+            given: Its parameters by name.
+            on_top_of: Edits that are made before.
+            now_ns: The present.
+        """
+        ...
+
+    def headrooms(self, kind: str, key: str, now_ns: int) -> StudyAnswer[tuple[Headroom, ...]]:
+        """Return how many more of a pod fit, of the pods on a NodePool, or of every workload if ``kind`` is empty."""
+        ...
+
+    def policies(
+        self, pools: Sequence[str], afters: Sequence[str], horizon_ns: int, seeds: int, now_ns: int
+    ) -> StudyAnswer[Comparison]:
+        """Return what consolidation policies save, and how many pods they evict.
+
+        Args:
+            pools: NodePools that are edited; all that are not static if empty.
+            afters: Values of consolidateAfter; a default set and those in use if empty.
+            horizon_ns: The simulated span.
+            seeds: How many seeds each policy is simulated with.
+            now_ns: The present.
+        """
+        ...
+
+    def unreached(self, now_ns: int) -> StudyAnswer[Unreached]:
+        """Return which nodes consolidation does not evaluate before its timeout."""
+        ...
+
+    def rehearsals(
+        self, manifests: Sequence[AnyEdit], at_once: int, horizon_ns: int, now_ns: int
+    ) -> StudyAnswer[tuple[Rehearsal, ...]]:
+        """Return the outcome of moving each node group to Karpenter, and all of them.
+
+        Args:
+            manifests: NodePools and DaemonSets that are applied before.
+            at_once: How many nodes are drained at a time.
+            horizon_ns: The simulated span of a drain that does not finish.
+            now_ns: The present.
+        """
+        ...
+
+    def plan(self, scenario: Scenario, horizon_ns: int, now_ns: int) -> StudyAnswer[PlanSheet]:
+        """Return the effects of applying a scenario: risks, rollout and its order, the text for a pull request."""
+        ...
+
+    def progress(self) -> Progress:
+        """Return the progress of the running study."""
+        ...
+
+    def cancel(self) -> None:
+        """Cancel the running study."""
+        ...
