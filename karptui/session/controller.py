@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from karptui.decode.controller import OWN_NAMESPACE, USUAL_NAMESPACE
@@ -27,15 +27,15 @@ _DENIED: Final = re.compile(
 _BACK_OFF: Final = frozenset({"BackOff", "Unhealthy", "Failed", "FailedScheduling"})
 
 
-def controller_of_view(view: ClusterView, now_ns: int) -> Controller:
-    """Return how Karpenter is; pods count only in the namespaces that Karpenter is installed in."""
+def is_karpenter(pod: Pod) -> bool:
+    """Return whether a pod that has not ended is Karpenter's, in a namespace that Karpenter is installed in."""
+    return pod.template.labels.get(NAME_LABEL) == NAME and pod.namespace in _NAMESPACES and not pod.is_terminal
+
+
+def controller_of_view(view: ClusterView, pods: Sequence[Pod], now_ns: int) -> Controller:
+    """Return how Karpenter is, by its pods and by what else shows it."""
     if Kind.POD in view.hidden:
         return Controller(denials=tuple(_denials(view, now_ns)))
-    pods = [
-        pod
-        for pod in view.state.pods.values()
-        if pod.template.labels.get(NAME_LABEL) == NAME and pod.namespace in _NAMESPACES and not pod.is_terminal
-    ]
     deployment = next(
         (
             workload

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.budgets import REPAIR_GATE
 from karptui.disruption.codes import CODES, WhyCode
+from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.disruption.repair import policies_of
 from karptui.karpenter.labels import is_disrupted
 from karptui.karpenter.pdb_limits import is_always_closed
 from karptui.karpenter.pod_predicates import is_stuck_terminating
 from karptui.kube import resources
-from karptui.kube.pod import lost_pods
+from karptui.kube.objects import controller_of
+from karptui.kube.pod import Pod, lost_pods
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import amount_text, counted
 from karptui.pending.causes import Cause
@@ -25,7 +29,7 @@ from karptui.provisioning.nearest import furthest
 from karptui.provisioning.rejection import PlacementGate
 from karptui.provisioning.state_node import StateNode, tracked
 from karptui.provisioning.volumes import unread_of_volumes
-from karptui.session.controller import controller_of_view
+from karptui.session.controller import controller_of_view, is_karpenter
 from karptui.session.costs import held_per_hour, share_saved
 from karptui.session.nodeclasses import alias_of, assumed_of, lacks_nodeclasses
 from karptui.session.nodes import NodeEntry
@@ -35,7 +39,16 @@ from karptui.session.refusals import launch_refusals_of
 from karptui.session.status import plural
 from karptui.session.types_of_pools import types_of_pool
 from karptui.state.inventory import inventory_of
-from karptui.verdict.finding import ClusterFinding, LimitLine, PendingLine, StartingPod, VerdictCase, VerdictNode
+from karptui.verdict.creation import FAILED_CREATE
+from karptui.verdict.finding import (
+    NOT_STARTED,
+    ClusterFinding,
+    LimitLine,
+    PendingLine,
+    StartingPod,
+    VerdictCase,
+    VerdictNode,
+)
 from karptui.verdict.upcoming import is_leaving
 from karptui.verdict.verdict import verdict_of
 
@@ -57,7 +70,6 @@ _NEEDED: Final = (
     Kind.NODECLASS,
 )
 """Kinds without which the verdict is not whole."""
-_NOT_CREATED: Final = ("ContainerCreating", "PodInitializing")
 _PROTECTING: Final = (WhyCode.DND, WhyCode.PDB)
 _OF_EVERY_TYPE: Final = frozenset(
     {resources.CPU, resources.MEMORY, resources.PODS, resources.EPHEMERAL_STORAGE, resources.NODES}
@@ -69,16 +81,19 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
     """Return what holds or endangers a cluster, worst first."""
     metrics = view.evidence.metrics
     has_counters = metrics is not None and metrics.is_leader and metrics.started_at_ns > 0
+    replicas = _refused_replicasets(view)
+    pods = _pods(view, replicas.keys())
     return verdict_of(
         VerdictCase(
             now_ns=now_ns,
             nodes=[_line(view, entry, now_ns) for entry in view.node_entries],
             analysis=view.analysis,
             pending=tuple(_pending(view, now_ns)),
-            controller=controller_of_view(view, now_ns),
+            controller=controller_of_view(view, pods.karpenter, now_ns),
             events=view.state.events.values(),
             nodeclasses=view.state.nodeclasses,
-            starting=tuple(_starting(view)),
+            starting=pods.starting,
+            replicas={f"ReplicaSet/{key}": (pods.of_replicasets[key], wanted) for key, wanted in replicas.items()},
             repair_policies=policies_of(tuple(view.state.nodepools.values()), view.evidence.settings),
             repairs=view.evidence.settings.gate(REPAIR_GATE),
             refusals=launch_refusals_of(view.state),
@@ -148,11 +163,36 @@ def _line(view: ClusterView, entry: NodeEntry, now_ns: int) -> VerdictNode:
     return replace(line, lost_pods=lost_pods(view.state.pods_on(node.name).values()))
 
 
-def _starting(view: ClusterView) -> Iterator[StartingPod]:
-    """Yield the pods that are bound to a node and whose containers are not created."""
+class _Pods(NamedTuple):
+    """The pods that findings are about."""
+
+    starting: list[StartingPod]
+    """Bound to a node, with containers that have not started."""
+    karpenter: list[Pod]
+    of_replicasets: Counter[str]
+    """Active pods by ReplicaSet (``namespace/name``), of the given ones."""
+
+
+def _pods(view: ClusterView, replicasets: AbstractSet[str]) -> _Pods:
+    """Return the pods that findings are about, in one pass over all pods."""
+    found, origins = _Pods([], [], Counter()), OriginIndex(OwnerIndex(()))
     for key, pod in view.state.pods.items():
-        if pod.waiting_reason in _NOT_CREATED and pod.node_name and pod.phase == "Pending" and pod.is_active:
-            yield StartingPod(key, pod.node_name, pod.start_ns or pod.scheduled_ns or pod.created_ns)
+        if is_karpenter(pod):
+            found.karpenter.append(pod)
+        if pod.waiting_reason in NOT_STARTED and pod.node_name and pod.phase == "Pending" and pod.is_active:
+            since_ns, image = pod.start_ns or pod.scheduled_ns or pod.created_ns, next(iter(pod.template.images), "")
+            found.starting.append(StartingPod(key, pod.node_name, since_ns, pod.waiting_reason, image, origins.of(pod)))
+        if replicasets and pod.is_active and (owner := controller_of(pod.owners)) is not None:
+            found.of_replicasets.update({f"{pod.namespace}/{owner.name}"} & replicasets)
+    return found
+
+
+def _refused_replicasets(view: ClusterView) -> dict[str, int]:
+    """Return the ReplicaSets (``namespace/name``) that report that their pods are refused, with their replicas."""
+    events = (event for event in view.state.events.values() if event.reason == FAILED_CREATE)
+    keys = {f"{event.involved_namespace}/{event.involved_name}" for event in events}
+    sets = view.state.of(Kind.REPLICASET)
+    return {key: replicas for key in keys if key in sets and (replicas := sets[key].replicas)}
 
 
 def _stuck_pods(view: ClusterView, entry: NodeEntry, now_ns: int) -> Iterator[str]:

@@ -146,11 +146,12 @@ def leaving_for_long(case: VerdictCase) -> Iterator[ClusterFinding]:
         stage = _leaving(line, sees_nodes=case.sees_nodes, sees_claims=case.sees_claims)
         groups.setdefault((stage, _ended(line, stage, case.now_ns)), []).append(line)
     for (stage, ended), lines in groups.items():
-        ends = [end for line in lines if (end := _forced_ns(line)) is not None]
+        of_line = _own_end_ns if ended is Manner.OWN_GRACE else _forced_ns
+        ends = [end for line in lines if (end := of_line(line)) is not None]
         drains = [line.findings.drain for line in lines if line.findings is not None]
         is_without_claims = all(line.claim is None for line in lines)
         yield ClusterFinding(
-            severity=FindingSeverity.WARNING,
+            severity=FindingSeverity.INFO if ended is Manner.OWN_GRACE else FindingSeverity.WARNING,
             code=FindingCode.LEAVING,
             price_per_hour=sum_of(line.per_hour for line in lines),
             is_partial=lacks_some(line.per_hour for line in lines if line.has_node),
@@ -219,11 +220,21 @@ def _forced_ns(line: VerdictNode) -> int | None:
     return None if deadline is None else deadline.at_ns + STUCK_ALLOWANCE_NS
 
 
+def _own_end_ns(line: VerdictNode) -> int | None:
+    """Return when the grace period of a node's last pod ends, if all that its drain waits for are told to end."""
+    holders = line.findings.drain.holders if line.findings is not None and line.findings.drain is not None else ()
+    if any(pod.hold is not Hold.TERMINATING for pod in holders):
+        return None
+    return max((pod.pod.deletion_ns for pod in holders), default=None)
+
+
 def _ended(line: VerdictNode, stage: Leaving, now_ns: int) -> Manner:
     """Return whether something ends the wait of a node, or should have."""
     if stage not in _ENDED_BY_GRACE:
         return Manner.PLAIN
-    end = _forced_ns(line)
+    end, own_end = _forced_ns(line), _own_end_ns(line) if stage is Leaving.ENDING else None
+    if own_end is not None and now_ns < own_end and (end is None or own_end <= end):
+        return Manner.OWN_GRACE
     if end is None:
         return Manner.NEVER
     return Manner.PLAIN if end > now_ns else Manner.OVERDUE

@@ -9,7 +9,17 @@ from typing import Final, NamedTuple
 
 from karptui.kube.objects import Event
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, StartingPod, VerdictCase
+from karptui.verdict.finding import (
+    CREATING,
+    NOT_STARTED,
+    ClusterFinding,
+    FindingCode,
+    FindingSeverity,
+    Manner,
+    StartingPod,
+    VerdictCase,
+)
+from karptui.verdict.pending_pods import folded_names
 
 FAILED_CREATE: Final = "FailedCreate"
 RECENT_NS: Final = 20 * 60 * NS_PER_SECOND
@@ -18,12 +28,23 @@ _CALL: Final = re.compile(r'failed calling webhook "([^"]+)": (.+)', re.DOTALL)
 _DENIED: Final = re.compile(r'admission webhook "([^"]+)" denied the request: (.+)', re.DOTALL)
 _ENDPOINTS: Final = re.compile(r'no endpoints available for service "([^"]+)"')
 _QUOTA: Final = re.compile(r"exceeded quota: ([^,]+), (.+)", re.DOTALL)
+_LIMIT_RANGE: Final = re.compile(r"(?:maximum|minimum) \S+ usage per (?:Container|Pod) is .+", re.DOTALL)
+_FORBIDDEN: Final = re.compile(r'(?:Error creating: )?(?:pods "[^"]*" is forbidden: )?(.+)', re.DOTALL)
+_NAMESPACE_ENDS: Final = "because it is being terminated"
+NAMESPACE_ENDS_NS: Final = 10 * 60 * NS_PER_SECOND
+"""The deletion of a namespace takes minutes: meanwhile its controllers may not create pods."""
 
 
 STARTING_PATIENCE_NS: Final = 5 * 60 * NS_PER_SECOND
 """Images and volumes take minutes; containers that are not created by then need attention."""
-_FAILED_STARTS: Final = ("FailedCreatePodSandBox", "FailedAttachVolume", "FailedMount")
-"""Reasons of events that tell why, the most telling first."""
+_FAILED_STARTS: Final = ("FailedCreatePodSandBox", "FailedAttachVolume", "FailedMount", "Failed")
+"""Reasons of events that tell why, the most telling first; the kubelet's ``Failed`` is about images and settings."""
+_IMAGES: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName"})
+IMAGE: Final = "image"
+"""Stands for all reasons for which an image cannot be pulled."""
+_PLATFORMS: Final = ("no match for platform", "no matching manifest", "exec format error")
+_ERROR: Final = "Error: "
+"""Begins the kubelet's messages of the reason ``Failed``, some of which only repeat a container's waiting reason."""
 
 
 class CreateRefusal(NamedTuple):
@@ -45,39 +66,62 @@ def read_refusal(message: str) -> CreateRefusal:
         return CreateRefusal(Manner.WEBHOOK_DENIES, match[1], match[2])
     if (match := _QUOTA.search(message)) is not None:
         return CreateRefusal(Manner.QUOTA, match[1], match[2])
-    return CreateRefusal(Manner.PLAIN, "", message.removeprefix("Error creating: "))
+    if (match := _LIMIT_RANGE.search(message)) is not None:
+        return CreateRefusal(Manner.LIMIT, "", match[0])
+    match = _FORBIDDEN.match(message)
+    return CreateRefusal(Manner.PLAIN, "", match[1] if match is not None else message)
 
 
 def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield pods that are bound to a node but not started, by the event that tells why."""
+    """Yield pods that are bound to a node but not started, by what the kubelet or an event tells about them."""
     late = {pod.key: pod for pod in case.starting if case.now_ns - pod.since_ns >= STARTING_PATIENCE_NS}
-    down = {line.name for line in case.nodes if line.not_ready_ns is not None}
-    groups: defaultdict[str, list[StartingPod]] = defaultdict(list)
+    lines = {line.name: line for line in case.nodes}
     events: dict[str, Event] = {}
     for event in case.events if late else ():
         key = f"{event.involved_namespace}/{event.involved_name}"
-        if event.reason in _FAILED_STARTS and key in late and event.involved_kind == "Pod":
-            before = events.get(key)
-            if before is None or _FAILED_STARTS.index(event.reason) < _FAILED_STARTS.index(before.reason):
-                events[key] = event
+        if event.involved_kind == "Pod" and key in late and _tells(event) < _tells(events.get(key)):
+            events[key] = event
+    groups: defaultdict[tuple[str, str], list[StartingPod]] = defaultdict(list)
     for key, pod in late.items():
-        if pod.node not in down and key in events:
-            groups[events[key].reason].append(pod)
-    for reason, pods in groups.items():
+        line = lines.get(pod.node)
+        if line is not None and line.not_ready_ns is not None:
+            continue
+        if pod.waiting_reason in _IMAGES:
+            groups[IMAGE, pod.image].append(pod)
+        elif key in events and events[key].reason != "Failed":
+            reason, message = events[key].reason, events[key].message
+            groups[reason, message if reason == "FailedMount" else ""].append(pod)
+        elif pod.waiting_reason not in CREATING:
+            groups[pod.waiting_reason, events[key].message if key in events else ""].append(pod)
+    for (reason, image), pods in groups.items():
         nodes = tuple(dict.fromkeys(pod.node for pod in pods))
+        message = next((events[pod.key].message for pod in pods if pod.key in events), "").removeprefix(_ERROR)
+        owners: defaultdict[str, list[str]] = defaultdict(list)
+        for pod in pods:
+            owners[pod.owner].append(pod.key)
+        is_platform = any(words in message for words in _PLATFORMS)
+        chips = {node.architecture for name in nodes if name in lines and (node := lines[name].node) is not None}
         yield ClusterFinding(
             severity=FindingSeverity.ERROR,
             code=FindingCode.PODS_NOT_STARTING,
             since_ns=min(pod.since_ns for pod in pods),
             objects=(*(f"Pod/{pod.key}" for pod in pods), *(f"Node/{name}" for name in nodes)),
-            names=(reason, *(pod.key for pod in pods)),
+            names=(reason, image if reason == IMAGE else "", *folded_names(owners)),
             nodes=len(nodes),
             pods=len(pods),
             stuck_pods=nodes[:1],
-            detail=events[pods[0].key].message,
+            detail=message if reason != IMAGE or message else pods[0].waiting_reason,
+            reasons=tuple(sorted(chips)) if is_platform else (),
             screen="pods",
             key="4",
         )
+
+
+def _tells(event: Event | None) -> int:
+    """Return how little an event tells about why a pod does not start: less is better."""
+    if event is None or event.reason not in _FAILED_STARTS or event.message.removeprefix(_ERROR) in NOT_STARTED:
+        return len(_FAILED_STARTS)
+    return _FAILED_STARTS.index(event.reason)
 
 
 def creation_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
@@ -85,17 +129,22 @@ def creation_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     groups: defaultdict[tuple[Manner, str], list[Event]] = defaultdict(list)
     for event in case.events:
         if event.reason == FAILED_CREATE and case.now_ns - event.last_ns <= RECENT_NS:
+            if _NAMESPACE_ENDS in event.message and case.now_ns - event.first_ns < NAMESPACE_ENDS_NS:
+                continue
             refusal = read_refusal(event.message)
             groups[refusal.manner, refusal.name or refusal.message].append(event)
     for (manner, name), events in groups.items():
         owners = dict.fromkeys(f"{e.involved_kind}/{e.involved_namespace}/{e.involved_name}" for e in events)
         latest = max(events, key=lambda event: event.last_ns)
+        counts = [case.replicas[owner] for owner in owners if owner in case.replicas]
         yield ClusterFinding(
             severity=FindingSeverity.ERROR,
             code=FindingCode.PODS_NOT_CREATED,
             since_ns=min((event.first_ns for event in events if event.first_ns), default=None),
             objects=tuple(owners),
             names=(name, *(owner.partition("/")[2] for owner in owners)),
+            nodes=sum(running for running, _ in counts) if len(counts) == len(owners) else 0,
+            of_nodes=sum(wanted for _, wanted in counts) if len(counts) == len(owners) else 0,
             detail=read_refusal(latest.message).message,
             manner=manner,
             screen="events",

@@ -123,6 +123,8 @@ class Manner(StrEnum):
     """It does not end by itself."""
     OVERDUE = "overdue"
     """What ends it is over, and it has not ended."""
+    OWN_GRACE = "own-grace"
+    """Its pods use their termination grace period, which ends."""
     SEVERAL_ENDS = "several-ends"
     """It ends by itself, not for all of its nodes at once."""
     USED_UP = "used-up"
@@ -239,6 +241,8 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int = 0
     of_nodes: int = 0
     """The number of nodes, replicas or pods that ``nodes`` is a part of."""
+    missing_nodes: int = 0
+    """Nodes that a static NodePool lacks of its replicas."""
     pods: int = 0
     pending: Explained = NOTHING_PENDING
     """The pods that are pending because of it."""
@@ -377,6 +381,19 @@ class ControllerPod(msgspec.Struct, frozen=True, kw_only=True):
     """When it stopped being ready, None if that is not known."""
 
 
+CREATING: Final = frozenset({"ContainerCreating", "PodInitializing"})
+"""Waiting reasons of every container that starts."""
+NOT_STARTED: Final = CREATING | {
+    "CreateContainerConfigError",
+    "CreateContainerError",
+    "ErrImageNeverPull",
+    "ErrImagePull",
+    "ImagePullBackOff",
+    "InvalidImageName",
+}
+"""Waiting reasons of containers that have not started."""
+
+
 class StartingPod(msgspec.Struct, frozen=True):
     """A pod that is bound to a node and whose containers are not created."""
 
@@ -384,6 +401,11 @@ class StartingPod(msgspec.Struct, frozen=True):
     """``namespace/name``."""
     node: str
     since_ns: int
+    waiting_reason: str
+    """``ContainerCreating``, ``ImagePullBackOff``, …"""
+    image: str = ""
+    owner: str = ""
+    """``Kind/namespace/name`` of its workload."""
 
 
 class Controller(msgspec.Struct, frozen=True, kw_only=True):
@@ -416,6 +438,8 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """By ``kind/name``."""
     starting: Sequence[StartingPod] = ()
     """Bound pods whose containers are not created."""
+    replicas: Mapping[str, tuple[int, int]] = MappingProxyType({})
+    """Pods that run and pods that are wanted of ReplicaSets (``Kind/namespace/name``) whose pods are refused."""
     repair_policies: Sequence[RepairPolicy] = ()
     """The conditions by which the provider calls a node unhealthy."""
     repairs: bool = False

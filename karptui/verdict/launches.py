@@ -41,6 +41,10 @@ REGISTRATION_TTL_NS: Final = 15 * MINUTE_NS
 """Karpenter deletes a NodeClaim that has not registered by then: pkg/controllers/nodeclaim/lifecycle/liveness.go."""
 REFUSED_RECENTLY_NS: Final = 10 * MINUTE_NS
 """A refused launch is tried again within this time as long as its pods are pending."""
+CHECKED_NS: Final = 2 * MINUTE_NS
+"""Karpenter checks a changed NodeClass or NodePool within this time."""
+_NO_DEPENDENTS: Final = ("Ready", "NodeRegistrationHealthy")
+"""Conditions that the condition Ready does not follow from."""
 DAEMONSET_PATIENCE_NS: Final = 2 * MINUTE_NS
 
 
@@ -89,6 +93,8 @@ def _pools_not_ready(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
         if pool.is_deleting:
             continue
         nodeclass = case.nodeclasses.get(pool.node_class_ref.key)
+        if is_being_checked(pool, nodeclass, case.now_ns):
+            continue
         if (nodeclass is not None and _is_unusable(nodeclass)) or pool.nodeclass_exists is False:
             by_class[pool.node_class_ref.key].append(pool)
         elif not pool.is_ready:
@@ -97,12 +103,12 @@ def _pools_not_ready(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
         yield _nodeclass_not_ready(case.nodeclasses, key, pools, pending)
     if others:
         explained = pending.take(lambda group: of_pools(group, frozenset(pool.name for pool in others)))
-        conditions = [one for pool in others if (one := condition_of(pool.conditions, "Ready")) is not None]
+        conditions = [one for pool in others if (one := _failing(pool.conditions)) is not None]
         yield ClusterFinding(
             severity=FindingSeverity.ERROR,
             code=FindingCode.POOL_NOT_READY,
             since_ns=min((one.last_transition_ns for one in conditions if one.last_transition_ns), default=None),
-            detail=next((one.message for one in conditions if one.message), ""),
+            detail=next((_words(one) for one in conditions if one.message), ""),
             objects=tuple(f"NodePool/{pool.name}" for pool in others),
             names=tuple(pool.name for pool in others),
             pending=explained,
@@ -111,26 +117,39 @@ def _pools_not_ready(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
         )
 
 
+def is_being_checked(pool: NodePool, nodeclass: NodeClass | None, now_ns: int) -> bool:
+    """Return whether a NodePool or its NodeClass was changed a moment ago: Karpenter has not looked at it again."""
+    ready = [condition_of(one.conditions, "Ready") for one in (pool, nodeclass) if one is not None]
+    unknown = [one for one in ready if one is not None and one.status == "Unknown"]
+    return any(now_ns - one.last_transition_ns < CHECKED_NS for one in unknown)
+
+
 def _is_unusable(nodeclass: NodeClass) -> bool:
-    return nodeclass.is_deleting or _failing(nodeclass) is not None
+    return nodeclass.is_deleting or _failing(nodeclass.conditions) is not None
 
 
-def _failing(nodeclass: NodeClass) -> Condition | None:
-    """Return the condition that keeps a NodeClass from being ready, None if it is ready or says nothing."""
-    ready = condition_of(nodeclass.conditions, "Ready")
+def _failing(conditions: Sequence[Condition]) -> Condition | None:
+    """Return the condition that keeps a NodeClass or a NodePool from being ready, None if it is or nothing shows it."""
+    ready = next((one for one in conditions if one.type == "Ready"), None)
     if ready is None or ready.status == "True":
         return None
-    failed = [one for one in nodeclass.conditions if one.type != "Ready" and one.status == "False"]
-    # ValidationSucceeded waits for the others: the condition it waits for is the cause.
+    failed = [one for one in conditions if one.type not in _NO_DEPENDENTS and one.status == "False"]
+    # ValidationSucceeded of a NodeClass waits for the others: the condition it waits for is the cause.
     failed.sort(key=lambda one: (one.type == "ValidationSucceeded", not one.message))
     return failed[0] if failed else ready
+
+
+def _words(condition: Condition) -> str:
+    """Return a condition's type and message; of Ready, which only sums up, the message alone."""
+    message = condition.message or condition.reason
+    return message if condition.type == "Ready" else f"{condition.type}: {message}"
 
 
 def _nodeclass_not_ready(
     nodeclasses: Mapping[str, NodeClass], key: str, pools: list[NodePool], pending: PendingPods
 ) -> ClusterFinding:
     nodeclass = nodeclasses.get(key)
-    failing = _failing(nodeclass) if nodeclass is not None else None
+    failing = _failing(nodeclass.conditions) if nodeclass is not None else None
     own = [one for pool in pools if (one := condition_of(pool.conditions, "NodeClassReady")) is not None]
     since = [failing.last_transition_ns] if failing is not None else [one.last_transition_ns for one in own]
     explained = pending.take(lambda group: of_pools(group, frozenset(pool.name for pool in pools)))
@@ -141,7 +160,7 @@ def _nodeclass_not_ready(
         since_ns=min((ns for ns in since if ns), default=None),
         objects=(key, *(f"NodePool/{pool.name}" for pool in pools)),
         names=(key.replace("/", " "), *(pool.name for pool in pools)),
-        detail=f"{failing.type}: {failing.message or failing.reason}" if failing is not None else "",
+        detail=_words(failing) if failing is not None else "",
         manner=manner,
         pending=explained,
         screen="pools",
@@ -165,9 +184,11 @@ def _refused(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
         claims = frozenset(refusal.nodeclaim for refusal in of_pool)
         explained = pending.take(partial(_waits_for, pool=pool, claims=claims))
         count = len({refusal.nodeclaim for refusal in refusals})
+        running, replicas = _static_nodes(case, pool)
+        severity = FindingSeverity.WARNING if running < replicas else FindingSeverity.INFO
         yield ClusterFinding(
             # Without pending pods, other offerings or another NodePool took them.
-            severity=FindingSeverity.ERROR if explained.pods else FindingSeverity.INFO,
+            severity=FindingSeverity.ERROR if explained.pods else severity,
             code=FindingCode.LAUNCH_REFUSED,
             since_ns=min(refusal.first_ns for refusal in refusals),
             last_ns=max(refusal.last_ns for refusal in refusals),
@@ -181,12 +202,21 @@ def _refused(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
             instance_types=_all(refusal.instance_types for refusal in refusals),
             capacity_types=_all(refusal.capacity_types for refusal in refusals),
             nodes=count,
+            of_nodes=replicas if running < replicas else 0,
+            missing_nodes=max(replicas - running, 0),
             detail=code or max(refusals, key=lambda refusal: refusal.last_ns).message,
             manner=Manner.PLAIN if code else Manner.INCOMPLETE,
             pending=explained,
             screen="events",
             key="9",
         )
+
+
+def _static_nodes(case: VerdictCase, name: str) -> tuple[int, int]:
+    """Return the nodes and the replicas of a static NodePool; nothing of another one."""
+    pool = next((one for one in case.pools if one.name == name and one.is_static), None)
+    running = sum(line.pool == name and line.has_node and not line.goes for line in case.nodes)
+    return (running, pool.replicas or 0) if pool is not None else (0, 0)
 
 
 def _recent_refusals(case: VerdictCase) -> list[LaunchRefusal]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from karptui.pending.causes import Cause
 from karptui.pending.groups import folded_name
@@ -43,8 +43,14 @@ def _names(groups: Iterable[PendingLine]) -> Iterator[str]:
         if len(own) == 1:
             yield own[0].name
         else:
-            keys = [key.partition("/") for group in own for key in group.pods]
-            yield folded_name(keys[0][0], [name for _, _, name in keys], owner.rpartition("/")[2])
+            yield from folded_names({owner: [key for group in own for key in group.pods]})
+
+
+def folded_names(pods: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield one name for the pods (``namespace/name``) of each owner (``Kind/namespace/name``)."""
+    for owner, keys in pods.items():
+        parts = [key.partition("/") for key in keys]
+        yield folded_name(parts[0][0], [name for _, _, name in parts], owner.rpartition("/")[2])
 
 
 def expected_on(names: frozenset[str]) -> Callable[[PendingLine], bool]:

@@ -45,6 +45,7 @@ from karptui.verdict.finding import (
 )
 from karptui.verdict.launches import (
     failing_pools,
+    is_being_checked,
     launch_findings,
     refusal_message,
     stopping_refusal,
@@ -356,8 +357,9 @@ def _stopped(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
             screen="claims",
             key="3",
         )
-    if any(one.code is Code.NO_NODEPOOLS for one in cluster):
-        served = served_pools(case.pools)
+    served = served_pools(case.pools)
+    checked = [is_being_checked(pool, case.nodeclasses.get(pool.node_class_ref.key), case.now_ns) for pool in served]
+    if not any(checked) and any(one.code is Code.NO_NODEPOOLS for one in cluster):
         blockers = [one for line in case.nodes if line.findings is not None for one in line.findings.blockers]
         full = {one.pool_name for one in blockers if one.code is Code.STATIC_NO_HEADROOM}
         runs = [pool.is_static and is_refillable(pool) and pool.name not in full for pool in served]

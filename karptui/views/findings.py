@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -20,8 +21,13 @@ LATE_NS: Final = 300 * NS_PER_SECOND
 """A node that Karpenter launches is there within this time."""
 NAMED: Final = 2
 """Objects that a sentence names; the others are counted."""
-QUOTED: Final = 110
+QUOTED: Final = 160
 """Characters that are quoted of a message."""
+_HEAD: Final = 60
+"""Characters of a longer message before the part that is left out: errors end with their cause."""
+_RESTRICTED: Final = re.compile(r"using label (\S+) is not allowed")
+_RPC: Final = re.compile(r"rpc error: code = \w+ desc = ")
+_VOLUME_OF: Final = re.compile(r'(?:MountVolume\.\w+|AttachVolume\.Attach) failed for volume "[^"]+" ?: ')
 _CODES: Final = (
     "InsufficientInstanceCapacity",
     "InsufficientFreeAddressesInSubnet",
@@ -127,10 +133,13 @@ def _quoted(message: str) -> str:
     plain = next((error_words(code) for code in _CODES if code in message), "")
     if _UNAUTHORIZED in message:
         plain = "Karpenter's role may not launch instances"
+    restricted = _RESTRICTED.search(message)
+    plain = f"label {restricted[1]} is not allowed" if restricted is not None else plain
     message = " ".join(message.split()).removesuffix(".")
     if plain or len(message) <= QUOTED:
         return plain or message
-    return f"{message[:QUOTED].rpartition(' ')[0] or message[:QUOTED]} …"
+    head, tail = message[:_HEAD], message[_HEAD - QUOTED :]
+    return f"{head.rpartition(' ')[0] or head} … {tail.partition(' ')[2] or tail}"
 
 
 def _karpenter_down(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -168,12 +177,15 @@ def _karpenter_forbidden(finding: ClusterFinding, now_ns: int, _: Reasons) -> st
 
 def _pods_not_created(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     name, *owners = finding.names
-    of = f"No new pods of {first_of(owners, NAMED)}{_for(finding, now_ns)}"
+    run = f" ({count_text(finding.nodes)} of {count_text(finding.of_nodes)} exist)" if finding.of_nodes else ""
+    of = f"No new pods of {first_of(owners, NAMED)}{_for(finding, now_ns)}{run}"
     message = _quoted(finding.detail)
     if finding.manner == "webhook-fails":
         return f"{of}: admission webhook {name} fails ({message})"
     if finding.manner == "webhook-denies":
         return f"{of}: admission webhook {name} denies them: {message}"
+    if finding.manner == "limit":
+        return f"{of}: a LimitRange forbids them: {message}"
     if finding.manner == "quota":
         return f"{of}: ResourceQuota {name} is used up ({message})"
     return f"{of}: {message}"
@@ -263,6 +275,8 @@ def _kubelet_words(message: str) -> str:
     """Return a kubelet's message in few words."""
     if "NetworkPluginNotReady" in message or "cni plugin not initialized" in message:
         return "the CNI network plugin is not ready"
+    if "container runtime is down" in message:
+        return "its container runtime does not answer"
     return _quoted(message)
 
 
@@ -298,6 +312,9 @@ def _launch_refused(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     times = f"EC2 refused {counted(finding.nodes, 'launch', 'launches')}{of}"
     over = f"{_over(finding, now_ns)}{ago}" if finding.nodes > 1 else ago.removeprefix(", last")
     times = f"{times}{over}"
+    if finding.missing_nodes:
+        running = finding.of_nodes - finding.missing_nodes
+        times = f"static NodePool {pool} has {running} of {counted(finding.of_nodes, 'node')}: {times}"
     return f"{times}: {why}{f' ({details})' if details else ''}{_pods_pending(finding)}"
 
 
@@ -405,13 +422,21 @@ def _cordoned(finding: ClusterFinding, now_ns: int, __: Reasons) -> str:
 
 
 def _pods_not_starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
-    reason, *pods = finding.names
+    reason, image, *pods = finding.names
     where = f"node {short_name(finding.stuck_pods[0])}" if finding.nodes == 1 else _nodes(finding)
-    text = f"{counted(finding.pods, 'pod')} ({first_of(pods, NAMED)}) on {where} cannot start{_for(finding, now_ns)}"
-    message = finding.detail
+    count = f"{count_text(finding.pods)} pods " if finding.pods > 1 else ""
+    names = first_of([name.removesuffix(f" ({count_text(finding.pods)})") for name in pods], NAMED)
+    text = f"{count}{names} on {where} cannot start{_for(finding, now_ns)}"
+    if image and finding.reasons:
+        nodes = verb(finding.nodes, "its node", "its nodes")
+        return f"{text}: image {image} has no build for {'/'.join(finding.reasons)}, the architecture of {nodes}"
+    message = _VOLUME_OF.sub("", _RPC.sub("", finding.detail))
+    if image:
+        cause = message.rpartition(f'{image}": ')[2]
+        return f"{text}: image {image} cannot be pulled: {_quoted(cause)}"
     if "failed to assign an IP address" in message or "add cmd: failed" in message:
         message = "the CNI assigns no IP address"
-    return f"{text}: {reason}: {_quoted(message)}"
+    return f"{text}: {reason}{f': {_quoted(message)}' if message else ''}"
 
 
 def _karpenter_degraded(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -571,6 +596,8 @@ def _leaving(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         ends = "; no terminationGracePeriod ends that"
     elif finding.manner == "overdue":
         ends = "; terminationGracePeriod is over"
+    elif finding.manner == "own-grace":
+        ends = f"; the termination grace period ends in {_left(finding, now_ns)}"
     elif finding.until_ns is not None:
         when = "all forced within" if finding.manner == "several-ends" else "forced in"
         ends = f"; {when} {_left(finding, now_ns)}"

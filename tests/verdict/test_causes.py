@@ -24,6 +24,7 @@ from karptui.verdict.finding import (
     LimitLine,
     Manner,
     PendingLine,
+    StartingPod,
     VerdictCase,
     VerdictNode,
 )
@@ -145,13 +146,65 @@ def failed_create(message: str, *, minutes: int = 1) -> Event:
             "team",
             "requested: pods=1, used: pods=9",
         ),
+        (
+            'Error creating: pods "web-1-x" is forbidden: maximum cpu usage per Container is 4, but limit is 8',
+            Manner.LIMIT,
+            "",
+            "maximum cpu usage per Container is 4, but limit is 8",
+        ),
     ],
 )
 def test_why_pods_cannot_be_created(message: str, manner: Manner, name: str, reason: str) -> None:
     assert read_refusal(message) == (manner, name, reason)
     created = findings(events=[failed_create(message)])[FindingCode.PODS_NOT_CREATED]
-    assert (created.names, created.severity) == ((name, "shop/web-1"), FindingSeverity.ERROR)
+    assert (created.names, created.severity) == ((name or reason, "shop/web-1"), FindingSeverity.ERROR)
     assert FindingCode.PODS_NOT_CREATED not in findings(events=[failed_create(message, minutes=40)])
+
+
+def test_a_namespace_that_is_being_deleted_refuses_pods_without_a_fault_unless_that_takes_long() -> None:
+    message = (
+        'pods "web-1-x" is forbidden: unable to create new content in namespace shop because it is being terminated'
+    )
+    stuck = failed_create(message)
+    assert FindingCode.PODS_NOT_CREATED in findings(events=[stuck])
+    assert FindingCode.PODS_NOT_CREATED not in findings(events=[replace(stuck, first_ns=NOW_NS - 9 * MINUTE_NS)])
+
+
+UNPULLED = "image registry.example/shop/web:7 cannot be pulled"
+
+
+def starting(name: str, reason: str, *, minutes: int = 12) -> StartingPod:
+    image = "registry.example/shop/web:7"
+    return StartingPod(f"shop/web-{name}", "n1", NOW_NS - minutes * MINUTE_NS, reason, image, "Deployment/shop/web")
+
+
+@pytest.mark.parametrize(
+    ("waiting", "event", "said"),
+    [
+        ("ContainerCreating", ("FailedMount", 'MountVolume.SetUp failed for volume "tls" : secret "tls" not found'),
+         'FailedMount: secret "tls" not found'),
+        ("ErrImagePull", ("Failed", "Error: ErrImagePull"), f"{UNPULLED}: ErrImagePull"),
+        ("ImagePullBackOff", ("Pulled", "x"), f"{UNPULLED}: ImagePullBackOff"),
+        ("ImagePullBackOff", ("Failed", "Failed to pull image: no match for platform in manifest"),
+         "image registry.example/shop/web:7 has no build for arm64, the architecture of its node"),
+        ("CreateContainerConfigError", ("Failed", 'Error: configmap "env" not found'),
+         'CreateContainerConfigError: configmap "env" not found'),
+    ],
+)  # fmt: skip
+def test_pods_that_do_not_start_are_one_finding_for_each_reason(
+    waiting: str, event: tuple[str, str], said: str
+) -> None:
+    pods = [starting("a", waiting), starting("b", waiting), starting("late", waiting, minutes=2)]
+    events = [an_event(name=pod.key, about=f"Pod/{pod.key}", reason=event[0], message=event[1]) for pod in pods]
+    node = replace(a_node(name="n1"), architecture="arm64")
+    finding = findings(starting=pods, events=events, nodes=[a_line("n1", node=node)])[FindingCode.PODS_NOT_STARTING]
+    assert text(finding) == f"2 pods shop/web-* on node n1 cannot start for 12m: {said}"
+    down = findings(starting=pods, events=events, nodes=[a_line("n1", not_ready_ns=NOW_NS)])
+    assert FindingCode.PODS_NOT_STARTING not in down
+
+
+def test_a_container_that_is_being_created_needs_an_event_to_be_a_finding() -> None:
+    assert FindingCode.PODS_NOT_STARTING not in findings(starting=[starting("a", "ContainerCreating")])
 
 
 def a_nodeclass(*conditions: Condition) -> NodeClass:
@@ -172,6 +225,14 @@ def test_a_nodeclass_that_is_not_ready_is_the_cause_of_its_nodepools_and_their_p
     missing = findings(pools=[not_found])[FindingCode.NODECLASS_NOT_READY]
     assert text(missing).endswith("does not exist: NodePool general launches no nodes")
     assert FindingCode.NODECLASS_NOT_READY not in findings(pools=[pool])
+
+
+@pytest.mark.parametrize(("seconds", "is_told"), [(20, False), (200, True)])
+def test_a_changed_nodeclass_is_not_ready_while_karpenter_checks_it(seconds: int, *, is_told: bool) -> None:
+    pool, since_ns = a_nodepool(is_ready=False), NOW_NS - seconds * 1_000_000_000
+    unknown = a_condition("Ready", status="Unknown", message="object is awaiting reconciliation", since_ns=since_ns)
+    by_code = findings(pools=[pool], nodeclasses={pool.node_class_ref.key: a_nodeclass(unknown)})
+    assert (FindingCode.NODECLASS_NOT_READY in by_code) is is_told
 
 
 def test_a_zone_whose_nodes_are_all_not_ready_is_one_finding_with_its_pods_and_volumes() -> None:
@@ -228,6 +289,14 @@ def test_refused_launches_are_one_finding_for_each_nodepool_and_explain_its_pods
         "(c7i.4xlarge spot; us-east-1a); 1 pod pending (batch/etl-*)"
     )
     assert FindingCode.LAUNCH_REFUSED not in findings(refusals=[refusal("b-1", 17)])
+
+
+def test_refused_launches_of_a_static_nodepool_tell_how_many_nodes_it_lacks() -> None:
+    pool = a_nodepool(name="batch", replicas=3)
+    short = findings(refusals=[refusal("b-1", 1)], pools=[pool], nodes=[a_line("n1", pool="batch")])
+    finding = short[FindingCode.LAUNCH_REFUSED]
+    assert finding.severity is FindingSeverity.WARNING
+    assert text(finding).startswith("static NodePool batch has 1 of 3 nodes: EC2 refused 1 launch of batch 60s ago: ")
 
 
 def test_pods_that_a_limit_holds_back_belong_to_the_limit() -> None:

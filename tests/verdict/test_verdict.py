@@ -405,7 +405,7 @@ def leaving(*conditions: Condition, minutes: int = 31, **objects: Any) -> Cluste
         (
             Leaving.ENDING,
             (a_condition("Drained", status="Unknown"),),
-            (a_pod(node="node-1", deletion_ns=NOW_NS + 5 * MINUTE_NS),),
+            (a_pod(node="node-1", deletion_ns=NOW_NS - MINUTE_NS // 2),),
         ),
         (Leaving.VOLUMES, (a_condition("Drained"), a_condition("VolumesDetached", status="Unknown")), ()),
         (Leaving.INSTANCE, (a_condition("Drained"), a_condition("VolumesDetached")), ()),
@@ -418,6 +418,14 @@ def test_a_node_that_takes_long_to_go_says_how_far_it_has_come(stage: Leaving, c
     assert (told_of.since_ns, told_of.until_ns, told_of.price_per_hour) == (NOW_NS - 31 * MINUTE_NS, None, 0.4)
     assert told_of.manner == (Manner.PLAIN if stage is Leaving.INSTANCE else Manner.NEVER)
     assert leaving(*conditions, pods=pods, minutes=29) is None
+
+
+def test_a_drain_that_only_waits_for_the_grace_period_of_its_pods_is_no_fault() -> None:
+    pods = [a_pod(name=f"p{minutes}", node="node-1", deletion_ns=NOW_NS + minutes * MINUTE_NS) for minutes in (5, 80)]
+    found = leaving(a_condition("Drained", status="Unknown"), pods=pods)
+    assert found is not None
+    assert (found.severity, found.manner) == (FindingSeverity.INFO, Manner.OWN_GRACE)
+    assert "2 pods take long to terminate; the termination grace period ends in 80m" in sentence(found, NOW_NS, {})
 
 
 def test_what_ends_a_long_way_out_is_told_and_what_holds_it_is_told_by_that() -> None:

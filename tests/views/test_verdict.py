@@ -50,7 +50,7 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
         ),
         (
             a_finding(FindingCode.CLAIM_STUCK, names=("a",), detail=f"{'words ' * 30}end"),
-            f"NodeClaim a cannot launch for 60m: {'words ' * 18}…",
+            f"NodeClaim a cannot launch for 60m: {'words ' * 10}… {'words ' * 16}end",
         ),
         (
             a_finding(FindingCode.CLAIM_STUCK, names=("a",)),

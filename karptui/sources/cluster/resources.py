@@ -84,7 +84,7 @@ def _owner(kind: Kind, group: str, version: str, plural: str) -> Resource:
     )
 
 
-def _events(source: str) -> Resource:
+def _events(field_selector: str) -> Resource:
     return Resource(
         kind=Kind.EVENT,
         group="",
@@ -92,8 +92,7 @@ def _events(source: str) -> Resource:
         plural="events",
         api_kind="Event",
         is_namespaced=True,
-        # Matches source.component, or reportingComponent where that is empty.
-        field_selector=f"source={source}",
+        field_selector=field_selector,
     )
 
 
@@ -111,10 +110,17 @@ PODS: Final = Resource(
     field_selector=UNFINISHED_PODS,
     is_large=True,
 )
-EVENTS: Final = _events("karpenter")
-AUTO_MODE_EVENTS: Final = _events("eks-auto-mode/compute")
-FAILED_CREATIONS: Final = msgspec.structs.replace(EVENTS, field_selector="reason=FailedCreate")
+# A source is source.component, or reportingComponent if that is empty.
+EVENTS: Final = _events("source=karpenter")
+AUTO_MODE_EVENTS: Final = _events("source=eks-auto-mode/compute")
+"""EKS Auto Mode runs Karpenter under another name."""
+FAILED_CREATIONS: Final = _events("reason=FailedCreate")
 """Events of controllers whose pods an admission webhook, a quota or a policy refuses."""
+POD_WARNINGS: Final = _events(
+    "involvedObject.kind=Pod,type=Warning,source!=karpenter,source!=eks-auto-mode/compute"
+    ",reason!=FailedScheduling,reason!=Unhealthy,reason!=BackOff"
+)
+"""Events that tell why pods do not start; not those that are about something else and far more frequent."""
 LEADER_LEASE: Final = Resource(
     kind=Kind.LEASE,
     group="coordination.k8s.io",
@@ -124,7 +130,6 @@ LEADER_LEASE: Final = Resource(
     is_namespaced=True,
     field_selector=f"metadata.name={LEASE_NAME}",
 )
-"""EKS Auto Mode runs Karpenter under another name."""
 
 KARPENTER_KINDS: Final = (NODEPOOLS, NODECLAIMS, NODEOVERLAYS)
 """In the versions assumed until discovery says otherwise."""
@@ -145,6 +150,7 @@ LATER: Final = (
     _owner(Kind.JOB, "batch", "v1", "jobs"),
     EVENTS,
     FAILED_CREATIONS,
+    POD_WARNINGS,
     LEADER_LEASE,
 )
 """What may wait until the nodes are there, in the order of asking."""

@@ -18,6 +18,7 @@ from karptui.sources.cluster.resources import (
     NODECLAIMS,
     NODEPOOLS,
     NODES,
+    POD_WARNINGS,
     PODS,
 )
 from karptui.sources.cluster.waits import Bell, Waits
@@ -160,7 +161,7 @@ def test_everything_becomes_live_and_small_kinds_come_first(serve: Serve) -> Non
     first = {NODES.path, "/apis", NODEPOOLS.path, NODECLAIMS.path, EC2}
     assert set(paths[:5]) == first
     selectors = {call.query["fieldSelector"] for call in server.calls if call.path == EVENTS.path}
-    assert selectors == {"source=karpenter", "reason=FailedCreate"}
+    assert selectors == {EVENTS.field_selector, FAILED_CREATIONS.field_selector, POD_WARNINGS.field_selector}
 
 
 def test_cluster_without_karpenter_is_told_apart_from_an_empty_one(serve: Serve) -> None:
@@ -246,7 +247,12 @@ def test_events_of_auto_mode(serve: Serve) -> None:
     server = serve(api)
     with Following(server) as following:
         following.until_live(*ALL)
-        assert set(following.reflectors.resources_of(Kind.EVENT)) == {EVENTS, FAILED_CREATIONS, AUTO_MODE_EVENTS}
+        assert {*following.reflectors.resources_of(Kind.EVENT)} == {
+            EVENTS,
+            FAILED_CREATIONS,
+            POD_WARNINGS,
+            AUTO_MODE_EVENTS,
+        }
         following.mailbox.until(
             lambda: any(call.query.get("fieldSelector") == "source=eks-auto-mode/compute" for call in server.calls)
         )
