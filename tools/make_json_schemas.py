@@ -1,17 +1,19 @@
-"""Write the rows of docs/schema anew from the columns of each table: what `-o json` may hold.
+"""Write docs/schema from the columns of each table and the values of each document: what `-o json` may hold.
 
     python tools/make_json_schemas.py
 
-Parts of a document that are not rows of a table are written by hand; they stay as they are.
+Parts of a document that are declared nowhere are written by hand in the schemas themselves, and stay as they are.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from karptui.views import policies, unreached
 from karptui.views.advice import TABLE as ADVICE
 from karptui.views.blockers.trials import REPORT as REMEDIES
 from karptui.views.budgets.columns import budgets_table
@@ -19,18 +21,23 @@ from karptui.views.capacity import capacity_table
 from karptui.views.churn.columns import TABLE as CHURN
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS
 from karptui.views.claims.columns import TABLE as CLAIMS
-from karptui.views.column import row_schema
+from karptui.views.column import TEXT, TEXT_OR_NULL, Value, row_schema
+from karptui.views.drill import TABLE as DRILL
 from karptui.views.events import TABLE as EVENTS
+from karptui.views.headroom import TABLE as HEADROOM
 from karptui.views.next import TABLE as NEXT
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.pending.columns import TABLE as PENDING
 from karptui.views.pods import TABLE as PODS
 from karptui.views.pools.columns import pools_table
 from karptui.views.pools.detail import DAEMONSETS
+from karptui.views.rehearsal import TABLE as REHEARSE
 from karptui.views.table import TableSpec
 from karptui.views.types.columns import types_table
 from karptui.views.types.pools import TABLE as TYPES_OF_POOLS
 
+WIDTH: Final = 120
+"""Characters of a line."""
 SCHEMAS: Final = Path(__file__).resolve().parent.parent / "docs" / "schema"
 ROWS: Final[Mapping[str, tuple[TableSpec[Any], tuple[str, ...]]]] = {
     "nodes": (nodes_table(), ("items",)),
@@ -62,8 +69,43 @@ OBJECTS: Final[Mapping[str, tuple[TableSpec[Any], tuple[str, ...]]]] = {
 """Documents of one object that hold all values of its row, and more: the table, and where the object stands."""
 
 
+CLUSTER: Final = Value[Any](
+    "cluster", lambda *_: None, TEXT, "Name of the snapshot, if there are several.", is_optional=True
+)
+NAME: Final = Value[Any]("name", lambda *_: None, TEXT, "Name of the cluster or snapshot.")
+VERSIONS: Final = (
+    Value[Any]("karpenterFound", lambda *_: None, TEXT_OR_NULL, "Version found in the cluster; null if unknown."),
+    Value[Any]("karpenterModelled", lambda *_: None, TEXT, "Version whose rules decided."),
+)
+
+
+def listed(values: Iterable[Value[Any]]) -> dict[str, Any]:
+    """Return the schema of a list of records."""
+    return {"type": "array", "items": row_schema(values)}
+
+
+def rows(name: str, table: TableSpec[Any], about: str) -> Value[Any]:
+    """Return the rows of a table as a value of a document."""
+    return Value(name, lambda *_: None, listed(table.published()), about)
+
+
+DOCUMENTS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "drill": listed((CLUSTER, *DRILL.published())),
+    "headroom": listed((CLUSTER, *HEADROOM.published())),
+    "rehearse": listed((CLUSTER, *REHEARSE.published())),
+    "unreached": row_schema((NAME, *unreached.REPORT, rows("nodes", unreached.TABLE, "In their order."), *VERSIONS)),
+    "policies": row_schema(
+        (NAME, *policies.REPORT, rows("outcomes", policies.TABLE, "The cluster as it is first."), *VERSIONS)
+    ),
+}
+"""Documents that are declared completely."""
+
+
 def schema(name: str) -> dict[str, Any]:
     """Return a document's schema with its rows as their columns are."""
+    if name in DOCUMENTS:
+        head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"karptui {name} -o json"}
+        return {**head, **DOCUMENTS[name]}
     document: dict[str, Any] = json.loads((SCHEMAS / f"{name}.json").read_text(encoding="utf-8"))
     if name in ROWS:
         table, path = ROWS[name]
@@ -83,12 +125,44 @@ def at(document: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
 
 def text(name: str) -> str:
     """Return the text of a document's schema."""
-    return json.dumps(schema(name), indent=2, ensure_ascii=False) + "\n"
+    return compact(schema(name)) + "\n"
+
+
+def compact(value: Any, indent: str = "", taken: int = 0) -> str:
+    """Return JSON in which whatever fits in a line is on one.
+
+    Args:
+        value: Plain values.
+        indent: What its lines begin with.
+        taken: Characters before it in its first line.
+    """
+    flat = json.dumps(value, ensure_ascii=False)
+    if len(indent) + taken + len(flat) < WIDTH or not isinstance(value, dict | list) or not value:
+        return flat
+    inner = f"{indent}  "
+    if isinstance(value, list):
+        if all(isinstance(item, str) for item in value):
+            lines = textwrap.wrap(
+                flat,
+                WIDTH,
+                initial_indent=" " * (len(indent) + taken),
+                subsequent_indent=f"{inner} ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+            return "\n".join(lines).lstrip()
+        return "[\n" + ",\n".join(f"{inner}{compact(item, inner)}" for item in value) + f"\n{indent}]"
+    pairs = ((json.dumps(key), item) for key, item in value.items())
+    return (
+        "{\n"
+        + ",\n".join(f"{inner}{key}: {compact(item, inner, len(key) + 2)}" for key, item in pairs)
+        + f"\n{indent}}}"
+    )
 
 
 def main() -> None:
-    """Write every schema that has rows of a table."""
-    for name in sorted({*ROWS, *OBJECTS}):
+    """Write every schema."""
+    for name in sorted({*(path.stem for path in SCHEMAS.glob("*.json")), *DOCUMENTS}):
         (SCHEMAS / f"{name}.json").write_text(text(name), encoding="utf-8")
 
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from karptui.cli.options import add_many_flags
-from karptui.cli.study import StudyAnswer, run_study, table_lines
+from karptui.cli.study import StudyAnswer, chosen, run_study, table_lines, written
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase
     from karptui.plan.drill import Drill, Loss
     from karptui.provisioning.reporter import Each, Reporter
-
-_FIGURES: Final = ("pods", "onNodes", "onNewNodes", "newNodes", "newPricePerHour", "nodesBefore")
-COLUMNS: Final = ("without", "pending", "alsoPending", *_FIGURES, "nodesGone", "lost")
-"""Of CSV; lists of pods and nodes are their numbers there."""
+    from karptui.views.table import Rows
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=("pending",),
         help="end with status 3 if a pod is left without a place that has one now, or would get one",
     )
-    add_many_flags(parser)
+    add_many_flags(parser, rows="losses", filter_example="pending>0", sort_example="gone=dsc")
 
 
 def _loss(text: str) -> Loss:
@@ -49,21 +46,25 @@ def _loss(text: str) -> Loss:
 
 def run(args: argparse.Namespace) -> int:
     """Print what comes of each loss; 1 where something is missing, 3 where pods are left without a place."""
-    return run_study(args, "drill", _drilled, args, COLUMNS)
+    from karptui.views.drill import TABLE
+
+    return run_study(args, "drill", _drilled, args, TABLE)
 
 
 def _drilled(named: NamedBase, args: Any, each: Each, reporter: Reporter) -> StudyAnswer:
     """Take away what is asked of one cluster; in another process as well."""
     from karptui.plan.drill import DrillError, drills
+    from karptui.views.drill import TABLE
 
     assert named.base is not None
     try:
         found = drills(named.base, args.without, reporter, each)
     except DrillError as error:
         return StudyAnswer(problem=str(error))
+    rows = chosen(TABLE, found, args)
     return StudyAnswer(
-        tuple(one.as_json() for one in found),
-        tuple(_lines(named.name, found, is_each=not args.without)),
+        written(rows, args),
+        tuple(_lines(named.name, found, rows, args)),
         tuple(_failures(found) if args.fail_on else ()),
     )
 
@@ -75,18 +76,18 @@ def _failures(found: Iterable[Drill]) -> Iterator[str]:
             yield f"--fail-on pending: {one.loss}: {one.waiting} {noun} no place"
 
 
-def _lines(name: str, found: tuple[Drill, ...], *, is_each: bool) -> Iterator[str]:
-    from karptui.views.drill import TABLE, detail_lines, headline, overview
+def _lines(name: str, found: tuple[Drill, ...], rows: Rows[Drill], args: Any) -> Iterator[str]:
+    from karptui.views.drill import detail_lines, headline, overview
 
-    if is_each:
+    if not args.without:
         yield f"{name}: {overview(found)}"
         if found:
             yield ""
-            yield from table_lines(TABLE, found)
+            yield from table_lines(rows, args)
             yield ""
             yield f"karptui drill --without {max(found, key=_waiting).loss} tells which pods wait, and why"
         return
-    for one in found:
+    for one in rows.items:
         yield f"{name}: {headline(one)}"
         yield from detail_lines(one)
 

@@ -11,7 +11,7 @@ from karptui.cli.listing import json_text
 from karptui.cli.option_values import file_name, number
 from karptui.cli.options import add_many_flags, is_recording
 from karptui.cli.streams import given_text
-from karptui.cli.study import StudyAnswer, run_study, table_lines
+from karptui.cli.study import StudyAnswer, chosen, run_study, table_lines, written
 from karptui.kube.quantity import QuantityError, parse_quantity
 from karptui.kube.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
 from karptui.whatif.edits import EditError, ObjectRef, PutObject
@@ -20,25 +20,8 @@ if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase
     from karptui.plan.headroom import Headroom
     from karptui.provisioning.reporter import Each, Reporter
+    from karptui.views.table import Rows
 
-COLUMNS: Final = (
-    "pod",
-    "requests",
-    "pods",
-    "startAtOnce",
-    "beforeNode",
-    "beforeNodeIsAtLeast",
-    "nodes",
-    "nextNode",
-    "beforeLimits",
-    "beforeLimitsIsAtLeast",
-    "newNodes",
-    "newPricePerHour",
-    "stoppedBy",
-    "bufferPods",
-    "tried",
-)
-"""Of CSV; nodes are their number there."""
 _MOST_BYTES: Final = 1 << 20
 _LARGEST: Final = 20_000
 _EFFECTS: Final = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)
@@ -86,7 +69,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=0,
         help="end with status 3 if fewer fit, new nodes included",
     )
-    add_many_flags(parser, names="of")
+    add_many_flags(parser, names="of", rows="workloads", filter_example="limit<5", sort_example="fit=asc")
 
 
 def _reference(text: str) -> tuple[str, str, str] | str:
@@ -138,13 +121,16 @@ def run(args: argparse.Namespace) -> int:
         wanted = _wanted(args)
     except UsageError as error:
         fail(str(error), "headroom")
-    return run_study(args, "headroom", _added, (wanted, args), COLUMNS)
+    from karptui.views.headroom import TABLE
+
+    return run_study(args, "headroom", _added, (wanted, args), TABLE)
 
 
 def _added(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> StudyAnswer:
     """Add the pods to one cluster; in another process as well."""
     from karptui.plan.headroom import MOST, headroom, headrooms, pool_samples
     from karptui.plan.samples import HeadroomError, sample_of, sample_of_manifest, samples
+    from karptui.views import headroom as views
 
     (edit, ref), args = given
     base = named.base
@@ -161,10 +147,11 @@ def _added(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> Stud
             found = (headroom(base, sample, most=most, reporter=reporter, each=each),)
     except (HeadroomError, EditError) as error:
         return StudyAnswer(problem=str(error))
+    rows = chosen(views.TABLE, found, args)
     few = [one for one in found if _fitting(one, ref) < args.at_least]
     return StudyAnswer(
-        tuple(one.as_json() for one in found),
-        tuple(_lines(named.name, found, ref)),
+        written(rows, args),
+        tuple(_lines(named.name, found, rows, ref, args)),
         tuple(f"--at-least {args.at_least}: {one.sample.name}: {_fitting(one, ref):,} fit" for one in few),
     )
 
@@ -220,19 +207,22 @@ def _fitting(found: Headroom, ref: ObjectRef | None) -> int:
     return found.pools[0].pods if ref is not None and ref.kind == "NodePool" else found.total
 
 
-def _lines(name: str, found: Sequence[Headroom], ref: ObjectRef | None) -> Iterator[str]:
+def _lines(
+    name: str, found: Sequence[Headroom], rows: Rows[Headroom], ref: ObjectRef | None, args: Any
+) -> Iterator[str]:
     from karptui.views import headroom as views
+    from karptui.views.table import Rows
 
     if ref is not None and ref.kind == "NodePool":
         yield f"{name}: {views.pool_overview(ref.name, found)}"
         yield from (f"  {line}" for line in views.pool_lines(ref.name, found))
         yield ""
-        yield from table_lines(views.POOL_TABLE, found)
+        yield from table_lines(chosen(views.POOL_TABLE, rows.items, args), args)
     elif ref is None:
         yield f"{name}: {views.overview(found)}"
         if found:
             yield ""
-            yield from table_lines(views.TABLE, found)
+            yield from table_lines(rows, args)
             yield ""
             yield f"karptui headroom {found[0].sample.name} tells of one, with each NodePool"
     else:
@@ -242,7 +232,7 @@ def _lines(name: str, found: Sequence[Headroom], ref: ObjectRef | None) -> Itera
         yield from (f"  {line}" for line in views.more_lines(one))
         if one.pools:
             yield ""
-            yield from table_lines(views.POOLS_TABLE, one.pools)
+            yield from table_lines(Rows(views.POOLS_TABLE, one.pools, total=len(one.pools), now_ns=0), args)
             yield ""
             yield from (f"  {views.limits_text(room.pool_name, room.limits)}" for room in one.pools if room.limits)
         yield from (f"  assumed: {sentence}" for sentence in one.assumed)

@@ -107,16 +107,30 @@ ItemT = TypeVar("ItemT")
 
 
 def rows_of(
-    spec: TableSpec[ItemT], items: Sequence[ItemT], args: argparse.Namespace, now_ns: int, *, extra_filter: str = ""
+    spec: TableSpec[ItemT],
+    items: Sequence[ItemT],
+    args: argparse.Namespace,
+    now_ns: int,
+    *,
+    extra_filter: str = "",
+    keeps_order: bool = False,
 ) -> Rows[ItemT]:
     """Return the rows that the flags ask for, in their order.
+
+    Args:
+        spec: the table.
+        items: what the rows are made of.
+        args: the flags of ``add_row_flags``.
+        now_ns: nanoseconds since the epoch.
+        extra_filter: a filter besides ``--filter``.
+        keeps_order: whether the rows stay in the items' order without ``--sort-by``.
 
     Raises:
         UsageError: when a filter, a selector or an order cannot be read.
     """
     from karptui.config import ConfigError, parse_node_sort
     from karptui.views.query import QueryError, parse_label_query, parse_query
-    from karptui.views.table import Sort, build_rows
+    from karptui.views.table import Rows, Sort, build_rows
 
     try:
         parse_label_query(args.selector)
@@ -131,7 +145,11 @@ def rows_of(
     known = [heading.id for heading in spec.headings()]
     if sort.column_id not in known:
         raise UsageError(f"--sort-by: there is no column {sort.column_id}; the columns are {', '.join(known)}")
-    return build_rows(spec, items, query=query, sort=sort, now_ns=now_ns)
+    rows = build_rows(spec, items, query=query, sort=sort, now_ns=now_ns)
+    if not keeps_order or args.sort_by:
+        return rows
+    chosen = set(map(id, rows.items))
+    return Rows(spec, [item for item in items if id(item) in chosen], total=len(items), now_ns=now_ns)
 
 
 def print_rows(rows: Rows[ItemT], args: argparse.Namespace, *, total: int = 0) -> None:
@@ -145,7 +163,7 @@ def print_rows(rows: Rows[ItemT], args: argparse.Namespace, *, total: int = 0) -
     if args.output == "json":
         _print_json(rows.values())
     elif args.output == "csv":
-        names = [value.name for value in rows.spec.published()]
+        names = [value.name for value in rows.spec.csv_values()]
         print_csv(names, rows.flat_values(), has_header=not args.no_headers)
     else:
         _print_table(rows, is_wide=args.output == "wide", has_header=not args.no_headers, total=total)

@@ -188,6 +188,7 @@ def add_row_flags(
     filter_example: str = "cpu>80%% age<2h",
     sort_example: str = "age=dsc",
     hold: str = "every column as plain values",
+    forms: Sequence[str] = ("table", "wide", "json", "csv"),
 ) -> None:
     """Add what chooses, orders and prints rows.
 
@@ -199,6 +200,7 @@ def add_row_flags(
         filter_example: a filter that makes sense there.
         sort_example: an order that does.
         hold: what JSON and CSV hold.
+        forms: of ``-o``.
     """
     group = parser.add_argument_group(f"which {rows}, and how")
     parser.set_defaults(selector="")
@@ -213,7 +215,7 @@ def add_row_flags(
         default="",
         help=f"order, such as {sort_example}",
     )
-    add_output_flag(group, ("table", "wide", "json", "csv"), about=f"json and csv hold {hold}")
+    add_output_flag(group, forms, about=f"json and csv hold {hold}")
     group.add_argument("--no-headers", action="store_true", help="leave the header out of table and csv")
 
 
@@ -384,22 +386,36 @@ def add_workers_flag(parser: TakesArguments, *, default: str = "this one alone")
     )
 
 
-def add_study_flags(parser: argparse.ArgumentParser, *, files: str = "snapshot", names: str = "") -> None:
-    """Add the flags of a command that looks at one cluster; the rest is as in `add_cluster_flags`."""
-    add_output_flag(parser)
+def add_study_flags(
+    parser: argparse.ArgumentParser,
+    *,
+    files: str = "snapshot",
+    names: str = "",
+    rows: str,
+    filter_example: str,
+    sort_example: str,
+) -> None:
+    """Add the flags of a command that looks at one cluster: those of `add_cluster_flags` and `add_row_flags`."""
     add_cluster_flags(parser, takes_several=False, files=files, names=names)
     add_price_flags(parser)
+    add_row_flags(
+        parser,
+        labels_of=None,
+        rows=rows,
+        filter_example=filter_example,
+        sort_example=sort_example,
+        forms=("table", "json", "csv"),
+    )
     parser.set_defaults(snapshots=[])
 
 
-def add_many_flags(parser: argparse.ArgumentParser, *, names: str = "") -> None:
-    """Add the flags of a command that looks at one cluster or at several, in one process or in many.
-
-    Args:
-        parser: the command's.
-        names: as in `add_cluster_flags`.
-    """
-    add_study_flags(parser, files="snapshots", names=names)
+def add_many_flags(
+    parser: argparse.ArgumentParser, *, names: str = "", rows: str, filter_example: str, sort_example: str
+) -> None:
+    """Add the flags of a command that looks at one cluster or at several, in one process or in many."""
+    add_study_flags(
+        parser, files="snapshots", names=names, rows=rows, filter_example=filter_example, sort_example=sort_example
+    )
     parser.add_argument(
         "--snapshots",
         metavar="FILE",

@@ -4,35 +4,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from karptui.cli.errors import UsageError, fail
+from karptui.cli.listing import rows_of
 from karptui.cli.many import each_of, opened
 from karptui.cli.options import add_play_flags, add_study_flags, add_workers_flag
 from karptui.cli.streams import say_progress
-from karptui.cli.study import one_base, print_document, table_lines
+from karptui.cli.study import chosen, one_base, print_document, table_lines
 from karptui.whatif.edits import EditError
 
 if TYPE_CHECKING:
-    from karptui.plan.policies import Comparison
-
-COLUMNS: Final = (
-    "consolidationPolicy",
-    "consolidateAfter",
-    "isAsItIs",
-    "endNodes",
-    "endPricePerHour",
-    "endUnpriced",
-    "dollars",
-    "dollarsSaved",
-    "commands",
-    "evictions",
-    "pending",
-    "lastCommandSeconds",
-    "isBeaten",
-    "worthIt",
-)
-"""Of CSV."""
+    from karptui.plan.policies import Comparison, PolicyOutcome
+    from karptui.views.table import Rows
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_play_flags(
         parser, "how far each is played", "play each with so many seeds, from that one on, and tell what chance changes"
     )
-    add_study_flags(parser)
+    add_study_flags(parser, rows="policies", filter_example="evictions<10 saved>0", sort_example="saved=dsc")
     add_workers_flag(parser)
 
 
@@ -74,8 +58,11 @@ def _afters(text: str) -> tuple[str, ...]:
 def run(args: argparse.Namespace) -> int:
     """Print what comes of each policy; 1 where something is missing."""
     from karptui.plan.policies import POLICIES, PolicyError, compare
+    from karptui.views.column import plain
+    from karptui.views.policies import REPORT, TABLE
 
     try:
+        rows_of(TABLE, (), args, 0)  # refuses a filter or an order before anything is simulated
         named, base = one_base(args)
         with opened(args.workers or "1") as workers:
             found = compare(
@@ -92,8 +79,9 @@ def run(args: argparse.Namespace) -> int:
             say_progress("")
     except (UsageError, PolicyError, EditError) as error:
         fail(str(error), "policies")
-    document = {"name": named.name, **found.as_json(), **named.versions}
-    print_document(document, ("outcomes", COLUMNS), _lines(named.name, found), args.output)
+    rows = chosen(TABLE, found.outcomes, args)
+    head = {"name": named.name, **plain(REPORT, found)}
+    print_document(head, ("outcomes", rows), named.versions, _lines(named.name, found, rows, args), args)
     return named.report("policies")
 
 
@@ -101,13 +89,15 @@ def _progress(done: int, total: int) -> None:
     say_progress(f"karptui policies: {done} of {total} played")
 
 
-def _lines(name: str, found: Comparison) -> Iterator[str]:
-    from karptui.views.policies import TABLE, headline, more_lines
+def _lines(name: str, found: Comparison, rows: Rows[PolicyOutcome], args: argparse.Namespace) -> Iterator[str]:
+    from karptui.views.policies import headline, more_lines
+    from karptui.views.table import Rows, sort_items
 
     yield f"{name}: {headline(found)}"
     yield from (f"  {line}" for line in more_lines(found))
     yield ""
-    yield from table_lines(TABLE, sorted(found.outcomes, key=lambda one: -(one.saved or 0.0)))
+    best_first = sort_items(rows.spec, rows.items, rows.spec.default_sort, 0)
+    yield from table_lines(rows if args.sort_by else Rows(rows.spec, best_first, total=rows.total, now_ns=0), args)
     yield ""
     for sentence in found.assumed:
         yield f"  assumed: {sentence}"

@@ -9,32 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.option_values import number
 from karptui.cli.options import add_horizon_flag, add_manifests_flag, add_many_flags
-from karptui.cli.study import StudyAnswer, run_study, table_lines
+from karptui.cli.study import StudyAnswer, chosen, run_study, table_lines, written
 from karptui.whatif.edits import EditError
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase
     from karptui.plan.rehearsal import Rehearsal
     from karptui.provisioning.reporter import Each, Reporter
+    from karptui.views.table import Rows
 
-COLUMNS: Final = (
-    "nodeGroup",
-    "nodes",
-    "pricePerHourBefore",
-    "nodesWithoutPrice",
-    "pricePerHourAfter",
-    "pods",
-    "onNodes",
-    "onNewNodes",
-    "newNodes",
-    "pending",
-    "lost",
-    "heldByBudgets",
-    "drainSeconds",
-    "drainMostNodes",
-    "drainMostPricePerHour",
-)
-"""Of CSV; lists of pods and nodes are their numbers there."""
 _MOST_AT_ONCE: Final = 1000
 
 
@@ -64,24 +47,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="end with status 3 if a pod finds no place (pending), or a drain does not come to its end (stall);"
         " repeatable",
     )
-    add_many_flags(parser, names="groups")
+    add_many_flags(
+        parser, names="groups", rows="node groups", filter_example="pending>0 held>0", sort_example="gone=dsc"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Print what comes of each node group; 1 where something is missing, 3 where a condition is met."""
     from karptui.cli.plan import read_manifests
     from karptui.plan.manifests import ManifestError, manifests_of
+    from karptui.views.rehearsal import TABLE
 
     try:
         manifests = manifests_of(read_manifests(args.filename))
     except (UsageError, ManifestError) as error:
         fail(str(error), "rehearse")
-    return run_study(args, "rehearse", _rehearsed, (manifests, args), COLUMNS)
+    return run_study(args, "rehearse", _rehearsed, (manifests, args), TABLE)
 
 
 def _rehearsed(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> StudyAnswer:
     """Rehearse in one cluster; in another process as well."""
     from karptui.plan.rehearsal import RehearsalError, rehearsals
+    from karptui.views.rehearsal import TABLE
 
     manifests, args = given
     assert named.base is not None
@@ -97,9 +84,10 @@ def _rehearsed(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> 
         )
     except (RehearsalError, EditError) as error:
         return StudyAnswer(problem=str(error))
+    rows = chosen(TABLE, found, args)
     return StudyAnswer(
-        tuple(one.as_json() for one in found),
-        tuple(_lines(named.name, found, is_each=not args.groups)),
+        written(rows, args),
+        tuple(_lines(named.name, found, rows, args)),
         tuple(_failures(found, args.fail_on)),
         tuple(manifests.notes),
     )
@@ -115,18 +103,18 @@ def _failures(found: Sequence[Rehearsal], conditions: Sequence[str]) -> Iterator
             yield f"--fail-on stall: {name_of(one)}: {len(one.drain.left)} of {len(one.nodes)} nodes are left"
 
 
-def _lines(name: str, found: Sequence[Rehearsal], *, is_each: bool) -> Iterator[str]:
-    from karptui.views.rehearsal import TABLE, detail_lines, headline, name_of, overview
+def _lines(name: str, found: Sequence[Rehearsal], rows: Rows[Rehearsal], args: Any) -> Iterator[str]:
+    from karptui.views.rehearsal import detail_lines, headline, name_of, overview
 
-    if is_each:
+    if not args.groups:
         yield f"{name}: {overview(found)}"
         if found:
             yield ""
-            yield from table_lines(TABLE, found)
+            yield from table_lines(rows, args)
             yield ""
             yield f"karptui rehearse {name_of(found[0])} tells which pods find no place, why, and what holds the drain"
     else:
-        for one in found:
+        for one in rows.items:
             yield f"{name}: {headline(one)}"
             yield from detail_lines(one)
     if found:

@@ -7,24 +7,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from karptui.cli.errors import UsageError, fail, say
-from karptui.cli.listing import json_text, print_csv
+from karptui.cli.listing import json_text, print_csv, print_rows, rows_of
 from karptui.cli.many import AskWhole, ask_whole, opened
 from karptui.cli.streams import put, say_progress
-from karptui.views.row import Row
 from karptui.views.sanitize import clean, page
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase
     from karptui.views.column import ItemT
-    from karptui.views.table import TableSpec
+    from karptui.views.table import Rows, TableSpec
     from karptui.whatif.situation import WhatIfBase
 
 
 class StudyAnswer(NamedTuple):
     """What is printed of one cluster."""
 
-    documents: tuple[dict[str, Any], ...] = ()
-    """The records, as JSON has them."""
+    rows: tuple[dict[str, Any], ...] = ()
+    """The rows by name, in the form of ``-o``."""
     lines: tuple[str, ...] = ()
     """The text."""
     failures: tuple[str, ...] = ()
@@ -35,15 +34,15 @@ class StudyAnswer(NamedTuple):
     """Why there is no answer."""
 
 
-def run_study(args: argparse.Namespace, command: str, ask: AskWhole, given: object, columns: Sequence[str]) -> int:
-    """Ask a question of every cluster, and print what is found in the form asked for.
+def run_study(args: argparse.Namespace, command: str, ask: AskWhole, given: object, spec: TableSpec[ItemT]) -> int:
+    """Ask a question of every cluster, and print the answers in the form asked for.
 
     Args:
         args: those of the command.
         command: its name.
         ask: a function of a module that returns a `StudyAnswer`.
         given: what it is given.
-        columns: of CSV; of several clusters ``cluster`` stands before them, in every record.
+        spec: the table of its rows; of several clusters ``cluster`` stands before its values.
 
     Returns:
         The exit status: 1 where something is missing, 3 where a condition is met.
@@ -51,12 +50,13 @@ def run_study(args: argparse.Namespace, command: str, ask: AskWhole, given: obje
     from karptui.cli.whatif_scenarios import FAILED
 
     is_of_several = len(args.snapshots) > 1
-    status, documents, lines, sentences = 0, list[dict[str, Any]](), list[str](), list[str]()
+    status, rows, lines, sentences = 0, list[dict[str, Any]](), list[str](), list[str]()
 
     def progress(done: int, total: int) -> None:
         say_progress(f"karptui {command}: {done * 100 // max(total, 1)} %")
 
     try:
+        rows_of(spec, (), args, 0)  # refuses a filter or an order before anything is simulated
         with opened(args.workers or "1") as workers:
             for named, found in ask_whole(args, workers, ask, given, command=command, reporter=progress):
                 say_progress("")
@@ -64,7 +64,7 @@ def run_study(args: argparse.Namespace, command: str, ask: AskWhole, given: obje
                 if answer.problem and not is_of_several:
                     fail(answer.problem, command)
                 own = {"cluster": named.name} if is_of_several else {}
-                documents += [{**own, **one} for one in answer.documents]
+                rows += [{**own, **row} for row in answer.rows]
                 lines += ["", *answer.lines] if lines else answer.lines
                 of = f"{named.name}: " if is_of_several else ""
                 sentences += [answer.problem] if answer.problem else [f"{of}{one}" for one in answer.notes]
@@ -73,7 +73,13 @@ def run_study(args: argparse.Namespace, command: str, ask: AskWhole, given: obje
     except UsageError as error:
         say_progress("")
         fail(str(error), command)
-    print_study(documents, ("cluster", *columns) if is_of_several else columns, lines, args.output)
+    if args.output == "json":
+        put(json_text(rows))
+    elif args.output == "csv":
+        names = (*(["cluster"] if is_of_several else ()), *(value.name for value in spec.csv_values()))
+        print_csv(names, rows, has_header=not args.no_headers)
+    else:
+        _print_lines(lines)
     for sentence in dict.fromkeys(sentences):
         say(sentence, command)
     return status
@@ -93,56 +99,54 @@ def one_base(args: argparse.Namespace) -> tuple[NamedBase, WhatIfBase]:
     return named, named.base
 
 
-def table_lines(spec: TableSpec[ItemT], items: Sequence[ItemT]) -> Iterator[str]:
-    """Yield records as aligned columns, in the order they are in."""
+def chosen(spec: TableSpec[ItemT], items: Sequence[ItemT], args: argparse.Namespace) -> Rows[ItemT]:
+    """Return the rows that ``--filter`` and ``--sort-by`` ask for, else in the order of the items.
+
+    Raises:
+        UsageError: when a filter or an order cannot be read.
+    """
+    return rows_of(spec, items, args, 0, keeps_order=True)
+
+
+def written(rows: Rows[Any], args: argparse.Namespace) -> tuple[dict[str, Any], ...]:
+    """Return rows as JSON or CSV holds them; nothing for a table."""
+    if args.output == "json":
+        return tuple(rows.values())
+    return tuple(rows.flat_values()) if args.output == "csv" else ()
+
+
+def table_lines(rows: Rows[Any], args: argparse.Namespace) -> Iterator[str]:
+    """Yield rows as aligned columns."""
     from karptui.views.table import as_text
 
-    rows = [
-        Row(spec.key(item), tuple(column.cell(item, 0) for column in spec.columns), spec.tone(item)) for item in items
-    ]
     if rows:
-        yield from as_text(spec.headings(), rows, range(len(spec.columns))).splitlines()
+        lines = as_text(rows.spec.headings(), rows, range(len(rows.spec.columns))).splitlines()
+        yield from lines[1:] if args.no_headers else lines
 
 
-def print_study(documents: Sequence[dict[str, Any]], columns: Sequence[str], lines: Iterable[str], form: str) -> None:
-    """Print records in the form asked for.
-
-    Args:
-        documents: the records, as JSON has them.
-        columns: of CSV, which has the numbers of lists.
-        lines: the text.
-        form: of ``-o``.
-    """
-    if form == "json":
-        put(json_text(list(documents)))
-    elif form == "csv":
-        print_csv(columns, map(_flat, documents))
-    else:
-        put(page("".join(f"{clean(line)}\n" for line in lines)), end="")
-
-
-def print_document(document: dict[str, Any], rows: tuple[str, Sequence[str]], lines: Iterable[str], form: str) -> None:
+def print_document(
+    head: dict[str, Any],
+    rows: tuple[str, Rows[Any]],
+    tail: dict[str, Any],
+    lines: Iterable[str],
+    args: argparse.Namespace,
+) -> None:
     """Print one document in the form asked for.
 
     Args:
-        document: as JSON has it.
-        rows: of CSV: the part of the document that holds them, and their columns.
+        head: its values beside its rows.
+        rows: their name in JSON, and the rows themselves, which are all of CSV.
+        tail: more values.
         lines: the text.
-        form: of ``-o``.
+        args: those of the command.
     """
-    if form == "json":
-        put(json_text(document))
+    if args.output == "json":
+        put(json_text({**head, rows[0]: rows[1].values(), **tail}))
+    elif args.output == "csv":
+        print_rows(rows[1], args)
     else:
-        part, columns = rows
-        print_study(document[part], columns, lines, form)
+        _print_lines(lines)
 
 
-def _flat(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a record with the numbers of its lists, and what parts of it hold under a name made of both."""
-    parts = {
-        f"{key}{name[0].upper()}{name[1:]}": value
-        for key, part in document.items()
-        if isinstance(part, dict)
-        for name, value in part.items()
-    }
-    return {key: len(value) if isinstance(value, list) else value for key, value in {**parts, **document}.items()}
+def _print_lines(lines: Iterable[str]) -> None:
+    put(page("".join(f"{clean(line)}\n" for line in lines)), end="")

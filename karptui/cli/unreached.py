@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.options import add_study_flags
-from karptui.cli.study import one_base, print_document, table_lines
+from karptui.cli.study import chosen, one_base, print_document, table_lines
 from karptui.kube.durations import DurationError, parse_duration
 from karptui.kube.timestamps import NS_PER_SECOND
 
 if TYPE_CHECKING:
-    from karptui.plan.unreached import Unreached
+    from karptui.plan.unreached import NodeTurn, Unreached
+    from karptui.views.table import Rows
 
-COLUMNS: Final = ("node", "nodePool", "place", "beginsAfterSeconds", "isReached", "passedOver", "decision", "savings")
-"""Of CSV."""
 _MOST_ROWS: Final = 40
 
 
@@ -34,11 +33,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=("unreached",),
         help="end with status 3 if a node that would go is never looked at",
     )
-    add_study_flags(parser)
+    add_study_flags(parser, rows="nodes", filter_example="reached=never saves>0", sort_example="saves=dsc")
 
 
 def _duration(text: str) -> float:
-
     try:
         seconds = parse_duration(text) / NS_PER_SECOND
     except DurationError:
@@ -52,27 +50,33 @@ def run(args: argparse.Namespace) -> int:
     """Print how far a pass comes; 1 where something is missing, 3 where a node that would go is never looked at."""
     from karptui.cli.whatif_scenarios import FAILED
     from karptui.plan.unreached import unreached
+    from karptui.views.column import plain
+    from karptui.views.unreached import REPORT, TABLE
 
     try:
         named, base = one_base(args)
+        found = unreached(base, per_simulation=args.per_simulation, metrics=named.metrics)
+        rows = chosen(TABLE, found.turns, args)
     except UsageError as error:
         fail(str(error), "unreached")
-    found = unreached(base, per_simulation=args.per_simulation, metrics=named.metrics)
-    document = {"name": named.name, **found.as_json(), **named.versions}
-    print_document(document, ("nodes", COLUMNS), _lines(named.name, found), args.output)
+    head = {"name": named.name, **plain(REPORT, found)}
+    print_document(head, ("nodes", rows), named.versions, _lines(named.name, found, rows, args), args)
     status = named.report("unreached")
     return FAILED if args.fail_on and found.is_starved else status
 
 
-def _lines(name: str, found: Unreached) -> Iterator[str]:
-    from karptui.views.unreached import TABLE, headline, more_lines
+def _lines(name: str, found: Unreached, rows: Rows[NodeTurn], args: argparse.Namespace) -> Iterator[str]:
+    from karptui.views.table import Rows
+    from karptui.views.unreached import headline, more_lines
 
     yield f"{name}: {headline(found)}"
     yield from (f"  {line}" for line in more_lines(found))
-    shown = sorted(found.turns, key=lambda one: (one.is_reached or not one.decision, one.is_reached, one.place))
+    shown = list(rows.items)
+    if not args.sort_by:
+        shown.sort(key=lambda one: (one.is_reached or not one.decision, one.is_reached, one.place))
     if shown:
         yield ""
-        yield from table_lines(TABLE, shown[:_MOST_ROWS])
+        yield from table_lines(Rows(rows.spec, shown[:_MOST_ROWS], total=len(shown), now_ns=0), args)
         if len(shown) > _MOST_ROWS:
             yield f"and {len(shown) - _MOST_ROWS} more: -o json has all"
         yield ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -73,17 +73,6 @@ class DrillLaunch(msgspec.Struct, frozen=True):
     """Whether spot of unknown price is in the dollars."""
     types: tuple[tuple[str, int], ...]
     """The cheapest type, capacity type and zone of each node, in words, and how many: the most frequent first."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
-        return {
-            "nodePool": self.pool_name,
-            "nodes": self.nodes,
-            "pricePerHour": self.price_per_hour,
-            "isAtMost": self.is_at_most,
-            "unpriced": self.unpriced,
-            "types": [{"type": words, "nodes": count} for words, count in self.types],
-        }
 
 
 class LeftBehind(NamedTuple):
@@ -161,26 +150,6 @@ class Drill(msgspec.Struct, frozen=True, kw_only=True):
     def price_per_hour(self) -> float:
         """Dollars of these nodes."""
         return sum(one.price_per_hour for one in self.launches)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it in the form of ``karptui drill -o json``."""
-        return {
-            "without": str(self.loss),
-            "nodesBefore": self.nodes_before,
-            "nodesGone": list(self.nodes),
-            "pods": self.pods,
-            "onNodes": self.on_nodes,
-            "onNewNodes": self.on_new,
-            "newNodes": self.launched,
-            "newPricePerHour": self.price_per_hour,
-            "launches": [one.as_json() for one in self.launches],
-            "pending": [unplaced_json(one) for one in self.pending],
-            "alsoPending": [unplaced_json(one) for one in self.also_pending],
-            "lost": list(self.lost),
-            "closedNodePools": list(self.closed),
-            "assumed": list(self.assumed),
-            "notModelled": list(self.not_modelled),
-        }
 
 
 def losses(inventory: Inventory) -> tuple[Loss, ...]:
@@ -318,8 +287,3 @@ def _launch(pool_name: str, claims: list[ClaimLine]) -> DrillLaunch:
         is_at_most=any(one.price_per_hour is None and one.at_most_per_hour is not None for one in claims),
         types=tuple(sorted(types.items(), key=lambda pair: (-pair[1], pair[0]))),
     )
-
-
-def unplaced_json(pod: Unplaced) -> dict[str, Any]:
-    """Return a pod without a place as JSON has it."""
-    return {"pod": pod.pod_key, "owner": pod.owner, "reason": pod.reason, "karpenterSays": pod.karpenter_says}

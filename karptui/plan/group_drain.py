@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -13,7 +13,6 @@ from karptui.forward.play import Play
 from karptui.forward.result import Moment, Played, StepKind, without_dollars
 from karptui.forward.run import HORIZON_NS, about_dollars, premises
 from karptui.karpenter.pod_predicates import is_reschedulable
-from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.whatif.situation import Situation
 
@@ -70,45 +69,6 @@ class GroupDrain(msgspec.Struct, frozen=True, kw_only=True):
     def waited_ns(self, held: HeldPod) -> int:
         """Return how long a pod was held."""
         return (self.until_ns if held.until_ns is None else held.until_ns) - held.from_ns
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it in the form of ``karptui rehearse -o json``."""
-        took_ns = self.took_ns
-        return {
-            "atOnce": self.at_once,
-            "seconds": None if took_ns is None else took_ns // NS_PER_SECOND,
-            "playedSeconds": (self.until_ns - self.from_ns) // NS_PER_SECOND,
-            "nodesLeft": list(self.left),
-            "heldPods": [
-                {
-                    "pod": one.pod,
-                    "node": one.node,
-                    "budgets": list(one.budgets),
-                    "seconds": self.waited_ns(one) // NS_PER_SECOND,
-                    "isEvicted": one.until_ns is not None,
-                }
-                for one in self.held
-            ],
-            "doNotDisrupt": list(self.do_not_disrupt),
-            "newNodes": self.launched,
-            "nodesBefore": self.nodes_before,
-            "mostNodes": self.most_nodes,
-            "pricePerHourBefore": self.price_before,
-            "mostPricePerHour": self.most_price,
-            "unpriced": self.unpriced,
-            "longestWaitSeconds": self.longest_wait_ns // NS_PER_SECOND,
-            "withoutNodeBefore": self.waiting_before,
-            "withoutNode": self.waiting,
-            "nodes": [
-                {
-                    "node": one.node,
-                    "begins": _seconds(one.from_ns, self.from_ns),
-                    "empty": _seconds(one.empty_ns, self.from_ns),
-                    "gone": _seconds(one.gone_ns, self.from_ns),
-                }
-                for one in self.nodes
-            ],
-        }
 
 
 def drain_groups(
@@ -200,7 +160,3 @@ def _longest_first(held: Iterable[HeldPod], now_ns: int) -> tuple[HeldPod, ...]:
 def _longest_wait(played: Played, now_ns: int) -> int:
     waits = (one for one in played.waits if one.from_ns >= played.from_ns)
     return max(((now_ns if one.until_ns is None else one.until_ns) - one.from_ns for one in waits), default=0)
-
-
-def _seconds(at_ns: int | None, from_ns: int) -> int | None:
-    return None if at_ns is None else (at_ns - from_ns) // NS_PER_SECOND

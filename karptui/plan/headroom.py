@@ -13,7 +13,6 @@ from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import SCHEDULE_ANYWAY, Pod, PodTemplate
-from karptui.kube.quantity import NANO
 from karptui.plan.pod_trial import PodTrial
 from karptui.plan.samples import HeadroomError, SamplePod, samples
 from karptui.provisioning.kube_scheduler import Scheduler, awaits_node, bound_pods
@@ -41,10 +40,6 @@ class LimitUse(msgspec.Struct, frozen=True):
     resource: str
     used: int
     limit: int
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as JSON has it, in units."""
-        return {"resource": self.resource, "used": self.used / NANO, "limit": self.limit / NANO}
 
 
 class PoolRoom(msgspec.Struct, frozen=True):
@@ -107,43 +102,6 @@ class Headroom(msgspec.Struct, frozen=True, kw_only=True):
     tried: int
     """Pods up to which it was tried."""
     assumed: tuple[str, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it in the form of ``karptui headroom -o json``."""
-        return {
-            "pod": self.sample.name,
-            "requests": dict(self.requests),
-            "pods": self.pods,
-            "startAtOnce": self.starts,
-            "onStartingNodes": self.on_starting,
-            "onLaunchedNodes": self.on_launched,
-            "beforeNode": self.fits,
-            "beforeNodeIsAtLeast": self.is_fits_at_least,
-            "nodes": [{"node": name, "pods": count} for name, count in self.nodes],
-            "nextNode": None
-            if not self.next_pool
-            else {"nodePool": self.next_pool, "type": self.next_type, "pricePerHour": self.next_price_per_hour},
-            "beforeLimits": self.total,
-            "beforeLimitsIsAtLeast": self.is_total_at_least,
-            "newNodes": self.new_nodes,
-            "newPricePerHour": self.price_per_hour,
-            "stoppedBy": self.reason,
-            "nodePools": [
-                {
-                    "nodePool": one.pool_name,
-                    "pods": one.pods,
-                    "isAtLeast": one.is_at_least,
-                    "nodes": one.nodes,
-                    "pricePerHour": one.price_per_hour,
-                    "stoppedBy": one.reason,
-                    "limits": [use.as_json() for use in one.limits],
-                }
-                for one in self.pools
-            ],
-            "bufferPods": self.buffered,
-            "tried": self.tried,
-            "assumed": list(self.assumed),
-        }
 
 
 def headrooms(

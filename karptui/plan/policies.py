@@ -73,12 +73,6 @@ class PolicySpread(msgspec.Struct, frozen=True, kw_only=True):
     """None where nobody can say."""
     evictions: tuple[int, int]
 
-    def as_json(self) -> dict[str, Any]:
-        """Return it in the form of ``karptui policies -o json``."""
-        pairs = {"dollarsSaved": self.saved, "evictions": self.evictions}
-        ends = {name: pair and {"least": pair[0], "greatest": pair[1]} for name, pair in pairs.items()}
-        return {"seeds": self.seeds, **ends}
-
 
 class PolicyOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What comes of one policy and one consolidateAfter."""
@@ -126,27 +120,6 @@ class PolicyOutcome(msgspec.Struct, frozen=True, kw_only=True):
         """Whether nothing is edited."""
         return not self.edits
 
-    def as_json(self) -> dict[str, Any]:
-        """Return it in the form of ``karptui policies -o json``."""
-        return {
-            "consolidationPolicy": self.policy or None,
-            "consolidateAfter": self.after or None,
-            "isAsItIs": self.is_as_it_is,
-            "endNodes": self.nodes,
-            "endPricePerHour": self.price_per_hour,
-            "endUnpriced": self.unpriced,
-            "dollars": self.dollars,
-            "dollarsSaved": self.saved,
-            "commands": self.commands,
-            "evictions": self.evictions,
-            "pending": self.pending,
-            "lastCommandSeconds": self.seconds,
-            "kept": [{"by": words, "nodes": count} for words, count in self.kept],
-            "isBeaten": self.is_beaten,
-            "worthIt": self.worth,
-            "spread": None if self.spread is None else self.spread.as_json(),
-        }
-
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Policies beside each other."""
@@ -158,19 +131,6 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """As it is first, then in the order asked."""
     assumed: tuple[str, ...]
     not_modelled: tuple[str, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it in the form of ``karptui policies -o json``."""
-        return {
-            "nodePools": [
-                {"name": name, "consolidationPolicy": policy, "consolidateAfter": after}
-                for name, policy, after in self.pools
-            ],
-            "horizonSeconds": self.horizon_ns // NS_PER_SECOND,
-            "outcomes": [one.as_json() for one in self.outcomes],
-            "assumed": list(self.assumed),
-            "notModelled": list(self.not_modelled),
-        }
 
 
 def compare(

@@ -14,7 +14,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import INSTANCE_TYPE, NODEPOOL, ZONE, capacity_type_of
 from karptui.karpenter.pdb_limits import PdbLimits
 from karptui.kube.node import Node
-from karptui.plan.drill import AT_THE_CHEAPEST, DrillLaunch, left_by, unplaced_json
+from karptui.plan.drill import AT_THE_CHEAPEST, DrillLaunch, left_by
 from karptui.plan.group_drain import GroupDrain, drain_groups
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.whatif.difference import difference
@@ -100,32 +100,6 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True):
     def assumed(self) -> tuple[str, ...]:
         """What is assumed, of where pods land and of the drain."""
         return (*ASSUMED, *self.drain.assumed)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it in the form of ``karptui rehearse -o json``."""
-        return {
-            "nodeGroup": self.group,
-            "nodes": list(self.nodes),
-            "pricePerHourBefore": self.price_before,
-            "nodesWithoutPrice": self.unpriced,
-            "pricePerHourAfter": self.price_after,
-            "pods": self.pods,
-            "onNodes": self.on_nodes,
-            "onNewNodes": self.on_new,
-            "newNodes": self.launched,
-            "launches": [one.as_json() for one in self.launches],
-            "pending": [unplaced_json(one) for one in self.pending],
-            "lost": list(self.lost),
-            "heldByBudgets": list(self.held),
-            "daemonSets": [{"name": name, "pods": count} for name, count in self.daemons],
-            "daemonSetsNotOnNewNodes": [
-                {"name": name, "nodePools": list(pools)} for name, pools in self.absent_daemons
-            ],
-            "drain": self.drain.as_json(),
-            "notes": list(self.notes),
-            "assumed": list(self.assumed),
-            "notModelled": list(self.drain.not_modelled),
-        }
 
 
 def group_of(labels: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ pass begins with the first of the same order: what stands behind the limit is no
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -98,42 +98,6 @@ class Unreached(msgspec.Struct, frozen=True, kw_only=True):
     def is_multi_through(self) -> bool:
         """Whether multi-node consolidation ends in its minute."""
         return self.multi_simulations * self.per_simulation <= MULTI_SECONDS
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it in the form of ``karptui unreached -o json``."""
-        first = self.acts_before
-        return {
-            "secondsPerSimulation": self.per_simulation,
-            "origin": self.origin,
-            "limitSeconds": SINGLE_SECONDS,
-            "passSeconds": self.seconds,
-            "candidates": len(self.turns),
-            "unreached": len(self.missed),
-            "unreachedSavings": self.missed_savings,
-            "isStarved": self.is_starved,
-            "actsBefore": first.node if first is not None else None,
-            "multiNode": {
-                "limitSeconds": MULTI_SECONDS,
-                "simulations": self.multi_simulations,
-                "isThrough": self.is_multi_through,
-                "leftOut": self.multi_left_out,
-            },
-            "timeouts": dict(self.timeouts),
-            "nodes": [
-                {
-                    "node": one.node,
-                    "nodePool": one.pool_name,
-                    "place": one.place,
-                    "beginsAfterSeconds": one.begins_after,
-                    "isReached": one.is_reached,
-                    "passedOver": one.passed_over,
-                    "decision": one.decision,
-                    "savings": one.saves_per_hour,
-                }
-                for one in self.turns
-            ],
-            "assumed": list(self.assumed),
-        }
 
 
 def measured_seconds(metrics: ControllerMetrics | None, candidates: int) -> float | None:

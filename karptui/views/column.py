@@ -15,6 +15,7 @@ from karptui.views.row import NOT_APPLICABLE, Cell, Tone
 from karptui.views.sanitize import clean
 
 ItemT = TypeVar("ItemT")
+PartT = TypeVar("PartT")
 FieldValue: TypeAlias = float | str | tuple[str, ...] | None
 
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d|w|y)")
@@ -151,6 +152,10 @@ class Value(msgspec.Struct, Generic[ItemT], frozen=True):
     """The value it stands behind; empty for the one declared before it. Published orders do not change."""
     flat: Callable[[Any], Any] | None = None
     """From the value to what CSV has instead of it; None where that is the same."""
+    is_optional: bool = False
+    """Whether JSON has no such key if the value is None."""
+    is_csv_only: bool = False
+    """Whether JSON holds it within another value."""
 
     @property
     def described(self) -> Schema:
@@ -221,6 +226,7 @@ TEXT: Final[Schema] = {"type": "string"}
 TEXT_OR_NULL: Final[Schema] = {"type": ["string", "null"]}
 TEXTS: Final[Schema] = {"type": "array", "items": TEXT}
 TEXTS_OR_NULL: Final[Schema] = {"type": ["array", "null"], "items": TEXT}
+TEXTS_BY_NAME: Final[Schema] = {"type": "object", "additionalProperties": TEXT}
 INTEGER: Final[Schema] = {"type": "integer"}
 INTEGER_OR_NULL: Final[Schema] = {"type": ["integer", "null"]}
 INTEGERS_BY_NAME: Final[Schema] = {"type": "object", "additionalProperties": INTEGER}
@@ -235,8 +241,72 @@ INSTANT_OR_NULL: Final[Schema] = {**TEXT_OR_NULL, **_INSTANT}
 
 def row_schema(values: Iterable[Value[ItemT]]) -> dict[str, Any]:
     """Return the schema of an object with these values."""
-    properties = {value.name: value.described for value in values}
-    return {"type": "object", "required": list(properties), "properties": properties}
+    shown = [value for value in values if not value.is_csv_only]
+    required = [value.name for value in shown if not value.is_optional]
+    return {"type": "object", "required": required, "properties": {value.name: value.described for value in shown}}
+
+
+def plain(values: Iterable[Value[ItemT]], item: ItemT, now_ns: int = 0) -> dict[str, Any]:
+    """Return an item as JSON holds it: its values by name."""
+    pairs = ((value, value.read(item, now_ns)) for value in values if not value.is_csv_only)
+    return {value.name: read for value, read in pairs if read is not None or not value.is_optional}
+
+
+def record(
+    name: str,
+    read: Callable[[ItemT], PartT | None],
+    values: tuple[Value[PartT], ...],
+    about: str = "",
+    *,
+    may_be_null: bool = False,
+    is_optional: bool = False,
+) -> Value[ItemT]:
+    """Return a value that is a record with values of its own."""
+
+    def read_plain(item: ItemT, now_ns: int) -> dict[str, Any] | None:
+        part = read(item)
+        return None if part is None else plain(values, part, now_ns)
+
+    schema = row_schema(values)
+    if may_be_null:
+        schema["type"] = ["object", "null"]
+    return Value(name, read_plain, schema, about, is_optional=is_optional)
+
+
+def records(
+    name: str, read: Callable[[ItemT], Iterable[PartT]], values: tuple[Value[PartT], ...], about: str = ""
+) -> Value[ItemT]:
+    """Return a value that is a list of records; CSV has their number."""
+    schema = {"type": "array", "items": row_schema(values)}
+    return Value(
+        name, lambda item, now_ns: [plain(values, part, now_ns) for part in read(item)], schema, about, flat=len
+    )
+
+
+def texts(name: str, read: Callable[[ItemT], Iterable[str]], about: str = "") -> Value[ItemT]:
+    """Return a value that is a list of texts; CSV has their number."""
+    return Value(name, lambda item, _: list(read(item)), TEXTS, about, flat=len)
+
+
+def least_and_greatest(
+    name: str,
+    read: Callable[[ItemT], tuple[float, float] | None],
+    schema: Schema,
+    about: str = "",
+    *,
+    may_be_null: bool = False,
+) -> Value[ItemT]:
+    """Return a value that is the least and the greatest of several figures."""
+    ends: tuple[Value[tuple[float, float]], ...] = (
+        Value("least", lambda pair, _: pair[0], schema),
+        Value("greatest", lambda pair, _: pair[1], schema),
+    )
+    return record(name, read, ends, about, may_be_null=may_be_null)
+
+
+def one_of(*options: str) -> Schema:
+    """Return the schema of a text that is one of some."""
+    return {"enum": list(map(str, options))}
 
 
 def text_column(
@@ -245,15 +315,26 @@ def text_column(
     *,
     tone: Callable[[ItemT], Tone] = lambda _: Tone.NORMAL,
     short: Callable[[ItemT], str] = lambda _: "",
+    json: str = "",
+    values: tuple[Value[ItemT], ...] = (),
 ) -> Column[ItemT]:
-    """Return a column of texts, ``short`` where there is little room; an empty one is a dash."""
+    """Return a column of texts; an empty one is a dash.
+
+    Args:
+        heading: The heading.
+        read: From an item to the text.
+        tone: Its tone.
+        short: The text if there is little room.
+        json: The text's name in JSON and CSV, if they hold it as it is.
+        values: What they hold instead.
+    """
 
     def cell(item: ItemT, _: int) -> Cell:
         text = clean(read(item))
         return Cell(text, tone(item), clean(short(item))) if text else NOT_APPLICABLE
 
     field = Field[ItemT](FieldKind.TEXT, lambda item, _: read(item), help=heading.help.rstrip(".").lower())
-    return Column(heading, cell, read, filters={heading.id: field})
+    return Column(heading, cell, read, filters={heading.id: field}, values=values or named(json, read, TEXT, heading))
 
 
 def count_column(
@@ -262,15 +343,26 @@ def count_column(
     *,
     tone: Callable[[ItemT], Tone] = lambda _: Tone.NORMAL,
     is_at_least: Callable[[ItemT], bool] = lambda _: False,
+    json: str = "",
+    values: tuple[Value[ItemT], ...] = (),
 ) -> Column[ItemT]:
-    """Return a column of counts; none is a dash, and one that may be greater ends in a plus."""
+    """Return a column of counts; 0 is a dash, and one that may be greater ends in a plus.
+
+    The other arguments are those of ``text_column``.
+    """
 
     def cell(item: ItemT, _: int) -> Cell:
         count = read(item)
         return Cell(f"{count_text(count)}{'+' if is_at_least(item) else ''}", tone(item)) if count else NOT_APPLICABLE
 
     field = Field[ItemT](FieldKind.COUNT, lambda item, _: read(item), help=heading.help.rstrip(".").lower())
-    return Column(heading, cell, read, filters={heading.id: field})
+    values = values or named(json, read, INTEGER, heading)
+    return Column(heading, cell, read, filters={heading.id: field}, values=values)
+
+
+def named(name: str, read: Callable[[ItemT], Any], schema: Schema, heading: Heading) -> tuple[Value[ItemT], ...]:
+    """Return what a column holds as a value for scripts, explained as its heading is; nothing without a name."""
+    return (Value(name, lambda item, _: read(item), schema, heading.help),) if name else ()
 
 
 def number_heading(column_id: str, title: str, about: str, width: int = 8, *, drop_order: int = 0) -> Heading:

@@ -10,7 +10,20 @@ from karptui.aws.money import per_hour_text
 from karptui.kube.units import counted, first_of, verb
 from karptui.plan.drill import Drill, DrillLaunch, LossKind
 from karptui.plan.rehearsal import Rehearsal
-from karptui.views.column import Column, Heading, count_column, number_heading, text_column
+from karptui.views.column import (
+    BOOLEAN,
+    INTEGER,
+    NUMBER,
+    TEXT,
+    Column,
+    Heading,
+    Value,
+    count_column,
+    number_heading,
+    records,
+    text_column,
+    texts,
+)
 from karptui.views.prices import money_column
 from karptui.views.row import Tone
 from karptui.views.study import Study, answer_lines, notes_of
@@ -139,27 +152,55 @@ def part(title: str, lines: Sequence[str]) -> Iterator[str]:
         yield f"    and {len(lines) - MAX_LINES} more: -o json has all"
 
 
+LAUNCH: Final[tuple[Value[DrillLaunch], ...]] = (
+    Value("nodePool", lambda launch, _: launch.pool_name, TEXT),
+    Value("nodes", lambda launch, _: launch.nodes, INTEGER),
+    Value("pricePerHour", lambda launch, _: launch.price_per_hour, NUMBER),
+    Value("isAtMost", lambda launch, _: launch.is_at_most, BOOLEAN, "Whether it prices spot nodes as on-demand."),
+    Value("unpriced", lambda launch, _: launch.unpriced, INTEGER, "Nodes without a known price."),
+    records(
+        "types",
+        lambda launch: launch.types,
+        (Value("type", lambda pair, _: pair[0], TEXT), Value("nodes", lambda pair, _: pair[1], INTEGER)),
+        "Cheapest type, capacity type and zone.",
+    ),
+)
+UNPLACED: Final[tuple[Value[Unplaced], ...]] = (
+    Value("pod", lambda pod, _: pod.pod_key, TEXT, "namespace/name"),
+    Value("owner", lambda pod, _: pod.owner, TEXT, "Kind/namespace/name of its workload; empty if it has none."),
+    Value("reason", lambda pod, _: pod.reason, TEXT, "In plain words."),
+    Value("karpenterSays", lambda pod, _: pod.karpenter_says, TEXT, "Karpenter's message."),
+)
 LandingT = TypeVar("LandingT", Drill, Rehearsal)
 
 
 def landing_columns(
-    price: Callable[[LandingT], float], unpriced: Callable[[LandingT], int]
+    price: Callable[[LandingT], float], unpriced: Callable[[LandingT], int], json: str
 ) -> tuple[Column[LandingT], ...]:
     """Return the columns of where pods that have to move land.
 
     Args:
         price: What new nodes cost per hour.
-        unpriced: Those of them of unknown price.
+        unpriced: Those of them without a known price.
+        json: Name of the price in JSON and CSV.
     """
     return (
         count_column(
-            number_heading("fit", "FIT", "Those that other nodes take.", drop_order=2), lambda row: row.on_nodes
+            number_heading("fit", "FIT", "Those that fit on other nodes.", drop_order=2),
+            lambda row: row.on_nodes,
+            json="onNodes",
         ),
         count_column(
-            number_heading("new", "ON NEW", "Those that get a new node.", drop_order=2), lambda row: row.on_new
+            number_heading("new", "ON NEW", "Those that get a new node.", drop_order=2),
+            lambda row: row.on_new,
+            json="onNewNodes",
         ),
-        count_column(number_heading("nodes", "NEW NODES", "Nodes that Karpenter launches."), lambda row: row.launched),
-        money_column(number_heading("price", "$/H NEW", "What the new nodes cost."), price, unpriced),
+        count_column(
+            number_heading("nodes", "NEW NODES", "Nodes that Karpenter launches."),
+            lambda row: row.launched,
+            json="newNodes",
+        ),
+        money_column(number_heading("price", "$/H NEW", "Price of the new nodes."), price, unpriced, json=json),
     )
 
 
@@ -167,23 +208,57 @@ TABLE: Final[TableSpec[Drill]] = TableSpec(
     "losses",
     (
         text_column(
-            Heading("without", "WITHOUT", "What goes away at once.", 20, 48, is_name=True), lambda row: str(row.loss)
+            Heading(
+                "without", "WITHOUT", "What is lost: zone=, capacity-type= or nodepool=NAME.", 20, 48, is_name=True
+            ),
+            lambda row: str(row.loss),
+            json="without",
         ),
         count_column(
             number_heading(
                 "pending",
                 "PENDING",
-                "Pods that have to move and find no place, and waiting ones that would have got one: "
+                "Moved pods that are unschedulable, and pending ones that would have got a node: "
                 "it can be more than PODS.",
             ),
             lambda row: row.waiting,
             tone=lambda _: Tone.FAULT,
+            values=(
+                records("pending", lambda row: row.pending, UNPLACED, "Moved pods that are unschedulable."),
+                records(
+                    "alsoPending",
+                    lambda row: row.also_pending,
+                    UNPLACED,
+                    "Pending pods that would get a node today and get none after the loss.",
+                ),
+            ),
         ),
-        count_column(number_heading("pods", "PODS", "Pods that have to move."), lambda row: row.pods),
-        *landing_columns(lambda row: row.price_per_hour, lambda row: sum(one.unpriced for one in row.launches)),
+        count_column(number_heading("pods", "PODS", "Pods that have to move."), lambda row: row.pods, json="pods"),
+        *landing_columns(
+            lambda row: row.price_per_hour, lambda row: sum(one.unpriced for one in row.launches), "newPricePerHour"
+        ),
         count_column(
-            number_heading("gone", "NODES GONE", "Nodes that are gone.", drop_order=1), lambda row: len(row.nodes)
+            number_heading("gone", "NODES GONE", "Lost nodes.", drop_order=1),
+            lambda row: len(row.nodes),
+            values=(texts("nodesGone", lambda row: row.nodes),),
         ),
+    ),
+    more_values=(
+        Value(
+            "nodesBefore",
+            lambda row, _: row.nodes_before,
+            INTEGER,
+            "Nodes, and NodeClaims without a node yet.",
+        ),
+        records("launches", lambda row: row.launches, LAUNCH),
+        texts("lost", lambda row: row.lost, "Pods without an owner: nothing recreates them."),
+        texts("closedNodePools", lambda row: row.closed, "NodePools that can launch today and not after the loss."),
+        texts("assumed", lambda row: row.assumed),
+        texts("notModelled", lambda row: row.not_modelled),
+    ),
+    csv=(
+        *("without", "pending", "alsoPending", "pods", "onNodes", "onNewNodes", "newNodes", "newPricePerHour"),
+        *("nodesBefore", "nodesGone", "lost"),
     ),
     key=lambda row: str(row.loss),
     default_sort=Sort("pending", is_descending=True),

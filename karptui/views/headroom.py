@@ -6,11 +6,28 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from karptui.aws.money import node_price_text, per_hour_text
-from karptui.kube.quantity import parse_quantity
+from karptui.kube.quantity import NANO, parse_quantity
 from karptui.kube.units import amount_text, count_text, counted, first_of, verb
 from karptui.plan.headroom import MOST, Headroom, LimitUse, PoolRoom
 from karptui.session.pods import OWNER_WORDS
-from karptui.views.column import Column, Heading, ItemT, count_column, number_heading, text_column
+from karptui.views.column import (
+    BOOLEAN,
+    INTEGER,
+    NUMBER,
+    NUMBER_OR_NULL,
+    TEXT,
+    TEXTS_BY_NAME,
+    Column,
+    Heading,
+    ItemT,
+    Value,
+    count_column,
+    number_heading,
+    record,
+    records,
+    text_column,
+    texts,
+)
 from karptui.views.pools.sentences import named_amount
 from karptui.views.prices import money_column
 from karptui.views.row import Pieces, Tone
@@ -216,8 +233,13 @@ def _pod_columns(ask_width: int, short: Callable[[Headroom], str] = lambda _: ""
             Heading("pod", "ONE MORE OF", "The workload whose pod is added.", 18, 48, is_name=True),
             lambda row: row.sample.name,
             short=short,
+            json="pod",
         ),
-        text_column(Heading("requests", "ASKS", "What one pod asks for.", ask_width, 32, drop_order=3), requests_text),
+        text_column(
+            Heading("requests", "ASKS", "Requests of one pod.", ask_width, 32, drop_order=3),
+            requests_text,
+            values=(Value("requests", lambda row, _: dict(row.requests), TEXTS_BY_NAME, "As quantities."),),
+        ),
     )
 
 
@@ -230,58 +252,144 @@ def _room_columns(room: Callable[[ItemT], PoolRoom], widest: int) -> tuple[Colum
     """
     return (
         count_column(
-            number_heading("pods", "TAKES", "How many more pods the NodePool's new nodes take."),
+            number_heading("pods", "TAKES", "More pods that the NodePool's new nodes take."),
             lambda row: room(row).pods,
             tone=lambda row: Tone.NORMAL if room(row).pods else Tone.MUTED,
             is_at_least=lambda row: room(row).is_at_least,
         ),
-        count_column(
-            number_heading("nodes", "NEW NODES", "On how many new nodes.", drop_order=2), lambda row: room(row).nodes
-        ),
+        count_column(number_heading("nodes", "NEW NODES", "New nodes.", drop_order=2), lambda row: room(row).nodes),
         money_column(
-            number_heading("price", "$/H", "What these cost per hour.", drop_order=2),
+            number_heading("price", "$/H", "Price of the new nodes.", drop_order=2),
             lambda row: room(row).price_per_hour,
         ),
         text_column(
-            Heading("stopped", "THEN", "Why the next one finds no place.", 14, widest, drop_order=1),
+            Heading("stopped", "THEN", "Why the next one is unschedulable.", 14, widest, drop_order=1),
             lambda row: room(row).reason,
         ),
     )
+
+
+_LIMIT: Final[tuple[Value[LimitUse], ...]] = (
+    Value("resource", lambda use, _: use.resource, TEXT),
+    Value("used", lambda use, _: use.used / NANO, NUMBER),
+    Value("limit", lambda use, _: use.limit / NANO, NUMBER),
+)
+_ROOM: Final[tuple[Value[PoolRoom], ...]] = (
+    Value("nodePool", lambda room, _: room.pool_name, TEXT),
+    Value("pods", lambda room, _: room.pods, INTEGER, "Pods that its new nodes take."),
+    Value("isAtLeast", lambda room, _: room.is_at_least, BOOLEAN),
+    Value("nodes", lambda room, _: room.nodes, INTEGER),
+    Value("pricePerHour", lambda room, _: room.price_per_hour, NUMBER),
+    Value("stoppedBy", lambda room, _: room.reason, TEXT),
+    records("limits", lambda room: room.limits, _LIMIT, "Its limits, and the use of them today."),
+)
+_NEXT_NODE: Final[tuple[Value[Headroom], ...]] = (
+    Value("nodePool", lambda row, _: row.next_pool, TEXT),
+    Value("type", lambda row, _: row.next_type, TEXT, "The cheapest type, capacity type and zone."),
+    Value("pricePerHour", lambda row, _: row.next_price_per_hour, NUMBER_OR_NULL),
+)
+_MORE: Final[tuple[Value[Headroom], ...]] = (
+    Value(
+        "onStartingNodes", lambda row, _: row.on_starting, INTEGER, "Those of beforeNode on nodes that are starting."
+    ),
+    Value(
+        "onLaunchedNodes",
+        lambda row, _: row.on_launched,
+        INTEGER,
+        "Those of beforeNode on nodes that are launched anyway, for pods that are pending today.",
+    ),
+    records(
+        "nodes",
+        lambda row: row.nodes,
+        (Value("node", lambda pair, _: pair[0], TEXT), Value("pods", lambda pair, _: pair[1], INTEGER)),
+        "Nodes that take the pods of beforeNode.",
+    ),
+    record(
+        "nextNode",
+        lambda row: row if row.next_pool else None,
+        _NEXT_NODE,
+        "The new node for the next pod; null if it gets none.",
+        may_be_null=True,
+    ),
+    records(
+        "nodePools",
+        lambda row: row.pools,
+        _ROOM,
+        "Each NodePool, if no other could launch nodes; empty unless one pod or NodePool is asked about.",
+    ),
+    Value("bufferPods", lambda row, _: row.buffered, INTEGER, "Pods whose room CapacityBuffers reserve."),
+    Value("tried", lambda row, _: row.tried, INTEGER, "Pods that were tried."),
+    texts("assumed", lambda row: row.assumed),
+)
 
 
 TABLE: Final[TableSpec[Headroom]] = TableSpec(
     "workloads",
     (
         *_pod_columns(26, lambda row: _short_name(row.sample.name)),
-        count_column(number_heading("pods", "PODS", "How many there are.", drop_order=4), lambda row: row.pods),
         count_column(
-            number_heading("now", "START NOW", "How many kube-scheduler places now.", drop_order=2),
-            lambda row: row.starts,
-            is_at_least=lambda row: row.starts == row.tried,
+            number_heading("pods", "PODS", "Pods of the workload today.", drop_order=4),
+            lambda row: row.pods,
+            json="pods",
         ),
         count_column(
-            number_heading("fit", "NO NODE", "How many more fit before Karpenter launches a node."),
+            number_heading("now", "START NOW", "More pods that kube-scheduler binds now.", drop_order=2),
+            lambda row: row.starts,
+            is_at_least=lambda row: row.starts == row.tried,
+            json="startAtOnce",
+        ),
+        count_column(
+            number_heading("fit", "NO NODE", "More pods that fit before Karpenter launches a node."),
             lambda row: row.fits,
             tone=_tone,
             is_at_least=lambda row: row.is_fits_at_least,
+            values=(
+                Value("beforeNode", lambda row, _: row.fits, INTEGER, "More pods before Karpenter launches a node."),
+                Value(
+                    "beforeNodeIsAtLeast",
+                    lambda row, _: row.is_fits_at_least,
+                    BOOLEAN,
+                    "Whether more may fit than tried.",
+                ),
+            ),
         ),
         count_column(
-            number_heading("limit", "IN ALL", "How many more fit, new nodes included, until nothing is launched."),
+            number_heading("limit", "IN ALL", "More pods that fit, new nodes included, until a limit stops launches."),
             lambda row: row.total,
             tone=_tone,
             is_at_least=lambda row: row.is_total_at_least,
+            values=(
+                Value("beforeLimits", lambda row, _: row.total, INTEGER, "More pods that fit, new nodes included."),
+                Value(
+                    "beforeLimitsIsAtLeast",
+                    lambda row, _: row.is_total_at_least,
+                    BOOLEAN,
+                    "Whether more may fit than tried.",
+                ),
+            ),
         ),
         count_column(
             number_heading("nodes", "NEW NODES", "New nodes for all of them.", drop_order=2),
             lambda row: row.new_nodes,
+            json="newNodes",
         ),
         money_column(
-            number_heading("price", "$/H", "What these cost per hour.", drop_order=2), lambda row: row.price_per_hour
+            number_heading("price", "$/H", "Price of the new nodes.", drop_order=2),
+            lambda row: row.price_per_hour,
+            json="newPricePerHour",
         ),
         text_column(
-            Heading("stopped", "THEN", "Why the one after that finds no place.", 24, 60, drop_order=5),
+            Heading(
+                "stopped", "THEN", "Why the next pod is unschedulable; empty if not reached.", 24, 60, drop_order=5
+            ),
             lambda row: row.reason,
+            json="stoppedBy",
         ),
+    ),
+    more_values=_MORE,
+    csv=(
+        *("pod", "requests", "pods", "startAtOnce", "beforeNode", "beforeNodeIsAtLeast", "nodes", "nextNode"),
+        *("beforeLimits", "beforeLimitsIsAtLeast", "newNodes", "newPricePerHour", "stoppedBy", "bufferPods", "tried"),
     ),
     key=lambda row: row.sample.name,
     default_sort=Sort("limit"),

@@ -7,9 +7,30 @@ from typing import Final
 
 from karptui.aws.money import sum_text
 from karptui.forward.run import HORIZON_NS
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import NA, count_text, counted, duration_text, span_text
-from karptui.plan.policies import NEVER, Comparison, PolicyError, PolicyOutcome, Worth, afters_of
-from karptui.views.column import Column, Heading, count_column, number_heading, text_column
+from karptui.plan.policies import NEVER, Comparison, PolicyError, PolicyOutcome, PolicySpread, Worth, afters_of
+from karptui.views.column import (
+    BOOLEAN,
+    INTEGER,
+    NUMBER,
+    NUMBER_OR_NULL,
+    TEXT,
+    TEXT_OR_NULL,
+    Column,
+    Field,
+    FieldKind,
+    Heading,
+    Value,
+    count_column,
+    least_and_greatest,
+    number_heading,
+    one_of,
+    record,
+    records,
+    text_column,
+    texts,
+)
 from karptui.views.forward.sentences import AS_IT_IS, holders_text
 from karptui.views.prices import known_text, money_column
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
@@ -120,6 +141,11 @@ def _saved(outcome: PolicyOutcome, _: int) -> Cell:
     return Cell(sum_text(amount), Tone.WARNING if amount < 0 else _tone(outcome)) if amount else NOT_APPLICABLE
 
 
+_SPREAD: Final[tuple[Value[PolicySpread], ...]] = (
+    Value("seeds", lambda spread, _: spread.seeds, INTEGER),
+    least_and_greatest("dollarsSaved", lambda spread: spread.saved, NUMBER, may_be_null=True),
+    least_and_greatest("evictions", lambda spread: spread.evictions, INTEGER),
+)
 TABLE: Final[TableSpec[PolicyOutcome]] = TableSpec(
     "policies",
     (
@@ -127,33 +153,61 @@ TABLE: Final[TableSpec[PolicyOutcome]] = TableSpec(
             Heading("policy", "POLICY", "consolidationPolicy, or the cluster as it is.", 16, 26, is_name=True),
             lambda row: row.policy or AS_IT_IS,
             short=lambda row: row.policy.removeprefix("WhenEmptyOr"),
+            values=(
+                Value("consolidationPolicy", lambda row, _: row.policy or None, TEXT_OR_NULL, "null: as it is."),
+                Value("isAsItIs", lambda row, _: row.is_as_it_is, BOOLEAN, "Whether nothing is edited."),
+            ),
         ),
-        text_column(Heading("after", "AFTER", "consolidateAfter.", 5, 8), lambda row: row.after),
+        text_column(
+            Heading("after", "AFTER", "consolidateAfter.", 5, 8),
+            lambda row: row.after,
+            values=(Value("consolidateAfter", lambda row, _: row.after or None, TEXT_OR_NULL, "null: as it is."),),
+        ),
         Column(
-            number_heading("saved", "SAVED", "Dollars that the span costs less than if nothing happened.", 10),
+            number_heading("saved", "SAVED", "Savings over the horizon, against the cluster if nothing happened.", 10),
             _saved,
             lambda row: row.saved,
+            values=(
+                Value("dollars", lambda row, _: row.dollars, NUMBER, "Cost of the nodes over the horizon."),
+                Value(
+                    "dollarsSaved",
+                    lambda row, _: row.saved,
+                    NUMBER_OR_NULL,
+                    "Savings against the cluster if nothing happened; null if unknown.",
+                ),
+            ),
+            filters={
+                "saved": Field(FieldKind.MONEY, lambda row, _: row.saved, help="savings over the horizon"),
+            },
         ),
         count_column(
-            number_heading("evictions", "EVICTIONS", "Pods that it evicts."), lambda row: row.evictions, tone=_tone
+            number_heading("evictions", "EVICTIONS", "Evicted pods, by drift and expiry too."),
+            lambda row: row.evictions,
+            tone=_tone,
+            json="evictions",
         ),
         money_column(
-            number_heading("price", "END $/H", "What the nodes cost at the end.", 9),
+            number_heading("price", "END $/H", "Price of the nodes at the end.", 9),
             lambda row: row.price_per_hour,
             lambda row: row.unpriced,
+            json="endPricePerHour",
         ),
-        count_column(number_heading("nodes", "END NODES", "Nodes at the end."), lambda row: row.nodes),
+        count_column(number_heading("nodes", "END NODES", "Nodes at the end."), lambda row: row.nodes, json="endNodes"),
         count_column(
-            number_heading("commands", "COMMANDS", "Commands of disruption.", drop_order=2), lambda row: row.commands
+            number_heading("commands", "COMMANDS", "Disruption commands.", drop_order=2),
+            lambda row: row.commands,
+            json="commands",
         ),
         count_column(
             number_heading("pending", "PENDING", "Pods without a node at the end.", drop_order=3),
             lambda row: row.pending,
             tone=lambda _: Tone.WARNING,
+            json="pending",
         ),
         text_column(
-            Heading("last", "LAST AFTER", "When the last command comes.", 10, 10, drop_order=4, is_right_aligned=True),
+            Heading("last", "LAST AFTER", "Time of the last command.", 10, 10, drop_order=4, is_right_aligned=True),
             lambda row: duration_text(row.seconds) if row.commands else "",
+            values=(Value("lastCommandSeconds", lambda row, _: row.seconds, INTEGER),),
         ),
         text_column(
             Heading(
@@ -166,12 +220,63 @@ TABLE: Final[TableSpec[PolicyOutcome]] = TableSpec(
             ),
             lambda row: row.worth,
             tone=_tone,
+            values=(
+                Value(
+                    "isBeaten",
+                    lambda row, _: row.is_beaten,
+                    BOOLEAN,
+                    "Whether another policy costs no more, evicts no more, and is better in one of them.",
+                ),
+                Value(
+                    "worthIt",
+                    lambda row, _: row.worth,
+                    one_of(*Worth),
+                    "Compared with the cluster as it is (same: the same result) and the others; n/a if the savings are"
+                    " unknown.",
+                ),
+            ),
         ),
+    ),
+    more_values=(
+        Value("endUnpriced", lambda row, _: row.unpriced, INTEGER, "Nodes without a known price, left out of prices."),
+        records(
+            "kept",
+            lambda row: row.kept,
+            (Value("by", lambda pair, _: pair[0], TEXT), Value("nodes", lambda pair, _: pair[1], INTEGER)),
+            "Blockers of nodes at the end.",
+        ),
+        record(
+            "spread",
+            lambda row: row.spread,
+            _SPREAD,
+            "Lowest and highest result of several seeds (--seeds); other values are those of the first seed.",
+            may_be_null=True,
+        ),
+    ),
+    csv=(
+        *("consolidationPolicy", "consolidateAfter", "isAsItIs", "endNodes", "endPricePerHour", "endUnpriced"),
+        *("dollars", "dollarsSaved", "commands", "evictions", "pending", "lastCommandSeconds", "isBeaten", "worthIt"),
     ),
     key=name_of,
     default_sort=Sort("saved", is_descending=True),
     text=lambda row: name_of(row).lower(),
 )
+REPORT: Final[tuple[Value[Comparison], ...]] = (
+    records(
+        "nodePools",
+        lambda found: found.pools,
+        (
+            Value("name", lambda pool, _: pool[0], TEXT),
+            Value("consolidationPolicy", lambda pool, _: pool[1], TEXT),
+            Value("consolidateAfter", lambda pool, _: pool[2], TEXT, "A duration, or Never."),
+        ),
+        "Edited NodePools, as they are today.",
+    ),
+    Value("horizonSeconds", lambda found, _: found.horizon_ns // NS_PER_SECOND, INTEGER),
+    texts("assumed", lambda found: found.assumed),
+    texts("notModelled", lambda found: found.not_modelled),
+)
+"""The values of the document beside its outcomes."""
 
 
 _SEEDS: Final = 5

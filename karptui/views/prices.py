@@ -11,7 +11,7 @@ from karptui.karpenter.labels import SPOT
 from karptui.kube.units import NA, count_text
 from karptui.session.costs import Total
 from karptui.session.nodes import NodeEntry
-from karptui.views.column import Column, Field, FieldKind, Heading, ItemT
+from karptui.views.column import NUMBER, Column, Field, FieldKind, Heading, ItemT, named
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.top_bar import Fact
 
@@ -124,14 +124,15 @@ def sort_price(entry: NodeEntry) -> float | None:
 
 
 def money_column(
-    heading: Heading, read: Callable[[ItemT], float], unpriced: Callable[[ItemT], int] = lambda _: 0
+    heading: Heading, read: Callable[[ItemT], float], unpriced: Callable[[ItemT], int] = lambda _: 0, *, json: str = ""
 ) -> Column[ItemT]:
-    """Return a column of dollars per hour; nothing is a dash.
+    """Return a column of dollars per hour; 0 is a dash.
 
     Args:
-        heading: What stands above it.
+        heading: The heading.
         read: The dollars.
-        unpriced: Nodes that they leave out: a plus behind them, n/a where there are no dollars.
+        unpriced: Nodes that they leave out: a plus behind them, n/a if there are no dollars.
+        json: Their name in JSON and CSV; empty if these do not hold them.
     """
 
     def cell(item: ItemT, _: int) -> Cell:
@@ -141,4 +142,4 @@ def money_column(
         return Cell(f"{per_hour_text(amount).removesuffix('/h')}{'+' if left_out else ''}", Tone.NORMAL)
 
     field = Field[ItemT](FieldKind.MONEY, lambda item, _: read(item), help=heading.help.rstrip(".").lower())
-    return Column(heading, cell, read, filters={heading.id: field})
+    return Column(heading, cell, read, filters={heading.id: field}, values=named(json, read, NUMBER, heading))

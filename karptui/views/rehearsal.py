@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
 
 from karptui.aws.money import per_hour_change_text
 from karptui.forward.kubectl_drain import HeldPod
 from karptui.forward.run import HORIZON_NS
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted, first_of, span_text, verb
 from karptui.plan.group_drain import GroupDrain
 from karptui.plan.rehearsal import TOGETHER, Rehearsal
-from karptui.views.column import Heading, count_column, number_heading, text_column
-from karptui.views.drill import landing_columns, launch_text, part, places_text, reasons_text
+from karptui.views.column import (
+    BOOLEAN,
+    INTEGER,
+    INTEGER_OR_NULL,
+    NUMBER,
+    TEXT,
+    Heading,
+    Value,
+    count_column,
+    number_heading,
+    record,
+    records,
+    text_column,
+    texts,
+)
+from karptui.views.drill import LAUNCH, UNPLACED, landing_columns, launch_text, part, places_text, reasons_text
 from karptui.views.prices import known_sum_text, money_column
 from karptui.views.row import Tone
 from karptui.views.study import Study, Values, answer_lines, next_horizon, notes_of
@@ -153,37 +168,145 @@ def _unpriced_after(found: Rehearsal) -> int:
     return found.unpriced_after
 
 
+def _seconds_after(drain: GroupDrain, at_ns: int | None) -> int | None:
+    return None if at_ns is None else (at_ns - drain.from_ns) // NS_PER_SECOND
+
+
+def _of_drain(value: Value[GroupDrain]) -> Callable[[Rehearsal, int], Any]:
+    return lambda row, now_ns: value.read(row.drain, now_ns)
+
+
+_DRAIN: Final[tuple[Value[GroupDrain], ...]] = (
+    Value("atOnce", lambda drain, _: drain.at_once, INTEGER, "Nodes drained at a time."),
+    Value(
+        "seconds",
+        lambda drain, _: None if drain.took_ns is None else drain.took_ns // NS_PER_SECOND,
+        INTEGER_OR_NULL,
+        "Until the last node is removed; null if some are left.",
+    ),
+    Value(
+        "playedSeconds",
+        lambda drain, _: _seconds_after(drain, drain.until_ns),
+        INTEGER,
+        "Simulated time.",
+    ),
+    texts("nodesLeft", lambda drain: drain.left, "Nodes that are not empty at the end."),
+    records(
+        "heldPods",
+        lambda drain: [(drain, held) for held in drain.held],
+        (
+            Value("pod", lambda pair, _: pair[1].pod, TEXT),
+            Value("node", lambda pair, _: pair[1].node, TEXT),
+            texts("budgets", lambda pair: pair[1].budgets),
+            Value("seconds", lambda pair, _: pair[0].waited_ns(pair[1]) // NS_PER_SECOND, INTEGER),
+            Value("isEvicted", lambda pair, _: pair[1].until_ns is not None, BOOLEAN),
+        ),
+        "Pods whose eviction PodDisruptionBudgets refused: those that are never evicted first, then the longest.",
+    ),
+    texts("doNotDisrupt", lambda drain: drain.do_not_disrupt, "Pods with do-not-disrupt, which kubectl drain ignores."),
+    Value("newNodes", lambda drain, _: drain.launched, INTEGER, "Nodes that Karpenter launches during the drain."),
+    Value("nodesBefore", lambda drain, _: drain.nodes_before, INTEGER),
+    Value("mostNodes", lambda drain, _: drain.most_nodes, INTEGER, "Most nodes of the cluster at once."),
+    Value("pricePerHourBefore", lambda drain, _: drain.price_before, NUMBER, "Karpenter's nodes and the group's."),
+    Value("mostPricePerHour", lambda drain, _: drain.most_price, NUMBER, "The same at its highest."),
+    Value("unpriced", lambda drain, _: drain.unpriced, INTEGER, "Most nodes at once that the prices leave out."),
+    Value(
+        "longestWaitSeconds",
+        lambda drain, _: drain.longest_wait_ns // NS_PER_SECOND,
+        INTEGER,
+        "Longest time that a pod is without a node.",
+    ),
+    Value("withoutNodeBefore", lambda drain, _: drain.waiting_before, INTEGER),
+    Value("withoutNode", lambda drain, _: drain.waiting, INTEGER, "Pods without a node at the end."),
+    records(
+        "nodes",
+        lambda drain: [(drain, node) for node in drain.nodes],
+        (
+            Value("node", lambda pair, _: pair[1].node, TEXT),
+            Value("begins", lambda pair, _: _seconds_after(pair[0], pair[1].from_ns), INTEGER_OR_NULL),
+            Value("empty", lambda pair, _: _seconds_after(pair[0], pair[1].empty_ns), INTEGER_OR_NULL),
+            Value("gone", lambda pair, _: _seconds_after(pair[0], pair[1].gone_ns), INTEGER_OR_NULL),
+        ),
+        "In drain order; seconds from the beginning, null if that is not reached.",
+    ),
+)
+
+
 TABLE: Final[TableSpec[Rehearsal]] = TableSpec(
     "node groups",
     (
-        text_column(Heading("group", "NODE GROUP", "The node group that is drained.", 14, 44, is_name=True), name_of),
-        count_column(number_heading("gone", "NODES", "Its nodes."), lambda row: len(row.nodes)),
+        text_column(
+            Heading("group", "NODE GROUP", "The node group that is drained.", 14, 44, is_name=True),
+            name_of,
+            values=(Value("nodeGroup", lambda row, _: row.group, TEXT, "Its name, or the label that was asked for."),),
+        ),
+        count_column(
+            number_heading("gone", "NODES", "Its nodes."),
+            lambda row: len(row.nodes),
+            values=(texts("nodes", lambda row: row.nodes),),
+        ),
         money_column(
-            number_heading("before", "$/H NOW", "What they cost."),
+            number_heading("before", "$/H NOW", "Price of its nodes."),
             lambda row: row.price_before,
             lambda row: row.unpriced,
+            json="pricePerHourBefore",
         ),
-        count_column(number_heading("pods", "PODS", "Pods that have to move."), lambda row: row.pods),
+        count_column(number_heading("pods", "PODS", "Pods that have to move."), lambda row: row.pods, json="pods"),
         count_column(
-            number_heading("pending", "NO PLACE", "Those that find none."),
+            number_heading("pending", "NO PLACE", "Those that are unschedulable."),
             lambda row: len(row.pending),
             tone=lambda _: Tone.FAULT,
+            values=(records("pending", lambda row: row.pending, UNPLACED),),
         ),
-        *landing_columns(_price_after, _unpriced_after),
+        *landing_columns(_price_after, _unpriced_after, "pricePerHourAfter"),
         text_column(
-            number_heading("took", "TAKES", "How long the drain takes, or that it stalls."),
+            number_heading("took", "TAKES", "Duration of the drain, or that it stalls."),
             _took,
             tone=lambda row: Tone.WARNING if row.drain.took_ns is None else Tone.NORMAL,
+            values=(record("drain", lambda row: row.drain, _DRAIN, "The simulated drain."),),
         ),
         count_column(
-            number_heading("most", "PEAK", "Nodes of the cluster at once, at most.", drop_order=2),
+            number_heading("most", "PEAK", "Most nodes of the cluster at once.", drop_order=2),
             lambda row: row.drain.most_nodes,
         ),
         count_column(
-            number_heading("held", "PDB", "Pods that a PodDisruptionBudget keeps today.", drop_order=1),
+            number_heading(
+                "held", "PDB", "Pods that a PodDisruptionBudget protects from eviction today.", drop_order=1
+            ),
             lambda row: len(row.held),
             tone=lambda _: Tone.WARNING,
+            values=(texts("heldByBudgets", lambda row: row.held, "Pods that a PodDisruptionBudget protects today."),),
         ),
+    ),
+    more_values=(
+        Value("nodesWithoutPrice", lambda row, _: row.unpriced, INTEGER),
+        records("launches", lambda row: row.launches, LAUNCH),
+        texts("lost", lambda row: row.lost, "Pods without an owner: nothing recreates them."),
+        records(
+            "daemonSets",
+            lambda row: row.daemons,
+            (Value("name", lambda pair, _: pair[0], TEXT), Value("pods", lambda pair, _: pair[1], INTEGER)),
+            "DaemonSets with pods on these nodes.",
+        ),
+        records(
+            "daemonSetsNotOnNewNodes",
+            lambda row: row.absent_daemons,
+            (Value("name", lambda pair, _: pair[0], TEXT), texts("nodePools", lambda pair: pair[1])),
+            "Those that would not run on the new nodes of some NodePools.",
+        ),
+        texts("notes", lambda row: row.notes),
+        texts("assumed", lambda row: row.assumed),
+        texts("notModelled", lambda row: row.drain.not_modelled, "Rules that the simulated drain leaves out."),
+        *(
+            Value(f"drain{value.name[0].upper()}{value.name[1:]}", _of_drain(value), value.schema, is_csv_only=True)
+            for value in _DRAIN
+            if value.name in ("seconds", "mostNodes", "mostPricePerHour")
+        ),
+    ),
+    csv=(
+        *("nodeGroup", "nodes", "pricePerHourBefore", "nodesWithoutPrice", "pricePerHourAfter", "pods", "onNodes"),
+        *("onNewNodes", "newNodes", "pending", "lost", "heldByBudgets"),
+        *("drainSeconds", "drainMostNodes", "drainMostPricePerHour"),
     ),
     key=name_of,
     default_sort=Sort("gone", is_descending=True),

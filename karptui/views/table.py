@@ -12,7 +12,7 @@ from typing import Any, Final, Generic, overload
 
 import msgspec
 
-from karptui.views.column import Column, Field, Heading, ItemT, SortKey, Value, in_published_order
+from karptui.views.column import Column, Field, Heading, ItemT, SortKey, Value, in_published_order, plain
 from karptui.views.query import EVERYTHING, Query, Subject, compile_query
 from karptui.views.row import Pieces, Row, Tone
 from karptui.views.sanitize import clean
@@ -48,6 +48,8 @@ class TableSpec(msgspec.Struct, Generic[ItemT], frozen=True):
     """What scripts read beside what columns show."""
     declared: tuple[Column[ItemT], ...] = ()
     """Every column where the table does without some: filters and scripts have them all. Empty where it has all."""
+    csv: tuple[str, ...] = ()
+    """Names of the values that CSV holds, in their order; empty if it holds all."""
     tone: Callable[[ItemT], Tone] = lambda _: Tone.NORMAL
     is_notable: Callable[[ItemT, int], bool] = lambda _item, _now_ns: False
     """Whether the row is blocked or faulty (ctrl-z)."""
@@ -96,9 +98,14 @@ class TableSpec(msgspec.Struct, Generic[ItemT], frozen=True):
         own = (value for column in self.every for value in column.values)
         return in_published_order((*own, *self.more_values))
 
+    def csv_values(self) -> tuple[Value[ItemT], ...]:
+        """Return the values of CSV, in their order."""
+        by_name = {value.name: value for value in self.published()}
+        return tuple(by_name[name] for name in self.csv or by_name)
+
     def values(self, item: ItemT, now_ns: int) -> dict[str, Any]:
         """Return an item as plain values, by their names in JSON."""
-        return {value.name: value.read(item, now_ns) for value in self.published()}
+        return plain(self.published(), item, now_ns)
 
     def facts_without_room(self, unseen: Container[str], item: ItemT, now_ns: int) -> tuple[Pieces, ...]:
         """Return what columns say that are not drawn, the most important first and what warns before all of it.
@@ -176,14 +183,15 @@ class Rows(Sequence[Row], Generic[ItemT]):
 
     def values(self) -> list[dict[str, Any]]:
         """Return every item as plain values, for JSON."""
-        published, now_ns = self.spec.published(), self.now_ns
-        return [{value.name: value.read(item, now_ns) for value in published} for item in self.items]
+        published = self.spec.published()
+        return [plain(published, item, self.now_ns) for item in self.items]
 
     def flat_values(self) -> Iterator[dict[str, Any]]:
         """Yield every item as plain values, for CSV."""
-        flats = {value.name: value.flat for value in self.spec.published()}
-        for values in self.values():
-            yield {name: flat(values[name]) if flat is not None else values[name] for name, flat in flats.items()}
+        columns = self.spec.csv_values()
+        for item in self.items:
+            read = ((value, value.read(item, self.now_ns)) for value in columns)
+            yield {value.name: held if value.flat is None else value.flat(held) for value, held in read}
 
     def _build(self, position: int) -> Row:
         item = self.items[position]

@@ -8,7 +8,21 @@ from typing import Final
 from karptui.aws.money import per_hour_text
 from karptui.kube.units import counted, duration_text, verb
 from karptui.plan.unreached import MULTI_SECONDS, SINGLE_SECONDS, NodeTurn, Unreached
-from karptui.views.column import Heading, count_column, number_heading, text_column
+from karptui.views.column import (
+    BOOLEAN,
+    INTEGER,
+    INTEGERS_BY_NAME,
+    NUMBER,
+    TEXT_OR_NULL,
+    Heading,
+    Value,
+    count_column,
+    number_heading,
+    one_of,
+    record,
+    text_column,
+    texts,
+)
 from karptui.views.prices import money_column
 from karptui.views.row import Tone
 from karptui.views.sanitize import short_name
@@ -88,39 +102,96 @@ def _tone(turn: NodeTurn) -> Tone:
 TABLE: Final[TableSpec[NodeTurn]] = TableSpec(
     "nodes",
     (
-        count_column(number_heading("place", "TURN", "Its place in the order.", 6), lambda row: row.place, tone=_tone),
+        count_column(
+            number_heading("place", "TURN", "Its place in the order, from 1.", 6),
+            lambda row: row.place,
+            tone=_tone,
+            json="place",
+        ),
         text_column(
             Heading("node", "NODE", "The node.", 16, 52, is_name=True),
             lambda row: row.node,
             short=lambda row: short_name(row.node),
+            json="node",
         ),
-        text_column(Heading("pool", "POOL", "Its NodePool.", 6, 20, drop_order=1), lambda row: row.pool_name),
         text_column(
-            Heading(
-                "after", "AFTER", "When its turn comes, from the beginning of a pass.", 6, 8, is_right_aligned=True
-            ),
+            Heading("pool", "POOL", "Its NodePool.", 6, 20, drop_order=1), lambda row: row.pool_name, json="nodePool"
+        ),
+        text_column(
+            Heading("after", "AFTER", "When its turn comes, from the start of a pass.", 6, 8, is_right_aligned=True),
             lambda row: duration_text(row.begins_after),
+            values=(Value("beginsAfterSeconds", lambda row, _: row.begins_after, NUMBER),),
         ),
         text_column(
-            Heading("reached", "LOOKED AT", "Whether the pass comes so far; - costs it no time.", 9, 10),
+            Heading("reached", "LOOKED AT", "Whether the pass evaluates it; - if it takes no time.", 9, 10),
             lambda row: "" if row.passed_over else "yes" if row.is_reached else "never",
             tone=_tone,
+            values=(Value("isReached", lambda row, _: row.is_reached, BOOLEAN),),
         ),
         text_column(
-            Heading("decision", "WOULD", "What would become of it alone, as the cluster is now.", 7, 16),
+            Heading("decision", "WOULD", "What Karpenter would do with it now: delete, replace or nothing.", 7, 16),
             lambda row: row.decision,
+            json="decision",
         ),
-        money_column(number_heading("saves", "SAVES $/H", "What that would save."), lambda row: row.saves_per_hour),
+        money_column(
+            number_heading("saves", "SAVES $/H", "Savings of that."), lambda row: row.saves_per_hour, json="savings"
+        ),
         text_column(
-            Heading("passed", "PASSED OVER", "Why it is not simulated.", 22, 50),
+            Heading("passed", "PASSED OVER", "Why it is not simulated; empty if it is.", 22, 50),
             lambda row: row.passed_over,
+            json="passedOver",
         ),
     ),
+    csv=("node", "nodePool", "place", "beginsAfterSeconds", "isReached", "passedOver", "decision", "savings"),
     key=lambda row: row.node,
     default_sort=Sort("place"),
     text=lambda row: f"{row.node} {row.pool_name}".lower(),
     is_notable=lambda row, _: not row.is_reached and bool(row.decision),
 )
+REPORT: Final[tuple[Value[Unreached], ...]] = (
+    Value("secondsPerSimulation", lambda found, _: found.per_simulation, NUMBER),
+    Value(
+        "origin",
+        lambda found, _: found.origin,
+        one_of("given", "measured", "assumed"),
+        "Source of that duration: a flag, Karpenter's metrics (approximated), or an assumption.",
+    ),
+    Value("limitSeconds", lambda *_: SINGLE_SECONDS, NUMBER, "Karpenter's timeout of a pass."),
+    Value("passSeconds", lambda found, _: found.seconds, NUMBER, "Duration of a complete pass."),
+    Value("candidates", lambda found, _: len(found.turns), INTEGER, "Nodes in the order of single-node consolidation."),
+    Value("unreached", lambda found, _: len(found.missed), INTEGER, "Those not evaluated before the timeout."),
+    Value("unreachedSavings", lambda found, _: found.missed_savings, NUMBER, "Savings per hour of removing those."),
+    Value(
+        "isStarved",
+        lambda found, _: found.is_starved,
+        BOOLEAN,
+        "Whether removable nodes are never evaluated, because no node before them is removed.",
+    ),
+    Value(
+        "actsBefore",
+        lambda found, _: found.acts_before.node if found.acts_before is not None else None,
+        TEXT_OR_NULL,
+        "The first node that is removed before the timeout: it ends the pass.",
+    ),
+    record(
+        "multiNode",
+        lambda found: found,
+        (
+            Value("limitSeconds", lambda *_: MULTI_SECONDS, NUMBER),
+            Value("simulations", lambda found, _: found.multi_simulations, INTEGER, "At most."),
+            Value("isThrough", lambda found, _: found.is_multi_through, BOOLEAN),
+            Value("leftOut", lambda found, _: found.multi_left_out, INTEGER, "Candidates after the first 101."),
+        ),
+    ),
+    Value(
+        "timeouts",
+        lambda found, _: dict(found.timeouts),
+        INTEGERS_BY_NAME,
+        "Passes that timed out by Karpenter's metrics, by single and multi; empty without metrics.",
+    ),
+    texts("assumed", lambda found: found.assumed),
+)
+"""The values of the document beside its nodes."""
 
 
 def unreached_study() -> Study[Unreached, NodeTurn]:

@@ -55,6 +55,26 @@ def test_json_and_csv_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(one["pods"] == one["onNodes"] + one["onNewNodes"] + len(one["pending"]) for one in documents)
 
 
+def test_rows_are_filtered_and_sorted(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--filter", "without=zone*", "--sort-by", "pods=asc")
+    documents = json.loads(printed(capsys, *words, "-o", "json"))
+    pods = [document["pods"] for document in documents]
+    assert pods == sorted(pods)
+    losses = [document["without"] for document in documents]
+    assert [loss.partition("=")[0] for loss in losses] == ["zone"] * 3
+    table = [line.split()[0] for line in printed(capsys, *words, "--no-headers").splitlines()[2:5]]
+    lines = printed(capsys, *words, "-o", "csv", "--no-headers").splitlines()
+    assert losses == table == [line.partition(",")[0] for line in lines]
+
+
+@pytest.mark.parametrize("command", ["drill", "headroom", "rehearse", "policies", "unreached"])
+def test_a_filter_or_an_order_that_cannot_be_read_is_refused(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    for words in (("--filter", "nosuch>1"), ("--sort-by", "nosuch")):
+        assert main([command, "--demo", *words]) == 2
+        out, err = capsys.readouterr()
+        assert (out, "nosuch" in err) == ("", True)
+
+
 def test_pods_that_stay_pending_fail_where_asked(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--without", ON_DEMAND, "-o", "csv"]
     printed(capsys, *words)

@@ -1,8 +1,8 @@
 """The JSON of every command matches docs/schema and the published keys, its CSV the published headers.
 
 ``output_keys.txt`` holds the published keys. Scripts depend on them: keys may be added, but not renamed or removed.
-Above the blank line each line is an object of a document: its path, then its keys in order, with ``?`` for those that
-may be absent. Below it each line is a command and its CSV header.
+Above the blank line each line is an object of a document: its path, then its keys, with ``?`` for those that may be
+absent. Below it each line is a command and its CSV header.
 """
 
 from __future__ import annotations
@@ -83,15 +83,15 @@ def check(name: str, document: Any) -> None:
 
 
 def renamed_keys(path: str, value: Any) -> Iterator[str]:
-    """Yield the objects whose keys, or their order, differ from the published ones."""
+    """Yield the objects whose keys differ from the published ones."""
     if isinstance(value, list):
         for item in value:
             yield from renamed_keys(f"{path}[]", item)
     elif isinstance(value, dict):
         keys = KEYS.get(path)
         if keys is not None:
-            names = [key.rstrip("?") for key in keys]
-            if [name for name in names if name in value] != list(value) or not {*keys} & {*names} <= value.keys():
+            names = {key.rstrip("?") for key in keys}
+            if not names & {*keys} <= value.keys() <= names:
                 yield f"{path}: {' '.join(value)}"
         for key, item in value.items():
             yield from renamed_keys(f"{path}.{key if keys is not None else '*'}", item)

@@ -60,7 +60,7 @@ def test_pods_fit_on_other_nodes_get_new_ones_or_wait() -> None:
     (launch,) = found.launches
     assert (launch.pool_name, launch.nodes, launch.types) == ("general", 1, ((f"m5.large spot {B}", 1),))
     assert found.price_per_hour == pytest.approx(0.04)
-    assert found.as_json()["pending"][0]["reason"] == waiting.reason
+    assert TABLE.values(found, 0)["pending"][0]["reason"] == waiting.reason
     assert headline(found) == (
         f"without zone {A} 1 of 3 pods stays pending, 1 fit on other nodes, 1 need 1 new node ($0.04/h);"
         " 1 of 2 nodes is gone"

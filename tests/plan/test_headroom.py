@@ -18,7 +18,16 @@ from karptui.plan.pod_trial import PodTrial
 from karptui.plan.rollout import rollout
 from karptui.plan.samples import HeadroomError, SamplePod, sample_of, sample_of_manifest, samples
 from karptui.provisioning.solution import solve
-from karptui.views.headroom import headline, more_lines, overview, pool_lines, pool_overview, requests_text, room_lines
+from karptui.views.headroom import (
+    TABLE,
+    headline,
+    more_lines,
+    overview,
+    pool_lines,
+    pool_overview,
+    requests_text,
+    room_lines,
+)
 from karptui.whatif.edits import ObjectRef, PutObject
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import WhatIfBase
@@ -306,7 +315,7 @@ def test_what_is_not_there_is_a_sentence() -> None:
 
 def test_json_has_everything() -> None:
     found = headroom(cluster(), sample_of(cluster(), WEB), most=30)
-    document = found.as_json()
+    document = TABLE.values(found, 0)
     assert document["beforeNode"] == found.fits
     assert document["nextNode"]["nodePool"] == "general"
     assert sum(one["pods"] for one in document["nodes"]) == found.fits

@@ -170,13 +170,12 @@ def test_nobody_says_what_is_saved_where_nodes_without_a_price_come_or_go() -> N
     unknown = replace(other, is_saving_known=False, unpriced=1)
     assert not policies.beats([unknown], [today])
     assert policies.worth_of([unknown], [today], is_beaten=False) is Worth.UNKNOWN
-    assert unknown.as_json()["dollarsSaved"] is None
+    assert TABLE.values(unknown, 0)["dollarsSaved"] is None
     assert sentence(unknown) == "WhenEmpty 0s saves n/a by 1 command with 4 evictions; 1 node and $1.00/h+ at the end"
     cells = {column.heading.id: column.cell(unknown, 0).text for column in TABLE.columns}
     assert (cells["saved"], cells["price"]) == ("n/a", "$1.00+")
     spread = policies.with_spread([today, replace(today, is_saving_known=False)])
-    assert spread.spread is not None
-    assert spread.spread.as_json()["dollarsSaved"] is None
+    assert TABLE.values(spread, 0)["spread"]["dollarsSaved"] is None
     found = Comparison(
         pools=(), horizon_ns=HOUR_NS, outcomes=(replace(today, is_saving_known=False),), assumed=(), not_modelled=()
     )

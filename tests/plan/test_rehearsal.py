@@ -129,7 +129,7 @@ def test_the_drain_is_played_over_time() -> None:
         "drained one node at a time it takes 90s, at most 5 nodes and $0.40/h at once (now 5 and $0.30/h)"
     )
     assert (drain.launched, drain.left, drain.waiting) == (1, (), 1)
-    assert found.as_json()["drain"]["nodes"][1] == {"node": "core-2", "begins": 30, "empty": 60, "gone": 90}
+    assert TABLE.values(found, 0)["drain"]["nodes"][1] == {"node": "core-2", "begins": 30, "empty": 60, "gone": 90}
 
 
 def test_what_stalls_a_drain_is_named() -> None:
