@@ -1,9 +1,9 @@
-"""The instance types of EKS Auto Mode: EC2's catalogue under the rules that AWS documents.
+"""Instance types of EKS Auto Mode: EC2's catalogue with the limits that AWS documents.
 
-*Approximated*: nobody outside AWS can look into the Karpenter of Auto Mode. Source, as read in November 2026: the EKS
-User Guide, "Managed instances" (families, sizes, local disks), "Create node pool" (labels), "Create node class"
-(ephemeral storage, 110 pods). What it keeps back of a node is not documented: it is what nodes of the type report, else
-what Karpenter reckons for Bottlerocket, which Auto Mode runs.
+*Approximated*, because Auto Mode's Karpenter is not public. Source, as of November 2026: the EKS User Guide, "Managed
+instances" (families, sizes, local disks), "Create node pool" (labels), "Create node class" (ephemeral storage, 110
+pods). Reserved resources are undocumented: they are those reported by nodes of the type, otherwise Karpenter's for
+Bottlerocket, the OS of Auto Mode.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _known: Final[Recent[Any, tuple[InstanceType, ...]]] = Recent(most=8, patience=6
 
 
 def is_launched(facts: InstanceTypeFacts) -> bool:
-    """Return whether Auto Mode launches a type: a family that it takes, more than one CPU, and not too small."""
+    """Return whether Auto Mode launches a type: a supported family, more than one CPU, and a supported size."""
     return facts.family in FAMILIES and facts.vcpus > 1 and facts.size not in TOO_SMALL
 
 
@@ -82,34 +82,34 @@ def auto_mode_types(
     prices: PriceSettings,
     asked: frozenset[str] = frozenset(),
 ) -> tuple[InstanceType, ...]:
-    """Return every type that Auto Mode launches for a NodeClass, what it charges itself in their prices.
+    """Return every type that Auto Mode launches for a NodeClass, with Auto Mode's charge included in the prices.
 
     Args:
-        nodeclass: Of the group ``eks.amazonaws.com``.
-        settings: Karpenter's; those of Auto Mode cannot be seen.
-        market: What the region sells.
-        facts: What EC2 says of its types.
-        nodes: Nodes of the NodeClass: what they report of their type counts.
-        seen_zones: Zones that nodes stand in, for a NodeClass whose status names none.
-        prices: What Auto Mode costs beside EC2.
-        asked: Labels that pods and NodePools ask for; which of them types have is not known but for documented ones.
+        nodeclass: NodeClass of the group ``eks.amazonaws.com``.
+        settings: Karpenter's settings; Auto Mode's are not visible.
+        market: Offerings and prices of the region.
+        facts: EC2's data about its types.
+        nodes: Nodes of the NodeClass; their reported capacity is used.
+        seen_zones: Zones of nodes, for a NodeClass without subnets in its status.
+        prices: Auto Mode's charge on top of EC2.
+        asked: Labels requested by pods and NodePools; types have unknown values for undocumented ones.
 
     Raises:
-        NodeClassError: No zone is known.
+        NodeClassError: If no zone is known.
     """
     parsed = read_auto_mode(nodeclass)
     if not parsed.zones:
         subnets = tuple(Subnet(zone=zone.name, zone_id=zone.zone_id) for zone in seen_zones)
         parsed = msgspec.structs.replace(parsed, status=Status(subnets=subnets))
     if not parsed.zones:
-        raise NodeClassError(f"NodeClass {nodeclass.name}: no subnet is known: Auto Mode launches nothing")
-    chosen = tuple(one for one in facts if is_launched(one))
+        raise NodeClassError(f"NodeClass {nodeclass.name}: no subnet is known: Auto Mode launches no nodes")
+    chosen = tuple(type_facts for type_facts in facts if is_launched(type_facts))
     unknown = frozenset(key for key in asked if key.startswith(f"{AUTO_MODE_GROUP}/")) - _DOCUMENTED
     share = prices.auto_mode_share / prices.multiplier if prices.multiplier else 0.0
     inputs = (parsed, settings, msgspec.structs.astuple(market), chosen, unknown, share)
     types = _known.get(inputs, lambda: tuple(_resolved(parsed, settings, market, chosen, unknown=unknown, share=share)))
     reported = _smallest(nodes)
-    return tuple(_as_reported(one, reported[one.name]) if one.name in reported else one for one in types)
+    return tuple(_with_reported(item, reported[item.name]) if item.name in reported else item for item in types)
 
 
 _DOCUMENTED: Final = AUTO_MODE_LABELS | {COMPUTE_TYPE, f"{AUTO_MODE_GROUP}/nodeclass"}
@@ -126,21 +126,22 @@ def _resolved(
 ) -> Iterable[InstanceType]:
     by_kind: dict[tuple[bool, bool], list[InstanceTypeFacts]] = {}
     storage_bytes = _storage_bytes(nodeclass)
-    for one in facts:
-        is_capped = eni_limited_pods(one, settings.reserved_enis, 0) > MOST_PODS
-        uses_disks = one.store_nvme and (one.store_gb or 0) * _GIGABYTE > storage_bytes
-        by_kind.setdefault((is_capped, uses_disks), []).append(one)
-    found: dict[str, InstanceType] = {}
+    for type_facts in facts:
+        is_capped = eni_limited_pods(type_facts, settings.reserved_enis, 0) > MOST_PODS
+        uses_disks = type_facts.store_nvme and (type_facts.store_gb or 0) * _GIGABYTE > storage_bytes
+        by_kind.setdefault((is_capped, uses_disks), []).append(type_facts)
+    resolved: dict[str, InstanceType] = {}
     for (is_capped, uses_disks), of_kind in by_kind.items():
         spec = msgspec.structs.replace(
             nodeclass.spec,
             kubelet=Kubelet(max_pods=MOST_PODS) if is_capped else None,
             instance_store_policy=RAID0 if uses_disks else None,
         )
-        own = msgspec.structs.replace(nodeclass, spec=spec)
-        found.update((one.name, one) for one in instance_types(own, settings, market, facts=of_kind))
-    for one in facts:
-        yield _renamed(found[one.name], unknown, market.on_demand.price_per_hour.get(one.name, 0.0) * share)
+        variant = msgspec.structs.replace(nodeclass, spec=spec)
+        resolved.update((item.name, item) for item in instance_types(variant, settings, market, facts=of_kind))
+    for type_facts in facts:
+        charge_per_hour = market.on_demand.price_per_hour.get(type_facts.name, 0.0) * share
+        yield _renamed(resolved[type_facts.name], unknown, charge_per_hour)
 
 
 def _storage_bytes(nodeclass: Ec2NodeClass) -> int:
@@ -152,18 +153,20 @@ def _storage_bytes(nodeclass: Ec2NodeClass) -> int:
         raise NodeClassError(f"NodeClass {nodeclass.name}: spec.ephemeralStorage.size: {error}") from None
 
 
-def _renamed(one: InstanceType, unknown: frozenset[str], charge_per_hour: float) -> InstanceType:
-    """Return a type with Auto Mode's own labels, and with what it charges in every price."""
+def _renamed(instance_type: InstanceType, unknown: frozenset[str], charge_per_hour: float) -> InstanceType:
+    """Return a type with Auto Mode's labels, and with its charge added to every price."""
     return msgspec.structs.replace(
-        one,
+        instance_type,
         requirements=(
-            *_own_labels(one.requirements),
+            *_renamed_labels(instance_type.requirements),
             NodeSelectorRequirement(COMPUTE_TYPE, "In", ("auto",)),
             *(NodeSelectorRequirement(key, "Exists", ()) for key in sorted(unknown)),
         ),
         unknown_keys=unknown,
-        capacity={name: amount for name, amount in one.capacity.items() if name != _NO_SECURITY_GROUPS_FOR_PODS},
-        offerings=tuple(_charged(offering, charge_per_hour) for offering in one.offerings),
+        capacity={
+            name: amount for name, amount in instance_type.capacity.items() if name != _NO_SECURITY_GROUPS_FOR_PODS
+        },
+        offerings=tuple(_charged(offering, charge_per_hour) for offering in instance_type.offerings),
     )
 
 
@@ -171,30 +174,32 @@ def _charged(offering: Offering, charge_per_hour: float) -> Offering:
     price = offering.price_per_hour
     return msgspec.structs.replace(
         offering,
-        requirements=tuple(_own_labels(offering.requirements)),
+        requirements=tuple(_renamed_labels(offering.requirements)),
         price_per_hour=price + charge_per_hour if price else price,
     )
 
 
-def _own_labels(requirements: Iterable[NodeSelectorRequirement]) -> Iterable[NodeSelectorRequirement]:
-    for one in requirements:
-        group, _, name = one.key.partition("/")
+def _renamed_labels(requirements: Iterable[NodeSelectorRequirement]) -> Iterable[NodeSelectorRequirement]:
+    for requirement in requirements:
+        group, _, name = requirement.key.partition("/")
         if group != AWS_GROUP:
-            yield one
-        elif (own := f"{AUTO_MODE_GROUP}/{name}") in AUTO_MODE_LABELS:
-            yield msgspec.structs.replace(one, key=own)
+            yield requirement
+        elif (key := f"{AUTO_MODE_GROUP}/{name}") in AUTO_MODE_LABELS:
+            yield msgspec.structs.replace(requirement, key=key)
 
 
 def _smallest(nodes: Iterable[Node]) -> dict[str, Node]:
-    """Return the node of each type that leaves the least memory to pods."""
-    found: dict[str, Node] = {}
+    """Return the node with the least allocatable memory of each type."""
+    smallest: dict[str, Node] = {}
     for node in nodes:
         name = node.labels.get(INSTANCE_TYPE, "")
         if name and node.capacity and node.labels.get(CAPACITY_TYPE):
-            found[name] = min(found.get(name, node), node, key=lambda one: resources.memory_bytes(one.allocatable))
-    return found
+            smallest[name] = min(
+                smallest.get(name, node), node, key=lambda node: resources.memory_bytes(node.allocatable)
+            )
+    return smallest
 
 
-def _as_reported(one: InstanceType, node: Node) -> InstanceType:
-    kept = resources.subtract(node.capacity, node.allocatable)
-    return msgspec.structs.replace(one, capacity=node.capacity, overhead=Overhead(kube_reserved=kept))
+def _with_reported(instance_type: InstanceType, node: Node) -> InstanceType:
+    reserved = resources.subtract(node.capacity, node.allocatable)
+    return msgspec.structs.replace(instance_type, capacity=node.capacity, overhead=Overhead(kube_reserved=reserved))

@@ -1,6 +1,6 @@
-"""Everything a node of a type has before anything is reserved: memory, ephemeral storage, accelerators, pod slots.
+"""Capacity of a node before reservations: memory, ephemeral storage, accelerators, pod slots.
 
-Source: ``computeCapacity`` and ``ephemeralStorage`` in pkg/providers/instancetype/types.go of Karpenter's AWS provider.
+Source: ``computeCapacity`` and ``ephemeralStorage`` in pkg/providers/instancetype/types.go in Karpenter's AWS provider.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 
 
 def estimated_memory_mib(facts: InstanceTypeFacts, overhead_percent: float) -> int:
-    """Return the memory capacity that Karpenter plans with until a node of the type has reported its own."""
+    """Return the memory capacity that Karpenter assumes until a node of the type has reported its own."""
     return facts.memory_mib - contiguous_memory_mib(facts) - vm_overhead_mib(facts, overhead_percent)
 
 
 GIGABYTE: Final = 10**9
 UNKNOWN_STORAGE_BYTES: Final = 20 * GIB
-"""Assumed where nothing says how large the disk is."""
+"""Assumed if the disk size is unknown."""
 
 
 def ephemeral_storage(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass) -> Quantity:
-    """Return the size of the file system that pods' ephemeral storage comes from.
+    """Return the size of the file system for pods' ephemeral storage.
 
     Raises:
-        NodeClassError: A mapping that decides has no ``ebs`` or no ``deviceName``: Karpenter crashes on it.
+        NodeClassError: A relevant mapping has no ``ebs`` or ``deviceName``, which crashes Karpenter.
     """
     if nodeclass.uses_raid0 and facts.store_gb is not None:
         return of_units(facts.store_gb * GIGABYTE)
@@ -42,7 +42,7 @@ def ephemeral_storage(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass) -> Quan
 
 
 def volume_storage(nodeclass: Ec2NodeClass) -> Quantity:
-    """Return what the EBS volumes give: the same for every type; see `ephemeral_storage`."""
+    """Return the ephemeral storage on EBS volumes, which is the same for every type; see `ephemeral_storage`."""
     deciding = _deciding_sizes(nodeclass)
     for size in deciding:
         if size is not None:
@@ -53,7 +53,7 @@ def volume_storage(nodeclass: Ec2NodeClass) -> Quantity:
 
 
 def _deciding_sizes(nodeclass: Ec2NodeClass) -> list[Quantity | None]:
-    """Return the sizes of the mappings that Karpenter looks at, in its order, up to the first that has one."""
+    """Return the sizes of the mappings that Karpenter checks, in its order, up to the first with a size."""
     devices = nodeclass.block_devices
     if not devices:
         return []
@@ -69,7 +69,7 @@ def _deciding_sizes(nodeclass: Ec2NodeClass) -> list[Quantity | None]:
 
 
 def _data_device(nodeclass: Ec2NodeClass, devices: tuple[BlockDevice, ...]) -> int | None:
-    """Return the index of the first mapping of the family's data device; a second one is never read."""
+    """Return the index of the first mapping of the family's data device; later ones are ignored."""
     for index, device in enumerate(devices):
         if device.device_name is None:
             raise NodeClassError(
@@ -107,7 +107,7 @@ _GPU_RESOURCES: Final = ((NVIDIA_GPU, "NVIDIA"), (AMD_GPU, "AMD"), (GAUDI, "Haba
 
 
 def capacity(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, settings: Settings) -> dict[str, Quantity]:
-    """Return the capacity of a node, memory by the estimate; resources the type lacks are listed as zero."""
+    """Return a node's capacity with estimated memory; missing resources are listed as zero."""
     amounts = dict(_of_type(facts))
     amounts[MEMORY] = estimated_memory(facts, settings)
     amounts[EPHEMERAL_STORAGE] = ephemeral_storage(facts, nodeclass)
@@ -120,7 +120,7 @@ def capacity(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, settings: Settin
 
 @lru_cache(maxsize=4096)
 def _of_type(facts: InstanceTypeFacts) -> Mapping[str, Quantity]:
-    """Return what no NodeClass and no setting changes, with a place for the rest."""
+    """Return the capacity that depends only on the type, with placeholders for the rest."""
     return {
         CPU: of_units(facts.vcpus),
         MEMORY: ZERO,
@@ -143,10 +143,10 @@ def estimated_memory(facts: InstanceTypeFacts, settings: Settings) -> Quantity:
 
 
 def _neuron_cores(facts: InstanceTypeFacts) -> int:
-    """Return the cores of the first kind of device; further kinds are not counted."""
+    """Return the cores of the first kind of Neuron device; others are not counted, as in Karpenter."""
     return next((device.count * device.cores for device in facts.neuron_devices), 0)
 
 
 def _efas(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass) -> int:
-    """Return the EFA interfaces: those the NodeClass lists, even if it lists none, else all the type has."""
+    """Return the EFA interfaces listed in the NodeClass (even if it lists none), otherwise all of the type."""
     return facts.efas if nodeclass.spec.network_interfaces is None else nodeclass.efa_only_count

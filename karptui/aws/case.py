@@ -1,6 +1,6 @@
-"""Cases of `karptui types`: an EC2NodeClass, settings and zones in one document, and the types that come of it.
+"""Cases of `karptui types`: an EC2NodeClass, settings and zones in a document, and the resulting instance types.
 
-The document is the one of tests/goldens/aws: ``region``, ``settings``, ``nodeClass``, ``zones``, and where it matters
+The format is that of tests/goldens/aws: ``region``, ``settings``, ``nodeClass``, ``zones``, and optionally
 ``typeZones``, ``discovered``, ``reservations``, ``unavailable``, ``launch`` and ``placementGroup``.
 """
 
@@ -36,7 +36,7 @@ _UNITS: Final = {CPU: "cpuMilli", MEMORY: "memoryBytes", EPHEMERAL_STORAGE: "eph
 
 
 class CaseError(ValueError):
-    """A document that is no case; the message names the field."""
+    """The document is not a case; the message names the field."""
 
 
 class _Zone(msgspec.Struct, frozen=True):
@@ -45,7 +45,7 @@ class _Zone(msgspec.Struct, frozen=True):
 
 
 class _Refused(msgspec.Struct, frozen=True, rename="camel"):
-    """What EC2 has just refused."""
+    """An offering that EC2 has recently refused."""
 
     capacity_type: str
     type: str
@@ -61,7 +61,7 @@ class _Requirement(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _LaunchedClaim(msgspec.Struct, frozen=True):
-    """A NodeClaim that is launched."""
+    """A NodeClaim to be launched."""
 
     requirements: tuple[_Requirement, ...] = ()
     requests: Mapping[str, str | int | float] = {}
@@ -83,44 +83,44 @@ class _CaseDocument(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class LaunchedClaim(msgspec.Struct, frozen=True):
-    """What a NodeClaim that is launched asks for."""
+    """Requirements and requests of a NodeClaim to be launched."""
 
     requirements: Requirements
     requests: ResourceList
 
 
 class TypesCase(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """Everything that instance types are computed from."""
+    """Input from which instance types are computed."""
 
     nodeclass: Ec2NodeClass
     given: NodeClass
-    """The NodeClass as it was given."""
+    """The original NodeClass."""
     settings: Settings
     market: Market
     placement_group: PlacementGroup | None
     discovered_memory_bytes: Mapping[str, int]
     launch: LaunchedClaim | None = None
     tells_room: bool = False
-    """Whether offerings say apart whether they can be launched, which readers of 1.14's answers do not expect."""
+    """Whether offerings report launchability separately, which readers of 1.14 answers do not expect."""
     problem: str = ""
-    """Why Karpenter finds no types at all, whatever the type."""
+    """Why Karpenter finds no types at all."""
     notes: tuple[str, ...] = ()
-    """What was assumed because the document does not say."""
+    """Assumptions made because the document is incomplete."""
 
 
 def parse_case(content: Any) -> TypesCase:
     """Read a case.
 
     Raises:
-        CaseError: A field is missing, has the wrong type, or nothing says which region is meant.
-        NodeClassError: The EC2NodeClass cannot be read.
+        CaseError: A field is missing or has the wrong type, or the region is unknown.
+        NodeClassError: The EC2NodeClass is invalid.
     """
     try:
         document = msgspec.convert(content, _CaseDocument)
         settings = parse_settings({name: _text(value) for name, value in document.settings.items()}, _version(document))
     except msgspec.ValidationError as error:
-        found = field_error(error, content)
-        raise CaseError(f"{found.path or 'document'}: {found.problem}") from None
+        field = field_error(error, content)
+        raise CaseError(f"{field.path or 'document'}: {field.problem}") from None
     except SettingsError as error:
         raise CaseError(f"settings: {error}") from None
     given, notes = _nodeclass(document)
@@ -131,7 +131,10 @@ def parse_case(content: Any) -> TypesCase:
     if market.zones_assumed:
         notes = (
             *notes,
-            f"what {', '.join(market.zones_assumed)} offers is not known: all types of {region} are taken as offered",
+            (
+                f"offerings in {', '.join(market.zones_assumed)} are unknown: "
+                f"every type of {region} is assumed to be offered"
+            ),
         )
     return TypesCase(
         nodeclass=nodeclass,
@@ -139,7 +142,7 @@ def parse_case(content: Any) -> TypesCase:
         settings=settings,
         market=market,
         placement_group=document.placement_group if nodeclass.spec.placement_group_selector is not None else None,
-        # The first report counts as it is, later ones only where they are lower.
+        # The first report is used even if it is higher than the estimate, later ones only if they are lower.
         discovered_memory_bytes={name: min(reports) for name, reports in document.discovered.items() if reports},
         launch=None if document.launch is None else _launched(document.launch),
         tells_room=settings.rules.has_room_apart and _is_of_1_15(document, given),
@@ -149,10 +152,9 @@ def parse_case(content: Any) -> TypesCase:
 
 
 def answer(case: TypesCase, names: Iterable[str] | None = None) -> dict[str, Any]:
-    """Return the answer document: types with integers in named units, offerings, and what the NodeClass rules out.
+    """Return the answer document: types with integer amounts, offerings, and incompatible types.
 
-    Where the NodeClass has a value that Karpenter refuses or crashes on there are no types, and ``answers.error`` says
-    why.
+    If Karpenter rejects or crashes on the NodeClass, there are no types, and ``answers.error`` has the reason.
 
     Raises:
         CaseError: A name is not in the catalogue.
@@ -165,13 +167,17 @@ def answer(case: TypesCase, names: Iterable[str] | None = None) -> dict[str, Any
             resolved = _resolved(case, facts)
         except NodeClassError as error:
             problem = str(error)
-    ruled_out = [one.name for one in facts if incompatibility(one, case.nodeclass, case.placement_group) is not None]
+    ruled_out = [
+        type_facts.name
+        for type_facts in facts
+        if incompatibility(type_facts, case.nodeclass, case.placement_group) is not None
+    ]
     return {
         "region": case.market.region,
         "prices": case.market.on_demand.label,
         "incompatible": [] if problem else ruled_out,
         "answers": _answers(case, facts, resolved, problem),
-        "types": {one.name: _type_document(one, case) for one in resolved},
+        "types": {resolved_type.name: _type_document(resolved_type, case) for resolved_type in resolved},
     }
 
 
@@ -189,55 +195,55 @@ def _resolved(case: TypesCase, facts: tuple[InstanceTypeFacts, ...]) -> tuple[In
 def _answers(
     case: TypesCase, facts: tuple[InstanceTypeFacts, ...], resolved: tuple[InstanceType, ...], problem: str
 ) -> dict[str, Any]:
-    """Return what holds for the case as a whole."""
-    found: dict[str, Any] = {}
+    """Return the results for the case as a whole."""
+    answers: dict[str, Any] = {}
     if case.settings.rules.evaluates_kubelet:
-        found["kubelet"] = _kubelet_answer(case, facts)
+        answers["kubelet"] = _kubelet_answer(case, facts)
     if case.launch is not None and not problem:
         steps = launch_steps(resolved, case.launch.requirements, case.launch.requests, case.settings.rules)
-        found["filters"] = [_filter_document(step) for step in steps]
+        answers["filters"] = [_filter_document(step) for step in steps]
     if problem:
-        found["error"] = problem
-    return found
+        answers["error"] = problem
+    return answers
 
 
 def _kubelet_answer(case: TypesCase, facts: tuple[InstanceTypeFacts, ...]) -> dict[str, Any]:
-    """Return what Karpenter makes of ``spec.kubelet`` before any type is at hand, and where an expression fails."""
+    """Return Karpenter's verdict on ``spec.kubelet`` regardless of type, and failing expressions."""
     kubelet = case.given.spec.get("kubelet") or {}
     texts = {} if case.problem else expressions(case.nodeclass.kubelet)
-    found: dict[str, Any] = {
+    answers: dict[str, Any] = {
         "errors": list(rule_breaks(kubelet)),
         "expressions": bool(texts),
         "unmanagedFields": list(unmanaged_fields(kubelet)),
     }
     if case.problem:
-        found["parseError"] = parse_problem(kubelet)
+        answers["parseError"] = parse_problem(kubelet)
     if wrong := next(filter(None, map(compile_problem, texts.values())), ""):
-        found["compileError"] = wrong
+        answers["compileError"] = wrong
     if texts and case.settings.aws_gates.get(CEL_GATE, False):
-        by_type = ((one.name, failures(one, case.nodeclass, case.settings)) for one in facts)
-        found["evaluationErrors"] = {name: next(iter(reasons.values())) for name, reasons in by_type if reasons}
-    return found
+        by_type = ((type_facts.name, failures(type_facts, case.nodeclass, case.settings)) for type_facts in facts)
+        answers["evaluationErrors"] = {name: next(iter(reasons.values())) for name, reasons in by_type if reasons}
+    return answers
 
 
 def _filter_document(step: FilterStep) -> dict[str, Any]:
     reserved = sorted(
-        f"{one.name} {labels[ZONE]} {labels[RESERVATION_ID]}"
-        for one in step.left
-        for offering in one.offerings
+        f"{instance_type.name} {labels[ZONE]} {labels[RESERVATION_ID]}"
+        for instance_type in step.left
+        for offering in instance_type.offerings
         if offering.is_reserved
         for labels in (_labels(offering),)
     )
     document: dict[str, Any] = {
         "name": step.name,
-        "left": sorted(one.name for one in step.left),
-        "rejected": sorted(one.name for one in step.rejected),
+        "left": sorted(instance_type.name for instance_type in step.left),
+        "rejected": sorted(instance_type.name for instance_type in step.rejected),
     }
     return {**document, "reserved": reserved} if reserved else document
 
 
 def _is_of_1_15(document: _CaseDocument, nodeclass: NodeClass) -> bool:
-    """Whether the document asks for anything that 1.14 did not have; all others are answered in the older form."""
+    """Return whether the document uses features of 1.15; other documents get the older answer format."""
     asks = document.launch is not None or bool(document.unavailable) or "AWS_FEATURE_GATES" in document.settings
     return asks or "enclaveOptions" in nodeclass.spec
 
@@ -255,7 +261,9 @@ def _launched(launch: _LaunchedClaim) -> LaunchedClaim:
         requests = {name: parse_quantity(str(amount)) for name, amount in launch.requests.items()}
     except QuantityError as error:
         raise CaseError(f"launch.requests: {error}") from None
-    requirements = (Requirement.of(one.key, one.operator, one.values, one.min_values) for one in launch.requirements)
+    requirements = (
+        Requirement.of(item.key, item.operator, item.values, item.min_values) for item in launch.requirements
+    )
     return LaunchedClaim(Requirements(requirements), requests)
 
 
@@ -281,7 +289,7 @@ def _nodeclass(document: _CaseDocument) -> tuple[NodeClass, tuple[str, ...]]:
 
 
 def _read(given: NodeClass) -> tuple[Ec2NodeClass, str]:
-    """Return the NodeClass, without its ``spec.kubelet`` where Karpenter cannot read that, and why it cannot."""
+    """Return the NodeClass, without an unreadable ``spec.kubelet``, and why that is unreadable."""
     try:
         return parse_nodeclass(given), ""
     except NodeClassError as error:
@@ -297,15 +305,15 @@ def _region(document: _CaseDocument, nodeclass: Ec2NodeClass) -> str:
     names = (*(zone.name for zone in document.zones), *(zone.name for zone in nodeclass.zones))
     region = next(filter(None, map(region_of, names)), "")
     if not region:
-        raise CaseError("region: is missing, and no zone tells it")
+        raise CaseError("region: is missing, and cannot be derived from a zone")
     return region
 
 
 def _market(document: _CaseDocument, region: str, nodeclass: Ec2NodeClass, tables: str) -> Market:
-    """Return the market the case describes; without zones of its own, the built-in catalogue's."""
+    """Return the market of the case; without zones, the built-in catalogue's."""
     sold_out = {
-        OfferingKey(one.capacity_type, one.type, one.zone, one.reservation): UNFULFILLABLE
-        for one in document.unavailable
+        OfferingKey(refused.capacity_type, refused.type, refused.zone, refused.reservation): UNFULFILLABLE
+        for refused in document.unavailable
     }
     if not document.zones:
         market = built_in_market(region, nodeclass.zones, document.reservations)
@@ -323,14 +331,14 @@ def _market(document: _CaseDocument, region: str, nodeclass: Ec2NodeClass, table
 
 
 def _chosen(names: Iterable[str] | None) -> tuple[InstanceTypeFacts, ...]:
-    known = instance_type_facts()
+    catalogue = instance_type_facts()
     if names is None:
-        return tuple(known.values())
+        return tuple(catalogue.values())
     wanted = tuple(names)
-    unknown = [name for name in wanted if name not in known]
+    unknown = [name for name in wanted if name not in catalogue]
     if unknown:
         raise CaseError(f"--types: the catalogue has no {', '.join(unknown)}")
-    return tuple(known[name] for name in wanted)
+    return tuple(catalogue[name] for name in wanted)
 
 
 def _type_document(instance_type: InstanceType, case: TypesCase) -> dict[str, Any]:
@@ -344,8 +352,8 @@ def _type_document(instance_type: InstanceType, case: TypesCase) -> dict[str, An
         },
         "allocatable": _integers(allocatable(instance_type)),
         "requirements": [
-            {"key": one.key, "operator": one.operator, "values": list(one.values)}
-            for one in sorted(instance_type.requirements, key=lambda one: one.key)
+            {"key": requirement.key, "operator": requirement.operator, "values": list(requirement.values)}
+            for requirement in sorted(instance_type.requirements, key=lambda requirement: requirement.key)
         ],
         "offerings": [_offering_document(offering, case) for offering in instance_type.offerings],
     }
@@ -360,7 +368,7 @@ def _integers(amounts: ResourceList) -> dict[str, int]:
 
 
 def _integer(name: str, amount: Quantity) -> int:
-    """Return millicores or whole units, rounded towards plus infinity, below zero too, unlike Kubernetes itself."""
+    """Return millicores or whole units, rounded towards plus infinity (also if negative, unlike Kubernetes)."""
     return -(-amount.nano // (NANO_PER_MILLI if name == CPU else NANO))
 
 
@@ -383,4 +391,4 @@ def _offering_document(offering: Offering, case: TypesCase) -> dict[str, Any]:
 
 
 def _labels(offering: Offering) -> dict[str, str]:
-    return {one.key: one.values[0] for one in offering.requirements if one.values}
+    return {requirement.key: requirement.values[0] for requirement in offering.requirements if requirement.values}

@@ -1,12 +1,11 @@
-"""The built-in catalogue: every EC2 instance type, where it is sold and what it costs on demand.
+"""The built-in catalogue: every EC2 instance type, the zones that offer it, and its on-demand price.
 
-The files under data/ are made by tools/make_catalogue.py and carry their sources and dates: three with the tables of
-the AWS provider 1.14.1, one with what those of 1.15.1 say otherwise, and one with the devices that it knows. The first
-three are columns, not rows: one list per field over all types in one order, values that repeat as numbers of their
-kinds, zones as one character of bits per type. Types of a family stand together, so that neighbours resemble each other
-and the whole compresses well.
+tools/make_catalogue.py creates the files in data/ with their sources and dates: three with the tables of the AWS
+provider 1.14.1, one with the differences of 1.15.1, and one with devices. The first three are stored by column: a list
+per field over all types in the same order, repeated values as numbers, and a type's zones as the bits of a character.
+Types of a family are next to each other, because similar neighbours compress well.
 
-Reading them is the only thing in this package that touches a file; it happens once per process, when first asked for.
+Only these files are read in this package, once per process and on demand.
 """
 
 from __future__ import annotations
@@ -24,60 +23,60 @@ import msgspec
 from karptui.aws.facts import Gpu, InferenceAccelerator, InstanceTypeFacts, NeuronDevice
 
 FALLBACK_REGION: Final = "us-east-1"
-"""Whose list prices Karpenter starts from in a region that it has no list for (pkg/providers/pricing/pricing.go)."""
+"""Region whose prices Karpenter starts with if it has none for a region (pkg/providers/pricing/pricing.go)."""
 
 ZONE_BITS_BASE: Final = 0x30
-"""The character of a type that no zone of the region offers."""
+"""Character of a type that no zone offers."""
 
 _GZIP: Final = 31
 
 
 class FactSource(msgspec.Struct, frozen=True):
-    """Where facts come from."""
+    """A data source of the catalogue."""
 
     what: str
     name: str
     version: str
     date: str
-    """Of the data: ISO 8601, or words where the data carries no date."""
+    """Date of the data: ISO 8601, or a description if it has none."""
 
 
 class PriceList(msgspec.Struct, frozen=True):
-    """On-demand list prices: Linux, shared tenancy, no pre-installed software. Spot prices are never among them."""
+    """On-demand list prices: Linux, shared tenancy, no pre-installed software. No spot prices."""
 
     region: str
-    """Whose list it is: not always the region asked about."""
+    """Region of the list, possibly not the requested one."""
     date: str
     currency: str
     """``USD``, or ``CNY`` in China."""
     source: str
     price_per_hour: Mapping[str, float]
-    """By instance type; a type that is missing has no price there."""
+    """By instance type; types without a price are missing."""
 
     @property
     def label(self) -> str:
-        """What must stand beside every price of the list."""
+        """Label to show with every price of the list."""
         return f"{self.region} list price of {self.date}"
 
 
 class RegionZones(msgspec.Struct, frozen=True):
-    """Which availability zones of a region offer which instance types."""
+    """The availability zones of a region that offer each instance type."""
 
     region: str
     zone_ids: tuple[str, ...]
-    """All zones, such as ``use1-az4``: names differ between accounts, ids do not."""
+    """All zones by id, such as ``use1-az4``; ids, unlike names, are the same in all accounts."""
     by_type: Mapping[str, frozenset[str]]
-    """Zone ids by instance type; a type that is missing is not sold in the region."""
+    """Zone ids by instance type; types not offered in the region are missing."""
 
 
 def instance_type_facts() -> Mapping[str, InstanceTypeFacts]:
-    """Return the facts of every instance type Karpenter can know of, by name, in the order of names."""
+    """Return the data of every instance type that Karpenter can use, sorted by name."""
     return _types()[1]
 
 
 @lru_cache(maxsize=1)
 def sources() -> tuple[FactSource, ...]:
-    """Return where everything in the catalogue comes from, and its dates."""
+    """Return the sources of the catalogue, with their dates."""
     return tuple(
         msgspec.convert(source, FactSource)
         for name in ("types.json.gz", "zones.json.gz", "prices.json.gz", "changes.json.gz", "devices.json.gz")
@@ -87,40 +86,43 @@ def sources() -> tuple[FactSource, ...]:
 
 @lru_cache(maxsize=8)
 def price_list(region: str, tables: str = "") -> PriceList:
-    """Return the list prices that Karpenter starts from in a region: its own list, else us-east-1's.
+    """Return the list prices that Karpenter starts with in a region: the region's, otherwise us-east-1's.
 
     Args:
         region: AWS region.
-        tables: The release of the AWS provider whose list it is; the oldest known where it is not known.
+        tables: Release of the AWS provider; the oldest if unknown.
     """
     lists = _prices()
-    own = region if region in lists else FALLBACK_REGION
-    entry, order = lists[own], _types()[0]
+    list_region = region if region in lists else FALLBACK_REGION
+    entry, order = lists[list_region], _types()[0]
     prices = {name: price for name, price in zip(order, entry["prices"], strict=True) if price is not None}
     prices.update(entry["others"])
     changes = _changes()
-    newer = changes["prices"].get(own) if tables == changes["version"] else None
+    newer = changes["prices"].get(list_region) if tables == changes["version"] else None
     if newer is None:
-        return PriceList(own, entry["date"], entry["currency"], entry["source"], MappingProxyType(prices))
+        return PriceList(list_region, entry["date"], entry["currency"], entry["source"], MappingProxyType(prices))
     prices.update(newer["prices"])
     kept = {name: price for name, price in prices.items() if name not in newer["gone"]}
-    return PriceList(own, newer["date"], entry["currency"], newer["source"], MappingProxyType(kept))
+    return PriceList(list_region, newer["date"], entry["currency"], newer["source"], MappingProxyType(kept))
 
 
-def as_tables_say(facts: Iterable[InstanceTypeFacts], tables: str) -> tuple[InstanceTypeFacts, ...]:
-    """Return the facts with the network limits of one release of the AWS provider."""
+def with_provider_tables(facts: Iterable[InstanceTypeFacts], tables: str) -> tuple[InstanceTypeFacts, ...]:
+    """Return the data with the network limits of a release of the AWS provider."""
     changes = _changes()
     if tables != changes["version"]:
         return tuple(facts)
     changed = changes["types"]
-    return tuple(_changed(one, *changed[one.name]) if one.name in changed else one for one in facts)
+    return tuple(
+        _changed(type_facts, *changed[type_facts.name]) if type_facts.name in changed else type_facts
+        for type_facts in facts
+    )
 
 
 @lru_cache(maxsize=256)
 def _changed(
     facts: InstanceTypeFacts, network_mbps: int | None, branch_enis: int, windows_ipv4: int
 ) -> InstanceTypeFacts:
-    """Return the same object for the same facts."""
+    """Return changed data, the same object for the same input."""
     return msgspec.structs.replace(facts, network_mbps=network_mbps, branch_enis=branch_enis, windows_ipv4=windows_ipv4)
 
 
@@ -132,14 +134,14 @@ def _changes() -> Mapping[str, Any]:
 
 @lru_cache(maxsize=2)
 def known_devices(table: str) -> Mapping[str, tuple[Mapping[str, Any], ...]]:
-    """Return the devices of Dynamic Resource Allocation by instance type: ``gpus`` or ``efas``."""
+    """Return the Dynamic Resource Allocation devices of each instance type; the table is ``gpus`` or ``efas``."""
     rows = _read("devices.json.gz")[table]
     return {name: tuple(device for count, device in runs for _ in range(count)) for name, runs in sorted(rows.items())}
 
 
 @lru_cache(maxsize=4)
 def region_zones(region: str) -> RegionZones | None:
-    """Return what the zones of a region offer, or None where the catalogue does not know the region."""
+    """Return the zones of a region with the types they offer, or None if the region is not in the catalogue."""
     entry = _read("zones.json.gz")["regions"].get(region)
     if entry is None:
         return None
@@ -175,7 +177,7 @@ def _prices() -> Mapping[str, Any]:
 
 @lru_cache(maxsize=1)
 def _types() -> tuple[tuple[str, ...], Mapping[str, InstanceTypeFacts]]:
-    """Return the names in the order of the files' columns, and the facts by name."""
+    """Return the names in column order, and the data by name."""
     content = _read("types.json.gz")
     names = tuple(f"{family}.{size}" for family, sizes in content["names"].items() for size in sizes.split(" "))
     columns = [
@@ -186,7 +188,7 @@ def _types() -> tuple[tuple[str, ...], Mapping[str, InstanceTypeFacts]]:
 
 
 def _column(field: str, column: Any, length: int) -> Any:
-    """Return the values of a field, type by type; the file has one for all, all, or kinds and their numbers."""
+    """Return a field's values for all types, stored as a list, as distinct values with numbers, or as a constant."""
     if isinstance(column, list):
         return column
     if isinstance(column, dict):

@@ -1,4 +1,4 @@
-"""The instance types of a whole cluster: every EC2NodeClass, resolved with the zones and nodes that it shows."""
+"""Instance types of a cluster: every EC2NodeClass resolved with the zones and nodes of the cluster."""
 
 from __future__ import annotations
 
@@ -27,33 +27,32 @@ from karptui.kube.node import Node
 from karptui.kube.recent import Recent
 
 MarketOf = Callable[[str, Iterable[SubnetZone]], Market]
-"""Returns the market of a region for the zones of a cluster."""
+"""Returns the market of a region for a cluster's zones."""
 
 
 class _Inputs(NamedTuple):
-    """What instance types follow from."""
+    """Cache key of a NodeClass's instance types."""
 
     decisive: tuple[Ec2NodeClass, Settings, tuple[InstanceTypeFacts, ...]]
     market: tuple[Any, ...]
-    """Prices and what is sold out change every few minutes."""
+    """Prices and unavailable offerings, which change every few minutes."""
     memory_bytes: Mapping[str, int]
-    """And so does of which types there are nodes that have reported theirs."""
+    """Reported memory by type, which changes with the nodes."""
 
 
 _known: Final[Recent[_Inputs, tuple[InstanceType, ...]]] = Recent(most=16, patience=64)
-"""What NodeClasses come to, by what of: they change seldom, and clusters several times a second.
-
-Each is some megabytes large, so those that an edit or an outage has left behind are let go."""
+"""Resolved types: NodeClasses change rarely, clusters several times a second. An entry takes several megabytes, so
+unused ones are dropped."""
 
 
 class NodeClassTypes(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """One EC2NodeClass and the types that come of it."""
+    """An EC2NodeClass and its instance types."""
 
     nodeclass: Ec2NodeClass
     market: Market
     types: tuple[InstanceType, ...]
     discovered_memory_bytes: Mapping[str, int]
-    """Memory that nodes have reported and that the types were resolved with, by type."""
+    """Memory reported by nodes by instance type, with which the types were resolved."""
 
 
 class ClusterTypes(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -61,12 +60,12 @@ class ClusterTypes(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     by_nodeclass: Mapping[str, NodeClassTypes]
     problems: Mapping[str, str]
-    """Why a NodeClass has no types, by its name."""
+    """Why a NodeClass has no types, by NodeClass name."""
     notes: tuple[str, ...]
-    """What was assumed, in sentences."""
+    """Assumptions that were made, as sentences."""
 
     def of(self, ref: NodeClassRef) -> NodeClassTypes | None:
-        """Return what a NodePool's NodeClass comes to; None for other providers', and where nothing is known."""
+        """Return a NodePool's types; None for other providers, and if nothing is known."""
         return self.by_nodeclass.get(ref.name) if is_ec2(ref) else None
 
 
@@ -79,42 +78,44 @@ def cluster_types(
     uses_discovered_memory: bool = True,
     full_subnets: AbstractSet[str] = frozenset(),
 ) -> ClusterTypes:
-    """Resolve every EC2NodeClass; other providers' NodeClasses are passed over.
+    """Resolve every EC2NodeClass; those of other providers are skipped.
 
-    Placement groups cannot be seen from the cluster: a NodeClass that selects one is resolved without it, and noted.
+    Placement groups are not visible in the cluster: a NodeClass with one is resolved without it, and noted.
 
     Args:
-        inventory: NodeClasses, nodes and NodeClaims count.
-        settings: The controller's.
-        market_of: What a region sells; the built-in catalogue's by default.
-        facts: EC2's facts; the built-in catalogue's by default.
-        uses_discovered_memory: Whether memory that live nodes report replaces the estimate, as it does in a controller
-            that has seen them.
-        full_subnets: IDs of subnets that Karpenter leaves out because they had no free addresses.
+        inventory: NodeClasses, nodes and NodeClaims are used.
+        settings: Karpenter's settings.
+        market_of: Returns a region's market; the built-in catalogue's by default.
+        facts: EC2's data about its types; the built-in catalogue's by default.
+        uses_discovered_memory: Whether memory reported by nodes replaces the estimate, as in a controller that has seen
+            these nodes.
+        full_subnets: IDs of subnets that Karpenter excludes because they have no free addresses.
     """
     chosen = tuple(instance_type_facts().values() if facts is None else facts)
     parsed, problems = _parse(inventory)
     reported = _reported(inventory, parsed) if uses_discovered_memory else {}
     seen = node_zones(inventory.nodes)
-    found: dict[str, NodeClassTypes] = {}
+    types: dict[str, NodeClassTypes] = {}
     notes: dict[str, None] = {}
-    for nodeclass in parsed:
+    for parsed_nodeclass in parsed:
         try:
-            one = _with_zones(nodeclass, seen, notes)
-            market = market_of(_region(inventory.nodes, one), _merged(one.zones, seen))
-            market = without_full_zones(market, one.status.subnets or (), full_subnets)
-            memory = reported.get(one.name, {})
-            types = _resolved(one, settings, market, chosen, memory)
+            nodeclass = _with_zones(parsed_nodeclass, seen, notes)
+            market = market_of(_region(inventory.nodes, nodeclass), _merged(nodeclass.zones, seen))
+            market = without_full_zones(market, nodeclass.status.subnets or (), full_subnets)
+            memory = reported.get(nodeclass.name, {})
+            resolved = _resolved(nodeclass, settings, market, chosen, memory)
         except NodeClassError as error:
-            problems[nodeclass.name] = str(error)
+            problems[parsed_nodeclass.name] = str(error)
             continue
-        found[one.name] = NodeClassTypes(nodeclass=one, market=market, types=types, discovered_memory_bytes=memory)
-        notes |= dict.fromkeys(_notes(one, market, takes_spot=_takes_spot(inventory, one.name)))
-    return ClusterTypes(by_nodeclass=found, problems=problems, notes=tuple(notes))
+        types[nodeclass.name] = NodeClassTypes(
+            nodeclass=nodeclass, market=market, types=resolved, discovered_memory_bytes=memory
+        )
+        notes |= dict.fromkeys(_notes(nodeclass, market, takes_spot=_takes_spot(inventory, nodeclass.name)))
+    return ClusterTypes(by_nodeclass=types, problems=problems, notes=tuple(notes))
 
 
 def without_full_zones(market: Market, subnets: Iterable[Subnet], full_subnets: AbstractSet[str]) -> Market:
-    """Return a market without the zones in which all subnets of a NodeClass are full; reservations stay."""
+    """Return a market without zones whose subnets of a NodeClass are all full; reservations remain."""
     if not full_subnets:
         return market
     by_zone: dict[str, set[str]] = {}
@@ -137,7 +138,7 @@ def _resolved(
     facts: tuple[InstanceTypeFacts, ...],
     memory_bytes: Mapping[str, int],
 ) -> tuple[InstanceType, ...]:
-    """Return the same types for the same inputs: to compare them is quicker by far, and what is indexed stays so."""
+    """Return cached types if the inputs are equal: comparing is much faster, and indexes of the types stay valid."""
     decisive = (nodeclass, settings, facts)
 
     def make() -> tuple[InstanceType, ...]:
@@ -162,12 +163,12 @@ def _parse(inventory: Inventory) -> tuple[list[Ec2NodeClass], dict[str, str]]:
 
 def _reported(inventory: Inventory, parsed: list[Ec2NodeClass]) -> Mapping[str, Mapping[str, int]]:
     nodes = {node.name: node for node in inventory.nodes}
-    owned = [(nodes[claim.node_name], claim) for claim in inventory.nodeclaims if claim.node_name in nodes]
-    return discovered_memory_bytes(parsed, owned)
+    claims_by_node = [(nodes[claim.node_name], claim) for claim in inventory.nodeclaims if claim.node_name in nodes]
+    return discovered_memory_bytes(parsed, claims_by_node)
 
 
 def _with_zones(nodeclass: Ec2NodeClass, seen: tuple[SubnetZone, ...], notes: dict[str, None]) -> Ec2NodeClass:
-    """Return a NodeClass that has subnets: one whose status was never written gets the zones of the nodes."""
+    """Return the NodeClass with subnets: if its status has none, in the zones of the nodes."""
     if nodeclass.zones or not seen:
         return nodeclass
     notes[f"{EC2_KIND} {nodeclass.name}: status.subnets is empty: a subnet in each zone that has nodes is assumed"] = (
@@ -178,16 +179,16 @@ def _with_zones(nodeclass: Ec2NodeClass, seen: tuple[SubnetZone, ...], notes: di
     return msgspec.structs.replace(nodeclass, status=status)
 
 
-def _merged(own: tuple[SubnetZone, ...], seen: tuple[SubnetZone, ...]) -> tuple[SubnetZone, ...]:
-    """Return each zone once, by name, with its id where either knows it."""
+def _merged(zones: tuple[SubnetZone, ...], seen: tuple[SubnetZone, ...]) -> tuple[SubnetZone, ...]:
+    """Return each zone once, by name, with its id if known."""
     ids: dict[str, str] = {}
-    for zone in (*own, *seen):
+    for zone in (*zones, *seen):
         ids[zone.name] = ids.get(zone.name) or zone.zone_id
     return tuple(SubnetZone(name, zone_id) for name, zone_id in ids.items())
 
 
 def _region(nodes: Iterable[Node], nodeclass: Ec2NodeClass) -> str:
-    """Return the region of the NodeClass's zones, else the one that most nodes are labelled with."""
+    """Return the region of the NodeClass's zones, otherwise the most common region label of nodes."""
     named = next(filter(None, (region_of(zone.name) for zone in nodeclass.zones)), "")
     if named:
         return named
@@ -196,7 +197,7 @@ def _region(nodes: Iterable[Node], nodeclass: Ec2NodeClass) -> str:
 
 
 def _takes_spot(inventory: Inventory, nodeclass: str) -> bool:
-    """Return whether a NodePool of an EC2NodeClass may launch spot instances; without any, one may come."""
+    """Return whether any NodePool of an EC2NodeClass may launch spot instances; True without NodePools."""
     pools = [pool for pool in inventory.nodepools if is_ec2(ref := pool.node_class_ref) and ref.name == nodeclass]
     return not pools or any(
         Requirements.from_labels(pool.template_labels).get(CAPACITY_TYPE).allows(SPOT)
@@ -209,11 +210,11 @@ def _notes(nodeclass: Ec2NodeClass, market: Market, *, takes_spot: bool) -> Iter
     name = f"{EC2_KIND} {nodeclass.name}"
     if market.zones_assumed:
         zones = ", ".join(market.zones_assumed)
-        yield f"what {zones} offers is not known: all types of {market.region or 'AWS'} are taken as offered"
+        yield f"offerings in {zones} are unknown: every type of {market.region or 'AWS'} is assumed to be offered"
     if market.on_demand.region != market.region:
-        yield f"prices are the {market.on_demand.label}: there is no list of {market.region or 'this region'}"
+        yield f"prices are the {market.on_demand.label}: there is no price list for {market.region or 'this region'}"
     if market.spot_price_per_hour is None and takes_spot:
-        yield "no spot prices are known: in Karpenter's choices spot counts at the on-demand price, an upper bound"
+        yield "no spot prices are known: Karpenter's decisions use the on-demand price for spot, an upper bound"
     unknown = sorted(
         reservation.id
         for reservations in nodeclass.reservations.values()
@@ -221,6 +222,6 @@ def _notes(nodeclass: Ec2NodeClass, market: Market, *, takes_spot: bool) -> Iter
         if reservation.id not in market.instances_left
     )
     if unknown:
-        yield f"{name}: instances left in {', '.join(unknown)} are not known: taken as none"
+        yield f"{name}: instances left in {', '.join(unknown)} are unknown: assumed to be 0"
     if nodeclass.spec.placement_group_selector is not None:
-        yield f"{name}: its placement group is not known: types are resolved without it"
+        yield f"{name}: its placement group is unknown: types are resolved without it"

@@ -1,7 +1,7 @@
-"""Devices of Dynamic Resource Allocation that Karpenter expects on a type before a node of it exists.
+"""Dynamic Resource Allocation devices that Karpenter expects on an instance type before it has a node.
 
 Behind the provider's gates DRANVIDIAGPU and DRAEFA, and IGNORE_DRA_REQUESTS. Sources: pkg/cloudprovider/
-dynamicresources.go, pkg/providers/nvidiadra, efadra and drametadata of Karpenter's AWS provider 1.15.1.
+dynamicresources.go, pkg/providers/nvidiadra, efadra and drametadata in Karpenter's AWS provider 1.15.1.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from karptui.karpenter.settings import Settings
 GPU_GATE: Final = "DRANVIDIAGPU"
 EFA_GATE: Final = "DRAEFA"
 SHARING: Final = f"{AWS_GROUP}/nvidia-consumable-capacity"
-"""The annotation of an EC2NodeClass that lets pods share a GPU."""
+"""EC2NodeClass annotation that lets pods share a GPU."""
 _GPU_DRIVER: Final = "gpu.nvidia.com"
 _EFA_DRIVER: Final = "dra.net"
 _BOUND: Final = tuple(f"{_GPU_DRIVER}/{name}" for name in ("driverVersion", "cudaDriverVersion"))
-"""What is known on the node alone, and the same for all its GPUs."""
+"""Attributes known only on the node, with the same value for all its GPUs."""
 _OFF: Final = ("", "disabled")
 _SHARES: Final = re.compile(r"\+?0*[1-9][0-9]{0,18}", re.ASCII)
 _MOST_SHARES: Final = (1 << 63) - 1
 
 
 class DevicePool(msgspec.Struct, frozen=True, kw_only=True):
-    """The devices that one driver is expected to publish on a node."""
+    """Devices that a driver is expected to publish on a node."""
 
     driver: str
     name: str
     devices: tuple[Mapping[str, Any], ...]
-    """As a ResourceSlice holds them."""
+    """As in a ResourceSlice."""
     bound: tuple[str, ...] = ()
-    """Attributes whose value is not known yet, and one for all devices."""
+    """Attributes whose value is still unknown, but the same for all devices."""
 
 
 def sharing_problem(value: str, settings: Settings) -> tuple[str, str]:
-    """Return reason and message of the condition that the annotation makes False, empty where it makes none."""
+    """Return reason and message if the annotation makes a condition False, otherwise two empty strings."""
     if value not in (*_OFF, "memory", "unlimited") and not _shares(value):
         allowed = '"disabled", "memory", "unlimited", or a positive integer share count'
         return "NVIDIAConsumableCapacityInvalid", f'annotation {SHARING}, "{value}" is not one of {allowed}'
@@ -54,34 +54,34 @@ def sharing_problem(value: str, settings: Settings) -> tuple[str, str]:
 
 
 def device_pools(instance_type: str, settings: Settings, sharing: str) -> tuple[DevicePool, ...]:
-    """Return the devices of a type.
+    """Return the devices of an instance type.
 
     Args:
-        instance_type: Its name; most types with accelerators have no table.
-        settings: The gates, IGNORE_DRA_REQUESTS and the rules of the version count.
-        sharing: The NodeClass's annotation, empty where it has none.
+        instance_type: Its name; only some accelerated types have devices.
+        settings: Feature gates, IGNORE_DRA_REQUESTS and the version's rules are used.
+        sharing: The NodeClass's annotation, or an empty string.
     """
     if settings.ignore_dra_requests or not settings.rules.has_dra_devices:
         return ()
-    found = []
+    pools = []
     if settings.aws_gates.get(GPU_GATE, False):
-        gpus = tuple(_shared(one, sharing) for one in known_devices("gpus").get(instance_type, ()))
+        gpus = tuple(_shared(device, sharing) for device in known_devices("gpus").get(instance_type, ()))
         if gpus:
-            found.append(
+            pools.append(
                 DevicePool(driver=_GPU_DRIVER, name=f"gpus-{instance_type}", devices=_named("gpu", gpus), bound=_BOUND)
             )
     if settings.aws_gates.get(EFA_GATE, False):
         interfaces = known_devices("efas").get(instance_type, ())
         if interfaces:
             name = f"network-{instance_type}"
-            found.append(DevicePool(driver=_EFA_DRIVER, name=name, devices=_named("efa", interfaces)))
-    return tuple(found)
+            pools.append(DevicePool(driver=_EFA_DRIVER, name=name, devices=_named("efa", interfaces)))
+    return tuple(pools)
 
 
 def devices_document(pools: tuple[DevicePool, ...]) -> dict[str, Any]:
-    """Return the devices of a type as scripts read them."""
+    """Return the devices of a type as a JSON document."""
     bindings = [
-        {"attribute": attribute, "devices": [one["name"] for one in pool.devices]}
+        {"attribute": attribute, "devices": [device["name"] for device in pool.devices]}
         for pool in pools
         for attribute in pool.bound
     ]
@@ -90,7 +90,7 @@ def devices_document(pools: tuple[DevicePool, ...]) -> dict[str, Any]:
 
 
 def _named(prefix: str, devices: tuple[Mapping[str, Any], ...]) -> tuple[Mapping[str, Any], ...]:
-    return tuple({"name": f"{prefix}-{index}", **one} for index, one in enumerate(devices))
+    return tuple({"name": f"{prefix}-{index}", **device} for index, device in enumerate(devices))
 
 
 def _shares(value: str) -> int:
@@ -99,7 +99,7 @@ def _shares(value: str) -> int:
 
 
 def _shared(device: Mapping[str, Any], sharing: str) -> Mapping[str, Any]:
-    """Return a GPU that several claims may take from; one without a memory capacity is never shared."""
+    """Return a GPU that several claims may share; a GPU without a memory capacity is never shared."""
     memory = device.get("capacity", {}).get("memory")
     shares = _shares(sharing)
     if memory is None or not (sharing in ("memory", "unlimited") or shares):

@@ -1,4 +1,4 @@
-"""What is known of instance types and prices besides the cluster's own objects, and the prices that follow from it."""
+"""Data about settings, instance types and prices from outside the cluster's objects, and the resulting prices."""
 
 from __future__ import annotations
 
@@ -26,73 +26,73 @@ if TYPE_CHECKING:
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """Everything that somebody has said at a moment; compared by identity to see whether there is anything new."""
+    """All outside data at a given time; a new object whenever anything changed."""
 
     settings: Settings = Settings()
     """Karpenter's controller settings."""
     settings_origin: str = DEFAULTS
-    """Who says so, in words, where ``setting_origins`` does not name somebody else."""
+    """Source of the settings that are not in ``setting_origins``."""
     setting_origins: Mapping[str, str] = MappingProxyType({})
-    """By environment name, where a setting comes from."""
+    """Source by environment name."""
     stated_version: str = ""
-    """Karpenter's version as the user says it; it outweighs what was found."""
+    """Karpenter's version as given by the user, which overrides the detected one."""
     controller: ControllerInfo | None = None
-    """Karpenter's controller as it is installed: its version and what it was started with."""
+    """Installed Karpenter controller: its version and settings."""
     controller_status: FactStatus | None = None
-    """How things stand with reading it; None where it is not asked for."""
+    """Status of reading the controller; None if it is not read."""
     others_labelled: tuple[str, ...] = ()
-    """What is labelled as Karpenter and is not believed: ``Deployment shop/web``."""
+    """Other objects labelled as Karpenter, which are ignored: ``Deployment shop/web``."""
     instance_types: tuple[InstanceType, ...] | None = None
-    """Types that came with a snapshot, the same for every NodePool; None where each NodeClass has to tell."""
+    """Types of a snapshot, the same for every NodePool; None if they are derived from NodeClasses."""
     taken_at_ns: int = 0
-    """When ``instance_types`` held: nanoseconds since the epoch."""
+    """Time of ``instance_types``, in nanoseconds since the epoch."""
     facts: RegionFacts = NO_FACTS
     fact_statuses: Mapping[FactKind, FactStatus] = MappingProxyType({})
-    """How things stand with the AWS APIs; empty where they are not asked."""
+    """Status of the AWS APIs; empty if they are not queried."""
     account: str = ""
-    """Whose AWS credentials answer; empty while none do."""
+    """AWS account of the credentials; empty without any."""
     metrics: ControllerMetrics | None = None
     metrics_before: ControllerMetrics | None = None
-    """The first reading of the same controller: what its counters said when karptui began to look."""
+    """First reading of the same controller, for the change of counters since karptui started."""
     metrics_status: FactStatus | None = None
-    """How things stand with Karpenter's metrics; None where they are not asked for."""
+    """Status of Karpenter's metrics; None if they are not read."""
     price_settings: PriceSettings = LIST_PRICES
     refused: UnavailableOfferings = ALL_AVAILABLE
-    """Offerings that events of failed launches name, until Karpenter tries them again."""
+    """Offerings named in events of failed launches, until Karpenter tries them again."""
 
     @property
     def unavailable(self) -> UnavailableOfferings:
-        """Offerings that Karpenter leaves out after failed launches; none if its metrics tell what is available."""
+        """Offerings that Karpenter excludes after failed launches; none if its metrics report availability."""
         return ALL_AVAILABLE if _offerings(self) else self.refused
 
     def lacks_text(self, types: Sequence[str]) -> str:
-        """Return that the list of instance types does not know some that its nodes have; nothing without any."""
+        """Return a note that the list of instance types lacks some types of nodes; empty without types."""
         if not types:
             return ""
         if self.instance_types is not None:
-            known = "the list of types that came with the snapshot"
+            source = "the list of types in the snapshot"
         elif self.facts.instance_types is not None:
-            known = "EC2's list of types"
+            source = "EC2's list of types"
         else:
-            from karptui.aws.catalogue import sources  # noqa: PLC0415 - only this needs it, and not at the start
+            from karptui.aws.catalogue import sources  # noqa: PLC0415 - reads a file, not needed at the start
 
-            known = f"the built-in list of types of {sources()[0].date}"
-        return f"{known} does not know {first_of(types, 3)}, which its nodes have"
+            source = f"the built-in list of types of {sources()[0].date}"
+        return f"{source} lacks {first_of(types, 3)}, which nodes have"
 
     @property
     def overhead_origin(self) -> str:
-        """Who has said VM_MEMORY_OVERHEAD_PERCENT."""
+        """Source of VM_MEMORY_OVERHEAD_PERCENT."""
         return self.origin_of("VM_MEMORY_OVERHEAD_PERCENT")
 
     def origin_of(self, setting: str) -> str:
-        """Return where a setting comes from, by its environment name: ``Deployment kube-system/karpenter``."""
+        """Return the source of a setting by environment name: ``Deployment kube-system/karpenter``."""
         if not self.setting_origins:
             return self.settings_origin
         return self.setting_origins.get(setting, DEFAULTS)
 
     @property
     def karpenter_version(self) -> str:
-        """Karpenter's version, empty where nobody tells: the user, what its metrics say runs, or its Deployment."""
+        """Karpenter's version from the user, its metrics or its Deployment; empty if unknown."""
         if self.stated_version:
             return self.stated_version
         running = parse_version(self.metrics.version) if self.metrics is not None else ""
@@ -100,7 +100,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     @property
     def version_note(self) -> str:
-        """What has to be said of the version that is modelled; empty while nobody has been asked for it."""
+        """Note on a version that is not modelled; empty until the version has been looked up."""
         return version_note(self.karpenter_version) if self.stated_version or self.controller is not None else ""
 
 
@@ -110,45 +110,45 @@ NO_EVIDENCE: Final = Evidence()
 def with_controller(
     base: Evidence, info: ControllerInfo | None, status: FactStatus, others: tuple[str, ...] = ()
 ) -> Evidence:
-    """Return what is known with what the controller was started with, under what the user has said.
+    """Return the evidence with the controller's settings, which the user's settings override.
 
     Args:
-        base: What is known already; the environment of its settings counts first.
-        info: The controller, None where it could not be read.
-        status: How things stand with reading it.
-        others: What is labelled as Karpenter and is not believed.
+        base: Existing evidence; the environment of its settings has precedence.
+        info: The controller, None if it could not be read.
+        status: Status of reading it.
+        others: Other objects labelled as Karpenter, which are ignored.
     """
-    known = msgspec.structs.replace(base, controller=info, controller_status=status, others_labelled=others)
+    evidence = msgspec.structs.replace(base, controller=info, controller_status=status, others_labelled=others)
     if info is None:
-        return known
-    said = Layer(base.settings_origin, base.settings.environment)
+        return evidence
+    user_layer = Layer(base.settings_origin, base.settings.environment)
     try:
-        found = layered((said, Layer(info.title, info.settings)), known.karpenter_version)
+        merged = layered((user_layer, Layer(info.title, info.settings)), evidence.karpenter_version)
     except SettingsError as error:
         sentence = f"{info.title}: {error}; Karpenter would not start with it, defaults are assumed"
         refused = msgspec.structs.replace(status, phase=FactPhase.UNAVAILABLE, sentence=sentence)
-        return msgspec.structs.replace(known, controller_status=refused)
-    origins = {**{name: f"default: {where} is not read" for name, where in info.unknown.items()}, **found.origins}
-    return msgspec.structs.replace(known, settings=found.settings, setting_origins=origins)
+        return msgspec.structs.replace(evidence, controller_status=refused)
+    origins = {**{name: f"default: {where} is not read" for name, where in info.unknown.items()}, **merged.origins}
+    return msgspec.structs.replace(evidence, settings=merged.settings, setting_origins=origins)
 
 
-def with_rules(known: Evidence) -> Evidence:
-    """Return what is known with the rules of the version that runs, whoever tells it."""
-    rules = rules_for(known.karpenter_version)
-    if rules is known.settings.rules:
-        return known
-    return msgspec.structs.replace(known, settings=msgspec.structs.replace(known.settings, rules=rules))
+def with_rules(evidence: Evidence) -> Evidence:
+    """Return the evidence with the rules of the running Karpenter version."""
+    rules = rules_for(evidence.karpenter_version)
+    if rules is evidence.settings.rules:
+        return evidence
+    return msgspec.structs.replace(evidence, settings=msgspec.structs.replace(evidence.settings, rules=rules))
 
 
-def decides_alike(one: Evidence, other: Evidence) -> bool:
-    """Return whether two pieces of evidence let Karpenter decide the same: readings of a minute apart mostly do."""
-    return one is other or (
-        (one.settings, one.price_settings, one.stated_version)
-        == (other.settings, other.price_settings, other.stated_version)
-        and one.instance_types is other.instance_types
-        and one.facts is other.facts
-        and _offerings(one) == _offerings(other)
-        and _left_out(one) == _left_out(other)
+def decides_alike(left: Evidence, right: Evidence) -> bool:
+    """Return whether Karpenter decides the same with both; readings a minute apart usually do."""
+    return left is right or (
+        (left.settings, left.price_settings, left.stated_version)
+        == (right.settings, right.price_settings, right.stated_version)
+        and left.instance_types is right.instance_types
+        and left.facts is right.facts
+        and _offerings(left) == _offerings(right)
+        and _left_out(left) == _left_out(right)
     )
 
 
@@ -161,8 +161,8 @@ def _offerings(evidence: Evidence) -> Mapping[OfferingName, OfferingMetrics]:
 
 
 def prices_of(evidence: Evidence, place: Place) -> NodePrices:
-    """Return the prices to show for a cluster at a place, most trusted source first."""
-    from karptui.aws.live import live_prices  # noqa: PLC0415 - the first screen has no prices yet
+    """Return the prices to show for a cluster's region and zones, most trusted source first."""
+    from karptui.aws.live import live_prices  # noqa: PLC0415 - not needed for the first screen
 
     book = live_prices(
         place.region,
@@ -173,12 +173,12 @@ def prices_of(evidence: Evidence, place: Place) -> NodePrices:
     )
     if evidence.instance_types is None:
         return msgspec.structs.replace(book, is_auto_mode=place.is_auto_mode)
-    own = table_from_types(evidence.instance_types, place.region, evidence.taken_at_ns)
-    return NodePrices((own, *book.tables), book.settings, is_auto_mode=place.is_auto_mode)
+    snapshot_table = table_from_types(evidence.instance_types, place.region, evidence.taken_at_ns)
+    return NodePrices((snapshot_table, *book.tables), book.settings, is_auto_mode=place.is_auto_mode)
 
 
 def markets_of(evidence: Evidence, *, has_overlays: bool = False) -> MarketOf:
-    """Return what tells the market of a region."""
+    """Return a function that returns a region's market."""
     from karptui.aws.live import live_market  # noqa: PLC0415 - as above
 
     def market_of(region: str, zones: Iterable[SubnetZone]) -> Market:
@@ -195,7 +195,7 @@ def markets_of(evidence: Evidence, *, has_overlays: bool = False) -> MarketOf:
 
 
 def table_from_types(instance_types: Iterable[InstanceType], region: str, as_of_ns: int) -> PriceTable:
-    """Return the prices that a snapshot's own instance types state; reservations have no price of their own."""
+    """Return the prices in a snapshot's instance types; reservations have no price."""
     zonal: dict[tuple[str, str, str], float] = {}
     by_type: dict[str, set[float]] = {}
     for instance_type in instance_types:
@@ -215,7 +215,7 @@ def table_from_types(instance_types: Iterable[InstanceType], region: str, as_of_
 
 
 def offering_value(offering: Offering, key: str) -> str:
-    """Return the value that an offering has for a label; empty where it has none or several."""
+    """Return an offering's value for a label; empty if it has none or several."""
     for requirement in offering.requirements:
         if requirement.key == key and len(requirement.values) == 1:
             return requirement.values[0]

@@ -1,4 +1,4 @@
-"""What EC2 says about an instance type: the facts that a node is computed from, read from ``DescribeInstanceTypes``."""
+"""EC2's data about an instance type, from ``DescribeInstanceTypes``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 
 class Gpu(msgspec.Struct, frozen=True):
-    """One kind of GPU of an instance type."""
+    """A kind of GPU of an instance type."""
 
     manufacturer: str
     """As EC2 spells it: ``NVIDIA``, ``AMD``, ``Habana``."""
@@ -17,20 +17,20 @@ class Gpu(msgspec.Struct, frozen=True):
     count: int
     """0 for types that hold a fraction of a GPU (g6f, gr6f)."""
     memory_mib: int
-    """Of one GPU."""
+    """Memory of a single GPU."""
 
 
 class NeuronDevice(msgspec.Struct, frozen=True):
-    """One kind of AWS Neuron device (Inferentia, Trainium) of an instance type."""
+    """A kind of AWS Neuron device (Inferentia, Trainium) of an instance type."""
 
     name: str
     count: int
     cores: int
-    """Of one device."""
+    """Cores of a single device."""
 
 
 class InferenceAccelerator(msgspec.Struct, frozen=True):
-    """One kind of inference accelerator other than Neuron."""
+    """A kind of inference accelerator other than Neuron."""
 
     manufacturer: str
     name: str
@@ -38,40 +38,40 @@ class InferenceAccelerator(msgspec.Struct, frozen=True):
 
 
 class InstanceTypeFacts(msgspec.Struct, frozen=True, cache_hash=True):
-    """One EC2 instance type, as ``DescribeInstanceTypes`` reports it, with the limits that only the VPC tables know."""
+    """An EC2 instance type from ``DescribeInstanceTypes``, with limits that only the VPC tables contain."""
 
     name: str
     vcpus: int
     memory_mib: int
-    """Advertised: before any overhead."""
+    """Advertised memory, before any overhead."""
     architectures: tuple[str, ...]
-    """EC2's names in EC2's order: the first one decides."""
+    """EC2's names in EC2's order; the first is decisive."""
     hypervisor: str
     """``nitro``, ``xen``, or empty on bare metal."""
     cpu_manufacturer: str
     clock_mhz: int
-    """Sustained clock speed; 0 where EC2 gives none."""
+    """Sustained clock speed; 0 if unknown."""
     ebs_mbps: int | None
-    """Largest EBS bandwidth; None where the type is not EBS-optimised by default."""
+    """Maximum EBS bandwidth; None if the type is not EBS-optimized by default."""
     network_mbps: int | None
-    """Baseline network bandwidth; None where AWS documents none."""
+    """Baseline network bandwidth; None if undocumented."""
     encryption_in_transit: bool
     card_enis: tuple[int, ...]
     """Network interfaces per network card, by card index."""
     default_card: int
-    """Index of the card that carries the pods' addresses."""
+    """Index of the network card that has the pods' addresses."""
     ipv4_per_eni: int
     ena: bool
-    """Whether the Elastic Network Adapter works."""
+    """Whether the Elastic Network Adapter is supported."""
     efas: int
-    """EFA interfaces, at most."""
+    """Maximum number of EFA interfaces."""
     gpus: tuple[Gpu, ...]
     neuron_devices: tuple[NeuronDevice, ...]
     inference_accelerators: tuple[InferenceAccelerator, ...]
     store_gb: int | None
-    """Size of all local disks together, in decimal gigabytes; None without local disks."""
+    """Total size of the local disks, in decimal gigabytes; None without local disks."""
     store_nvme: bool
-    """Whether the local disks speak NVMe."""
+    """Whether the local disks are NVMe."""
     usage_classes: tuple[str, ...]
     """``on-demand``, ``spot``, ``capacity-block``."""
     placement_strategies: tuple[str, ...]
@@ -79,9 +79,9 @@ class InstanceTypeFacts(msgspec.Struct, frozen=True, cache_hash=True):
     nested_virtualization: bool
     nitro_enclaves: bool
     branch_enis: int
-    """Branch interfaces for security groups per pod; 0 where trunking does not work or is not known to."""
+    """Branch interfaces for security groups per pod; 0 if trunking is unsupported or unknown."""
     windows_ipv4: int
-    """Addresses for Windows pods; 0 where the limit is not known."""
+    """Addresses for Windows pods; 0 if unknown."""
 
     @property
     def family(self) -> str:
@@ -98,9 +98,9 @@ SUPPORTED_ARCHITECTURES: Final = frozenset({"x86_64", "arm64"})
 
 
 def is_usable(info: Mapping[str, Any]) -> bool:
-    """Tell whether Karpenter asks EC2 for the type at all: hvm, and an architecture that Kubernetes nodes run on.
+    """Return whether Karpenter uses the type: hvm, and an architecture of Kubernetes nodes.
 
-    Rule: the filters in pkg/providers/instancetype/instancetype.go; Macs and 32-bit types never exist for Karpenter.
+    Rule: the filters in pkg/providers/instancetype/instancetype.go, which exclude Macs and 32-bit types.
     """
     return "hvm" in info.get("SupportedVirtualizationTypes", ()) and not SUPPORTED_ARCHITECTURES.isdisjoint(
         info["ProcessorInfo"]["SupportedArchitectures"]
@@ -110,13 +110,13 @@ def is_usable(info: Mapping[str, Any]) -> bool:
 def facts_from_ec2(
     info: Mapping[str, Any], *, network_mbps: int | None, branch_enis: int, windows_ipv4: int
 ) -> InstanceTypeFacts:
-    """Return the facts of one ``InstanceTypeInfo``.
+    """Return the data of an ``InstanceTypeInfo``.
 
     Args:
-        info: One entry of ``InstanceTypes``, in the spelling of the EC2 API.
-        network_mbps: Baseline bandwidth, which the API does not state reliably.
-        branch_enis: From the VPC resource controller's limits, which the API does not state.
-        windows_ipv4: Likewise.
+        info: An entry of ``InstanceTypes`` in the EC2 API.
+        network_mbps: Baseline bandwidth, which the API does not report reliably.
+        branch_enis: From the VPC resource controller's limits; not in the API.
+        windows_ipv4: From the same limits.
     """
     network, processor, ebs = info["NetworkInfo"], info["ProcessorInfo"], info.get("EbsInfo", {})
     store = info.get("InstanceStorageInfo", {})
@@ -152,7 +152,7 @@ def facts_from_ec2(
 
 
 def _card_enis(network: Mapping[str, Any]) -> tuple[int, ...]:
-    """Return the interfaces of each card, by card index."""
+    """Return the number of interfaces of each card, by card index."""
     cards: Sequence[Mapping[str, Any]] = sorted(network["NetworkCards"], key=lambda card: int(card["NetworkCardIndex"]))
     return tuple(card["MaximumNetworkInterfaces"] for card in cards)
 

@@ -1,6 +1,6 @@
-"""Instance types as the scheduler gets them: EC2's facts seen through an EC2NodeClass, settings and a region's market.
+"""Instance types as the scheduler uses them: EC2's data combined with an EC2NodeClass, settings and a region's market.
 
-Source: pkg/providers/instancetype/instancetype.go and types.go of Karpenter's AWS provider.
+Source: pkg/providers/instancetype/instancetype.go and types.go in Karpenter's AWS provider.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from karptui.aws.capacity import capacity
-from karptui.aws.catalogue import as_tables_say, instance_type_facts
+from karptui.aws.catalogue import instance_type_facts, with_provider_tables
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.kubelet import expressions, for_type
 from karptui.aws.market import Market
@@ -36,50 +36,49 @@ def instance_types(
     discovered_memory_bytes: Mapping[str, int] = _NOTHING,
     before: Resolved | None = None,
 ) -> tuple[InstanceType, ...]:
-    """Return every instance type for a NodeClass; unsuitable ones carry only unavailable offerings.
+    """Return every instance type for a NodeClass; incompatible ones have only unavailable offerings.
 
     Args:
-        nodeclass: Decides zones, operating system, disks and what the kubelet keeps back.
-        settings: VM_MEMORY_OVERHEAD_PERCENT, RESERVED_ENIS and the gate ReservedCapacity count.
-        market: What the region sells, and at what price.
-        facts: The types to resolve; the whole built-in catalogue by default.
-        placement_group: The NodeClass's placement group, where it has one.
-        discovered_memory_bytes: Memory that nodes of a type have reported, by type; see `karptui.aws.observed`.
-        before: What the same facts, NodeClass and settings came to with another market or other reports: what types
-            hold and keep back is taken over from it where nothing was reported anew, and what they are sold as where
-            that is as it was.
+        nodeclass: Determines zones, operating system, disks and reserved resources.
+        settings: VM_MEMORY_OVERHEAD_PERCENT, RESERVED_ENIS and the gate ReservedCapacity are used.
+        market: Offerings and prices of the region.
+        facts: EC2's data of the types; the built-in catalogue's by default.
+        placement_group: The NodeClass's placement group, if any.
+        discovered_memory_bytes: Memory reported by nodes, by type; see `karptui.aws.observed`.
+        before: Result for the same facts, NodeClass and settings with another market or other reports. Unchanged
+            capacity, overhead and offerings are reused.
 
     Raises:
-        NodeClassError: The NodeClass has no subnets, or a value that Karpenter refuses or crashes on.
+        NodeClassError: The NodeClass has no subnets, or a value that Karpenter rejects or crashes on.
     """
     if not nodeclass.zones:
         raise NodeClassError(f"{EC2_KIND} {nodeclass.name}: status.subnets is empty: Karpenter finds no instance types")
-    known = instance_type_facts().values() if facts is None else facts
-    chosen = as_tables_say(known, settings.rules.provider_tables)
+    catalogue = instance_type_facts().values() if facts is None else facts
+    chosen = with_provider_tables(catalogue, settings.rules.provider_tables)
     held = _held(chosen, nodeclass, settings, discovered_memory_bytes, before)
-    sold_before = tuple(SoldAs(one.requirements, one.offerings) for one in before.types) if before is not None else ()
+    sold_before = tuple(SoldAs(old.requirements, old.offerings) for old in before.types) if before is not None else ()
     sold_as_of_each = sold_as(chosen, nodeclass, settings, market, placement_group, before=sold_before)
     return tuple(
         InstanceType(
-            name=one.name,
+            name=type_facts.name,
             requirements=sold.requirements,
             capacity=amounts,
-            overhead=kept,
+            overhead=reserved,
             offerings=sold.offerings,
         )
-        for one, (amounts, kept), sold in zip(chosen, held, sold_as_of_each, strict=True)
+        for type_facts, (amounts, reserved), sold in zip(chosen, held, sold_as_of_each, strict=True)
     )
 
 
 class Resolved(NamedTuple):
-    """What was worked out before."""
+    """An earlier result."""
 
     types: tuple[InstanceType, ...]
     discovered_memory_bytes: Mapping[str, int]
 
 
 _Held: TypeAlias = tuple[Mapping[str, Quantity], Overhead]
-"""What a node has, and what of it is kept back."""
+"""Capacity and overhead of a node."""
 
 
 def _held(
@@ -90,19 +89,19 @@ def _held(
     before: Resolved | None,
 ) -> Iterable[_Held]:
     has_expressions = settings.rules.evaluates_kubelet and bool(expressions(nodeclass.kubelet))
-    known = {one.name: one for one in before.types} if before is not None else {}
+    previous = {old.name: old for old in before.types} if before is not None else {}
     reported_before = before.discovered_memory_bytes if before is not None else _NOTHING
-    for one in facts:
-        reported, was = discovered_memory_bytes.get(one.name), known.get(one.name)
-        if was is not None and reported == reported_before.get(one.name):
-            yield was.capacity, was.overhead
+    for type_facts in facts:
+        reported, old = discovered_memory_bytes.get(type_facts.name), previous.get(type_facts.name)
+        if old is not None and reported == reported_before.get(type_facts.name):
+            yield old.capacity, old.overhead
             continue
-        own = for_type(one, nodeclass, settings) if has_expressions else nodeclass
-        amounts = capacity(one, own, settings)
-        kept = overhead(one, own, amounts)
+        nodeclass_for_type = for_type(type_facts, nodeclass, settings) if has_expressions else nodeclass
+        amounts = capacity(type_facts, nodeclass_for_type, settings)
+        reserved = overhead(type_facts, nodeclass_for_type, amounts)
         if reported is not None:
             amounts[MEMORY] = of_units(reported, QuantityFormat.BINARY_SI)
-        yield amounts, kept
+        yield amounts, reserved
 
 
 def incompatible_types(
@@ -110,13 +109,15 @@ def incompatible_types(
     facts: Iterable[InstanceTypeFacts] | None = None,
     placement_group: PlacementGroup | None = None,
 ) -> dict[str, str]:
-    """Return the types that a NodeClass rules out, and why."""
+    """Return the types that a NodeClass excludes, with the reason."""
     chosen = instance_type_facts().values() if facts is None else facts
-    reasons = ((one.name, incompatibility(one, nodeclass, placement_group)) for one in chosen)
+    reasons = ((type_facts.name, incompatibility(type_facts, nodeclass, placement_group)) for type_facts in chosen)
     return {name: reason for name, reason in reasons if reason is not None}
 
 
 def allocatable(instance_type: InstanceType) -> dict[str, Quantity]:
-    """Return what pods may request of a node: exact, and below zero where more is kept back than there is."""
-    kept = instance_type.overhead
-    return subtract(instance_type.capacity, add(kept.kube_reserved, kept.system_reserved, kept.eviction_threshold))
+    """Return a node's allocatable resources; exact, and negative if more is reserved than exists."""
+    reserved = instance_type.overhead
+    return subtract(
+        instance_type.capacity, add(reserved.kube_reserved, reserved.system_reserved, reserved.eviction_threshold)
+    )

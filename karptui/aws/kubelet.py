@@ -1,7 +1,7 @@
-"""Kubelet settings that are CEL expressions, and what they come to on one instance type.
+"""Evaluates kubelet settings that are CEL expressions for an instance type.
 
 Source: pkg/cel/environment.go, pkg/apis/v1/kubeletconfiguration.go and ``resolveMaxPods`` and ``resolveReserved`` in
-pkg/providers/instancetype/types.go of Karpenter's AWS provider, 1.15.
+pkg/providers/instancetype/types.go in Karpenter's AWS provider, 1.15.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 CEL_GATE: Final = "NodeClassCEL"
 MOST_PODS: Final = (1 << 31) - 1
 _ROUNDED_UP: Final = {CPU: (10, "m"), MEMORY: (16, "Mi"), EPHEMERAL_STORAGE: (1, "Gi")}
-"""By resource, the step that a result is rounded up to, and its unit."""
+"""Rounding step and unit of a result, by resource."""
 
 
 class ExpressionError(ValueError):
-    """An expression that does not compile, or has no usable result on a type; says why."""
+    """The expression does not compile, or has no usable result for a type; the message has the reason."""
 
 
 def is_expression(amount: str) -> bool:
-    """Return whether a reserved amount is an expression: whatever is no quantity is."""
+    """Return whether a reserved amount is an expression, which anything but a quantity is."""
     try:
         parse_quantity(amount)
     except QuantityError:
@@ -41,7 +41,7 @@ def is_expression(amount: str) -> bool:
 
 
 def expressions(kubelet: Kubelet) -> dict[str, str]:
-    """Return the expressions of ``spec.kubelet`` by their place: ``maxPods``, ``kubeReserved[cpu]``."""
+    """Return the expressions in ``spec.kubelet`` by field: ``maxPods``, ``kubeReserved[cpu]``."""
     found = {"maxPods": kubelet.max_pods} if isinstance(kubelet.max_pods, str) else {}
     for field, amounts in (("kubeReserved", kubelet.kube_reserved), ("systemReserved", kubelet.system_reserved)):
         found |= {f"{field}[{key}]": text for key, text in (amounts or {}).items() if is_expression(text)}
@@ -49,12 +49,12 @@ def expressions(kubelet: Kubelet) -> dict[str, str]:
 
 
 def for_type(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, settings: Settings) -> Ec2NodeClass:
-    """Return the NodeClass as one type sees it: with plain amounts where it has expressions.
+    """Return the NodeClass for a type, with expressions replaced by their results.
 
-    With the gate off expressions count as not set. A reserved amount that fails or is negative is left out.
+    Expressions are ignored while the gate is off. A reserved amount that fails or is negative is dropped.
 
     Raises:
-        NodeClassError: ``maxPods`` has no usable result: Karpenter then finds no types at all.
+        NodeClassError: ``maxPods`` has no usable result, so Karpenter finds no types at all.
     """
     is_on = settings.aws_gates.get(CEL_GATE, False)
     kubelet = nodeclass.kubelet
@@ -73,8 +73,8 @@ def for_type(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, settings: Settin
 
 
 def failures(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, settings: Settings) -> dict[str, str]:
-    """Return why the expressions that fail on a type do, by their place; Karpenter then refuses the NodeClass."""
-    kubelet, found = nodeclass.kubelet, {}
+    """Return the reason why expressions fail for a type, by field; Karpenter then rejects the NodeClass."""
+    kubelet, reasons = nodeclass.kubelet, {}
     plain = _with(nodeclass, max_pods=None) if isinstance(kubelet.max_pods, str) else nodeclass
     pods = max_pods(facts, plain, settings.reserved_enis)
     for place, expression in expressions(kubelet).items():
@@ -84,37 +84,37 @@ def failures(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, settings: Settin
                 plain = _with(nodeclass, max_pods=_checked_pods(result))
                 pods = max_pods(facts, plain, settings.reserved_enis)
             elif result < 0:
-                found[place] = f"{expression} is {result}: an amount cannot be negative"
+                reasons[place] = f"{expression} is {result}: an amount cannot be negative"
         except ExpressionError as error:
-            found[place] = str(error)
-    return found
+            reasons[place] = str(error)
+    return reasons
 
 
 def expression_results(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, settings: Settings) -> dict[str, str]:
-    """Return the expressions with what they come to on a type, by their place: ``80m = vcpus * 20``."""
-    found = expressions(nodeclass.kubelet)
-    if not found or not settings.rules.evaluates_kubelet:
+    """Return the expressions with their results for a type, by field: ``80m = vcpus * 20``."""
+    texts = expressions(nodeclass.kubelet)
+    if not texts or not settings.rules.evaluates_kubelet:
         return {}
     if not settings.aws_gates.get(CEL_GATE, False):
-        return {place: f"{text}: not used, {CEL_GATE} is off" for place, text in found.items()}
+        return {place: f"{text}: not used, {CEL_GATE} is off" for place, text in texts.items()}
     try:
-        own = for_type(facts, nodeclass, settings).kubelet
+        kubelet = for_type(facts, nodeclass, settings).kubelet
     except NodeClassError as error:
         return {"maxPods": str(error)}
-    plain: dict[str, object] = {"maxPods": own.max_pods}
-    for field, amounts in (("kubeReserved", own.kube_reserved), ("systemReserved", own.system_reserved)):
+    plain: dict[str, object] = {"maxPods": kubelet.max_pods}
+    for field, amounts in (("kubeReserved", kubelet.kube_reserved), ("systemReserved", kubelet.system_reserved)):
         plain |= {f"{field}[{key}]": amount for key, amount in (amounts or {}).items()}
     return {
         place: f"{plain[place]} = {text}" if place in plain else f"{text}: no result, the default applies"
-        for place, text in found.items()
+        for place, text in texts.items()
     }
 
 
 def evaluate(expression: str, facts: InstanceTypeFacts, pods: int) -> int:
-    """Return what an expression comes to on a type, cut to a whole number.
+    """Return an expression's result for a type, truncated to an integer.
 
     Raises:
-        ExpressionError: It does not compile, or has no result on this type.
+        ExpressionError: It does not compile, or has no result for this type.
     """
     program = _program(expression)
     data = {
@@ -134,7 +134,7 @@ def evaluate(expression: str, facts: InstanceTypeFacts, pods: int) -> int:
 
 
 def compile_problem(expression: str) -> str:
-    """Return why an expression cannot be used on any type, empty where it can."""
+    """Return the reason why an expression is invalid for every type, or an empty string."""
     try:
         _program(expression)
     except ExpressionError as error:
@@ -168,15 +168,15 @@ def _amounts(
 ) -> dict[str, str] | None:
     if amounts is None:
         return None
-    found = {}
+    resolved = {}
     for key, text in amounts.items():
         if not is_expression(text):
-            found[key] = text
+            resolved[key] = text
         elif is_on:
             amount = _amount(key, text, facts, pods)
             if amount is not None:
-                found[key] = amount
-    return found
+                resolved[key] = amount
+    return resolved
 
 
 def _amount(key: str, expression: str, facts: InstanceTypeFacts, pods: int) -> str | None:
@@ -190,8 +190,8 @@ def _amount(key: str, expression: str, facts: InstanceTypeFacts, pods: int) -> s
 
 @lru_cache(maxsize=256)
 def _compiled(expression: str) -> Any:
-    """Return the program, or why there is none."""
-    from cel_expr_python import cel  # noqa: PLC0415 - 20 ms of native libraries that few clusters need
+    """Return the program, or an error message."""
+    from cel_expr_python import cel  # noqa: PLC0415 - loads native libraries for 20 ms, and few clusters need it
 
     try:
         program = _environment().compile(expression)
@@ -225,8 +225,10 @@ def _environment() -> Any:
             cel.FunctionDecl(
                 name,
                 [
-                    cel.Overload(f"{name}_{index}", return_type=result, parameters=[one, two], impl=_as(choose, result))
-                    for index, (result, one, two) in enumerate(kinds)
+                    cel.Overload(
+                        f"{name}_{index}", return_type=result, parameters=[left, right], impl=_as(choose, result)
+                    )
+                    for index, (result, left, right) in enumerate(kinds)
                 ],
             )
             for name, choose in (("max", max), ("min", min))
@@ -237,4 +239,4 @@ def _environment() -> Any:
 def _as(choose: Any, result: Any) -> Any:
     from cel_expr_python import cel  # noqa: PLC0415 - as above
 
-    return (lambda one, two: float(choose(one, two))) if result == cel.Type.DOUBLE else choose
+    return (lambda left, right: float(choose(left, right))) if result == cel.Type.DOUBLE else choose

@@ -1,7 +1,7 @@
-"""What Karpenter asks of ``spec.kubelet`` since it is an open map that the API server accepts as it comes.
+"""Validates ``spec.kubelet`` as Karpenter does, because the API server accepts any map since 1.15.
 
 Sources: pkg/apis/v1/kubeletconfiguration.go, kubeletconfiguration_validation.go and pkg/controllers/nodeclass/
-validation.go of Karpenter's AWS provider 1.15.1; the fields are those of k8s.io/kubelet 0.37.0, config/v1beta1.
+validation.go in Karpenter's AWS provider 1.15.1; the fields are those of k8s.io/kubelet 0.37.0, config/v1beta1.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _OWNED: Final = {
 }
 _TEXTS: Final = "map:string"
 _WHOLE: Final = {"int32": 31, "int64": 63, "uint32": 32}
-"""Bits of the largest value, by Go's word for the type."""
+"""Bits of the largest value, by Go type."""
 Shape = str | Mapping[str, Any] | tuple[Mapping[str, Any]]
-"""Go's word for a type, ``[]`` before an element's, ``map:`` before a value's; a mapping is a struct, a tuple lists."""
+"""A Go type: ``[]`` precedes an element type, ``map:`` a value type; a mapping is a struct, a tuple a list."""
 
 
 def _fields(**names: str) -> dict[str, Shape]:
@@ -53,9 +53,9 @@ _MANAGED: Final[Mapping[str, Shape]] = {
     "imageGCLowThresholdPercent": "int32",
     "cpuCFSQuota": "bool",
 }
-"""What Karpenter reads itself."""
+"""Fields that Karpenter itself reads."""
 _DURATION_POINTER: Final = ".maxContainerRestartPeriod"
-"""The one duration that may be null; others read it as an empty text."""
+"""The only duration that may be null; elsewhere null means an empty text."""
 _NAMED_MAPS: Final = {"map:duration": "map[string]v1.Duration", "map:quantity": "v1.ResourceList"}
 _LOG_OPTIONS: Final[Mapping[str, Shape]] = {"splitStream": "bool", "infoBufferSize": "quantity"}
 _UPSTREAM: Final[Mapping[str, Shape]] = {
@@ -139,43 +139,43 @@ _UPSTREAM: Final[Mapping[str, Shape]] = {
 
 
 def unmanaged_fields(kubelet: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the fields that Karpenter does not read; AL2023 hands them on, Custom ignores them, others refuse them."""
+    """Return the fields that Karpenter does not read; AL2023 passes them on, Custom ignores them, others fail."""
     return tuple(sorted(kubelet.keys() - _MANAGED.keys()))
 
 
 def parse_problem(kubelet: Mapping[str, Any]) -> str:
-    """Return why Karpenter cannot read ``spec.kubelet`` at all, empty where it can: it then finds no types."""
-    # Fields are looked for without regard to case here, unlike in the rules below.
+    """Return the reason why Karpenter cannot parse ``spec.kubelet`` and so finds no types, or an empty string."""
+    # Unlike in the rules below, field names match in any case.
     folded = {name.lower(): name for name in _MANAGED}
-    own = ({folded[name.lower()]: value} for name, value in sorted(kubelet.items()) if name.lower() in folded)
-    return _reported(mistake for one in own for mistake in _mistakes(one, _MANAGED, "ParsedKubeletConfig", []))
+    managed = ({folded[name.lower()]: value} for name, value in sorted(kubelet.items()) if name.lower() in folded)
+    return _reported(mistake for field in managed for mistake in _mistakes(field, _MANAGED, "ParsedKubeletConfig", []))
 
 
 def rule_breaks(kubelet: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what makes the NodeClass ``InvalidKubeletConfiguration``, in Karpenter's order and words."""
+    """Return the messages of ``InvalidKubeletConfiguration``, in Karpenter's order and words."""
     return (*_against_upstream(kubelet), *_meaning(kubelet)) if kubelet else ()
 
 
 def _against_upstream(kubelet: Mapping[str, Any]) -> list[str]:
-    """Return the first wrong type alone, else every unknown field."""
+    """Return only the first type error, otherwise every unknown field."""
     if isinstance(kubelet.get("maxPods"), str):
         kubelet = {**kubelet, "maxPods": 0}
     unknown: list[str] = []
     mistake = _reported(_mistakes(kubelet, _UPSTREAM, "KubeletConfiguration", unknown))
-    found = [mistake] if mistake else [f'unknown field "{path}"' for path in unknown]
-    return [f"spec.kubelet: {one}" for one in found]
+    problems = [mistake] if mistake else [f'unknown field "{path}"' for path in unknown]
+    return [f"spec.kubelet: {problem}" for problem in problems]
 
 
 class _Mistake(NamedTuple):
-    """What Go's decoder refuses."""
+    """An error of Go's decoder."""
 
     text: str
     stops: bool
-    """Whether a type's own decoder refuses it: nothing after it is read, and it is reported before the earlier ones."""
+    """Whether a custom decoder rejects it, which stops decoding and is reported before earlier errors."""
 
 
 def _reported(mistakes: Iterable[_Mistake]) -> str:
-    """Return which of the mistakes Go reports: the first that stops it, else the first; empty without any."""
+    """Return the error that Go reports: the first that stops decoding, otherwise the first; empty without any."""
     first = ""
     for mistake in mistakes:
         if mistake.stops:
@@ -185,7 +185,7 @@ def _reported(mistakes: Iterable[_Mistake]) -> str:
 
 
 def _mistakes(value: Any, shape: Any, path: str, unknown: list[str]) -> Iterator[_Mistake]:
-    """Yield what Go's decoder refuses; fields that a struct does not have are added to those that are unknown."""
+    """Yield the errors of Go's decoder; unknown fields are appended to ``unknown``."""
     if value is None and (shape != "duration" or path.endswith(_DURATION_POINTER)):
         return
     if isinstance(shape, str):
@@ -220,9 +220,9 @@ def _scalar_mistakes(value: Any, kind: str, path: str, unknown: list[str]) -> It
         else:
             yield _refusal(value, path, _NAMED_MAPS.get(kind, f"map[string]{kind[4:]}"))
     elif " or " in kind:
-        one, other = kind.split(" or ")
+        left, right = kind.split(" or ")
         textual = {"string", "duration"}
-        text, number = (one, other) if one in textual else (other, one)
+        text, number = (left, right) if left in textual else (right, left)
         for mistake in _mistakes(value, text if isinstance(value, str) else number, path, unknown):
             yield mistake._replace(stops=True)
     elif kind == "duration":
@@ -260,17 +260,17 @@ def _fits(value: Any, kind: str) -> bool:
 
 def _refusal(value: Any, path: str, kind: str) -> _Mistake:
     if isinstance(value, bool):
-        found = "bool"
+        actual = "bool"
     elif isinstance(value, int | float):
         is_wanted = kind in _WHOLE or kind == "float64"
-        found = f"number {msgspec.json.encode(value).decode()}" if is_wanted else "number"
+        actual = f"number {msgspec.json.encode(value).decode()}" if is_wanted else "number"
     else:
-        found = "string" if isinstance(value, str) else "object" if isinstance(value, Mapping) else "array"
-    return _Mistake(f"json: cannot unmarshal {found} into Go struct field {path} of type {kind}", stops=False)
+        actual = "string" if isinstance(value, str) else "object" if isinstance(value, Mapping) else "array"
+    return _Mistake(f"json: cannot unmarshal {actual} into Go struct field {path} of type {kind}", stops=False)
 
 
 def _meaning(kubelet: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what no type says: which keys have a meaning, which values, and what goes together."""
+    """Yield errors beyond types: keys, values, and combinations of fields."""
     for field, why in _OWNED.items():
         if field in kubelet:
             yield f"spec.kubelet.{field}: can't be set, {why}"
@@ -321,7 +321,7 @@ def _out_of_range(kubelet: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _texts(kubelet: Mapping[str, Any], field: str) -> list[tuple[str, str]]:
-    """Return a map of texts in order of its keys; what is no such map counts as absent."""
+    """Return a string map sorted by key; anything else counts as absent."""
     value = kubelet.get(field)
     if not isinstance(value, Mapping) or not all(isinstance(text, str | None) for text in value.values()):
         return []

@@ -1,6 +1,6 @@
-"""The labels that nodes of a type get, as requirements: every key is defined on every type.
+"""Labels of a type's nodes, as requirements: every key is defined for every type.
 
-Source: ``computeRequirements`` in pkg/providers/instancetype/types.go of Karpenter's AWS provider.
+Source: ``computeRequirements`` in pkg/providers/instancetype/types.go in Karpenter's AWS provider.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ _SCHEME: Final = re.compile(r"(^[a-z]+)(?:-[0-9]+tb)?([0-9]+).*\.")
 
 
 def architecture(facts: InstanceTypeFacts) -> str:
-    """Return Kubernetes' name of the first architecture that has one."""
+    """Return the Kubernetes name of the first architecture that has one."""
     names = (_KUBE_ARCHITECTURE[name] for name in facts.architectures if name in _KUBE_ARCHITECTURE)
     return next(names, f"[{' '.join(facts.architectures)}]")
 
 
 def has_value(key: str, *values: str) -> NodeSelectorRequirement:
-    """Return ``key In values``; without values the key does not exist, as Karpenter reads an empty list."""
+    """Return ``key In values``; without values DoesNotExist, as Karpenter reads an empty list."""
     return NodeSelectorRequirement(key, "In" if values else "DoesNotExist", tuple(sorted(set(values))))
 
 
@@ -82,13 +82,13 @@ def requirements(
 
     Args:
         facts: The instance type.
-        family: Decides the operating system.
+        family: Determines the operating system.
         region: AWS region.
-        zones: Zones with a subnet that also offer the type.
-        reservations: Capacity reservations of this type, whatever their zone and state.
+        zones: Zones that have a subnet and offer the type.
+        reservations: Capacity reservations of this type, in any zone and state.
     """
     return (
-        *_own_requirements(facts),
+        *_type_requirements(facts),
         *_system_requirements(architecture(facts), family),
         *_place_requirements(region, tuple(zones)),
         *_purchase_requirements(facts.usage_classes, reservations),
@@ -96,8 +96,7 @@ def requirements(
 
 
 @lru_cache(maxsize=4096)
-def _own_requirements(facts: InstanceTypeFacts) -> tuple[NodeSelectorRequirement, ...]:
-    """Return what follows from the type alone."""
+def _type_requirements(facts: InstanceTypeFacts) -> tuple[NodeSelectorRequirement, ...]:
     scheme = _SCHEME.search(facts.name)
     store = facts.store_gb if facts.store_nvme else None
     return (
@@ -124,7 +123,7 @@ def _own_requirements(facts: InstanceTypeFacts) -> tuple[NodeSelectorRequirement
 
 
 def _gpu_requirements(facts: InstanceTypeFacts) -> tuple[NodeSelectorRequirement, ...]:
-    """Return the GPU labels, which only types with a single kind of GPU have."""
+    """Return the GPU labels; only types with a single kind of GPU have values."""
     keys = (GPU_NAME, GPU_MANUFACTURER, GPU_COUNT, GPU_MEMORY_MIB)
     if len(facts.gpus) != 1:
         return tuple(has_value(key) for key in keys)
@@ -134,7 +133,7 @@ def _gpu_requirements(facts: InstanceTypeFacts) -> tuple[NodeSelectorRequirement
 
 
 def _accelerator_requirements(facts: InstanceTypeFacts) -> tuple[NodeSelectorRequirement, ...]:
-    """Return the accelerator labels: of Neuron devices, else of other inference accelerators, if of a single kind."""
+    """Return the accelerator labels of Neuron devices or other inference accelerators, if there is a single kind."""
     keys = (ACCELERATOR_NAME, ACCELERATOR_MANUFACTURER, ACCELERATOR_COUNT)
     if len(facts.neuron_devices) == 1:
         device = facts.neuron_devices[0]
@@ -149,7 +148,7 @@ def _accelerator_requirements(facts: InstanceTypeFacts) -> tuple[NodeSelectorReq
 
 @lru_cache(maxsize=64)
 def _system_requirements(arch: str, family: AmiFamily) -> tuple[NodeSelectorRequirement, ...]:
-    """Return operating system and Windows build; arm64 has no operating system under a Windows family."""
+    """Return operating system and Windows build; arm64 has no operating system in a Windows family."""
     if family.windows_build is None:
         return has_value(OS, "linux"), has_value(WINDOWS_BUILD)
     return has_value(OS, *(["windows"] if arch == "amd64" else [])), has_value(WINDOWS_BUILD, family.windows_build)
@@ -157,7 +156,7 @@ def _system_requirements(arch: str, family: AmiFamily) -> tuple[NodeSelectorRequ
 
 @lru_cache(maxsize=1024)
 def _place_requirements(region: str, zones: tuple[SubnetZone, ...]) -> tuple[NodeSelectorRequirement, ...]:
-    """Return region, zones and zone IDs; without a common zone the key of the IDs is left out altogether."""
+    """Return region, zones and zone IDs; without a common zone the zone ID key is omitted."""
     place = (has_value(REGION, region), has_value(ZONE, *(zone.name for zone in zones)))
     return (*place, has_value(ZONE_ID, *(zone.zone_id for zone in zones))) if zones else place
 
@@ -166,7 +165,7 @@ def _place_requirements(region: str, zones: tuple[SubnetZone, ...]) -> tuple[Nod
 def _purchase_requirements(
     usage_classes: tuple[str, ...], reservations: tuple[CapacityReservation, ...]
 ) -> tuple[NodeSelectorRequirement, ...]:
-    """Return capacity types and reservations: any reservation of the type in the status makes it ``reserved``."""
+    """Return capacity types and reservations; any reservation of the type allows ``reserved``."""
     capacity_types = [usage for usage in usage_classes if usage in (ON_DEMAND, SPOT)]
     if reservations:
         capacity_types.append(RESERVED)

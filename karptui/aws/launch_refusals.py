@@ -1,7 +1,7 @@
-"""Launches that failed for lack of capacity, and the offerings that Karpenter then leaves out for three minutes.
+"""Launches that failed with insufficient capacity, and the offerings that Karpenter then excludes for three minutes.
 
-Karpenter keeps these offerings in memory. It publishes one event for the NodeClaim, with EC2's messages cut after 300
-characters. Sources: pkg/controllers/nodeclaim/lifecycle/launch.go of Karpenter;
+Karpenter stores these offerings in memory only. It publishes an event for the NodeClaim, with EC2's messages truncated
+at 300 characters. Sources: pkg/controllers/nodeclaim/lifecycle/launch.go of Karpenter;
 pkg/cache/unavailableofferings.go, pkg/errors/errors.go and pkg/providers/instance/instance.go of its AWS provider.
 """
 
@@ -27,7 +27,7 @@ from karptui.kube.objects import Event
 from karptui.kube.timestamps import NS_PER_SECOND
 
 REFUSED_NS: Final = 180 * NS_PER_SECOND
-"""How long Karpenter leaves out an offering after EC2 refused it."""
+"""How long Karpenter excludes an offering after EC2 refused it."""
 EVENT_REASON: Final = "InsufficientCapacityError"
 _CONDITION_REASONS: Final = frozenset(
     {
@@ -38,63 +38,63 @@ _CONDITION_REASONS: Final = frozenset(
         "VCPULimitExceeded",
     }
 )
-"""Reasons of the condition Launched that concern capacity, where EC2 also gave errors of another kind."""
+"""Reasons of the Launched condition that mean insufficient capacity although EC2 also returned other errors."""
 _INSUFFICIENT: Final = "insufficient capacity, "
 _FLEET: Final = "with fleet error(s), "
 _CUT: Final = "..."
 _PREFIX: Final = re.compile(r"NodeClaim (\S+) (?:event|nominated for this pod failed to launch): ")
 _ERROR: Final = re.compile(r"(?:^|; )([A-Z][A-Za-z.]+): ")
 _TRACE: Final = re.compile(r" \(aws-[a-z-]+=.*$", re.DOTALL)
-"""The request that the error came from."""
+"""Request details that follow the error message."""
 _ADVICE: Final = re.compile(r"You can currently get|Please retry|or choosing")
-"""Begins the part of a message that names zones with capacity."""
+"""Start of the part of a message that names zones with capacity."""
 _TYPE: Final = re.compile(r"(?<![\w.-])[a-z][a-z0-9-]*\.(?:[a-z]+|\d+xlarge|metal-\d+xl)(?![\w.-])")
 _ZONE: Final = re.compile(r"(?<![\w-])[a-z]{2}(?:-[a-z]+)+-\d(?:-[a-z]{3}-\d)?[a-z](?![\w-])")
 _SUBNET: Final = re.compile(r"subnet-[0-9a-f]+(?![\w-])")
 
 
 class LaunchRefusal(msgspec.Struct, frozen=True, kw_only=True):
-    """One reason why one NodeClaim was not launched."""
+    """A reason why a NodeClaim was not launched."""
 
     nodeclaim: str
     nodepool: str = ""
-    """Empty if neither the NodeClaim nor its name tells."""
+    """Empty if unknown."""
     error_code: str = ""
-    """EC2's; empty if Karpenter did not ask EC2, because everything that the NodeClaim allows was left out already."""
+    """EC2's error code; empty if Karpenter did not call EC2, because all allowed offerings were excluded already."""
     message: str
-    """EC2's, else Karpenter's."""
+    """EC2's message, otherwise Karpenter's."""
     instance_types: tuple[str, ...] = ()
-    """Named in the message."""
+    """Types named in the message."""
     zones: tuple[str, ...] = ()
-    """Named in the message, or the zones of its subnets; empty if it names none: EC2 refused in any zone."""
+    """Zones named in the message, or of its subnets; empty means any zone."""
     subnets: tuple[str, ...] = ()
-    """IDs named in the message."""
+    """Subnet IDs named in the message."""
     capacity_types: tuple[str, ...] = ()
-    """The capacity type of the launch; several if the NodeClaim allowed them and nothing tells which."""
+    """Capacity type of the launch; several if the NodeClaim allowed them and the actual one is unknown."""
     first_ns: int
     last_ns: int
     count: int = 1
     asked_types: tuple[str, ...] = ()
-    """Instance types that the NodeClaim asked for, if it is known and the message may not name all that EC2 refused.
+    """Types in the NodeClaim's requirements, if the message may not name all that EC2 refused.
 
-    EC2 tries all of them before it gives up.
+    EC2 tries all of them before it fails.
     """
     asked_zones: tuple[str, ...] = ()
-    """Likewise; empty for any."""
+    """Zones in the NodeClaim's requirements, likewise; empty means any."""
     is_truncated: bool = False
-    """Whether Karpenter cut the message: EC2 may have refused more offerings than it names."""
+    """Whether the message is truncated, so EC2 may have refused more offerings than it names."""
 
 
 class UnavailableOfferings(msgspec.Struct, frozen=True):
-    """The offerings that Karpenter leaves out at an instant, as far as events name them."""
+    """Offerings that Karpenter excludes at a given time, as far as events name them."""
 
     offerings: Mapping[OfferingKey, str] = MappingProxyType({})
-    """With EC2's error code."""
+    """EC2's error code by offering."""
     subnets: frozenset[str] = frozenset()
-    """A zone is left out if all subnets that a NodeClass has in it are here."""
+    """Full subnets; a zone is excluded if all subnets of a NodeClass in it are full."""
     capacity_types: frozenset[str] = frozenset()
     until_ns: int = 0
-    """When the last of them comes back: nanoseconds since the epoch; 0 if none is left out."""
+    """When the last exclusion ends, in nanoseconds since the epoch; 0 without any."""
 
 
 ALL_AVAILABLE: Final = UnavailableOfferings()
@@ -103,39 +103,44 @@ ALL_AVAILABLE: Final = UnavailableOfferings()
 def recent_launch_refusals(
     inventory: Inventory, history: ClusterHistory = NO_HISTORY, *, since_ns: int = 0
 ) -> tuple[LaunchRefusal, ...]:
-    """Return the launches that failed for lack of capacity, the oldest first; one per NodeClaim and error.
+    """Return the launches that failed with insufficient capacity, oldest first; one entry per NodeClaim and error.
 
     Args:
-        inventory: Its events and NodeClaims tell of refusals; its NodePools and NodeClasses add details.
-        history: Events and NodeClaims that are gone.
-        since_ns: Omit refusals that were last seen before this: nanoseconds since the epoch.
+        inventory: Events and NodeClaims show refusals; NodePools and NodeClasses add details.
+        history: Past events and deleted NodeClaims.
+        since_ns: Omit refusals last seen before this time, in nanoseconds since the epoch.
     """
     reports = list(_by_event((*history.events, *inventory.events)))
     reports += _by_condition(inventory.nodeclaims, {report.nodeclaim for report in reports})
     reports = [report for report in reports if report.last_ns >= since_ns]
     if not reports:
         return ()
-    claims = {one.claim.name: one.claim for one in history.claims}
+    claims = {deleted.claim.name: deleted.claim for deleted in history.claims}
     claims |= {claim.name: claim for claim in inventory.nodeclaims}
     pools = {pool.name: pool for pool in inventory.nodepools}
-    subnets = {one.id: one for nodeclass in inventory.nodeclasses for one in subnets_of(nodeclass)}
+    subnets = {subnet.id: subnet for nodeclass in inventory.nodeclasses for subnet in subnets_of(nodeclass)}
     merged: dict[tuple[str, str, str], LaunchRefusal] = {}
     for report in reports:
         for refusal in _refusals(report, claims.get(report.nodeclaim), pools, subnets):
             key = refusal.nodeclaim, refusal.error_code, refusal.message
             merged[key] = _merged(merged[key], refusal) if key in merged else refusal
-    return tuple(sorted(merged.values(), key=lambda one: (one.last_ns, one.nodeclaim, one.error_code, one.message)))
+    return tuple(
+        sorted(
+            merged.values(),
+            key=lambda refusal: (refusal.last_ns, refusal.nodeclaim, refusal.error_code, refusal.message),
+        )
+    )
 
 
 def unavailable_offerings(refusals: Iterable[LaunchRefusal], zones: Iterable[str], now_ns: int) -> UnavailableOfferings:
-    """Return the offerings that Karpenter leaves out at an instant because of launches of the last three minutes.
+    """Return the offerings that Karpenter excludes because of launches in the last three minutes.
 
-    If a NodeClaim allowed spot and on-demand, Karpenter asked EC2 for spot, unless spot was left out already.
+    If a NodeClaim allowed spot and on-demand, Karpenter requested spot, unless spot was excluded already.
 
     Args:
-        refusals: The oldest first.
-        zones: All zones: EC2 refuses a type in all of them if it names none.
-        now_ns: Nanoseconds since the epoch.
+        refusals: Refused launches, oldest first.
+        zones: All zones: without a zone in the message, EC2 refused a type in all of them.
+        now_ns: Current time in nanoseconds since the epoch.
     """
     until: dict[OfferingKey, int] = {}
     codes: dict[OfferingKey, str] = {}
@@ -147,25 +152,27 @@ def unavailable_offerings(refusals: Iterable[LaunchRefusal], zones: Iterable[str
             continue
         end_ns = launch[0].last_ns + REFUSED_NS
         named = {
-            (type_, zone): one.error_code
-            for one in launch
-            for type_ in one.instance_types
-            for zone in one.zones or everywhere
-            if one.capacity_types != (RESERVED,)
+            (type_, zone): refusal.error_code
+            for refusal in launch
+            for type_ in refusal.instance_types
+            for zone in refusal.zones or everywhere
+            if refusal.capacity_types != (RESERVED,)
         }
-        for one in launch:
-            asked_zones = () if one.is_truncated else one.zones
-            for zone in asked_zones or one.asked_zones or everywhere:
-                for type_ in one.asked_types:
-                    named.setdefault((type_, zone), one.error_code)
-        asked = _asked(launch[0], named, until)
+        for refusal in launch:
+            named_zones = () if refusal.is_truncated else refusal.zones
+            for zone in named_zones or refusal.asked_zones or everywhere:
+                for type_ in refusal.asked_types:
+                    named.setdefault((type_, zone), refusal.error_code)
+        capacity_type = _requested_capacity_type(launch[0], named, until)
         for (type_, zone), code in named.items():
-            key = OfferingKey(asked, type_, zone)
+            key = OfferingKey(capacity_type, type_, zone)
             until[key], codes[key] = end_ns, code
-        subnets |= {id_: end_ns for one in launch if one.error_code == NO_FREE_ADDRESSES for id_ in one.subnets}
-        if any(one.error_code == NO_SPOT_ROLE for one in launch):
+        subnets |= {
+            id_: end_ns for refusal in launch if refusal.error_code == NO_FREE_ADDRESSES for id_ in refusal.subnets
+        }
+        if any(refusal.error_code == NO_SPOT_ROLE for refusal in launch):
             capacity_types[SPOT] = end_ns
-    ends = [one for one in (*until.values(), *subnets.values(), *capacity_types.values()) if one > now_ns]
+    ends = [end_ns for end_ns in (*until.values(), *subnets.values(), *capacity_types.values()) if end_ns > now_ns]
     return UnavailableOfferings(
         {key: codes[key] for key, end_ns in until.items() if end_ns > now_ns},
         frozenset(id_ for id_, end_ns in subnets.items() if end_ns > now_ns),
@@ -175,30 +182,31 @@ def unavailable_offerings(refusals: Iterable[LaunchRefusal], zones: Iterable[str
 
 
 def unavailable_now(inventory: Inventory, now_ns: int, history: ClusterHistory = NO_HISTORY) -> UnavailableOfferings:
-    """Return the offerings that Karpenter leaves out of a cluster at an instant, as far as events name them."""
+    """Return the offerings that Karpenter excludes now, as far as events name them."""
     refusals = recent_launch_refusals(inventory, history, since_ns=now_ns - 2 * REFUSED_NS)
     if not refusals:
         return ALL_AVAILABLE
-    named = {one.zone for nodeclass in inventory.nodeclasses for one in subnets_of(nodeclass)}
+    named = {subnet.zone for nodeclass in inventory.nodeclasses for subnet in subnets_of(nodeclass)}
     named |= {zone.name for zone in node_zones(inventory.nodes)}
     return unavailable_offerings(refusals, sorted(named), now_ns)
 
 
-def _asked(one: LaunchRefusal, named: Iterable[tuple[str, str]], until: Mapping[OfferingKey, int]) -> str:
-    """Return the capacity type that Karpenter asked EC2 for."""
-    if SPOT not in one.capacity_types:
+def _requested_capacity_type(
+    refusal: LaunchRefusal, named: Iterable[tuple[str, str]], until: Mapping[OfferingKey, int]
+) -> str:
+    if SPOT not in refusal.capacity_types:
         return ON_DEMAND
-    if ON_DEMAND not in one.capacity_types:
+    if ON_DEMAND not in refusal.capacity_types:
         return SPOT
-    is_spot_out = all(until.get(OfferingKey(SPOT, *pair), 0) > one.last_ns for pair in named)
+    is_spot_out = all(until.get(OfferingKey(SPOT, *pair), 0) > refusal.last_ns for pair in named)
     return ON_DEMAND if is_spot_out else SPOT
 
 
 def _by_launch(refusals: Iterable[LaunchRefusal]) -> Iterator[Sequence[LaunchRefusal]]:
-    """Yield the refusals of each NodeClaim: Karpenter launches it once."""
+    """Yield the refusals of each NodeClaim, which Karpenter launches only once."""
     launches: dict[str, list[LaunchRefusal]] = {}
-    for one in refusals:
-        launches.setdefault(one.nodeclaim, []).append(one)
+    for refusal in refusals:
+        launches.setdefault(refusal.nodeclaim, []).append(refusal)
     yield from sorted(launches.values(), key=lambda launch: launch[0].last_ns)
 
 
@@ -207,7 +215,7 @@ class _Report(NamedTuple):
 
     nodeclaim: str
     reason: str
-    """The condition's; empty for an event."""
+    """Reason of the condition; empty for an event."""
     text: str
     first_ns: int
     last_ns: int
@@ -215,7 +223,7 @@ class _Report(NamedTuple):
 
 
 def _by_event(events: Iterable[Event]) -> Iterator[_Report]:
-    """Yield reports from events; an event about a pod only if none is about the NodeClaim that it names."""
+    """Yield reports from events; events about pods only for NodeClaims without their own events."""
     about_claims: dict[str, _Report] = {}
     about_others: dict[tuple[str, str], _Report] = {}
     for event in events:
@@ -233,9 +241,9 @@ def _by_event(events: Iterable[Event]) -> Iterator[_Report]:
             about_claims[event.key] = report
         else:
             about_others[name, text] = report
-    named = {one.nodeclaim for one in about_claims.values()}
+    named = {report.nodeclaim for report in about_claims.values()}
     yield from about_claims.values()
-    yield from (one for one in about_others.values() if one.nodeclaim not in named)
+    yield from (report for report in about_others.values() if report.nodeclaim not in named)
 
 
 def _by_condition(claims: Iterable[NodeClaim], reported: set[str]) -> Iterator[_Report]:
@@ -251,7 +259,7 @@ def _by_condition(claims: Iterable[NodeClaim], reported: set[str]) -> Iterator[_
 def _refusals(
     report: _Report, claim: NodeClaim | None, pools: Mapping[str, NodePool], subnets: Mapping[str, Subnet]
 ) -> Iterator[LaunchRefusal]:
-    """Yield a refusal for each error of EC2's, or one without a code."""
+    """Yield a refusal for each EC2 error, or a single one without a code."""
     pool = claim.labels.get(NODEPOOL, "") if claim is not None else pool_in_name(report.nodeclaim, pools)
     allowed = _allowed(claim, pools.get(pool))
     asked = Requirements.from_selectors(claim.requirements) if claim is not None and not report.reason else None
@@ -280,12 +288,12 @@ def _refusals(
 
 
 class _Error(NamedTuple):
-    """One error in a report."""
+    """An error in a report."""
 
     code: str
     message: str
     named: str
-    """The part of the message that names refused offerings."""
+    """Part of the message that names refused offerings."""
 
 
 def _errors(report: _Report) -> Iterator[_Error]:
@@ -299,28 +307,28 @@ def _errors(report: _Report) -> Iterator[_Error]:
     for code, message in zip(parts[::2], parts[1::2], strict=True):
         named = _ADVICE.split(message, maxsplit=1)[0]
         if named.endswith(_CUT):
-            # The last word may be half a name.
+            # The last word may be truncated.
             named = named.rpartition(" ")[0]
         yield _Error(code, message, named)
 
 
 def _listed(asked: Requirements | None, key: str) -> tuple[str, ...]:
-    """Return the values that a NodeClaim lists for a label."""
+    """Return the values that a NodeClaim's requirements list for a label."""
     requirement = asked.find(key) if asked is not None else None
     return tuple(sorted(requirement.values)) if requirement is not None and requirement.operator == IN else ()
 
 
 def _allowed(claim: NodeClaim | None, pool: NodePool | None) -> tuple[str, ...]:
-    """Return the capacity types that a NodeClaim allows, as far as it or its NodePool tells."""
+    """Return the capacity types that a NodeClaim allows, according to itself or its NodePool."""
     asked = Requirements.from_selectors(claim.requirements) if claim is not None else None
     if (asked is None or CAPACITY_TYPE not in asked) and pool is not None:
         asked = Requirements.from_labels(pool.template_labels).merge(Requirements.from_selectors(pool.requirements))
     every = (ON_DEMAND, SPOT)
-    return every if asked is None else tuple(one for one in every if asked.get(CAPACITY_TYPE).allows(one))
+    return every if asked is None else tuple(kind for kind in every if asked.get(CAPACITY_TYPE).allows(kind))
 
 
 def _meant(error: _Error, allowed: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the capacity types that an error can be about."""
+    """Return the capacity types that an error can refer to."""
     if error.code == RESERVATION_FULL:
         return (RESERVED,)
     if error.code == NO_SPOT_ROLE or "spot" in f"{error.code} {error.message}".lower():
@@ -328,10 +336,10 @@ def _meant(error: _Error, allowed: tuple[str, ...]) -> tuple[str, ...]:
     return allowed
 
 
-def _merged(one: LaunchRefusal, other: LaunchRefusal) -> LaunchRefusal:
+def _merged(left: LaunchRefusal, right: LaunchRefusal) -> LaunchRefusal:
     return msgspec.structs.replace(
-        one,
-        first_ns=min(one.first_ns, other.first_ns),
-        last_ns=max(one.last_ns, other.last_ns),
-        count=one.count + other.count,
+        left,
+        first_ns=min(left.first_ns, right.first_ns),
+        last_ns=max(left.last_ns, right.last_ns),
+        count=left.count + right.count,
     )

@@ -1,4 +1,4 @@
-"""The allocatable ledger: where the advertised memory goes, and what is left for a pod.
+"""The allocatable ledger: how advertised memory is reduced to the largest pod.
 
 Advertised → contiguous memory of arm64 kernels → VM overhead → kubeReserved, systemReserved, eviction → allocatable →
 DaemonSets → largest pod. Source of the sums: pkg/cloudprovider/types.go of Karpenter and
@@ -25,21 +25,21 @@ from karptui.kube.quantity import Quantity, QuantityFormat, of_units
 from karptui.kube.resources import EPHEMERAL_STORAGE, MEMORY, ResourceList
 
 PERCENT_DIGITS: Final = 4
-"""Decimals of an overhead percent as people write it: 0.0488."""
+"""Decimals of an overhead percent as users write it: 0.0488."""
 
 
 class Ledger(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """The account of one instance type in one NodeClass."""
+    """The steps from advertised memory to allocatable resources of a type in a NodeClass."""
 
     name: str
     advertised_memory_bytes: int
     contiguous_memory_bytes: int
-    """Set aside by arm64 kernels; 0 on amd64."""
+    """Reserved by arm64 kernels; 0 on amd64."""
     vm_overhead_bytes: int
-    """Taken by VM_MEMORY_OVERHEAD_PERCENT; does not apply where the capacity is discovered."""
+    """VM_MEMORY_OVERHEAD_PERCENT in bytes; not applied if the memory was reported by a node."""
     vm_memory_overhead_percent: float
     is_memory_discovered: bool
-    """Whether the capacity is what a node of the type has reported, not the estimate."""
+    """Whether the capacity was reported by a node of the type instead of estimated."""
     capacity: ResourceList
     kube_reserved: ResourceList
     system_reserved: ResourceList
@@ -50,13 +50,13 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 def build_ledger(
     facts: InstanceTypeFacts, instance_type: InstanceType, settings: Settings, *, is_memory_discovered: bool = False
 ) -> Ledger:
-    """Return the account of a resolved type.
+    """Return the ledger of a resolved type.
 
     Args:
-        facts: What EC2 advertises.
-        instance_type: The type as `karptui.aws.instance_types.instance_types` resolved it.
-        settings: VM_MEMORY_OVERHEAD_PERCENT counts.
-        is_memory_discovered: Whether the type was resolved with memory that a node has reported.
+        facts: EC2's data.
+        instance_type: The type resolved by `karptui.aws.instance_types.instance_types`.
+        settings: VM_MEMORY_OVERHEAD_PERCENT is used.
+        is_memory_discovered: Whether it was resolved with memory reported by a node.
     """
     kept = instance_type.overhead
     return Ledger(
@@ -75,7 +75,7 @@ def build_ledger(
 
 
 def largest_pod(ledger: Ledger, daemons: ResourceList = resources.EMPTY) -> dict[str, Quantity]:
-    """Return the most that one pod may request beside the DaemonSets of a node, never below zero."""
+    """Return the largest requests that fit next to a node's DaemonSet pods, never negative."""
     left = resources.subtract(ledger.allocatable, daemons)
     return {name: amount if amount.nano > 0 else Quantity(0, amount.format) for name, amount in left.items()}
 
@@ -86,15 +86,15 @@ def fitting_overhead_percent(
     ledger: Ledger,
     needed: Quantity,
 ) -> float | None:
-    """Return the largest VM_MEMORY_OVERHEAD_PERCENT with which a type has the memory, None where none does.
+    """Return the largest VM_MEMORY_OVERHEAD_PERCENT at which a type has enough memory, None if there is none.
 
-    Other resources are not looked at. Eviction thresholds in percent follow the estimate. Where a node has reported its
-    memory the setting has no effect, and the answer is None; so it is where Karpenter cannot read the threshold.
+    Only memory is considered. Eviction thresholds in percent refer to the estimate. None also if a node has reported
+    its memory, so the setting has no effect, and if Karpenter cannot parse the threshold.
 
     Args:
         facts: The instance type.
-        nodeclass: Decides the eviction threshold.
-        ledger: Its kubeReserved and systemReserved, which the percent does not change.
+        nodeclass: Determines the eviction threshold.
+        ledger: Its kubeReserved and systemReserved do not depend on the percent.
         needed: Memory of the pod and the DaemonSets together.
     """
     if ledger.is_memory_discovered:
@@ -120,7 +120,7 @@ def fitting_overhead_percent(
 
 
 def _percent_of_overhead(facts: InstanceTypeFacts, overhead_mib: int, size_mib: int) -> float:
-    """Return the largest percent that takes no more than so many MiB, in the doubles that Karpenter reckons with."""
+    """Return the largest percent whose overhead is at most this many MiB, in Karpenter's double arithmetic."""
     percent = overhead_mib / size_mib
     while vm_overhead_mib(facts, percent) > overhead_mib:
         percent = math.nextafter(percent, 0)
@@ -128,27 +128,27 @@ def _percent_of_overhead(facts: InstanceTypeFacts, overhead_mib: int, size_mib: 
 
 
 def rounded_down(percent: float, digits: int = PERCENT_DIGITS) -> float:
-    """Return an overhead percent cut to so many decimals: what fits stays fitting."""
+    """Return an overhead percent rounded down, so that pods still fit."""
     scale: int = 10**digits
     return math.floor(Fraction(percent) * scale) / scale
 
 
 def rounded_up(percent: float, digits: int = PERCENT_DIGITS) -> float:
-    """Return an overhead percent raised to so many decimals: an estimate that was safe stays safe."""
+    """Return an overhead percent rounded up, so that the estimate stays safe."""
     scale: int = 10**digits
     return math.ceil(Fraction(percent) * scale) / scale
 
 
 def matching_overhead_percent(facts: InstanceTypeFacts, reported_memory_bytes: int) -> float:
-    """Return the overhead percent whose estimate is just not above what nodes of the type really report."""
+    """Return the smallest overhead percent whose estimate does not exceed the memory reported by nodes of the type."""
     size_mib = facts.memory_mib - contiguous_memory_mib(facts)
     return _percent_of_overhead(facts, max(0, size_mib - reported_memory_bytes // MIB), size_mib)
 
 
 def safe_overhead_percent(reported: Iterable[tuple[InstanceTypeFacts, int]]) -> float | None:
-    """Return the least overhead percent that overestimates no type, None without reports.
+    """Return the smallest overhead percent that overestimates no type, None without reports.
 
     Args:
-        reported: Types and the memory capacity, in bytes, that a node of each has reported.
+        reported: Types with the memory capacity in bytes reported by a node.
     """
     return max((matching_overhead_percent(facts, memory) for facts, memory in reported), default=None)

@@ -1,4 +1,4 @@
-"""What leaves a NodePool without types, or with fewer than meant: operators, wildcards, reservations, pod slots."""
+"""Finds NodePools with no or too few types: operators, wildcards, reservations, pod slots."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from karptui.kube.units import first_of
 
 
 class LintSeverity(StrEnum):
-    """How bad it is."""
+    """Severity of a finding."""
 
     ERROR = "error"
     """Something can never work."""
     WARNING = "warning"
-    """Karpenter plans with other numbers than the author believes, or than the node has."""
+    """Karpenter calculates with other numbers than the author expects, or than the node has."""
 
 
 class LintFinding(msgspec.Struct, frozen=True, kw_only=True):
-    """One finding, worded for the author of the object."""
+    """A finding, worded for the author of the object."""
 
     rule: str
     """Stable name of the rule, in kebab case."""
@@ -37,9 +37,9 @@ class LintFinding(msgspec.Struct, frozen=True, kw_only=True):
     field: str
     """Path within the object."""
     fact: str
-    """What is so, in one sentence."""
+    """The problem, as a sentence."""
     remedy: str
-    """What to do, in one sentence."""
+    """What to do, as a sentence."""
 
 
 UNKNOWN_OPERATOR: Final = "unknown-operator"
@@ -48,12 +48,12 @@ UNKNOWN_OPERATOR: Final = "unknown-operator"
 def unknown_operators(
     owner: str, field: str, requirements: Iterable[NodeSelectorRequirement]
 ) -> tuple[LintFinding, ...]:
-    """Find operators that do not exist; they are spelled with capitals.
+    """Find unknown operators; operators are case-sensitive.
 
     Args:
         owner: Kind and name of the object, such as ``NodePool flex``.
-        field: Path of the requirements within it.
-        requirements: As written.
+        field: Path of the requirements within the object.
+        requirements: Requirements as written.
     """
     return tuple(
         LintFinding(
@@ -62,7 +62,7 @@ def unknown_operators(
             object=owner,
             field=f"{field}[{index}].operator",
             fact=f"{requirement.key} has the unknown operator {requirement.operator or '(empty)'}: the API server"
-            " refuses the object, and here the requirement allows every value.",
+            " rejects the object; from a file, the requirement allows every value.",
             remedy=f"Write one of {', '.join(OPERATORS)}.",
         )
         for index, requirement in enumerate(requirements)
@@ -74,12 +74,12 @@ WILDCARD_VALUE = "wildcard-value"
 
 
 def wildcard_values(owner: str, field: str, requirements: Iterable[NodeSelectorRequirement]) -> tuple[LintFinding, ...]:
-    """Find values with a ``*`` in them.
+    """Find values that contain ``*``.
 
     Args:
         owner: Kind and name of the object, such as ``NodePool flex``.
-        field: Path of the requirements within it.
-        requirements: As written.
+        field: Path of the requirements within the object.
+        requirements: Requirements as written.
     """
     return tuple(
         _finding(owner, f"{field}[{index}].values", requirement)
@@ -113,22 +113,24 @@ _SHOWN = 5
 
 
 def exhausted_types(instance_types: Iterable[InstanceType]) -> dict[str, Mapping[str, Quantity]]:
-    """Return the types with cpu, memory or ephemeral storage at zero or below, and what is left of these."""
-    found: dict[str, Mapping[str, Quantity]] = {}
-    for one in instance_types:
-        left = allocatable(one)
-        gone: dict[str, Quantity] = {name: left[name] for name in _RESERVABLE if name in left and left[name].nano <= 0}
-        if gone:
-            found[one.name] = gone
-    return found
+    """Return the types whose allocatable cpu, memory or ephemeral storage is zero or less, with these amounts."""
+    exhausted: dict[str, Mapping[str, Quantity]] = {}
+    for instance_type in instance_types:
+        left = allocatable(instance_type)
+        used_up: dict[str, Quantity] = {
+            name: left[name] for name in _RESERVABLE if name in left and left[name].nano <= 0
+        }
+        if used_up:
+            exhausted[instance_type.name] = used_up
+    return exhausted
 
 
 def reserved_more_than_node(nodeclass: str, instance_types: Iterable[InstanceType]) -> tuple[LintFinding, ...]:
-    """Find types on which kubeReserved, systemReserved and eviction thresholds together leave nothing.
+    """Find types on which kubeReserved, systemReserved and eviction thresholds leave nothing allocatable.
 
     Args:
         nodeclass: Name of the EC2NodeClass.
-        instance_types: The types it resolves to, or those that a pool allows.
+        instance_types: Types of the NodeClass, or those that a NodePool allows.
     """
     types = tuple(instance_types)
     exhausted = exhausted_types(types)
@@ -156,7 +158,7 @@ POD_SLOTS = "pod-slots"
 
 
 class CrowdedType(msgspec.Struct, frozen=True):
-    """A type whose slots the DaemonSets use up."""
+    """A type whose pod slots are all used by DaemonSets."""
 
     name: str
     pod_slots: int
@@ -164,42 +166,42 @@ class CrowdedType(msgspec.Struct, frozen=True):
 
 
 def crowded_types(instance_types: Iterable[InstanceType], daemon_pods: Mapping[str, int]) -> tuple[CrowdedType, ...]:
-    """Return the types that have no slot left for a workload pod, fewest slots first.
+    """Return the types without a free pod slot, fewest slots first.
 
     Args:
-        instance_types: Those that the pool allows.
-        daemon_pods: How many DaemonSet pods a new node of each type would carry.
+        instance_types: Types that the NodePool allows.
+        daemon_pods: Number of DaemonSet pods on a new node, by type.
     """
-    found = (
-        CrowdedType(one.name, pod_count(one.capacity), daemon_pods.get(one.name, 0))
-        for one in instance_types
-        if pod_count(one.capacity) <= daemon_pods.get(one.name, 0)
+    crowded = (
+        CrowdedType(item.name, pod_count(item.capacity), daemon_pods.get(item.name, 0))
+        for item in instance_types
+        if pod_count(item.capacity) <= daemon_pods.get(item.name, 0)
     )
-    return tuple(sorted(found, key=lambda one: (one.pod_slots, one.name)))
+    return tuple(sorted(crowded, key=lambda item: (item.pod_slots, item.name)))
 
 
 def too_few_pod_slots(
     pool: str, instance_types: Iterable[InstanceType], daemon_pods: Mapping[str, int]
 ) -> tuple[LintFinding, ...]:
-    """Find types of a pool that can carry nothing but DaemonSets; see `crowded_types`."""
+    """Find types of a NodePool that only have room for DaemonSet pods; see `crowded_types`."""
     allowed = tuple(instance_types)
     crowded = crowded_types(allowed, daemon_pods)
     if not crowded:
         return ()
     shown = first_of(
-        [f"{one.name} ({one.pod_slots} slots, {one.daemon_pods} DaemonSet pods)" for one in crowded], _SHOWN
+        [f"{item.name} ({item.pod_slots} slots, {item.daemon_pods} DaemonSet pods)" for item in crowded], _SHOWN
     )
     is_dead = len(crowded) == len(allowed)
-    consequence = "the pool can never launch a node" if is_dead else "Karpenter leaves them out without a message"
+    consequence = "the pool can never launch a node" if is_dead else "Karpenter excludes them without a message"
     return (
         LintFinding(
             rule=POD_SLOTS,
             severity=LintSeverity.ERROR if is_dead else LintSeverity.WARNING,
             object=f"NodePool {pool}",
             field="spec.template.spec.requirements",
-            fact=f"{len(crowded)} of {len(allowed)} types have no pod slot beside the DaemonSets: {shown}; "
+            fact=f"{len(crowded)} of {len(allowed)} types have no pod slot left after the DaemonSets: {shown}; "
             f"{consequence}.",
-            remedy="Set spec.kubelet.maxPods in the EC2NodeClass where the CNI has the addresses (prefix delegation), "
+            remedy="Set spec.kubelet.maxPods in the EC2NodeClass if the CNI has the addresses (prefix delegation), "
             "narrow the DaemonSets, or allow larger types.",
         ),
     )

@@ -1,4 +1,4 @@
-"""The catalogue with everything newer laid over it: what EC2 says, then what Karpenter itself says."""
+"""The built-in catalogue, updated with data from EC2 and then from Karpenter."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from karptui.kube.recent import Recent
 from karptui.kube.timestamps import format_timestamp
 
 _MARKETS: Final[Recent[Any, Market]] = Recent(most=8, patience=32)
-"""Everybody gets the same market of the same sayings: with Karpenter's metrics it holds thousands of prices."""
+"""Shares a market between callers with the same inputs: with Karpenter's metrics it has thousands of prices."""
 
 
 def live_instance_types(facts: RegionFacts = NO_FACTS) -> Mapping[str, InstanceTypeFacts]:
-    """Return the facts of every type: EC2's where it was asked, the catalogue's for the rest, in order of names."""
+    """Return EC2's data of every type, the catalogue's if EC2 was not queried, sorted by name."""
     built_in = instance_type_facts()
     if facts.instance_types is None:
         return built_in
@@ -53,23 +53,24 @@ def live_market(
     refused: UnavailableOfferings = ALL_AVAILABLE,
     has_overlays: bool = False,
 ) -> Market:
-    """Return what a region sells, as far as anybody has said.
+    """Return the offerings and prices of a region from all available sources.
 
     Args:
         region: The cluster's AWS region.
         zones: The cluster's zones, from its EC2NodeClasses and nodes.
-        facts: What the AWS APIs said; of another region they are left out.
-        metrics: What Karpenter itself said.
-        refused: Offerings that Karpenter leaves out after failed launches.
-        has_overlays: Whether the cluster has NodeOverlays. Karpenter's prices then include those of one NodePool, and
-            would be overlaid twice: its availability is used, its prices are not.
+        facts: Answers of the AWS APIs; ignored for another region.
+        metrics: Karpenter's metrics.
+        refused: Offerings that Karpenter excludes after failed launches.
+        has_overlays: Whether the cluster has NodeOverlays. Karpenter's prices then include those of a NodePool, and
+            would
+            be overlaid twice: only its availability is used.
     """
     named = tuple(dict.fromkeys(zones))
-    known = facts if facts.region == region else NO_FACTS
-    said = (metrics.offerings, _date(metrics)) if metrics is not None else None
+    current_facts = facts if facts.region == region else NO_FACTS
+    metrics_key = (metrics.offerings, _date(metrics)) if metrics is not None else None
     return _MARKETS.get(
-        (region, named, known, said, has_overlays, refused),
-        lambda: _with_refused(_market(region, named, known, metrics, uses_prices=not has_overlays), refused),
+        (region, named, current_facts, metrics_key, has_overlays, refused),
+        lambda: _with_refused(_market(region, named, current_facts, metrics, uses_prices=not has_overlays), refused),
     )
 
 
@@ -109,7 +110,7 @@ def _with_refused(market: Market, refused: UnavailableOfferings) -> Market:
 
 
 def _date(metrics: ControllerMetrics) -> str:
-    """Return the day of a reading: nothing else of when it was made counts."""
+    """Return the date of a reading; its time does not matter."""
     return format_timestamp(metrics.read_at_ns)[:10]
 
 
@@ -121,9 +122,9 @@ def live_prices(
     metrics: ControllerMetrics | None = None,
     settings: PriceSettings = LIST_PRICES,
 ) -> NodePrices:
-    """Return the prices to show: Karpenter's own, then the APIs', then the built-in list; arguments as ``live_market``.
+    """Return the prices to show: Karpenter's, then the AWS APIs', then the built-in list; arguments as ``live_market``.
 
-    Off AWS (no region) there is no built-in list, as its prices would be made up.
+    Without a region (not on AWS) the built-in list is not used, because its prices do not apply.
     """
     tables = []
     if metrics is not None and metrics.offerings:
@@ -138,8 +139,8 @@ def live_prices(
 def _with_offerings(
     market: Market, zone_ids_by_type: Mapping[str, Iterable[str]], names_by_id: Mapping[str, str]
 ) -> Market:
-    known = set(names_by_id.values())
-    assumed = frozenset(zone for zone in market.zones if zone not in known)
+    named = set(names_by_id.values())
+    assumed = frozenset(zone for zone in market.zones if zone not in named)
     by_type = {
         name: assumed.union(names_by_id[zone_id] for zone_id in zone_ids if zone_id in names_by_id)
         for name, zone_ids in zone_ids_by_type.items()
@@ -148,7 +149,7 @@ def _with_offerings(
 
 
 def _api_tables(region: str, facts: RegionFacts, names_by_id: Mapping[str, str]) -> Iterable[PriceTable]:
-    """Yield the APIs' prices, on-demand and spot apart, as they are of different ages."""
+    """Yield the APIs' prices, on-demand and spot separately because their ages differ."""
     currency = currency_of(region)
     if facts.on_demand is not None:
         origin = PriceOrigin(PriceSource.AWS, facts.on_demand.as_of_ns)
@@ -160,10 +161,10 @@ def _api_tables(region: str, facts: RegionFacts, names_by_id: Mapping[str, str])
 
 
 def _names_by_id(zones: tuple[SubnetZone, ...], facts: RegionFacts) -> dict[str, str]:
-    """Return the cluster's name of each zone id.
+    """Return the cluster's zone names by zone id.
 
-    The account's names fill in only where the cluster's do not contradict them: credentials may well belong to another
-    account, in which the same letter is another zone.
+    The account's names are only used if they do not contradict the cluster's: the credentials may belong to another
+    account, in which zone names differ.
     """
     names = {zone.zone_id: zone.name for zone in reversed(zones) if zone.zone_id}
     account = {zone.zone_id: zone.name for zone in facts.zones.value} if facts.zones is not None else {}
@@ -190,7 +191,7 @@ def _instances_left(facts: RegionFacts) -> Mapping[str, int]:
 
 
 def _api_list(region: str, facts: RegionFacts, built_in: PriceList) -> PriceList:
-    """Return the APIs' list over the region's own built-in one, as Karpenter lays it; never over another region's."""
+    """Return the API's list merged over the region's built-in list, as Karpenter does; never over another region's."""
     assert facts.on_demand is not None
     older = built_in.price_per_hour if built_in.region == region else {}
     date = format_timestamp(facts.on_demand.as_of_ns)[:10]
@@ -204,7 +205,7 @@ def _with_metrics(market: Market, metrics: ControllerMetrics, *, uses_prices: bo
         for name, offering in metrics.offerings.items()
         if offering.is_available is False
         and offering.price_per_hour is not None
-        # A zone in which nothing is to be had is one without a subnet, and says nothing about EC2.
+        # A zone without any available offering has no subnet, which says nothing about EC2.
         and name.zone in reachable
         and name.zone in market.zones_by_type.get(name.instance_type, frozenset())
     }

@@ -1,6 +1,6 @@
-"""EC2NodeClasses: the fields that decide what instance types are offered and how large they count; AMI families.
+"""EC2NodeClasses: the fields that determine instance types and their resources; AMI families.
 
-Sources: pkg/apis/v1/ec2nodeclass.go, ec2nodeclass_status.go and pkg/providers/amifamily of Karpenter's AWS provider.
+Sources: pkg/apis/v1/ec2nodeclass.go, ec2nodeclass_status.go and pkg/providers/amifamily in Karpenter's AWS provider.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from karptui.kube.selectors import NodeSelectorRequirement
 
 
 class NodeClassError(ValueError):
-    """An EC2NodeClass that Karpenter itself would refuse, or crash on; the message names the object and the field."""
+    """Karpenter would reject or crash on the EC2NodeClass; the message names the object and the field."""
 
 
 GIB: Final = 1 << 30
 
 
 class AmiFamily(msgspec.Struct, frozen=True, kw_only=True):
-    """The traits of one family that change what a node offers."""
+    """Properties of an AMI family that affect a node's resources."""
 
     name: str
     data_device: str | None = "/dev/xvda"
-    """The device that holds pods' ephemeral storage; None where it cannot be known."""
+    """Device with pods' ephemeral storage; None if unknown."""
     default_storage_bytes: int = 20 * GIB
-    """Size of the data device where the NodeClass gives none."""
+    """Size of the data device if the NodeClass does not set it."""
     reserves_for_eni_pods: bool = True
-    """Whether kubeReserved memory follows the interface limit rather than the effective number of pods."""
+    """Whether kubeReserved memory depends on the network interface limit instead of the effective number of pods."""
     honours_pods_per_core: bool = True
     limits_pods_by_enis: bool = True
-    """Otherwise 110 pods, whatever the type."""
+    """Otherwise 110 pods for every type."""
     windows_build: str | None = None
     """``node.kubernetes.io/windows-build`` of the family's nodes."""
     owns_max_pods: bool = True
-    """Whether Karpenter writes maxPods to the node itself, over what userData says."""
+    """Whether Karpenter's maxPods overrides userData."""
 
     @property
     def is_windows(self) -> bool:
@@ -80,12 +80,12 @@ AUTO_MODE: Final = AmiFamily(
     reserves_for_eni_pods=False,
     honours_pods_per_core=False,
 )
-"""Bottlerocket as EKS Auto Mode runs it; no EC2NodeClass can name it."""
+"""EKS Auto Mode's Bottlerocket; an EC2NodeClass cannot use it."""
 
 ALIASES: Final[Mapping[str, AmiFamily]] = {
     name.lower(): family for name, family in FAMILIES.items() if family is not CUSTOM
 }
-"""Families by the word that an AMI alias such as ``al2023@latest`` begins with."""
+"""Families by the prefix of AMI aliases such as ``al2023@latest``."""
 
 
 RAID0: Final = "RAID0"
@@ -96,14 +96,14 @@ _Shape = TypeVar("_Shape", bound="Shape")
 
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An object as the API spells it; unknown fields are ignored."""
+    """Base of API objects; unknown fields are ignored."""
 
 
 class Kubelet(Shape, frozen=True, kw_only=True):
     """``spec.kubelet``."""
 
     max_pods: int | str | None = None
-    """Text is a CEL expression, which `karptui.aws.kubelet` evaluates per type."""
+    """Text is a CEL expression, evaluated per type by `karptui.aws.kubelet`."""
     pods_per_core: int | None = None
     kube_reserved: Mapping[str, str] | None = None
     system_reserved: Mapping[str, str] | None = None
@@ -118,7 +118,7 @@ class Ebs(Shape, frozen=True, kw_only=True):
 
 
 class BlockDevice(Shape, frozen=True, kw_only=True):
-    """One of ``spec.blockDeviceMappings``."""
+    """An entry of ``spec.blockDeviceMappings``."""
 
     device_name: str | None = None
     ebs: Ebs | None = None
@@ -126,7 +126,7 @@ class BlockDevice(Shape, frozen=True, kw_only=True):
 
 
 class NetworkInterface(Shape, frozen=True, kw_only=True):
-    """One of ``spec.networkInterfaces``."""
+    """An entry of ``spec.networkInterfaces``."""
 
     network_card_index: int = 0
     device_index: int = 0
@@ -134,7 +134,7 @@ class NetworkInterface(Shape, frozen=True, kw_only=True):
 
 
 class AmiTerm(Shape, frozen=True, kw_only=True):
-    """One of ``spec.amiSelectorTerms``."""
+    """An entry of ``spec.amiSelectorTerms``."""
 
     alias: str = ""
 
@@ -168,7 +168,7 @@ class Spec(Shape, frozen=True, kw_only=True):
 
 
 class Subnet(msgspec.Struct, frozen=True, kw_only=True):
-    """One of ``status.subnets``."""
+    """An entry of ``status.subnets``."""
 
     id: str = ""
     zone: str = ""
@@ -176,7 +176,7 @@ class Subnet(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CapacityReservation(Shape, frozen=True, kw_only=True):
-    """One of ``status.capacityReservations``."""
+    """An entry of ``status.capacityReservations``."""
 
     id: str = ""
     instance_type: str = ""
@@ -187,7 +187,7 @@ class CapacityReservation(Shape, frozen=True, kw_only=True):
 
 
 class AmiRequirement(Shape, frozen=True, kw_only=True):
-    """One of an AMI's requirements."""
+    """An entry of an AMI's requirements."""
 
     key: str
     operator: str
@@ -195,7 +195,7 @@ class AmiRequirement(Shape, frozen=True, kw_only=True):
 
 
 class Ami(Shape, frozen=True, kw_only=True):
-    """One of ``status.amis``."""
+    """An entry of ``status.amis``."""
 
     id: str = ""
     name: str = ""
@@ -203,7 +203,7 @@ class Ami(Shape, frozen=True, kw_only=True):
 
     @property
     def selectors(self) -> tuple[NodeSelectorRequirement, ...]:
-        """What a type must be for the image to fit it."""
+        """Requirements that an instance type must meet to use the AMI."""
         return tuple(NodeSelectorRequirement(r.key, r.operator, r.values or ()) for r in self.requirements or ())
 
 
@@ -216,15 +216,15 @@ class Status(Shape, frozen=True, kw_only=True):
 
 
 class SubnetZone(msgspec.Struct, frozen=True):
-    """A zone that the NodeClass has subnets in."""
+    """A zone with subnets."""
 
     name: str
     zone_id: str
-    """Empty where the status does not say."""
+    """Empty if unknown."""
 
 
 class Ec2NodeClass(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """An EC2NodeClass as far as the model of instance types reads it."""
+    """The fields of an EC2NodeClass that affect instance types."""
 
     name: str
     family: AmiFamily
@@ -233,7 +233,7 @@ class Ec2NodeClass(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def kubelet(self) -> Kubelet:
-        """``spec.kubelet``, empty where it is not given."""
+        """``spec.kubelet``, empty if absent."""
         return self.spec.kubelet or _NO_KUBELET
 
     @property
@@ -243,17 +243,17 @@ class Ec2NodeClass(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def uses_raid0(self) -> bool:
-        """Whether local disks become the pods' ephemeral storage."""
+        """Whether local disks are used for pods' ephemeral storage."""
         return self.spec.instance_store_policy == RAID0
 
     @property
     def efa_only_count(self) -> int:
-        """How many network interfaces carry EFA alone."""
+        """Number of network interfaces that only support EFA."""
         return sum(interface.interface_type == EFA_ONLY for interface in self.spec.network_interfaces or ())
 
     @property
     def efa_only_on_first_card(self) -> int:
-        """How many of these sit on card 0, where they cost pods their addresses."""
+        """Number of EFA-only interfaces on card 0, where they reduce the addresses for pods."""
         return sum(
             interface.interface_type == EFA_ONLY and interface.network_card_index == 0
             for interface in self.spec.network_interfaces or ()
@@ -261,21 +261,21 @@ class Ec2NodeClass(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def wants_nested_virtualization(self) -> bool:
-        """Whether only types with nested virtualization will do."""
+        """Whether only types with nested virtualization are compatible."""
         options = self.spec.cpu_options
         return options is not None and options.nested_virtualization == "enabled"
 
     @property
     def wants_enclaves(self) -> bool:
-        """Whether only types with Nitro Enclaves will do."""
+        """Whether only types with Nitro Enclaves are compatible."""
         options = self.spec.enclave_options
         return options is not None and options.enabled
 
     @cached_property
     def zones(self) -> tuple[SubnetZone, ...]:
-        """Zones of the subnets, one per zone ID: the first subnet of an ID names the zone.
+        """Zones of the subnets, one per zone ID; the first subnet with an ID determines the name.
 
-        Subnets without a zone ID therefore fall together, and only the first one's zone counts.
+        Subnets without a zone ID therefore count as a single zone, that of the first one.
         """
         by_id: dict[str, SubnetZone] = {}
         for subnet in self.status.subnets or ():
@@ -284,7 +284,7 @@ class Ec2NodeClass(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def reservations(self) -> Mapping[str, tuple[CapacityReservation, ...]]:
-        """Capacity reservations of the status, by instance type."""
+        """Capacity reservations in the status, by instance type."""
         by_type: dict[str, tuple[CapacityReservation, ...]] = {}
         for reservation in self.status.capacity_reservations or ():
             by_type[reservation.instance_type] = (*by_type.get(reservation.instance_type, ()), reservation)
@@ -292,7 +292,7 @@ class Ec2NodeClass(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def amis(self) -> tuple[Ami, ...]:
-        """Images of the status, in the order in which Karpenter tries them."""
+        """AMIs in the status, in the order in which Karpenter tries them."""
         return self.status.amis or ()
 
 
@@ -300,16 +300,16 @@ _NO_KUBELET: Final = Kubelet()
 
 
 def parse_nodeclass(nodeclass: NodeClass) -> Ec2NodeClass:
-    """Read an EC2NodeClass.
+    """Parse an EC2NodeClass.
 
     Raises:
-        NodeClassError: naming the object and the field that has the wrong type, or an alias nobody knows.
+        NodeClassError: A field has the wrong type, or an alias is unknown; names object and field.
     """
     return parse_spec_and_status(nodeclass.name, nodeclass.spec, nodeclass.status)
 
 
 def parse_spec_and_status(name: str, spec: Mapping[str, Any], status: Mapping[str, Any]) -> Ec2NodeClass:
-    """Read an EC2NodeClass from its two halves; see `parse_nodeclass`."""
+    """Parse an EC2NodeClass from its spec and status; see `parse_nodeclass`."""
     parsed_spec = _convert(name, "spec", spec, Spec)
     if problem := parse_problem(spec.get("kubelet") or {}):
         raise NodeClassError(f"{EC2_KIND} {name}: spec.kubelet: {problem}")
@@ -318,7 +318,7 @@ def parse_spec_and_status(name: str, spec: Mapping[str, Any], status: Mapping[st
 
 
 def read_auto_mode(nodeclass: NodeClass) -> Ec2NodeClass:
-    """Read a NodeClass of EKS Auto Mode as an EC2NodeClass; what cannot be read is left out.
+    """Parse a NodeClass of EKS Auto Mode as an EC2NodeClass; invalid fields are ignored.
 
     Source: "Create node class" in the EKS User Guide.
     """
@@ -331,7 +331,7 @@ def read_auto_mode(nodeclass: NodeClass) -> Ec2NodeClass:
 
 
 def subnets_of(nodeclass: NodeClass) -> tuple[Subnet, ...]:
-    """Return the subnets of a NodeClass's status; none if they cannot be read."""
+    """Return the subnets in a NodeClass's status; empty if they cannot be parsed."""
     try:
         return msgspec.convert({"subnets": nodeclass.status.get("subnets")}, Status).subnets or ()
     except msgspec.ValidationError:
@@ -342,13 +342,13 @@ def _convert(name: str, part: str, content: Mapping[str, Any], type_: type[_Shap
     try:
         return msgspec.convert(content, type_)
     except msgspec.ValidationError as error:
-        found = field_error(error, content)
-        where = f"{part}.{found.path}" if found.path else part
-        raise NodeClassError(f"{EC2_KIND} {name}: {where}: {found.problem}") from None
+        problem = field_error(error, content)
+        where = f"{part}.{problem.path}" if problem.path else part
+        raise NodeClassError(f"{EC2_KIND} {name}: {where}: {problem.problem}") from None
 
 
 def _family(name: str, spec: Spec) -> AmiFamily:
-    """Return the family of ``amiFamily``, else of the first alias, else Custom; unknown families behave as AL2."""
+    """Return the family of ``amiFamily``, of the first alias, or Custom; unknown families behave like AL2."""
     if spec.ami_family is not None:
         return FAMILIES.get(spec.ami_family, AL2)
     return family_of_terms(name, spec.ami_selector_terms or ())
@@ -358,15 +358,15 @@ def family_of_terms(name: str, terms: Iterable[AmiTerm]) -> AmiFamily:
     """Return the family that AMI selector terms imply.
 
     Raises:
-        NodeClassError: The alias is not ``family@version`` with a known family; Karpenter would end on it.
+        NodeClassError: The alias is not ``family@version`` with a known family, which stops Karpenter.
     """
     alias = next((term.alias for term in terms if term.alias), None)
     if alias is None:
         return CUSTOM
     parts = alias.split("@")
     if len(parts) != 2 or parts[0] not in ALIASES:
-        known = ", ".join(ALIASES)
+        families = ", ".join(ALIASES)
         raise NodeClassError(
-            f"{EC2_KIND} {name}: spec.amiSelectorTerms: alias {alias!r} is not one of {known}, @ and a version"
+            f"{EC2_KIND} {name}: spec.amiSelectorTerms: alias {alias!r} is not one of {families}, @ and a version"
         )
     return ALIASES[parts[0]]

@@ -1,10 +1,10 @@
-"""What nodes of a type have reported.
+"""Resources reported by the nodes of an instance type.
 
-From a type's first registered node on, Karpenter plans with the memory it reports, not with its estimate. Source:
+Once a node of a type has registered, Karpenter uses its reported memory instead of the estimate. Source:
 pkg/controllers/providers/instancetype/capacity/controller.go and ``UpdateInstanceTypeCapacityFromNode`` in
-pkg/providers/instancetype/instancetype.go of Karpenter's AWS provider. What it has learned lives in the controller's
-memory for 60 days; a cluster's live nodes are what a restarted controller learns it from again, and all that can be
-seen from outside. Off AWS, what nodes report is all there is.
+pkg/providers/instancetype/instancetype.go in Karpenter's AWS provider. The controller remembers it for 60 days; only
+live nodes are visible from outside, which is also all that a restarted controller has. Outside AWS, reported resources
+are all that is known.
 """
 
 from __future__ import annotations
@@ -25,80 +25,79 @@ from karptui.kube.resources import ResourceList, memory_bytes
 def discovered_memory_bytes(
     nodeclasses: Iterable[Ec2NodeClass], nodes: Iterable[tuple[Node, NodeClaim]]
 ) -> Mapping[str, Mapping[str, int]]:
-    """Return the least memory that nodes of each type report, by NodeClass name and instance type.
+    """Return the least memory reported by nodes of each type, by NodeClass name and instance type.
 
-    A node counts when it is registered and runs the image that its NodeClass would choose for it today; what it teaches
-    holds for every NodeClass with the same set of images.
+    Only registered nodes that run the current image of their NodeClass count, for every NodeClass with the same images.
 
     Args:
         nodeclasses: All EC2NodeClasses.
-        nodes: Nodes with the NodeClaims that they belong to.
+        nodes: Nodes with their NodeClaims.
     """
-    known = {nodeclass.name: _Images(nodeclass.amis) for nodeclass in nodeclasses}
-    learned: dict[frozenset[Ami], dict[str, int]] = {}
+    images_by_nodeclass = {nodeclass.name: _Images(nodeclass.amis) for nodeclass in nodeclasses}
+    reported_by_images: dict[frozenset[Ami], dict[str, int]] = {}
     for node, claim in nodes:
-        images = known.get(claim.node_class_ref.name)
+        images = images_by_nodeclass.get(claim.node_class_ref.name)
         if images is None or node.labels.get(REGISTERED) != "true" or claim.image_id != images.current(node.labels):
             continue
         if reported := memory_bytes(node.capacity):
-            by_type = learned.setdefault(images.set, {})
+            by_type = reported_by_images.setdefault(images.set, {})
             name = node.labels.get(INSTANCE_TYPE, "")
             by_type[name] = min(reported, by_type.get(name, reported))
-    return {name: learned.get(images.set, {}) for name, images in known.items()}
+    return {name: reported_by_images.get(images.set, {}) for name, images in images_by_nodeclass.items()}
 
 
 class _Images:
-    """The images of a NodeClass; which is the current one is looked for once for all nodes that are alike to them."""
+    """The images of a NodeClass; the current one is cached per set of relevant node labels."""
 
     def __init__(self, amis: Iterable[Ami]) -> None:
         self._amis = tuple(amis)
         self.set = frozenset(self._amis)
         keys = {KEY_ALIASES.get(term.key, term.key) for ami in self._amis for term in ami.selectors}
         self._keys = (*keys, *(alias for alias, key in KEY_ALIASES.items() if key in keys))
-        self._found: dict[tuple[str | None, ...], str | None] = {}
+        self._current: dict[tuple[str | None, ...], str | None] = {}
 
     def current(self, labels: Mapping[str, str]) -> str | None:
-        """Return the id of the current image of a node with these labels, None where none fits."""
+        """Return the id of the current image for a node with these labels, None if none matches."""
         of_interest = tuple(map(labels.get, self._keys))
-        if of_interest not in self._found:
-            self._found[of_interest] = current_image(self._amis, labels)
-        return self._found[of_interest]
+        if of_interest not in self._current:
+            self._current[of_interest] = current_image(self._amis, labels)
+        return self._current[of_interest]
 
 
 def current_image(amis: Iterable[Ami], labels: Mapping[str, str]) -> str | None:
-    """Return the id of the first image that fits a node with these labels, None where none does."""
+    """Return the id of the first image that matches a node's labels, None if none does."""
     node = Requirements.from_labels(labels)
     return next((ami.id for ami in amis if node.compatible(Requirements.from_selectors(ami.selectors))), None)
 
 
 class ResourceSpread(msgspec.Struct, frozen=True):
-    """One resource over several nodes."""
+    """Distribution of a resource over several nodes."""
 
     smallest: Quantity
     median: Quantity
-    """The lower of the two in the middle where the number of nodes is even: always a value that some node reports."""
+    """Lower median, so always a value reported by some node."""
     largest: Quantity
 
     @property
     def is_uniform(self) -> bool:
-        """Whether all nodes agree."""
+        """Whether all nodes report the same amount."""
         return self.smallest.nano == self.largest.nano
 
 
 class ObservedType(msgspec.Struct, frozen=True):
-    """An instance type as its nodes report it."""
+    """Resources reported by the nodes of an instance type."""
 
     instance_type: str
     node_count: int
     capacity: Mapping[str, ResourceSpread]
-    """By resource name; over the nodes that report the resource."""
+    """By resource name, over the nodes that report it."""
     allocatable: Mapping[str, ResourceSpread]
 
 
 def observed_types(nodes: Iterable[Node]) -> dict[str, ObservedType]:
-    """Return what nodes report, by the value of their ``node.kubernetes.io/instance-type`` label, in order of names.
+    """Return reported resources by instance type label, sorted by name.
 
-    Nodes without the label, and nodes whose kubelet has not reported yet, do not count.
+    Nodes without the label, and nodes that have not reported yet, are ignored.
     """
     by_type: dict[str, list[Node]] = {}
     for node in nodes:

@@ -1,8 +1,8 @@
-"""Offerings: the zones and capacity types that a type can be launched in, and which types a NodeClass rules out.
+"""Offerings of a type: its zones and capacity types, and why a NodeClass excludes a type.
 
-A type that is ruled out stays in the list, but none of its offerings is available. Sources: pkg/providers/instancetype/
+An excluded type remains, but none of its offerings is available. Sources: pkg/providers/instancetype/
 offering (base_resolver.go, placement_group_resolver.go, reserved_capacity_resolver.go) and compatibility/
-compatibility.go of Karpenter's AWS provider.
+compatibility.go in Karpenter's AWS provider.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class PlacementGroup(msgspec.Struct, frozen=True):
     strategy: str
     """``cluster``, ``spread`` or ``partition``."""
     partitions: int = 0
-    """Of a partition group."""
+    """Number of partitions of a partition group."""
 
     @property
     def partition_names(self) -> tuple[str, ...]:
@@ -54,18 +54,18 @@ class PlacementGroup(msgspec.Struct, frozen=True):
 def incompatibility(
     facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, placement_group: PlacementGroup | None = None
 ) -> str | None:
-    """Return why a NodeClass rules a type out, None where it does not."""
+    """Return the reason why a NodeClass excludes a type, or None."""
     spec = nodeclass.spec
     if spec.network_interfaces is not None:
         reason = _interface_conflict(facts, spec.network_interfaces)
         if reason is not None:
             return reason
     if facts.name.startswith("a1.") and nodeclass.family == AL2023:
-        return "a1 types do not boot AL2023"
+        return "a1 types cannot boot AL2023"
     if nodeclass.wants_nested_virtualization and not facts.nested_virtualization:
-        return "has no nested virtualization"
+        return "does not support nested virtualization"
     if nodeclass.wants_enclaves and not facts.nitro_enclaves:
-        return "has no Nitro Enclaves"
+        return "does not support Nitro Enclaves"
     if placement_group is not None and placement_group.strategy not in facts.placement_strategies:
         return f"does not support {placement_group.strategy} placement groups"
     if spec.connection_tracking is not None and facts.hypervisor != "nitro":
@@ -83,12 +83,12 @@ def _interface_conflict(facts: InstanceTypeFacts, interfaces: tuple[NetworkInter
             return f"network card {interface.network_card_index} has no device index {interface.device_index}"
     efas = sum(interface.interface_type == "efa-only" for interface in interfaces)
     if efas > facts.efas:
-        return f"has {facts.efas} EFA interfaces, {efas} are asked for"
+        return f"has {facts.efas} EFA interfaces, {efas} are requested"
     return None
 
 
 RESERVED_PRICE_DIVISOR: Final = 10_000_000
-"""Reserved instances are as good as free, yet keep the order of their on-demand prices."""
+"""Makes reserved instances nearly free, but keeps the order of their on-demand prices."""
 
 
 def offerings(
@@ -100,29 +100,29 @@ def offerings(
     settings: Settings,
     placement_group: PlacementGroup | None = None,
 ) -> tuple[Offering, ...]:
-    """Return all offerings of a type, the unavailable ones too, by zone and capacity type.
+    """Return all offerings of a type, including unavailable ones, by zone and capacity type.
 
     Args:
         facts: The instance type.
-        nodeclass: Whose subnets and reservations count.
-        market: What the region sells.
-        is_compatible: Whether the NodeClass accepts the type at all.
-        settings: The feature gate ReservedCapacity and the rules of the version count.
+        nodeclass: Its subnets and reservations are used.
+        market: Offerings and prices of the region.
+        is_compatible: Whether the NodeClass accepts the type.
+        settings: The feature gate ReservedCapacity and the version's rules are used.
         placement_group: The NodeClass's; a partition group multiplies every offering by its partitions.
     """
     zone_ids = {zone.name: zone.zone_id for zone in reversed(nodeclass.zones)}
     usable = market.zones_by_type.get(facts.name, frozenset()) & zone_ids.keys() if is_compatible else frozenset()
-    found = _base(facts, market, zone_ids, usable)
+    resolved = _base(facts, market, zone_ids, usable)
     if settings.gate("ReservedCapacity"):
         reservations = nodeclass.reservations.get(facts.name, ())
-        found += _reserved(reservations, market, zone_ids, usable, settings.rules)
+        resolved += _reserved(reservations, market, zone_ids, usable, settings.rules)
     if placement_group is not None and placement_group.partition_names:
-        return tuple(_partitioned(found, placement_group.partition_names))
-    return tuple(found)
+        return tuple(_partitioned(resolved, placement_group.partition_names))
+    return tuple(resolved)
 
 
 def _base(facts: InstanceTypeFacts, market: Market, zone_ids: dict[str, str], usable: frozenset[str]) -> list[Offering]:
-    found = []
+    resolved = []
     has_spot_prices = market.spot_price_per_hour is not None
     capacity_types = [usage for usage in (ON_DEMAND, SPOT) if usage in facts.usage_classes]
     for zone in market.zones:
@@ -131,16 +131,16 @@ def _base(facts: InstanceTypeFacts, market: Market, zone_ids: dict[str, str], us
             is_sold = zone in usable and price is not None
             key = OfferingKey(capacity_type, facts.name, zone)
             error_code = market.sold_out.get(key, "") if is_sold and market.sold_out else ""
-            found.append(
+            resolved.append(
                 Offering(
                     requirements=_base_requirements(capacity_type, zone, zone_ids.get(zone)),
                     price_per_hour=price or 0.0,
                     is_available=is_sold and not error_code,
                     error_code=error_code,
-                    is_price_stood_in=capacity_type == SPOT and not has_spot_prices,
+                    is_price_assumed=capacity_type == SPOT and not has_spot_prices,
                 )
             )
-    return found
+    return resolved
 
 
 def _reserved(
@@ -150,12 +150,12 @@ def _reserved(
     usable: frozenset[str],
     rules: Rules,
 ) -> list[Offering]:
-    found = []
+    resolved = []
     for reservation in reservations:
         left = market.instances_left.get(reservation.id, 0)
         price = market.on_demand.price_per_hour.get(reservation.instance_type, 0.0)
         zone = reservation.availability_zone
-        found.append(
+        resolved.append(
             Offering(
                 requirements=_reserved_requirements(reservation, zone_ids.get(zone)),
                 price_per_hour=price / RESERVED_PRICE_DIVISOR,
@@ -166,18 +166,18 @@ def _reserved(
                 reservation_capacity=left,
             )
         )
-    return found
+    return resolved
 
 
-def _partitioned(found: Iterable[Offering], partitions: tuple[str, ...]) -> Iterable[Offering]:
-    for offering in found:
+def _partitioned(resolved: Iterable[Offering], partitions: tuple[str, ...]) -> Iterable[Offering]:
+    for offering in resolved:
         for partition in partitions:
             yield Offering(
                 requirements=(*offering.requirements, has_value(PLACEMENT_GROUP_PARTITION, partition)),
                 price_per_hour=offering.price_per_hour,
                 is_available=offering.is_available,
                 reservation_capacity=offering.reservation_capacity,
-                is_price_stood_in=offering.is_price_stood_in,
+                is_price_assumed=offering.is_price_assumed,
                 error_code=offering.error_code,
             )
 
@@ -208,21 +208,21 @@ def _reserved_requirements(
 
 
 class SoldAs(NamedTuple):
-    """One type's."""
+    """Requirements and offerings of a type."""
 
     requirements: tuple[NodeSelectorRequirement, ...]
     offerings: tuple[Offering, ...]
 
 
 class _Inputs(NamedTuple):
-    """What labels and offerings follow from."""
+    """Cache key of requirements and offerings."""
 
     decisive: tuple[Any, ...]
     market: tuple[Any, ...]
 
 
 _known: Final[Recent[_Inputs, tuple[SoldAs, ...]]] = Recent(most=16, patience=64)
-"""What they came to; those that an edit or an outage has left behind are let go."""
+"""Cached results; those no longer used are dropped."""
 
 
 def sold_as(
@@ -234,25 +234,25 @@ def sold_as(
     *,
     before: tuple[SoldAs, ...] = (),
 ) -> tuple[SoldAs, ...]:
-    """Return labels and offerings of these types: the same objects where only what nodes hold or keep back changes.
+    """Return requirements and offerings of types; unchanged types keep their objects.
 
-    Where the market changes, they are the same for all types that it offers as before: most of them when something is
-    sold out.
+    Changes that only affect capacity or overhead return the same objects. If the market changes, types with unchanged
+    offerings keep theirs, which are most types when some offering becomes unavailable.
 
     Args:
-        facts: The types.
-        nodeclass: Decides zones, operating system, reservations, and which types it rules out.
-        settings: The gate ReservedCapacity and the rules of the version count.
-        market: What the region sells, and at what price.
-        placement_group: The NodeClass's, where it has one.
-        before: What the same types came to in another market; by default, what was asked for last.
+        facts: EC2's data of the types.
+        nodeclass: Determines zones, operating system, reservations and excluded types.
+        settings: The gate ReservedCapacity and the version's rules are used.
+        market: Offerings and prices of the region.
+        placement_group: The NodeClass's, if any.
+        before: Result for the same types in another market; the last one by default.
     """
     decisive = (
         facts,
         nodeclass.family,
         nodeclass.zones,
         nodeclass.reservations,
-        # Of the rest of the spec, these decide capacity and overhead alone.
+        # These fields of the spec only affect capacity and overhead.
         msgspec.structs.replace(
             nodeclass.spec, kubelet=None, block_device_mappings=None, instance_store_policy=None, user_data=None
         ),
@@ -262,17 +262,17 @@ def sold_as(
     )
 
     def make() -> tuple[SoldAs, ...]:
-        known = before or next((found for inputs, found in _known.items() if inputs.decisive == decisive), ())
-        made = (_sold_as(one, nodeclass, settings, market, placement_group) for one in facts)
-        return tuple(map(_shared, known, made)) if known else tuple(made)
+        previous = before or next((value for inputs, value in _known.items() if inputs.decisive == decisive), ())
+        current = (_sold_as(type_facts, nodeclass, settings, market, placement_group) for type_facts in facts)
+        return tuple(map(_shared, previous, current)) if previous else tuple(current)
 
     return _known.get(_Inputs(decisive, msgspec.structs.astuple(market)), make)
 
 
-def _shared(known: SoldAs, made: SoldAs) -> SoldAs:
-    """Return what was made, of the parts that were known where they are equal."""
-    requirements = known.requirements if known.requirements == made.requirements else made.requirements
-    return known if known == made else SoldAs(requirements, made.offerings)
+def _shared(previous: SoldAs, current: SoldAs) -> SoldAs:
+    """Return the current value, with objects of the previous one if they are equal."""
+    requirements = previous.requirements if previous.requirements == current.requirements else current.requirements
+    return previous if previous == current else SoldAs(requirements, current.offerings)
 
 
 def _sold_as(
@@ -304,6 +304,6 @@ def _sold_as(
 def _placement_requirements(group: PlacementGroup | None) -> tuple[NodeSelectorRequirement, ...]:
     if group is None:
         return ()
-    own = has_value(PLACEMENT_GROUP_ID, group.id)
+    group_id = has_value(PLACEMENT_GROUP_ID, group.id)
     partitions = group.partition_names
-    return (own, has_value(PLACEMENT_GROUP_PARTITION, *partitions)) if partitions else (own,)
+    return (group_id, has_value(PLACEMENT_GROUP_PARTITION, *partitions)) if partitions else (group_id,)

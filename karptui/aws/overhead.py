@@ -1,7 +1,7 @@
-"""What a node of a type keeps from pods: VM memory overhead, kubeReserved, systemReserved, eviction thresholds.
+"""Resources that are not available to pods: VM memory overhead, kubeReserved, systemReserved, eviction thresholds.
 
 Source: ``memory``, ``kubeReservedResources``, ``systemReservedResources`` and ``evictionThreshold`` in
-pkg/providers/instancetype/types.go of Karpenter's AWS provider.
+pkg/providers/instancetype/types.go in Karpenter's AWS provider.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resourc
 
 MIB: Final = 1 << 20
 ARM64_CMA_MIB: Final = 64
-"""Contiguous memory that Graviton kernels set aside."""
+"""Contiguous memory that Graviton kernels reserve."""
 
 
 def contiguous_memory_mib(facts: InstanceTypeFacts) -> int:
-    """Return what the kernel sets aside before the overhead percent is taken."""
+    """Return memory that the kernel reserves before the overhead percent is applied."""
     return ARM64_CMA_MIB if facts.architectures[:1] == ("arm64",) else 0
 
 
 def vm_overhead_mib(facts: InstanceTypeFacts, overhead_percent: float) -> int:
-    """Return what VM_MEMORY_OVERHEAD_PERCENT takes, in whole MiB rounded up.
+    """Return VM_MEMORY_OVERHEAD_PERCENT of a type's memory, in whole MiB rounded up.
 
     Args:
         facts: The instance type.
         overhead_percent: A fraction in spite of its name: 0.075 is 7.5 %.
     """
-    # Doubles in this order, as Karpenter computes it.
+    # Doubles, in the same order of operations as in Karpenter.
     size_bytes = (facts.memory_mib - contiguous_memory_mib(facts)) * MIB
     return math.ceil(size_bytes * overhead_percent / 1024 / 1024)
 
@@ -50,25 +50,25 @@ _MIB_PER_NODE: Final = 255
 _DEFAULT_STORAGE: Final = of_units(GIB, QuantityFormat.BINARY_SI)
 _DEFAULT_EVICTION_MEMORY: Final = of_units(100 * MIB, QuantityFormat.BINARY_SI)
 _CPU_TIERS: Final = ((0, 1000, 0.06), (1000, 2000, 0.01), (2000, 4000, 0.005), (4000, 1 << 31, 0.0025))
-"""From millicores, to millicores, share of it that is reserved."""
+"""From millicores, to millicores, reserved share."""
 _EXPONENT_FROM: Final = 1e6
-"""Go prints doubles from here on with an exponent, which then is the format of the quantity."""
+"""From here on Go prints doubles with an exponent, which becomes the format of the quantity."""
 
 
 @lru_cache(maxsize=256)
 def kube_reserved_cpu_millis(vcpus: int) -> int:
-    """Return the share of each tier of cores, cut to whole millicores tier by tier."""
+    """Return the reserved cpu, the sum of each tier's share truncated to millicores."""
     millis = vcpus * 1000
     return sum(int((min(millis, end) - start) * share) for start, end, share in _CPU_TIERS if millis >= start)
 
 
 def kube_reserved(vcpus: int, pods: int, nodeclass: Ec2NodeClass) -> dict[str, Quantity]:
-    """Return kubeReserved: defaults, replaced key by key by ``spec.kubelet.kubeReserved``.
+    """Return kubeReserved: defaults, overridden per key by ``spec.kubelet.kubeReserved``.
 
     Args:
-        vcpus: Of the type.
-        pods: The interface limit, or on Bottlerocket and Windows the effective number of pods.
-        nodeclass: Whose kubelet settings apply.
+        vcpus: vCPUs of the type.
+        pods: Pods allowed by the network interfaces; on Bottlerocket and Windows the effective number of pods.
+        nodeclass: Its kubelet settings apply.
     """
     reserved = {
         CPU: of_millis(kube_reserved_cpu_millis(vcpus)),
@@ -88,9 +88,9 @@ def eviction_threshold(memory: Quantity, storage: Quantity, nodeclass: Ec2NodeCl
     """Return the hard eviction thresholds; ``evictionSoft`` and other signals have no effect on scheduling.
 
     Args:
-        memory: Estimated capacity: percentages are of the estimate even where a node's real memory is known.
+        memory: Estimated capacity; percentages refer to it even if a node has reported its memory.
         storage: Ephemeral storage capacity.
-        nodeclass: Whose ``spec.kubelet.evictionHard`` applies.
+        nodeclass: Its ``spec.kubelet.evictionHard`` applies.
     """
     hard = nodeclass.kubelet.eviction_hard or {}
     memory_signal, storage_signal = hard.get(MEMORY_SIGNAL), hard.get(STORAGE_SIGNAL)
@@ -112,14 +112,14 @@ def _threshold(nodeclass: Ec2NodeClass, signal: str, text: str, capacity: Quanti
     if percent is None or not math.isfinite(percent):
         field = f"spec.kubelet.evictionHard[{signal}]"
         raise NodeClassError(f"{EC2_KIND} {nodeclass.name}: {field}: {text!r} is not a percentage")
-    # All of the capacity means that the threshold is switched off.
+    # 100 % disables the threshold.
     share = 0.0 if percent == 100 else percent
-    # The order of the operations decides the last byte.
+    # The order of operations affects the last byte.
     return _from_double(math.ceil(capacity.nano / NANO / 100 * share))
 
 
 def _from_double(whole: int) -> Quantity:
-    """Return a whole number that Karpenter has printed as a double and parsed again."""
+    """Return an integer in the format it has after Karpenter prints it as a double and parses it."""
     return of_units(
         whole, QuantityFormat.DECIMAL_EXPONENT if abs(whole) >= _EXPONENT_FROM else QuantityFormat.DECIMAL_SI
     )
@@ -137,12 +137,12 @@ def _quantity(nodeclass: Ec2NodeClass, field: str, text: str) -> Quantity:
 
 
 def overhead(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, estimate: ResourceList) -> Overhead:
-    """Return what a node keeps for itself.
+    """Return a node's reserved resources.
 
     Args:
         facts: The instance type.
-        nodeclass: Whose kubelet settings apply.
-        estimate: Capacity as `karptui.aws.capacity.capacity` gives it: memory estimated, not reported.
+        nodeclass: Its kubelet settings apply.
+        estimate: Capacity from `karptui.aws.capacity.capacity`, with estimated memory.
     """
     if nodeclass.family.reserves_for_eni_pods:
         pods = eni_limited_pods(facts, 0, nodeclass.efa_only_on_first_card)

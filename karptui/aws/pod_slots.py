@@ -1,6 +1,6 @@
-"""How many pods the kubelet of a node accepts: addresses of its interfaces, ``maxPods``, ``podsPerCore``.
+"""Maximum number of pods on a node: network interfaces, ``maxPods``, ``podsPerCore``.
 
-Source: ``pods`` and ``ENILimitedPods`` in pkg/providers/instancetype/types.go of Karpenter's AWS provider.
+Source: ``pods`` and ``ENILimitedPods`` in pkg/providers/instancetype/types.go in Karpenter's AWS provider.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from karptui.karpenter.nodeclass import EC2_KIND
 
 PODS_WITHOUT_ENI_LIMIT: Final = 110
 HOST_NETWORK_PODS: Final = 2
-"""aws-node and kube-proxy run on the host's network and need no address."""
+"""aws-node and kube-proxy use the host network and need no address."""
 
 
 def eni_limited_pods(facts: InstanceTypeFacts, reserved_enis: int, efa_only_on_first_card: int) -> int:
-    """Return how many pods the default card's interfaces have addresses for.
+    """Return the number of pods that the default card's interfaces have addresses for.
 
-    The first address of an interface is the interface's own. Types without a usable interface take no pods at all.
+    An interface uses its first address itself. Types without a usable interface accept no pods.
     """
     enis = facts.card_enis[facts.default_card] - reserved_enis - efa_only_on_first_card
     return enis * (facts.ipv4_per_eni - 1) + HOST_NETWORK_PODS if enis > 0 else 0
@@ -28,7 +28,7 @@ def eni_limited_pods(facts: InstanceTypeFacts, reserved_enis: int, efa_only_on_f
 def max_pods(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, reserved_enis: int) -> int:
     """Return the number of pods that the kubelet is configured to accept.
 
-    ``maxPods: 0`` is a value, ``podsPerCore: 0`` is none; neither prefix delegation nor IPv6 is known to Karpenter.
+    ``maxPods: 0`` is a limit, ``podsPerCore: 0`` is not. Karpenter ignores prefix delegation and IPv6.
     """
     kubelet, family = nodeclass.kubelet, nodeclass.family
     if isinstance(kubelet.max_pods, str):

@@ -1,8 +1,7 @@
-"""What an instance costs per hour, who says so and since when.
+"""Hourly prices of instances, with their source and date.
 
-The best source wins: what a snapshot was recorded with, then Karpenter's own metrics, the AWS APIs, the built-in list.
-A price never stands without its origin, and a spot price is never derived from anything else: where nobody knows one
-there is none.
+Sources in order of preference: a snapshot's instance types, Karpenter's metrics, the AWS APIs, the built-in list. A
+price always has an origin, and a spot price is never derived from another price.
 """
 
 from __future__ import annotations
@@ -23,29 +22,29 @@ from karptui.kube.timestamps import format_timestamp, parse_timestamp
 
 
 class PriceSource(StrEnum):
-    """Who says what a price is, most trusted first."""
+    """Source of a price, most trusted first."""
 
     SNAPSHOT = "snapshot"
     """The instance types that a snapshot was recorded with."""
     OVERLAY = "NodeOverlay"
-    """Set by the cluster's operator over whatever the provider says."""
+    """Set by the cluster's operator, overriding the provider's price."""
     KARPENTER = "Karpenter's metrics"
     AWS = "AWS APIs"
     BUILT_IN = "built-in list"
 
 
 class PriceOrigin(msgspec.Struct, frozen=True):
-    """Where a price comes from."""
+    """Source and date of a price."""
 
     source: PriceSource
     as_of_ns: int
-    """When it held: nanoseconds since the epoch."""
+    """Time of the price, in nanoseconds since the epoch."""
     list_region: str = ""
-    """The region whose list it is from, where that is not the region asked about; else empty."""
+    """Region of the list if it is not the requested one; otherwise empty."""
 
     @property
     def label(self) -> str:
-        """What stands beside the price, such as ``built-in list, 2026-07-06, of us-east-1``."""
+        """Label to show with the price, such as ``built-in list, 2026-07-06, of us-east-1``."""
         if not self.as_of_ns:
             return self.source
         when = format_timestamp(self.as_of_ns)
@@ -54,30 +53,30 @@ class PriceOrigin(msgspec.Struct, frozen=True):
 
 
 class Price(msgspec.Struct, frozen=True):
-    """The price of one node-hour."""
+    """Price of a node per hour."""
 
     per_hour: float
-    """With the multiplier and the surcharge."""
+    """Including the multiplier and the surcharge."""
     listed_per_hour: float
-    """As the source has it."""
+    """Price in the source."""
     currency: str
     origin: PriceOrigin
     is_reservation: bool = False
-    """A reserved node, at the on-demand rate: the reservation is billed so whether it is used or not."""
+    """Whether it is a reserved node, at the on-demand price: a reservation is billed whether or not it is used."""
 
 
 class PriceTable(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """What one source knows."""
+    """Prices from a single source."""
 
     origin: PriceOrigin
     currency: str = "USD"
     on_demand: Mapping[str, float] = MappingProxyType({})
-    """By instance type, the same in the whole region."""
+    """By instance type, for the whole region."""
     zonal: Mapping[tuple[str, str, str], float] = MappingProxyType({})
-    """By instance type, zone name and capacity type: spot, and on-demand where it differs between zones."""
+    """By instance type, zone name and capacity type: spot, and on-demand if it differs between zones."""
 
     def per_hour(self, instance_type: str, zone: str, capacity_type: str) -> float | None:
-        """Return the price, None where the source has none."""
+        """Return a price, None if the source has none."""
         zonal = self.zonal.get((instance_type, zone, capacity_type))
         if zonal is not None or capacity_type != ON_DEMAND:
             return zonal
@@ -85,24 +84,24 @@ class PriceTable(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 
 AUTO_MODE_SHARE: Final = 0.12
-"""What AWS charges for EKS Auto Mode, as others tell of 2026: about 1/8 of the on-demand price. *Approximated*."""
+"""Charge for EKS Auto Mode, about 1/8 of the on-demand price according to third parties in 2026. *Approximated*."""
 
 
 class PriceSettings(msgspec.Struct, frozen=True):
-    """What the user makes of list prices.
+    """The user's adjustments of list prices.
 
     Raises:
-        ValueError: when a number is negative or not finite.
+        ValueError: If a number is negative or not finite.
     """
 
     is_disabled: bool = False
-    """``--disable-pricing``: nothing has a price."""
+    """``--disable-pricing``: no prices at all."""
     multiplier: float = 1.0
-    """What a list price is multiplied with: 0.72 for a discount of 28 %."""
+    """Factor for list prices: 0.72 for a discount of 28 %."""
     surcharge_per_node_hour: float = 0.0
-    """Added to every node after the multiplier: monitoring agents, licences, support."""
+    """Added to every node's price after the multiplier: monitoring agents, licences, support."""
     auto_mode_share: float = AUTO_MODE_SHARE
-    """What nodes of EKS Auto Mode cost beside that, as a share of the on-demand list price, spot ones too."""
+    """Additional charge for EKS Auto Mode nodes, as a share of the on-demand list price, also for spot."""
 
     def __post_init__(self) -> None:
         for name in ("multiplier", "surcharge_per_node_hour", "auto_mode_share"):
@@ -111,23 +110,23 @@ class PriceSettings(msgspec.Struct, frozen=True):
                 raise ValueError(f"{name.replace('_', ' ')} must be a number from 0 up, not {value:g}")
 
     def applied(self, listed_per_hour: float) -> float:
-        """Return what a node costs at a list price."""
+        """Return a node's actual price for a list price."""
         return listed_per_hour * self.multiplier + self.surcharge_per_node_hour
 
     def paid(self, reckoned_per_hour: float | None) -> float | None:
-        """Return what a node costs that Karpenter reckons with; None where it has no price, and while disabled.
+        """Return a node's actual price for Karpenter's price; None without a price, and if prices are disabled.
 
         Args:
-            reckoned_per_hour: Karpenter's price; None or 0 where it has none.
+            reckoned_per_hour: Karpenter's price; None or 0 if it has none.
         """
         return None if self.is_disabled or not reckoned_per_hour else self.applied(reckoned_per_hour)
 
     def saved(self, reckoned_per_hour: float, fewer_nodes: int) -> float:
-        """Return what is saved where Karpenter expects to save an amount; 0 while disabled.
+        """Return the actual savings for Karpenter's expected savings; 0 if prices are disabled.
 
         Args:
-            reckoned_per_hour: Karpenter's savings, by list prices.
-            fewer_nodes: Nodes that go, less those that come.
+            reckoned_per_hour: Karpenter's savings, at list prices.
+            fewer_nodes: Number of removed nodes minus new nodes.
         """
         if self.is_disabled:
             return 0.0
@@ -135,72 +134,73 @@ class PriceSettings(msgspec.Struct, frozen=True):
 
 
 LIST_PRICES: Final = PriceSettings()
-"""Prices as they are."""
+"""Unadjusted prices."""
 
 
 class NodePrices(msgspec.Struct, frozen=True, eq=False):
-    """All sources together."""
+    """Prices from all sources."""
 
     tables: tuple[PriceTable, ...] = ()
     """Most trusted first."""
     settings: PriceSettings = LIST_PRICES
     is_auto_mode: bool = False
-    """Whether EKS Auto Mode launches the nodes of the cluster."""
+    """Whether EKS Auto Mode launches the cluster's nodes."""
 
     def price(
         self, instance_type: str, zone: str, capacity_type: str, *, is_auto_mode: bool | None = None
     ) -> Price | None:
-        """Return what a node costs per hour; None where no source knows, and everywhere while prices are disabled.
+        """Return a node's price per hour; None if no source has it, and if prices are disabled.
 
         Args:
-            instance_type: Such as ``m5.large``.
-            zone: Its name; empty where it is not known, which leaves on-demand prices only.
+            instance_type: Type, such as ``m5.large``.
+            zone: Zone name; if empty, only on-demand prices are available.
             capacity_type: ``on-demand``, ``spot`` or ``reserved``.
-            is_auto_mode: Whether EKS Auto Mode runs it, which costs a share of the on-demand price beside; None as
-                nodes of the cluster are launched.
+            is_auto_mode: Whether EKS Auto Mode runs it, which adds a share of the on-demand price; None for the
+                cluster's
+                default.
         """
         if self.settings.is_disabled:
             return None
         is_charged = self.is_auto_mode if is_auto_mode is None else is_auto_mode
-        beside = self._auto_mode(instance_type, zone) if is_charged else 0.0
-        if beside is None:
+        charge = self._auto_mode(instance_type, zone) if is_charged else 0.0
+        if charge is None:
             return None
         is_reservation = capacity_type == RESERVED
         for table in self.tables:
             listed = table.per_hour(instance_type, zone, ON_DEMAND if is_reservation else capacity_type)
             if listed is not None:
-                per_hour = self.settings.applied(listed) + beside
+                per_hour = self.settings.applied(listed) + charge
                 return Price(per_hour, listed, table.currency, table.origin, is_reservation)
         return None
 
     def _auto_mode(self, instance_type: str, zone: str) -> float | None:
-        """Return what EKS Auto Mode itself costs per hour, None where no on-demand price is known."""
+        """Return EKS Auto Mode's charge per hour, None if the on-demand price is unknown."""
         listed = (table.per_hour(instance_type, zone, ON_DEMAND) for table in self.tables)
-        on_demand = next((one for one in listed if one is not None), None)
+        on_demand = next((price for price in listed if price is not None), None)
         return None if on_demand is None else on_demand * self.settings.auto_mode_share
 
     @property
     def origins(self) -> tuple[PriceOrigin, ...]:
-        """The sources that know anything, most trusted first."""
+        """Sources that have prices, most trusted first."""
         if self.settings.is_disabled:
             return ()
         return tuple(table.origin for table in self.tables if table.on_demand or table.zonal)
 
 
 def currency_of(region: str) -> str:
-    """Return what AWS bills a region in. Rule: pkg/providers/pricing/pricing.go of Karpenter's AWS provider."""
+    """Return the currency of a region's bill. Rule: pkg/providers/pricing/pricing.go in Karpenter's AWS provider."""
     return "CNY" if region.startswith("cn-") else "USD"
 
 
 def table_from_list(prices: PriceList, region: str) -> PriceTable:
-    """Return the built-in list as a table for a region: its own list or, labelled so, another region's."""
-    own = prices.region == region
-    origin = PriceOrigin(PriceSource.BUILT_IN, date_ns(prices.date), "" if own else prices.region)
+    """Return the built-in list as a table for a region; another region's list is labelled as such."""
+    is_same_region = prices.region == region
+    origin = PriceOrigin(PriceSource.BUILT_IN, date_ns(prices.date), "" if is_same_region else prices.region)
     return PriceTable(origin=origin, currency=prices.currency, on_demand=prices.price_per_hour)
 
 
 def table_from_metrics(metrics: ControllerMetrics, region: str) -> PriceTable:
-    """Return the prices that Karpenter's metrics state; spot only once Karpenter has read spot prices itself."""
+    """Return the prices in Karpenter's metrics; spot only once Karpenter has read spot prices."""
     stated = _STATED.get(metrics.offerings, lambda: _stated(metrics))
     return PriceTable(
         origin=PriceOrigin(PriceSource.KARPENTER, metrics.read_at_ns),
@@ -216,7 +216,7 @@ class _Stated(NamedTuple):
 
 
 _STATED: Final[Recent[Any, _Stated]] = Recent(most=2, patience=32)
-"""By offerings: readings a minute apart mostly state the same prices."""
+"""Cached by offerings: readings a minute apart usually have the same prices."""
 
 
 def _stated(metrics: ControllerMetrics) -> _Stated:
@@ -236,14 +236,14 @@ def _stated(metrics: ControllerMetrics) -> _Stated:
 
 
 def date_ns(date: str) -> int:
-    """Return the first instant of a day in UTC: nanoseconds since the epoch.
+    """Return the start of a day in UTC, in nanoseconds since the epoch.
 
     Raises:
-        ValueError: when the text is not a date of ISO 8601.
+        ValueError: If the text is not an ISO 8601 date.
     """
     return parse_timestamp(f"{date}T00:00:00Z")
 
 
 def settings_of(book: NodePrices | None) -> PriceSettings:
-    """Return what a book makes of list prices; where there is no book, they stay as they are."""
+    """Return a price book's settings, the defaults without a book."""
     return book.settings if book is not None else LIST_PRICES

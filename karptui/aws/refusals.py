@@ -1,7 +1,7 @@
-"""Why Karpenter 1.15 does not call an EC2NodeClass ready because of its ``spec.kubelet`` or its annotations.
+"""Why Karpenter 1.15 marks an EC2NodeClass as not ready because of ``spec.kubelet`` or annotations.
 
-Source: pkg/controllers/nodeclass/validation.go of Karpenter's AWS provider 1.15.1; the order is that of the checks.
-What hangs on AWS itself is not among them.
+Source: pkg/controllers/nodeclass/validation.go in Karpenter's AWS provider 1.15.1, with the same order of checks.
+Checks that call AWS are not included.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ REASONS: Final = frozenset(
         "KubeletExpressionEvaluationFailed",
     }
 )
-"""Every reason that ``refusal`` gives."""
+"""All reasons of ``refusal``."""
 
 
 class NodeClassRefusal(msgspec.Struct, frozen=True):
-    """The condition ValidationSucceeded, where it is False."""
+    """A ValidationSucceeded condition that is False."""
 
     reason: str
     message: str
@@ -44,13 +44,13 @@ class NodeClassRefusal(msgspec.Struct, frozen=True):
 def refusal(
     given: NodeClass, parsed: Ec2NodeClass, settings: Settings, facts: Iterable[InstanceTypeFacts]
 ) -> NodeClassRefusal | None:
-    """Return the first reason why 1.15 calls an EC2NodeClass not ready, None where there is none.
+    """Return the first reason why 1.15 marks an EC2NodeClass as not ready, or None.
 
     Args:
-        given: The object as it is.
-        parsed: The same as the model reads it.
-        settings: The provider's gates count.
-        facts: Types that expressions are tried on: Karpenter takes all, whatever NodePools allow.
+        given: The original object.
+        parsed: The parsed object.
+        settings: The provider's feature gates are used.
+        facts: Types to evaluate expressions for: Karpenter uses all types, regardless of NodePools.
     """
     kubelet = given.spec.get("kubelet") or {}
     broken = rule_breaks(kubelet) or tuple(filter(None, (parse_problem(kubelet),)))
@@ -69,30 +69,30 @@ def refusal(
     reason, message = sharing_problem(given.annotations.get(SHARING, ""), settings)
     if reason:
         return NodeClassRefusal(reason, message)
-    for one in facts if texts else ():
-        if found := next(iter(failures(one, parsed, settings).values()), ""):
-            return NodeClassRefusal("KubeletExpressionEvaluationFailed", f"{one.name}: {found}")
+    for type_facts in facts if texts else ():
+        if problem := next(iter(failures(type_facts, parsed, settings).values()), ""):
+            return NodeClassRefusal("KubeletExpressionEvaluationFailed", f"{type_facts.name}: {problem}")
     return None
 
 
 def _dropped(given: NodeClass, parsed: Ec2NodeClass) -> str:
-    """Return what a family would not put on its nodes; AL2023 hands everything on, Custom nothing."""
+    """Return the fields that the family would silently drop; AL2023 passes everything on, Custom nothing."""
     kubelet, family = given.spec.get("kubelet") or {}, parsed.family
     if not kubelet or family in (AL2023, CUSTOM):
         return ""
     fields = set(unmanaged_fields(kubelet))
     if kubelet.get(_PODS_PER_CORE) is not None and not family.honours_pods_per_core:
         fields.add(_PODS_PER_CORE)
-    said = []
+    problems = []
     if fields:
-        said.append(
+        problems.append(
             f"spec.kubelet has fields not applied by the {family.name} AMI family that would be silently dropped: "
             f"{', '.join(sorted(fields))}"
         )
     servers = len(kubelet.get("clusterDNS") or ())
     if servers > 1:
-        said.append(
+        problems.append(
             f"spec.kubelet.clusterDNS: the {family.name} AMI family doesn't accept multiple entries, only one, but "
             f"{servers} were set"
         )
-    return "; ".join(said)
+    return "; ".join(problems)

@@ -1,4 +1,4 @@
-"""Where a cluster stands, and what the AWS APIs said about that region, each fact with the moment it was asked for."""
+"""A cluster's region and zones, and the answers of the AWS APIs for that region, each with its time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Dated(msgspec.Struct, Generic[T], frozen=True, rename="camel"):
-    """A fact and when it was asked for."""
+    """A value and the time it was read."""
 
     value: T
     as_of_ns: int
@@ -28,17 +28,17 @@ class Dated(msgspec.Struct, Generic[T], frozen=True, rename="camel"):
 
 
 class AccountSubnet(msgspec.Struct, frozen=True):
-    """A subnet as EC2 describes it."""
+    """A subnet in EC2."""
 
     id: str
     zone: str
     zone_id: str
     free_addresses: int
-    """IPv4 addresses that are left."""
+    """Free IPv4 addresses."""
 
 
 class AccountReservation(msgspec.Struct, frozen=True):
-    """A capacity reservation as EC2 describes it."""
+    """A capacity reservation in EC2."""
 
     id: str
     instance_type: str
@@ -47,11 +47,11 @@ class AccountReservation(msgspec.Struct, frozen=True):
     total_instances: int
     instances_left: int
     ends_at: str = ""
-    """RFC 3339; empty for one that ends when it is cancelled."""
+    """RFC 3339; empty if it ends only when cancelled."""
 
 
 class FactKind(StrEnum):
-    """What is asked for: one kind, one API, one permission, one age."""
+    """A kind of data with its own API, permission and age."""
 
     INSTANCE_TYPES = "instance types"
     OFFERINGS = "offerings"
@@ -63,54 +63,54 @@ class FactKind(StrEnum):
 
 
 class FactPhase(StrEnum):
-    """How things stand with a kind of fact."""
+    """Status of a kind of data."""
 
     OFF = "off"
-    """Not asked for, by choice."""
+    """Disabled."""
     WAITING = "waiting"
-    """Not asked for yet."""
+    """Not read yet."""
     LIVE = "live"
-    """Read from its source in this run, or read so recently that asking again would say the same."""
+    """Read in this run, or recently enough."""
     CACHED = "cached"
-    """Read in an earlier run, or too long ago; asking again has not worked."""
+    """Read in an earlier run or too long ago; reading again has failed."""
     UNAVAILABLE = "unavailable"
-    """Never read: something less trusted stands in."""
+    """Never read; a less trusted source is used."""
     RECORDED = "recorded"
-    """Read when the recording was made that holds it."""
+    """Read when the snapshot was recorded."""
 
 
 class FactStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """How things stand with one kind of fact, in words fit for a screen."""
+    """Status of a kind of data, for display."""
 
     phase: FactPhase
     sentence: str = ""
-    """Why it is not live; empty when all is well."""
+    """Why it is not live; empty if it is."""
     as_of_ns: int = 0
-    """When what is shown was asked for: nanoseconds since the epoch, 0 where nothing is."""
+    """Time of the data shown, in nanoseconds since the epoch; 0 without data."""
     retry_at_ns: int = 0
-    """When it will be asked for again: nanoseconds since the epoch, 0 for not at all."""
+    """Time of the next attempt, in nanoseconds since the epoch; 0 for none."""
 
 
 def shared_sentence(statuses: Iterable[FactStatus]) -> str:
-    """Return the one sentence that explains all the trouble there is, empty where there is none or several."""
+    """Return the error message if all failed statuses have the same, otherwise an empty string."""
     sentences = {status.sentence for status in statuses if status.phase in (FactPhase.CACHED, FactPhase.UNAVAILABLE)}
     return next(iter(sentences)) if len(sentences) == 1 else ""
 
 
 class RegionFacts(msgspec.Struct, frozen=True, kw_only=True, eq=False, rename="camel", omit_defaults=True):
-    """Everything the APIs have said; None for what they have not."""
+    """Answers of the AWS APIs; None for those not available."""
 
     region: str = ""
     instance_types: Dated[Mapping[str, InstanceTypeFacts]] | None = None
-    """By name: the types of the region that Karpenter can know of."""
+    """By name: the region's types that Karpenter can use."""
     zone_ids_by_type: Dated[Mapping[str, tuple[str, ...]]] | None = None
-    """Zones that offer a type, by id: the names differ between accounts."""
+    """Zone ids by type; ids, unlike names, are the same in all accounts."""
     on_demand: Dated[Mapping[str, float]] | None = None
     """List price per hour by instance type: Linux, shared tenancy, no pre-installed software."""
     spot: Dated[Mapping[str, Mapping[str, float]]] | None = None
     """Price per hour by instance type and zone id."""
     zones: Dated[tuple[SubnetZone, ...]] | None = None
-    """The account's names of the zones."""
+    """Zones with the account's names."""
     subnets: Dated[tuple[AccountSubnet, ...]] | None = None
     reservations: Dated[tuple[AccountReservation, ...]] | None = None
 
@@ -122,29 +122,29 @@ _AWS: Final = "aws:"
 
 
 class Place(msgspec.Struct, frozen=True):
-    """A region and the zones of it that a cluster uses; empty off AWS, and before anything is known."""
+    """A cluster's region and the zones it uses; empty outside AWS and before they are known."""
 
     region: str = ""
     zones: tuple[SubnetZone, ...] = ()
     is_auto_mode: bool = False
-    """Whether EKS Auto Mode launches its nodes, and no other Karpenter."""
+    """Whether EKS Auto Mode launches all its nodes."""
 
 
 NOWHERE: Final = Place()
 
 
 def place_of(nodes: Iterable[Node], nodeclasses: Iterable[NodeClass]) -> Place:
-    """Return where a cluster stands.
+    """Return a cluster's region and zones.
 
-    Zones of other providers can look like AWS's, so nodes count by their providerID.
+    Nodes are recognized by providerID, because other providers' zone names can look like AWS's.
 
     Args:
-        nodes: Those that AWS runs are looked at.
-        nodeclasses: EC2NodeClasses and those of EKS Auto Mode name zones before there are nodes, and the ids of zones.
+        nodes: AWS nodes are used.
+        nodeclasses: EC2NodeClasses and EKS Auto Mode's contain zones before there are nodes, and zone ids.
     """
     ids: dict[str, str] = {}
-    known = [nodeclass for nodeclass in nodeclasses if is_ec2(nodeclass) or is_auto_mode(nodeclass)]
-    for nodeclass in known:
+    aws_nodeclasses = [nodeclass for nodeclass in nodeclasses if is_ec2(nodeclass) or is_auto_mode(nodeclass)]
+    for nodeclass in aws_nodeclasses:
         for zone in zones_of(nodeclass):
             ids[zone.name] = ids.get(zone.name) or zone.zone_id
     for zone in node_zones(node for node in nodes if node.provider_id.startswith(_AWS)):
@@ -153,11 +153,11 @@ def place_of(nodes: Iterable[Node], nodeclasses: Iterable[NodeClass]) -> Place:
     if not region:
         return NOWHERE
     zones = tuple(SubnetZone(name, ids[name]) for name in sorted(ids))
-    return Place(region, zones, is_auto_mode=bool(known) and all(map(is_auto_mode, known)))
+    return Place(region, zones, is_auto_mode=bool(aws_nodeclasses) and all(map(is_auto_mode, aws_nodeclasses)))
 
 
 def zones_of(nodeclass: NodeClass) -> tuple[SubnetZone, ...]:
-    """Return the zones of the subnets that a NodeClass's status names; none where it cannot be read."""
+    """Return the zones of the subnets in a NodeClass's status; empty if they cannot be parsed."""
     if is_auto_mode(nodeclass):
         return read_auto_mode(nodeclass).zones
     try:
@@ -167,7 +167,7 @@ def zones_of(nodeclass: NodeClass) -> tuple[SubnetZone, ...]:
 
 
 def node_zones(nodes: Iterable[Node]) -> tuple[SubnetZone, ...]:
-    """Return the zones that nodes stand in, with their ids where a node is labelled with it."""
+    """Return the zones of nodes, with their ids if a node has the label."""
     ids: dict[str, str] = {}
     for node in nodes:
         zone = node.labels.get(ZONE, "")

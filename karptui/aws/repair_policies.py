@@ -1,4 +1,4 @@
-"""The repair policies of the AWS provider v1.15.1, and the seven of before that ``LEGACY_NODE_REPAIR`` keeps.
+"""Repair policies of the AWS provider v1.15.1, and the seven older ones used with ``LEGACY_NODE_REPAIR``.
 
 Source: ``pkg/cloudprovider/cloudprovider.go`` of karpenter-provider-aws.
 """

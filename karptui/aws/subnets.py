@@ -1,4 +1,4 @@
-"""The subnets of an EC2NodeClass with the IPv4 addresses that are left in them, as far as anybody says."""
+"""Free IPv4 addresses in the subnets of an EC2NodeClass."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ from karptui.aws.nodeclass import Subnet
 
 
 class SubnetRoom(msgspec.Struct, frozen=True):
-    """One subnet."""
+    """A subnet and its free addresses."""
 
     id: str
     zone: str
     free_addresses: int | None = None
-    """By EC2's DescribeSubnets; None if EC2 was not asked, or does not know the subnet."""
+    """From EC2's DescribeSubnets; None if EC2 was not queried, or does not have the subnet."""
     is_refused: bool = False
-    """Whether EC2 refused a launch in it within the last three minutes, because no address was free."""
+    """Whether EC2 refused a launch in the last three minutes because the subnet had no free address."""
 
 
 def subnet_rooms(subnets: Iterable[Subnet], evidence: Evidence) -> tuple[SubnetRoom, ...]:
-    """Return the subnets that an EC2NodeClass's status names; its status does not say how many addresses are free."""
-    told = evidence.facts.subnets
-    free = {one.id: one.free_addresses for one in told.value} if told is not None else {}
-    return tuple(SubnetRoom(one.id, one.zone, free.get(one.id), one.id in evidence.refused.subnets) for one in subnets)
+    """Return the subnets in an EC2NodeClass's status, which does not include the number of free addresses."""
+    described = evidence.facts.subnets
+    free = {subnet.id: subnet.free_addresses for subnet in described.value} if described is not None else {}
+    return tuple(
+        SubnetRoom(subnet.id, subnet.zone, free.get(subnet.id), subnet.id in evidence.refused.subnets)
+        for subnet in subnets
+    )

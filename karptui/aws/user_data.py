@@ -1,9 +1,9 @@
-"""Kubelet settings in userData: Karpenter never reads them, yet some of them take effect on the node.
+"""Kubelet settings in userData, which Karpenter ignores although some take effect on the node.
 
-They stand in NodeConfig YAML, Bottlerocket TOML or scripts, alone or in MIME parts. Karpenter renders userData itself:
-it writes its own maxPods last on AL2, AL2023, Bottlerocket and Windows, and leaves userData of Custom families alone;
-reservations and eviction thresholds in userData stay on the node wherever ``spec.kubelet`` has none. Source:
-pkg/providers/amifamily/bootstrap of Karpenter's AWS provider.
+They can be in NodeConfig YAML, Bottlerocket TOML or scripts, alone or in MIME parts. Karpenter adds its own settings:
+its maxPods comes last on AL2, AL2023, Bottlerocket and Windows, and userData of Custom families is unchanged.
+Reservations and eviction thresholds in userData take effect if ``spec.kubelet`` has none. Source:
+pkg/providers/amifamily/bootstrap in Karpenter's AWS provider.
 """
 
 from __future__ import annotations
@@ -40,27 +40,27 @@ _FILE_EDITED: Final = "a script that edits the kubelet's configuration"
 
 
 class KubeletSetting(msgspec.Struct, frozen=True):
-    """One setting found."""
+    """A kubelet setting in userData."""
 
     field: str
-    """By its name in ``spec.kubelet``: one of NUMBERS or MAPS."""
+    """Name in ``spec.kubelet``: one of NUMBERS or MAPS."""
     key: str
     """Resource or signal within a map; empty for numbers."""
     value: str
     place: str
-    """Where it stands, in words."""
+    """Part of userData that contains it, for display."""
     is_flag: bool = False
-    """Whether it is a command-line flag, which the kubelet prefers to its configuration file."""
+    """Whether it is a command-line flag, which overrides the kubelet's configuration file."""
 
 
 def kubelet_settings(user_data: str) -> tuple[KubeletSetting, ...]:
-    """Return the kubelet settings in userData, in the order in which they stand; what cannot be read holds none."""
-    found = (setting for part in _parts(user_data) for setting in _settings(part))
-    return tuple(dict.fromkeys(found))
+    """Return the kubelet settings in userData in order; unreadable parts are ignored."""
+    settings = (setting for part in _parts(user_data) for setting in _settings(part))
+    return tuple(dict.fromkeys(settings))
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Yield the MIME parts, or the whole where it is none."""
+    """Yield the MIME parts, or the whole text if it has none."""
     if not re.match(r"\s*(?:MIME-Version|Content-Type):", text, re.IGNORECASE):
         yield text
         return
@@ -86,7 +86,7 @@ def _settings(part: str) -> Iterator[KubeletSetting]:
 
 
 def _uncommented(script: str) -> str:
-    """Return a script without its comment lines."""
+    """Return a script without comment lines."""
     return "\n".join(line for line in script.splitlines() if not line.lstrip().startswith("#"))
 
 
@@ -99,7 +99,7 @@ def _yaml_mappings(text: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _node_config(document: Mapping[str, Any]) -> Iterator[KubeletSetting]:
-    """Yield what a NodeConfig says: ``spec.kubelet.config`` and ``spec.kubelet.flags``."""
+    """Yield the settings of a NodeConfig: ``spec.kubelet.config`` and ``spec.kubelet.flags``."""
     kubelet = _mapping(_mapping(document.get("spec")).get("kubelet"))
     config = _mapping(kubelet.get("config"))
     yield from _config(config, "NodeConfig", {field: field for field in (*NUMBERS, *MAPS)})
@@ -117,7 +117,7 @@ def _toml(text: str) -> Mapping[str, Any] | None:
 
 
 def _bottlerocket(content: Mapping[str, Any]) -> Iterator[KubeletSetting]:
-    """Yield what ``settings.kubernetes`` says."""
+    """Yield the settings in ``settings.kubernetes``."""
     kubernetes = _mapping(_mapping(content.get("settings")).get("kubernetes"))
     yield from _config(kubernetes, "settings.kubernetes", _FLAG_FIELDS)
 
@@ -145,7 +145,7 @@ def _flags(text: str, place: str) -> Iterator[KubeletSetting]:
 
 
 def _pairs(text: str) -> Iterable[tuple[str, str]]:
-    """Return the pairs of ``cpu=100m,memory=1Gi`` or ``memory.available<5%``."""
+    """Return the pairs in ``cpu=100m,memory=1Gi`` or ``memory.available<5%``."""
     for entry in text.split(","):
         key, separator, amount = (
             re.split(r"([=<])", entry, maxsplit=1) if re.search(r"[=<]", entry) else (entry, "", "")
@@ -163,10 +163,11 @@ _FIELD: Final = "spec.userData"
 
 
 def user_data_settings(nodeclass: Ec2NodeClass) -> tuple[LintFinding, ...]:
-    """Find kubelet settings in userData that ``spec.kubelet`` does not have, or has otherwise."""
-    found = kubelet_settings(nodeclass.spec.user_data or "")
-    pods = [_max_pods(nodeclass, one) for one in found if one.field == "maxPods"]
-    return (*filter(None, pods), *_reservations(nodeclass, [one for one in found if one.field != "maxPods"]))
+    """Find kubelet settings in userData that ``spec.kubelet`` lacks or contradicts."""
+    settings = kubelet_settings(nodeclass.spec.user_data or "")
+    pods = [_max_pods(nodeclass, setting) for setting in settings if setting.field == "maxPods"]
+    others = [setting for setting in settings if setting.field != "maxPods"]
+    return (*filter(None, pods), *_reservations(nodeclass, others))
 
 
 def _max_pods(nodeclass: Ec2NodeClass, setting: KubeletSetting) -> LintFinding | None:
@@ -176,31 +177,31 @@ def _max_pods(nodeclass: Ec2NodeClass, setting: KubeletSetting) -> LintFinding |
     family = nodeclass.family
     plan = f"spec.kubelet.maxPods {planned}" if planned is not None else "the limit of the type's network interfaces"
     if not family.owns_max_pods:
-        consequence = f"the node takes {setting.value} pods, and Karpenter plans with {plan}"
+        consequence = f"the node accepts {setting.value} pods, but Karpenter assumes {plan}"
     elif setting.is_flag:
-        consequence = f"the flag outweighs what Karpenter writes to the node, and Karpenter plans with {plan}"
+        consequence = f"the flag overrides Karpenter's value on the node, but Karpenter assumes {plan}"
     else:
-        consequence = f"Karpenter overwrites it on the node and plans with {plan}"
+        consequence = f"Karpenter overrides it on the node and assumes {plan}"
     return _finding(
         nodeclass,
-        f"userData sets maxPods {setting.value} ({setting.place}), which Karpenter does not read: {consequence}.",
-        f"Set spec.kubelet.maxPods: {setting.value} in the EC2NodeClass and take it out of userData.",
+        f"userData sets maxPods {setting.value} ({setting.place}), which Karpenter ignores: {consequence}.",
+        f"Set spec.kubelet.maxPods: {setting.value} in the EC2NodeClass and remove it from userData.",
     )
 
 
 def _reservations(nodeclass: Ec2NodeClass, settings: Iterable[KubeletSetting]) -> Iterable[LintFinding]:
     planned = _planned(nodeclass)
     hidden: dict[str, list[KubeletSetting]] = {}
-    for one in settings:
-        given = planned[one.field].get(one.key)
-        is_overwritten = given is not None and nodeclass.family.owns_max_pods and not one.is_flag
-        if not is_overwritten and not _is_same(given, one.value):
-            hidden.setdefault(one.field, []).append(one)
-    return [_hidden(nodeclass, field, found, planned[field]) for field, found in hidden.items()]
+    for setting in settings:
+        spec_value = planned[setting.field].get(setting.key)
+        is_overwritten = spec_value is not None and nodeclass.family.owns_max_pods and not setting.is_flag
+        if not is_overwritten and not _is_same(spec_value, setting.value):
+            hidden.setdefault(setting.field, []).append(setting)
+    return [_hidden(nodeclass, field, of_field, planned[field]) for field, of_field in hidden.items()]
 
 
 def _planned(nodeclass: Ec2NodeClass) -> dict[str, Mapping[str, str]]:
-    """Return what Karpenter knows of, by field and key."""
+    """Return the settings in ``spec.kubelet``, by field and key."""
     kubelet = nodeclass.kubelet
     return {
         "kubeReserved": kubelet.kube_reserved or {},
@@ -211,26 +212,26 @@ def _planned(nodeclass: Ec2NodeClass) -> dict[str, Mapping[str, str]]:
 
 
 def _hidden(
-    nodeclass: Ec2NodeClass, field: str, found: list[KubeletSetting], planned: Mapping[str, str]
+    nodeclass: Ec2NodeClass, field: str, settings: list[KubeletSetting], planned: Mapping[str, str]
 ) -> LintFinding:
-    listed = ", ".join(f"{one.key} {one.value}".strip() for one in found)
-    places = ", ".join(dict.fromkeys(one.place for one in found))
-    said = [f"{one.key} {planned[one.key]}".strip() for one in found if one.key in planned]
-    against = f"; spec.kubelet.{field} says {', '.join(said)}" if said else ""
+    listed = ", ".join(f"{setting.key} {setting.value}".strip() for setting in settings)
+    places = ", ".join(dict.fromkeys(setting.place for setting in settings))
+    in_spec = [f"{setting.key} {planned[setting.key]}".strip() for setting in settings if setting.key in planned]
+    against = f"; spec.kubelet.{field} is {', '.join(in_spec)}" if in_spec else ""
     return _finding(
         nodeclass,
-        f"userData sets {field} {listed} ({places}), which Karpenter does not read{against}: "
-        "nodes may offer less, or more, than it plans with.",
-        f"Set spec.kubelet.{field} in the EC2NodeClass and take it out of userData.",
+        f"userData sets {field} {listed} ({places}), which Karpenter ignores{against}: "
+        "nodes may have less or more allocatable than Karpenter assumes.",
+        f"Set spec.kubelet.{field} in the EC2NodeClass and remove it from userData.",
     )
 
 
-def _is_same(given: str | None, found: str) -> bool:
-    """Return whether two spellings mean one amount."""
-    if given is None or given == found:
-        return given == found
+def _is_same(left: str | None, right: str) -> bool:
+    """Return whether two texts are the same amount."""
+    if left is None or left == right:
+        return left == right
     try:
-        return parse_quantity(given).nano == parse_quantity(found).nano
+        return parse_quantity(left).nano == parse_quantity(right).nano
     except QuantityError:
         return False
 

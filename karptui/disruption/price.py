@@ -62,7 +62,7 @@ class ReckonedPrices:
     def known_price(self, type_name: str, zone: str, capacity_type: str) -> float | None:
         """Return the same; None where it is not known, and where the on-demand price stands in for it."""
         offering = self._offering(type_name, zone, capacity_type)
-        is_stood_in = offering is not None and offering.is_price_stood_in
+        is_stood_in = offering is not None and offering.is_price_assumed
         return None if is_stood_in else self.price(type_name, zone, capacity_type) or None
 
     def _offering(self, type_name: str, zone: str, capacity_type: str) -> Offering | None:

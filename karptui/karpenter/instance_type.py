@@ -37,7 +37,7 @@ class Offering(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     capacity_override: ResourceList | None = None
     overhead_override: Overhead | None = None
     is_price_overlaid: bool = False
-    is_price_stood_in: bool = False
+    is_price_assumed: bool = False
     """Whether the on-demand price replaces an unknown spot price, as in Karpenter."""
     error_code: str = ""
     """EC2's error code if the offering is unavailable only because a recent launch was refused."""

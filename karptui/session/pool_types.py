@@ -170,7 +170,7 @@ def _offerings(metrics: ControllerMetrics) -> dict[str, tuple[Offering, ...]]:
                 ),
                 price_per_hour=one.price_per_hour or 0.0,
                 is_available=one.is_available is not False,
-                is_price_stood_in=name.capacity_type == SPOT and not has_spot_prices,
+                is_price_assumed=name.capacity_type == SPOT and not has_spot_prices,
             )
         )
     return {name: tuple(offerings) for name, offerings in found.items()}

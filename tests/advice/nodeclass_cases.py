@@ -202,7 +202,7 @@ CASES = [
         lambda: with_class(
             ec2({"userData": "#!/bin/bash\n/etc/eks/bootstrap.sh x --kubelet-extra-args '--max-pods=110'"})
         ),
-        ("userData sets maxPods 110", "which Karpenter does not read"),
+        ("userData sets maxPods 110", "which Karpenter ignores"),
         name="story C",
     ),
     *quiet("nodeclass-userdata-kubelet", lambda: with_class(ec2({"userData": "echo hello"}))),

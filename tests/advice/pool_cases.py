@@ -261,7 +261,7 @@ CASES = [
         ),
         (
             "What general launches is not known: the built-in list of types of 20",
-            "does not know m99.large, which its nodes have",
+            "lacks m99.large, which nodes have",
         ),
         INFO,
         name="unlisted",
@@ -434,7 +434,7 @@ CASES = [
         ("2 spot nodes of general", "never replaced by cheaper ones"),
         INFO,
         types=tuple(
-            replace(one, offerings=tuple(replace(each, is_price_stood_in=True) for each in one.offerings))
+            replace(one, offerings=tuple(replace(each, is_price_assumed=True) for each in one.offerings))
             for one in SPOT_TYPES
         ),
         name="without known spot prices",

@@ -46,7 +46,7 @@ def test_what_is_assumed_is_noted() -> None:
     (unread,) = parse_case(a_case(settings={"RESERVED_ENIS": "many"})).notes
     assert unread == "settings: RESERVED_ENIS cannot be read: Karpenter's default applies"
     (note,) = parse_case(a_case(status={"subnets": [{"zone": "us-gov-west-1a", "zoneID": "usgw1-az1"}]})).notes
-    assert note == "what us-gov-west-1a offers is not known: all types of us-gov-west-1 are taken as offered"
+    assert note == "offerings in us-gov-west-1a are unknown: every type of us-gov-west-1 is assumed to be offered"
 
 
 def test_settings_may_be_numbers_or_text() -> None:
@@ -118,7 +118,7 @@ def test_documents_that_ask_for_what_1_15_added_are_told_what_can_be_launched(
         ({"nodeClass": {}}, "nodeClass.spec: is missing"),
         ({"nodeClass": {"spec": []}}, "nodeClass.spec: must be an object"),
         ({"nodeClass": {"spec": {}, "metadata": "x"}}, "nodeClass.metadata: must be an object"),
-        ({"nodeClass": {"spec": {}}}, "region: is missing, and no zone tells it"),
+        ({"nodeClass": {"spec": {}}}, "region: is missing, and cannot be derived from a zone"),
     ],
 )
 def test_what_is_wrong_is_named(document: Any, sentence: str) -> None:

@@ -63,7 +63,7 @@ def test_every_nodeclass_of_aws_is_resolved() -> None:
     assert [one.name for one in found.by_nodeclass["gpu"].types] == ["m5.large"]
     assert found.problems == {}
     assert found.notes == (
-        "no spot prices are known: in Karpenter's choices spot counts at the on-demand price, an upper bound",
+        "no spot prices are known: Karpenter's decisions use the on-demand price for spot, an upper bound",
     )
 
 
@@ -96,7 +96,7 @@ def test_a_nodeclass_without_subnets_gets_the_zones_of_the_nodes() -> None:
     found = resolve(a_class(status={}), nodes=(a_node(),))
     assert found.by_nodeclass["default"].nodeclass.zones == (SubnetZone("us-east-1a", ""),)
     assert any("status.subnets is empty" in note for note in found.notes)
-    assert "what us-east-1a offers is not known: all types of us-east-1 are taken as offered" in found.notes
+    assert "offerings in us-east-1a are unknown: every type of us-east-1 is assumed to be offered" in found.notes
 
 
 def test_what_cannot_be_resolved_is_told() -> None:
@@ -118,15 +118,15 @@ def test_the_region_is_that_of_the_zones_or_else_of_most_nodes() -> None:
     assert resolve(a_class(status=odd), nodes=nodes).by_nodeclass["default"].market.region == "eu-west-1"
     nowhere = resolve(a_class(status=odd))
     assert nowhere.by_nodeclass["default"].market.region == ""
-    assert "prices are the us-east-1 list price of 2026-07-06: there is no list of this region" in nowhere.notes
+    assert "prices are the us-east-1 list price of 2026-07-06: there is no price list for this region" in nowhere.notes
 
 
 def test_what_only_ec2_knows_is_noted() -> None:
     reservation = {"id": "cr-1", "instanceType": "m5.large", "availabilityZone": "us-east-1a"}
     status = {"subnets": SUBNETS, "capacityReservations": [reservation]}
     found = resolve(a_class(status=status, placementGroupSelector={"name": "group"}))
-    assert "EC2NodeClass default: instances left in cr-1 are not known: taken as none" in found.notes
-    assert "EC2NodeClass default: its placement group is not known: types are resolved without it" in found.notes
+    assert "EC2NodeClass default: instances left in cr-1 are unknown: assumed to be 0" in found.notes
+    assert "EC2NodeClass default: its placement group is unknown: types are resolved without it" in found.notes
 
 
 def test_another_market_may_know_spot_prices() -> None:

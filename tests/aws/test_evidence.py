@@ -160,4 +160,4 @@ def test_the_rules_are_those_of_the_version_that_metrics_tell() -> None:
     assert with_controller(Evidence(metrics=metrics), SAID, LIVE).settings.rules.version == "1.14.1"
     assert with_rules(Evidence(metrics=metrics, stated_version="1.15.1")).settings.rules.version == "1.15.0"
     assert Evidence(metrics=metrics).version_note == ""
-    assert "1.14.1 is, the nearest" in Evidence(controller=SAID).version_note
+    assert "the nearest, 1.14.1, is used" in Evidence(controller=SAID).version_note

@@ -50,7 +50,7 @@ def test_offerings_are_zones_times_capacity_types() -> None:
 def test_a_spot_price_that_nobody_knows_is_marked() -> None:
     def stood_in(market: Market) -> set[tuple[str, float]]:
         found = resolve("m5.large", market=market).offerings
-        return {(one.requirements[0].values[0], one.price_per_hour) for one in found if one.is_price_stood_in}
+        return {(one.requirements[0].values[0], one.price_per_hour) for one in found if one.is_price_assumed}
 
     assert stood_in(a_market()) == {("spot", 0.096)}
     prices = {("m5.large", zone): 0.04 for zone in ("us-east-1a", "us-east-1b")}
@@ -157,7 +157,7 @@ INTERFACE = {"networkCardIndex": 0, "deviceIndex": 0, "interfaceType": "interfac
     ("name", "spec", "group", "reason"),
     [
         ("m5.large", {}, None, None),
-        ("a1.large", {}, None, "a1 types do not boot AL2023"),
+        ("a1.large", {}, None, "a1 types cannot boot AL2023"),
         ("a1.large", {"alias": "al2@latest"}, None, None),
         ("m1.small", {"networkInterfaces": []}, None, "networkInterfaces need an Elastic Network Adapter"),
         ("m5.large", {"networkInterfaces": [INTERFACE]}, None, None),
@@ -172,9 +172,9 @@ INTERFACE = {"networkCardIndex": 0, "deviceIndex": 0, "interfaceType": "interfac
             "m5.large",
             {"networkInterfaces": [{**INTERFACE, "interfaceType": "efa-only"}]},
             None,
-            "has 0 EFA interfaces, 1 are asked for",
+            "has 0 EFA interfaces, 1 are requested",
         ),
-        ("m5.large", {"cpuOptions": {"nestedVirtualization": "enabled"}}, None, "has no nested virtualization"),
+        ("m5.large", {"cpuOptions": {"nestedVirtualization": "enabled"}}, None, "does not support nested virtualization"),
         ("m5.large", {"cpuOptions": {"nestedVirtualization": "disabled"}}, None, None),
         ("t3.large", {}, PlacementGroup("pg-1", "cluster"), "does not support cluster placement groups"),
         ("m5.metal", {"connectionTracking": {}}, None, "connection tracking needs the Nitro hypervisor"),

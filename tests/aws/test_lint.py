@@ -118,8 +118,8 @@ def test_eight_slots_are_too_few_for_eleven_daemonsets() -> None:
     assert found.severity is LintSeverity.WARNING
     assert found.object == "NodePool general"
     assert found.fact == (
-        "2 of 3 types have no pod slot beside the DaemonSets: t3.nano (4 slots, 11 DaemonSet pods), "
-        "m6g.medium (8 slots, 11 DaemonSet pods); Karpenter leaves them out without a message."
+        "2 of 3 types have no pod slot left after the DaemonSets: t3.nano (4 slots, 11 DaemonSet pods), "
+        "m6g.medium (8 slots, 11 DaemonSet pods); Karpenter excludes them without a message."
     )
 
 

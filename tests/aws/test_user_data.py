@@ -73,10 +73,10 @@ def facts(user_data: str | None, **spec: Any) -> list[str]:
 def test_a_node_config() -> None:
     found = facts(NODE_CONFIG)
     enis = "the limit of the type's network interfaces"
-    said = "which Karpenter does not read"
-    overwritten = f"Karpenter overwrites it on the node and plans with {enis}"
-    outweighed = f"the flag outweighs what Karpenter writes to the node, and Karpenter plans with {enis}"
-    differs = "nodes may offer less, or more, than it plans with"
+    said = "which Karpenter ignores"
+    overwritten = f"Karpenter overrides it on the node and assumes {enis}"
+    outweighed = f"the flag overrides Karpenter's value on the node, but Karpenter assumes {enis}"
+    differs = "nodes may have less or more allocatable than Karpenter assumes"
     assert found == [
         f"userData sets maxPods 42 (NodeConfig), {said}: {overwritten}.",
         f"userData sets maxPods 43 (NodeConfig flags --max-pods), {said}: {outweighed}.",
@@ -113,12 +113,12 @@ def test_powershell() -> None:
 
 def test_custom_images_take_what_user_data_says() -> None:
     (found,) = facts("#!/bin/bash\nkubelet --max-pods 50\n", amiFamily="Custom")
-    assert "the node takes 50 pods, and Karpenter plans with the limit of the type's network interfaces" in found
+    assert "the node accepts 50 pods, but Karpenter assumes the limit of the type's network interfaces" in found
 
 
 def test_spec_kubelet_with_another_number_is_quoted() -> None:
     found = facts(NODE_CONFIG, kubelet={"maxPods": 20})
-    assert "plans with spec.kubelet.maxPods 20" in found[0]
+    assert "assumes spec.kubelet.maxPods 20" in found[0]
 
 
 def test_reservations_of_a_custom_image_are_compared() -> None:
@@ -133,7 +133,7 @@ def test_reservations_of_a_custom_image_are_compared() -> None:
         script, amiFamily="Custom", kubelet={"kubeReserved": {"memory": "2Gi", "cpu": "0.1"}, "podsPerCore": 4}
     )
     assert "kubeReserved memory 1Gi (kubelet flags --kube-reserved)" in found
-    assert "; spec.kubelet.kubeReserved says memory 2Gi:" in found
+    assert "; spec.kubelet.kubeReserved is memory 2Gi:" in found
     (unreadable,) = facts(
         "kubelet --system-reserved=memory=lots", amiFamily="Custom", kubelet={"systemReserved": {"memory": "1Gi"}}
     )

@@ -171,7 +171,7 @@ def test_what_a_spot_node_saves_is_not_known_where_the_on_demand_price_stands_in
     for one in TYPES:
         spot = a_requirement(labels.CAPACITY_TYPE, "In", "spot")
         sold = (
-            replace(each, requirements=(spot, *each.requirements[1:]), is_price_stood_in=is_stood_in)
+            replace(each, requirements=(spot, *each.requirements[1:]), is_price_assumed=is_stood_in)
             for each in one.offerings
         )
         types.append(replace(one, offerings=(*one.offerings, *sold)))

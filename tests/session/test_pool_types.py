@@ -104,7 +104,7 @@ def test_a_seen_type_has_the_offerings_of_the_metrics() -> None:
     one = known()["seen"]
     assert [(each.price_per_hour, each.is_available) for each in one.offerings] == [(0.2, True), (0.2, False)]
     assert (one.seen_on, one.is_named, one.is_guessed) == (1, False, True)
-    assert [each.is_price_stood_in for each in (*one.offerings, *known()["named"].offerings)] == [False, False, True]
+    assert [each.is_price_assumed for each in (*one.offerings, *known()["named"].offerings)] == [False, False, True]
 
 
 def test_a_type_that_no_node_shows_keeps_back_what_the_others_do() -> None:

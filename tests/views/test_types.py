@@ -178,7 +178,7 @@ def test_filters_with_counts_and_reasons() -> None:
 
 def test_findings_say_what_to_do() -> None:
     text = said(finding_lines(SMALL.entry))
-    assert "NodePool small: 9 of 21 types have no pod slot beside the DaemonSets" in text
+    assert "NodePool small: 9 of 21 types have no pod slot left after the DaemonSets" in text
     assert "EC2NodeClass small: userData sets maxPods 110" in text
     assert "→ Set spec.kubelet.maxPods: 110" in text
     flex = pool_of(VIEW, "flex")
@@ -199,7 +199,7 @@ def test_entries_are_kept_while_nothing_counts() -> None:
     first = pool_entries(VIEW)
     assert pool_entries(ClusterView(VIEW.state, {}, VIEW, evidence=VIEW.evidence)) is first
     assert offered_types_of(VIEW).nodeclasses.notes == (
-        "no spot prices are known: in Karpenter's choices spot counts at the on-demand price, an upper bound",
+        "no spot prices are known: Karpenter's decisions use the on-demand price for spot, an upper bound",
     )
 
 
