@@ -174,7 +174,12 @@ INTERFACE = {"networkCardIndex": 0, "deviceIndex": 0, "interfaceType": "interfac
             None,
             "has 0 EFA interfaces, 1 are requested",
         ),
-        ("m5.large", {"cpuOptions": {"nestedVirtualization": "enabled"}}, None, "does not support nested virtualization"),
+        (
+            "m5.large",
+            {"cpuOptions": {"nestedVirtualization": "enabled"}},
+            None,
+            "does not support nested virtualization",
+        ),
         ("m5.large", {"cpuOptions": {"nestedVirtualization": "disabled"}}, None, None),
         ("t3.large", {}, PlacementGroup("pg-1", "cluster"), "does not support cluster placement groups"),
         ("m5.metal", {"connectionTracking": {}}, None, "connection tracking needs the Nitro hypervisor"),
