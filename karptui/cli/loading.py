@@ -12,22 +12,23 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec.structs import replace
 
-from karptui.cli.errors import UsageError, say
-from karptui.cli.evidence import await_prices, evidence_for, measured_once
+from karptui.cli.errors import UsageError
+from karptui.cli.evidence import await_prices, evidence_for, evidence_source, measured_once
 from karptui.cli.options import MOST_SIMULATED
 from karptui.cli.source import open_source
-from karptui.karpenter.rules import version_note
 from karptui.sources.base import COMPLETE, Phase, SourceError
 
 if TYPE_CHECKING:
+    from karptui.aws.evidence import Evidence
+    from karptui.config import Config
     from karptui.decode.kinds import Kind
     from karptui.kube.live_usage import LiveUsage
-    from karptui.provisioning.prepared import Prepared
     from karptui.session.cluster_view import ClusterView
     from karptui.sources.base import SourceStatus
     from karptui.sources.snapshot.reader import Snapshot
     from karptui.sources.source import Source
     from karptui.state.cluster import ClusterState
+    from karptui.whatif.situation import WhatIfBase
 
 
 @contextmanager
@@ -185,24 +186,20 @@ def _is_missing(status: SourceStatus, needed: Sequence[Kind]) -> bool:
     return status.kind in needed and (status.phase is Phase.FORBIDDEN or bool(status.last_error))
 
 
-def prepare_snapshot(snapshot: Snapshot, *, command: str) -> Prepared:
-    """Return a snapshot made ready for the engines; what had to be assumed about instance types goes to stderr.
+def open_snapshot(snapshot: Snapshot, config: Config) -> tuple[WhatIfBase, Evidence]:
+    """Return the cluster of a snapshot, and what is known of it beside its objects.
 
     Args:
-        snapshot: The snapshot; instance types that it does not bring are worked out as for any other view.
-        command: Name of the command, for the notes.
+        snapshot: The snapshot; instance types that it does not bring follow from its NodeClasses.
+        config: The user's settings, which override the snapshot's.
     """
     from karptui.aws.launch_refusals import unavailable_now
-    from karptui.provisioning import prepare
-    from karptui.session.pool_types import offered_types
+    from karptui.session.prepare import open_cluster
+    from karptui.sources.snapshot.source import SnapshotSource
 
     refused = unavailable_now(snapshot.inventory, snapshot.captured_at_ns)
-    evidence = replace(snapshot.evidence, refused=refused)
-    offered = offered_types(snapshot.inventory, snapshot.settings, evidence)
-    version = version_note(snapshot.karpenter_version)
-    for note in (*((version,) if version else ()), *offered.notes):
-        say(f"{snapshot.name}: {note}", command)
-    return prepare(snapshot.inventory, offered.types, snapshot.settings, snapshot.captured_at_ns)
+    evidence = replace(evidence_source(SnapshotSource(snapshot), config).latest(), refused=refused)
+    return open_cluster(snapshot.inventory, evidence, snapshot.captured_at_ns), evidence
 
 
 def analysed(loaded: Loaded, *, simulates: bool | None, asks_next: bool | None = None) -> Loaded:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import msgspec
 
 from karptui.aws.money import saved_text
-from karptui.cli.errors import UsageError, fail
+from karptui.cli.errors import UsageError, fail, say
+from karptui.cli.evidence import configuration
 from karptui.cli.listing import json_text
 from karptui.cli.options import (
     CLUSTER_FLAGS,
@@ -27,12 +28,14 @@ from karptui.cli.options import (
 )
 from karptui.cli.streams import put
 from karptui.cli.whatif_scenarios import REFUSED, parse_condition, run_scenarios, run_self_check
+from karptui.karpenter.rules import version_note
 from karptui.kube.units import counted, first_of, verb
 from karptui.sources.base import SourceError
 from karptui.views.sanitize import clean, page
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import FailCondition
+    from karptui.config import Config
     from karptui.provisioning import Prepared, Solution
     from karptui.sources.snapshot.reader import SnapshotReader
 
@@ -112,14 +115,18 @@ def run(args: argparse.Namespace) -> int:
         fail(str(error), "simulate")
     from karptui.sources.snapshot.reader import SnapshotReader
 
+    try:
+        config = configuration(args)
+    except UsageError as error:
+        fail(str(error), "simulate")
     reader = SnapshotReader(karpenter_version=args.karpenter_version or "")
     status = 0
     for path in args.snapshots:
-        found = answer(reader, path, times=args.time or 0, disruption=args.disruption, now_ns=args.now)
+        found = answer(reader, path, times=args.time or 0, disruption=args.disruption, now_ns=args.now, config=config)
         if "error" in found.document:
             status = 1
         if args.output == "json":
-            _print_json(found.document)
+            _print_json(found.fixed_form)
         else:
             put(page("\n".join(lines_of(found.document, found.savings))))
     return status
@@ -131,10 +138,39 @@ class Answer(msgspec.Struct, frozen=True, eq=False):
     document: dict[str, Any]
     """As ``-o json`` prints it; with ``error`` where the snapshot cannot be read."""
     savings: _Savings = {}
+    names_static_drift: bool = True
+    """Whether the fixed form names StaticDrift, which Karpenter asks in any case: with the gate StaticCapacity only."""
+
+    @property
+    def fixed_form(self) -> dict[str, Any]:
+        """The document in the form that does not change from version to version."""
+        from karptui.disruption.command import Method
+
+        methods = self.document.get("disruption", [])
+        if self.names_static_drift or not methods:
+            return self.document
+        left_out = [one for one in methods if one["name"] == Method.STATIC_DRIFT]
+        more = [STATIC_DRIFT_LEFT_OUT] if any(one["candidates"] for one in left_out) else []
+        return {
+            **self.document,
+            "notModelled": [*self.document["notModelled"], *more],
+            "disruption": [one for one in methods if one not in left_out],
+        }
+
+
+STATIC_DRIFT_LEFT_OUT: Final = (
+    "StaticDrift, which is named here with the feature gate StaticCapacity only: `karptui next` always has it"
+)
 
 
 def answer(
-    reader: SnapshotReader, path: str, *, times: int = 0, disruption: bool = False, now_ns: int | None = None
+    reader: SnapshotReader,
+    path: str,
+    *,
+    times: int = 0,
+    disruption: bool = False,
+    now_ns: int | None = None,
+    config: Config | None = None,
 ) -> Answer:
     """Return the answer to one snapshot.
 
@@ -144,46 +180,37 @@ def answer(
         times: How often to decide, for the time it takes; 0 does not measure.
         disruption: Whether to ask for disruption even if the snapshot does not.
         now_ns: The instant to look at; None for when the snapshot was taken.
+        config: The user's settings, which override the snapshot's.
     """
-    from karptui.cli.loading import collector_at_rest, prepare_snapshot
+    from karptui.cli.loading import collector_at_rest, open_snapshot
+    from karptui.config import Config
+    from karptui.provisioning import prepare
     from karptui.provisioning.not_modelled import not_modelled
 
     try:
         with collector_at_rest():
             snapshot = reader.read([path], now_ns=now_ns, strict=True)
-            prepared = prepare_snapshot(snapshot, command="simulate")
+            base, evidence = open_snapshot(snapshot, config or Config())
+            # The fixed form of the answer looks at Karpenter right after a start: it has no commands in flight.
+            prepared = prepare(base.inventory, base.types.types, base.settings, base.now_ns)
     except SourceError as error:
         return Answer({"name": _name_in(path), "error": str(error)})
+    version = version_note(evidence.karpenter_version)
+    for note in (*((version,) if version else ()), *base.types.notes):
+        say(f"{snapshot.name}: {note}", "simulate")
     millis, solution = _decide(prepared, times)
     document: dict[str, Any] = {"name": snapshot.name, "provisioning": solution.as_json()}
     if times:
         document["provisioning"]["solveMillis"] = millis
-    document["karpenterFound"] = snapshot.karpenter_version
-    document["karpenterModelled"] = snapshot.settings.rules.version
-    document["notModelled"] = not_modelled(snapshot.inventory, snapshot.settings)
+    document["karpenterFound"] = evidence.karpenter_version
+    document["karpenterModelled"] = base.settings.rules.version
+    document["notModelled"] = not_modelled(base.inventory, base.settings)
     if not prepared.pools and (untried := sorted(pod.key for pod in (*prepared.pending, *prepared.leaving))):
         document["untried"] = untried
     is_wanted = disruption or snapshot.with_disruption
-    if is_wanted and _leaves_static_drift(prepared):
-        document["notModelled"].append(STATIC_DRIFT_LEFT_OUT)
     disrupted = _disruption(prepared, solution, wanted=is_wanted)
-    return Answer(document | disrupted.document, disrupted.savings)
-
-
-STATIC_DRIFT_LEFT_OUT: Final = (
-    "StaticDrift, which is asked here with the feature gate StaticCapacity only: `karptui next` asks it in any case"
-)
-
-
-def _leaves_static_drift(prepared: Prepared) -> bool:
-    """Whether a node of a static NodePool has drifted, and its method is not asked."""
-    from karptui.karpenter.labels import NODEPOOL
-
-    static = {pool.name for pool in prepared.inventory.nodepools if pool.is_static}
-    is_drifted = any(
-        claim.is_true("Drifted") and claim.labels.get(NODEPOOL) in static for claim in prepared.inventory.nodeclaims
-    )
-    return is_drifted and not prepared.settings.gate("StaticCapacity")
+    names_static_drift = base.settings.gate("StaticCapacity")
+    return Answer(document | disrupted.document, disrupted.savings, names_static_drift)
 
 
 def _name_in(path: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from msgspec.structs import replace
 
 from karptui.cli.errors import UsageError, say
-from karptui.cli.evidence import evidence_for
+from karptui.cli.evidence import configuration
 from karptui.cli.listing import json_text, versions_json
 from karptui.cli.options import ASKING_FLAGS, LIVE_FLAGS, refuse_unused
 from karptui.cli.streams import given_text, put
@@ -78,15 +78,8 @@ def check_snapshots(args: argparse.Namespace) -> None:
 
 def base_of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
     """Return the cluster of a snapshot that is given by itself, or why there is none."""
-    from karptui.aws.evidence import prices_of
-    from karptui.aws.launch_refusals import unavailable_now
-    from karptui.aws.region import place_of
-    from karptui.cli.loading import collector_at_rest
-    from karptui.session.nodeclasses import UnreadClasses, unread_ec2
-    from karptui.session.prepare import types_for
+    from karptui.cli.loading import collector_at_rest, open_snapshot
     from karptui.sources.snapshot.reader import SnapshotReader
-    from karptui.sources.snapshot.source import SnapshotSource
-    from karptui.whatif.situation import WhatIfBase
 
     try:
         with collector_at_rest():
@@ -94,18 +87,7 @@ def base_of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
             snapshot = reader.read([path], now_ns=args.now, strict=True)
     except SourceError as error:
         return NamedBase(path, None, str(error))
-    inventory = snapshot.inventory
-    refused = unavailable_now(inventory, snapshot.captured_at_ns)
-    evidence = replace(evidence_for(args, SnapshotSource(snapshot)).latest(), refused=refused)
-    prices = prices_of(evidence, place_of(inventory.nodes, inventory.nodeclasses))
-    base = WhatIfBase(
-        inventory,
-        types_for(evidence, UnreadClasses(unread_ec2(inventory.nodepools, inventory.nodeclasses))),
-        evidence.settings,
-        snapshot.captured_at_ns,
-        karpenter_version=evidence.karpenter_version,
-        prices=prices,
-    )
+    base, evidence = open_snapshot(snapshot, configuration(args))
     notes = (f"{snapshot.name}: {note}" for note in filter(None, (evidence.version_note,)))
     return NamedBase(snapshot.name, base, notes=(*notes, *snapshot.notes), metrics=evidence.metrics)
 

@@ -197,12 +197,7 @@ def observed_fleet(prepared: Prepared) -> Fleet:
 
 def methods_of(settings: Settings) -> tuple[Method, ...]:
     """Return the methods that a controller has, in the order in which it asks them."""
-    absent = set()
-    if not is_repairing(settings):
-        absent.add(Method.REPAIR)
-    if not settings.gate("StaticCapacity"):
-        absent.add(Method.STATIC_DRIFT)
-    return tuple(method for method in Method if method not in absent)
+    return tuple(method for method in Method if method is not Method.REPAIR or is_repairing(settings))
 
 
 def simulate(prepared: Prepared, methods: Iterable[Method] | None = None) -> DisruptionReport:
@@ -275,10 +270,8 @@ def next_pass(
     if ignores_pause or not paused:
         record_departing(fleet, recorder)
         run = MethodRun(fleet, simulator or EngineSimulator(prepared, fleet), recorder, chance)
-        methods = list(Method)
+        methods = methods_of(fleet.settings)
         for method in methods[methods.index(after) + 1 :] if after is not None else methods:
-            if method is Method.REPAIR and not is_repairing(fleet.settings):
-                continue
             result = run.ask(method)
             results.append(result)
             if result.commands or result.error:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from karptui.aws.evidence import Evidence
+from karptui.aws.evidence import Evidence, prices_of
+from karptui.aws.prices import NodePrices
+from karptui.aws.region import place_of
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.pdb_limits import refused_selectors
 from karptui.karpenter.settings import Settings
 from karptui.kube.volumes import unread_text
-from karptui.provisioning import Prepared, prepare
+from karptui.provisioning import Prepared
 from karptui.provisioning.reporter import Pause, no_pause
 from karptui.provisioning.volumes import unread_of_volumes
 from karptui.session.cluster_view import ClusterView
-from karptui.session.nodeclasses import UnreadClasses, unread_classes
-from karptui.session.pool_types import offered_types, offered_types_of
+from karptui.session.nodeclasses import UnreadClasses, unread_classes, unread_ec2
+from karptui.session.pool_types import OfferedTypes, offered_types, offered_types_of
 from karptui.session.readiness import left_out
 from karptui.state.inventory import inventory_of
 from karptui.whatif.situation import TypesResult, WhatIfBase
@@ -31,16 +33,14 @@ def prepare_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> tup
         now_ns: The instant to look at it from: nanoseconds since the epoch.
         pause: Called now and then while it is made ready, now and later.
     """
-    inventory, offered = inventory_of(view.state), offered_types_of(view)
-    pause()
-    version = view.evidence.version_note
+    base = base_of(view, now_ns, pause)
+    version, inventory = view.evidence.version_note, base.inventory
     notes = (
         *filter(None, (version, *left_out(view), unread_text(unread_of_volumes(inventory)))),
         *refused_selectors(inventory.pdbs),
-        *offered.notes,
+        *base.types.notes,
     )
-    prepared = prepare(inventory, offered.types, view.evidence.settings, now_ns, pause, knows_commands=True)
-    return prepared, notes
+    return base.prepared, notes
 
 
 def base_of(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> WhatIfBase:
@@ -51,14 +51,49 @@ def base_of(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> WhatIfBa
         now_ns: The instant to look at it from: nanoseconds since the epoch.
         pause: Called now and then while it is made ready, now and later.
     """
-    evidence = view.evidence
-    return WhatIfBase(
+    types = _types_result(offered_types_of(view), view.evidence)
+    return open_cluster(
         inventory_of(view.state),
-        types_for(evidence, unread_classes(view)),
+        view.evidence,
+        now_ns,
+        unread=unread_classes(view),
+        types=types,
+        prices=view.prices,
+        pause=pause,
+    )
+
+
+def open_cluster(
+    inventory: Inventory,
+    evidence: Evidence,
+    now_ns: int,
+    *,
+    unread: UnreadClasses | None = None,
+    types: TypesResult | None = None,
+    prices: NodePrices | None = None,
+    pause: Pause = no_pause,
+) -> WhatIfBase:
+    """Return a cluster as the engines take it: the only way there, for the app and for every command.
+
+    Args:
+        inventory: Every object.
+        evidence: What is known of types, settings and prices.
+        now_ns: The instant to look at it from: nanoseconds since the epoch.
+        unread: What is known of NodeClasses that were not read; None to take all that NodePools refer to.
+        types: Its instance types if they are known already.
+        prices: What nodes cost if that is known already.
+        pause: Called now and then while it is made ready, now and later.
+    """
+    if unread is None:
+        unread = UnreadClasses(unread_ec2(inventory.nodepools, inventory.nodeclasses))
+    return WhatIfBase(
+        inventory,
+        types_for(evidence, unread),
         evidence.settings,
         now_ns,
         karpenter_version=evidence.karpenter_version,
-        prices=view.prices,
+        prices=prices or prices_of(evidence, place_of(inventory.nodes, inventory.nodeclasses)),
+        types=types,
         pause=pause,
     )
 
@@ -76,7 +111,10 @@ def types_for(evidence: Evidence, unread: UnreadClasses) -> Callable[[Inventory,
 def _resolved(evidence: Evidence, unread: UnreadClasses, inventory: Inventory, settings: Settings) -> TypesResult:
     there = {nodeclass.key for nodeclass in inventory.nodeclasses}
     still = tuple(ref for ref in unread.refs if ref.key not in there)
-    offered = offered_types(inventory, settings, evidence, unread._replace(refs=still))
+    return _types_result(offered_types(inventory, settings, evidence, unread._replace(refs=still)), evidence)
+
+
+def _types_result(offered: OfferedTypes, evidence: Evidence) -> TypesResult:
     return TypesResult(
         offered.types,
         offered.notes,

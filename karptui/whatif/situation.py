@@ -147,6 +147,7 @@ class WhatIfBase(Situation):
         now_ns: The instant: nanoseconds since the epoch.
         karpenter_version: The version found in the cluster, such as ``1.14.1``; empty where it is not known.
         prices: What nodes are said to cost; None to take the prices that Karpenter decides by.
+        types: Its instance types if they are known already.
         pause: Called now and then while the cluster is made ready.
     """
 
@@ -159,10 +160,12 @@ class WhatIfBase(Situation):
         *,
         karpenter_version: str = "",
         prices: NodePrices | None = None,
+        types: TypesResult | None = None,
         pause: Pause = no_pause,
     ) -> None:
         pause()
-        super().__init__(inventory, settings, types_for(inventory, settings), now_ns, prices=prices, pause=pause)
+        types = types or types_for(inventory, settings)
+        super().__init__(inventory, settings, types, now_ns, prices=prices, pause=pause)
         self.karpenter_version = karpenter_version
         self.types_for = types_for
         """Works out instance types of any inventory and settings."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from karptui.cli.main import main
-from karptui.cli.simulate import STATIC_DRIFT_LEFT_OUT, lines_of
+from karptui.cli.simulate import lines_of
 from karptui.kube.timestamps import format_timestamp
 from karptui.provisioning.events import provisioning_events
 from karptui.provisioning.prepared import Prepared
@@ -218,27 +218,14 @@ def test_ties_and_what_is_not_modelled_are_told(tmp_path: Path, capsys: pytest.C
     assert "not modelled: IGNORE_DRA_REQUESTS is false" in printed
 
 
-@pytest.mark.parametrize(("gates", "is_left_out"), [({}, True), ({"FEATURE_GATES": "StaticCapacity=true"}, False)])
-def test_static_drift_that_is_not_asked_is_told(
-    gates: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], *, is_left_out: bool
+@pytest.mark.parametrize(("gates", "is_named"), [({}, False), ({"FEATURE_GATES": "StaticCapacity=true"}, True)])
+def test_static_drift_is_asked_always_and_named_in_json_with_its_gate(
+    gates: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], *, is_named: bool
 ) -> None:
-    ref = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
-    pool = {
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": "static"},
-        "spec": {"replicas": 1, "template": {"spec": {"nodeClassRef": ref, "requirements": []}}},
-    }
-    claim = {
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodeClaim",
-        "metadata": {"name": "static-1", "labels": {"karpenter.sh/nodepool": "static"}},
-        "spec": {"nodeClassRef": ref, "requirements": []},
-        "status": {"conditions": [{"type": "Drifted", "status": "True"}]},
-    }
     path = tmp_path / "static.json"
-    path.write_text(json.dumps(scenario(1) | {"settings": gates, "objects": [pool, claim]}))
+    path.write_text(json.dumps(scenario(1) | {"settings": gates}))
     assert main(["simulate", str(path), "--disruption"]) == 0
-    assert (f"not modelled: {STATIC_DRIFT_LEFT_OUT}" in capsys.readouterr().out) is is_left_out
-    assert main(["simulate", str(path)]) == 0
-    assert STATIC_DRIFT_LEFT_OUT not in capsys.readouterr().out
+    assert "  StaticDrift: 0 candidates" in capsys.readouterr().out
+    assert main(["simulate", str(path), "--disruption", "-o", "json"]) == 0
+    named = [one["name"] for one in json.loads(capsys.readouterr().out)["disruption"]]
+    assert ("StaticDrift" in named) is is_named

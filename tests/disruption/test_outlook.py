@@ -23,6 +23,7 @@ from karptui.disruption.static_drift import template_types
 from karptui.karpenter import labels
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, DisruptionBudget, NodePool
+from karptui.karpenter.settings import parse_settings
 from karptui.kube.node import Node
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import parse_quantity
@@ -350,6 +351,12 @@ def test_static_drift_replaces_one_for_one_as_far_as_it_may() -> None:
         found = next_pass(cluster, observed_fleet(cluster))
         return [command.candidates[0].name for command in found.commands if command.decision is Decision.REPLACE]
 
+    gate = {"FEATURE_GATES": "StaticCapacity=true"}
+    for settings in ({}, gate):
+        pool = a_nodepool(budgets=(), replicas=3)
+        cluster = _cluster(nodes=nodes, claims=claims, pool=pool, settings=parse_settings(settings))
+        (asked,) = (one for one in simulate(cluster).methods if one.method is Method.STATIC_DRIFT)
+        assert [one.candidates[0].name for one in asked.commands] == list(names), "simulate agrees with next"
     assert going() == list(names)
     assert going(budgets=(DisruptionBudget("1"),)) == ["node-1"]
     assert going(limits={"nodes": parse_quantity("5")}) == ["node-1", "node-2"]

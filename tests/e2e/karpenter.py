@@ -298,7 +298,7 @@ def now() -> str:
 
 def answered(path: Path, *, disruption: bool = False) -> dict[str, Any]:
     """Return what karptui answers to a snapshot."""
-    found = answer(SnapshotReader(), str(path), disruption=disruption).document
+    found = answer(SnapshotReader(), str(path), disruption=disruption).fixed_form
     assert "error" not in found, found
     return found
 
