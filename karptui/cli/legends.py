@@ -58,9 +58,9 @@ def _columns(place: str) -> tuple[Entry, ...]:
 def _codes(command: str) -> tuple[Section, ...]:
     match command:
         case "nodes" | "next" | "explain":
-            from karptui.views.why.sentences import MEANINGS
+            from karptui.views.why.labels import legend
 
-            return (("codes of WHY, worst first", _entries(MEANINGS.items())),)
+            return (("labels of WHY, worst first", _entries(legend())),)
         case "blockers" | "simulate":
             from karptui.disruption.codes import CODES
 

@@ -47,7 +47,7 @@ class BlockersScreen(ListScreen[BlockerLine]):
             "fold_all",
             "Fold",
             id="blockers.fold",
-            tooltip="Unfold what holds nodes, then what is in nobody's way, then fold every group",
+            tooltip="Unfold the blockers, then those not blocking anything, then fold all groups",
         ),
         Binding("r", "remedies", "Remedies", id="blockers.remedies", tooltip="What to do, what it comes to, and YAML"),
         Binding("e", "explain_why", "Explain", id="blockers.explain", tooltip="Why the node is still here"),
@@ -130,7 +130,7 @@ class BlockersScreen(ListScreen[BlockerLine]):
         else:
             unwanted = rows.total - wanted
             yield f"{self.table_title} [{count_text(wanted)}]"
-            yield f"{count_text(unwanted)} in nobody's way" if unwanted > 0 else ""
+            yield f"{count_text(unwanted)} not blocking anything" if unwanted > 0 else ""
         yield from others
         yield short_freshness(self.host.session.overview())
 

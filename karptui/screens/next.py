@@ -16,7 +16,8 @@ from karptui.session.nodes import NodeEntry
 from karptui.views.instants import freshness
 from karptui.views.next import TABLE, next_lines
 from karptui.views.row import Pieces, Tone
-from karptui.views.why.sentences import MEANINGS, why_sentence
+from karptui.views.why.labels import legend
+from karptui.views.why.sentences import why_sentence
 from karptui.widgets.sentences import Sentences
 
 
@@ -67,7 +68,7 @@ class NextScreen(ListScreen[NodeEntry]):
 
     def help_text(self) -> HelpSections:
         """Explain the codes beside columns and filters."""
-        return (("Codes, worst first", tuple(MEANINGS.items())), *super().help_text())
+        return (("Labels, worst first", legend()), *super().help_text())
 
     def action_explain_why(self) -> None:
         """Show why the node under the cursor is still here."""

@@ -37,7 +37,7 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows, Sort
 from karptui.views.top_bar import Fact, TopBarValues
 from karptui.views.verdict import Room, verdict_pages
-from karptui.views.why.sentences import MEANINGS
+from karptui.views.why.labels import legend
 from karptui.widgets.sentences import Sentences
 
 if TYPE_CHECKING:
@@ -229,9 +229,9 @@ class NodesScreen(ListScreen[NodeEntry]):
         return ("Node", item.name) if item.node is not None else ("NodeClaim", item.name)
 
     def help_text(self) -> HelpSections:
-        """Explain the codes of WHY below the columns."""
+        """Explain the labels of WHY first."""
         columns, *others = super().help_text()
-        return (columns, ("Codes of WHY, worst first", tuple(MEANINGS.items())), *others)
+        return (("Labels of WHY, worst first", legend()), columns, *others)
 
     # Keys
 

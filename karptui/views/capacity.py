@@ -186,7 +186,7 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
         Heading(
             "cpu",
             "CPU",
-            "▓ DaemonSets █ workload ░ free; requested of allocatable.",
+            "Requested by pods / allocatable: ╍ DaemonSets ━ workload ┈ free.",
             min_width=7,
             fill_width=34,
             bar_min=3,
@@ -200,7 +200,7 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
         Heading(
             "mem",
             "MEM",
-            "▓ DaemonSets █ workload ░ free; requested of allocatable.",
+            "Requested by pods / allocatable: ╍ DaemonSets ━ workload ┈ free.",
             min_width=7,
             fill_width=34,
             bar_min=3,

@@ -28,8 +28,8 @@ from karptui.views.prices import price_cell, sort_price
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Pieces, Tone, text_cell
 from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.why.labels import why_cell, why_sort, why_words
 from karptui.views.why.lanes import short_method
-from karptui.views.why.sentences import why_cell, why_sort, why_words
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NextCommand, NextReport

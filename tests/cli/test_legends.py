@@ -24,7 +24,7 @@ def test_every_column_and_code_has_a_meaning(command: str) -> None:
 @pytest.mark.parametrize(
     ("command", "terms"),
     [
-        ("nodes", ("Δ CLAIM", "WHY", "DRAIN 12m", "NO-TYPE")),
+        ("nodes", ("Δ CLAIM", "WHY", "draining 12m", "type not in pool")),
         ("pools", ("NODES", "TYPES", "LAST HOUR")),
         ("claims", ("L/R/I s",)),
         ("pending", ("COMPUTED NOW", "no place")),
@@ -32,9 +32,9 @@ def test_every_column_and_code_has_a_meaning(command: str) -> None:
         ("drill", ("PENDING", "PODS")),
         ("blockers", ("WITHOUT IT", "PDB_MULTIPLE")),
         ("forward", ("PDB-MULTIPLE",)),
-        ("next", ("WOULD BE", "WAITS")),
+        ("next", ("WOULD BE", "blocked (cluster)")),
         ("capacity", ("FREE",)),
-        ("explain", ("NOFIT",)),
+        ("explain", ("pods don't fit",)),
     ],
 )
 def test_the_help_of_a_command_explains_what_it_prints(command: str, terms: tuple[str, ...]) -> None:

@@ -434,9 +434,9 @@ async def test_rows_are_saved_as_they_stand(make_app: MakeApp, tmp_path: Path) -
         await pilot.pause()
         assert "save needs a file" in screen_text(app)
     saved = (tmp_path / "nodes.csv").read_text().splitlines()
-    assert saved[0].startswith("name,pool,type")
+    assert saved[0].startswith("name,why,status,pool,type")
     assert (tmp_path / "nodes.CSV").read_text().splitlines() == saved
-    assert "ip-10-0-5-160.eu-west-1.compute.internal,trino" in saved[1]
+    assert "ip-10-0-5-160.eu-west-1.compute.internal,pods don't fit" in saved[1]
     assert (tmp_path / "nodes.txt").read_text().startswith("NAME")
 
 

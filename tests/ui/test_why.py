@@ -55,7 +55,15 @@ async def test_every_node_says_why(make_story: MakeStory) -> None:
     async with make_story().run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
         text = screen_text(app)
-        for code in ("DND×2", "DND×1", "PDB×1", "NOFIT", "DRAIN 12m", "OK→delete", "BUDGET 0/0"):
+        for code in (
+            "do-not-disrupt ×2",
+            "do-not-disrupt ×1",
+            "PDB ×1",
+            "pods don't fit",
+            "draining 12m",
+            "removable",
+            "budget 0/0",
+        ):
             assert code in text
         assert "held up to $4.56/h" in text
 
@@ -79,9 +87,9 @@ async def test_the_line_below_is_the_product_in_one_line(make_story: MakeStory) 
     async with make_story().run_test(size=(200, 60)) as pilot:
         app = await settled(pilot)
         await pilot.press("slash", *"71-204", "enter")
-        said = "DND×2  gitlab/runner-7f2c4, gitlab/runner-9d0aa say do-not-disrupt (since 5h58m, no time limit)"
+        said = "gitlab/runner-7f2c4, gitlab/runner-9d0aa say do-not-disrupt (since 5h58m, no time limit)"
         assert said in screen_text(app)
-        assert "would go without: delete, saves $1.0080/h (simulated)" in screen_text(app)
+        assert "removable once unblocked: delete, saves $1.0080/h (simulated)" in screen_text(app)
 
 
 async def test_explain_leads_to_the_node(make_story: MakeStory) -> None:
@@ -230,5 +238,5 @@ async def test_help_lists_what_the_codes_mean(make_story: MakeStory) -> None:
         await pilot.press("question_mark")
         await pilot.pause()
         texts = "\n".join(str(static.render()) for static in app.screen.query("Static"))
-        assert "so many pods say karpenter.sh/do-not-disrupt" in texts
-        assert "SPOT 6/15" in texts
+        assert "pods with karpenter.sh/do-not-disrupt" in texts
+        assert "spot: 6/15 types" in texts

@@ -34,8 +34,9 @@ from karptui.views.nodes.status import node_status
 from karptui.views.pods import TABLE as PODS
 from karptui.views.row import Pieces
 from karptui.views.why.detail import why_lines
+from karptui.views.why.labels import why_code, why_label
 from karptui.views.why.lanes import lane_message, short_method
-from karptui.views.why.sentences import why_sentence, why_text
+from karptui.views.why.sentences import why_sentence
 from tests.provisioning.loading import GOLDENS, load, scenarios
 from tests.ui.fleet import status
 
@@ -93,9 +94,10 @@ def _of_nodes(entry: NodeEntry, now_ns: int) -> Iterator[str]:
     """Yield where the row, its sentence and its values differ."""
     found = entry.findings
     assert found is not None
-    text, values = why_text(found.why, now_ns), NODES.values(entry, now_ns)
+    text, values = why_label(found.why, now_ns), NODES.values(entry, now_ns)
     drawn = next(column.cell(entry, now_ns).text for column in NODES.columns if column.heading.id == "why")
-    if not drawn.startswith(text) or values["why"] != text or not _said(why_sentence(entry, now_ns)).startswith(text):
+    sentence = _said(why_sentence(entry, now_ns))
+    if not drawn.startswith(text) or values["why"] != why_code(found.why, now_ns) or not sentence.startswith(text):
         yield f"WHY is {text}, {drawn}, {values['why']}"
     for lane in found.lanes:
         told = values["lanes"][lane.method]
@@ -221,7 +223,7 @@ def _of_next(view: ClusterView, nodes: list[NodeEntry], now_ns: int) -> Iterator
             if entry.name not in listed:
                 yield f"{entry.name}: {found.why.code}, and Next does not list it"
             elif not cells["how"].cell(entry, now_ns).text.startswith(str(found.why.outcome)):
-                yield f"{entry.name}: {why_text(found.why, now_ns)}, and Next: {cells['how'].cell(entry, now_ns).text}"
+                yield f"{entry.name}: {why_label(found.why, now_ns)}, and Next: {cells['how'].cell(entry, now_ns).text}"
             if cells["method"].cell(entry, now_ns).text.removeprefix("Static") != found.why.method:
                 yield f"{entry.name}: WHY is of {found.why.method}, Next of {cells['method'].cell(entry, now_ns).text}"
         if entry.name in commanded and found.why.code is not WhyCode.OK:

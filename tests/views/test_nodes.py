@@ -364,7 +364,7 @@ def test_filters(text: str, count: int) -> None:
 def test_notable_rows_are_faulty_leaving_or_too_full() -> None:
     table = nodes_table()
     rows = build_rows(table, view_of(a_fleet()).node_entries, is_notable_only=True, now_ns=NOW_NS)
-    assert {row.cells[5].text.split()[0] for row in rows} == {
+    assert {row.cells[2].text.split()[0] for row in rows} == {
         "Draining",
         "NotReady",
         "Cordoned",

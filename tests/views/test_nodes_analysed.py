@@ -16,7 +16,9 @@ ENTRY = next(one for one in analysed().node_entries if one.name == "ip-10-0-71-2
 
 
 def test_what_keeps_a_node_is_all_that_is_said_of_one_that_is_well() -> None:
-    assert said(explain_node(ENTRY, NOW_NS)).startswith("DND×2  gitlab/runner-7f2c4, gitlab/runner-9d0aa say")
+    assert said(explain_node(ENTRY, NOW_NS)).startswith(
+        "do-not-disrupt ×2  gitlab/runner-7f2c4, gitlab/runner-9d0aa say"
+    )
 
 
 def test_it_comes_behind_what_is_wrong() -> None:
@@ -24,7 +26,7 @@ def test_it_comes_behind_what_is_wrong() -> None:
     cordoned = replace(ENTRY, node=replace(ENTRY.node, is_unschedulable=True))
     text = said(explain_node(cordoned, NOW_NS))
     assert text.startswith("Cordoned")
-    assert " · DND×2  gitlab/runner-7f2c4" in text
+    assert " · do-not-disrupt ×2  gitlab/runner-7f2c4" in text
 
 
 def test_a_node_whose_drain_has_not_begun_is_told_as_deleted_once() -> None:
@@ -40,7 +42,7 @@ def test_a_node_whose_drain_has_not_begun_is_told_as_deleted_once() -> None:
             drain=DrainState(DrainStage.DELETING, since_ns),
         ),
     )
-    assert said(explain_node(deleting, NOW_NS)).startswith("DELETING  deleting for 10m, its drain has not begun")
+    assert said(explain_node(deleting, NOW_NS)).startswith("deleting  deleting for 10m, its drain has not begun")
     assert node_details(deleting) == ()
 
 

@@ -83,7 +83,8 @@ def test_the_sorted_column_has_room_for_its_arrow() -> None:
 def test_a_bar_too_small_for_its_column_is_left_out() -> None:
     heading = Heading("pods", "PODS", min_width=5, bar_min=0)
     assert fit((heading,), (Widths(6, 6, has_bar=True),), 8).columns[0].bar_width == 0
-    assert fit((heading,), (Widths(6, 6, has_bar=True),), 40).columns[0].bar_width == 8
+    heading = Heading("pods", "PODS", min_width=5, fill_width=20, bar_min=0)
+    assert fit((heading,), (Widths(6, 6, has_bar=True),), 40).columns[0].bar_width == 13
 
 
 def test_measuring_keeps_the_widest_and_counts_cells() -> None:

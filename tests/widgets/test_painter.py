@@ -13,13 +13,13 @@ from karptui.widgets.row_table.painter import bar_parts, cut_end, cut_inside
     ("bar", "width", "parts"),
     [
         pytest.param(Bar(10, 50, 100), 10, (1, 5, 0, 4), id="whole cells"),
-        pytest.param(Bar(10, 52, 100), 10, (1, 5, 2, 3), id="two eighths of the next"),
+        pytest.param(Bar(10, 55, 100), 10, (1, 5, 1, 3), id="half a cell"),
         pytest.param(Bar(0, 0, 100), 10, (0, 0, 0, 10), id="nothing"),
         pytest.param(Bar(1, 0, 100), 10, (1, 0, 0, 9), id="DaemonSets never vanish"),
         pytest.param(Bar(0, 1, 100), 10, (0, 0, 1, 9), id="nor does a small pod"),
         pytest.param(Bar(1, 2, 100), 3, (1, 0, 1, 1), id="nor both on a short bar"),
         pytest.param(Bar(2, 35, 100), 3, (1, 0, 1, 1), id="a third and a bit"),
-        pytest.param(Bar(1, 98, 100), 10, (1, 8, 7, 0), id="nearly full is not full"),
+        pytest.param(Bar(1, 98, 100), 10, (1, 8, 1, 0), id="nearly full is not full"),
         pytest.param(Bar(98, 0, 100), 10, (9, 0, 0, 1), id="nor of DaemonSets alone"),
         pytest.param(Bar(99, 1, 100), 10, (9, 1, 0, 0), id="full"),
         pytest.param(Bar(50, 100, 100), 9, (3, 6, 0, 0), id="more than there is"),
@@ -41,10 +41,10 @@ def test_the_parts_fill_the_width_and_nothing_requested_is_hidden(
     parts = bar_parts(Bar(daemons, workload, capacity), width)
     assert parts.cells == width
     assert min(parts) >= 0
-    assert (parts.workload + parts.eighths > 0) == (workload > 0)
+    assert (parts.workload + parts.half > 0) == (workload > 0)
     if width > 1:
         assert (parts.daemons > 0) == (daemons > 0)
-        assert (parts.free + parts.eighths == 0) == (daemons + workload >= capacity)
+        assert (parts.free + parts.half == 0) == (daemons + workload >= capacity)
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ async def test_rows_under_a_header(table: RowTable) -> None:
         lines = await shown(pilot, table, rows_of("b", "a"))
         assert lines[1].split() == ["NAME↑", "SIZE", "BAR"]
         assert lines[2].startswith("▌ a")
-        assert lines[2].endswith("40 ▓████░░░░░ 40%")
+        assert lines[2].endswith("40 ╍━━━━┈┈┈┈┈ 40%")
         assert lines[3].startswith("  b")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from karptui.aws.money import node_price_text
+from karptui.disruption.codes import WhyCode
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, counted, duration_text
 from karptui.session.blockers import BlockerEntry, BlockerGroup, BlockerLine
@@ -14,16 +15,18 @@ from karptui.views.column import NOTHING as NO_WORDS
 from karptui.views.column import cell_words
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
-from karptui.views.why.sentences import held_text, tone_of
+from karptui.views.why.labels import LABELS
+from karptui.views.why.sentences import held_text
 
 NOTHING: Final = Cell("")
-OBJECT_WIDTH: Final = 17
-"""Columns that OBJECT has at least: ``6 pods on 4 nodes``."""
-_WITHOUT: Final[Mapping[str, Tone]] = {
-    "delete": Tone.GOOD,
-    "replace": Tone.GOOD,
-    "no": Tone.MUTED,
-    "unknown": Tone.MUTED,
+OBJECT_WIDTH: Final = 14
+"""Minimum width of OBJECT in cells."""
+_BLOCKED_CLUSTER: Final = Cell("blocked (cluster)", LABELS[WhyCode.WAITS].tone, "blocked")
+_IF_REMOVED: Final[Mapping[str, Cell]] = {
+    "delete": Cell("node freed", Tone.GOOD, "freed"),
+    "replace": Cell("node replaced", Tone.GOOD, "replaced"),
+    "no": Cell("node stays", Tone.MUTED, "stays"),
+    "unknown": Cell("unknown", Tone.MUTED),
 }
 
 
@@ -32,7 +35,7 @@ def kind_cell(line: BlockerLine, _: int) -> Cell:
     if isinstance(line, BlockerGroup):
         mark = "▸" if line.is_folded else "▾"
         if line.is_idle:
-            return Cell(f"  {mark} in nobody's way", Tone.MUTED)
+            return Cell(f"  {mark} not blocking anything", Tone.MUTED)
         return Cell(f"{mark} {clean(line.title)}", Tone.MUTED if line.is_only_idle else Tone.STRONG)
     tone = Tone.MUTED if line.is_passing or line.is_idle else Tone.WARNING
     return Cell(f"  {line.kind}", tone)
@@ -80,7 +83,7 @@ def value_cell(text: str, tone: Tone = Tone.NORMAL) -> Cell:
 
 
 def group_without(group: BlockerGroup) -> Cell:
-    """Return how many nodes would go, each by itself, without anything of a group."""
+    """Return the number of nodes freed, each simulated alone, if the group's blockers were removed."""
     found = group.without
     if group.is_only_idle:
         return NOTHING
@@ -89,13 +92,15 @@ def group_without(group: BlockerGroup) -> Cell:
     if not found.known:
         return Cell("unknown", Tone.MUTED) if found.unknown == found.nodes else Cell("…", Tone.ACTIVE)
     if found.waits and not found.goes:
-        return Cell("WAITS", tone_of("WAITS"))
+        return _BLOCKED_CLUSTER
     more = "+" if found.known < found.nodes else ""
     count = found.goes + found.waits
     if not count:
-        return Cell(f"no{more}", Tone.MUTED)
-    text = f"{count_text(count)}{more} of {count_text(found.nodes)}" if found.nodes > 1 else "goes"
-    return Cell(text, Tone.GOOD if found.goes else Tone.NORMAL)
+        return Cell(f"none freed{more}", Tone.MUTED, f"none{more}")
+    if found.nodes == 1:
+        return _IF_REMOVED["delete"]
+    text = f"{count_text(count)}{more} of {count_text(found.nodes)}"
+    return Cell(f"{text} freed", Tone.GOOD if found.goes else Tone.NORMAL, text)
 
 
 def left_cell(entry: BlockerEntry, now_ns: int) -> Cell:
@@ -115,7 +120,7 @@ def group_nodes(group: BlockerGroup) -> Cell:
     """Return how many nodes a group is about; of those that no method wants it says so."""
     nodes = counted(len(group.nodes), "node")
     if group.is_only_idle and group.nodes:
-        return Cell(f"{nodes}, unwanted", Tone.MUTED, short=nodes)
+        return Cell(f"{nodes}, not blocked", Tone.MUTED, short=nodes)
     return Cell(nodes if group.nodes else "", Tone.MUTED)
 
 
@@ -159,7 +164,7 @@ def group_held(group: BlockerGroup) -> Cell:
 
 
 def without_cell(entry: BlockerEntry, _: int) -> Cell:
-    """Return what becomes of the node without this one; where it stays for others, what has to go with it."""
+    """Return whether the node is freed if this blocker is removed, or which other blockers it has."""
     if entry.findings is None or entry.is_idle:
         return NOT_APPLICABLE
     outcome = entry.without
@@ -168,10 +173,10 @@ def without_cell(entry: BlockerEntry, _: int) -> Cell:
     if outcome == "no" and entry.lifted in ("delete", "replace"):
         others = entry.others
         if not others:
-            return Cell("WAITS", tone_of("WAITS"))
+            return _BLOCKED_CLUSTER
         more = others[0].word if len(others) == 1 else f"{count_text(len(others))} more"
-        return Cell(f"with {more}", Tone.NORMAL)
-    return Cell(outcome, _WITHOUT[outcome])
+        return Cell(f"also blocked by {more}", Tone.NORMAL, f"also {more}")
+    return _IF_REMOVED[outcome]
 
 
 def recent_cell(entry: BlockerEntry, _: int) -> Cell:

@@ -175,12 +175,11 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
     Column(
         Heading(
             "without",
-            "WITHOUT",
-            "What becomes of the node without this one (simulated); with PDB, with 2 more: only if those of the node go"
-            " too; WAITS: nothing else holds it but what stops the whole cluster. Of a group how many of its nodes"
-            " would go, each by itself, without any of it.",
-            min_width=9,
-            max_width=14,
+            "IF REMOVED",
+            "The node if this blocker is removed (simulated): freed, replaced, or also blocked by others. Of a group,"
+            " the nodes that are freed, each simulated alone.",
+            min_width=10,
+            max_width=24,
         ),
         _on_blockers(without_cell, group_without),
         _sort(lambda one: one.without or None),

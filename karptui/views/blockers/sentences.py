@@ -156,7 +156,7 @@ def _in_nobodys_way(members: Sequence[BlockerEntry], title: str, behind: Pieces)
     nodes = nodes_of(members)
     named = title or (members[0].object_name if len(members) == 1 else f"{count_text(len(members))} things")
     on = f"the node {members[0].blocker.node_name}" if len(nodes) == 1 else counted(len(nodes), "node")
-    said = f"{clean(named)}: in nobody's way now, as no method wants {clean(on)}. Nothing is held, nothing to do."
+    said = f"{clean(named)}: not blocking anything now, because no method wants {clean(on)}. Nothing to do."
     return (((said, Tone.MUTED), *behind),)
 
 

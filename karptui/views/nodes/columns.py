@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -54,7 +55,7 @@ from karptui.views.prices import price_cell, sort_price
 from karptui.views.row import Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.why.sentences import is_held
+from karptui.views.why.labels import is_held
 
 
 def _status_seconds(entry: NodeEntry, now_ns: int) -> int | None:
@@ -293,7 +294,14 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
     USED_CPU,
     USED_MEMORY,
 )
-"""Every column in order; wide-only ones show with ctrl+w, and stand where they push none of the others out."""
+"""Every column in the published order of JSON and CSV; ctrl+w shows wide-only columns."""
+_AFTER_NAME: Final = ("why", "status")
+"""Columns that screens and tables show directly after the name."""
+
+
+def _for_screens(columns: Sequence[Column[NodeEntry]]) -> tuple[Column[NodeEntry], ...]:
+    moved = [column for name in _AFTER_NAME for column in columns if column.heading.id == name]
+    return (columns[0], *moved, *(column for column in columns[1:] if column not in moved))
 
 
 def label_column(key: str, before: str = "age_seconds") -> Column[NodeEntry]:
@@ -368,7 +376,7 @@ def nodes_table(
         )
     return TableSpec(
         noun="nodes",
-        columns=columns,
+        columns=_for_screens(columns),
         declared=every,
         text=_text,
         labels=lambda entry: entry.labels,

@@ -123,7 +123,7 @@ def has_column(resource: str) -> bool:
     return resource in RESOURCE_COLUMNS or "/" in resource or resource.startswith(resources.HUGEPAGES_PREFIX)
 
 
-_BAR_HELP: Final = "▓ DaemonSets █ workload ░ free; what pods request of what is allocatable."
+_BAR_HELP: Final = "Requested by pods / allocatable. Wide tables add a bar: ╍ DaemonSets ━ workload ┈ free."
 _CPU_ABOUT: Final = (
     "What all pods on it ask, DaemonSets included; pods that are being deleted count until they are gone.",
     "What DaemonSets ask of that.",
@@ -160,7 +160,16 @@ def _share_column(
 ) -> Column[NodeEntry]:
     """Return the column with the bar of a resource that every node has."""
     return Column(
-        Heading(name, name.upper(), _BAR_HELP, min_width=7, fill_width=34, bar_min=3, is_descending_first=True),
+        Heading(
+            name,
+            name.upper(),
+            _BAR_HELP,
+            min_width=4,
+            fill_width=34,
+            bar_min=0,
+            is_right_aligned=True,
+            is_descending_first=True,
+        ),
         cell,
         lambda entry: read(entry).percent,
         values=_share_values(name, "_millis" if kind is FieldKind.CPU else "_bytes", read, about),

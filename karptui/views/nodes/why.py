@@ -20,8 +20,8 @@ from karptui.views.column import (
 )
 from karptui.views.nodes.status import node_status
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
+from karptui.views.why.labels import why_cell, why_code, why_sort, why_words
 from karptui.views.why.lanes import LANES, lanes_text, lanes_values
-from karptui.views.why.sentences import why_cell, why_sort, why_text, why_words
 
 _HELD_CELLS: Final = 6
 """Cells of a short sum; a longer one goes without its last two digits, so that the verdict beside it stays whole."""
@@ -78,18 +78,18 @@ WHY: Final[Column[NodeEntry]] = Column(
     Heading(
         "why",
         "WHY",
-        "Why it is still here: what holds the method that wants it, or what it lacks. The codes are below.",
-        min_width=10,
-        max_width=20,
+        "Why the node is still here. The labels are explained below.",
+        min_width=9,
+        max_width=26,
     ),
     why_cell,
     why_sort,
     values=(
         Value(
             "why",
-            lambda entry, now_ns: why_text(entry.findings.why, now_ns) if entry.findings is not None else None,
+            lambda entry, now_ns: why_code(entry.findings.why, now_ns) if entry.findings is not None else None,
             TEXT_OR_NULL,
-            "What holds the method that wants it, or what it lacks, as the WHY column words it; null: not known.",
+            "What blocks the method that wants the node, as a code with its numbers; null if unknown.",
             after="price_source",
         ),
         Value(

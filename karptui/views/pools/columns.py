@@ -100,7 +100,7 @@ def _requested_column(
         Heading(
             f"{name}_requested",
             f"{name.upper()} REQ",
-            "▓ DaemonSets █ workload ░ free; what pods request of its nodes, of what these have for pods.",
+            "Requested by pods / allocatable on its nodes: ╍ DaemonSets ━ workload ┈ free.",
             min_width=7,
             fill_width=26,
             bar_min=3,

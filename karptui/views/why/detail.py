@@ -23,6 +23,7 @@ from karptui.views.lost_pods import lost_text
 from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean, short_name
 from karptui.views.table import TableSpec
+from karptui.views.why.labels import UNLIMITED_FROM
 from karptui.views.why.lanes import lane_lines, short_method
 from karptui.views.why.sentences import drain_text, refusal_parts, verdict_text
 
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from karptui.disruption.node_verdict import Landing, Verdict
 
 
-UNLIMITED_FROM: Final = 1_000_000
 OPEN: Final[Mapping[str, str]] = {
     "IN_COMMAND": "in no command",
     "UNMANAGED": "managed",

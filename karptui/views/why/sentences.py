@@ -2,145 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from karptui.aws.money import node_price_text, per_hour_text, per_month_text, saved_text
-from karptui.disruption.codes import CODES, RANKS, codes_shown_as
+from karptui.disruption.codes import CODES, codes_shown_as
 from karptui.disruption.deletion import DrainStage
 from karptui.disruption.no_place import no_place_text
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import NA, age_text, count_text, counted, duration_text, first_of, span_text, verb
 from karptui.session.costs import Held
 from karptui.session.nodes import NodeEntry
-from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Cell, Pieces, Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.top_bar import Fact
+from karptui.views.why.labels import LABELS, bare_label, why_label
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeFindings
     from karptui.disruption.blocker import Blocker
-    from karptui.disruption.lanes import Why
     from karptui.disruption.node_verdict import Verdict
     from karptui.disruption.simulation import OthersNeed
     from karptui.session.nodes import NodeEntry
-
-
-UNLIMITED_FROM: Final = 1_000_000
-"""Allowances from here up are no limit at all."""
-MEANINGS: Final[Mapping[str, str]] = {
-    "DRAIN 12m": "its pods are being evicted, for so long; codes behind it hold the drain up",
-    "DELETING": "the NodeClaim is deleted: the drain has not begun, or volumes and instance are going",
-    "COMMAND": "a disruption command holds it and waits for its replacement",
-    "DND×2": "so many pods say karpenter.sh/do-not-disrupt",
-    "NODE-DND": "the node itself says karpenter.sh/do-not-disrupt",
-    "PDB×1": "so many pods cannot be evicted because of PodDisruptionBudgets",
-    "NOMINATED": "a pending pod is expected on it",
-    "INIT": "it is not initialised yet",
-    "NO-POOL": "its NodePool is gone or not this Karpenter's",
-    "NO-TYPES": "no instance types are known for its NodePool: Pools (2) says why",
-    "AFTER 3m": "consolidateAfter runs for so long; due: Karpenter has yet to say so",
-    "NEVER": "consolidateAfter is Never",
-    "POLICY": "consolidationPolicy is WhenEmpty and it is not empty",
-    "BUDGET 0/2": "disruption budgets: left now, of so many allowed",
-    "NO-TYPE": "its instance type is not among those of its NodePool",
-    "NO-LABEL": "the label of its zone or capacity type is missing",
-    "BUFFER": "it holds capacity for a CapacityBuffer",
-    "NOFIT": "its pods have nowhere to go (simulated)",
-    "NODES 2": "its pods would need so many new nodes; Karpenter replaces by one at most (simulated)",
-    "UNKNOWN": "not known: the provider's instance types and prices are not",
-    "MINVALUES": "too few cheaper types for the minValues of the NodePool (simulated)",
-    "PRICE": "no cheaper replacement (simulated)",
-    "SPOT 6/15": "spot-to-spot needs 15 cheaper types and found so many (simulated)",
-    "GATE-OFF": "spot-to-spot consolidation is disabled (simulated)",
-    "SCORE 0.31": "the Balanced policy asks for a score of 0.50 (simulated)",
-    "STATIC": "its NodePool is static: only drift takes it",
-    "REPAIR": "unhealthy, and something keeps Karpenter from repairing it: Blockers (6) says what",
-    "WAITS": "it would go, but something stops the whole cluster: it stands first on Blockers (6)",
-    "OK→delete": "nothing keeps it: Karpenter would delete it (simulated)",
-    "OK→replace": "nothing keeps it: Karpenter would replace it (simulated)",
-    "…": "nothing is in the way; whether its pods have another place is being simulated",
-    "n/a": "Karpenter does not manage it",
-    "!rbac": "it cannot be worked out without a permission that is missing",
-}
-"""By an example of each code, what it means."""
-_TONES: Final[Mapping[str, Tone]] = {
-    **dict.fromkeys(("DRAIN", "DELETING", "COMMAND"), Tone.LEAVING),
-    **dict.fromkeys(
-        ("DND", "NODE-DND", "PDB", "BUDGET", "NO-POOL", "NO-TYPES", "NO-TYPE", "NO-LABEL", "REPAIR"), Tone.WARNING
-    ),
-    **dict.fromkeys(("NOMINATED", "INIT", "AFTER", "WAITS", "…"), Tone.ACTIVE),
-    **dict.fromkeys(("n/a", "STATIC"), Tone.MUTED),
-    "OK": Tone.GOOD,
-}
-_COUNTED: Final = ("DND", "PDB")
-BLOCKING: Final = frozenset(
-    {"DND", "NODE-DND", "PDB", "BUDGET", "NO-POOL", "NO-TYPES", "NO-TYPE", "NO-LABEL", "REPAIR"}
-)
-"""Codes of what somebody has to lift: it does not end by itself, and the pods are not what is wrong."""
-
-
-def tone_of(code: str) -> Tone:
-    """Return how a code is toned."""
-    return _TONES.get(code, Tone.NORMAL)
-
-
-def why_text(why: Why, now_ns: int) -> str:
-    """Return a code with its numbers, such as ``DND×2``, ``AFTER 3m`` and ``OK→delete``."""
-    code = str(why.code)
-    if code in _COUNTED:
-        return f"{code}×{why.count}"
-    if code == "OK":
-        return f"OK→{why.outcome}"
-    if code == "BUDGET":
-        return f"BUDGET {why.count}/{why.of}" if why.of < UNLIMITED_FROM else "BUDGET"
-    if code == "DRAIN":
-        return f"DRAIN {age_text(why.since_ns, now_ns)}" if why.since_ns else code
-    if code == "AFTER":
-        left = (why.until_ns - now_ns) // NS_PER_SECOND
-        return f"AFTER {duration_text(left)}" if left > 0 else "AFTER due"
-    if code == "NODES":
-        return f"NODES {why.count}"
-    if code == "SPOT":
-        return f"SPOT {why.count}/{why.of}"
-    if code == "SCORE":
-        return f"SCORE {why.score:.2f}"
-    return code
-
-
-def why_cell(entry: NodeEntry, now_ns: int) -> Cell:
-    """Return the WHY of a node, with the other codes of a drain where there is room."""
-    found = entry.findings
-    if found is None:
-        if entry.node is None:
-            return NOT_APPLICABLE
-        if entry.is_out_of_reach:
-            return FORBIDDEN
-        return Cell("…", Tone.MUTED) if entry.is_managed else NOT_AVAILABLE
-    text = why_text(found.why, now_ns)
-    also = [str(code) for code in found.why.codes[1:]] if found.why.code == "DRAIN" else []
-    if also:
-        return Cell(f"{text} {' '.join(also)}", tone_of(found.why.code), text)
-    return Cell(text, tone_of(found.why.code))
-
-
-def why_sort(entry: NodeEntry) -> tuple[float | str, ...] | None:
-    """Return the place of a node by its WHY: worst first, and more of it first."""
-    found = entry.findings
-    return None if found is None else (float(RANKS[found.why.code]), -float(found.why.count))
-
-
-def why_words(entry: NodeEntry, now_ns: int) -> tuple[str, ...]:
-    """Return what a filter may ask for: the code as written, and every code that applies without its numbers."""
-    found = entry.findings
-    if found is None:
-        return ("" if entry.is_managed else NA,)
-    return tuple(dict.fromkeys((*(str(code) for code in found.why.codes), why_text(found.why, now_ns))))
-
-
-def is_held(entry: NodeEntry) -> bool:
-    """Whether something that somebody has to lift keeps a node."""
-    return entry.findings is not None and any(str(code) in BLOCKING for code in entry.findings.why.codes)
 
 
 def held_text(held: Held) -> str:
@@ -193,8 +76,8 @@ def why_sentence(entry: NodeEntry, now_ns: int) -> Pieces:
     found = entry.findings
     if found is None or entry.claim is None:
         return ()
-    why, code = found.why, str(found.why.code)
-    pieces: list[tuple[str, Tone]] = [(why_text(why, now_ns), tone_of(code)), ("  ", Tone.NORMAL)]
+    why = found.why
+    pieces: list[tuple[str, Tone]] = [(why_label(why, now_ns), LABELS[why.code].tone), ("  ", Tone.NORMAL)]
     pieces.append((f"{_wanting(found)}{_fact(found, now_ns)}", Tone.NORMAL))
     for part in (*_wanted(found), *_without(found), *_also(found), *_arrivals(found)):
         pieces += [_BETWEEN, part]
@@ -242,7 +125,7 @@ def _fact(found: NodeFindings, now_ns: int) -> str:
         case "DRAIN" | "DELETING":
             return drain_text(found, now_ns)
         case "WAITS" if found.why.outcome is None:
-            return "but something stops the whole cluster, and until then nobody can tell whether it would go"
+            return "but disruption is blocked cluster-wide, and until then its outcome is unknown"
         case "OK" | "WAITS":
             outlook = found.outlook
             if outlook is None or not outlook.now.goes:
@@ -250,7 +133,7 @@ def _fact(found: NodeFindings, now_ns: int) -> str:
             return verdict_text(outlook.now)
         case _:
             refusal = refusal_text(found.outlook.now) if found.outlook is not None else ""
-            return refusal or next((text for sample, text in MEANINGS.items() if sample.split(" ")[0] == code), "")
+            return refusal or LABELS[found.why.code].meaning
 
 
 def _held_by_budgets(blockers: Sequence[Blocker]) -> str:
@@ -427,7 +310,7 @@ def _without(found: NodeFindings) -> list[tuple[str, Tone]]:
     if not found.blockers or str(found.why.code) in ("OK", "WAITS", "DRAIN", "DELETING"):
         return []
     if outlook is None:
-        return [("would go without: simulating…", Tone.ACTIVE)]
+        return [("removable once unblocked? simulating…", Tone.ACTIVE)]
     if not found.why.method:
         then = outlook.lifted
         return [(f"once that is over: {then.outcome} (simulated)", Tone.NORMAL)] if then.goes and _ends(found) else []
@@ -437,9 +320,9 @@ def _without(found: NodeFindings) -> list[tuple[str, Tone]]:
         return []
     alone = outlook.without_code.get(codes[0], freed.outcome) if len(codes) == 1 else freed.outcome
     if alone in ("delete", "replace"):
-        return [(f"would go without: {alone}{_saves(freed)} (simulated)", Tone.STRONG)]
+        return [(f"removable once unblocked: {alone}{_saves(freed)} (simulated)", Tone.STRONG)]
     if freed.goes and not any(one.is_wanted and one.code not in codes for one in found.blockers):
-        return [(f"would go without, once Karpenter goes on: {freed.outcome} (simulated)", Tone.NORMAL)]
+        return [(f"removable once disruption resumes: {freed.outcome} (simulated)", Tone.NORMAL)]
     if freed.goes:
         return [(f"would go only without all of them: {freed.outcome} (simulated)", Tone.NORMAL)]
     reason = refusal_text(freed)
@@ -453,8 +336,8 @@ def _ends(found: NodeFindings) -> bool:
 
 
 def _also(found: NodeFindings) -> list[tuple[str, Tone]]:
-    others = [str(code) for code in found.why.codes[1:]]
-    return [(f"also {' '.join(others)}", Tone.NORMAL)] if others else []
+    others = [bare_label(code) for code in found.why.codes[1:]]
+    return [(f"also {', '.join(others)}", Tone.NORMAL)] if others else []
 
 
 def _arrivals(found: NodeFindings) -> list[tuple[str, Tone]]:

@@ -18,6 +18,8 @@ NARROW_GAP: Final = 1
 NARROW_BELOW: Final = 140
 """Width of the table under which columns stand one cell apart instead of two."""
 BAR_IDEAL: Final = 8
+OPTIONAL_BAR: Final = 5
+"""Spare cells from which a column with a ``bar_min`` of 0 draws its bar."""
 WHOLE_NUMBER: Final = 12
 """Cells up to which a number is drawn whole: half a number reads as another one."""
 
@@ -165,7 +167,7 @@ def fit(
     total = len(chosen)
     while True:
         titles = {i: text_width(headings[i].title) + (headings[i].id == sorted_id) for i in chosen}
-        longs = {i: _clamp(max(titles[i], _long(widths[i])), headings[i]) for i in chosen}
+        longs = {i: _clamp(max(titles[i], _long(widths[i], headings[i])), headings[i]) for i in chosen}
         shorts = {i: min(longs[i], _clamp(max(titles[i], _short(widths[i], headings[i])), headings[i])) for i in chosen}
         least = {i: min(shorts[i], max(_least(widths[i], headings[i]), titles[i])) for i in chosen}
         room = available - GUTTER - gap * max(len(chosen) - 1, 0)
@@ -183,15 +185,15 @@ def fit(
     x = GUTTER
     for i, size in _grow(sizes, headings, room).items():
         bar = size - 1 - (widths[i].text if is_long[i] else widths[i].short)
-        has_bar = widths[i].has_bar and bar >= max(headings[i].bar_min, 1)
+        has_bar = widths[i].has_bar and bar >= (headings[i].bar_min or OPTIONAL_BAR)
         placed.append(Placed(i, x, size, is_long[i], bar if has_bar else 0, headings[i].is_right_aligned))
         x += size + gap
     return Layout(tuple(placed), x - gap if placed else 0, total - len(chosen))
 
 
-def _long(widths: Widths) -> int:
-    """Return the cells of the long form with its bar."""
-    return widths.text + BAR_IDEAL + 1 if widths.has_bar else widths.text
+def _long(widths: Widths, heading: Heading) -> int:
+    """Return the cells of the long form with its bar, unless the bar is optional."""
+    return widths.text + BAR_IDEAL + 1 if widths.has_bar and heading.bar_min else widths.text
 
 
 def _short(widths: Widths, heading: Heading) -> int:

@@ -160,7 +160,7 @@ class Painter:
             parts = bar_parts(bar, placed.bar_width)
             return (
                 (DAEMON * parts.daemons, styles[Tone.DAEMON]),
-                (WORKLOAD * parts.workload + EIGHTHS[parts.eighths], styles[Tone.WORKLOAD]),
+                (WORKLOAD * parts.workload + HALF * parts.half, styles[Tone.WORKLOAD]),
                 (FREE * parts.free, styles[None]),
                 (_padded(text, width - parts.cells, is_right=True), style),
             )
@@ -249,34 +249,32 @@ def _padded(text: str, width: int, *, is_right: bool, is_name: bool = False) -> 
     return " " * (width - cells) + text if is_right else text + " " * (width - cells)
 
 
-DAEMON: Final = "▓"
-WORKLOAD: Final = "█"
-FREE: Final = "░"
-EIGHTHS: Final = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
-"""The begun cell of the workload, by its eighths."""
-_EIGHTHS: Final = 8
+DAEMON: Final = "╍"
+WORKLOAD: Final = "━"
+FREE: Final = "┈"
+HALF: Final = "╸"
 
 
 class BarParts(NamedTuple):
-    """The cells of a bar: whole ones of DaemonSets and workload, one that the workload begins, free ones."""
+    """The cells of a bar: DaemonSets, workload, half a cell of workload, free."""
 
     daemons: int = 0
     workload: int = 0
-    eighths: int = 0
-    """Of the cell behind those, that the workload takes; 0 where there is no such cell."""
+    half: int = 0
+    """1 if the workload ends in the middle of a cell."""
     free: int = 0
 
     @property
     def cells(self) -> int:
         """All of them."""
-        return self.daemons + self.workload + (self.eighths > 0) + self.free
+        return self.daemons + self.workload + self.half + self.free
 
 
 def bar_parts(bar: Bar, width: int) -> BarParts:
-    """Return the parts of a bar, together ``width`` cells, its end drawn to an eighth of a cell.
+    """Return the parts of a bar, together ``width`` cells, its end drawn to half a cell.
 
-    As soon as there are two cells, what DaemonSets request takes one at least, what others do an eighth, and the bar is
-    full only where nothing is left.
+    In two cells or more, DaemonSets take at least one and the workload at least half, and the bar is full only if
+    nothing is free.
 
     Args:
         bar: the amounts; a capacity of 0 draws no bar.
@@ -287,14 +285,14 @@ def bar_parts(bar: Bar, width: int) -> BarParts:
     requested = bar.daemons + bar.workload
     if requested <= 0:
         return BarParts(free=width)
-    whole = _EIGHTHS * width
+    whole = 2 * width
     used = min(max(_rounded(requested * whole, bar.capacity), 1), whole - (requested < bar.capacity))
     room = width - (bar.workload > 0 or (requested < bar.capacity and width > 1))
     daemons = min(max(_rounded(bar.daemons * width, max(bar.capacity, requested)), bar.daemons > 0), room)
-    # What DaemonSets round up to is not taken from the workload, which would vanish on a node that is nearly empty.
-    workload = max(used - _EIGHTHS * daemons, 1) if bar.workload > 0 else 0
-    full, eighths = divmod(workload, _EIGHTHS)
-    return BarParts(daemons, full, eighths, width - daemons - full - (eighths > 0))
+    # Rounding up DaemonSets must not hide the workload of a nearly empty node.
+    workload = max(used - 2 * daemons, 1) if bar.workload > 0 else 0
+    full, half = divmod(workload, 2)
+    return BarParts(daemons, full, half, width - daemons - full - half)
 
 
 def _rounded(amount: int, whole: int) -> int:

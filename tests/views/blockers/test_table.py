@@ -58,11 +58,11 @@ def test_a_protected_pod() -> None:
         "left": "-",
         "since": "5h58m",
         "held": "$1.0080",
-        "without": "with POD-DND",
+        "without": "also blocked by POD-DND",
         "recent_pods": "5/h",
     }
     timed = cells(of("gitlab/runner-1bb0e"))
-    assert (timed["left"], timed["without"], timed["recent_pods"]) == ("48m", "delete", "0")
+    assert (timed["left"], timed["without"], timed["recent_pods"]) == ("48m", "node freed", "0")
 
 
 def test_what_has_to_go_with_it_is_named_and_what_stops_the_cluster_is_told_apart() -> None:
@@ -73,11 +73,11 @@ def test_what_has_to_go_with_it_is_named_and_what_stops_the_cluster_is_told_apar
         found = NodeFindings("claim/c", "n", "p", why=Why(code=WhyCode.PDB), blockers=blockers, outlook=outlook)
         return cells(BlockerEntry(blockers[0], 0, found))["without"]
 
-    assert without(Code.PDB_EXHAUSTED) == "WAITS"
-    assert without(Code.PDB_EXHAUSTED, Code.DELETING) == "WAITS"
-    assert without(Code.PDB_EXHAUSTED, Code.BUDGET_ZERO) == "with BUDGET"
-    assert without(Code.PDB_EXHAUSTED, Code.BUDGET_ZERO, Code.NODE_DND) == "with 2 more"
-    assert without(Code.PDB_EXHAUSTED, Code.BUDGET_ZERO, stays="delete") == "delete"
+    assert without(Code.PDB_EXHAUSTED) == "blocked (cluster)"
+    assert without(Code.PDB_EXHAUSTED, Code.DELETING) == "blocked (cluster)"
+    assert without(Code.PDB_EXHAUSTED, Code.BUDGET_ZERO) == "also blocked by BUDGET"
+    assert without(Code.PDB_EXHAUSTED, Code.BUDGET_ZERO, Code.NODE_DND) == "also blocked by 2 more"
+    assert without(Code.PDB_EXHAUSTED, Code.BUDGET_ZERO, stays="delete") == "node freed"
 
 
 def test_a_group_says_how_many_of_its_nodes_would_go_without_it() -> None:
@@ -99,16 +99,16 @@ def test_a_group_says_how_many_of_its_nodes_would_go_without_it() -> None:
     other = node("other", Code.POD_DND, Code.BUDGET_ZERO)
     waits = node("waits", Code.POD_DND)
     unknown = [replace(waits[0], findings=replace(present(waits[0].findings), outlook=None))]
-    assert without(both) == "goes"
-    assert without(both, other) == "1 of 2"
-    assert without(both, other, unknown) == "1+ of 3"
-    assert without(other) == "no"
-    assert without(waits, other) == "WAITS"
-    assert without(node("alone", Code.POD_DND, Code.BUDGET_ZERO, alone=Outcome.DELETE)) == "goes"
+    assert without(both) == "node freed"
+    assert without(both, other) == "1 of 2 freed"
+    assert without(both, other, unknown) == "1+ of 3 freed"
+    assert without(other) == "none freed"
+    assert without(waits, other) == "blocked (cluster)"
+    assert without(node("alone", Code.POD_DND, Code.BUDGET_ZERO, alone=Outcome.DELETE)) == "node freed"
     assert without(unknown) == "…"
     nobody_knows = node("gone", Code.NODEPOOL_NO_TYPES, goes=Verdict(Outcome.UNKNOWN))
     assert without(nobody_knows) == "unknown"
-    assert without(nobody_knows, both) == "1+ of 2"
+    assert without(nobody_knows, both) == "1+ of 2 freed"
     assert without(nobody_knows, unknown) == "…"
 
 
@@ -203,7 +203,7 @@ def idle(node: str, *, is_wanted: bool = False) -> BlockerEntry:
 def test_what_no_method_wants_to_pass_shares_a_row() -> None:
     entries = [idle("a"), idle("b", is_wanted=True), idle("c")]
     lines = grouped(entries, BlockerGrouping.OWNER, Folding())
-    assert [cells(line)["kind"] for line in lines] == ["▾ NodePool/web", "  BUDGET", "  ▸ in nobody's way"]
+    assert [cells(line)["kind"] for line in lines] == ["▾ NodePool/web", "  BUDGET", "  ▸ not blocking anything"]
     assert (cells(lines[2])["held"], cells(lines[2])["without"]) == ("-", "")
     assert TABLE.tone(lines[2]) is Tone.MUTED
     opened = grouped(entries, BlockerGrouping.OWNER, Folding(exceptions=frozenset({headings(lines[2:])[0].name})))

@@ -20,7 +20,8 @@ from karptui.disruption.outlook import Outcome
 from karptui.disruption.simulation import OthersNeed
 from karptui.disruption.termination import Deadline, Initiator
 from karptui.session.nodes import NodeEntry
-from karptui.views.why.sentences import drain_text, is_held, names_of, refusal_text, time_text, why_sentence
+from karptui.views.why.labels import is_held
+from karptui.views.why.sentences import drain_text, names_of, refusal_text, time_text, why_sentence
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_node, a_nodeclaim, a_pod
 from tests.views.why.test_words import said
 
@@ -101,9 +102,9 @@ def test_pods_of_other_nodes_or_none_that_stand_in_the_way_are_named(
     ("one", "text"),
     [
         (found(WhyCode.NODE_DND, a_blocker(Code.NODE_DND)), "the node itself says do-not-disrupt"),
-        (found(WhyCode.OK), "OK→"),
+        (found(WhyCode.OK), "together with others"),
         (found(WhyCode.NO_POOL, a_blocker(Code.NODEPOOL_UNRESOLVED, message="NodePool gone")), "NodePool gone"),
-        (found(WhyCode.INIT, a_blocker(Code.NOT_INITIALIZED)), "it is not initialised yet"),
+        (found(WhyCode.INIT, a_blocker(Code.NOT_INITIALIZED)), "not registered or not initialized"),
         (found(WhyCode.DELETING), "on its way out"),
         (
             found(WhyCode.PRICE, outlook=NodeOutlook(now=STAYS, lifted=STAYS, freed=STAYS)),
@@ -119,8 +120,8 @@ def test_a_node_of_which_nobody_can_tell_whether_it_would_go() -> None:
     waits = Why(code=WhyCode.WAITS, method="SingleNodeConsolidation", codes=(WhyCode.WAITS,))
     one = NodeFindings(key="claim/c", node_name="n", pool_name="p", why=waits, blockers=())
     assert sentence(one) == (
-        "WAITS  consolidation wants it, but something stops the whole cluster,"
-        " and until then nobody can tell whether it would go"
+        "blocked (cluster)  consolidation wants it, but disruption is blocked"
+        " cluster-wide, and until then its outcome is unknown"
     )
     known = NodeFindings(key="c", node_name="n", pool_name="p", why=replace(waits, outcome=Outcome.DELETE), blockers=())
     assert "consolidation takes it once Karpenter goes on: would be deleted together" in sentence(known)
@@ -129,7 +130,7 @@ def test_a_node_of_which_nobody_can_tell_whether_it_would_go() -> None:
 def test_pods_of_several_budgets_are_each_told_with_their_own() -> None:
     two = a_blocker(Code.PDB_MULTIPLE, "pay/ledger-1", value="pay/ledger pay/old")
     one = a_blocker(Code.PDB_EXHAUSTED, "db/postgres-0", value="db/postgres")
-    assert "PDB×1  pay/ledger-1 held by pay/ledger + pay/old (since" in sentence(found(WhyCode.PDB, two))
+    assert "PDB ×1  pay/ledger-1 held by pay/ledger + pay/old (since" in sentence(found(WhyCode.PDB, two))
     assert "db/postgres-0 held by postgres, pay/ledger-1 held by ledger + old (since" in sentence(
         found(WhyCode.PDB, one, two)
     )
@@ -150,10 +151,13 @@ def _with_outlook(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (_with_outlook(GOES, by_code={Code.POD_DND: Outcome.REPLACE}), "would go without: replace, saves $0.5000/h"),
+        (
+            _with_outlook(GOES, by_code={Code.POD_DND: Outcome.REPLACE}),
+            "removable once unblocked: replace, saves $0.5000/h",
+        ),
         (
             _with_outlook(replace(GOES, savings_per_hour=0.0), by_code={Code.POD_DND: Outcome.REPLACE}),
-            "would go without: replace (simulated)",
+            "removable once unblocked: replace (simulated)",
         ),
         (
             _with_outlook(GOES, by_code={Code.POD_DND: Outcome.NO}, codes=(Code.POD_DND, Code.BUDGET_ZERO)),
@@ -183,16 +187,16 @@ def test_one_code_of_several_is_judged_by_itself(alone: Outcome) -> None:
     if alone is Outcome.NO:
         assert "would go only without all of them: replace (simulated)" in text
     else:
-        assert "would go without: replace" in text
+        assert "removable once unblocked: replace" in text
 
 
 def test_also_and_arrivals() -> None:
     text = sentence(
         found(WhyCode.DND, a_blocker(Code.POD_DND), codes=(WhyCode.DND, WhyCode.BUDGET, WhyCode.AFTER), recent_pods=2)
     )
-    assert "also BUDGET AFTER" in text
+    assert "also budget, idle" in text
     assert "still receives pods: 2 in the last hour" in text
-    assert "would go without: simulating…" in text
+    assert "removable once unblocked? simulating…" in text
     assert "still receives" not in sentence(found(WhyCode.NEVER, recent_pods=2))
 
 
@@ -203,7 +207,7 @@ def test_a_node_without_a_place_for_its_pods_says_which() -> None:
         " · Karpenter: Not all pods"
     )
     one = found(WhyCode.NOFIT, outlook=NodeOutlook(now=verdict, lifted=verdict, freed=verdict))
-    assert sentence(one).startswith("NOFIT  a/b has no other place: Karpenter counts on new")
+    assert sentence(one).startswith("pods don't fit  a/b has no other place: Karpenter counts on new")
 
 
 def _waiting(name: str, hold: Hold, **fields: Any) -> WaitingPod:

@@ -33,19 +33,9 @@ from karptui.views.nodes.sentences import explain_node
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import build_rows
 from karptui.views.why.detail import landing_cell, why_lines
+from karptui.views.why.labels import LABELS, legend, why_cell, why_code, why_label, why_sort, why_words
 from karptui.views.why.lanes import lanes_values
-from karptui.views.why.sentences import (
-    MEANINGS,
-    held_fact,
-    held_text,
-    tone_of,
-    verdict_text,
-    why_cell,
-    why_sentence,
-    why_sort,
-    why_text,
-    why_words,
-)
+from karptui.views.why.sentences import held_fact, held_text, verdict_text, why_sentence
 from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_node, a_pod, a_pod_template, an_owner, present
 from tests.story_e import NODES as STORY_NODES
 from tests.story_e import story_view
@@ -91,40 +81,38 @@ def said(pieces: Pieces) -> str:
 
 
 @pytest.mark.parametrize(
-    ("why", "text"),
+    ("why", "code", "label"),
     [
-        (Why(code=WhyCode.DND, count=2), "DND×2"),
-        (Why(code=WhyCode.PDB, count=1), "PDB×1"),
-        (Why(code=WhyCode.NODE_DND, count=1), "NODE-DND"),
-        (Why(code=WhyCode.AFTER, until_ns=NOW_NS + 3 * MINUTE_NS), "AFTER 3m"),
-        (Why(code=WhyCode.AFTER), "AFTER due"),
-        (Why(code=WhyCode.DRAIN, since_ns=NOW_NS - 12 * MINUTE_NS), "DRAIN 12m"),
-        (Why(code=WhyCode.DRAIN), "DRAIN"),
-        (Why(code=WhyCode.BUDGET, count=0, of=2), "BUDGET 0/2"),
-        (Why(code=WhyCode.BUDGET, count=0, of=1 << 31), "BUDGET"),
-        (Why(code=WhyCode.SPOT, count=6, of=15), "SPOT 6/15"),
-        (Why(code=WhyCode.SCORE, score=0.314), "SCORE 0.31"),
-        (Why(code=WhyCode.NODES, count=2), "NODES 2"),
-        (Why(code=WhyCode.OK, outcome=Outcome.DELETE), "OK→delete"),
-        (Why(code=WhyCode.OK, outcome=Outcome.REPLACE), "OK→replace"),
-        (Why(code=WhyCode.UNMANAGED), "n/a"),
+        (Why(code=WhyCode.DND, count=2), "DND×2", "do-not-disrupt ×2"),
+        (Why(code=WhyCode.PDB, count=1), "PDB×1", "PDB ×1"),
+        (Why(code=WhyCode.NODE_DND, count=1), "NODE-DND", "node do-not-disrupt"),
+        (Why(code=WhyCode.AFTER, until_ns=NOW_NS + 3 * MINUTE_NS), "AFTER 3m", "idle 3m left"),
+        (Why(code=WhyCode.AFTER), "AFTER due", "idle, due"),
+        (Why(code=WhyCode.DRAIN, since_ns=NOW_NS - 12 * MINUTE_NS), "DRAIN 12m", "draining 12m"),
+        (Why(code=WhyCode.DRAIN), "DRAIN", "draining"),
+        (Why(code=WhyCode.BUDGET, count=0, of=2), "BUDGET 0/2", "budget 0/2"),
+        (Why(code=WhyCode.BUDGET, count=0, of=1 << 31), "BUDGET", "budget"),
+        (Why(code=WhyCode.SPOT, count=6, of=15), "SPOT 6/15", "spot: 6/15 types"),
+        (Why(code=WhyCode.SCORE, score=0.314), "SCORE 0.31", "score 0.31"),
+        (Why(code=WhyCode.NODES, count=2), "NODES 2", "needs 2 new nodes"),
+        (Why(code=WhyCode.OK, outcome=Outcome.DELETE), "OK→delete", "removable"),
+        (Why(code=WhyCode.OK, outcome=Outcome.REPLACE), "OK→replace", "replaceable"),
+        (Why(code=WhyCode.UNMANAGED), "n/a", "n/a"),
     ],
 )
-def test_code_text(why: Why, text: str) -> None:
-    assert why_text(why, NOW_NS) == text
+def test_scripts_read_a_code_and_users_a_label(why: Why, code: str, label: str) -> None:
+    assert (why_code(why, NOW_NS), why_label(why, NOW_NS)) == (code, label)
 
 
-def test_every_code_is_explained_and_has_a_word() -> None:
-    explained = {sample.replace("×", " ").replace("→", " ").split(" ")[0] for sample in MEANINGS}
-    assert explained == {*map(str, WhyCode), "!rbac"}
-    assert tone_of("DND") is Tone.WARNING
-    assert tone_of("PRICE") is Tone.NORMAL
+def test_every_code_has_a_label_and_an_explanation() -> None:
+    assert set(LABELS) == set(WhyCode)
+    assert len({label for label, _ in legend()}) == len(WhyCode) + 2  # two outcomes of OK, and missing permissions
 
 
 def test_cells_words_and_order(view: ClusterView) -> None:
     drain = why_cell(entry(view, "drain"), NOW_NS)
-    assert (drain.text, drain.short) == ("DRAIN 12m DND", "DRAIN 12m")
-    assert why_words(entry(view, "drain"), NOW_NS) == ("DRAIN", "DND", "DRAIN 12m")
+    assert (drain.text, drain.short) == ("draining 12m DND", "drain 12m")
+    assert why_words(entry(view, "drain"), NOW_NS) == ("DRAIN", "DND", "DRAIN 12m", "draining 12m")
     ordered = sorted(NODES, key=lambda name: present(why_sort(entry(view, name))))
     assert ordered == ["drain", "dnd", "timed", "pdb", "budget", "nofit", "ok"]
 
@@ -145,7 +133,8 @@ def test_cells_before_anything_is_known() -> None:
     ("name", "parts"),
     [
         ("dnd", ("gitlab/runner-7f2c4, gitlab/runner-9d0aa say do-not-disrupt (since 5h58m, no time limit)",
-                 "would go without: delete, saves $1.0080/h (simulated)", "still receives pods: 5 in the last hour")),
+                 "removable once unblocked: delete, saves $1.0080/h (simulated)",
+                 "still receives pods: 5 in the last hour")),
         ("timed", ("gitlab/runner-1bb0e says do-not-disrupt (since 72m, 48m left)",)),
         ("pdb", ("db/postgres-0 held by db/postgres (since when is not known, no time limit)",)),
         ("drain", ("draining", "waits for gitlab/runner-33aa1 (do-not-disrupt)", "over by force in 23h")),
@@ -162,7 +151,7 @@ def test_sentences(view: ClusterView, name: str, parts: Sequence[str]) -> None:
 
 def test_a_sentence_before_the_simulation() -> None:
     sentence = said(why_sentence(entry(analysed(simulates=False), "dnd"), NOW_NS))
-    assert "would go without: simulating…" in sentence
+    assert "removable once unblocked? simulating…" in sentence
 
 
 @pytest.mark.parametrize(
