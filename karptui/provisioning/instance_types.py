@@ -115,6 +115,7 @@ def pool_types(
         if not state.is_marked_for_deletion:
             states.setdefault(state.nodepool_name, []).append(state)
     served = {pool.name for pool in served_pools(inventory.nodepools)}
+    rejected: dict[tuple[int, str], TypeVerdict] = {}
     found = []
     for index, pool in enumerate((*tried, *others)):
         if names is not None and pool.name not in names:
@@ -127,6 +128,7 @@ def pool_types(
             # Karpenter drops terms of a DaemonSet's affinity for good as it goes; pools that take no part must not.
             daemons if rank is not None else daemon_pods(inventory, ignore_dra=settings.ignore_dra_requests),
             remaining_limits(pool, own),
+            rejected,
         ).read(
             rank=rank,
             why_not="" if (why := bystanding(pool, is_served=pool.name in served)) is None else _WHY_NOT[why],
@@ -189,12 +191,28 @@ class _PoolReader:
     """Looks at the types of one NodePool."""
 
     def __init__(
-        self, pool: NodePool, catalogue: Catalogue, daemons: Sequence[DaemonPod], remaining: Mapping[str, int]
+        self,
+        pool: NodePool,
+        catalogue: Catalogue,
+        daemons: Sequence[DaemonPod],
+        remaining: Mapping[str, int],
+        rejected: dict[tuple[int, str], TypeVerdict],
     ) -> None:
+        """Set up.
+
+        Args:
+            pool: The NodePool.
+            catalogue: Its instance types.
+            daemons: Pods that DaemonSets would run on its nodes.
+            remaining: What its limits leave.
+            rejected: Types that requirements exclude, by identity and reason: shared by all NodePools, as most types
+                are excluded from most NodePools.
+        """
         self._pool = pool
         self._catalogue = catalogue
         self._daemons = daemons
         self._remaining = remaining
+        self._rejected = rejected
         self._requirements = template_requirements(pool)
 
     def read(self, *, rank: int | None, why_not: str, pods: Iterable[Pod], is_strict: bool) -> PoolTypes:
@@ -210,13 +228,12 @@ class _PoolReader:
         groups = self._groups(types)
         asked = self._asked(pods)
         prices = catalogue.prices(requirements)
+        clashes = self._clashes(catalogue.everything & ~compatible)
         verdicts = []
         for index, instance_type in enumerate(catalogue.types):
             bit = 1 << index
             if not compatible & bit:
-                verdict = TypeVerdict(
-                    instance_type=instance_type, removed_by=Filter.REQUIREMENTS, reason=self._clash(bit)
-                )
+                verdict = clashes[index]
             elif not offered & bit:
                 verdict = TypeVerdict(
                     instance_type=instance_type,
@@ -258,9 +275,20 @@ class _PoolReader:
         ]
         return {index: group for group in group_by_daemons(types, compatible) for index in bits(group.types)}
 
-    def _clash(self, bit: int) -> str:
-        """Return the first requirement, in the NodePool's order, that a type does not meet."""
-        return next(str(one) for one in self._requirements if not self._catalogue.meeting(one) & bit)
+    def _clashes(self, types: int) -> dict[int, TypeVerdict]:
+        """Return verdicts with the first requirement, in the NodePool's order, that each of these types fails."""
+        clashes: dict[int, TypeVerdict] = {}
+        for requirement in self._requirements:
+            reason, meeting = str(requirement), self._catalogue.meeting(requirement)
+            for index in bits(types & ~meeting):
+                instance_type = self._catalogue.types[index]
+                verdict = self._rejected.get((id(instance_type), reason))
+                if verdict is None:
+                    verdict = TypeVerdict(instance_type=instance_type, removed_by=Filter.REQUIREMENTS, reason=reason)
+                    self._rejected[id(instance_type), reason] = verdict
+                clashes[index] = verdict
+            types &= meeting
+        return clashes
 
     def _missing_offering(self, instance_type: InstanceType) -> str:
         allowed = [

@@ -145,9 +145,11 @@ def unread_classes(view: ClusterView) -> UnreadClasses:
         return UnreadClasses(is_on_the_way=True)
     if status is not None and status.phase in _LISTED and Kind.NODECLASS not in view.state.unread:
         return UnreadClasses(is_none=True)
-    return UnreadClasses(unread_ec2(view.state.nodepools.values(), view.state.nodeclasses.values()))
+    pools, classes = view.state.nodepools, view.state.nodeclasses
+    return _UNREAD.get((pools, classes), lambda: UnreadClasses(unread_ec2(pools.values(), classes.values())))
 
 
+_UNREAD: Final[LastAnswer[UnreadClasses]] = LastAnswer()
 _ASSUMED: Final[LastAnswer[tuple[NodeClass, ...]]] = LastAnswer()
 
 

@@ -6,6 +6,7 @@ its whole capacity does not fit into what is left, whatever the pod asks.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -159,14 +160,8 @@ class PoolRow(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_onl
     """What Karpenter's own counters say; None where they cannot be read."""
     starting: int = 0
     """How many of its nodes are such NodeClaims."""
-    before: str = ""
-    """The NodePool that is tried just before it; empty for the first."""
-    after: str = ""
-    """The NodePool that is tried just after it; empty for the last."""
-    ties: tuple[Neighbour, ...] = ()
-    """NodePools of the same weight that take part too, in the order in which they are tried."""
-    near: tuple[Neighbour, ...] = ()
-    """NodePools that take part whose weight differs by less than ``NEAR``."""
+    order: tuple[Neighbour, ...] = ()
+    """Every NodePool that Karpenter tries, in that order; all rows share it."""
     budgets: PoolBudgets | None = None
     """None until they are worked out, and where this Karpenter does not manage the NodePool."""
     is_passed_over: bool = False
@@ -187,6 +182,40 @@ class PoolRow(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_onl
     def rank(self) -> int | None:
         """Place in the order in which Karpenter tries NodePools, from 1; None where it takes no part."""
         return self.types.rank
+
+    @property
+    def before(self) -> str:
+        """The NodePool tried just before it; empty for the first."""
+        return self.order[self.rank - 2].name if self.rank is not None and self.rank > 1 else ""
+
+    @property
+    def after(self) -> str:
+        """The NodePool tried just after it; empty for the last."""
+        return self.order[self.rank].name if self.rank is not None and self.rank < len(self.order) else ""
+
+    @property
+    def ties(self) -> tuple[Neighbour, ...]:
+        """Other NodePools of the same weight, in the order in which they are tried."""
+        if self.rank is None:
+            return ()
+        begin, end = self._weights_within(0)
+        return (*self.order[begin : self.rank - 1], *self.order[self.rank : end])
+
+    @property
+    def near(self) -> tuple[Neighbour, ...]:
+        """NodePools of another weight that differs by less than ``NEAR``."""
+        if self.rank is None:
+            return ()
+        (begin, end), (equal_begin, equal_end) = self._weights_within(NEAR - 1), self._weights_within(0)
+        return (*self.order[begin:equal_begin], *self.order[equal_end:end])
+
+    def _weights_within(self, distance: int) -> tuple[int, int]:
+        """Return the range of ``order`` whose weights differ by no more than this."""
+        weight = self.pool.weight
+        return (
+            bisect_left(self.order, -weight - distance, key=_descending),
+            bisect_right(self.order, -weight + distance, key=_descending),
+        )
 
     @property
     def share_percent(self) -> float | None:
@@ -217,6 +246,10 @@ class PoolRow(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_onl
     def created(self, now_ns: int) -> int:
         """Return how many NodeClaims Karpenter has counted, else those of the last day that still exist."""
         return self.counted.created if self.counted is not None else created_lately(self.claims_created_ns, now_ns)
+
+
+def _descending(pool: Neighbour) -> int:
+    return -pool.weight
 
 
 _NO_OVERLAP: Final = PoolOverlap()
@@ -255,12 +288,12 @@ def _rows(view: ClusterView, pools: Sequence[TypesOfPool], hidden: frozenset[str
             by_pool.setdefault(node.pool, []).append(node)
     known = {one.name for one in pools}
     all_nodes = sum(len(nodes) for name, nodes in by_pool.items() if name in known)
-    places = [Neighbour(one.name, one.found.pool.weight) for one in pools if one.found.rank is not None]
+    order = tuple(Neighbour(one.name, one.found.pool.weight) for one in pools if one.found.rank is not None)
     overlap: Overlap | None = analysis.overlap if analysis is not None else None
     budgets: Mapping[str, PoolBudgets] | None = analysis.budgets if analysis is not None else None
     rows = []
     for one in pools:
-        nodes, rank = by_pool.get(one.name, []), one.found.rank
+        nodes = by_pool.get(one.name, [])
         nodeclass = _nodeclass(view, one.found.pool)
         claims = [claim for node in nodes if (claim := node.claim) is not None]
         rows.append(
@@ -285,10 +318,7 @@ def _rows(view: ClusterView, pools: Sequence[TypesOfPool], hidden: frozenset[str
                 memory=total_share(node.memory for node in nodes),
                 access=next((node.access for node in nodes if node.access is not PodAccess.KNOWN), PodAccess.KNOWN),
                 counted=controller_counts(view, one.name),
-                before=_place(places, rank, -1),
-                after=_place(places, rank, 1),
-                ties=_beside(one, places, 0, 0),
-                near=_beside(one, places, 1, NEAR - 1),
+                order=order,
                 budgets=budgets.get(one.name) if budgets is not None else None,
                 is_passed_over=budgets is not None and one.name not in budgets,
                 overlap=overlap.pools.get(one.name, _NO_OVERLAP) if overlap is not None else None,
@@ -300,20 +330,6 @@ def _rows(view: ClusterView, pools: Sequence[TypesOfPool], hidden: frozenset[str
 
 def _nodeclass(view: ClusterView, pool: NodePool) -> NodeClass | None:
     return view.state.nodeclasses.get(pool.node_class_ref.key)
-
-
-def _place(places: Sequence[Neighbour], rank: int | None, step: int) -> str:
-    """Return the NodePool so many places further on."""
-    index = (rank or 0) - 1 + step
-    return places[index].name if rank is not None and 0 <= index < len(places) else ""
-
-
-def _beside(types: TypesOfPool, places: Sequence[Neighbour], least: int, most: int) -> tuple[Neighbour, ...]:
-    """Return the NodePools that take part whose weight differs by so much."""
-    if types.found.rank is None:
-        return ()
-    weight = types.found.pool.weight
-    return tuple(one for one in places if one.name != types.name and least <= abs(one.weight - weight) <= most)
 
 
 class DaemonRow(msgspec.Struct, frozen=True, tag=True, eq=False):

@@ -295,7 +295,7 @@ def weight_lines(row: PoolRow) -> tuple[Pieces, ...]:
 
 
 def _names(neighbours: tuple[Neighbour, ...]) -> str:
-    return first_of([clean(one.name) for one in neighbours], NAMED)
+    return clean(first_of([one.name for one in neighbours], NAMED))
 
 
 def overlap_line(row: PoolRow) -> Pieces:
