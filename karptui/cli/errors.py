@@ -17,7 +17,7 @@ def say(sentence: str, command: str = "") -> None:
     """Print a sentence to standard error."""
     from karptui.views.sanitize import clean
 
-    heartbeat.stop()
+    heartbeat.pause()
     if sys.stderr is None:
         return
     sys.stderr.write(clean(f"karptui {command}: {sentence}" if command else f"karptui: {sentence}") + "\n")

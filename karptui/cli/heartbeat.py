@@ -30,14 +30,20 @@ def start(command: str) -> None:
     signal.setitimer(signal.ITIMER_REAL, FIRST_SECONDS, 1.0)
 
 
+def pause() -> None:
+    """Clear the line: called before a message is printed to standard error."""
+    if _STATE.is_shown:
+        _write(_CLEAR)
+    _STATE.is_shown = False
+
+
 def stop() -> None:
-    """Show it no longer: called before anything else is printed."""
+    """Show it no longer: called before a result or a progress of its own is printed."""
     if not _STATE.command:
         return
     signal.setitimer(signal.ITIMER_REAL, 0)
-    if _STATE.is_shown:
-        _write(_CLEAR)
-    _STATE.command, _STATE.is_shown = "", False
+    pause()
+    _STATE.command = ""
 
 
 def _beat(_number: int, _frame: FrameType | None) -> None:
