@@ -16,6 +16,7 @@ from karptui.disruption.price import ReckonedPrices
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
+from karptui.kube.recent import Recent
 from karptui.provisioning import InstanceTypes, Prepared, prepare
 from karptui.provisioning.reporter import Pause, no_pause
 from karptui.whatif.claim_types import ClaimTypes
@@ -40,9 +41,6 @@ class TypesResult(msgspec.Struct, frozen=True, eq=False):
         """Return the types of a NodePool; none where they are not known."""
         return self.types.get(name, ()) if isinstance(self.types, Mapping) else self.types
 
-
-_TYPES_KEPT: Final = 8
-"""Sets of instance types that are kept for edits that come back."""
 
 TypesFor = Callable[[Inventory, Settings], TypesResult]
 """Works out the instance types of a cluster from its NodeClasses, nodes and settings."""
@@ -169,7 +167,7 @@ class WhatIfBase(Situation):
         self.karpenter_version = karpenter_version
         self.types_for = types_for
         """Works out instance types of any inventory and settings."""
-        self._known_types: dict[tuple[object, ...], TypesResult] = {}
+        self._known_types: Recent[tuple[object, ...], TypesResult] = Recent(most=8, patience=1_000)
         self._indexes: dict[str, dict[Any, Any]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -196,11 +194,7 @@ class WhatIfBase(Situation):
             tuple((pool.name, pool.node_class_ref) for pool in inventory.nodepools),
             settings_of_types(settings),
         )
-        found = self._known_types.pop(key, None) or self.types_for(inventory, settings)
-        while len(self._known_types) >= _TYPES_KEPT:
-            del self._known_types[next(iter(self._known_types))]
-        self._known_types[key] = found
-        return found
+        return self._known_types.get(key, lambda: self.types_for(inventory, settings))
 
 
 def settings_of_types(settings: Settings) -> tuple[object, ...]:
