@@ -5,7 +5,7 @@ Every step is short, so that whoever runs it may stop between two of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
 from types import MappingProxyType
 from typing import Final
@@ -245,10 +245,19 @@ class DisruptionStudy:
 
     # One node
 
+    @property
+    def keys(self) -> Collection[str]:
+        """The keys of all nodes."""
+        return self._nodes.keys()
+
     def is_open(self, key: str) -> bool:
         """Whether a node is there and its removal has not been simulated on this generation."""
         node = self._nodes.get(key)
         return node is not None and node.claim is not None and self._simulated_in.get(key) != self._generation
+
+    def is_outdated(self, key: str) -> bool:
+        """Whether a node has no answer yet, or only one of other prices or one that is about to count."""
+        return self._simulated_in.get(key, -1) < max(self._counted_from, 0)
 
     def unsimulated(self) -> tuple[str, ...]:
         """Return the keys that are left: nodes of which nothing is known, then the oldest answers; held ones first.

@@ -23,7 +23,6 @@ from karptui.screens.frame import FrameScreen
 from karptui.screens.host import Host
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.registry import ENTRIES, ScreenEntry
-from karptui.solve.catalogue import GOALS, SolveError, given_of, with_defaults
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 
@@ -164,7 +163,7 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
             "The change that reaches a goal: nothing pending, cheapest families, weights, overhead, consolidateAfter",
             lambda text: _solve(app, text),
             (),
-            lambda: tuple(GOALS),
+            _goal_names,
             "[GOAL NAME=VALUE …]",
         ),
         TypedCommand(
@@ -281,7 +280,15 @@ def _headroom(app: CommandHost, text: str) -> None:
     app.go(ToHeadroom(kind, key.strip()))
 
 
+def _goal_names() -> Sequence[str]:
+    from karptui.solve.catalogue import GOALS  # noqa: PLC0415 - only when asked for
+
+    return tuple(GOALS)
+
+
 def _solve(app: CommandHost, text: str) -> None:
+    from karptui.solve.catalogue import GOALS, SolveError, given_of, with_defaults  # noqa: PLC0415 - only when asked for
+
     name, _, rest = text.partition(" ")
     front = app.front
     if not text and front is not None:

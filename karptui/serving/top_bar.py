@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from karptui.config import Banner, Config
 from karptui.session.answers import PlayMoment
 from karptui.session.costs import SETTLES_NS, Held, SteadyHeld
 from karptui.session.feed import Feed
-from karptui.session.protocol import Session
 from karptui.sources.base import Phase
 from karptui.views.nodes.sentences import cluster_facts
 from karptui.views.row import Tone
 from karptui.views.sources import Health, overall
 from karptui.views.top_bar import TopBarValues, version_fact
+
+if TYPE_CHECKING:
+    from karptui.session.protocol import Session
 
 
 class TopBarFacts:

@@ -34,6 +34,10 @@ REST_SECONDS: Final = 1.0
 """For how long those of other nodes are at most: every generation gets on with a few of them."""
 REST_SHARE: Final = 0.5
 """And for no longer than this share of what finding all blockers took, so that small clusters stay up to date."""
+OFF_SCREEN_SECONDS: Final = 20.0
+"""Oldest answer that is kept for a node off the screen while the cluster keeps changing."""
+QUIET_SECONDS: Final = 3.0
+"""After this long without a change such nodes are simulated again at once."""
 LONGEST_BACK_OFF_SECONDS: Final = 30.0
 """After failures in a row work begins again after one second, two, four, and no more than this."""
 PRICES_SECONDS: Final = 3.0
@@ -78,6 +82,10 @@ class Analyst:
         self._job: _Job | None = None
         self._waiting_since = 0.0
         self._rhythm = Rhythm(keyboard)
+        self._simulated_at: dict[str, float] = {}
+        """When the removal of each node was simulated last, in seconds of the clock."""
+        self._more_at: float | None = None
+        """When the postponed nodes are simulated; None if none is postponed."""
         self._is_at_rest = True
         self._focus = Focus()
         self._is_stopped = False
@@ -215,7 +223,7 @@ class Analyst:
         self._wake.notify_all()
 
     def _rest(self, seconds: float | None) -> None:
-        self._is_at_rest = True
+        self._is_at_rest = self._more_at is None
         self._wake.notify_all()
         self._wake.wait(seconds)
 
@@ -301,6 +309,7 @@ class Analyst:
         close_up = ""
         answered: set[str] = set()
         rest: list[str] = []
+        postponed: list[str] = []
         is_listed = False
         while not self._is_stopped:
             focus = self._focus
@@ -314,21 +323,20 @@ class Analyst:
                 study.look_closely(close_up)
                 self._latest, published = study.analysis, self._clock()
             elif seen is not None:
-                study.simulate(seen)
+                self._simulate_node(study, seen)
             elif self._answers(study, focus, answered, turns, began):
                 published = self._clock()
             else:
                 if not is_listed:
-                    rest, is_listed = list(reversed(study.unsimulated())), True
+                    (rest, postponed), is_listed = self._split(study), True
                     self._latest, published = study.analysis, self._clock()
-                while rest and not study.is_open(rest[-1]):
-                    rest.pop()
-                if rest:
-                    study.simulate(rest.pop())
-                else:
+                if not self._simulate_last(study, rest):
                     self._ask_next_at_rest(study, answered, turns, began)
                     self._latest = study.analysis
+                    self._more_at = self._clock() + QUIET_SECONDS if postponed else None
                     yield focus
+                    if self._is_quiet():
+                        rest, postponed = postponed, []
                     if self.wait_seconds == 0 or self._is_stopped:
                         return
                     began = self._clock()  # what is asked anew has its time, also while changes wait
@@ -337,6 +345,37 @@ class Analyst:
             if self._clock() - published > (SLOW_PUBLISH_SECONDS if is_listed else PUBLISH_SECONDS):
                 self._latest, published = study.analysis, self._clock()
         self._latest = study.analysis
+
+    def _simulate_node(self, study: DisruptionStudy, key: str) -> None:
+        study.simulate(key)
+        self._simulated_at[key] = self._clock()
+
+    def _simulate_last(self, study: DisruptionStudy, keys: list[str]) -> bool:
+        """Simulate the last of some nodes that is open, and return whether there was one."""
+        while keys:
+            key = keys.pop()
+            if study.is_open(key):
+                self._simulate_node(study, key)
+                return True
+        return False
+
+    def _split(self, study: DisruptionStudy) -> tuple[list[str], list[str]]:
+        """Return the nodes to simulate now and those that may keep their answer for a while, both last first."""
+        now, keys = self._clock(), study.unsimulated()
+        self._simulated_at = {key: at for key, at in self._simulated_at.items() if key in study.keys}
+        if not self._has_thread:
+            return list(reversed(keys)), []
+        rest: list[str] = []
+        postponed: list[str] = []
+        for key in reversed(keys):
+            is_old = now - self._simulated_at.get(key, -OFF_SCREEN_SECONDS) >= OFF_SCREEN_SECONDS
+            (rest if is_old or study.is_outdated(key) else postponed).append(key)
+        return rest, postponed
+
+    def _is_quiet(self) -> bool:
+        """Return whether the time of the postponed nodes has come, which is then over."""
+        more_at, self._more_at = self._more_at, None
+        return more_at is not None and self._clock() >= more_at
 
     def _ask_next_at_rest(self, study: DisruptionStudy, answered: set[str], turns: Turns, began: float) -> None:
         """Work out the next command for the verdict, once nothing else is left to do."""
@@ -382,7 +421,7 @@ class Analyst:
         return take_turns
 
     def _rest_until_asked(self, focus: Focus) -> None:
-        """Wait until somebody looks elsewhere, or there is a newer cluster, or an end."""
+        """Wait until the focus changes, or a newer cluster, postponed nodes or the end are due."""
         self._rhythm.end(self._clock(), time.thread_time())
         with self._wake:
             while (
@@ -390,8 +429,10 @@ class Analyst:
                 and not self._is_stopped
                 and self._focus == focus
                 and not self._is_asked_for_sums
+                and (self._more_at is None or self._clock() < self._more_at)
             ):
-                self._rest(seconds)
+                left = self._more_at - self._clock() if self._more_at is not None else None
+                self._rest(min((limit for limit in (seconds, left) if limit is not None), default=None))
 
     def _give_way(self, turns: Turns, began: float) -> None:
         """Let others have their turn between two removals.

@@ -11,7 +11,6 @@ import msgspec
 
 from karptui.aws.evidence import Evidence
 from karptui.clock import Clock, FrozenClock
-from karptui.forward.journal import Journal
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.objects import Condition
 from karptui.kube.units import clock_text
@@ -21,9 +20,9 @@ from karptui.session.follower import ClusterFollower
 from karptui.sources.base import SourceError
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.mailbox import Mailbox
-from karptui.sources.snapshot.source import put_all
 
 if TYPE_CHECKING:
+    from karptui.forward.journal import Journal
     from karptui.whatif.situation import Situation
 
 _MOST_KEPT: Final = 8
@@ -91,6 +90,8 @@ class MomentSource:
 
     def start(self, mailbox: Mailbox) -> None:
         """Put every object into the mailbox."""
+        from karptui.sources.snapshot.source import put_all  # noqa: PLC0415 - only when asked for
+
         put_all(mailbox, self._inventory, self._at_ns)
 
     def stop(self) -> None:

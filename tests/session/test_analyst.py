@@ -300,6 +300,29 @@ def test_a_cluster_waits_for_somebody_who_types_since_the_first_change() -> None
     assert waiting.wait_seconds == 0
 
 
+def test_nodes_off_the_screen_keep_their_answers_while_the_cluster_keeps_changing() -> None:
+    typist = Typist()
+    typist.is_typing = False
+    beside = Analyst(clock=typist.monotonic, keyboard=typist)
+    first = story_view()
+    second = changed(first)
+    beside.look_at(Focus(keys=(KEY,)))
+    next(beside._worked_out(module._Job(first, NOW_NS, False)))
+    assert is_complete(beside, first.state.generation), "there was no answer to keep"
+    work = beside._worked_out(module._Job(second, NOW_NS, False))
+    next(work)
+    generations = known(beside).simulated_in
+    assert generations[KEY] == second.state.generation
+    assert {at for key, at in generations.items() if key != KEY} == {first.state.generation}
+    typist.now += module.QUIET_SECONDS
+    next(work)
+    assert is_complete(beside, second.state.generation), "no other change has come"
+    typist.now += module.OFF_SCREEN_SECONDS
+    third = changed(second, "newest")
+    next(beside._worked_out(module._Job(third, NOW_NS, False)))
+    assert is_complete(beside, third.state.generation), "all answers are old"
+
+
 def test_what_is_looked_at_is_looked_up_during_the_rest(beside: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pace, "BETWEEN_SECONDS", (3600.0, 3600.0))
     first = story_view()
