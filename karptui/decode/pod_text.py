@@ -21,15 +21,14 @@ from karptui.decode.pod_template import (
 )
 from karptui.decode.pod_wire import NO_TEXT
 from karptui.kube.objects import EMPTY_LABELS
-from karptui.kube.pod import Pod, PodTemplate, PodVolume
+from karptui.kube.pod import Pod, PodTemplate
 
 _ENCODER: Final = msgspec.json.Encoder()
-_VOLUMES: Final = msgspec.json.Decoder(list[wires.WireVolume] | None)
 _POD: Final = msgspec.json.Decoder(wires.WirePod)
 _STRINGS: Final = msgspec.json.Decoder(dict[str, str] | None)
 _ESCAPE: Final = b"\\"
 """Escapes may hide a key."""
-_NO_GATES: Final = (b"", b"null", b"[]")
+_NO_GATES: Final = (b"null", b"[]")
 _NO_SPEC: Final = wires.TextPodSpec()
 _NO_STATUS: Final = wires.TextPodStatus()
 
@@ -57,7 +56,8 @@ def build_text_pod(text: wires.TextPod, interner: TemplateInterner) -> Pod:
     labels, own_labels = _labels(meta.labels)
     # Remove the pod's own fields before the rest is compared.
     node_name, volumes, gates = spec.node_name, spec.volumes, spec.scheduling_gates
-    spec.node_name, spec.volumes, spec.scheduling_gates = None, NO_TEXT, NO_TEXT
+    spec.node_name = spec.volumes = None
+    spec.scheduling_gates = NO_TEXT
     if node_name and spec.affinity is not NO_TEXT:
         spec.affinity = text_without_pin(text, node_name)
     shared = (labels, _annotations(meta.annotations), meta.namespace, meta.owner_references, spec)
@@ -69,11 +69,11 @@ def build_text_pod(text: wires.TextPod, interner: TemplateInterner) -> Pod:
     return pod_of(
         meta,
         node_name,
-        _volumes(volumes),
+        volumes_of(volumes),
         status,
         template=template,
         own_labels=own_labels,
-        is_gated=bytes(gates) not in _NO_GATES,
+        is_gated=gates is not NO_TEXT and bytes(gates) not in _NO_GATES,
     )
 
 
@@ -124,21 +124,15 @@ def _annotations(raw: msgspec.Raw) -> msgspec.Raw:
     return msgspec.Raw(_ENCODER.encode(deciding_annotations(_STRINGS.decode(text))))
 
 
-def _volumes(raw: msgspec.Raw) -> tuple[PodVolume, ...]:
-    """Return the volumes backed by PersistentVolumeClaims."""
-    text = bytes(raw)
-    if text.find(b"persistentVolumeClaim") < 0 and text.find(b"ephemeral") < 0 and text.find(_ESCAPE) < 0:
-        return ()
-    return volumes_of(_VOLUMES.decode(text))
-
-
 def _reported(status: wires.TextPodStatus) -> tuple[object, ...]:
     """Return the container resources reported by the kubelet, if any; newer kubelets always report them."""
-    for statuses in (status.container_statuses, status.init_container_statuses):
-        for container in statuses or ():
-            if container.resources is not NO_TEXT:
-                return status.container_statuses, status.init_container_statuses, is_resize_infeasible(status)
-    return ()
+    reported = [
+        (report.name, report.resources, report.allocated_resources)
+        for statuses in (status.container_statuses, status.init_container_statuses)
+        for report in statuses or ()
+        if report.resources is not NO_TEXT
+    ]
+    return (reported, is_resize_infeasible(status)) if reported else ()
 
 
 def _is_report_equal(text: wires.TextPod) -> bool:

@@ -265,7 +265,7 @@ class TextContainer(Wire):
 class TextPodSpec(Wire):
     """``spec`` of a pod with shared fields left as text."""
 
-    volumes: msgspec.Raw = NO_TEXT
+    volumes: list[WireVolume] | None = None
     init_containers: list[TextContainer] | None = None
     containers: list[TextContainer] | None = None
     termination_grace_period_seconds: msgspec.Raw = NO_TEXT
