@@ -80,7 +80,7 @@ def _from_files(args: argparse.Namespace, redactor: Redactor | None) -> tuple[di
     reader = SnapshotReader(karpenter_version=args.karpenter_version or "")
     snapshot = reader.read(args.snapshot, now_ns=args.now, keeps_manifests=True)
     document = build_recording(
-        snapshot.manifests.values(),
+        snapshot.objects(),
         name=args.name or snapshot.name,
         captured_at_ns=snapshot.captured_at_ns,
         evidence=evidence_for(args, SnapshotSource(snapshot)).latest(),

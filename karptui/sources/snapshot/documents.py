@@ -121,6 +121,9 @@ MAX_BYTES: Final = 1 << 30
 """Of one file, unpacked: 100,000 pods take half of it."""
 _PIECE: Final = 1 << 16
 _GZIP_MAGIC: Final = b"\x1f\x8b"
+_AS_TEXT: Final = frozenset({"items", "objects"})
+_FIELD_TEXTS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_ITEM_TEXTS: Final = msgspec.json.Decoder(list[msgspec.Raw])
 _BYTE: Final = re.compile(r" \(byte (\d+)\)$")
 
 
@@ -134,10 +137,31 @@ class SnapshotDocument(msgspec.Struct, frozen=True):
     """What paths inside it are relative to."""
     given: str = ""
     """The path it was found by: a file, a directory or ``-``, as it was given."""
+    text: bytes = b""
+
+    def decode(self, item: msgspec.Raw) -> Any:
+        """Return the value of an item that was left as text.
+
+        Raises:
+            SnapshotError: if it cannot be read, with the line in the file.
+        """
+        try:
+            return msgspec.json.decode(item)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            parse_json(self.text, self.where)
+            raise
 
 
-def documents(paths: Sequence[str | Path], *, stdin: BinaryIO | None = None) -> Iterator[SnapshotDocument]:
+def documents(
+    paths: Sequence[str | Path], *, stdin: BinaryIO | None = None, has_text_items: bool = False
+) -> Iterator[SnapshotDocument]:
     """Return every document of files, directories (all that is JSON or YAML in them) and ``-``.
+
+    Args:
+        paths: files, directories and ``-``.
+        stdin: what ``-`` reads.
+        has_text_items: leave the objects of JSON lists and recordings as text, for ``SnapshotDocument.decode``: all of
+            them decoded at the same time take several times the memory of the file.
 
     Raises:
         SnapshotError: when one cannot be read as JSON or YAML.
@@ -154,10 +178,11 @@ def documents(paths: Sequence[str | Path], *, stdin: BinaryIO | None = None) -> 
                 )
             except OSError as error:
                 raise SnapshotError(sentence("standard input", error.strerror or error)) from None
-            yield from _parse(data, "standard input", Path(), given=STDIN, is_yaml=False)
+            yield from _parse(data, "standard input", Path(), STDIN, is_yaml=False, has_text_items=has_text_items)
             continue
         for file in _files(Path(path)):
-            yield from _parse(read_bytes(file), str(file), file.parent, given=str(path), is_yaml=_is_yaml(file))
+            data, is_yaml = read_bytes(file), _is_yaml(file)
+            yield from _parse(data, str(file), file.parent, str(path), is_yaml=is_yaml, has_text_items=has_text_items)
 
 
 def read_bytes(file: Path, *, is_regular: bool = False) -> bytes:
@@ -230,6 +255,18 @@ def parse_json(data: bytes, where: str) -> Any:
         raise SnapshotError(sentence(where, f"is not JSON: {_malformed(str(error), data)}")) from None
 
 
+def _outline(data: bytes, where: str) -> Any:
+    """Return the value of a JSON text; the objects of a list or a recording are left as text."""
+    try:
+        fields = _FIELD_TEXTS.decode(without_lone_surrogates(data))
+        return {
+            name: (_ITEM_TEXTS.decode if name in _AS_TEXT else msgspec.json.decode)(text)
+            for name, text in fields.items()
+        }
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return parse_json(data, where)
+
+
 def _malformed(problem: str, data: bytes) -> str:
     """Return what is wrong with JSON, with the line in place of the byte."""
     problem = problem.removeprefix("JSON is malformed: ").partition(" - at ")[0]
@@ -258,20 +295,23 @@ def _is_yaml(file: Path) -> bool:
     return file.name.lower().removesuffix(".gz").endswith((".yaml", ".yml"))
 
 
-def _parse(data: bytes, where: str, folder: Path, *, given: str, is_yaml: bool) -> Iterator[SnapshotDocument]:
+def _parse(
+    data: bytes, where: str, folder: Path, given: str, *, is_yaml: bool, has_text_items: bool
+) -> Iterator[SnapshotDocument]:
     text = as_utf8(unpack(data, where), where)
-    values = _values(text, where, is_yaml=is_yaml)
+    del data
+    values = _values(text, where, is_yaml=is_yaml, has_text_items=has_text_items)
     if not values:
         raise SnapshotError(sentence(where, "is empty"))
     for number, value in enumerate(values, 1):
-        yield SnapshotDocument(value, where if len(values) == 1 else f"{where}, document {number}", folder, given)
+        yield SnapshotDocument(value, where if len(values) == 1 else f"{where}, document {number}", folder, given, text)
 
 
-def _values(text: bytes, where: str, *, is_yaml: bool) -> list[Any]:
+def _values(text: bytes, where: str, *, is_yaml: bool, has_text_items: bool) -> list[Any]:
     begins_like_json = text.lstrip()[:1] in (b"{", b"[")
     if begins_like_json and not is_yaml:
         try:
-            return [parse_json(text, where)]
+            return [(_outline if has_text_items else parse_json)(text, where)]
         except SnapshotError:
             several = _json_sequence(text)
             if several is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -26,6 +26,8 @@ class Manifest(msgspec.Struct, frozen=True):
     value: Any
     path: str
     """Where in the document it stands: ``items[3]``; empty for the document itself."""
+    text: msgspec.Raw | None = None
+    """The value as JSON, if the document has it as text."""
 
 
 def is_recording(value: Any) -> bool:
@@ -33,16 +35,34 @@ def is_recording(value: Any) -> bool:
     return isinstance(value, dict) and MARK in value
 
 
-def manifests(value: Any, path: str = "") -> Iterator[Manifest]:
-    """Return the objects of a document: one, a JSON list of them, or a List as kubectl prints it; Lists may nest."""
+def manifests(
+    value: Any,
+    path: str = "",
+    *,
+    of: dict[str, Any] | None = None,
+    decode: Callable[[msgspec.Raw], Any] = msgspec.json.decode,
+) -> Iterator[Manifest]:
+    """Return the objects of a document: one, a JSON list of them, or a List as kubectl prints it; Lists may nest.
+
+    Args:
+        value: a document or a part of one.
+        path: where in the document the part is.
+        of: the List that it is an item of.
+        decode: reads items that were left as text.
+    """
+    text = None
+    if isinstance(value, msgspec.Raw):
+        text, value = value, decode(value)
+    if of is not None and (typed := _typed(value, of)) is not value:
+        text, value = None, typed
     if isinstance(value, list):
         for index, item in enumerate(value):
-            yield from manifests(item, f"{path}[{index}]")
+            yield from manifests(item, f"{path}[{index}]", decode=decode)
     elif _is_list(value):
         for index, item in enumerate(value.get("items") or ()):
-            yield from manifests(_typed(item, value), f"{path}.items[{index}]".lstrip("."))
+            yield from manifests(item, f"{path}.items[{index}]".lstrip("."), of=value, decode=decode)
     else:
-        yield Manifest(value, path)
+        yield Manifest(value, path, text)
 
 
 def _is_list(value: Any) -> bool:
@@ -95,8 +115,8 @@ class ObjectPile:
         self.problems: list[str] = []
         self.unread: dict[Kind, list[str]] = {}
         """Those of the problems that are about objects of a known kind."""
-        self.manifests: dict[tuple[str, str], Mapping[str, Any]] = {}
-        """The objects as they were given, by kind as the API writes it, and key; only if asked for."""
+        self.manifests: dict[tuple[str, str], Mapping[str, Any] | msgspec.Raw] = {}
+        """The objects as given, or their JSON, by kind as the API writes it, and key; only if asked for."""
         self.controllers: list[Mapping[str, Any]] = []
         """Deployments that are labelled as Karpenter, as they were given."""
         self.object_count = 0
@@ -143,7 +163,8 @@ class ObjectPile:
             self.problems.append(said)
             self.unread.setdefault(reader.kind, []).append(said)
         else:
-            self._keep(reader.kind, item, value)
+            is_as_given = manifest.text is not None and value is manifest.value
+            self._keep(reader.kind, item, api_kind, manifest.text if is_as_given else value)
 
     def inventory(self, missing: Iterable[str] = ()) -> Inventory:
         """Return everything in the order it was read.
@@ -163,13 +184,13 @@ class ObjectPile:
             self._readers[key] = None if kind is None else KindReader(kind, api_version=api_version, api_kind=api_kind)
         return self._readers[key]
 
-    def _keep(self, kind: Kind, item: Any, value: Mapping[str, Any]) -> None:
+    def _keep(self, kind: Kind, item: Any, api_kind: str, given: Any) -> None:
         items = self._objects.setdefault(kind, {})
         if item.key in items:
             self.repeated_count += 1
         items[item.key] = item
         if self._keeps_manifests:
-            self.manifests[value["kind"], item.name if kind is Kind.NODECLASS else item.key] = value
+            self.manifests[api_kind, item.name if kind is Kind.NODECLASS else item.key] = given
 
 
 def _mistaken(value: Mapping[str, Any]) -> str:

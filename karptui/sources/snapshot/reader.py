@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -94,6 +94,7 @@ class Recorded:
         """
         self.where = document.where
         self._value: dict[str, Any] = document.value
+        self._decode = document.decode
         self._check_version()
         self.name: str = self._field("name", str, "")
         self.with_disruption: bool = self._field("disruption", bool, default=False)
@@ -110,7 +111,7 @@ class Recorded:
         """
         objects = self._field("objects", list, [])
         for index, value in enumerate(objects):
-            for manifest in manifests(value, f"objects[{index}]"):
+            for manifest in manifests(value, f"objects[{index}]", decode=self._decode):
                 pile.add(manifest, self.where, has_defaults=True)
 
     def _field(self, name: str, type_: type[Any], default: Any) -> Any:
@@ -233,8 +234,12 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Those of the problems that are about objects of a known kind."""
     notes: tuple[str, ...] = ()
     """Sentences about what was assumed."""
-    manifests: Mapping[tuple[str, str], Mapping[str, Any]] = {}
-    """The objects as they were given, by kind and key; empty unless asked for."""
+    manifests: Mapping[tuple[str, str], Mapping[str, Any] | msgspec.Raw] = {}
+    """The objects as given, or their JSON, by kind and key; empty unless asked for."""
+
+    def objects(self) -> Iterator[Mapping[str, Any]]:
+        """Return the objects as given, one at a time."""
+        return (msgspec.json.decode(one) if isinstance(one, msgspec.Raw) else one for one in self.manifests.values())
 
     @property
     def settings(self) -> Settings:
@@ -289,7 +294,9 @@ class SnapshotReader:
             SnapshotError: a sentence naming the file, and the object and field where there is one.
         """
         pile = ObjectPile(keeps_manifests=keeps_manifests)
-        recorded, newest_ns = self._gather(pile, documents(paths, stdin=stdin), takes_newest=now_ns is None)
+        recorded, newest_ns = self._gather(
+            pile, documents(paths, stdin=stdin, has_text_items=True), takes_newest=now_ns is None
+        )
         if strict and pile.problems:
             raise SnapshotError(pile.problems[0])
         name = (recorded.name if recorded is not None else "") or _name_of(paths)
@@ -334,9 +341,9 @@ class SnapshotReader:
                     recorded = Recorded(document, self._catalogs)
                     recorded.add_objects(pile)
                     continue
-                if takes_newest:
-                    newest_ns = max(newest_ns, newest_timestamp_ns(document.value))
-                for manifest in manifests(document.value):
+                for manifest in manifests(document.value, decode=document.decode):
+                    if takes_newest:
+                        newest_ns = max(newest_ns, newest_timestamp_ns(manifest.value))
                     pile.add(manifest, document.where, has_defaults=bool(manifest.path))
             if pile.object_count == object_count and len(pile.problems) > problem_count:
                 # Such as the words of a kubectl that failed: what else is given would pass for all there is.

@@ -112,8 +112,19 @@ def test_people_leave_the_namespace_out_servers_do_not(tmp_path: Path) -> None:
 
 def test_keeps_the_manifests_if_asked(tmp_path: Path) -> None:
     snapshot = read(tmp_path, RECORDING, keeps_manifests=True)
-    assert snapshot.manifests["Pod", "default/web-1"] == POD
-    assert snapshot.manifests["EC2NodeClass", "default"] == CLASS
+    objects = dict(zip(snapshot.manifests, snapshot.objects(), strict=True))
+    assert objects["Pod", "default/web-1"] == POD
+    assert objects["EC2NodeClass", "default"] == CLASS
+
+
+@pytest.mark.parametrize("field", ["items", "objects"])
+def test_names_the_line_of_bytes_that_are_not_utf8_in_an_object_of_a_list(tmp_path: Path, field: str) -> None:
+    path = tmp_path / "list.json"
+    pod = b'{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"},\n"spec":{"nodeName":"\xff"}}'
+    kind = b'"kind":"List"' if field == "items" else b'"karptui":1'
+    path.write_bytes(b'{%b,\n"%b":[%b]}' % (kind, field.encode(), pod))
+    with pytest.raises(SnapshotError, match="is not UTF-8: line 3 holds the byte 0xff"):
+        SnapshotReader().read([path])
 
 
 def test_passes_over_unknown_kinds_with_a_count(tmp_path: Path) -> None:

@@ -241,7 +241,7 @@ def test_of_user_data_only_what_starts_the_kubelet_stays() -> None:
 def test_the_demo_redacted_is_still_a_cluster() -> None:
     path = resources.files("karptui.sources.demo").joinpath("recording.json.gz")
     snapshot = SnapshotReader().read([str(path)], keeps_manifests=True)
-    objects = redacted(*map(dict, snapshot.manifests.values()))
+    objects = redacted(*map(dict, snapshot.objects()))
     text = json.dumps(objects)
     own = {key.rpartition("/")[2] for kind, key in snapshot.manifests if kind in (Kind.POD, Kind.NODE, Kind.NODECLAIM)}
     assert not [name for name in own if name in text]
