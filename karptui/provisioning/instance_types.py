@@ -345,7 +345,6 @@ class _PoolReader:
             shortages=short,
             daemon_pods=count,
             daemons=daemons,
-            daemonset_keys=tuple(daemon.daemonset_key for daemon in group.daemons),
             price_per_hour=None if price == NO_PRICE else price,
         )
 

@@ -51,8 +51,6 @@ class TypeVerdict(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """DaemonSet pods that a new node of the type carries; 0 where requirements or offerings rule it out."""
     daemons: ResourceList = resources.EMPTY
     """Sum of their requests, their slots as ``pods``."""
-    daemonset_keys: tuple[str, ...] = ()
-    """The DaemonSets whose pods these are."""
     price_per_hour: float | None = None
     """The least price that Karpenter reckons with among the offerings that the NodePool allows."""
     rank: int | None = None

@@ -110,7 +110,3 @@ def _mentions(edit: AnyEdit, name: str) -> bool:
     if isinstance(edit, SetField):
         return name in edit.path and edit.object.kind == "EC2NodeClass"
     return isinstance(edit, PutObject) and name in edit.text and "EC2NodeClass" in edit.text
-
-
-def _minor(version: str) -> tuple[str, ...]:
-    return tuple(version.removeprefix("v").split("."))[:2]

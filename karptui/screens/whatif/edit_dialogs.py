@@ -267,11 +267,6 @@ class EditDialogs:
         self._quick.act(action, ref, answers)
 
 
-def document_name(document: Document | None) -> str:
-    """Return what a document is called."""
-    return document.name if document is not None else "the document"
-
-
 def _offers(document: Document | None) -> Iterator[Choice]:
     if document is not None and document.kind == "NodePool":
         yield Choice(

@@ -101,17 +101,6 @@ def budgets_field(id_: str, title: str, kinds: Iterable[str], path: Path) -> Qui
     return _list_field(id_, title, kinds, path, put=put, fault=fault, hint=hint, write=budget_text)
 
 
-def change_budget(text: str, at: At, index: int, value: str, path: Path = ("spec", "disruption", "budgets")) -> str:
-    """Write another budget in the place of the one at a position.
-
-    Raises:
-        EditRefusedError: where the text is no budget.
-    """
-    if not _BUDGET.match(value):
-        raise refuse("must be a budget such as 10%, 0 Drifted, 0 0 9 * * mon-fri for 8h")
-    return set_value(text, at, (*path, index), budget_of(value))
-
-
 def taint_of(text: str) -> dict[str, str]:
     """Read ``key=value:Effect``."""
     match = _TAINT.match(text)

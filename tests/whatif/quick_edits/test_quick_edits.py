@@ -21,7 +21,6 @@ from karptui.whatif.field_path import Path, value_at
 from karptui.whatif.quick_edits.actions import QUICK_ACTIONS, SETTING_EDITS, QuickAction, SettingEdit
 from karptui.whatif.quick_edits.catalogue import QUICK_EDITS, quick_edits_for
 from karptui.whatif.quick_edits.fields import Input, Option, QuickEdit, as_text, step_ladder, step_quantity
-from karptui.whatif.quick_edits.item_fields import change_budget
 from karptui.whatif.quick_edits.pools import add_daemonset, append_document, own_pool, split_pool
 from karptui.whatif.quick_edits.requirements import (
     NO_TYPE,
@@ -393,16 +392,6 @@ def test_budgets_without_a_schedule() -> None:
     assert budgets.drop is not None
     after = budgets.drop(budgets.put(POOL, 0, "20%"), 0, "0 Drifted 0 9 * * mon-fri for 8h")
     assert body_of(after)["spec"]["disruption"]["budgets"] == [{"nodes": "10%"}, {"nodes": "20%"}]
-
-
-def test_a_budget_is_changed_in_its_place() -> None:
-    after = change_budget(POOL, 0, 1, "5 @daily for 1h30m")
-    assert body_of(after)["spec"]["disruption"]["budgets"] == [
-        {"nodes": "10%"},
-        {"nodes": "5", "schedule": "@daily", "duration": "1h30m"},
-    ]
-    with pytest.raises(EditRefusedError):
-        change_budget(POOL, 0, 1, "many")
 
 
 def test_splits_a_pool_in_preferred_and_fallback() -> None:
