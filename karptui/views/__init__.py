@@ -1,3 +1,3 @@
-"""Rows and sentences for the screens and the headless commands: pure, no colour."""
+"""Rows and texts of the screens and headless commands, without colours."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Advice: a row and a line for each finding, grouped by rule, and what is said of one."""
+"""Advice: rows and lines of findings, grouped by rule, and the texts of a finding."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MARKS: Final = {Severity.ERROR: "✘", Severity.WARNING: "▲", Severity.INFO: "
 
 
 def counts_text(severities: Iterable[Severity]) -> str:
-    """Return ``3 errors, 6 warnings, 9 infos``; what there is none of is left out."""
+    """Return ``3 errors, 6 warnings, 9 infos``, without severities that have no findings."""
     counts = Counter(severities)
     return ", ".join(counted(counts[severity], severity) for severity in Severity if counts[severity])
 
@@ -272,7 +272,7 @@ OBJECTS_TABLE: Final[TableSpec[tuple[int, ObjectRef]]] = TableSpec(
 
 
 def finding_sentences(line: AdviceLine) -> tuple[Pieces, ...]:
-    """Return the row under the cursor in sentences."""
+    """Return the lines about the row under the cursor."""
     if not isinstance(line, AdviceEntry):
         return (((f"{clean(line.name)}: ", Tone.STRONG), (counts_text(line.severities), TONES[line.severity])),)
     return (
@@ -303,7 +303,7 @@ def detail_lines(entry: AdviceEntry, *, can_try: bool, try_key: str = "ctrl+t") 
 
 
 def freshness(report: AdviceAround | None, overview: Overview, now_ns: int) -> Pieces:
-    """Return when the rules were asked, and which of them could not answer."""
+    """Return the age of the report, and the rules that failed."""
     if report is None:
         problem = overview.analysed.problem if overview.analysed is not None else ""
         if problem:
@@ -324,18 +324,18 @@ _DISRUPTION: Final = "disruption"
 
 
 PROPORTION_RULES: Final = frozenset({"pool-weight-order"})
-"""Rules about NodePools whose weights look like shares: for them the proportion that is meant is asked for."""
+"""Rules about NodePool weights that look like shares: the what-if asks for the intended proportion first."""
 
 
 def pools_to_share(finding: Finding) -> tuple[str, ...]:
-    """Return the NodePools whose proportion is asked for before the what-if; nothing for other findings."""
+    """Return the NodePools whose proportion the user enters before the what-if, if any."""
     if finding.rule not in PROPORTION_RULES:
         return ()
     return tuple(ref.name for ref in finding.objects if ref.kind == "NodePool")
 
 
 def opening_of(finding: Finding) -> Opening:
-    """Return the objects of a finding as documents, and what the remedy would change."""
+    """Return a finding's objects as documents, and the edits of its remedy."""
     documents = [ref for ref in finding.objects if ref.kind in _DOCUMENTS][:_MOST_DOCUMENTS]
     documents += [ref for ref in map(_object_of, finding.edits) if ref is not None and ref not in documents]
     if not documents and not finding.edits:
@@ -354,7 +354,7 @@ def _object_of(edit: AnyEdit) -> ObjectRef | None:
 
 
 def _replay(finding: Finding) -> Replay:
-    """Return what shows the effect: the next disruption for what holds nodes, else the pods that wait."""
+    """Return the replay that shows the effect: next disruption for blocked nodes, else pending pods."""
     for edit in finding.edits:
         if isinstance(edit, (CordonNode, RemoveNode)):
             return Replay.NEXT

@@ -1,4 +1,4 @@
-"""Where the capacity is: tables by zone, NodePool and instance type, and what they come to."""
+"""Capacity tables by zone, NodePool and instance type, and their summary."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _hidden(entry: CapacityEntry, capacity: str) -> Cell | None:
 
 
 def _free(entry: CapacityEntry, share: Share) -> int | None:
-    """Return what is free of a resource; None where pods may not be listed, or no node says how much there is."""
+    """Return the free amount of a resource; None if pods may not be listed or no node reports its capacity."""
     return share.free if entry.access is PodAccess.KNOWN and share.capacity else None
 
 
@@ -296,7 +296,7 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
 
 
 def capacity_sentence(entries: Sequence[CapacityEntry], grouping: str) -> Pieces:
-    """Return what the whole comes to, the largest part first in words."""
+    """Return a summary of all rows, the largest group first."""
     if not entries:
         return ()
     if not entries[0].all_nodes:
@@ -325,7 +325,7 @@ def capacity_sentence(entries: Sequence[CapacityEntry], grouping: str) -> Pieces
 
 
 def _without_nodes(entries: Sequence[CapacityEntry]) -> Pieces:
-    """Return how many NodeClaims there are where none has a node: shares of no nodes say nothing."""
+    """Return the number of NodeClaims if no node exists; shares would be meaningless."""
     claims = sum(one.starting for one in entries)
     money = f", {_all_dollars(entries)} together" if entries[0].all_per_hour else ""
     return (("No node: ", Tone.STRONG), (f"{counted(claims, 'NodeClaim')} without one{money}", Tone.NORMAL))

@@ -23,7 +23,7 @@ _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 3
 
 
 class FieldKind(StrEnum):
-    """What a field holds, which decides how the value in a filter is read."""
+    """Type of a field, which decides how filter values are parsed."""
 
     TEXT = "text"
     CPU = "cpu"
@@ -49,7 +49,7 @@ class Field(msgspec.Struct, Generic[ItemT], frozen=True):
     share: Callable[[ItemT], float | None] | None = None
     """The same as a percentage, for fields that have one: ``cpu>80%``."""
     help: str = ""
-    """What it is, for the help screen."""
+    """Description on the help screen."""
 
 
 Fields: TypeAlias = Mapping[str, Field[ItemT]]
@@ -108,11 +108,11 @@ def parse_duration(text: str) -> float:
 SortKey: TypeAlias = float | str | tuple[float | str, ...] | None
 Schema: TypeAlias = Mapping[str, Any]
 NOTHING: Final = ("", Tone.NORMAL)
-"""The words of a column where there is no such value."""
+"""Text of a column without a value."""
 
 
 class Heading(msgspec.Struct, frozen=True):
-    """What a table needs to know about a column to lay it out."""
+    """Layout of a column."""
 
     id: str
     """Stable name: snake_case, the name for ``:sort`` and ``--sort-by``."""
@@ -131,7 +131,7 @@ class Heading(msgspec.Struct, frozen=True):
     """0 is never dropped; of the others the highest is dropped first when room is short."""
     is_right_aligned: bool = False
     is_name: bool = False
-    """Holds names that differ at their end: those that do not fit are cut inside."""
+    """Holds names that differ at the end; long ones are shortened in the middle."""
     is_wide_only: bool = False
     """Shown only in the wide layout."""
     is_descending_first: bool = False
@@ -147,11 +147,11 @@ class Value(msgspec.Struct, Generic[ItemT], frozen=True):
     schema: Schema
     """What JSON may hold there, as JSON Schema says it."""
     about: str = ""
-    """What it is, where the name does not say it."""
+    """Description, if the name is not enough."""
     after: str = ""
-    """The value it stands behind; empty for the one declared before it. Published orders do not change."""
+    """Value it follows in JSON and CSV; empty for the one declared before it. Published orders do not change."""
     flat: Callable[[Any], Any] | None = None
-    """From the value to what CSV has instead of it; None where that is the same."""
+    """Converts the value for CSV; None if CSV has the same value."""
     is_optional: bool = False
     """Whether JSON has no such key if the value is None."""
     is_csv_only: bool = False
@@ -164,18 +164,18 @@ class Value(msgspec.Struct, Generic[ItemT], frozen=True):
 
 
 class Words(msgspec.Struct, Generic[ItemT], frozen=True):
-    """What the line below the table says of a column that has no room in it."""
+    """Text of a hidden column, shown in the line below the table."""
 
     place: int
-    """Its place among the columns; what is asked first in trouble comes first."""
+    """Position among the columns, most urgent first."""
     say: Callable[[ItemT, int], tuple[str, Tone]]
-    """From an item and now (nanoseconds since the epoch) to words with their unit; ``NOTHING`` where there are none."""
+    """From an item and now (nanoseconds since the epoch) to text with a unit; ``NOTHING`` without a value."""
     joins: bool = False
     """Whether it is one fact with the column before: an instance type, its capacity type and its zone."""
 
 
 class Column(msgspec.Struct, Generic[ItemT], frozen=True):
-    """A column of items, and everything else that tells what it shows."""
+    """A column, with everything derived from it: cells, order, values, filters and texts."""
 
     heading: Heading
     cell: Callable[[ItemT, int], Cell]
@@ -185,22 +185,22 @@ class Column(msgspec.Struct, Generic[ItemT], frozen=True):
     sort_at: Callable[[ItemT, int], SortKey] | None = None
     """The same for a place that changes with time; goes before ``sort``."""
     values: tuple[Value[ItemT], ...] = ()
-    """What it is for scripts."""
+    """Values for scripts."""
     filters: Mapping[str, Field[ItemT]] = {}
-    """What a filter can ask of it, by name."""
+    """Filters, by name."""
     words: Words[ItemT] | None = None
-    """What the line below the table says of it where it has no room; None where other lines say it anyway."""
+    """Text below the table if the column is hidden; None if other lines contain it."""
 
 
 def cell_words(cell: Cell, before: str = "", after: str = "") -> tuple[str, Tone]:
-    """Return a cell between words that name it; nothing where the column does not apply."""
+    """Return a cell's text between words that name it, or ``NOTHING`` if the column does not apply."""
     if cell == NOT_APPLICABLE:
         return NOTHING
     return f"{before}{' '.join(cell.text.split())}{after}", cell.tone
 
 
 def in_published_order(values: Iterable[Value[ItemT]]) -> tuple[Value[ItemT], ...]:
-    """Return values with each behind the one it stands after.
+    """Return values in published order, each after the one it follows.
 
     Raises:
         ValueError: when one stands after a value that there is not, or in a circle.
@@ -261,7 +261,7 @@ def record(
     may_be_null: bool = False,
     is_optional: bool = False,
 ) -> Value[ItemT]:
-    """Return a value that is a record with values of its own."""
+    """Return a value that is a nested record."""
 
     def read_plain(item: ItemT, now_ns: int) -> dict[str, Any] | None:
         part = read(item)
@@ -346,10 +346,7 @@ def count_column(
     json: str = "",
     values: tuple[Value[ItemT], ...] = (),
 ) -> Column[ItemT]:
-    """Return a column of counts; 0 is a dash, and one that may be greater ends in a plus.
-
-    The other arguments are those of ``text_column``.
-    """
+    """Return a column of counts; 0 is a dash, and a lower bound ends in a plus."""
 
     def cell(item: ItemT, _: int) -> Cell:
         count = read(item)
@@ -361,7 +358,7 @@ def count_column(
 
 
 def named(name: str, read: Callable[[ItemT], Any], schema: Schema, heading: Heading) -> tuple[Value[ItemT], ...]:
-    """Return what a column holds as a value for scripts, explained as its heading is; nothing without a name."""
+    """Return a column's value for scripts, described like its heading, if it has a name."""
     return (Value(name, lambda item, _: read(item), schema, heading.help),) if name else ()
 
 

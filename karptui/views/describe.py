@@ -26,7 +26,7 @@ def _shown(text: str) -> SafeText:
 
 
 def describe(view: ClusterView, kind: str, key: str, now_ns: int) -> str:
-    """Return what is known of an object as text; a sentence when it is not there any more."""
+    """Return an object's description as text, or a message if it no longer exists."""
     if kind == Kind.POD:
         pod = view.pod_entry(key)
         if pod is not None:

@@ -1,4 +1,4 @@
-"""The table of events: how grave one is, its sentences, its columns, and everything that follows from them."""
+"""The events table, and the texts of an event."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LEAVING: Final = ("Drained", "VolumesDetached", "InstanceTerminating", "Disrupt
 
 
 def event_tone(entry: EventEntry) -> Tone:
-    """Return how grave it is."""
+    """Return the severity of an event."""
     if not entry.is_transition:
         return Tone.WARNING if entry.is_warning else Tone.NORMAL
     if entry.condition is None:
@@ -54,7 +54,7 @@ def _is_starting(condition: Condition) -> bool:
 
 
 def event_sentences(entry: EventEntry, now_ns: int) -> tuple[Pieces, ...]:
-    """Return who said what when, and below it the whole message."""
+    """Return the source, reason and time of an event, with its full message below."""
     between = (" · ", Tone.MUTED)
     said = "recorded by the object itself" if entry.is_transition else f"said by {entry.source or 'nobody named'}"
     head: list[tuple[str, Tone]] = [(f"{entry.kind} {entry.object_key}", Tone.STRONG), between]

@@ -1,7 +1,4 @@
-"""Instants in words, the column that says how long ago one was, and how fresh an analysis is.
-
-UTC comes first, the local time in brackets.
-"""
+"""Times as text, the age column, and the freshness of an analysis. UTC comes first, local time in brackets."""
 
 from __future__ import annotations
 
@@ -51,7 +48,7 @@ def range_text(start_ns: int | None, end_ns: int | None, local: tzinfo | None = 
 
 
 def in_text(instant_ns: int, now_ns: int) -> str:
-    """Return ``in 3h20m``, or ``now`` where it is past."""
+    """Return ``in 3h20m``, or ``now`` for a past instant."""
     left = (instant_ns - now_ns) // NS_PER_SECOND
     return f"in {duration_text(left)}" if left > 0 else "now"
 
@@ -74,23 +71,23 @@ def _utc(instant_ns: int) -> datetime:
 
 
 def _there(moment: datetime, local: tzinfo | None) -> datetime | None:
-    """Return the local time, None where it is the same as UTC."""
+    """Return the local time; None if it equals UTC."""
     there = moment.astimezone(local) if local is not None else None
     return there if there is not None and there.utcoffset() else None
 
 
 def instant_value(instant_ns: int | None) -> str | None:
-    """Return an instant as scripts read it, ``2026-11-20T12:00:07Z``; None where it is not known."""
+    """Return an instant for scripts, ``2026-11-20T12:00:07Z``; None if unknown."""
     return format_timestamp(instant_ns) if instant_ns else None
 
 
 def seconds_since(instant_ns: int | None, now_ns: int) -> int | None:
-    """Return the whole seconds since an instant, None where it is not known."""
+    """Return the whole seconds since an instant; None if unknown."""
     return (now_ns - instant_ns) // NS_PER_SECOND if instant_ns else None
 
 
 def seconds_of(span_ns: int | None) -> int | None:
-    """Return a span in whole seconds, None where it is not known."""
+    """Return a duration in whole seconds; None if unknown."""
     return span_ns // NS_PER_SECOND if span_ns is not None else None
 
 
@@ -103,15 +100,15 @@ def age_column(
     after: str = "",
     words_place: int | None = None,
 ) -> Column[ItemT]:
-    """Return the column of how old items are.
+    """Return the age column.
 
     Args:
-        heading: What stands above it.
-        since_ns: When an item began: nanoseconds since the epoch, 0 where that is not known.
-        filter_help: What the filter ``age`` asks.
-        about: What the value is of, where its name does not say it.
-        after: The value it stands behind in JSON and CSV.
-        words_place: Its place in the line below the table; None where other lines say it.
+        heading: Its heading.
+        since_ns: Start of an item: nanoseconds since the epoch, 0 if unknown.
+        filter_help: Help of the filter ``age``.
+        about: Description of the value, if its name is not enough.
+        after: The value it follows in JSON and CSV.
+        words_place: Its position in the line below the table; None to leave it out.
     """
 
     def cell(item: ItemT, now_ns: int) -> Cell:
@@ -141,16 +138,16 @@ def age_column(
 
 
 def unready_line(overview: Overview, doing: str) -> tuple[str, Tone]:
-    """Return why there is no answer: what is missing, what is on its way, or else what is being done."""
+    """Return why there is no answer yet: what is missing, loading or being computed."""
     reason = overview.unready_because
     return (f"not worked out: {reason}", Tone.WARNING) if overview.is_out_of_reach else (reason or doing, Tone.ACTIVE)
 
 
 def freshness(overview: Overview, now_ns: int) -> Pieces:
-    """Return when the analysis was made, how far behind the cluster it is, and what is still being simulated.
+    """Return the time of the analysis, how far it lags behind the cluster, and what is still being simulated.
 
     Args:
-        overview: How much is known of the cluster.
+        overview: Progress of the analysis.
         now_ns: The present instant: nanoseconds since the epoch.
     """
     analysis = overview.analysed
@@ -164,7 +161,7 @@ def freshness(overview: Overview, now_ns: int) -> Pieces:
 
 
 def computed(age_ns: int, behind: int, still_open: str = "") -> Pieces:
-    """Return how old what karptui has worked out is, how many changes of the cluster it lacks, and what is open."""
+    """Return the age of karptui's results, the changes they miss, and pending work."""
     seconds = max(age_ns, 0) // NS_PER_SECOND
     parts = [f"computed by karptui {duration_text(seconds)} ago" if seconds else "computed by karptui just now"]
     if behind > 0:
@@ -175,7 +172,7 @@ def computed(age_ns: int, behind: int, still_open: str = "") -> Pieces:
 
 
 def why_unknown(overview: Overview) -> str:
-    """Return why what keeps nodes could not be worked out; empty where it is known or on its way."""
+    """Return why blockers could not be computed, or an empty string."""
     if overview.analysed is not None and overview.analysed.problem:
         return f"what keeps nodes could not be worked out: {clean(overview.analysed.problem)}"
     return f"what keeps nodes is not known: {overview.unready_because}" if overview.is_out_of_reach else ""

@@ -18,7 +18,7 @@ _COUNTS: Final[Schema] = {"type": "array", "items": INTEGER_OR_NULL}
 
 
 def sparkline(counts: Sequence[int | None]) -> str:
-    """Return a block for each count between the least and the most, a line where nothing changed, blanks before."""
+    """Return one block per count, scaled between minimum and maximum; a line if constant, blanks if unknown."""
     known = [count for count in counts if count is not None]
     if len(known) < _LEAST_BINS:
         return ""
@@ -34,13 +34,13 @@ def sparkline(counts: Sequence[int | None]) -> str:
 
 
 def trend(counts: Sequence[int | None]) -> int | None:
-    """Return by how many nodes a group has grown since the first moment that is known; None where hardly any is."""
+    """Return the growth of a group's node count since the first known moment; None if too little is known."""
     known = [count for count in counts if count is not None]
     return known[-1] - known[0] if len(known) >= _LEAST_BINS else None
 
 
 def last_hour_text(counts: Sequence[int | None]) -> str:
-    """Return the line and how many more there are now: ``▁▂▃▄█ +4``; empty where there were none, or who knows."""
+    """Return the sparkline and the growth: ``▁▂▃▄█ +4``; empty if unknown or without nodes."""
     change = trend(counts)
     if change is None or not any(counts):
         return ""
@@ -58,12 +58,12 @@ def last_hour_words(counts: Sequence[int | None]) -> str:
 def last_hour_column(
     read: Callable[[ItemT], Sequence[int | None]], *, drop_order: int, after: str = ""
 ) -> Column[ItemT]:
-    """Return the column of a group of nodes.
+    """Return the column of a group's nodes over the last hour.
 
     Args:
-        read: Takes the NodeClaims at the end of each step out of a row; nothing where that is not known.
-        drop_order: As of a ``Heading``.
-        after: As of a ``Value``.
+        read: Reads the NodeClaim count at the end of each step; empty if unknown.
+        drop_order: Like that of a ``Heading``.
+        after: Like that of a ``Value``.
     """
 
     def cell(item: ItemT, _: int) -> Cell:

@@ -1,4 +1,4 @@
-"""Pods that nothing recreates if they are evicted, in words."""
+"""Text about pods that no controller recreates after eviction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Karpenter's next command: its table, and its sentences."""
+"""Karpenter's next command: table and text."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ MOST_NODES = 8
 
 
 def next_lines(report: NextReport | None, overview: Overview) -> tuple[Pieces, ...]:
-    """Return what Karpenter would do next, or why nothing; computed on the generation that is named.
+    """Return Karpenter's next command, or why there is none, with the generation it was computed for.
 
     Args:
-        report: What was worked out; None before it is.
-        overview: How much is known of the cluster.
+        report: The result; None until it is computed.
+        overview: Progress of the analysis.
     """
     if report is None:
         return ((("Karpenter's next command is being worked out: every method in its order", Tone.ACTIVE),),)
@@ -109,7 +109,7 @@ def _command_text(command: NextCommand) -> str:
 
 
 def replacement_text(one: Replacement) -> str:
-    """Return a replacement in words."""
+    """Return a replacement as text."""
     if not one.type_names:
         return f"a new node of {clean(one.pool_name)}, from its template"
     as_it_stands = ", from its template" if one.is_from_template else ""
@@ -120,10 +120,9 @@ def replacement_text(one: Replacement) -> str:
 
 
 def saved_per_hour(entry: NodeEntry) -> float | None:
-    """Return what would be saved per hour if a node went, None where that is not known.
+    """Return the savings per hour if a node is removed; None if unknown.
 
-    Of a node that is replaced together with others only what they save together is known.
-    Nothing is known where its replacement is not chosen yet.
+    If nodes are replaced together, only their joint savings are known.
     """
     freed = _freed(entry)
     if freed is not None and freed.goes:
@@ -188,7 +187,7 @@ _REPLACEMENTS: Final[Schema] = {
 
 
 def _freed(entry: NodeEntry) -> Verdict | None:
-    """Return what becomes of a node by itself, now or without what holds it; None where it goes with others."""
+    """Return the outcome for a node alone, now or without its blockers; None if it is removed with others."""
     found = entry.findings
     if found is None or (found.why.outcome is not None and found.why.method == "MultiNodeConsolidation"):
         return None
@@ -340,7 +339,7 @@ TABLE: Final[TableSpec[NodeEntry]] = TableSpec(
 
 
 def report_values(view: ClusterView) -> dict[str, Any] | None:
-    """Return the next command; None where it has not been asked for."""
+    """Return the next command; None until it is computed."""
     report = view.analysis.next if view.analysis is not None else None
     if report is None:
         return None

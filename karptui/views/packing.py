@@ -23,7 +23,7 @@ FULL: Final = "█"
 END: Final = "▊"
 """The last cell of a pod, with a gap to the next."""
 SMALL: Final = "▒"
-"""A cell in which several pods are."""
+"""A cell that contains several pods."""
 FREE: Final = "░"
 NAME: Final = 13
 _PERCENT: Final = 4
@@ -45,12 +45,12 @@ LEGEND: Final[Pieces] = (
 
 
 def packing_lines(bins: Sequence[Bin], resource: str, width: int) -> tuple[Pieces, ...]:
-    """Return the picture.
+    """Return the packing chart.
 
     Args:
-        bins: The nodes, those of a NodePool together.
-        resource: ``cpu`` or ``memory``: what nodes and pods are measured by.
-        width: Cells of a line.
+        bins: The nodes, grouped by NodePool.
+        resource: ``cpu`` or ``memory``, which the chart is scaled by.
+        width: Cells per line.
     """
     if not bins:
         return ((("no node says yet what it has", Tone.MUTED),),)
@@ -64,13 +64,13 @@ def packing_lines(bins: Sequence[Bin], resource: str, width: int) -> tuple[Piece
 
 
 def bin_lines(nodes: Sequence[Bin], resource: str, largest: int, width: int) -> Iterator[Pieces]:
-    """Yield nodes side by side, as many as a line has room for.
+    """Yield nodes side by side, as many as fit on a line.
 
     Args:
         nodes: The nodes.
         resource: ``cpu`` or ``memory``.
-        largest: What the largest of all nodes has of it.
-        width: Cells of a line.
+        largest: Amount of the largest node.
+        width: Cells per line.
     """
     room = NAME + 1 + MOST + 1 + _PERCENT
     columns = max((width + GAP) // (room + GAP), 1)
@@ -105,13 +105,13 @@ def _drawn(one: Bin, resource: str, largest: int) -> Iterator[tuple[str, Tone]]:
 
 
 def filled(one: Bin, resource: str, cells: int, most: int) -> Iterator[tuple[str, Tone]]:
-    """Yield a bin, and how full it is.
+    """Yield a bin, and its fill level.
 
     Args:
         one: The node.
         resource: ``cpu`` or ``memory``.
-        cells: How long the bin is.
-        most: How long the longest is.
+        cells: Length of the bin.
+        most: Length of the longest bin.
     """
     size = size_of(one, resource)
     yield from blocks(_of(one.daemons, resource), [_of(pod, resource) for pod in one.pods], size, cells)
@@ -127,13 +127,13 @@ def short_text(name: str, width: int) -> str:
 
 
 def blocks(daemons: int, pods: Iterable[int], size: int, cells: int) -> tuple[tuple[str, Tone], ...]:
-    """Return the cells of a bin: DaemonSets, pods from the largest to the smallest, what is free.
+    """Return the cells of a bin: DaemonSets, pods from largest to smallest, free room.
 
     Args:
-        daemons: What DaemonSets request.
-        pods: What each other pod requests.
-        size: What the node has.
-        cells: How long the bin is.
+        daemons: Requests of DaemonSet pods.
+        pods: Request of each other pod.
+        size: Allocatable amount of the node.
+        cells: Length of the bin.
     """
     asked = sorted((pod for pod in pods if pod > 0), reverse=True)
     filled = min(max(round((daemons + sum(asked)) * cells / size), 1 if daemons or asked else 0), cells)
@@ -157,31 +157,31 @@ def _of(block: Block, resource: str) -> int:
 
 
 def size_of(one: Bin, resource: str) -> int:
-    """Return what a node has."""
+    """Return the node's allocatable amount."""
     return max(one.cpu if resource == "cpu" else one.memory, 1)
 
 
 def asked_of(one: Bin, resource: str) -> int:
-    """Return what its pods request."""
+    """Return the requests of its pods."""
     return _of(one.daemons, resource) + sum(_of(pod, resource) for pod in one.pods)
 
 
 _NAME: Final = 15
 _MOST: Final = 40
-"""Cells of the largest bin where there is room."""
+"""Maximum length of a bin."""
 _ARROW: Final = " → "
 _SHARE: Final = 5
 """Cells of a percentage, and the gap before it."""
 
 
 def packed_lines(found: Packed, scenario: Scenario, resource: str, width: int) -> tuple[Pieces, ...]:
-    """Return both sides: what changes in a sentence, then NodePools, changed ones first.
+    """Return both sides: a summary, then NodePools, changed ones first.
 
     Args:
         found: The nodes.
-        scenario: What is replayed.
-        resource: ``cpu`` or ``memory``: what nodes and pods are measured by.
-        width: Cells of a line.
+        scenario: The replayed scenario.
+        resource: ``cpu`` or ``memory``, which the chart is scaled by.
+        width: Cells per line.
     """
     if found.problem:
         return wrapped([((f"✘ {clean(found.problem)}", Tone.FAULT),)], width)
@@ -213,7 +213,7 @@ def packed_lines(found: Packed, scenario: Scenario, resource: str, width: int) -
 
 
 def packed_sentence(found: Packed) -> str:
-    """Return what changes, in a sentence."""
+    """Return a summary of the changes."""
     going = sum(node.after is None and not node.is_launched for node in found.nodes)
     launched = sum(node.before is None for node in found.nodes)
     spared = sum(node.after is None and node.is_launched for node in found.nodes)
@@ -290,7 +290,7 @@ def _used(bins: Sequence[Bin], resource: str, *, is_long: bool = False) -> str:
 
 
 def _row(node: PackedNode, resource: str, largest: int, most: int) -> Iterator[tuple[str, Tone]]:
-    """Yield a node on both sides; one that goes, or is not launched any more, is dim."""
+    """Yield a node on both sides; dim if it is removed or no longer launched."""
     one = node.after or node.before
     assert one is not None
     name = f"+ {short_text(one.name, _NAME - 2)}" if node.is_launched else short_text(one.name, _NAME)

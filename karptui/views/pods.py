@@ -36,7 +36,7 @@ _DEAD: Final = {
 
 
 def pod_status(entry: PodEntry) -> tuple[str, Tone, int]:
-    """Return the state that matters most as a word, its tone, and since when (0 where time says nothing)."""
+    """Return the most important state of a pod: a word, its tone, and since when (0 if unknown)."""
     pod = entry.pod
     if pod.is_terminating:
         return "Terminating", Tone.LEAVING, pod.deletion_ns
@@ -53,13 +53,13 @@ def pod_status(entry: PodEntry) -> tuple[str, Tone, int]:
 
 
 def pod_status_text(entry: PodEntry, now_ns: int) -> str:
-    """Return the status word, with how long it has been so where that is known."""
+    """Return the status word, with its duration if known."""
     word, _, since_ns = pod_status(entry)
     return f"{word} {age_text(since_ns, now_ns)}" if since_ns else word
 
 
 def explain_pod(entry: PodEntry, now_ns: int) -> tuple[tuple[str, Tone], ...]:
-    """Return a sentence about a pod: its state, where it runs, and what its node's removal would meet."""
+    """Return a summary of a pod: state, node, and what its eviction would meet."""
     pod = entry.pod
     pieces: list[tuple[str, Tone]] = [(clean(pod_status_text(entry, now_ns)), pod_status(entry)[1])]
     between = (" · ", Tone.MUTED)

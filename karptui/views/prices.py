@@ -1,4 +1,4 @@
-"""Prices in words, cells and columns: what a node costs per hour, who says so, and what all of them come to."""
+"""Prices as text, cells and columns: node prices, their source, and sums."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from karptui.views.top_bar import Fact
 
 
 class KnownDollars(Protocol):
-    """What nodes cost per hour as far as it is known: a moment of a play, one side of a what-if."""
+    """Known cost per hour of nodes: at one moment of a forecast, or on one side of a what-if."""
 
     @property
     def price_per_hour(self) -> float:
@@ -29,7 +29,7 @@ class KnownDollars(Protocol):
 
 
 def known_text(dollars: KnownDollars) -> str:
-    """Return a sum per hour: ``$0.77/h``, ``$0.77/h+`` where it leaves nodes out, n/a where it leaves out all."""
+    """Return a sum per hour: ``$0.77/h``, ``$0.77/h+`` if some nodes have no price, n/a if none has."""
     return known_sum_text(dollars.price_per_hour, dollars.unpriced)
 
 
@@ -41,23 +41,23 @@ def known_sum_text(per_hour: float, unpriced: int) -> str:
 
 
 def known_change_text(was: KnownDollars, now: KnownDollars) -> str:
-    """Return by how much a sum per hour changes: ``-$0.77/h``; empty where it does not, or where nobody can say.
+    """Return the change of a sum per hour: ``-$0.77/h``; empty if unchanged or unknown.
 
-    Nobody can where one leaves out more nodes than the other.
+    It is unknown if the number of unpriced nodes differs.
     """
     change = round(now.price_per_hour - was.price_per_hour, 2)
     return per_hour_change_text(change) if change and was.unpriced == now.unpriced else ""
 
 
 def price_cell(entry: NodeEntry) -> Cell:
-    """Return the price of a node; a dash before an instance type is chosen, and n/a where nobody knows it."""
+    """Return the price of a node; a dash before its instance type is chosen, n/a if unknown."""
     if not entry.instance_type and entry.node is None:
         return NOT_APPLICABLE
     return amount_cell(entry.price)
 
 
 def amount_cell(price: Price | None) -> Cell:
-    """Return a price per hour, and n/a where nobody knows it."""
+    """Return a price per hour, n/a if unknown."""
     if price is None:
         return NOT_AVAILABLE
     text = node_price_text(price.per_hour, price.currency)
@@ -77,7 +77,7 @@ def price_sentence(entry: NodeEntry) -> str:
 
 
 def origin_words(price: Price) -> str:
-    """Return where a price comes from, and what was made of it."""
+    """Return the source of a price and its adjustments."""
     words = price.origin.label
     if price.is_reservation:
         words += ", on-demand rate: the reservation is billed whether it is used or not"
@@ -87,7 +87,7 @@ def origin_words(price: Price) -> str:
 
 
 def book_sentence(book: NodePrices) -> str:
-    """Return where all prices come from: ``prices: built-in list, 2026-07-06 · ×0.72 + $0.0100 a node``."""
+    """Return the source of all prices: ``prices: built-in list, 2026-07-06 · ×0.72 + $0.0100 a node``."""
     if book.settings.is_disabled:
         return "prices: off (--disable-pricing)"
     if not book.origins:
@@ -103,7 +103,7 @@ def book_sentence(book: NodePrices) -> str:
 
 
 def total_words(total: Total) -> str:
-    """Return a sum in words, with how many nodes it leaves out."""
+    """Return a sum as text, with the number of unpriced nodes."""
     if not total.priced:
         return f"$/h {NA}" if total.unpriced else total_text(0.0)
     missing = f" + {count_text(total.unpriced)} {NA}" if total.unpriced else ""

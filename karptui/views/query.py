@@ -80,7 +80,7 @@ def _value(value: str, part: str) -> str:
 
 
 def _refuse_quotes(part: str) -> None:
-    """Refuse quotes that a shell or a script left standing."""
+    """Reject quotes left by a shell or script."""
     bare = _QUOTES.sub("", part)
     if bare != part:
         raise ValueError(f"{part} has quotes in it, which no label has: write {bare}")
@@ -98,11 +98,11 @@ _ORDER: Final[Mapping[str, Callable[[float, float], bool]]] = {
 
 
 class QueryError(ValueError):
-    """A filter that cannot be read; the text is a sentence for the person who typed it."""
+    """A filter that cannot be parsed; its message is for the user."""
 
 
 class Subject(msgspec.Struct, Generic[ItemT], frozen=True):
-    """What a filter can look at in one kind of item."""
+    """The filterable fields of one kind of item."""
 
     text: Callable[[ItemT], str]
     """Lower-case text that plain words are looked for in."""

@@ -1,7 +1,6 @@
-"""What rows and controls are made of: cells of text with a meaning, never a colour.
+"""Building blocks of rows and controls: text cells with a tone, never a colour.
 
-Themes and widgets decide how a :class:`Tone` looks; every tone is only ever an addition to a word or a glyph in the
-text.
+Themes and widgets decide how a :class:`Tone` looks; it only adds to a word or glyph.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ import msgspec
 from karptui.views.sanitize import clean
 
 BLOCKS: Final = "▁▂▃▄▅▆▇█"
-"""Heights within one cell, of which charts are made."""
+"""Block characters of increasing height, for charts."""
 
 
 class Tone(StrEnum):
-    """What a piece of text means to the reader."""
+    """Meaning of a piece of text."""
 
     NORMAL = "normal"
     """Plain data."""
@@ -30,9 +29,9 @@ class Tone(StrEnum):
     GOOD = "good"
     """As it should be."""
     ACTIVE = "active"
-    """Something is on its way: launching, registering, syncing."""
+    """In progress: launching, registering, syncing."""
     LEAVING = "leaving"
-    """Something is on its way out: draining, deleting."""
+    """Ending: draining, deleting."""
     WARNING = "warning"
     """Deserves a look: cordoned, blocked, stale."""
     FAULT = "fault"
@@ -59,11 +58,11 @@ class Bar(msgspec.Struct, frozen=True, gc=False):
     workload: int
     """Requested by every other pod."""
     capacity: int
-    """What there is to request; 0 when unknown, which draws no bar."""
+    """The total amount; 0 if unknown, which draws no bar."""
 
 
 class Span(msgspec.Struct, frozen=True, gc=False):
-    """A stretch of a cell's text with a tone of its own."""
+    """Part of a cell's text with its own tone."""
 
     start: int
     """Index of the first character."""
@@ -76,10 +75,10 @@ class Cell(msgspec.Struct, frozen=True, gc=False):
     """One cell: text in up to two lengths, its tone, and a bar that fills the rest of the column."""
 
     text: str = ""
-    """What is shown when the column is wide enough, and what is saved and copied."""
+    """Text shown if the column is wide enough; also saved and copied."""
     tone: Tone = Tone.NORMAL
     short: str = ""
-    """What is shown instead when ``text`` does not fit; empty when cutting ``text`` is all that can be done."""
+    """Text shown if ``text`` does not fit; empty to cut ``text``."""
     spans: tuple[Span, ...] = ()
     """Stretches of ``text`` that differ from ``tone``; not used with ``short``."""
     bar: Bar | None = None
@@ -93,7 +92,7 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     cells: tuple[Cell, ...]
     """One per column of the table, in order."""
     tone: Tone = Tone.NORMAL
-    """Tone of the cells that have none of their own."""
+    """Default tone of its cells."""
 
 
 NOT_AVAILABLE: Final = Cell("n/a", Tone.MUTED)
@@ -116,9 +115,9 @@ class Control:
     id: str
     title: str
     value: str
-    """What it is now; ``-`` where there is nothing."""
+    """Current value; ``-`` if unset."""
     hint: str = ""
-    """What the cluster has where that differs, or what the value means."""
+    """The cluster's value if different, or the meaning of the value."""
     is_changed: bool = False
     can_step: bool = False
     """Whether left and right change it."""

@@ -1,8 +1,7 @@
-"""Make text from a cluster safe to put on a terminal, and short.
+"""Make text from a cluster safe for a terminal, and short.
 
-Names, messages and annotations are written by others. Escape sequences, control characters and direction overrides
-could move the cursor, recolour the screen or make one name look like another; they are replaced by visible marks of
-one cell, and characters without a width of their own are dropped so that columns stay aligned.
+Names, messages and annotations are untrusted: escape sequences, control characters and direction overrides become
+visible marks of one cell, and zero-width characters are dropped.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ def clean_lines(text: str) -> list[SafeText]:
 
 
 def _shown(char: str) -> str:
-    """Return what stands for one character: itself, a visible mark, or nothing."""
+    """Return a character, its visible mark, or an empty string."""
     code = ord(char)
     if code <= 0x7F:
         return _CONTROLS.get(char, char)
@@ -86,7 +85,7 @@ def _shown(char: str) -> str:
 
 _ZONE: Final = re.compile(r"^(?P<region>.*?(?P<digit>\d))-?(?P<letter>[a-z0-9]+)$")
 _LONGEST_ZONE: Final = 63
-"""Of a label's value; what is longer is no zone, and would take the pattern long."""
+"""Maximum length of a zone label that is matched, to bound the pattern's running time."""
 
 
 def short_zone(zone: str) -> str:
@@ -104,5 +103,5 @@ def short_name(name: str) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Return text of a cluster as markdown that is no markup, mentions nobody, and stays on its line."""
+    """Return cluster text as markdown without markup, mentions or line breaks."""
     return text.translate(_ESCAPED).replace("@", "@<!-- -->").replace("\n", " ")

@@ -25,16 +25,14 @@ def served(
     grouped: Callable[[Sequence[ItemT], RowQuery, int], Sequence[ItemT]] | None = None,
     nodes: Callable[[Sequence[ItemT]], Sequence[NodeEntry]] | None = None,
 ) -> List:
-    """Return a table as a list that rows can be asked of.
+    """Return a table as a list that the session serves.
 
     Args:
         spec: The table.
-        items: Every item of a view, also those that the filter leaves out; the same object while nothing about them
-            changes.
-        around: From a view, the owner of the rows and the present to what is shown around them.
-        grouped: From rows in order, and how many there are without the filter, to the same rows with the headings of
-            their groups; None without groups.
-        nodes: The nodes that rows stand for; the rows themselves where they are nodes.
+        items: All items of a view, unfiltered; the same object until one changes.
+        around: From a view, the owner of the rows and the present to the facts around the rows.
+        grouped: From rows in order and the unfiltered count to rows with group headings; None without groups.
+        nodes: The nodes of the rows; the rows themselves if they are nodes.
     """
 
     def arrange(source: Sequence[ItemT], query: RowQuery) -> Arranged:

@@ -1,7 +1,6 @@
-"""How the data stands: a phrase for the top bar, a notice for what is missing, words without rows, the table.
+"""State of the data: top-bar phrase, notice, placeholder lines, and the Sources table.
 
-Connecting, syncing, empty, filtered to nothing, forbidden, stale, disconnected and offline are all different to the
-person who waits.
+Connecting, syncing, empty, filtered, forbidden, stale, disconnected and offline all look different.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _WORST_LAST: Final = (
 
 
 class Health(msgspec.Struct, frozen=True):
-    """A phrase about the data and what it means."""
+    """State of the data in a phrase, with its tone."""
 
     text: str
     short: str
@@ -69,12 +68,12 @@ def overall(statuses: Iterable[KindStatus], now_ns: int) -> Health:
 
 
 def notice(statuses: Mapping[str, KindStatus], consequences: Mapping[str, str], now_ns: int) -> tuple[str, Tone] | None:
-    """Return a sentence about what keeps the screen from being complete and true, or None.
+    """Return a notice if data is missing or stale, else None.
 
     Args:
-        statuses: by kind.
-        consequences: by kind, what the screen cannot show without it.
-        now_ns: nanoseconds since the epoch.
+        statuses: Source status by kind.
+        consequences: By kind, what the screen cannot show without it.
+        now_ns: The present instant: nanoseconds since the epoch.
     """
     gone = [s for s in statuses.values() if s.phase in ("disconnected", "stale")]
     if gone:
@@ -109,16 +108,16 @@ def no_rows(
     is_notable: bool = False,
     notable_key: str = "ctrl+z",
 ) -> tuple[tuple[str, Tone], ...]:
-    """Return the lines in place of a table's rows.
+    """Return the lines shown instead of rows.
 
     Args:
-        status: of the kind that makes the rows; None before the first word.
-        noun: what rows are: ``nodes``.
-        now_ns: nanoseconds since the epoch.
-        total: rows there are without the filter.
-        filter_text: the filter that is set.
-        is_notable: whether only blocked and faulty rows are asked for.
-        notable_key: the key that asks for all of them again.
+        status: Status of the rows' kind; None before the first report.
+        noun: Name of the rows: ``nodes``.
+        now_ns: The present instant: nanoseconds since the epoch.
+        total: Number of unfiltered rows.
+        filter_text: The current filter.
+        is_notable: Whether only blocked and faulty rows are shown.
+        notable_key: The key that shows all rows again.
     """
     if total and filter_text:
         return (f"no {noun} match  {clean(filter_text)}", Tone.NORMAL), ("esc clears the filter", Tone.MUTED)
@@ -157,7 +156,7 @@ def _badness(status: KindStatus) -> tuple[int, int]:
 
 
 def _which(known: Sequence[KindStatus], phase: str) -> str:
-    """Return which kinds are in a phase where others are live, to stand before a word; nothing where none is."""
+    """Return the kinds in a phase, as a prefix; empty if all are."""
     those = [status for status in known if status.phase == phase]
     if not any(status.phase == "live" for status in known):
         return ""
@@ -179,7 +178,7 @@ def _retry(status: KindStatus, now_ns: int) -> str:
 
 
 def _percent(status: KindStatus) -> str:
-    """Return how much has come, where that is known."""
+    """Return the progress in percent, if known."""
     if not status.total_estimate:
         return ""
     return f" {min(100 * status.count // status.total_estimate, 99)}%"
@@ -220,7 +219,7 @@ def _last_contact(status: KindStatus, now_ns: int) -> Cell:
 
 
 def _why_tone(status: KindStatus) -> Tone:
-    """Return how loudly it is said; that a source of prices is not available is a normal state."""
+    """Return the tone of a source's problem; missing price sources are normal."""
     return Tone.MUTED if status.phase in ("not available", "off") else Tone.WARNING
 
 

@@ -1,4 +1,4 @@
-"""A question that takes a while, and how its answer is shown: sentences above a row for each case."""
+"""Framework of studies: questions that take time, with an answer text and one row per case."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from karptui.whatif.scenario import Scenario
 
 @dataclass(frozen=True)
 class Values:
-    """Values of a study that somebody may choose."""
+    """Values of a study that the user may choose."""
 
     title: str
     value: str
-    """As it is now."""
+    """Current value."""
     hint: str
     fault: Callable[[str], str]
-    """Tells what is wrong with a text, in a sentence; empty where nothing is."""
+    """Returns an error message for a text, empty if valid."""
     study: Callable[[str], Study[Any, Any]]
     """From the text to the study with it."""
 
 
 @dataclass(frozen=True)
 class Study(Generic[AnswerT, ItemT]):
-    """What is asked, and how the answer is shown."""
+    """A question, and how its answer is shown."""
 
     title: str
     """In the edge above the answer."""
     rows_title: str
-    """What the table is called."""
+    """Title of the table."""
     table: TableSpec[ItemT]
     ask: Callable[[Session, int], StudyAnswer[AnswerT]]
     """From a session and the present to the answer; takes a while."""
@@ -48,23 +48,23 @@ class Study(Generic[AnswerT, ItemT]):
     """The answer first, then details."""
     name_of: Callable[[ItemT], str]
     story: Callable[[ItemT], Sequence[Pieces]]
-    """What is said of the row under the cursor."""
+    """Text about the row under the cursor."""
     notes: Callable[[AnswerT], Sequence[tuple[str, Sequence[str]]]]
-    """Titled lists for the help: what is assumed and left out."""
+    """Titled lists in the help: assumptions and omissions."""
     scenario: Callable[[ItemT], Scenario | None] = lambda _: None
-    """What a row is as edits."""
+    """The edits of a row."""
     text: Callable[[AnswerT], str] | None = None
-    """The answer as a text to be taken elsewhere; None where there is none."""
+    """The answer as text to copy; None if there is none."""
     opens: Callable[[ItemT], Study[Any, Any] | None] = lambda _: None
-    """What ``enter`` leads to; the what-if of the row where that is None."""
+    """Target of ``enter``; None for the row's what-if."""
     tab: str = "nodes"
     """The tab that is lit."""
     further: Callable[[], Study[Any, Any]] | None = None
-    """The same over another span; None of what is not played."""
+    """The same study over another time span; None if it does not simulate time."""
     with_seeds: Callable[[], Study[Any, Any]] | None = None
     """The same with several seeds, or with one again."""
     values: Values | None = None
-    """What can be typed; None where there is nothing."""
+    """Accepted values; None if there are none."""
 
 
 HORIZONS_NS: Final = tuple(hours * 3600 * NS_PER_SECOND for hours in (6, 24, 72, 1))
@@ -72,12 +72,12 @@ HORIZONS_NS: Final = tuple(hours * 3600 * NS_PER_SECOND for hours in (6, 24, 72,
 
 
 def answer_lines(answer: str, more: Iterable[str] = ()) -> tuple[Pieces, ...]:
-    """Return an answer, and what else is said, as lines."""
+    """Return the answer and its notes as lines."""
     return (((clean(answer), Tone.STRONG),), *(((clean(line), Tone.NORMAL),) for line in more))
 
 
 def plain_lines(*lines: str) -> tuple[Pieces, ...]:
-    """Return sentences as lines."""
+    """Return texts as lines."""
     return tuple(((clean(line), Tone.NORMAL),) for line in lines)
 
 

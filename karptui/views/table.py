@@ -41,13 +41,13 @@ class TableSpec(msgspec.Struct, Generic[ItemT], frozen=True):
     text: Callable[[ItemT], str]
     """Lower-case text that plain words of a filter are looked for in."""
     labels: Callable[[ItemT], Mapping[str, str]] | None = None
-    """Labels that a filter can select by; None where items have none."""
+    """Labels that filters can select by; None if items have none."""
     more_filters: Mapping[str, Field[ItemT]] = {}
-    """What a filter can ask beside what columns show."""
+    """Filters beyond those of columns."""
     more_values: tuple[Value[ItemT], ...] = ()
-    """What scripts read beside what columns show."""
+    """Values for scripts beyond those of columns."""
     declared: tuple[Column[ItemT], ...] = ()
-    """Every column where the table does without some: filters and scripts have them all. Empty where it has all."""
+    """All columns, hidden ones included, for filters and scripts; empty if none is hidden."""
     csv: tuple[str, ...] = ()
     """Names of the values that CSV holds, in their order; empty if it holds all."""
     tone: Callable[[ItemT], Tone] = lambda _: Tone.NORMAL
@@ -56,7 +56,7 @@ class TableSpec(msgspec.Struct, Generic[ItemT], frozen=True):
 
     @property
     def every(self) -> tuple[Column[ItemT], ...]:
-        """Every column, those that the table does without too."""
+        """All columns, hidden ones included."""
         return self.declared or self.columns
 
     def without(self, *column_ids: str) -> TableSpec[ItemT]:
@@ -66,7 +66,7 @@ class TableSpec(msgspec.Struct, Generic[ItemT], frozen=True):
 
     @property
     def subject(self) -> Subject[ItemT]:
-        """What a filter can look at."""
+        """Filterable fields."""
         filters: dict[str, Field[ItemT]] = {}
         for column in self.every:
             filters |= column.filters
@@ -75,7 +75,7 @@ class TableSpec(msgspec.Struct, Generic[ItemT], frozen=True):
 
     @property
     def has_words(self) -> bool:
-        """Whether columns that have no room stand in the line below."""
+        """Whether hidden columns appear in the line below."""
         return any(column.words is not None for column in self.columns)
 
     def headings(self) -> tuple[Heading, ...]:
@@ -108,12 +108,12 @@ class TableSpec(msgspec.Struct, Generic[ItemT], frozen=True):
         return plain(self.published(), item, now_ns)
 
     def facts_without_room(self, unseen: Container[str], item: ItemT, now_ns: int) -> tuple[Pieces, ...]:
-        """Return what columns say that are not drawn, the most important first and what warns before all of it.
+        """Return the texts of hidden columns, warnings first, then by importance.
 
         Args:
-            unseen: ids of the columns that are not drawn, or cut in its row.
-            item: what the row stands for.
-            now_ns: the present instant: nanoseconds since the epoch.
+            unseen: Ids of columns that are hidden, or cut in this row.
+            item: The item of the row.
+            now_ns: The present instant: nanoseconds since the epoch.
         """
         known = [(column.words, column.heading.id) for column in self.columns if column.words is not None]
         facts: list[Pieces] = []
@@ -134,10 +134,7 @@ class TableSpec(msgspec.Struct, Generic[ItemT], frozen=True):
 
 
 class Rows(Sequence[Row], Generic[ItemT]):
-    """The rows of a table in order.
-
-    Each is built when it is asked for, so a hundred thousand cost what is seen of them.
-    """
+    """Rows of a table in order, each built on first access."""
 
     __slots__ = ("items", "keys", "now_ns", "spec", "total")
 
@@ -261,7 +258,7 @@ def sort_gently(pairs: list[tuple[Any, ItemT]], *, is_descending: bool = False) 
 
 
 def natural_key(text: str) -> tuple[float | str, ...]:
-    """Return a sort key by which ``node-9`` comes before ``node-10``.
+    """Return a sort key that orders ``node-9`` before ``node-10``.
 
     Text and numbers alternate, so keys always compare.
     """
@@ -289,12 +286,12 @@ def as_csv(headings: Sequence[Heading], rows: Iterable[Row], shown: Sequence[int
 
 
 def without_formula(text: str) -> str:
-    """Return the text of a cell, with an apostrophe before what a spreadsheet would take for a formula."""
+    """Return a cell's text, with an apostrophe before anything a spreadsheet would run as a formula."""
     return f"'{text}" if _FORMULA.match(text) else text
 
 
 def as_text(headings: Sequence[Heading], rows: Iterable[Row], shown: Sequence[int]) -> str:
-    """Return rows as aligned columns of text; the arguments are those of ``as_csv``."""
+    """Return rows as aligned columns of text; arguments are those of ``as_csv``."""
     lines = [[headings[index].title for index in shown]]
     lines += [[clean(row.cells[index].text) for index in shown] for row in rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(shown))]

@@ -1,4 +1,4 @@
-"""What stands in the top bar, most important first, in a long and a short form."""
+"""Contents of the top bar, most important first, in long and short forms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Fact(msgspec.Struct, frozen=True):
     """Said instead when room is short; empty when the fact goes instead."""
     tone: Tone = Tone.NORMAL
     is_exact: bool = False
-    """Whether it is said at length wherever there is room, even if others are not."""
+    """Whether its long form is preferred even if others are short."""
 
 
 class TopBarValues(msgspec.Struct, frozen=True):
@@ -33,11 +33,11 @@ class TopBarValues(msgspec.Struct, frozen=True):
     """Most important first: the last ones go first when room is short."""
     health: Health = Health("○ connecting", "○ connecting", Tone.ACTIVE)
     version: Fact | None = None
-    """Karpenter's, which goes before every figure does when room is short; None where nobody tells it."""
+    """Karpenter's version, dropped before any figure if space is short; None if unknown."""
 
 
 def version_fact(found: str) -> Fact | None:
-    """Return the version of Karpenter that runs, and the one that is modelled where that is another."""
+    """Return the running Karpenter version, and the modelled version if different."""
     if not found:
         return None
     text = f"Karpenter {found}"

@@ -17,7 +17,7 @@ _CALLED: Final = MappingProxyType({"full_stop": ".", "slash": "/"})
 
 
 class TourStep(NamedTuple):
-    """Keys, and what is said until they have been pressed."""
+    """Keys, and the caption until they are pressed."""
 
     said: str
     keys: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ STORIES: Final[Mapping[str, Story]] = MappingProxyType(
 
 
 class Tour:
-    """Follows somebody through a story by the keys that are pressed."""
+    """Follows the user through a tour by the keys pressed."""
 
     def __init__(self, story: Story) -> None:
         """Begin at the first step."""
@@ -113,7 +113,7 @@ class Tour:
         return self._step == len(self.story.steps) - 1
 
     def press(self, key: str) -> bool:
-        """Take a key; return whether it was the next one, any other leaves the tour where it is."""
+        """Handle a key; return whether it was the expected one. Other keys do not change the step."""
         keys = self.story.steps[self._step].keys
         if not keys or _CALLED.get(key, key) != keys[self._pressed]:
             return False
@@ -123,10 +123,10 @@ class Tour:
         return True
 
     def line(self, way_back: str = "") -> Pieces:
-        """Return the caption: where one is, what there is to see, and which keys lead on.
+        """Return the caption: position, what to look at, and the next keys.
 
         Args:
-            way_back: how one comes back to the screen that the step is about, where one has left it.
+            way_back: Keys that lead back to the step's screen, if the user has left it.
         """
         step = self.story.steps[self._step]
         where = f"{self.story.title} {self._step + 1}/{len(self.story.steps)} "

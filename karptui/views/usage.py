@@ -1,4 +1,4 @@
-"""What is requested, in bars of three parts; what is really used beside it; what there is too little of, in words."""
+"""Requests as three-part bars, usage, and shortages."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cel
 from karptui.views.sanitize import clean
 
 WAITING = Cell("…", Tone.MUTED)
-"""On its way."""
+"""Loading."""
 
 
 def share_cell(share: Share, pair_text: Callable[[int, int], str]) -> Cell:
-    """Return bar, requested/allocatable and percent; nothing to show where the node has not said what there is.
+    """Return bar, requested/allocatable and percent; not applicable if the node reports no capacity.
 
     Args:
-        share: the amounts.
-        pair_text: writes requested and allocatable in their unit.
+        share: The amounts.
+        pair_text: Formats requested and allocatable.
     """
     if share.capacity <= 0:
         return NOT_APPLICABLE
@@ -43,16 +43,16 @@ def share_values(
     about: tuple[str, str, str] = ("", "", ""),
     after: str = "",
 ) -> tuple[Value[ItemT], ...]:
-    """Return the values of scripts: what pods request, what DaemonSets' pods do of that, and what there is.
+    """Return the values for scripts: requests, DaemonSet requests, and allocatable.
 
     Args:
-        name: What they begin with.
-        unit: What they end with.
-        requested: The amounts; None where the pods are not known.
-        allocatable: What there is.
-        schema: Of what there is.
-        about: What is said of each of the three.
-        after: The value behind which they stand.
+        name: Prefix of the names.
+        unit: Suffix of the names.
+        requested: The amounts; None if pods are unknown.
+        allocatable: The allocatable amount.
+        schema: Schema of the allocatable amount.
+        about: Descriptions of the three.
+        after: The value they follow.
     """
 
     def of_daemons(entry: ItemT, _: int) -> int | None:
@@ -80,7 +80,7 @@ def count_cell(share: Share) -> Cell:
 
 
 def hidden_cell(capacity_text: str, *, is_forbidden: bool) -> Cell:
-    """Return what stands where the requests are not known: that they are forbidden or on their way, of how much."""
+    """Return a placeholder for unknown requests: forbidden or loading, with the capacity."""
     unknown = FORBIDDEN if is_forbidden else WAITING
     return Cell(f"{unknown.text}/{capacity_text}", unknown.tone, unknown.text)
 
@@ -89,13 +89,13 @@ REQUESTS_DECIDE = "requests decide what fits, not usage"
 
 
 def used_cell(used: Used | None, amount: Callable[[Used], int], text: Callable[[int], str], whole: int) -> Cell:
-    """Return what is used and how many percent that is; n/a where it is not known.
+    """Return the usage and its percentage; n/a if unknown.
 
     Args:
         used: The measurements.
-        amount: The one resource of them.
-        text: Writes it in its unit.
-        whole: What percent are of; 0 leaves them out.
+        amount: Reads one resource.
+        text: Formats it.
+        whole: Base of the percentage; 0 leaves it out.
     """
     if used is None:
         return NOT_AVAILABLE
@@ -132,16 +132,16 @@ def used_column(
     after: str = "",
     words: Words[ItemT] | None = None,
 ) -> Column[ItemT]:
-    """Return the column of what is really used.
+    """Return the usage column.
 
     Args:
         resource: ``cpu`` or ``memory``.
-        about: What the help says of it.
+        about: Help text.
         used_of: The measurements of an item.
-        cell: What stands in the column.
-        filter_help: What a filter asks; without it there is none.
-        after: The value it stands behind in JSON and CSV.
-        words: What the line below the table says.
+        cell: Its cell.
+        filter_help: Help of the filter; without it there is no filter.
+        after: The value it follows in JSON and CSV.
+        words: Text below the table.
     """
     short, title, value, meaning = _USED_CPU if resource == CPU else _USED_MEMORY
     kind, amount = (FieldKind.CPU, latest_cpu) if resource == CPU else (FieldKind.BYTES, latest_memory)
@@ -169,7 +169,7 @@ def used_column(
 
 
 def samples_text(used: Used) -> str:
-    """Return how much the most of all measurements can say: ``one sample``, ``the most of 12 samples over 3m``."""
+    """Return the number of measurements behind a maximum: ``one sample``, ``the most of 12 samples over 3m``."""
     if used.samples == 1:
         return "one sample"
     seconds = (used.latest.at_ns - used.first_ns) // NS_PER_SECOND
@@ -177,7 +177,7 @@ def samples_text(used: Used) -> str:
 
 
 def usage_note(live: LiveUsage, now_ns: int) -> Pieces:
-    """Return who says what is used, how old it is and what it does not say; or why it is not known."""
+    """Return the source, age and limits of usage figures, or why they are unknown."""
     if not live.is_asked:
         return (("live usage is only known of a live cluster with metrics-server", Tone.MUTED),)
     if live.sentence:
@@ -191,7 +191,7 @@ def usage_note(live: LiveUsage, now_ns: int) -> Pieces:
 
 
 def shortages_text(shortages: Iterable[Shortage]) -> str:
-    """Return what there is too little of, never understated: ``pods 8 of 11 needed, memory short by 6,846Mi``."""
+    """Return shortages, rounded up: ``pods 8 of 11 needed, memory short by 6,846Mi``."""
     return ", ".join(map(_shortage_text, shortages))
 
 

@@ -14,15 +14,15 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 
 _SEPARATOR: Final = "·"
-"""Stands between parts of a sentence; at the start of a line the break says as much."""
+"""Separator of parts of a sentence, dropped at the start of a line."""
 LEAST: Final = 12
-"""Cells of text that a line has at least, however far in it begins."""
+"""Minimum cells of text per line, whatever the indent."""
 _MOST_KEPT: Final = 256
 """Lines too wide that are kept broken: the same are shown again with every change of the cluster."""
 _PLAIN: Final = re.compile(r"[ -~\xa1-\xac\xae-\u02ff\u2010-\u2027\u2190-\u22ff\u2500-\u25fc✔✖✘⟳]*")
-"""Text that is shown as it stands, a cell a character."""
+"""Characters that are printed unchanged and are one cell wide."""
 _WORDS: Final = re.compile(r"^ +|[^ ]+ *")
-"""Words with the blanks behind them; blanks at the start come by themselves."""
+"""Words with the blanks after them; leading blanks separately."""
 _PARTS: Final = re.compile(r"[^=,/]*[=,/]+ *|[^=,/]+")
 """Parts of a word that is wider than a line: a label's domain, key and value, the items of a list."""
 _MARKS: Final = frozenset({"Mn", "Mc", "Me"})
@@ -43,7 +43,7 @@ _WIDE: Final = frozenset(
 
 
 def cells(text: str) -> int:
-    """Return how many cells of a terminal a clean text takes."""
+    """Return the width of a clean text in terminal cells."""
     return len(text) if text.isascii() else sum(map(_cells_of, text))
 
 
@@ -56,12 +56,12 @@ def _cells_of(char: str) -> int:
 
 
 def hanging(lines: Iterable[Pieces], width: int, indent: int = 3) -> tuple[Pieces, ...]:
-    """Return lines no wider than a width in cells, broken between words, and none that begins with a separator.
+    """Return lines wrapped between words, none of which begins with a separator.
 
     Args:
         lines: The lines.
-        width: Cells there are; lines come back as they are where there is hardly any room.
-        indent: Blanks before every further line.
+        width: Available width in cells; lines stay unchanged if it is tiny.
+        indent: Indent of continuation lines.
     """
     if not width or width < 4 * indent:
         return tuple(lines)
@@ -69,23 +69,23 @@ def hanging(lines: Iterable[Pieces], width: int, indent: int = 3) -> tuple[Piece
 
 
 def wrapped(lines: Iterable[Pieces], width: int) -> tuple[Pieces, ...]:
-    """Return lines no wider than a width in cells, broken between words, with nothing set in.
+    """Return lines wrapped between words, without an indent.
 
     Args:
         lines: The lines.
-        width: Cells there are; lines come back as they are while it is not known.
+        width: Available width in cells; lines stay unchanged while it is unknown.
     """
     return tuple(part for line in lines for part in (_broken(line, width, 0, 0) if width else (line,)))
 
 
 def wrapped_from(line: Pieces, width: int, column: int, tail: int = 0) -> tuple[Pieces, ...]:
-    """Return a line broken between words, each further one beginning at a column; `LEAST` cells are always there.
+    """Return a line wrapped between words, continuation lines starting at a column; `LEAST` cells are always used.
 
     Args:
-        line: The line, with what stands before the column.
-        width: Cells there are.
-        column: Where its text begins.
-        tail: Cells at the end of the first line that something else takes.
+        line: The line, with the text before the column.
+        width: Available width in cells.
+        column: Column where its text begins.
+        tail: Cells reserved at the end of the first line.
     """
     return _broken(line, max(width, column + tail + LEAST), column, tail)
 
@@ -104,7 +104,7 @@ def _broken(line: Pieces, width: int, indent: int, tail: int) -> tuple[Pieces, .
 
 
 def _has_room(line: Pieces, room: int) -> bool:
-    """Whether a line can be shown as it stands, told at once: of nearly all lines, and there may be thousands."""
+    """Whether a line fits unchanged: a fast check that most lines pass."""
     if not line or line[-1][0].endswith(" ") or sum(len(text) for text, _ in line) > room:
         return False
     return all(_PLAIN.fullmatch(text) for text, _ in line)
@@ -138,7 +138,7 @@ def _lines_of(line: Pieces, width: int, indent: int, tail: int) -> Iterator[Piec
 
 
 def _fitting(words: Iterable[str], room: int) -> Iterator[str]:
-    """Yield words; in place of one that has no room in a line its parts, as many together as have room."""
+    """Yield words; a word that does not fit on a line is split into parts."""
     for word in words:
         if cells(word.rstrip()) <= room:
             yield word
@@ -162,7 +162,7 @@ def _head(word: str, room: int) -> str:
 
 
 def _joined(line: Pieces) -> Pieces:
-    """Return a line of words with those of one tone in one piece, and without the blank that it was broken at."""
+    """Return words as pieces, merging equal tones, without the blank at the break."""
     pieces = [("".join(text for text, _ in run), tone) for tone, run in groupby(line, key=itemgetter(1))]
     if pieces:
         pieces[-1] = (pieces[-1][0].rstrip(), pieces[-1][1])

@@ -31,7 +31,7 @@ _IF_REMOVED: Final[Mapping[str, Cell]] = {
 
 
 def kind_cell(line: BlockerLine, _: int) -> Cell:
-    """Return what keeps a node, or the title of a group."""
+    """Return the kind of a blocker, or the title of a group."""
     if isinstance(line, BlockerGroup):
         mark = "▸" if line.is_folded else "▾"
         if line.is_idle:
@@ -42,7 +42,7 @@ def kind_cell(line: BlockerLine, _: int) -> Cell:
 
 
 def object_cell(entry: BlockerEntry, _: int) -> Cell:
-    """Return the object that stands in the way."""
+    """Return the blocking object."""
     return text_cell(entry.object_name, short=entry.object_name.rpartition("/")[2])
 
 
@@ -50,7 +50,7 @@ _NOUNS: Final = {"Pod": "pod", "Node": "node"}
 
 
 def group_object(group: BlockerGroup) -> Cell:
-    """Return how many objects stand in the way, and of which kind they are."""
+    """Return the number of blocking objects of a group, and their kind."""
     objects = group.objects
     kinds = {one.blocker.object_kind for one in group.counted}
     noun = f"{_NOUNS.get(kind := kinds.pop(), kind)}{'s' if objects > 1 else ''}" if len(kinds) == 1 else "objects"
@@ -75,7 +75,7 @@ def group_owner(group: BlockerGroup) -> Cell:
 
 
 def value_cell(text: str, tone: Tone = Tone.NORMAL) -> Cell:
-    """Return what is written there; in short without what its kind says already: ``2, Drifted``, ``ledger``."""
+    """Return the value, without the words that repeat the kind: ``2, Drifted``, ``ledger``."""
     short = " ".join(word.rpartition("/")[2] for word in text.split(" "))
     if text.startswith("nodes "):
         short = text.removeprefix("nodes ").replace("reasons ", "")
@@ -104,7 +104,7 @@ def group_without(group: BlockerGroup) -> Cell:
 
 
 def left_cell(entry: BlockerEntry, now_ns: int) -> Cell:
-    """Return how long until it ends by itself."""
+    """Return the time until the blocker ends automatically."""
     until = entry.blocker.until_ns
     if until is None:
         return NOT_APPLICABLE
@@ -117,7 +117,7 @@ def _own_since(entry: BlockerEntry, now_ns: int) -> Cell:
 
 
 def group_nodes(group: BlockerGroup) -> Cell:
-    """Return how many nodes a group is about; of those that no method wants it says so."""
+    """Return the number of nodes of a group, or a note that no method wants them."""
     nodes = counted(len(group.nodes), "node")
     if group.is_only_idle and group.nodes:
         return Cell(f"{nodes}, not blocked", Tone.MUTED, short=nodes)
@@ -125,24 +125,23 @@ def group_nodes(group: BlockerGroup) -> Cell:
 
 
 def group_value(group: BlockerGroup) -> Cell:
-    """Return what is written there, where it is the same for the whole group."""
+    """Return the value that all blockers of a group share."""
     values = {one.blocker.value for one in group.counted}
     return value_cell(values.pop(), Tone.MUTED) if len(values) == 1 else NOTHING
 
 
 def _group_since(group: BlockerGroup, now_ns: int) -> Cell:
-    """Return for how long the oldest of what is counted has stood in the way."""
     known = [one.blocker.since_ns for one in group.counted if one.blocker.since_ns]
     return Cell(age_text(min(known), now_ns), Tone.MUTED) if known and not group.is_idle else NOTHING
 
 
 def since_cell(line: BlockerLine, now_ns: int) -> Cell:
-    """Return for how long it has stood in the way; of a group the oldest."""
+    """Return the age of a blocker, or of the oldest blocker of a group."""
     return _group_since(line, now_ns) if isinstance(line, BlockerGroup) else _own_since(line, now_ns)
 
 
 def held_cell(entry: BlockerEntry, _: int) -> Cell:
-    """Return what would be saved if nothing held the node."""
+    """Return the savings if the node were not blocked."""
     if entry.is_idle:
         return NOT_APPLICABLE
     held = entry.held
@@ -155,7 +154,7 @@ def held_cell(entry: BlockerEntry, _: int) -> Cell:
 
 
 def group_held(group: BlockerGroup) -> Cell:
-    """Return what the nodes of a group hold, each counted once; dim while it is not complete."""
+    """Return the held cost of a group's nodes, each counted once, dim until complete."""
     if group.is_only_idle:
         return NOT_APPLICABLE
     text = held_text(group.held).replace("/h", "")
@@ -180,17 +179,17 @@ def without_cell(entry: BlockerEntry, _: int) -> Cell:
 
 
 def recent_cell(entry: BlockerEntry, _: int) -> Cell:
-    """Return how many pods came to the node in the last hour."""
+    """Return the number of pods scheduled to the node in the last hour."""
     return _recent(entry.recent_pods)
 
 
 def group_recent(group: BlockerGroup) -> Cell:
-    """Return how many pods came to the nodes of a group in the last hour, each node counted once."""
+    """Return the number of pods scheduled to a group's nodes in the last hour, each node counted once."""
     return _recent(recent_pods(group.counted))
 
 
 def recent_pods(members: Iterable[BlockerEntry]) -> int:
-    """Return how many pods came to the nodes of blockers in the last hour, each node counted once."""
+    """Return the number of pods scheduled to blocked nodes in the last hour, each node counted once."""
     return sum({one.findings.key: one.recent_pods for one in members if one.findings is not None}.values())
 
 
@@ -203,20 +202,20 @@ def _words(cell: Cell, before: str) -> tuple[str, Tone]:
 
 
 def since_words(line: BlockerLine, now_ns: int) -> tuple[str, Tone]:
-    """Return for how long it has stood in the way."""
+    """Return the age of a blocker as text."""
     is_many = isinstance(line, BlockerGroup) and len(line.members) > 1
     return _words(since_cell(line, now_ns), "in the way for up to " if is_many else "in the way for ")
 
 
 def left_words(line: BlockerLine, now_ns: int) -> tuple[str, Tone]:
-    """Return when it ends by itself, of kinds that do."""
+    """Return the time a blocker ends as text, for kinds that end."""
     if isinstance(line, BlockerGroup) or line.blocker.code not in BOUNDED or line.blocker.until_ns is None:
         return NO_WORDS
     return ("is over", Tone.NORMAL) if line.blocker.until_ns <= now_ns else _words(left_cell(line, now_ns), "ends in ")
 
 
 def value_words(line: BlockerLine, _: int) -> tuple[str, Tone]:
-    """Return what is written there."""
+    """Return the value as text."""
     return _words(group_value(line) if isinstance(line, BlockerGroup) else text_cell(line.blocker.value), "value ")
 
 
@@ -226,7 +225,7 @@ def owner_words(line: BlockerLine, _: int) -> tuple[str, Tone]:
 
 
 def recent_words(line: BlockerLine, _: int) -> tuple[str, Tone]:
-    """Return how many pods came, where no sentence says it."""
+    """Return the number of new pods as text, if no other line shows it."""
     members: Sequence[BlockerEntry] = line.counted if isinstance(line, BlockerGroup) else (line,)
     count = recent_pods(members)
     if not count or any(one.blocker.code in BOUNDED for one in members):

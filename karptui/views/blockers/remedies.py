@@ -1,4 +1,4 @@
-"""What can be done about blockers, as YAML and commands."""
+"""Remedies for blockers, as YAML and commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from karptui.whatif.remedies.blockers.protected_pods import PROTECTED_TAINT, own
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, ChangedObjects
 
 MOST_NAMES: Final = 20
-"""Objects that a command names at most."""
+"""Maximum number of objects in a command."""
 
 
 def objects_of(state: ClusterState) -> ChangedObjects:
@@ -37,13 +37,13 @@ def objects_of(state: ClusterState) -> ChangedObjects:
 def remedies(
     members: Sequence[BlockerEntry], objects: ChangedObjects, now_ns: int, *, makes_edits: bool = True
 ) -> tuple[BlockerRemedy, ...]:
-    """Return what can be done about blockers.
+    """Return the remedies for blockers.
 
     Args:
-        members: The blockers; for those that hold no method that wants the node nothing has to be done.
+        members: The blockers; those that stop no wanted disruption need no remedy.
         objects: The cluster's objects.
         now_ns: The present instant: nanoseconds since the epoch.
-        makes_edits: Whether they are to lead into a what-if.
+        makes_edits: Whether the remedies are opened as a what-if.
     """
     members = [one for one in members if one.blocker.is_wanted]
     findings = {one.findings.key: one.findings for one in members if one.findings is not None}
@@ -183,7 +183,7 @@ def _from_edits(_: Sequence[BlockerEntry], remedy: BlockerRemedy) -> str:
 
 
 def _budget_patch(_: Sequence[BlockerEntry], remedy: BlockerRemedy) -> str:
-    """Return JSON patches of single fields, each of which fails if the field has changed meanwhile."""
+    """Return JSON patches of single fields, which fail if the field has changed."""
     operations: dict[str, list[dict[str, str]]] = {}
     for edit, before in zip(remedy.edits, remedy.before, strict=True):
         assert isinstance(edit, SetField)

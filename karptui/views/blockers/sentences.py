@@ -1,4 +1,4 @@
-"""Blockers and their remedies in sentences: what a row or group holds, what ends the wait, what can be done."""
+"""Texts about blockers and remedies: held cost, deadlines, and what to do."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 def total(effect: Effect) -> int:
-    """Return how many nodes a remedy is about."""
+    """Return the number of nodes affected by a remedy."""
     return effect.goes + effect.kept + effect.unknown + effect.untried
 
 
 def nodes_cell(effect: Effect | None) -> Cell:
-    """Return ``4 of 6``: how many of the nodes go."""
+    """Return the number of removed nodes: ``4 of 6``."""
     if effect is None:
         return NOT_APPLICABLE
     if not total(effect):
@@ -53,7 +53,7 @@ def when_cell(effect: Effect | None, *, is_tried: bool = False) -> Cell:
 
 
 def saves_cell(effect: Effect | None) -> Cell:
-    """Return what is saved per hour."""
+    """Return the savings per hour."""
     if effect is None or not effect.goes:
         return NOT_APPLICABLE
     if effect.unpriced == effect.goes:
@@ -67,7 +67,7 @@ def saves_cell(effect: Effect | None) -> Cell:
 
 
 def effect_text(effect: Effect | None) -> str:
-    """Return ``2 of 4 nodes can go, up to $1.01/h``; empty where nothing is known to go."""
+    """Return ``2 of 4 nodes can go, up to $1.01/h``, or an empty string if no node is known to go."""
     if effect is None or not effect.goes:
         return ""
     nodes = total(effect)
@@ -78,11 +78,11 @@ def effect_text(effect: Effect | None) -> str:
 
 
 def offer_text(effect: Effect, held: Held | None = None) -> str:
-    """Return ``1 of 2 nodes, $0.77/h``: the same for a line of several remedies.
+    """Return the effect for a line that lists several remedies: ``1 of 2 nodes, $0.77/h``.
 
     Args:
-        effect: What simulated removals tell.
-        held: What the nodes hold together, where that is known: no remedy saves more.
+        effect: The simulated effect.
+        held: The held cost of the nodes together if known; savings are capped at it.
     """
     if effect.goes > 1 and held is not None and held.is_joint and not (held.waiting or held.unpriced):
         effect = replace(effect, saves_per_hour=min(effect.saves_per_hour, held.per_hour))
@@ -90,7 +90,7 @@ def offer_text(effect: Effect, held: Held | None = None) -> str:
 
 
 def _saved(effect: Effect) -> str:
-    """Return what is saved, as the end of a sentence; nothing where nobody can say."""
+    """Return the savings as the end of a sentence, or an empty string if unknown."""
     if effect.unpriced == effect.goes:
         return ""
     bound = "up to " if effect.goes > 1 else ""
@@ -98,12 +98,12 @@ def _saved(effect: Effect) -> str:
 
 
 def _those_of(effect: Effect, nodes: int) -> str:
-    """Return how many go of how many nodes there are, ``2 nodes`` where all do."""
+    """Return ``2 nodes`` if all nodes are removed, else ``2 of 4 nodes``."""
     return f"{count_text(effect.goes)} of {counted(nodes, 'node')}" if effect.goes < nodes else counted(nodes, "node")
 
 
 BOUNDED: Final = frozenset({Code.POD_DND, Code.PDB_EXHAUSTED, Code.PDB_MULTIPLE})
-"""What a terminationGracePeriod overrides: of these the sentences say what ends the wait, and what pods come."""
+"""Kinds that a terminationGracePeriod overrides; their texts include the deadline and new pods."""
 
 
 def blocker_sentences(
@@ -115,15 +115,15 @@ def blocker_sentences(
     *,
     held: Held | None = None,
 ) -> tuple[Pieces, ...]:
-    """Return what blockers hold, what ends the wait, and what can be done.
+    """Return the held cost, the deadline and the remedies of blockers.
 
     Args:
         members: Blockers of one group, or a single one.
         now_ns: The present instant: nanoseconds since the epoch.
-        title: Of the group, empty for a single one.
-        remedies: What can be done about them.
-        facts: What columns say that have no room; they stand behind what is held.
-        held: What their nodes hold together; None to add them up, which is an upper bound.
+        title: Title of the group, empty for a single blocker.
+        remedies: Their remedies.
+        facts: Texts of columns that are hidden, placed after the held cost.
+        held: Joint savings; None to add up the nodes' own, which is an upper bound.
     """
     if not members:
         return ()
@@ -141,7 +141,7 @@ def blocker_sentences(
 
 
 def _offers(remedies: Sequence[BlockerRemedy], held: Held | None) -> Pieces:
-    """Return the remedies in one line, those that make nodes go with how many."""
+    """Return the remedies in one line, with the number of removed nodes."""
     pieces: list[tuple[str, Tone]] = [("What to do (r): ", Tone.MUTED)]
     for place, remedy in enumerate(remedies):
         effect = remedy.effect
@@ -152,7 +152,7 @@ def _offers(remedies: Sequence[BlockerRemedy], held: Held | None) -> Pieces:
 
 
 def _in_nobodys_way(members: Sequence[BlockerEntry], title: str, behind: Pieces) -> tuple[Pieces, ...]:
-    """Return that no method wants the nodes of blockers, so that they hold nobody."""
+    """Return the text for blockers on nodes that no method wants."""
     nodes = nodes_of(members)
     named = title or (members[0].object_name if len(members) == 1 else f"{count_text(len(members))} things")
     on = f"the node {members[0].blocker.node_name}" if len(nodes) == 1 else counted(len(nodes), "node")
@@ -184,7 +184,7 @@ def _holds(members: Sequence[BlockerEntry], title: str, held: Held | None) -> Pi
 
 
 def _wait(members: Sequence[BlockerEntry], now_ns: int) -> Pieces:
-    """Return what ends the wait, and whether the nodes still receive pods."""
+    """Return the deadline, and whether the nodes still receive pods."""
     parts: list[tuple[str, Tone]] = []
     bounded = [one for one in members if one.blocker.code in BOUNDED and one.findings is not None]
     graces = {one.findings.grace_ns for one in bounded if one.findings is not None}
@@ -214,7 +214,7 @@ def _wait(members: Sequence[BlockerEntry], now_ns: int) -> Pieces:
 
 
 def _message(members: Sequence[BlockerEntry], now_ns: int) -> str:
-    """Return what is said of the first of what stands in the way, and when it ends by itself."""
+    """Return the first blocker's message and deadline."""
     ends = [one.blocker.until_ns for one in members if one.blocker.until_ns is not None]
     message = next((one.blocker.message for one in members if one.blocker.message), "")
     left = f" · over in {span_text(min(ends) - now_ns)}" if ends else ""

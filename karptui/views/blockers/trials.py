@@ -1,4 +1,4 @@
-"""What remedies of blockers come to once they have been tried: the table, and a sentence for each."""
+"""Table and text of tried remedies of blockers."""
 
 from __future__ import annotations
 
@@ -40,28 +40,28 @@ _ORDER: Final = {kind: place for place, kind in enumerate(BlockerRemedyKind)}
 
 
 class TriedRemedy(msgspec.Struct, frozen=True):
-    """A remedy as a row: what it comes to once it has been tried on the engine."""
+    """A remedy as a row, with its trial."""
 
     remedy: BlockerRemedy
     trial: Trial | None = None
     """None until it has been tried."""
     place: int = 0
-    """Best first, once all have been tried; before that as they are offered."""
+    """Rank among the tried remedies, best first; before that in order of offering."""
     group: str = ""
-    """What the blockers have in common, where rows are about several groups."""
+    """What the blockers have in common, in tables with several groups."""
     group_place: int = 0
     """The place of the group among them."""
     text: str = ""
-    """YAML and commands, where they are wanted with the row."""
+    """YAML and commands, if requested."""
 
     @property
     def helps(self) -> bool:
-        """Whether a node goes with it, or a waiting pod would take the place of one that keeps a node."""
+        """Whether it frees a node, or lets a pending pod preempt the pods that block one."""
         return self.trial is None or bool(self.trial.freed or self.trial.preempting)
 
 
 def tried_remedies(offered: Sequence[BlockerRemedy], trials: Sequence[Trial]) -> tuple[TriedRemedy, ...]:
-    """Return rows, best first; as they are offered while they have not been tried."""
+    """Return rows, best first, or in order of offering until they are tried."""
     if len(trials) != len(offered):
         return tuple(TriedRemedy(one, place=_ORDER[one.kind]) for one in offered)
     places = ranked(offered, trials)
@@ -71,13 +71,13 @@ def tried_remedies(offered: Sequence[BlockerRemedy], trials: Sequence[Trial]) ->
 def tried_group(
     group: BlockerGroup, place: int, offered: Sequence[BlockerRemedy], trials: Sequence[Trial]
 ) -> tuple[TriedRemedy, ...]:
-    """Return the remedies of a group of blockers, best first, with their YAML and commands.
+    """Return the tried remedies of a group, best first, with YAML and commands.
 
     Args:
         group: The group.
-        place: Its place among the groups.
-        offered: What can be done about it.
-        trials: What that comes to.
+        place: Its position among the groups.
+        offered: Its remedies.
+        trials: Their trials.
     """
     rows = sorted(tried_remedies(offered, trials), key=lambda row: row.place)
     text = {one.kind: remedy_text(one, group.members) for one in offered}
@@ -85,7 +85,7 @@ def tried_group(
 
 
 def trial_text(row: TriedRemedy) -> str:
-    """Return why a remedy stands where it does; of the first that it is the best."""
+    """Return the reason for a remedy's rank; the best one says that it is the best."""
     if row.trial is None:
         return ""
     why = clean(row.trial.why)
@@ -164,7 +164,7 @@ def _held_values(row: TriedRemedy) -> list[dict[str, Any]]:
 
 
 def _of_trial(read: Callable[[Trial], Any]) -> Callable[[TriedRemedy, int], Any]:
-    """Return what reads a value of trials that could be made; null of others."""
+    """Return a reader of a trial's value, null if the trial failed."""
     return lambda row, _: None if row.trial is None or row.trial.problem else read(row.trial)
 
 
@@ -366,11 +366,11 @@ REPORT: Final[TableSpec[TriedRemedy]] = TableSpec(
 )
 """Of several groups of blockers."""
 TABLE: Final = REPORT.without("group")
-"""Of one group, which stands above it."""
+"""Remedies of one group, whose title is above the table."""
 
 
 def later_text(row: TriedRemedy, now_ns: int) -> str:
-    """Return from when on a remedy that takes its time helps, and with what; nothing where it helps at once."""
+    """Return the deadline and effect of a remedy that takes time, or an empty string if it helps at once."""
     trial = row.trial
     if trial is None or not trial.freed or not trial.wait_seconds:
         return ""

@@ -302,7 +302,7 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         ),
     ),
 )
-"""Those in which no time is written."""
+"""Columns without times."""
 
 
 def _columns(local: tzinfo | None) -> tuple[Column[BudgetEntry], ...]:

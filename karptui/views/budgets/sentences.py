@@ -1,4 +1,4 @@
-"""One row of the Budgets screen, a NodePool and one reason to disrupt its nodes, and it in words."""
+"""Texts of a Budgets row: a NodePool and one disruption reason."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ LEGEND: Final = f"1-9 nodes allowed, {MANY} ten or more, {ANY} no limit, {CLOSED
 
 
 def amount_text(allowed: int) -> str:
-    """Return how many nodes are allowed."""
+    """Return the number of allowed nodes."""
     return NO_LIMIT if allowed >= UNLIMITED else f"{allowed:,}"
 
 
 def line_text(budget: DisruptionBudget) -> str:
-    """Return a budget as it is written: ``10% · Drifted · 0 9 * * 1-5 for 8h``."""
+    """Return a budget as written in the NodePool: ``10% · Drifted · 0 9 * * 1-5 for 8h``."""
     parts = [budget.nodes]
     if budget.reasons is not None:
         parts.append("+".join(budget.reasons) or "no reason")
@@ -37,7 +37,7 @@ def line_text(budget: DisruptionBudget) -> str:
 
 
 def short_line_text(budget: DisruptionBudget) -> str:
-    """Return it beside a reason that it is for, where room is short: ``10% at times``."""
+    """Return a budget without its reasons, in few characters: ``10% at times``."""
     return f"{budget.nodes} at times" if _has_window(budget) else budget.nodes
 
 
@@ -46,20 +46,20 @@ def _has_window(budget: DisruptionBudget) -> bool:
 
 
 def change_word(change: WindowChange) -> str:
-    """Return ``opens``, ``closes``, or how many it goes to."""
+    """Return ``opens``, ``closes``, or the new number of nodes."""
     if change.allowed == 0:
         return "closes"
     return "opens" if change.before == 0 else f"to {amount_text(change.allowed)}"
 
 
 def strip_text(week: Sequence[AllowanceSpan], hours: int, *, days: int = 7, first_day: int = 0) -> str:
-    """Return a character per ``hours`` from midnight UTC on, days set apart.
+    """Return one character per ``hours`` from midnight UTC, days separated by a line.
 
     Args:
-        week: What is allowed, from a midnight UTC on.
-        hours: How many hours a character stands for; a part of a day.
+        week: Allowed nodes over time, starting at midnight UTC.
+        hours: Hours per character; divides a day.
         days: How many days.
-        first_day: How many days to leave out first.
+        first_day: First day to include.
     """
     if not week:
         return ""
@@ -86,7 +86,7 @@ NAMED = 4
 
 
 def budget_sentences(entry: BudgetEntry, now_ns: int, local: tzinfo | None = None) -> tuple[Pieces, ...]:
-    """Return a row in sentences."""
+    """Return the lines about a row."""
     state = entry.state
     head = (f"{clean(entry.pool.name)} · {entry.reason}  ", Tone.STRONG)
     if entry.is_passed_over:

@@ -1,4 +1,4 @@
-"""What is said of the churn: sentences, when how much came and went as lines of blocks, and the values of scripts."""
+"""Texts about churn, its charts, and its values for scripts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from karptui.views.sanitize import clean
 
 MINUTE_NS: Final = 60 * NS_PER_SECOND
 STEPS_NS: Final = tuple(minutes * MINUTE_NS for minutes in (1, 2, 5, 10, 15, 30, 60, 120))
-"""What a block may stand for."""
+"""Possible time spans of a chart bin."""
 NOTHING: Final = "·"
 
 
@@ -29,7 +29,7 @@ class Chart(msgspec.Struct, frozen=True):
     """Counts over the window; the last bin ends now."""
 
     step_ns: int
-    """What a bin stands for."""
+    """Time span of a bin."""
     begin_ns: int
     """Where the first bin begins: nanoseconds since the epoch."""
     created: tuple[int, ...]
@@ -50,19 +50,19 @@ class Chart(msgspec.Struct, frozen=True):
 
     @property
     def step(self) -> str:
-        """What a bin stands for in words: ``5m``, ``1h``."""
+        """Time span of a bin as text: ``5m``, ``1h``."""
         minutes = self.step_ns // MINUTE_NS
         return f"{minutes // 60}h" if minutes % 60 == 0 else f"{minutes}m"
 
 
 def chart_of(churn: Churn, width: int) -> Chart:
-    """Return counts in as many bins as there is room for.
+    """Return counts in as many bins as fit.
 
-    Bins begin at multiples of what they stand for, so that they keep their counts while time goes on.
+    Bins start at multiples of their span, so counts do not move between them.
 
     Args:
-        churn: What is known.
-        width: The most bins.
+        churn: The churn report.
+        width: Maximum number of bins.
     """
     window = churn.window
     step_ns = _step(window, width)
@@ -86,7 +86,7 @@ def chart_of(churn: Churn, width: int) -> Chart:
 
 
 def _step(window: ChurnWindow, width: int) -> int:
-    """Return the least step with which the window has room."""
+    """Return the shortest bin span that fits the window."""
     for step_ns in STEPS_NS:
         if window.now_ns // step_ns - window.since_ns // step_ns + 1 <= width:
             return step_ns
@@ -109,7 +109,7 @@ FEWEST_NS: Final = 10 * 60 * NS_PER_SECOND
 CHART_MARGIN: Final = 30
 """Characters of a chart line that are not bins."""
 SHORT_WIDTH: Final = 100
-"""Below so many columns loops are said in a few words."""
+"""Below this width, loops have a short text."""
 _MOST_LOOPS: Final = 3
 _MOST_SHORT: Final = 2
 _MOST_MOVED: Final = 3
@@ -117,12 +117,12 @@ _DAY_NS: Final = 24 * 3600 * NS_PER_SECOND
 
 
 def per_hour(count: int, window: ChurnWindow) -> float | None:
-    """Return a rate over the window; None where it is too short for one."""
+    """Return the hourly rate in the window; None if the window is too short."""
     return count * 3600 * NS_PER_SECOND / window.length_ns if window.length_ns >= FEWEST_NS else None
 
 
 def since_text(instant_ns: int, now_ns: int) -> str:
-    """Return ``14:02Z``, with the date where it is a day ago and more."""
+    """Return ``14:02Z``, with the date if it is a day or more ago."""
     instant = datetime.fromtimestamp(instant_ns // NS_PER_SECOND, UTC)
     return f"{instant:%H:%M}Z" if now_ns - instant_ns < _DAY_NS else f"{instant:%Y-%m-%d %H:%M}Z"
 
@@ -136,7 +136,7 @@ def rate_text(count: int, window: ChurnWindow) -> str:
 
 
 def window_text(window: ChurnWindow, *, are_events_hidden: bool = False) -> str:
-    """Return which time is known, and what is not seen of it."""
+    """Return the observed time window, and its gaps."""
     known = []
     if are_events_hidden:
         known.append("events !rbac")
@@ -150,7 +150,7 @@ def window_text(window: ChurnWindow, *, are_events_hidden: bool = False) -> str:
 
 
 def window_limits(window: ChurnWindow) -> str:
-    """Return what is not seen because nobody watched."""
+    """Return the gaps in the window while nothing was recorded."""
     if not window.events_since_ns and not window.observed_since_ns:
         return "nothing tells of NodeClaims that have gone; what goes from now on is remembered for a day"
     if window.observed_since_ns and window.since_ns == window.observed_since_ns:
@@ -159,11 +159,11 @@ def window_limits(window: ChurnWindow) -> str:
 
 
 def summary_lines(churn: Churn, width: int, *, are_events_hidden: bool = False) -> tuple[Pieces, ...]:
-    """Return the window, the charts and the loops.
+    """Return the window, the charts and the churn loops.
 
     Args:
-        churn: What is known.
-        width: Of the lines.
+        churn: The churn report.
+        width: Width of the lines.
         are_events_hidden: Whether events may not be listed.
     """
     window = churn.window
@@ -221,7 +221,7 @@ def reasons_text(reasons: Iterable[tuple[Removal, int]]) -> str:
 
 
 def pool_sentences(entry: ChurnEntry, churn: Churn, now_ns: int) -> tuple[Pieces, ...]:
-    """Return the churn of a NodePool in sentences: loops with what ends them, policy, Karpenter's counters."""
+    """Return the churn of a NodePool: loops and their fixes, policy, and Karpenter's counters."""
     figures, pool = entry.figures, entry.pool
     between = (" · ", Tone.MUTED)
     head: list[tuple[str, Tone]] = [(clean(entry.name), Tone.STRONG)]
@@ -250,7 +250,7 @@ def pool_sentences(entry: ChurnEntry, churn: Churn, now_ns: int) -> tuple[Pieces
 
 
 def counters_text(counters: Counters, now_ns: int) -> str:
-    """Return what Karpenter has counted itself."""
+    """Return Karpenter's own counters."""
     since = f" since {since_text(counters.since_ns, now_ns)}" if counters.since_ns else ""
     why = ", ".join(f"{clean(reason)} {count_text(count)}" for reason, count in counters.disrupted)
     return (
@@ -260,12 +260,12 @@ def counters_text(counters: Counters, now_ns: int) -> str:
 
 
 def came(item: ReplacedClaim) -> tuple[Life, ...]:
-    """Return what came in the place of a node, or took its removal back."""
+    """Return the replacement of a node, or the cancellation of its removal."""
     return item.successors or ((item.back,) if item.back is not None else ())
 
 
 def successors_text(item: ReplacedClaim) -> str:
-    """Return the names and types of what came in the place of a node; those of the same type are marked."""
+    """Return the names and types of a node's replacements, marking those of the same type."""
     texts = []
     for one in came(item):
         mark = " (same type)" if one.instance_type and one.instance_type == item.life.instance_type else ""
@@ -274,7 +274,7 @@ def successors_text(item: ReplacedClaim) -> str:
 
 
 def replacement_sentences(item: ReplacedClaim, now_ns: int) -> tuple[Pieces, ...]:
-    """Return one removal in sentences: who, why, how long it lived, and what came in its place."""
+    """Return one removal: its cause, the node's lifetime, and its replacement."""
     life = item.life
     between = (" · ", Tone.MUTED)
     named = f"NodeClaim {clean(life.claim)}" + (f", node {clean(life.node)}" if life.node else "")
@@ -299,7 +299,7 @@ BINS: Final = 24
 
 
 def window_values(window: ChurnWindow) -> dict[str, Any]:
-    """Return what time is known; None is what is not."""
+    """Return the observed window; None for unknown ends."""
     return {
         "now": _whole(window.now_ns),
         "events_since": format_timestamp(window.events_since_ns) if window.events_since_ns else None,
@@ -326,7 +326,7 @@ def chart_values(churn: Churn) -> dict[str, Any]:
 
 
 def workload_values(one: Moved) -> dict[str, Any]:
-    """Return a workload of which pods were moved."""
+    """Return a workload and its moved pods."""
     return {
         "workload": one.workload,
         "moves": one.moves,

@@ -1,4 +1,4 @@
-"""One row of the Claims screen, a NodeClaim and how far its end has come, and it in words."""
+"""Texts of a Claims row: a NodeClaim and its termination."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _UNREGISTERED: Final = re.compile(r'Resource "([^"]+)" was requested but not reg
 
 
 def waiting_on(entry: ClaimEntry, now_ns: int) -> tuple[str, Tone]:
-    """Return what the NodeClaim's life or its end waits for, nothing where it waits for nothing."""
+    """Return what the NodeClaim is waiting for, or an empty string."""
     drain = entry.findings.drain if entry.findings is not None else None
     if entry.claim.is_deleting:
         if entry.findings is not None and drain is not None and entry.node is not None:
@@ -51,7 +51,7 @@ def waiting_on(entry: ClaimEntry, now_ns: int) -> tuple[str, Tone]:
 
 
 def short_wait(entry: ClaimEntry, now_ns: int) -> str:
-    """Return the same where room is short; the sentences below the table have all of it."""
+    """Return the same in few characters; the lines below the table have the full text."""
     text = waiting_on(entry, now_ns)[0]
     drain = entry.findings.drain if entry.findings is not None else None
     if drain is not None and entry.claim.is_deleting and entry.node is not None:
@@ -82,7 +82,7 @@ def _before_drift(entry: ClaimEntry, now_ns: int) -> str:
 
 
 def _budget_text(entry: ClaimEntry) -> str:
-    """Return what the disruption budgets come to that hold the drift of a NodeClaim."""
+    """Return the budgets that block a NodeClaim's drift."""
     found = entry.findings
     lane = next((one for one in found.lanes if one.method == Method.DRIFT), None) if found is not None else None
     if found is None or lane is None or lane.blocker is None or entry.claim.is_deleting or entry.drifted is None:
@@ -94,13 +94,13 @@ def _budget_text(entry: ClaimEntry) -> str:
 def claim_sentences(
     entry: ClaimEntry, now_ns: int, local: tzinfo | None = None, facts: Iterable[Pieces] = ()
 ) -> tuple[Pieces, ...]:
-    """Return a NodeClaim in sentences.
+    """Return the lines about a NodeClaim.
 
     Args:
-        entry: the NodeClaim.
-        now_ns: the present instant: nanoseconds since the epoch.
-        local: the zone to say instants in besides UTC.
-        facts: what columns say that have no room; the first sentence tells it too.
+        entry: The NodeClaim.
+        now_ns: The present instant: nanoseconds since the epoch.
+        local: Time zone shown next to UTC.
+        facts: Texts of columns that are hidden, included in the first line.
     """
     claim = entry.claim
     away = "its node is away while it reboots" if entry.is_rebooting else "no node yet"
@@ -132,7 +132,7 @@ def _life(entry: ClaimEntry, now_ns: int) -> Pieces:
 
 
 def seconds_text(seconds: int | None) -> str:
-    """Return seconds as a number up to a thousand, longer times in larger units, ``?`` for what is not known."""
+    """Return seconds as a number up to 1,000, then in larger units, ``?`` if unknown."""
     if seconds is None:
         return "?"
     return f"{seconds} s" if seconds < 1000 else duration_text(seconds)
@@ -167,17 +167,17 @@ def _grace(entry: ClaimEntry, now_ns: int, local: tzinfo | None) -> str:
 HOUR_NS: Final = 3600 * NS_PER_SECOND
 SPANS_NS: Final = (WAVE_NS, 24 * HOUR_NS, 7 * 24 * HOUR_NS)
 LEAST_WAVE: Final = 3
-"""So many at once are worth a word."""
+"""Minimum size of an expiry wave that is mentioned."""
 
 
 def expiry_line(coming: Sequence[Expiry], pool: str, now_ns: int, local: tzinfo | None = None) -> Pieces:
-    """Return when the NodeClaims of a NodePool expire; nothing where none of them does.
+    """Return the expiry times of a NodePool's NodeClaims, or None if none expires.
 
     Args:
-        coming: when each of them does, the first first.
-        pool: the NodePool.
-        now_ns: the present instant: nanoseconds since the epoch.
-        local: the zone to say instants in besides UTC.
+        coming: Their expiry times, earliest first.
+        pool: The NodePool.
+        now_ns: The present instant: nanoseconds since the epoch.
+        local: Time zone shown next to UTC.
     """
     if not coming:
         return ()

@@ -21,7 +21,7 @@ _SOON_NS: Final = 24 * 3600 * NS_PER_SECOND
 
 
 def name_cell(entry: NodeEntry, _: int) -> Cell:
-    """Return the name, in brackets where there is no node yet."""
+    """Return the name, in brackets if there is no node yet."""
     name = clean(entry.name)
     if entry.node is None:
         return Cell(f"({name})", Tone.MUTED)
@@ -29,7 +29,7 @@ def name_cell(entry: NodeEntry, _: int) -> Cell:
 
 
 def capacity_type_cell(kind: str) -> Cell:
-    """Return a capacity type, in short where there is little room."""
+    """Return a capacity type, shortened in narrow columns."""
     return text_cell(kind, CAPACITY_TONES.get(kind, Tone.NORMAL), short=CAPACITY_SHORT.get(kind, ""))
 
 
@@ -51,7 +51,7 @@ def status_cell(entry: NodeEntry, now_ns: int) -> Cell:
 
 
 def expires_cell(claim: NodeClaim | None, now_ns: int) -> Cell:
-    """Return how long Karpenter will let a node live; a dash for one that goes already."""
+    """Return the time until a node expires; a dash if it is already being removed."""
     if claim is None or claim.is_deleting:
         return NOT_APPLICABLE
     at_ns = claim.expires_ns
@@ -67,7 +67,7 @@ def image_cell(entry: NodeEntry, _: int) -> Cell:
 
 
 def price_words(entry: NodeEntry, _: int) -> tuple[str, Tone]:
-    """Return the price in words."""
+    """Return the price as text."""
     cell = price_cell(entry)
     return ("price n/a", cell.tone) if cell == NOT_AVAILABLE else cell_words(cell, after="/h")
 
@@ -78,7 +78,7 @@ def capacity_type_words(entry: NodeEntry, _: int) -> tuple[str, Tone]:
 
 
 def expires_words(entry: NodeEntry, now_ns: int) -> tuple[str, Tone]:
-    """Return when Karpenter replaces the node for its age, in words."""
+    """Return the time of expiry as text."""
     cell = expires_cell(entry.claim, now_ns)
     if cell == NOT_APPLICABLE:
         return NOTHING

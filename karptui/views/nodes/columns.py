@@ -309,7 +309,7 @@ def label_column(key: str, before: str = "age_seconds") -> Column[NodeEntry]:
 
     Args:
         key: The label.
-        before: The value it stands behind in JSON and CSV.
+        before: The value it follows in JSON and CSV.
     """
     title = key.rpartition("/")[2].upper()
     return Column(

@@ -1,4 +1,4 @@
-"""What the node detail shows beside the pods: the ledger of resources, and the facts about node and claim."""
+"""Node detail: the resource ledger, and facts about node and NodeClaim."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def title_parts(entry: NodeEntry, now_ns: int) -> Pieces:
 
 
 def resource_lines(entry: NodeEntry) -> tuple[Pieces, ...]:
-    """Return the ledger as aligned lines: one column per resource, from capacity down to what is left."""
+    """Return the ledger as aligned lines, one column per resource, from capacity to free."""
     names = _resource_names(entry)
     if not names:
         return ((("the node has not said what it has", Tone.MUTED),),)
@@ -71,17 +71,17 @@ def resource_lines(entry: NodeEntry) -> tuple[Pieces, ...]:
 
 
 def fact_lines(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
-    """Return what is known of the node and its claim."""
+    """Return the facts about a node and its NodeClaim."""
     return (*node_lines(entry, now_ns), *claim_lines(entry, now_ns))
 
 
 def claim_lines(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
-    """Return what is known of the NodeClaim, and the labels."""
+    """Return the facts about the NodeClaim, and its labels."""
     return (*_claim_block(entry, now_ns), *_block("Labels", *_labels(entry.labels)))
 
 
 def node_lines(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
-    """Return what is known of the node: state, conditions, taints, system, price."""
+    """Return the facts about the node: state, conditions, taints, system, price."""
     lines: list[Pieces] = []
     status = node_status(entry)
     means = "" if status.sentence.lower() == status.word.lower() else f"  {clean(status.sentence)}"
@@ -234,7 +234,7 @@ def _column(entry: NodeEntry, name: str) -> dict[str, tuple[str, Tone]]:
 
 
 def _measured(used: Used | None, name: str) -> int | None:
-    """Return what is really used of a resource in nano-units, None where that is not measured."""
+    """Return a resource's measured usage in nano-units; None if not measured."""
     if used is None:
         return None
     if name == resources.CPU:
@@ -243,7 +243,7 @@ def _measured(used: Used | None, name: str) -> int | None:
 
 
 def usage_lines(entry: NodeEntry, live: LiveUsage, now_ns: int) -> tuple[Pieces, ...]:
-    """Return what the node really uses of what it has and of what its pods request, or why that is not known."""
+    """Return usage compared with capacity and requests, or why usage is unknown."""
     note = usage_note(live, now_ns)
     used = entry.used
     if used is None:

@@ -1,4 +1,4 @@
-"""The columns of nodes about resources: what pods and DaemonSets request, what is really used, what the claim said."""
+"""Resource columns of nodes: requests, usage, and the difference to the NodeClaim."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ from karptui.views.usage import (
 
 
 def cpu_cell(entry: NodeEntry, _: int) -> Cell:
-    """Return what pods request of the processors."""
+    """Return the cpu requests."""
     return _hidden(entry, entry.cpu, cpu_text) or share_cell(entry.cpu, cpu_pair_text)
 
 
 def memory_cell(entry: NodeEntry, _: int) -> Cell:
-    """Return what pods request of the memory."""
+    """Return the memory requests."""
     return _hidden(entry, entry.memory, memory_text) or share_cell(entry.memory, memory_pair_text)
 
 
 def ephemeral_cell(entry: NodeEntry, _: int) -> Cell:
-    """Return what pods request of the ephemeral storage."""
+    """Return the ephemeral-storage requests."""
     return _hidden(entry, entry.ephemeral, memory_text) or share_cell(entry.ephemeral, memory_pair_text)
 
 
 def pods_cell(entry: NodeEntry, _: int) -> Cell:
-    """Return how many pods there are of those it takes."""
+    """Return the pod count and the node's pod capacity."""
     return _hidden(entry, entry.pods, str) or count_cell(entry.pods)
 
 
 def accelerators_cell(entry: NodeEntry, _: int) -> Cell:
-    """Return how many GPUs and other accelerators are requested."""
+    """Return the requested GPUs and other accelerators."""
     return _hidden(entry, entry.accelerators, str) or count_cell(entry.accelerators)
 
 
@@ -68,7 +68,7 @@ DELTA_WORDS: Final = "Δ claim "
 
 
 def delta_cell(entry: NodeEntry, _: int) -> Cell:
-    """Return what the node has less than its NodeClaim, or more."""
+    """Return the difference between node and NodeClaim."""
     delta = entry.delta
     if delta is None:
         return NOT_APPLICABLE
@@ -77,7 +77,7 @@ def delta_cell(entry: NodeEntry, _: int) -> Cell:
 
 
 def delta_text(delta: Delta) -> str:
-    """Return what differs between claim and node: ``−16Mi``, ``+120m −4 pods``; nothing where nothing does."""
+    """Return the difference as text: ``−16Mi``, ``+120m −4 pods``; empty without a difference."""
     parts = (
         (delta.memory_bytes, memory_text(abs(delta.memory_bytes))),
         (delta.cpu_millis, cpu_text(abs(delta.cpu_millis))),
@@ -87,20 +87,20 @@ def delta_text(delta: Delta) -> str:
 
 
 def _hidden(entry: NodeEntry, share: Share, text: Callable[[int], str]) -> Cell | None:
-    """Return what stands where the requests of pods are not known, None where they are."""
+    """Return a placeholder if pod requests are unknown, else None."""
     if entry.access is PodAccess.KNOWN or not share.capacity:
         return None
     return hidden_cell(text(share.capacity), is_forbidden=entry.access is PodAccess.FORBIDDEN)
 
 
 def ephemeral_words(entry: NodeEntry, now_ns: int) -> tuple[str, Tone]:
-    """Return what pods request of the ephemeral storage, nothing where they do not."""
+    """Return the ephemeral-storage requests as text, if there are any."""
     is_idle = entry.access is PodAccess.KNOWN and not entry.ephemeral.requested
     return NOTHING if is_idle else cell_words(ephemeral_cell(entry, now_ns), "ephemeral ")
 
 
 def used_words(entry: NodeEntry, now_ns: int) -> tuple[str, Tone]:
-    """Return what is really used, and when that was measured."""
+    """Return the usage and the age of the measurement."""
     if entry.used is None:
         return NOTHING
     amounts = f"cpu {cpu_text(latest_cpu(entry.used))} mem {memory_text(latest_memory(entry.used))}"
@@ -302,12 +302,12 @@ DELTA: Final[Column[NodeEntry]] = Column(
 
 
 def known_resources() -> str:
-    """Return what may be named, as an error says it."""
+    """Return the accepted names, for an error message."""
     return f"there are {', '.join(RESOURCE_COLUMNS)}, and extended resources such as vpc.amazonaws.com/pod-eni"
 
 
 def free_cell(entry: NodeEntry, _: int) -> Cell:
-    """Return what is left for more pods, or by how much more is asked than there is."""
+    """Return the free amounts, negative if overcommitted."""
     if not _is_known(entry):
         return NOT_APPLICABLE
     is_over = min(entry.cpu.free, entry.memory.free) < 0
@@ -354,7 +354,7 @@ def resource_column(name: str, before: str) -> Column[NodeEntry]:
 
     Args:
         name: The resource.
-        before: The value it stands behind in JSON and CSV.
+        before: The value it follows in JSON and CSV.
     """
     is_amount = name.startswith(resources.HUGEPAGES_PREFIX)
 

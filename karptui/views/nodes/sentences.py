@@ -1,4 +1,4 @@
-"""A node in words, and the figures of all nodes together for the top bar."""
+"""Texts about a node, and the figures of all nodes in the top bar."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BETWEEN = (" · ", Tone.MUTED)
 
 
 def explain_node(entry: NodeEntry, now_ns: int, *, has_prices: bool = True) -> Pieces:
-    """Return a sentence about a node or claim, the most important first."""
+    """Return the line about a node or NodeClaim, most important part first."""
     pieces = list(node_reason(entry, now_ns))
     for detail in node_details(entry, has_prices=has_prices):
         pieces += [_BETWEEN, detail]
@@ -54,7 +54,7 @@ def node_reason(entry: NodeEntry, now_ns: int) -> Pieces:
 
 
 def node_details(entry: NodeEntry, *, has_prices: bool = True) -> Pieces:
-    """Return what there is to say of a node or claim besides, a piece each; nothing where the reason says it all."""
+    """Return further details of a node or NodeClaim, one per piece."""
     if _is_all_said_by_why(entry):
         return ()
     costs = [(price_sentence(entry), Tone.MUTED)] if has_prices and entry.instance_type else []
@@ -91,7 +91,7 @@ def _requests(entry: NodeEntry) -> list[tuple[str, Tone]]:
 
 
 def fullest(entry: NodeEntry) -> list[tuple[str, Tone]]:
-    """Return which resource runs out first, nothing while the node is less than half full."""
+    """Return the resource that runs out first, or an empty string below half full."""
     shares = {"cpu": entry.cpu.percent, "memory": entry.memory.percent, "pod slots": entry.pods.percent}
     known = {name: percent for name, percent in shares.items() if percent is not None}
     if not known or max(known.values()) < 50:
@@ -112,7 +112,7 @@ def _claim_facts(entry: NodeEntry) -> list[tuple[str, Tone]]:
 
 
 def asking_text(claim: NodeClaim) -> str:
-    """Return the pods that a NodeClaim was made for, as what they ask together; empty where it does not say."""
+    """Return the requests of the pods that a NodeClaim was created for, or an empty string if unknown."""
     asked = claim.requests
     if not asked:
         return ""
@@ -120,7 +120,7 @@ def asking_text(claim: NodeClaim) -> str:
 
 
 def _pods(pod_count: int, hidden: frozenset[str]) -> tuple[Fact, ...]:
-    """Return how many pods there are, where they may be listed."""
+    """Return the pod count, if pods may be listed."""
     if "Pod" in hidden:
         return (Fact("pods !rbac", "pods !rbac", Tone.WARNING),)
     text = counted(pod_count, "pod")
@@ -128,12 +128,12 @@ def _pods(pod_count: int, hidden: frozenset[str]) -> tuple[Fact, ...]:
 
 
 def cluster_facts(totals: ClusterTotals, scope: Fact | None = None, *, is_held_steady: bool = True) -> tuple[Fact, ...]:
-    """Return the figures of the top bar: nodes, pods, and how full they are.
+    """Return the figures of the top bar: nodes, pods, and how full nodes are.
 
     Args:
-        is_held_steady: Whether what is held is the sum of this moment, and not the last complete one.
-        totals: of every node and claim, or of some of them.
-        scope: in words which nodes the figures are of, where they are not of all; it stands in place of their count.
+        is_held_steady: Whether the held cost is current, not the last complete sum.
+        totals: Totals of all or some nodes and NodeClaims.
+        scope: Text that replaces the node count if the figures cover only some nodes.
     """
     cost = cost_fact(totals.cost) if totals.cost is not None else None
     count = totals.nodes + totals.claims
@@ -169,11 +169,11 @@ def _counts(nodes: int, starting: int) -> list[Fact]:
 
 
 def shown_scope(shown: ClusterTotals, every: ClusterTotals) -> Fact:
-    """Return in words that figures are of the nodes a filter leaves: ``12 of 61 nodes:``.
+    """Return the scope of filtered nodes: ``12 of 61 nodes:``.
 
     Args:
-        shown: of the nodes and claims that are left.
-        every: of all of them.
+        shown: Totals of the filtered nodes and NodeClaims.
+        every: Totals of all of them.
     """
     if "Node" in every.hidden:
         some, count = count_text(shown.nodes + shown.claims), every.nodes + every.claims
@@ -185,14 +185,14 @@ def shown_scope(shown: ClusterTotals, every: ClusterTotals) -> Fact:
 
 
 def marked_scope(marked: ClusterTotals) -> Fact:
-    """Return in words that figures are of the marked nodes: ``2 marked:``."""
+    """Return the scope of marked nodes: ``2 marked:``."""
     words = f"{count_text(marked.nodes + marked.claims)} marked"
     more = f", {count_text(marked.claims)} of them starting" if marked.claims else ""
     return Fact(f"{words}{more}:", f"{words}:", Tone.STRONG)
 
 
 def _fullness(totals: ClusterTotals, *, is_exact: bool) -> tuple[Fact, ...]:
-    """Return what pods ask of all nodes together."""
+    """Return the requests of pods in percent of all nodes."""
     cpu, memory, slots = totals.cpu, totals.memory, totals.slots
     cpu_percent = percent_text(cpu.requested, cpu.capacity)
     memory_percent = percent_text(memory.requested, memory.capacity)

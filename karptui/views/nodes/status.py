@@ -50,16 +50,16 @@ class NodeStatus(msgspec.Struct, frozen=True):
     since_ns: int = ABSENT_NS
     """When it began; ABSENT_NS where time says nothing."""
     sentence: str = ""
-    """What it means for this node."""
+    """Meaning for this node."""
     rank: int = 9
     """Worst first, for sorting."""
 
     def text(self, now_ns: int) -> str:
-        """Return the word with how long it has been so."""
+        """Return the word with its duration."""
         return f"{self.word} {age_text(self.since_ns, now_ns)}" if self.since_ns else self.word
 
     def short_text(self, now_ns: int) -> str:
-        """Return the same in few cells: the age in one unit, or the word alone where it is long."""
+        """Return the same in few cells: the duration in one unit, or only a long word."""
         text = f"{self.word} {short_age_text(self.since_ns, now_ns)}" if self.since_ns else self.word
         return text if len(text) <= SHORT_CELLS else self.word
 
@@ -96,7 +96,7 @@ def node_status(entry: NodeEntry) -> NodeStatus:
 
 
 def drift_words(reason: str) -> str:
-    """Return how a node differs, with Karpenter's word for it."""
+    """Return the kind of drift, with Karpenter's reason."""
     words = _DRIFTS.get(reason, "it differs from its NodePool or NodeClass")
     return f"{words} ({reason})" if reason else words
 
@@ -153,7 +153,7 @@ def _leaving(node: Node, claim: NodeClaim | None, *, may_see_claims: bool) -> No
 
 
 def _rebooting(claim: NodeClaim) -> NodeStatus:
-    """Return how far a reboot in place has come, with what it is for."""
+    """Return the stage and cause of a reboot in place."""
     condition = claim.condition(REBOOTING)
     assert condition is not None
     if condition.reason == _REBOOT_ISSUED:
@@ -167,7 +167,7 @@ def _rebooting(claim: NodeClaim) -> NodeStatus:
 
 
 def _reboot_bound(claim: NodeClaim) -> str:
-    """Return how long the drain before a reboot takes at most; empty where nothing bounds it."""
+    """Return the maximum drain time before a reboot, or an empty string if unbounded."""
     try:
         bound_ns = parse_duration(claim.annotations.get(karpenter_labels.REBOOT_GRACE_PERIOD, ""))
     except DurationError:
@@ -176,7 +176,7 @@ def _reboot_bound(claim: NodeClaim) -> str:
 
 
 def _starting(node: Node, claim: NodeClaim | None) -> NodeStatus | None:
-    """Return the step of a claim's life that is not done, None where Karpenter does not manage it or all is done."""
+    """Return the unfinished startup step of a NodeClaim; None if it has finished or the node is unmanaged."""
     if claim is None or claim.is_true("Initialized"):
         return None
     if not claim.is_true("Registered"):
@@ -204,7 +204,7 @@ def _reason_ns(claim: NodeClaim | None) -> int:
 
 
 def _said(condition: Condition | None) -> str:
-    """Return a condition's own words, nothing where it says no more than that it waits."""
+    """Return a condition's message, or an empty string if it was not tried yet."""
     if condition is None or is_untried(condition):
         return ""
     return condition.message if condition.message != condition.reason else ""

@@ -1,4 +1,4 @@
-"""The columns of nodes that say why they are still here, and what that costs."""
+"""Node columns for WHY and held cost."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from karptui.views.why.labels import why_cell, why_code, why_sort, why_words
 from karptui.views.why.lanes import LANES, lanes_text, lanes_values
 
 _HELD_CELLS: Final = 6
-"""Cells of a short sum; a longer one goes without its last two digits, so that the verdict beside it stays whole."""
+"""Width of a short sum; a longer one loses its decimals to leave room for the verdict."""
 
 
 def held_cell(entry: NodeEntry, _: int) -> Cell:
-    """Return what lifting what holds a node would save per hour."""
+    """Return the savings if the node's blockers were lifted."""
     held = held_per_hour(entry)
     if held is None:
         is_known = entry.findings is not None and entry.findings.is_held and entry.findings.freed is not None
@@ -41,7 +41,7 @@ def held_cell(entry: NodeEntry, _: int) -> Cell:
 
 
 def _worst_first(entry: NodeEntry) -> tuple[float, ...]:
-    """Return the place of a node when the worst comes first: what holds money, then what is faulty."""
+    """Return the sort key, worst first: by held cost, then by faults."""
     return (round(held_per_hour(entry) or 0.0, 4), -float(node_status(entry).rank))
 
 

@@ -1,3 +1,3 @@
-"""Pods that wait for a node: who says what about them, and what the engine computes."""
+"""Pending pods: verdicts of Karpenter, kube-scheduler and the engine."""
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ def _differ(entry: PendingEntry, _: int) -> Cell:
 
 
 def _rank(entry: PendingEntry) -> tuple[float, ...]:
-    """Sort what somebody has to do something about first, and of that the most pods."""
+    """Sort pods that need action first, then by number of pods."""
     group = entry.group
     return float(group.cause not in FAULTY), float(not group.disagreements), -float(len(group.pods))
 
@@ -91,7 +91,7 @@ def requests_values(pod: Pod) -> dict[str, int]:
 
 
 def message_values(said: PodMessage | None, now_ns: int) -> dict[str, Any] | None:
-    """Return what somebody said; None for silence."""
+    """Return a message as a value; None without a message."""
     if said is None:
         return None
     return {

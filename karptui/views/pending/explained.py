@@ -52,14 +52,14 @@ def explained_lines(
     width: int,
     may_list_events: bool = True,
 ) -> tuple[Pieces, ...]:
-    """Return why pods wait.
+    """Return why pods are pending.
 
     Args:
         group: The pods.
-        detail: What is worked out for one of them; None before it is.
-        around: What of the cluster is said beside it.
-        now_ns: The instant to count ages from: nanoseconds since the epoch.
-        width: Cells there are.
+        detail: Explanation of one of them; None until it is computed.
+        around: Facts about the cluster shown next to it.
+        now_ns: The instant that ages refer to: nanoseconds since the epoch.
+        width: Available width in cells.
         may_list_events: Whether events may be listed.
     """
     tone = Tone.FAULT if group.cause in FAULTY else Tone.NORMAL
@@ -88,7 +88,7 @@ def explained_lines(
 
 
 def _findings(explanation: PodExplanation, around: PodSurroundings) -> tuple[Pieces, ...]:
-    """Return what is wrong with the requirements of NodePools that take no part."""
+    """Return faulty requirements of excluded NodePools."""
     idle = {one.nodepool for one in explanation.pools if one.takes_no_part}
     return tuple(
         (("! ", Tone.WARNING), (f"{clean(finding.object)}: {clean(finding.fact)}", Tone.NORMAL))
@@ -98,11 +98,11 @@ def _findings(explanation: PodExplanation, around: PodSurroundings) -> tuple[Pie
 
 
 def explained_values(entry: PendingEntry, detail: PodDetail | None, now_ns: int) -> dict[str, Any]:
-    """Return everything that is known of a pending pod.
+    """Return all values of a pending pod.
 
     Args:
-        entry: The pods that wait for the same reason.
-        detail: What was worked out for one of them.
+        entry: The pods that are pending for the same reason.
+        detail: Explanation of one of them.
         now_ns: The instant: nanoseconds since the epoch.
     """
     explanation = detail.explanation if detail is not None else None
@@ -122,7 +122,7 @@ def explained_values(entry: PendingEntry, detail: PodDetail | None, now_ns: int)
 
 
 def pool_values(explanation: PodExplanation) -> list[dict[str, Any]]:
-    """Return every NodePool with its gates, in the order in which they are tried."""
+    """Return every NodePool with its gates, in Karpenter's order."""
     rows = gate_rows(explanation)
     return [_pool(pool, row) for pool, row in zip(explanation.pools, rows, strict=True)]
 

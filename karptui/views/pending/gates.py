@@ -37,7 +37,7 @@ from karptui.views.wrapping import wrapped_below, wrapped_from
 
 
 def miss_text(pool: PoolExplanation) -> str:
-    """Return why a NodePool does not take a pod, empty where it would."""
+    """Return why a NodePool rejects a pod, or an empty string."""
     text = _miss_text(pool)
     if pool.is_certain:
         return text
@@ -111,19 +111,19 @@ def _types_text(pool: PoolExplanation, rejection: TypesExhausted) -> str:
 
 
 def _cut_text(pool: PoolExplanation) -> str:
-    """Return how many types the limits leave where they rule some out: larger ones may be among those."""
+    """Return the number of types within the limits, if limits exclude some: larger types may be excluded."""
     left = {found.after: found.count for found in pool.types_left}
     usable, within = left.get("on offer", 0), left.get("limits", 0)
     return f"; its limits leave {count_text(within)} of {count_text(usable)} types" if 0 < within < usable else ""
 
 
 def nearest_text(nearest: NearestMiss) -> str:
-    """Return what the nearest type is short of: ``memory short by 6,846Mi on r5a.8xlarge``."""
+    """Return the shortage on the nearest type: ``memory short by 6,846Mi on r5a.8xlarge``."""
     return f"{shortages_text(nearest.shortages)} on {clean(nearest.instance_type)}"
 
 
 def carried_text(pool: PoolExplanation) -> str:
-    """Return what DaemonSets put on a new node, where the gate was reached: ``490m 938Mi``; empty for nothing."""
+    """Return the DaemonSet requests on a new node, if the gate was reached: ``490m 938Mi``."""
     rejection = pool.rejection
     if not isinstance(rejection, TypesExhausted):
         return ""
@@ -162,13 +162,13 @@ def reason_text(refusal: NodeRefusal) -> str:
 
 
 def shortage_text(refusal: NodeRefusal) -> str:
-    """Return what a node has too little of, in few cells: ``cpu 28 > 3400m, memory 240Gi > 7,201Mi left``."""
+    """Return a node's shortages in few cells: ``cpu 28 > 3400m, memory 240Gi > 7,201Mi left``."""
     short = [f"{name} {need} > {room}" for name, need, room in _amounts(refusal)]
     return clean(f"{', '.join(short)} left" if short else refusal.reason)
 
 
 def room_text(refusal: NodeRefusal) -> str:
-    """Return what a node has too little of: ``cpu 28 asked, 3400m left; memory 240Gi asked, 7,201Mi left``."""
+    """Return a node's shortages: ``cpu 28 asked, 3400m left; memory 240Gi asked, 7,201Mi left``."""
     short = [f"{name} {need} asked, {room} left" for name, need, room in _amounts(refusal)]
     return clean("; ".join(short) or refusal.reason)
 
@@ -179,7 +179,7 @@ def _amounts(refusal: NodeRefusal) -> Iterator[tuple[str, str, str]]:
 
 
 def refusal_counts(explanation: PodExplanation) -> tuple[tuple[str, int], ...]:
-    """Return how many nodes each reason rules out, the most frequent first."""
+    """Return the number of nodes per reason, most frequent first."""
     counts = Counter(map(refusal_word, explanation.nodes))
     return tuple(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
 
@@ -194,7 +194,7 @@ def refusals_text(explanation: PodExplanation) -> str:
 
 
 COLUMNS: Final = ("LIMITS", "TAINTS", "LABELS", "TOPOLOGY", "DAEMONSETS", "RESOURCES", "OFFERING")
-"""In the order in which Karpenter asks; the last three and the labels of types are one look at every type."""
+"""Gates in Karpenter's order; the last three and type labels are one check of each type."""
 _BY_GATE: Final = {
     PlacementGate.LIMITS: 0,
     PlacementGate.TAINTS: 1,
@@ -216,7 +216,7 @@ _LEFT: Final = {
 
 
 class Mark(StrEnum):
-    """What a cell says."""
+    """State of a gate."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -228,26 +228,26 @@ class GateRow(msgspec.Struct, frozen=True):
 
     nodepool: str
     marks: tuple[Mark, ...]
-    """One for each column; all ``OPEN`` where the NodePool takes no part."""
+    """One per column; all ``OPEN`` if the NodePool is excluded."""
     failed: int
-    """Column of the first failing cell; -1 where there is none."""
+    """Column of the first failing gate; -1 if none fails."""
     reason: str
-    """The first failing cell in words, or why the NodePool takes no part."""
+    """The first failing gate as text, or why the NodePool is excluded."""
     carried: str = ""
     """What DaemonSets put on a new node."""
     types_left: tuple[tuple[str, int], ...] = ()
     """How many types each filter leaves, where types are the reason."""
     is_certain: bool = True
-    """Whether the NodePool says so whatever types its provider has."""
+    """Whether the verdict holds regardless of the provider's types."""
 
     @property
     def mark(self) -> tuple[str, Tone]:
-        """What stands before the reason, and how grave that is."""
+        """The mark before the reason, and its tone."""
         return ("✘ ", Tone.FAULT) if self.is_certain else ("? ", Tone.WARNING)
 
 
 def gate_rows(explanation: PodExplanation) -> tuple[GateRow, ...]:
-    """Return the NodePools in the order in which they are tried; those that take no part come last."""
+    """Return the NodePools in the order they are tried, excluded ones last."""
     return tuple(_row(pool) for pool in explanation.pools)
 
 
@@ -337,7 +337,7 @@ def _narrow(row: GateRow, name_width: int, width: int) -> Iterator[Pieces]:
 
 
 def _run_on(pieces: list[tuple[str, Tone]], words: tuple[str, str, Tone], at: int, width: int) -> Iterator[Pieces]:
-    """Yield a row that ends with a mark and a text from a column on, and what is left of the text under it."""
+    """Yield a row with a mark and text from a given column, wrapped below it."""
     mark, text, tone = words
     room = width - at - len(mark)
     if room < _TEXT_LEAST:
@@ -349,7 +349,7 @@ def _run_on(pieces: list[tuple[str, Tone]], words: tuple[str, str, Tone], at: in
 
 
 def _left(row: GateRow, indent: int, width: int) -> Iterator[Pieces]:
-    """Yield how many types each filter leaves, and what a node carries."""
+    """Yield the number of types left by each filter, and the DaemonSet requests of a new node."""
     if not row.types_left:
         return
     parts = [f"{count_text(count)} {words}" for words, count in row.types_left]

@@ -1,4 +1,4 @@
-"""What would make pending pods schedulable: each remedy in words, as a row, and as what to apply."""
+"""Remedies for pending pods: as text, as rows, and as manifests."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _HELM: Final[Mapping[str, str]] = {"VM_MEMORY_OVERHEAD_PERCENT": "settings.vmMem
 
 
 def remedy_text(remedy: Remedy, pods: str, origin: str, *, try_key: str = "ctrl+t") -> str:
-    """Return a change at length.
+    """Return the full text of a remedy.
 
     Args:
-        remedy: The change.
-        pods: Name of the pods that it is for.
-        origin: ``Kind/namespace/name`` of what they come from.
-        try_key: the key that opens a what-if.
+        remedy: The remedy.
+        pods: Name of the pods.
+        origin: ``Kind/namespace/name`` of their owner.
+        try_key: The key that opens a what-if.
     """
     gain = remedy.gain
     price = f", {node_price_text(gain.price_per_hour)}/h" if gain.price_per_hour is not None else ""
@@ -117,7 +117,7 @@ class RemedyEntry:
     """One change that helps."""
 
     place: int
-    """In the order in which changes are offered, from 0."""
+    """Position in the order of offering, from 0."""
     remedy: Remedy
 
     @property
@@ -133,7 +133,7 @@ def remedy_entries(report: RemedyReport | None) -> tuple[RemedyEntry, ...]:
 
 
 def gain_text(gain: Gain) -> str:
-    """Return where pods go: ``2 × r5a.8xlarge in trino``, ``ip-10-0-8-41``."""
+    """Return where pods are scheduled: ``2 × r5a.8xlarge in trino``, ``ip-10-0-8-41``."""
     parts = []
     if gain.new_nodes:
         others = others_text(gain.other_types)
@@ -163,11 +163,11 @@ def _short_gain(gain: Gain) -> str:
 
 
 def remedy_words(remedy: Remedy, pods: str = "") -> str:
-    """Return a change in a line: ``NodePool trino: allow …``.
+    """Return a remedy as one line: ``NodePool trino: allow …``.
 
     Args:
-        remedy: The change.
-        pods: Name of the pods, which stands in place of "the pods".
+        remedy: The remedy.
+        pods: Name of the pods, which replaces "the pods".
     """
     subject = remedy.subject if remedy.subject != "the pods" or not pods else pods
     return f"{clean(subject)}: {clean(remedy.words)}"
@@ -269,7 +269,7 @@ def remedy_values(remedy: Remedy) -> dict[str, Any]:
 
 
 def remedies_sentence(report: RemedyReport | None) -> tuple[str, Tone]:
-    """Return how far the changes have been tried, and that none helps where none does."""
+    """Return the progress of trying remedies, or that none helps."""
     if report is None:
         return "", Tone.MUTED
     if not report.is_complete:

@@ -29,11 +29,11 @@ from karptui.views.sanitize import clean, short_name
 
 
 def zone_lines(pod: Pod, volumes: Sequence[tuple[str, frozenset[str]]]) -> tuple[Pieces, ...]:
-    """Return who binds a pod to which zones, and what they have in common; nothing where no volume binds it.
+    """Return the zones that volumes bind a pod to, and their intersection; empty without such volumes.
 
     Args:
         pod: The pod.
-        volumes: Those that bind it, with the zones they leave.
+        volumes: Volumes that bind it, with the zones each allows.
     """
     if not volumes:
         return ()
@@ -58,7 +58,7 @@ def _zone_sources(pod: Pod, volumes: Sequence[tuple[str, frozenset[str]]]) -> Se
 
 
 def pending_freshness(overview: Overview, now_ns: int) -> Pieces:
-    """Return when the answers were computed, how far behind the cluster they are, and what is still open."""
+    """Return the age of the answers, how far they lag behind the cluster, and what is still pending."""
     report, analysis = overview.pending, overview.analysed
     if analysis is not None and analysis.problem:
         return ((f"the newest state could not be analysed: {clean(analysis.problem)}", Tone.FAULT),)
@@ -78,10 +78,10 @@ def _notes(notes: Sequence[str]) -> Pieces:
 
 
 MOST_QUOTED: Final = 300
-"""Characters of a message that are quoted where there is little room."""
+"""Maximum length of a quoted message in narrow layouts."""
 _LEAST_QUOTED: Final = 160
 _LINES_BESIDE_QUOTES: Final = 18
-"""Lines of a screen for its frame, some rows, and what is said before the quotes."""
+"""Screen lines for the frame, some rows, and the text before the quotes."""
 _QUOTE_MARGIN: Final = 5
 _QUOTE_HEAD: Final = 50
 """Characters for who said it, when, and how often."""
@@ -94,7 +94,7 @@ _SHORT: Final[Mapping[str, str]] = {
     "InsufficientCapacityError": "sold out",
 }
 _LONG_WORD: Final = 8
-"""Letters of a short verdict beside which its age has no room; the sentences below the table have it."""
+"""Length of a short verdict from which its age is left out; the lines below the table show it."""
 _IN_FEW: Final = (
     ("no instance type is compatible and on offer", "no type is on offer"),
     ("no type with the labels has an offering to be had", "no type is on offer"),
@@ -116,9 +116,9 @@ _IN_FEW: Final = (
     (" short by ", " −"),
 )
 MOST_PROBLEM: Final = 80
-"""Letters of what Karpenter finds faulty about a pod that stand in a row; its own page has them all."""
+"""Maximum length of a pod's fault in a row; its detail shows all of it."""
 _FEW: Final = 36
-"""Cells of what is computed at 80 columns."""
+"""Width of the computed verdict at 80 columns."""
 NO_POOLS_PASSED_OVER: Final = f"{NO_POOLS}: Karpenter does not even try the nodes that exist, and says nothing"
 _SENTENCES: Final[Mapping[Cause, str]] = {
     Cause.UNPLACED: "no NodePool and no node takes it",
@@ -153,11 +153,11 @@ CAUSE_HELP: Final[tuple[tuple[str, str], ...]] = (
     (str(Cause.OTHER_SCHEDULER), "another scheduler has not refused it yet"),
     (str(Cause.LOST_NODE), "spec.nodeName binds it to a node that is not there"),
 )
-"""What pods wait for, each with a sentence."""
+"""Causes of pending pods, with explanations."""
 
 
 def cause_sentence(pod: Pod, cause: Cause) -> str:
-    """Return what a pod waits for, in a sentence."""
+    """Return the explanation of a cause."""
     if cause is Cause.OTHER_SCHEDULER:
         name = clean(pod.template.scheduler_name)
         return (
@@ -171,7 +171,7 @@ def cause_sentence(pod: Pod, cause: Cause) -> str:
 
 
 def requests_words(pod: Pod) -> str:
-    """Return what a pod asks for: ``28 cpu 240Gi``, extended resources with their names."""
+    """Return the requests of a pod: ``28 cpu 240Gi``, extended resources with their names."""
     return resources_words(pod.requests)
 
 
@@ -190,7 +190,7 @@ def resources_words(requests: ResourceList) -> str:
 
 
 def destination_text(destination: PodDestination) -> str:
-    """Return where a pod would go."""
+    """Return where a pod would be scheduled."""
     if destination.node:
         pool = f" of {clean(destination.nodepool)}" if destination.nodepool else ""
         return f"{short_name(clean(destination.node))}{pool}"
@@ -204,12 +204,12 @@ def _launched_text(destination: PodDestination) -> str:
 
 
 def others_text(count: int) -> str:
-    """Return how many types there are besides one: `` or 12 others``, nothing for none."""
+    """Return the number of further types: `` or 12 others``, empty for none."""
     return f" or {counted(count, 'other')}" if count else ""
 
 
 def now_text(group: PendingGroup) -> str:
-    """Return what the engine computes, in a few words."""
+    """Return the engine's verdict in few words."""
     if group.cause is Cause.UNKNOWN:
         return f"? {_unknown_text(group)}"
     if group.cause is Cause.UNPLACED:
@@ -240,7 +240,7 @@ def now_text(group: PendingGroup) -> str:
 
 
 def now_words(group: PendingGroup) -> str:
-    """Return the same within a sentence: where its pods would go in words, and all else without a mark."""
+    """Return the engine's verdict as part of a sentence."""
     text = now_text(group)
     if not text.startswith("→"):
         return text.lstrip("✘? ")
@@ -276,7 +276,7 @@ def scheduler_text(group: PendingGroup, now_ns: int) -> str:
 
 
 def short_verdict(said: PodMessage, now_ns: int) -> str:
-    """Return a verdict where there is little room: ``failed 2m``, ``refused 12s``, ``nominated``."""
+    """Return a verdict in few cells: ``failed 2m``, ``refused 12s``, ``nominated``."""
     word = _SHORT.get(said.reason, clean(said.reason).lower())
     if not said.at_ns or len(word) >= _LONG_WORD:
         return word
@@ -284,7 +284,7 @@ def short_verdict(said: PodMessage, now_ns: int) -> str:
 
 
 def short_now(group: PendingGroup) -> str:
-    """Return what the engine computes where there is little room: ``✘ trino: mem −6,846Mi``."""
+    """Return the engine's verdict in few cells: ``✘ trino: mem −6,846Mi``."""
     if group.destinations and group.cause not in (Cause.UNPLACED, Cause.UNKNOWN):
         first = group.destinations[0]
         if not first.node:
@@ -294,7 +294,7 @@ def short_now(group: PendingGroup) -> str:
 
 
 def in_few_words(text: str) -> str:
-    """Return why a NodePool takes no pod, as short as a row at 80 columns has room for."""
+    """Return a shortened rejection by a NodePool, for rows at 80 columns."""
     text = text.partition("; its limits leave ")[0]
     for words, few in _IN_FEW:
         text = text.replace(words, few)
@@ -310,7 +310,7 @@ def _ago(said: PodMessage, now_ns: int) -> str:
 def quote_lines(
     group: PendingGroup, now_ns: int, *, may_list_events: bool = True, most: int = MOST_QUOTED
 ) -> tuple[Pieces, ...]:
-    """Return what was said about the pods, each speaker in a line."""
+    """Return the messages about the pods, one line per source."""
     lines: list[Pieces] = []
     for who, said in (("Karpenter", group.messages.karpenter), ("scheduler", group.messages.scheduler)):
         if said is not None:
@@ -334,7 +334,7 @@ def _quoted(who: str, said: PodMessage, now_ns: int, most: int) -> Pieces:
 
 
 def _cut_words(text: str, most: int) -> str:
-    """Return a text that ends after a word, with an ellipsis, where it is longer."""
+    """Return a text cut after a word, with an ellipsis, if it is too long."""
     if len(text) <= most:
         return text
     whole, _, _ = text[:most].rpartition(" ")
@@ -346,30 +346,30 @@ def _them(group: PendingGroup) -> str:
 
 
 def disagreement_lines(group: PendingGroup) -> tuple[Pieces, ...]:
-    """Return where those who speak of the pods do not agree, a line each."""
+    """Return the disagreements between the sources, one per line."""
     return tuple(
         (("≠ ", Tone.WARNING), (clean(disagreement.text), Tone.NORMAL)) for disagreement in group.disagreements
     )
 
 
 def problem_lines(group: PendingGroup) -> tuple[Pieces, ...]:
-    """Return what Karpenter finds faulty, in its words."""
+    """Return the faults that Karpenter reports, in its words."""
     return tuple((("✘ ", Tone.FAULT), (clean(one, limit=MOST_QUOTED), Tone.NORMAL)) for one in group.diagnosis.problems)
 
 
 def room_to_quote(width: int, height: int) -> int:
-    """Return how many characters of what each speaker said have room under the table, on a screen of that size."""
+    """Return the number of characters per quoted message that fit below the table."""
     lines = max(height - _LINES_BESIDE_QUOTES, 0) // 2
     return max(lines * (width - _QUOTE_MARGIN) - _QUOTE_HEAD, _LEAST_QUOTED)
 
 
 def pending_sentences(entry: PendingEntry, now_ns: int, most: int = MOST_QUOTED) -> tuple[Pieces, ...]:
-    """Return what pods wait for, where they would go, where the verdicts differ, and who said what.
+    """Return why pods are pending, where they would be scheduled, where verdicts differ, and the messages.
 
     Args:
         entry: The pods.
         now_ns: The instant.
-        most: Characters that are quoted of what each has said.
+        most: Maximum length of each quoted message.
     """
     group = entry.group
     tone = Tone.FAULT if group.cause in FAULTY else Tone.NORMAL

@@ -1,3 +1,3 @@
-"""The Pools screen: NodePools in the order in which Karpenter tries them, and one of them at length."""
+"""The Pools screen: NodePools in Karpenter's order, and NodePool detail."""
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def weight_cell(row: PoolRow, _: int) -> Cell:
 
 
 def nodes_cell(row: PoolRow, _: int) -> Cell:
-    """Return how many nodes there are and start, of the limit on nodes, and their part of all pools' nodes."""
+    """Return the number of nodes (existing and starting), the node limit, and the share of all nodes."""
     if row.hides(*_NODES):
         return FORBIDDEN
     starting = f"+{count_text(row.starting)}" if row.starting else ""
@@ -66,7 +66,7 @@ def memory_cell(row: PoolRow, _: int) -> Cell:
 
 
 def requested_cpu_cell(row: PoolRow, _: int) -> Cell:
-    """Return the cores that pods request of its nodes, of those that these have."""
+    """Return the cpu requests on the pool's nodes, of their allocatable."""
     return _requested_cell(row, row.cpu, cpu_pair_text, cpu_text)
 
 
@@ -104,7 +104,7 @@ def limit_place(row: PoolRow, resource: str) -> float | None:
 
 
 def cost_cell(row: PoolRow, _: int) -> Cell:
-    """Return what the nodes cost per hour."""
+    """Return the cost of the nodes per hour."""
     if row.hides(*_NODES):
         return FORBIDDEN
     total = row.total
@@ -115,7 +115,7 @@ def cost_cell(row: PoolRow, _: int) -> Cell:
 
 
 def carries_cell(row: PoolRow, _: int) -> Cell:
-    """Return what a new node carries, and how many types that rules out."""
+    """Return the DaemonSet requests of a new node, and the number of types they exclude."""
     if row.hides(Kind.DAEMONSET):
         return FORBIDDEN
     text = carries(row.types)
@@ -128,7 +128,7 @@ def carries_cell(row: PoolRow, _: int) -> Cell:
 
 
 def types_cell(row: PoolRow, _: int) -> Cell:
-    """Return how many types the requirements allow, and how many of these have an offering."""
+    """Return the number of allowed types, and of those with an offering."""
     if row.types.problem:
         return Cell("✘ none", Tone.FAULT)
     if row.types.is_guessed:
@@ -145,7 +145,7 @@ def types_cell(row: PoolRow, _: int) -> Cell:
 
 
 def ready_cell(row: PoolRow, _: int) -> Cell:
-    """Return whether it is ready, or what is not."""
+    """Return the readiness, or the failing condition."""
     reason = short_reason(row)
     if reason:
         return Cell(f"✘ {clean(reason)}", Tone.FAULT, "✘")
@@ -157,7 +157,7 @@ def ready_cell(row: PoolRow, _: int) -> Cell:
 
 
 def budget_cell(row: PoolRow, _: int) -> Cell:
-    """Return how many nodes may be disrupted now."""
+    """Return the number of nodes that may be disrupted now."""
     if row.hides(Kind.POD, *_NODES):
         return FORBIDDEN
     if row.is_passed_over:
@@ -176,7 +176,7 @@ def policy_cell(row: PoolRow, _: int) -> Cell:
 
 
 def drifted_cell(row: PoolRow, _: int) -> Cell:
-    """Return how many nodes drifted, of all."""
+    """Return the number of drifted nodes, of all nodes."""
     if row.hides(*_NODES):
         return FORBIDDEN
     drifted = row.drifted
@@ -184,7 +184,7 @@ def drifted_cell(row: PoolRow, _: int) -> Cell:
 
 
 def created_cell(row: PoolRow, now_ns: int) -> Cell:
-    """Return how many NodeClaims were created."""
+    """Return the number of created NodeClaims."""
     if row.counted is None and row.hides(Kind.NODECLAIM):
         return FORBIDDEN
     created = row.created(now_ns)
@@ -192,7 +192,7 @@ def created_cell(row: PoolRow, now_ns: int) -> Cell:
 
 
 def shared_cell(row: PoolRow, _: int) -> Cell:
-    """Return how many pods other pools match too, of those that it matches."""
+    """Return the number of matching pods that other NodePools match too."""
     if row.hides(Kind.POD):
         return FORBIDDEN
     if row.overlap is None:
@@ -223,7 +223,7 @@ def limit_values(use: PoolLimit) -> dict[str, Any]:
 
 
 def in_units(nano: int) -> int | float:
-    """Return an amount in units: whole where it is."""
+    """Return an amount in larger units, without decimals if whole."""
     return nano / NANO if nano % NANO else nano // NANO
 
 

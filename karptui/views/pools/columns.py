@@ -84,14 +84,14 @@ def _of_daemonsets(read: Callable[[PoolRow], Any]) -> Callable[[PoolRow, int], A
 
 
 def _carried(row: PoolRow) -> Carried | None:
-    """Return the most DaemonSets that a type carries of those that are left."""
+    """Return the maximum number of DaemonSets on any remaining type."""
     return row.types.heaviest if row.types.left else None
 
 
 def _requested_column(
     name: str, unit: str, share: Callable[[PoolRow], Share], cell: Callable[[PoolRow, int], Cell], drop_order: int
 ) -> Column[PoolRow]:
-    """Return the column of what pods request of a pool's nodes."""
+    """Return the column of pod requests on a pool's nodes."""
 
     def known(row: PoolRow) -> Share | None:
         return share(row) if row.access is PodAccess.KNOWN and not row.hides(Kind.NODE, Kind.NODECLAIM) else None

@@ -193,7 +193,7 @@ def _types(row: DaemonRow, _: int) -> Cell:
 
 
 def daemon_note(row: DaemonRow) -> tuple[str, Tone]:
-    """Return why a new node does not carry it, or which types would have room without it."""
+    """Return why a new node does not run a DaemonSet, or which types would fit without it."""
     found = row.found
     if not row.is_carried:
         return f"not carried: {found.why_not}", Tone.MUTED
@@ -209,7 +209,7 @@ def _amount(amount: int, text: str) -> Cell:
 
 
 def daemon_sentence(row: DaemonRow) -> tuple[tuple[str, Tone], ...]:
-    """Return a DaemonSet in words."""
+    """Return a DaemonSet as text."""
     asks = f"asks {cpu_text(row.cpu_millis)}, {memory_text(row.memory_bytes)} and a pod slot"
     text, tone = daemon_note(row)
     if not row.is_carried:

@@ -1,4 +1,4 @@
-"""All NodePools together: how many pods match several and where these go, what came of weights, what nodes cost."""
+"""All NodePools together: pods that match several, the effect of weights, and cost."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ SPREAD: Final = (
 def cluster_lines(
     around: PoolsAround, overview: Overview, now_ns: int, *, is_short: bool = False
 ) -> tuple[Pieces, ...]:
-    """Return the lines under the sentences of the row: overlap, and the check of what has come of weights."""
+    """Return the lines below the row's text: overlap, and the check of weights."""
     return (*overlap_lines(around.overlap, overview, is_short=is_short), check_line(around, now_ns, is_short=is_short))
 
 
 def overlap_lines(found: Overlap | None, overview: Overview, *, is_short: bool = False) -> tuple[Pieces, ...]:
-    """Return how many pods match several NodePools and where they go; what is being waited for before that is known."""
+    """Return the number of pods that match several NodePools and where they land, or what is still loading."""
     if found is None:
         hidden = overview.hidden.intersection(NEEDED_FOR_WHY)
         if hidden:
@@ -61,7 +61,7 @@ def overlap_lines(found: Overlap | None, overview: Overview, *, is_short: bool =
 
 
 def _without_others(found: Overlap) -> tuple[Pieces, ...]:
-    """Return how many pods find no NodePool, or none with room, where no two can overlap; else nothing."""
+    """Return the number of pods without a NodePool, if no two NodePools overlap."""
     of = f"of {counted(found.pods, 'pod')} "
     pieces: list[tuple[str, Tone]] = []
     if found.stranded:
@@ -92,7 +92,7 @@ def _where_they_go(found: Overlap) -> str:
 
 
 def check_line(around: PoolsAround, now_ns: int, *, is_short: bool = False) -> Pieces:
-    """Return how many NodeClaims each NodePool has got, and who counts."""
+    """Return the number of NodeClaims per NodePool, and the source of the counts."""
     source = around.source
     made = sorted(((one.created, one.name) for one in around.counts), key=lambda one: (-one[0], one[1]))
     named = _counts_text(made, _NAMED_SHORT if is_short else len(made))
@@ -120,7 +120,7 @@ def _counts_text(made: Sequence[tuple[int, str]], most: int) -> str:
 
 
 def cost_text(around: PoolsAround) -> str:
-    """Return what the nodes of all NodePools cost, those of deleted ones as well; nothing without such nodes."""
+    """Return the cost of the nodes of all NodePools, deleted ones included; empty without nodes."""
     cost = around.cost
     if not (cost.priced or cost.unpriced):
         return ""

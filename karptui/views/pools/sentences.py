@@ -1,4 +1,4 @@
-"""A NodePool in sentences: limits, readiness, policy, budget, DaemonSets, order and shares."""
+"""Texts about a NodePool: limits, readiness, policy, budget, DaemonSets, order and shares."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def named_amount(resource: str, nano: int) -> str:
 
 
 def limit_sentence(use: PoolLimit) -> tuple[str, Tone]:
-    """Return what is left in words: ``12 cpu left and the smallest allowed type needs 2000m``."""
+    """Return what is left of a limit: ``12 cpu left and the smallest allowed type needs 2000m``."""
     limit = named_amount(use.resource, use.limit)
     if use.left < 0:
         return f"{named_amount(use.resource, -use.left)} over the limit of {limit}: no new node", Tone.FAULT
@@ -82,7 +82,7 @@ def is_ready(row: PoolRow) -> bool:
 
 
 def short_reason(row: PoolRow) -> str:
-    """Return what is not ready in a few words; empty where all is."""
+    """Return the failing condition in few words; empty if ready."""
     if row.pool.is_deleting:
         return "deleting"
     if not row.pool.is_ready:
@@ -120,7 +120,7 @@ def ready_lines(row: PoolRow) -> tuple[Pieces, ...]:
 
 
 def absence_tone(absence: Absence) -> Tone:
-    """Return how loudly it is said that a NodeClass is not known."""
+    """Return the tone for an unknown NodeClass."""
     match absence:
         case Absence.GONE:
             return Tone.FAULT
@@ -146,7 +146,7 @@ _NAMED: Final = 3
 
 
 def policy_text(row: PoolRow, *, is_short: bool = False) -> str:
-    """Return the consolidation policy and how long it waits: ``Underutilized 30s``; ``never`` where it is off."""
+    """Return the consolidation policy and delay: ``Underutilized 30s``; ``never`` if off."""
     wait_ns = row.pool.consolidate_after_ns
     if wait_ns is None:
         return "never"
@@ -156,7 +156,7 @@ def policy_text(row: PoolRow, *, is_short: bool = False) -> str:
 
 
 def budget_left(row: PoolRow) -> dict[Reason, int]:
-    """Return how many nodes may still be disrupted now, by reason; nothing where that is not known."""
+    """Return the number of nodes that may be disrupted now by reason; empty if unknown."""
     if row.budgets is None:
         return {}
     return {one.reason: UNLIMITED if one.allowed >= UNLIMITED else one.left for one in row.budgets.states}
@@ -174,7 +174,7 @@ def budget_text(row: PoolRow) -> str:
 
 
 def carries_line(row: PoolRow) -> Pieces:
-    """Return what a new node carries, and the types that this rules out."""
+    """Return the DaemonSet requests of a new node, and the types they exclude."""
     if not carries(row.types) or row.types.problem:
         return ()
     heaviest = row.types.heaviest
@@ -203,7 +203,7 @@ NAMED = 3
 
 
 def pool_sentences(row: PoolRow) -> tuple[Pieces, ...]:
-    """Return a row in sentences, what is wrong before what is good to know."""
+    """Return the lines about a NodePool, problems first."""
     lines = (
         order_line(row),
         *ready_lines(row),
@@ -261,7 +261,7 @@ def ordinal(number: int) -> str:
 
 
 def types_line(row: PoolRow) -> Pieces:
-    """Return why no type is left; nothing where one is."""
+    """Return why no type is left; empty if some are."""
     entry = row.types
     if entry.left or entry.problem or any(use.is_closed for use in row.limits):
         return ()
@@ -280,7 +280,7 @@ def types_line(row: PoolRow) -> Pieces:
 
 
 def weight_lines(row: PoolRow) -> tuple[Pieces, ...]:
-    """Return what there is to know of equal and of near weights."""
+    """Return notes about equal and near weights."""
     lines: list[Pieces] = []
     if row.ties:
         names = _names(row.ties)
@@ -299,7 +299,7 @@ def _names(neighbours: tuple[Neighbour, ...]) -> str:
 
 
 def overlap_line(row: PoolRow) -> Pieces:
-    """Return how many pods it could take, which of them others could take too, and where they go."""
+    """Return the number of matching pods, how many other NodePools match too, and where they land."""
     found = row.overlap
     if found is None or not found.matching:
         return (("no pod of the cluster matches it", Tone.MUTED),) if found is not None and row.rank is not None else ()
@@ -315,7 +315,7 @@ def overlap_line(row: PoolRow) -> Pieces:
 
 
 def _from_here(found: PoolOverlap) -> str:
-    """Return for how many of its pods a new node would come from it."""
+    """Return the number of its pods that would launch a node from it."""
     if found.matching == 1:
         return f"a new node for it {'comes' if found.goes_here else 'does not come'} from here"
     amount = (

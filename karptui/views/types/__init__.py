@@ -1,3 +1,3 @@
-"""Instance types: what is left of them in each NodePool, and where their memory goes."""
+"""Instance types: which are left in each NodePool, and how their memory is used."""
 
 from __future__ import annotations

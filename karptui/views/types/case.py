@@ -1,4 +1,4 @@
-"""The table of `karptui types CASE`: types as an EC2NodeClass and settings come to them, without a NodePool."""
+"""Table of `karptui types CASE`: types of an EC2NodeClass and settings, without a NodePool."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class CaseType(msgspec.Struct, frozen=True):
     pods: int
     on_demand_price_per_hour: float | None
     offered_in: tuple[str, ...]
-    """Zones where it is to be had."""
+    """Zones with an available offering."""
     ruled_out: str
     """``yes`` where the NodeClass rules it out, empty otherwise."""
 

@@ -1,4 +1,4 @@
-"""Amounts and cells of instance types, whether a pod fits one, what it is short of, and why a type is ruled out."""
+"""Amounts and cells of instance types, whether a pod fits, its shortages, and why a type is excluded."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from karptui.views.usage import shortages_text
 
 
 def carries_text(carried: Carried | TypeEntry) -> str:
-    """Return what DaemonSets put on a node: ``11 ds 490m 938Mi``."""
+    """Return the DaemonSet requests on a node: ``11 ds 490m 938Mi``."""
     if not carried.daemon_pods:
         return "no DaemonSets"
     return f"{carried.daemon_pods} ds {requests_text(carried.daemons)}"
 
 
 def requests_text(requests: ResourceList) -> str:
-    """Return cpu and memory that are asked for: ``490m 938Mi``."""
+    """Return cpu and memory requests: ``490m 938Mi``."""
     cpu, memory = resources.cpu_millis(requests), resources.memory_bytes(requests)
     return f"{cpu_text(cpu)} {memory_text(memory)}"
 
 
 def reported_bytes(entry: TypeEntry) -> int | None:
-    """Return the least memory capacity that a node of the type reports; None where no node does."""
+    """Return the smallest memory capacity reported by nodes of the type; None without such nodes."""
     spread = entry.observed.capacity.get(MEMORY) if entry.observed is not None else None
     return spread.smallest.units if spread is not None else None
 
 
 def matching_percent(entry: TypeEntry) -> float | None:
-    """Return the overhead percent that would match what nodes of the type report, raised to four decimals."""
+    """Return the overhead percent that matches the type's nodes, rounded up to four decimals."""
     percent = entry.matching_overhead_percent
     return rounded_up(percent) if percent is not None else None
 
@@ -55,16 +55,16 @@ WORDS: Final = {
     Filter.POD: "no pod fits",
     Filter.LIMITS: "limits",
 }
-"""What the row says of a type that is ruled out."""
+"""Words for excluded types, by filter."""
 
 
 def memory_bytes(entry: TypeEntry) -> int:
-    """Return the memory that EC2 advertises, or the capacity where that is not known."""
+    """Return the memory advertised by EC2, or the capacity if unknown."""
     return entry.memory_mib << 20 if entry.memory_mib is not None else bytes_of(entry.capacity)
 
 
 def allocatable_bytes(entry: TypeEntry) -> int:
-    """Return the memory that pods may request; below zero where more is kept back than there is."""
+    """Return the allocatable memory; negative if reservations exceed the capacity."""
     return bytes_of(entry.allocatable)
 
 
@@ -74,7 +74,7 @@ def bytes_of(amounts: resources.ResourceList) -> int:
 
 
 def pod_slots(entry: TypeEntry) -> int:
-    """Return how many pods a node takes."""
+    """Return the pod capacity of a node."""
     return resources.nano(entry.allocatable, PODS) // NANO
 
 
@@ -84,12 +84,12 @@ def rank_cell(entry: TypeEntry, _: int) -> Cell:
 
 
 def memory_cell(entry: TypeEntry, _: int) -> Cell:
-    """Return the memory that EC2 advertises, and what pods may request of it."""
+    """Return the advertised and the allocatable memory."""
     return Cell(f"{memory_text(memory_bytes(entry))}/{mebibytes_text(allocatable_bytes(entry))}", Tone.NORMAL)
 
 
 def largest_cell(entry: TypeEntry, _: int) -> Cell:
-    """Return what the largest pod may request."""
+    """Return the requests of the largest pod that fits."""
     if not entry.is_wanted or entry.removed_by in (Filter.OFFERINGS, Filter.RESERVED):
         return NOT_APPLICABLE
     largest = entry.largest_pod
@@ -100,7 +100,7 @@ def largest_cell(entry: TypeEntry, _: int) -> Cell:
 
 
 def daemons_cell(entry: TypeEntry, _: int) -> Cell:
-    """Return how many DaemonSets a node carries, and how much of its memory they take."""
+    """Return the number of DaemonSets on a node, and their memory requests."""
     if not entry.daemon_pods:
         return Cell("0", Tone.MUTED)
     room = allocatable_bytes(entry)
@@ -122,12 +122,12 @@ def offered_cell(entry: TypeEntry, _: int) -> Cell:
 
 
 def nodes_cell(entry: TypeEntry, _: int) -> Cell:
-    """Return how many nodes of the type there are."""
+    """Return the number of nodes of the type."""
     return Cell(count_text(entry.observed.node_count)) if entry.observed is not None else Cell("0", Tone.MUTED)
 
 
 def why_text(entry: TypeEntry) -> str:
-    """Return what rules a type out: ``DaemonSets: pods 8 of 11``; empty for one that is left."""
+    """Return why a type is excluded: ``DaemonSets: pods 8 of 11``; empty if it is left."""
     if entry.removed_by is None:
         return ""
     if entry.removed_by is Filter.REQUIREMENTS:
@@ -139,7 +139,7 @@ def why_text(entry: TypeEntry) -> str:
 
 
 def why_cell(entry: TypeEntry, _: int) -> Cell:
-    """Return what rules the type out, or that it is left."""
+    """Return why the type is excluded, or that it is left."""
     if entry.is_left:
         return Cell("✔", Tone.GOOD)
     word = WORDS[entry.removed_by] if entry.removed_by is not None else ""

@@ -304,9 +304,9 @@ def types_table(
     """Return the table of one NodePool's types.
 
     Args:
-        pool: the NodePool, for values that scripts read; None for a table on the screen.
-        fit: tells how the pending pod that asks most fits a type.
-        has_prices: whether there are columns of prices.
+        pool: The NodePool, for values of scripts; None for a table on screen.
+        fit: Returns how the largest pending pod fits a type.
+        has_prices: Whether there are price columns.
     """
     first = Value[TypeEntry]("pool", lambda _entry, _now: pool, TEXT)
     name = msgspec.structs.replace(COLUMNS[0], values=(first, *COLUMNS[0].values))
@@ -324,7 +324,7 @@ def types_table(
 
 
 def _fit_values(fit_in: Callable[[TypeEntry], TypeFit | None]) -> tuple[Value[TypeEntry], ...]:
-    """Return what the pending pod that asks most comes to on each type."""
+    """Return how the largest pending pod fits each type."""
     return (
         Value(
             "pending_pod", lambda entry, _: fit.pod.key if (fit := fit_in(entry)) is not None else None, TEXT_OR_NULL

@@ -80,7 +80,7 @@ class LedgerStep(NamedTuple):
     """Stable name: ``kube_reserved``."""
     label: str
     amounts: Mapping[str, int]
-    """In nano-units by resource; below zero for what is taken."""
+    """In nano-units by resource; negative for subtracted amounts."""
     note: str = ""
     tone: Tone = Tone.NORMAL
 
@@ -122,7 +122,7 @@ def ledger_steps(entry: TypeEntry, fit: TypeFit | None, origin: str) -> list[Led
 
 
 def _by_expressions(results: Mapping[str, str], field: str) -> str:
-    """Return what the expressions of one field come to: ``cpu 80m = vcpus * 20``."""
+    """Return the values of a field's expressions: ``cpu 80m = vcpus * 20``."""
     return clean(
         ", ".join(f"{place[len(field) + 1 : -1]} {text}" for place, text in results.items() if place.startswith(field))
     )
@@ -146,7 +146,7 @@ def _advertised(ledger: Ledger, origin: str) -> list[LedgerStep]:
 
 
 def step_values(one: LedgerStep) -> dict[str, Any]:
-    """Return a line of the account as plain values, what is left rounded down and what is taken rounded up."""
+    """Return a ledger line as plain values; what is left is rounded down, what is subtracted up."""
     whole = {name: nano // (NANO_PER_MILLI if name == CPU else NANO) for name, nano in one.amounts.items()}
     return {
         "step": one.step,
@@ -169,7 +169,7 @@ def _minus(amounts: ResourceList) -> dict[str, int]:
 
 
 def _figure(name: str, amounts: Mapping[str, int]) -> str:
-    """Return an amount without its unit, what is left rounded down and what is taken rounded up."""
+    """Return an amount without its unit; what is left is rounded down, what is subtracted up."""
     nano = amounts.get(name)
     if nano is None:
         return ""
@@ -179,7 +179,7 @@ def _figure(name: str, amounts: Mapping[str, int]) -> str:
 
 
 def fit_lines(entry: TypeEntry, fit: TypeFit | None) -> tuple[Pieces, ...]:
-    """Return whether a pod fits, and what would make it fit; why the type is ruled out where it is."""
+    """Return whether a pod fits, what would make it fit, and why the type is excluded."""
     lines: list[Pieces] = []
     if not entry.is_left and entry.shortages and (fit is None or entry.removed_by is not Filter.POD):
         lines.append((("✘ ruled out: ", Tone.FAULT), (_ruled_out(entry), Tone.NORMAL)))
@@ -236,7 +236,7 @@ def _remedies(entry: TypeEntry, fit: TypeFit) -> list[Pieces]:
 
 
 def observed_lines(pool: PoolEntry, entry: TypeEntry) -> tuple[Pieces, ...]:
-    """Return what nodes of the type report here, and the overhead percents that follow from it."""
+    """Return the reported values of the type's nodes, and the overhead percents they imply."""
     reported, observed = reported_bytes(entry), entry.observed
     if reported is None or observed is None:
         lines: list[Pieces] = [(("no node of this type runs here: nothing to compare with", Tone.MUTED),)]
@@ -276,10 +276,10 @@ class Square(msgspec.Struct, frozen=True):
     price: str
     """``$1.8080``, or n/a."""
     words: str
-    """Why it is not to be had; empty where it is."""
+    """Why it is unavailable; empty if available."""
     tone: Tone
     is_struck: bool
-    """Whether the price is struck out: the offering is not to be had."""
+    """Whether the price is struck out because the offering is unavailable."""
 
     @property
     def text(self) -> str:
@@ -309,7 +309,7 @@ class Grid(msgspec.Struct, frozen=True):
 
 
 def offering_grid(entry: TypeEntry) -> Grid:
-    """Return the grid of a type; a reservation beside another of its zone is added to its square's words."""
+    """Return the offerings of a type by zone and capacity type; several reservations of a zone share a square."""
     known = {offer.capacity_type for offer in entry.offers}
     capacity_types = tuple(name for name in _ORDER if name in known) + tuple(sorted(known.difference(_ORDER)))
     zones = sorted({offer.zone for offer in entry.offers})

@@ -1,4 +1,4 @@
-"""All NodePools folded, and what stands above the types of one: its filters with their counts, sources, findings."""
+"""All NodePools as rows, and the header of a NodePool's types: filters with counts, sources, findings."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _count_cell(entry: PoolEntry, step: Filter) -> Cell:
 
 
 def carries(entry: PoolEntry) -> str:
-    """Return what a new node carries: the same for all types that are left, or the least and the most."""
+    """Return the DaemonSet requests of a new node, or their range over the remaining types."""
     texts = sorted({(one.daemon_pods, resources.memory_bytes(one.daemons), carries_text(one)) for one in entry.carries})
     if not texts:
         return ""
@@ -82,7 +82,7 @@ def carries(entry: PoolEntry) -> str:
 
 
 def cheapest(entry: PoolEntry) -> TypeEntry | None:
-    """Return the type that Karpenter reckons cheapest among those that are left; None where others are not known."""
+    """Return the cheapest remaining type; None if other types are unknown."""
     return entry.first
 
 
@@ -96,7 +96,7 @@ def _cheapest(entry: PoolEntry, _: int) -> Cell:
 
 
 def note_of(entry: PoolEntry) -> tuple[str, Tone]:
-    """Return what matters most about a pool: why it has no types, why it takes no part, its findings."""
+    """Return the most important note: why it has no types or is excluded, or its findings."""
     if entry.problem:
         return entry.problem, Tone.FAULT
     if entry.why_not:
@@ -246,7 +246,7 @@ _SHOWN_SETTINGS: Final = frozenset(SETTING_NAMES) - {"VM_MEMORY_OVERHEAD_PERCENT
 
 
 def _filter_words(entry: PoolEntry, count: FilterCount) -> str:
-    """Return what a filter is called; where no DaemonSet comes to a new node, pods are beside nothing."""
+    """Return the name of a filter; without DaemonSets on a new node, pods are compared with nothing."""
     return (
         "no pod fits"
         if count.filter is Filter.POD and not any(one.daemon_pods for one in entry.carries)
@@ -255,7 +255,7 @@ def _filter_words(entry: PoolEntry, count: FilterCount) -> str:
 
 
 def filter_lines(entry: PoolEntry) -> tuple[Pieces, ...]:
-    """Return the way from all types to those that are left, and what a new node carries."""
+    """Return the filters from all types to the remaining ones, and the DaemonSet requests of a new node."""
     if entry.problem:
         return ((("✘ ", Tone.FAULT), (clean(entry.problem), Tone.FAULT)),)
     counts = entry.counts
@@ -276,7 +276,7 @@ def filter_lines(entry: PoolEntry) -> tuple[Pieces, ...]:
 
 
 def reason_lines(entry: PoolEntry) -> tuple[Pieces, ...]:
-    """Return what each filter took types for, most frequent first."""
+    """Return the reasons of each filter, most frequent first."""
     return tuple(
         ((f"{_filter_words(entry, count)}: ", Tone.MUTED), (_reasons(entry, count), Tone.MUTED))
         for count in entry.counts
@@ -313,7 +313,7 @@ def finding_lines(entry: PoolEntry) -> tuple[Pieces, ...]:
 
 
 def source_lines(entry: PoolEntry | None, evidence: Evidence, book: NodePrices) -> tuple[Pieces, ...]:
-    """Return where types, settings and prices come from; one quiet sentence where AWS cannot be asked."""
+    """Return the sources of types, settings and prices; one short sentence if AWS cannot be queried."""
     percent = evidence.settings.vm_memory_overhead_percent
     parts = [book_sentence(book)]
     if entry is not None:
@@ -327,7 +327,7 @@ def source_lines(entry: PoolEntry | None, evidence: Evidence, book: NodePrices) 
 
 
 def settings_words(evidence: Evidence) -> list[str]:
-    """Return the other settings that somebody has given, with who has, and what another version than modelled means."""
+    """Return the user's other settings with their origin, and the effect of an unmodelled version."""
     by_origin: dict[str, list[str]] = {}
     for name, origin in evidence.setting_origins.items():
         if name in _SHOWN_SETTINGS:
@@ -340,7 +340,7 @@ def settings_words(evidence: Evidence) -> list[str]:
 
 
 def aws_sentence(evidence: Evidence) -> str:
-    """Return how things stand with AWS and Karpenter's metrics where they do not answer, in one sentence."""
+    """Return the state of AWS and Karpenter's metrics if they do not answer."""
     words: list[str] = [
         clean(status.sentence)
         for status in (evidence.metrics_status, evidence.controller_status)

@@ -1,3 +1,3 @@
-"""What a scenario changes, in lines."""
+"""Changes of a scenario as lines."""
 
 from __future__ import annotations

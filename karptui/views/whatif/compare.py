@@ -1,4 +1,4 @@
-"""What-ifs beside each other: scenarios, the values of a sweep, and the check of the engine against the cluster."""
+"""Comparison of what-ifs: scenarios, sweep values, and the self-check against the cluster."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from karptui.whatif.sweep import SweepPoint
 
 MOST_COMPARED: Final = 4
 MOST_NAMED: Final = 2
-"""Scenarios that a sentence names."""
+"""Maximum number of scenarios named in a sentence."""
 LABEL_WIDTH: Final = 18
 COLUMN_WIDTH: Final = 12
-"""What a scenario needs at least."""
+"""Minimum width of a scenario column."""
 
 
 FigureOf = Callable[[Totals], str]
@@ -50,32 +50,32 @@ class Compared(NamedTuple):
 
     name: str
     difference: Difference | None
-    """None while it is being replayed, or where it cannot be."""
+    """None while it is being replayed, or if it cannot be."""
     problem: str = ""
 
 
 class _ScenarioRank(NamedTuple):
-    """What one side of a what-if is judged by, in this order: less of it is better."""
+    """Criteria of one side of a what-if, in order; lower is better."""
 
     pending: int
     per_hour: float
-    """Dollars, with nodes on spot whose price nobody knows at what they would cost on demand."""
+    """Cost per hour, with spot nodes of unknown price at their on-demand price."""
     drift: int
     """Nodes that the edits drift."""
 
 
 AS_IT_IS: Final = "the cluster as it is"
 SCALE: Final = "fewest pods that wait, then $/h, then drift"
-"""What is best, in words."""
+"""The criteria as text, best first."""
 
 
 def _rank_of(one: Difference) -> _ScenarioRank:
-    """Return what a scenario is judged by."""
+    """Return the criteria of a scenario."""
     return _ScenarioRank(one.after.pending, _dollars(one.after), len(one.drift_gained))
 
 
 def places(found: Sequence[Difference]) -> list[int]:
-    """Return the place of each scenario, 1 for the best; those that come to the same share one."""
+    """Return the place of each scenario, 1 for the best; equal scenarios share a place."""
     ranks = [_rank_of(one) for one in found]
     return [1 + sum(other < rank for other in ranks) for rank in ranks]
 
@@ -90,7 +90,7 @@ def told_apart(compared: Sequence[Compared]) -> list[Compared]:
 
 
 def best_sentence(compared: Sequence[Compared]) -> str:
-    """Return which scenario is best and why; nothing before all have been replayed in one mode."""
+    """Return the best scenario and why; empty until all are replayed in one mode."""
     compared = told_apart(compared)
     known = [(one.name, one.difference) for one in compared if one.difference is not None]
     if not known or any(one.difference is None and not one.problem for one in compared):
@@ -131,7 +131,7 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _against(one: _ScenarioRank, other: _ScenarioRank, name: str) -> str:
-    """Return in what one side differs from another: ``3 pods fewer wait than now, +$5.42/h``."""
+    """Return the difference to another side: ``3 pods fewer wait than now, +$5.42/h``."""
     pods = one.pending - other.pending
     change = round(one.per_hour - other.per_hour, 2)
     said = []
@@ -147,11 +147,11 @@ def _against(one: _ScenarioRank, other: _ScenarioRank, name: str) -> str:
 
 
 def compare_lines(compared: Sequence[Compared], width: int) -> tuple[Pieces, ...]:
-    """Return a table: a column for the cluster as it is and one for each scenario.
+    """Return a table with a column for the cluster and one per scenario.
 
     Args:
-        compared: The scenarios, four at most.
-        width: Columns of the screen that there are.
+        compared: The scenarios, up to four.
+        width: Available columns.
     """
     compared = told_apart(compared)
     known = [one.difference for one in compared if one.difference is not None]
@@ -243,13 +243,13 @@ FIGURES_WIDTH: Final = 48
 def sweep_lines(
     values: Sequence[str], points: Mapping[int, SweepPoint], current: str, width: int
 ) -> tuple[Pieces, ...]:
-    """Return a line for each value, in order; those that are not ready yet say so.
+    """Return a line per value, in order, including unfinished ones.
 
     Args:
-        values: Of the parameter.
-        points: What is ready, by position.
-        current: The value that the cluster has, which is marked.
-        width: Columns that there are.
+        values: Values of the parameter.
+        points: Finished points, by position.
+        current: The cluster's value, which is marked.
+        width: Available columns.
     """
     wide = max(len("VALUE"), *(len(value) for value in values))
     unpriced = max((len(_unpriced_text(point)) for point in points.values()), default=0)
@@ -270,13 +270,11 @@ def sweep_lines(
 
 
 def sweep_sentence(values: Sequence[str], points: Mapping[int, SweepPoint]) -> Pieces:
-    """Return what the values come to in a sentence: where pods begin to wait, and what is cheapest.
-
-    Nothing is said before all are ready.
+    """Return a summary of the values: where pods become pending, and the cheapest. Empty until all are finished.
 
     Args:
-        values: Of the parameter.
-        points: What is ready, by position.
+        values: Values of the parameter.
+        points: Finished points, by position.
     """
     found = [points[at] for at in range(len(values)) if at in points and not points[at].problem]
     if len(points) < len(values) or len(found) < 2:
@@ -304,7 +302,7 @@ def sweep_sentence(values: Sequence[str], points: Mapping[int, SweepPoint]) -> P
 
 
 def _run(found: Sequence[SweepPoint], places: Sequence[int]) -> str:
-    """Return the first of some values, and the last where they stand in a row: ``50 to 100``."""
+    """Return the first of consecutive values, and the last: ``50 to 100``."""
     first, last = places[0], places[-1]
     is_run = last - first == len(places) - 1 > 0
     return f"{found[first].value} to {found[last].value}" if is_run else found[first].value
@@ -326,7 +324,7 @@ def _unpriced_text(point: SweepPoint) -> str:
 
 
 def _most(point: SweepPoint) -> float:
-    """Return the dollars of a bar: nodes on spot whose price nobody knows at what they would cost on demand."""
+    """Return the cost of a bar, with spot nodes of unknown price at their on-demand price."""
     return point.price_per_hour + point.unpriced_at_most_per_hour
 
 

@@ -1,4 +1,4 @@
-"""What stands beside the documents of a what-if: controls that change a field without typing, and notes on lines."""
+"""Controls next to the documents of a what-if, which change fields without typing, and notes on lines."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ QUICK: Final = "quick"
 SETTING: Final = "setting"
 EDIT: Final = "edit"
 _USUAL: Final = frozenset({"VM_MEMORY_OVERHEAD_PERCENT", "RESERVED_ENIS", "PREFERENCE_POLICY", "MIN_VALUES_POLICY"})
-"""Settings that are always listed; others only where they are changed."""
+"""Settings that are always listed; others only if changed."""
 
 
 def focused(parsed: Parsed, row: int) -> Document | None:
@@ -89,13 +89,13 @@ def focused(parsed: Parsed, row: int) -> Document | None:
 def controls_of(
     document: Document | None, edits: tuple[AnyEdit, ...], originals: Originals, settings: Settings
 ) -> tuple[Control, ...]:
-    """Return what can be changed without typing: fields of a document, settings, and the other edits.
+    """Return the controls: fields of a document, settings, and other edits.
 
     Args:
-        document: The document in focus.
-        edits: The edits that are not text.
-        originals: Objects as they are in the cluster.
-        settings: Karpenter's, as the cluster has them.
+        document: The focused document.
+        edits: Edits that are not text.
+        originals: Objects as in the cluster.
+        settings: Karpenter's settings in the cluster.
     """
     fields = tuple(_fields(document, originals.get(document.ref))) if document is not None else ()
     return (*_edits(edits), *fields, *_settings(edits, settings))
@@ -137,7 +137,7 @@ def _settings(edits: tuple[AnyEdit, ...], settings: Settings) -> Iterator[Contro
 
 
 def setting_value(setting: SettingEdit, settings: Settings) -> str:
-    """Return what the cluster has for a setting."""
+    """Return the cluster's value of a setting."""
     if setting.name == VERSION_SETTING:
         return settings.rules.version
     return settings.texts().get(setting.name, setting.default)
@@ -197,7 +197,7 @@ def _changes(parsed: Parsed, originals: Originals) -> Iterator[tuple[int, str]]:
 
 
 def _leaves(root: YamlNode) -> Iterator[tuple[Path, YamlNode]]:
-    """Yield what is written on a line of its own: scalars and flow collections, with their paths."""
+    """Yield scalars and flow collections, which have a line each, with their paths."""
     stack: list[tuple[Path, YamlNode]] = [((), root)]
     while stack:
         path, node = stack.pop()

@@ -1,4 +1,4 @@
-"""Where pods go: new nodes, nodes that exist, and no place at all, in lines that open."""
+"""Placements of pods as foldable lines: new nodes, existing nodes, and unschedulable pods."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_NAMES: Final = 3
 
 
 class Target(NamedTuple):
-    """What a line leads to."""
+    """Target of a line."""
 
     kind: str
     """As the API writes it, or `INSTANCE_TYPE`."""
@@ -37,22 +37,22 @@ class Detail(NamedTuple):
 
     pieces: Pieces
     target: Target | None = None
-    """Where it leads to something of its own."""
+    """Target, if it has its own."""
 
 
 class ResultLine(msgspec.Struct, frozen=True):
-    """One line, with what it opens to."""
+    """A line, with its details."""
 
     key: str
-    """Identity from one result to the next: the cursor and what is open follow it."""
+    """Identity across results, which the cursor and open lines follow."""
     pieces: Pieces
     details: tuple[Detail, ...] = ()
-    """What stands below it once it is opened."""
+    """Lines shown when it is opened."""
     target: Target | None = None
     """The object that it is about."""
     is_heading: bool = False
     has_gap: bool = False
-    """Whether an empty line stands before it, as before every heading."""
+    """Whether an empty line precedes it, as with headings."""
     wraps: bool = False
     """Whether it is shown whole however long it is."""
 
@@ -68,11 +68,11 @@ def listed(names: Iterable[str], kind: str, indent: str = "      ") -> tuple[Det
 
 
 MOST_TYPES = 40
-"""Types of a claim that are listed, in the order in which Karpenter would try them."""
+"""Maximum number of types listed for a NodeClaim, in Karpenter's order."""
 
 
 def place_text(place: PodPlace | None) -> str:
-    """Return a place in words."""
+    """Return a place as text."""
     if place is None or place.kind is PlaceKind.ABSENT:
         return "not there"
     if place.kind is PlaceKind.NONE:
@@ -83,7 +83,7 @@ def place_text(place: PodPlace | None) -> str:
 
 
 def claim_lines(difference: Difference) -> tuple[ResultLine, ...]:
-    """Return the new nodes; those that are alike in one line."""
+    """Return the new nodes, equal ones in one line."""
     made, before = difference.claims, difference.claims_before
     if not made and not before:
         return ()
@@ -225,7 +225,7 @@ def fit_lines(difference: Difference) -> tuple[ResultLine, ...]:
 
 
 def still_pending_lines(difference: Difference) -> tuple[ResultLine, ...]:
-    """Return the pods that have no place, whatever was edited."""
+    """Return the pods that are unschedulable on both sides."""
     if not difference.still_pending:
         return ()
     count = counted(len(difference.still_pending), "pod")
@@ -266,7 +266,7 @@ def _unplaced_line(alike: Sequence[Unplaced], section: str) -> tuple[ResultLine,
 
 
 def _pods_text(owner: str, keys: Sequence[str]) -> str:
-    """Return pods by their workload where there are several."""
+    """Return pods as text, by workload if there are several."""
     if len(keys) == 1 or not owner:
         return first_of(keys, 2)
     kind, _, name = owner.partition("/")
@@ -312,7 +312,7 @@ def _move_line(alike: Sequence[MoveLine], section: str) -> ResultLine:
 
 
 def _places_text(places: Sequence[PodPlace]) -> str:
-    """Return places in words; several nodes by their number."""
+    """Return places as text, several nodes as a number."""
     nodes = {place.node_name for place in places if place.kind is PlaceKind.NODE}
     words = (
         [f"{count_text(len(nodes))} existing nodes" if len(nodes) > 1 else short_name(next(iter(nodes)))]

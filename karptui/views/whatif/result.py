@@ -1,4 +1,4 @@
-"""The whole result of a scenario in lines: what matters most first, and how far it can be trusted."""
+"""The full result of a scenario as lines, most important first, and its accuracy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from karptui.whatif.difference_lines import BudgetChange, CommandLine, DriftLine
 from karptui.whatif.run import Answer
 
 _OWN_DOMAIN: Final = "karpenter.k8s.aws/"
-"""Left out of rows, as most requirements begin with it: what tells them apart stands at their end."""
+"""Prefix left out of rows, because most requirements share it."""
 
 
 def drift_lines(difference: Difference) -> tuple[ResultLine, ...]:
@@ -80,7 +80,7 @@ def _drift_line(alike: Sequence[DriftLine], section: str) -> ResultLine:
 
 
 def blocker_lines(gained: Sequence[BlockerLine], lost: Sequence[BlockerLine]) -> tuple[ResultLine, ...]:
-    """Return the blockers that come and that go, by kind and what stands behind them."""
+    """Return gained and lost blockers, by kind and object."""
     lines: list[ResultLine] = []
     if gained:
         lines.append(heading("blockers", f"Blockers gained: {count_text(len(gained))}", tone=Tone.WARNING))
@@ -185,12 +185,12 @@ def _command_line(key: str, one: CommandLine) -> ResultLine:
 
 
 def price_note(answer: Answer) -> str:
-    """Return what is to be said beside dollars."""
+    """Return the note about prices."""
     return "" if answer.has_prices else "prices are off"
 
 
 def trust_line(answer: Answer) -> tuple[ResultLine, ...]:
-    """Return how far an answer can be trusted: one line, which opens to everything there is to say."""
+    """Return the accuracy of an answer, as a line that opens."""
     accuracy = answer.accuracy
     if accuracy is None:
         return ()
@@ -221,7 +221,7 @@ def _trust(accuracy: Accuracy) -> Pieces:
 
 
 def note_lines(answer: Answer) -> tuple[ResultLine, ...]:
-    """Return what the edits mean here that is not plain."""
+    """Return notes on effects of the edits that are not obvious."""
     if not answer.notes:
         return ()
     lines = [
@@ -232,7 +232,7 @@ def note_lines(answer: Answer) -> tuple[ResultLine, ...]:
 
 
 def version_text(accuracy: Accuracy) -> str:
-    """Return the version that is modelled, and the one that was found."""
+    """Return the modelled and the running version."""
     model = f"model {accuracy.modelled_version}"
     if accuracy.edited_version:
         return f"{model}, edited {accuracy.edited_version}"
@@ -244,7 +244,7 @@ def version_text(accuracy: Accuracy) -> str:
 
 
 def answer_lines(answer: Answer) -> tuple[ResultLine, ...]:
-    """Return everything below the table of figures: NodePools, how far it can be trusted, then what differs."""
+    """Return everything below the figures: NodePools, accuracy, then differences."""
     found = answer.difference
     if found is None:
         return ()
@@ -253,7 +253,7 @@ def answer_lines(answer: Answer) -> tuple[ResultLine, ...]:
 
 
 def result_lines(difference: Difference, blockers: tuple[ResultLine, ...] = ()) -> tuple[ResultLine, ...]:
-    """Return what differs, what matters most first; then what is as it was."""
+    """Return the differences, most important first, then what is unchanged."""
     return (
         *fit_lines(difference),
         *next_lines(difference),
@@ -272,8 +272,8 @@ def opened(lines: tuple[ResultLine, ...], keys: frozenset[str], width: int) -> t
 
     Args:
         lines: The result.
-        keys: What is open.
-        width: Columns that there are for what an opened line says; longer sentences go on below.
+        keys: Keys of opened lines.
+        width: Available columns for details; longer text wraps.
     """
     shown: list[ResultLine] = []
     for line in lines:

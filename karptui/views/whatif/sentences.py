@@ -1,4 +1,4 @@
-"""The answer in one or two sentences: what an edit does to pods, dollars and drift, before any figure."""
+"""Summary of an answer: effect on pods, cost and drift."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Replay
 
 LEAST_CHANGE: Final = 0.005
-"""Dollars per hour from which on a change can be seen in two digits."""
+"""Smallest change in dollars per hour that two decimals show."""
 MOST_NODES: Final = 2
-"""Nodes that a sentence names."""
+"""Maximum number of nodes named in a sentence."""
 MOST_WEIGHTS: Final = 2
-"""NodePools whose edited weights a sentence is about."""
+"""Maximum number of NodePools in a sentence about weights."""
 
 
 def headline(answer: Answer, *, is_at_once: bool = False) -> Pieces:
-    """Return the answer in whole sentences; nothing where there is none.
+    """Return the answer in complete sentences; empty if there is none.
 
     Args:
-        answer: The answer; blockers are said once they have been worked out.
-        is_at_once: Whether a sentence follows about what changes later.
+        answer: The answer; blockers are included once computed.
+        is_at_once: Whether a sentence about later changes follows.
     """
     found = answer.difference
     if found is None:
@@ -50,7 +50,7 @@ def headline_text(answer: Answer, *, is_at_once: bool = False) -> str:
 
 
 def placements_text(answer: Answer) -> str:
-    """Return where pods land otherwise, and at which price; empty if all land where they did."""
+    """Return pods that land elsewhere, and the cost; empty if none does."""
     found = answer.difference
     if found is None or found.places_alike:
         return ""
@@ -179,10 +179,10 @@ def _moved(found: Difference) -> str:
 
 
 def replacements_text(replacements: Sequence[tuple[str, str]]) -> str:
-    """Return what a command launches: ``m5.large in general``; empty where it launches nothing.
+    """Return the nodes launched by a command: ``m5.large in general``; empty if there are none.
 
     Args:
-        replacements: The NodePool and the instance type of each, which is empty where it is not chosen yet.
+        replacements: NodePool and instance type of each; the type is empty if not yet chosen.
     """
     return ", ".join(f"{kind or 'a new node'} in {pool}" for pool, kind in replacements)
 
@@ -207,7 +207,7 @@ def _short_owner(owner: str) -> str:
 
 
 def _where(pods: Collection[str], found: Difference, word: str = "on") -> str:
-    """Return `` on 3 new r5a.8xlarge and 2 nodes that exist``; nothing where that is not known."""
+    """Return `` on 3 new r5a.8xlarge and 2 nodes that exist``; empty if unknown."""
     wanted = frozenset(pods)
     claims = [one for one in found.claims if not wanted.isdisjoint(one.pods)]
     nodes = [one.node_name for one in found.nodes if not wanted.isdisjoint(one.pods)]
@@ -238,7 +238,7 @@ def _new_nodes(claims: Sequence[ClaimLine]) -> str:
 
 
 def _price(answer: Answer, found: Difference) -> str:
-    """Return ``+$5.42/h (+22%)``, with what nodes without a known price add at most; nothing where prices are off."""
+    """Return ``+$5.42/h (+22%)``, with the maximum for unpriced nodes; empty if prices are off."""
     if not answer.has_prices:
         return ""
     change, most = found.price_delta_per_hour, found.at_most_delta_per_hour
@@ -258,7 +258,7 @@ def _price(answer: Answer, found: Difference) -> str:
 
 
 def _of_unknown_price(nodes: int) -> str:
-    """Return how many nodes more or less have no known price, as the end of a sentence."""
+    """Return the change in unpriced nodes, as the end of a sentence."""
     if not nodes:
         return ""
     return f", {counted(abs(nodes), 'node')} of unknown price {'more' if nodes > 0 else 'less'}"
@@ -283,7 +283,7 @@ def _drifted(found: Difference) -> Iterator[tuple[str, Tone]]:
 
 
 def _emptied(found: Difference) -> Iterator[tuple[str, Tone]]:
-    """Yield the NodePools of which nothing can be launched any more: it comes first, whatever it costs today."""
+    """Yield the NodePools that can no longer launch nodes, which come first."""
     if found.without_types:
         them = "it" if len(found.without_types) == 1 else "them"
         yield f"No instance type is left of {_names(found.without_types)}: no new node comes from {them}.", Tone.FAULT
@@ -303,9 +303,9 @@ def _kept(answer: Answer, found: Difference) -> Iterator[tuple[str, Tone]]:
 
 
 def _weighed(found: Difference) -> Iterator[tuple[str, Tone]]:
-    """Yield where NodePools stand whose weight is edited: what people take for a share is an order.
+    """Yield the order of NodePools whose weight is edited.
 
-    Where a NodePool comes as well, weights are there for its sake, and what it takes is the answer.
+    Users often take weights for shares; if a NodePool is added, its placements are the answer instead.
     """
     if any(pool.is_new for pool in found.pools):
         return

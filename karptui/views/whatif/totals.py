@@ -23,7 +23,7 @@ NODES_WIDTH: Final = 10
 DOLLARS_WIDTH: Final = 16
 SHARE_WIDTH: Final = 14
 GAP: Final = 3
-"""Columns between NodePools and the figures beside them."""
+"""Columns between NodePools and figures."""
 NODES: Final = "nodes"
 MOST_SAME: Final = 4
 """NodePools without a change that are named."""
@@ -41,11 +41,11 @@ class Figure(NamedTuple):
 
 
 def totals_lines(difference: Difference, price_note: str = "") -> tuple[Pieces, ...]:
-    """Return the table: a heading and a line for each figure.
+    """Return the table: a heading and a line per figure.
 
     Args:
-        difference: What differs.
-        price_note: What is to be said of prices.
+        difference: The difference.
+        price_note: Note about prices.
     """
     columns = f"{'':<{LABEL_WIDTH}}{'now':>{FIGURE_WIDTH}}{'edited':>{FIGURE_WIDTH}}{'Δ':>{FIGURE_WIDTH}}"
     lines: list[Pieces] = [((f"{columns}  {_short_not_counted(difference.not_counted) or COUNTED}", Tone.MUTED),)]
@@ -106,7 +106,7 @@ def figures(difference: Difference, price_note: str = "") -> tuple[Figure, ...]:
 
 
 def _unpriced(before: Totals, after: Totals) -> tuple[Figure, ...]:
-    """Return how many nodes the dollars leave out, and what those would cost at most; nothing where there is none."""
+    """Return the number of unpriced nodes, and their maximum cost; empty if there are none."""
     if not before.unpriced and not after.unpriced:
         return ()
     most = _from_to(f"{before.unpriced_at_most_per_hour:,.2f}", f"{after.unpriced_at_most_per_hour:,.2f}")
@@ -138,12 +138,12 @@ def _counted(label: str, before: int, after: int, *, better: int | None, note: s
 
 
 def beside(lines: Sequence[ResultLine], totals: Sequence[Pieces], width: int) -> tuple[ResultLine, ...] | None:
-    """Return the lines of a result with the figures to the right of the NodePools: both in the height of one.
+    """Return the result lines with the figures to the right of the NodePools.
 
     Args:
-        lines: The lines, those of the NodePools first.
-        totals: The figures' heading and lines.
-        width: Columns that there are.
+        lines: The lines, NodePools first.
+        totals: Heading and lines of the figures.
+        width: Available columns.
 
     Returns:
         None where there are no NodePools to stand beside, or no room.
@@ -185,7 +185,7 @@ def short_lines(difference: Difference, price_note: str = "") -> tuple[Pieces, .
 
 
 def pool_lines(difference: Difference) -> tuple[ResultLine, ...]:
-    """Return a line for each NodePool whose figures change, and one for those that stay as they are."""
+    """Return a line for each changed NodePool, and one for unchanged ones."""
     changed = [pool for pool in difference.pools if pool.is_changed]
     if not changed:
         return ()
@@ -257,7 +257,7 @@ def _share(part: int, whole: int) -> str:
 
 
 def mode_text(mode: Replay) -> str:
-    """Return a replay mode as it is called on the screen."""
+    """Return the name of a replay mode on screen."""
     return {
         Replay.PENDING: "pending now",
         Replay.SCRATCH: "from scratch",
@@ -267,7 +267,7 @@ def mode_text(mode: Replay) -> str:
 
 
 def mode_sentence(mode: Replay) -> str:
-    """Return what a replay mode asks."""
+    """Return the question of a replay mode."""
     return {
         Replay.PENDING: "what the provisioner does next with the pods that wait",
         Replay.SCRATCH: "where every workload pod would land if Karpenter had no node yet",

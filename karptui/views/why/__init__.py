@@ -1,3 +1,3 @@
-"""Why nodes are still here, in words."""
+"""Why nodes are still here."""
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ OPEN: Final[Mapping[str, str]] = {
     "PDB_MULTIPLE": "no pod with two PDBs",
     "PDB_EXHAUSTED": "PDBs allow evictions",
 }
-"""What an open gate says."""
+"""Text of an open gate."""
 _SHUT: Final[Mapping[str, str]] = {
     "IN_COMMAND": "held by a command",
     "UNMANAGED": "not managed by Karpenter",
@@ -120,9 +120,9 @@ def _line(mark: str, tone: Tone, what: str, said: str, said_tone: Tone = Tone.NO
 def _gate_lines(
     gates: tuple[GateCheck, ...], found: NodeFindings, shut: Mapping[str, str], now_ns: int
 ) -> list[Pieces]:
-    """Return the gates in order, each once: those open one after the other share a line, those shut say by what.
+    """Return the gates in order: consecutive open ones share a line, shut ones name their object.
 
-    What holds a method beside the gates follows them.
+    Other obstacles of a method follow.
     """
     lines: list[Pieces] = []
     run: list[str] = []
@@ -160,7 +160,7 @@ def _met_line(met: Sequence[str]) -> Pieces:
 def _shut_lines(
     what: str, own: Sequence[Blocker], found: NodeFindings, now_ns: int, *, said: str, is_first: bool
 ) -> list[Pieces]:
-    """Return a gate that is shut: which methods it keeps, then each object with its times and what follows without."""
+    """Return a shut gate: the methods it blocks, then each object with its times and the outcome without it."""
     if not own:
         return [_line("✘", Tone.FAULT if is_first else Tone.WARNING, what, said, Tone.STRONG)]
     what = f"{what}: {count_text(len(own))}" if len(own) > 1 else what
@@ -186,14 +186,14 @@ def _shut_lines(
 
 
 def _kept_text(own: Sequence[Blocker], found: NodeFindings) -> str:
-    """Return which methods that want the node are kept by it, and whether a drain is."""
+    """Return the methods blocked by it that want the node, and whether it blocks a drain."""
     kept = [short_method(lane.method) for lane in found.lanes if lane.is_wanted and _blocks(own, lane)]
     drain = ["the drain"] if any(one.blocks_drain for one in own) and found.drain is not None else []
     return f"stops {' and '.join(filter(None, (', '.join(kept), *drain)))}" if kept or drain else ""
 
 
 def _would_keep(own: Sequence[Blocker], found: NodeFindings) -> str:
-    """Return which methods it would keep, where that is not all of them: a grace period opens gates for drift."""
+    """Return the methods it would block, if not all: a grace period opens gates for drift."""
     blocked = [short_method(lane.method) for lane in found.lanes if _blocks(own, lane)]
     return f", would stop {', '.join(blocked)}" if 0 < len(blocked) < len(found.lanes) else ""
 
@@ -224,7 +224,7 @@ def _quoted_lines(one: Blocker, now_ns: int) -> list[Pieces]:
 
 
 def _alone_text(place: int, found: NodeFindings) -> str:
-    """Return what follows without one thing alone, where more than that holds the node."""
+    """Return the outcome without this blocker alone, if there are others."""
     if sum(1 for one in found.blockers if one.is_wanted) < 2 or found.outlook is None:
         return ""
     without = found.outlook.without
@@ -259,7 +259,7 @@ def _budget_lines(detail: NodeDetail, found: NodeFindings) -> list[Pieces]:
 
 
 def _rule_lines(detail: NodeDetail, found: NodeFindings) -> list[Pieces]:
-    """Return the rules of the NodePool; those that are met share a line. Nodes of a static one have none."""
+    """Return the NodePool's rules; those that are met share a line. Static NodePools have none."""
     if found.lanes and not any(lane.method == Method.SINGLE_NODE for lane in found.lanes):
         return []
     lines, met = [], []
@@ -312,7 +312,7 @@ def times_text(one: Blocker, now_ns: int) -> str:
 
 
 def landing_cell(landing: Landing | None, pod: Pod) -> Cell:
-    """Return where a pod would land; a Job's begins anew there, and one that nothing recreates has no place."""
+    """Return where a pod would be scheduled; a Job restarts there, and a pod without an owner is lost."""
     if landing is None:
         is_of_node = pod.template.is_daemonset_owned or pod.template.is_node_owned
         return Cell("leaves with the node", Tone.MUTED) if is_of_node else NOT_APPLICABLE
@@ -330,7 +330,7 @@ def landing_cell(landing: Landing | None, pod: Pod) -> Cell:
 
 
 def no_landing_text(landing: Landing) -> str:
-    """Return why a pod would land nowhere: in plain words, then in Karpenter's."""
+    """Return why a pod would be unschedulable, first plainly, then in Karpenter's words."""
     said = clean(landing.error)
     return said if landing.no_place is None else f"{clean(cause_text(landing.no_place))} · Karpenter: {said}"
 

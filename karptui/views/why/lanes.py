@@ -1,4 +1,4 @@
-"""What each method makes of a node, in words: one line a method, and the values of scripts."""
+"""Lanes of a node: one line per method, and values for scripts."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def short_method(name: str) -> str:
 
 
 def lane_message(found: NodeFindings, lane: Lane, now_ns: int) -> str:
-    """Return in words what holds a method that wants a node, what it lacks, or what becomes of the node."""
+    """Return the blocker or missing condition of a method that wants a node, or the node's outcome."""
     blocker = found.blockers[lane.blocker] if lane.blocker is not None else None
     if not lane.is_wanted:
         if lane.code == "NOT_EMPTY":
@@ -129,7 +129,7 @@ def _refused_text(found: NodeFindings, lane: Lane) -> str:
 
 
 def lane_lines(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
-    """Return a line for each method, expiry and interruption: wanted or not, what holds it, what would follow."""
+    """Return a line per method, expiry and interruption: wanted or not, blockers, and outcome."""
     found = entry.findings
     if found is None or not found.lanes:
         return ()
@@ -152,7 +152,7 @@ def _line(lanes: Sequence[Lane], said: Pieces) -> Pieces:
 
 
 def _said(entry: NodeEntry, found: NodeFindings, lane: Lane, now_ns: int) -> Pieces:
-    """Return what a method says of a node."""
+    """Return a method's verdict on a node."""
     message = lane_message(found, lane, now_ns)
     if not lane.is_wanted:
         return (("–  ", Tone.MUTED), (message, Tone.MUTED))
@@ -167,7 +167,7 @@ def _said(entry: NodeEntry, found: NodeFindings, lane: Lane, now_ns: int) -> Pie
 
 
 def _since(entry: NodeEntry, lane: Lane, now_ns: int) -> str:
-    """Return why and since when a method wants the node: drift by its reason, consolidation by its mark."""
+    """Return why and since when a method wants the node: the drift reason, or the consolidation condition."""
     if entry.claim is None:
         return ""
     condition = entry.claim.condition("Drifted" if lane.method == "Drift" else "Consolidatable")
@@ -222,7 +222,7 @@ def _health_values(unhealthy: HealthDeletion, now_ns: int) -> dict[str, Any]:
 
 
 def _interruption_text(found: NodeFindings, now_ns: int) -> tuple[bool, str]:
-    """Return whether the cloud takes the instance away, and what it said."""
+    """Return the cloud's interruption notice, if any."""
     warning = found.warning
     if warning is None:
         return False, "no warning from the cloud"
@@ -236,7 +236,7 @@ def _interruption_line(found: NodeFindings, now_ns: int) -> Pieces:
 
 
 def lanes_values(entry: NodeEntry, now_ns: int) -> dict[str, Any] | None:
-    """Return by method what it makes of a node."""
+    """Return the lanes by method."""
     found = entry.findings
     if found is None or entry.claim is None:
         return None
@@ -266,5 +266,5 @@ def lanes_values(entry: NodeEntry, now_ns: int) -> dict[str, Any] | None:
 
 
 def lanes_text(lanes: dict[str, Any] | None) -> list[str]:
-    """Return the same for CSV: ``Drift=BUDGET_ZERO`` of those that want the node."""
+    """Return the same for CSV: ``Drift=BUDGET_ZERO`` for methods that want the node."""
     return [f"{name}={lane['heldBy']}" for name, lane in (lanes or {}).items() if lane["wanted"]]

@@ -1,4 +1,4 @@
-"""Why a node is still there: the codes of the WHY column, how bad each is and what it means, and the sentences."""
+"""Why a node is still here: WHY codes with severity and meaning, and texts."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def held_text(held: Held) -> str:
 
 
 def held_title(rows: Held, total: Held | None) -> str:
-    """Return what rows hold together, for their title; and what the top bar says meanwhile, where that is not the same.
+    """Return the joint held cost of rows for their title, and the top bar's sum if it differs.
 
     Args:
-        rows: What the rows hold that are shown.
-        total: The sum of all of them in the top bar, which stands still for a while; None where some are not shown.
+        rows: Held cost of the visible rows.
+        total: The sum in the top bar, which updates slowly; None if rows are hidden.
     """
     said, before = held_text(rows), held_text(total) if total is not None else "…"
     known = f"{said} held" if said != "…" else "held …"
@@ -54,11 +54,11 @@ def held_title(rows: Held, total: Held | None) -> str:
 
 
 def held_fact(held: Held, *, is_steady: bool = True) -> Fact:
-    """Return the figure for the top bar, dim while it is not complete.
+    """Return the figure for the top bar, dim until complete.
 
     Args:
-        held: What is held.
-        is_steady: Whether it is the sum of this moment, and not the last complete one.
+        held: The held cost.
+        is_steady: Whether it is current, not the last complete sum.
     """
     text = f"held {held_text(held)}"
     return Fact(text, text, Tone.WARNING if held.per_hour and not held.waiting and is_steady else Tone.MUTED)
@@ -67,12 +67,12 @@ def held_fact(held: Held, *, is_steady: bool = True) -> Fact:
 NAMED: Final = 2
 """Objects that are named before the rest is counted."""
 QUOTED: Final = 300
-"""Characters of Karpenter's own words that are shown: it may name every NodePool with all its requirements."""
+"""Maximum length of Karpenter's quoted messages, which may name every NodePool with its requirements."""
 _BETWEEN: Final = (" · ", Tone.MUTED)
 
 
 def why_sentence(entry: NodeEntry, now_ns: int) -> Pieces:
-    """Return what the WHY code of a node stands for; nothing before it is worked out."""
+    """Return the meaning of a node's WHY code; empty until computed."""
     found = entry.findings
     if found is None or entry.claim is None:
         return ()
@@ -99,7 +99,7 @@ def _wanting(found: NodeFindings) -> str:
 
 
 def _wanted(found: NodeFindings) -> list[tuple[str, Tone]]:
-    """Return which method wants the node, where that is not consolidation and something holds it."""
+    """Return the method that wants the node, if it is blocked and not for consolidation."""
     is_plain = str(found.why.code) in ("OK", "WAITS") or found.why.method in ("", *_LANES)
     return [] if is_plain else [(f"wanted by {found.why.method}", Tone.NORMAL)]
 
@@ -137,7 +137,7 @@ def _fact(found: NodeFindings, now_ns: int) -> str:
 
 
 def _held_by_budgets(blockers: Sequence[Blocker]) -> str:
-    """Return pods with their PodDisruptionBudgets: each with its own, where they differ."""
+    """Return pods with their PodDisruptionBudgets, listed separately if they differ."""
     if len({one.value for one in blockers}) == 1:
         return f"{names_of(blockers)} held by {' + '.join(blockers[0].value.split())}"
     of_pod = dict.fromkeys((one.object_key, _without_namespace(one)) for one in blockers)
@@ -155,7 +155,7 @@ def names_of(blockers: Sequence[Blocker]) -> str:
 
 
 def time_text(blockers: Sequence[Blocker], now_ns: int) -> str:
-    """Return since when blockers stand in the way and until when."""
+    """Return the start and end of blockers."""
     since = min((one.since_ns for one in blockers if one.since_ns), default=None)
     ends = [one.until_ns for one in blockers]
     until = None if None in ends or not ends else max(end for end in ends if end is not None)
@@ -167,12 +167,12 @@ def time_text(blockers: Sequence[Blocker], now_ns: int) -> str:
 
 
 def drain_text(found: NodeFindings, now_ns: int, *, names_blockers: bool = True) -> str:
-    """Return how far the end of a node has come, what it waits for and when it is over.
+    """Return the stage of a node's removal, what it waits for, and the deadline.
 
     Args:
-        found: What is known of the node.
+        found: Findings about the node.
         now_ns: The instant.
-        names_blockers: Whether pods are named that are among the blockers of the node too.
+        names_blockers: Whether to name pods that are also blockers.
     """
     drain = found.drain
     if drain is None:
@@ -215,7 +215,7 @@ _PLAIN: Final = {
 
 
 def refusal_parts(verdict: Verdict) -> tuple[str, str]:
-    """Return why a node stays in plain words, and what Karpenter says of it beside them; empty where it goes."""
+    """Return why a node stays, plainly and in Karpenter's words; empty if it is removed."""
     said = verdict.refusal_message
     plain = _PLAIN.get(str(verdict.refusal_code), "") if said else ""
     if verdict.no_place is not None:
@@ -229,9 +229,9 @@ def refusal_parts(verdict: Verdict) -> tuple[str, str]:
 
 
 def _with_others(verdict: Verdict, need: OthersNeed) -> str:
-    """Return why a node stays where pods that are not on it need new nodes in the same simulation.
+    """Return why a node stays if pods from elsewhere need new nodes in the same simulation.
 
-    Karpenter looks for a place for all of them at once, and weighs every new node against the one that would go.
+    Karpenter places all of them at once, and compares every new node with the removed one.
     """
     is_one = not need.others
     who = need.pod_key if is_one else f"{need.pod_key} and {counted(need.others, 'more pod')}"
@@ -255,12 +255,12 @@ def _with_others(verdict: Verdict, need: OthersNeed) -> str:
 
 
 def refusal_text(verdict: Verdict) -> str:
-    """Return why a node stays: in plain words where something is short, then in Karpenter's; empty where it goes."""
+    """Return why a node stays: shortages plainly, then Karpenter's words; empty if it is removed."""
     return " · ".join(filter(None, refusal_parts(verdict)))
 
 
 def verdict_text(verdict: Verdict, *, would: bool = True) -> str:
-    """Return what becomes of a node in words."""
+    """Return the outcome for a node as text."""
     if not verdict.goes:
         return refusal_text(verdict) or ("not known" if verdict.outcome == "unknown" else "stays")
     saves = _saves(verdict)
@@ -278,13 +278,13 @@ def verdict_text(verdict: Verdict, *, would: bool = True) -> str:
 
 
 def _saves(verdict: Verdict) -> str:
-    """Return what goes on about the dollars; empty where there are none, or nobody can say."""
+    """Return the savings as a further clause; empty if unknown or zero."""
     is_said = verdict.is_saving_known and verdict.savings_per_hour
     return f", {saved_text(verdict.savings_per_hour)}" if is_said else ""
 
 
 def _moved_text(verdict: Verdict) -> str:
-    """Return what happens to the pods of a node that is deleted."""
+    """Return what happens to the pods of a deleted node."""
     if not verdict.kept and not verdict.lost:
         return "the pods fit elsewhere" if verdict.moved else "no pod on it needs a place"
     fit = verdict.moved - verdict.lost
@@ -293,7 +293,7 @@ def _moved_text(verdict: Verdict) -> str:
 
 
 def _aside(verdict: Verdict) -> Iterator[str]:
-    """Yield how many pods are lost, and how many get no place because they may not be evicted yet."""
+    """Yield the number of lost pods, and of pods that cannot be placed because they may not be evicted yet."""
     if verdict.lost:
         yield f"{counted(verdict.lost, 'pod')} {verb(verdict.lost, 'is', 'are')} lost (no owner)"
     if verdict.kept:
@@ -301,7 +301,7 @@ def _aside(verdict: Verdict) -> Iterator[str]:
 
 
 def _kept_text(verdict: Verdict) -> str:
-    """Return for how many pods that may not be evicted now Karpenter seeks no place."""
+    """Return the number of pods that Karpenter does not place because they may not be evicted now."""
     return f"no place is sought for {counted(verdict.kept, 'pod')} that may not be evicted yet"
 
 
@@ -331,7 +331,7 @@ def _without(found: NodeFindings) -> list[tuple[str, Tone]]:
 
 
 def _ends(found: NodeFindings) -> bool:
-    """Whether everything in the way of a node ends by itself."""
+    """Whether all blockers of a node end automatically."""
     return all(one.is_passing for one in found.blockers)
 
 
