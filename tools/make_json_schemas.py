@@ -13,7 +13,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from karptui.views import policies, unreached
+import msgspec
+
+from karptui.views import plan, policies, solve, unreached
 from karptui.views.advice import TABLE as ADVICE
 from karptui.views.blockers.trials import REPORT as REMEDIES
 from karptui.views.budgets.columns import budgets_table
@@ -21,9 +23,10 @@ from karptui.views.capacity import capacity_table
 from karptui.views.churn.columns import TABLE as CHURN
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS
 from karptui.views.claims.columns import TABLE as CLAIMS
-from karptui.views.column import TEXT, TEXT_OR_NULL, Value, row_schema
+from karptui.views.column import INTEGER, TEXT, TEXT_OR_NULL, Value, one_of, row_schema, texts
 from karptui.views.drill import TABLE as DRILL
 from karptui.views.events import TABLE as EVENTS
+from karptui.views.forward.document import PLAYED
 from karptui.views.headroom import TABLE as HEADROOM
 from karptui.views.next import TABLE as NEXT
 from karptui.views.nodes.columns import nodes_table
@@ -35,6 +38,9 @@ from karptui.views.rehearsal import TABLE as REHEARSE
 from karptui.views.table import TableSpec
 from karptui.views.types.columns import types_table
 from karptui.views.types.pools import TABLE as TYPES_OF_POOLS
+from karptui.views.whatif.compare import POINT
+from karptui.views.whatif.document import ANSWER
+from karptui.whatif.scenario import Replay
 
 WIDTH: Final = 120
 """Characters of a line."""
@@ -89,11 +95,52 @@ def rows(name: str, table: TableSpec[Any], about: str) -> Value[Any]:
     return Value(name, lambda *_: None, listed(table.published()), about)
 
 
+def definitions(*names: str) -> dict[str, Any]:
+    """Return parts of the schema of `simulate`, which is written by hand."""
+    simulate = json.loads((SCHEMAS / "simulate.json").read_text(encoding="utf-8"))
+    parts = {**simulate["$defs"], "provisioning": simulate["properties"]["provisioning"]}
+    return {"$defs": {name: parts[name] for name in names}}
+
+
+def or_error(values: Iterable[Value[Any]], always: tuple[Value[Any], ...]) -> dict[str, Any]:
+    """Return the schema of a document that holds nothing but an error if there is no answer."""
+    error = Value[Any]("error", lambda *_: None, TEXT, "Why there is no answer.")
+    schema = row_schema((*always, error, *values))
+    return {**schema, "required": [value.name for value in always if not value.is_optional]}
+
+
+SCENARIO: Final = Value[Any]("scenario", lambda *_: None, TEXT)
+REFUSED: Final = "Edits that the API server would reject; the rest assumes it did not."
 DOCUMENTS: Final[Mapping[str, Mapping[str, Any]]] = {
     "drill": listed((CLUSTER, *DRILL.published())),
     "headroom": listed((CLUSTER, *HEADROOM.published())),
     "rehearse": listed((CLUSTER, *REHEARSE.published())),
     "unreached": row_schema((NAME, *unreached.REPORT, rows("nodes", unreached.TABLE, "In their order."), *VERSIONS)),
+    "forward": or_error((*PLAYED, *VERSIONS), (NAME, msgspec.structs.replace(SCENARIO, is_optional=True))),
+    "solve": row_schema((NAME, *solve.REPORT, *VERSIONS)),
+    "plan": {
+        **row_schema((*plan.REPORT, texts("objects", lambda _: (), "Kind/name of the manifests."), *VERSIONS)),
+        **definitions("provisioning", "claim", "requirement"),
+    },
+    "simulate-scenario": or_error(
+        (
+            Value("sentence", lambda *_: None, TEXT, "The answer in one or two sentences."),
+            texts("refused", lambda _: (), REFUSED),
+            *ANSWER,
+            texts("failed", lambda _: ()),
+            Value("place", lambda *_: None, {**INTEGER, "minimum": 1}, "Rank among several scenarios, 1 for the best."),
+            Value("comparison", lambda *_: None, TEXT, "Which of several scenarios is best, and why."),
+        ),
+        (NAME, SCENARIO),
+    ),
+    "sweep": or_error(
+        (
+            Value("parameter", lambda *_: None, TEXT),
+            Value("replay", lambda *_: None, one_of(*Replay)),
+            Value("points", lambda *_: None, listed(POINT)),
+        ),
+        (NAME,),
+    ),
     "policies": row_schema(
         (NAME, *policies.REPORT, rows("outcomes", policies.TABLE, "The cluster as it is first."), *VERSIONS)
     ),

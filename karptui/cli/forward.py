@@ -133,13 +133,15 @@ def _problem(name: str, problem: str, form: str) -> _PrintedPlay:
 
 def _text(named: NamedBase, scenario: str, played: Played, form: str) -> str:
     if form == "json":
-        document = {**played.as_json(named.name), **named.versions}
-        return _json({"name": named.name, "scenario": scenario, **document} if scenario else document)
+        from karptui.views.column import plain
+        from karptui.views.forward.document import PLAYED
+
+        of = {"scenario": scenario} if scenario else {}
+        return _json({"name": named.name, **of, **plain(PLAYED, played), **named.versions})
     from karptui.views.forward.sentences import lines_of
 
     return "\n".join(clean(line) for line in lines_of(named.name, scenario, played)) + "\n\n"
 
 
 def _json(document: dict[str, Any]) -> str:
-
     return json_text(document) + "\n"

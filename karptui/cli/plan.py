@@ -151,11 +151,10 @@ def _failures(found: Plan, conditions: Sequence[FailCondition | str]) -> Iterato
 
 
 def _text(named: NamedBase, manifests: Manifests, found: Plan, form: str) -> str:
-    from karptui.views.plan import markdown_lines, text_lines
+    from karptui.views.plan import document, markdown_lines, text_lines
 
     if form == "json":
-        document: dict[str, Any] = {**found.as_json(named.name), "objects": list(manifests.names), **named.versions}
-        return json_text(document) + "\n"
+        return json_text({**document(named.name, found), "objects": list(manifests.names), **named.versions}) + "\n"
     lines = text_lines(named.name, found)
     if form == "markdown":
         lines = markdown_lines(named.name, manifests.names, found)

@@ -126,15 +126,15 @@ def _print_answer(named: NamedBase, answer: _PrintedSolution, args: argparse.Nam
 
 def _text(named: NamedBase, solved: Solved, form: str) -> str:
     from karptui.solve.export import commands_text, manifests_text
-    from karptui.views.solve import headline, markdown_lines, text_lines
+    from karptui.views.column import plain
+    from karptui.views.solve import REPORT, markdown_lines, text_lines
     from karptui.whatif.scenario import write_scenarios
 
     assert named.base is not None
     scenario = write_scenarios([solved.scenario]) if solved.best is not None else ""
     match form:
         case "json":
-            document: dict[str, Any] = {**solved.as_json(named.name, headline(solved)), **named.versions}
-            return json_text(document) + "\n"
+            return json_text({"name": named.name, **plain(REPORT, solved), **named.versions}) + "\n"
         case "scenario":
             return scenario or "# nothing is edited\n"
         case "yaml":

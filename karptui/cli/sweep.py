@@ -33,19 +33,6 @@ if TYPE_CHECKING:
     from karptui.whatif.scenario import Replay
     from karptui.whatif.sweep import Sweep, SweepPoint
 
-COLUMNS: Final = (
-    "name",
-    "parameter",
-    "value",
-    "nodes",
-    "launched",
-    "pricePerHour",
-    "pending",
-    "drifted",
-    "unpriced",
-    "unpricedAtMostPerHour",
-    "problem",
-)
 CHART_WIDTH: Final = 30
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 
@@ -82,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         sweep, mode = _asked(args)
         status = 0
         if args.output == "csv":
-            print_csv(COLUMNS, ())
+            print_csv(_columns(), ())
         pieces = len(args.snapshots) if len(args.snapshots) > 1 else len(sweep.values)
         with opened(args.workers or str(args.jobs or min(os.cpu_count() or 1, pieces))) as workers:
             for cluster, points in ask_parts(args, workers, _point_of, (sweep, mode), sweep.values, command="sweep"):
@@ -117,6 +104,9 @@ def _point_of(cluster: NamedBase, given: Any, value: Any, is_stopped: Callable[[
 
 
 def _answer(cluster: NamedBase, sweep: Sweep, mode: Replay, points: Sequence[SweepPoint], form: str) -> int:
+    from karptui.views.column import plain
+    from karptui.views.whatif.compare import POINT
+
     if cluster.problem:
         _print({"name": cluster.name, "error": cluster.problem}, form)
         return 1
@@ -124,35 +114,26 @@ def _answer(cluster: NamedBase, sweep: Sweep, mode: Replay, points: Sequence[Swe
         "name": cluster.name,
         "parameter": sweep.name,
         "replay": str(mode),
-        "points": [_point(one) for one in points],
+        "points": [plain(POINT, one) for one in points],
     }
     _print(document, form)
     return int(any(point.problem for point in points))
 
 
-def _point(point: SweepPoint) -> dict[str, Any]:
-    return {
-        "value": point.value,
-        "nodes": point.nodes,
-        "launched": point.launched,
-        "pricePerHour": point.price_per_hour,
-        "pending": point.pending,
-        "drifted": point.drifted,
-        "unpriced": point.unpriced,
-        "unpricedAtMostPerHour": point.unpriced_at_most_per_hour,
-        "problem": point.problem or None,
-    }
+def _columns() -> tuple[str, ...]:
+    from karptui.views.whatif.compare import POINT
+
+    return ("name", "parameter", *(value.name for value in POINT))
 
 
 def _print(document: dict[str, Any], form: str) -> None:
-
     if form == "json":
         put(json_text(document))
     elif form == "csv" and "error" in document:
         say(document["error"], "sweep")
     elif form == "csv":
         of = {"name": document["name"], "parameter": document["parameter"]}
-        print_csv(COLUMNS, [{**of, **point} for point in document["points"]], has_header=False)
+        print_csv(_columns(), [{**of, **point} for point in document["points"]], has_header=False)
     else:
         put(page("\n".join(map(clean, lines_of(document)))))
 

@@ -293,10 +293,10 @@ def scenario_answer(
         mode: What is replayed, instead of what the scenario says.
         conditions: Of ``--fail-on``.
     """
+    from karptui.views.whatif.document import answer_values
     from karptui.views.whatif.sentences import headline_text
     from karptui.whatif.edits import EditError
     from karptui.whatif.edits.apply import apply
-    from karptui.whatif.json_form import answer_json
     from karptui.whatif.refusals import refusals
     from karptui.whatif.run import answers
 
@@ -311,7 +311,7 @@ def scenario_answer(
     *_, found = answers(named.base, asked, edited=edited)
     refused = refusals(edited)
     assert found.difference is not None
-    document |= {"sentence": headline_text(found), "refused": list(refused), **answer_json(found)}
+    document |= {"sentence": headline_text(found), "refused": list(refused), **answer_values(found)}
     failures = list(_failures(conditions, found.difference, refused))
     document["failed"] = failures
     return ScenarioAnswer(document, failures, found.difference)

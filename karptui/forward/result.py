@@ -10,7 +10,6 @@ import msgspec
 from msgspec.structs import replace
 
 from karptui.disruption.codes import CODES, Code
-from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 
 
 class StepKind(StrEnum):
@@ -74,21 +73,6 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     because: Failure | None = None
     """Why a command came to nothing."""
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the step in the form of ``karptui forward -o json``."""
-        document: dict[str, Any] = {"at": format_timestamp(self.at_ns), "kind": str(self.kind)}
-        if self.kind is StepKind.DISRUPT:
-            document |= {"method": self.method, "decision": self.decision}
-        document |= {
-            "candidates": list(self.nodes),
-            "replacements": list(self.claims),
-            "savings": self.reckoned_savings,
-            "evictions": self.evictions,
-            "pods": list(self.pods),
-            "lostPods": list(self.lost),
-        }
-        return document
-
 
 class Moment(msgspec.Struct, frozen=True, gc=False):
     """The cluster at one instant."""
@@ -105,16 +89,6 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
         """Dollars of the nodes whose price is known; None where it is of none."""
         return None if self.unpriced and not self.price_per_hour else self.price_per_hour
 
-    def as_json(self) -> dict[str, Any]:
-        """Return it in the form of ``karptui forward -o json``."""
-        return {
-            "at": format_timestamp(self.at_ns),
-            "nodes": self.nodes,
-            "pricePerHour": self.known_price_per_hour,
-            "pending": self.pending,
-            "unpriced": self.unpriced,
-        }
-
 
 class Spread(msgspec.Struct, frozen=True, kw_only=True):
     """The least and the greatest of what plays with different seeds come to."""
@@ -124,24 +98,13 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     """The one that is shown: at each command it does what most of those do that have done the same until then."""
     nodes: tuple[int, int]
-    price_per_hour: tuple[float, float]
+    price_per_hour: tuple[float, float] | None
+    """None if no price is known."""
     evictions: tuple[int, int]
     pending: tuple[int, int]
     commands: tuple[int, int]
     same_commands: int
     """How many of them give the same commands, in order, as the one that is shown; that one counts."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it in the form of ``karptui forward -o json``."""
-        pairs = {
-            "nodes": self.nodes,
-            "pricePerHour": self.price_per_hour,
-            "evictions": self.evictions,
-            "pending": self.pending,
-            "commands": self.commands,
-        }
-        ends = {name: {"least": least, "greatest": greatest} for name, (least, greatest) in pairs.items()}
-        return {"seeds": self.seeds, "seed": self.seed, **ends, "sameCommands": self.same_commands}
 
 
 class Circle(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -159,15 +122,6 @@ class Circle(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         """Pods that each round evicts."""
         return sum(step.evictions for step in self.commands)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return it in the form of ``karptui forward -o json``."""
-        return {
-            "from": format_timestamp(self.from_ns),
-            "everySeconds": self.period_ns // NS_PER_SECOND,
-            "commands": len(self.commands),
-            "evictions": self.evictions,
-        }
-
 
 class PodWait(msgspec.Struct, frozen=True, gc=False):
     """How long a pod was without a node."""
@@ -178,11 +132,6 @@ class PodWait(msgspec.Struct, frozen=True, gc=False):
     """When it was made, which may be before the play began."""
     until_ns: int | None
     """When it got a node; None where it has none at the end."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it in the form of ``karptui forward -o json``."""
-        until = None if self.until_ns is None else format_timestamp(self.until_ns)
-        return {"pod": self.pod, "from": format_timestamp(self.from_ns), "until": until}
 
 
 class KeptNode(msgspec.Struct, frozen=True, gc=False):
@@ -250,50 +199,6 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         """How many nodes are kept at the end by what, most first, in the words of Nodes."""
         counts = Counter(CODES[Code(one.code)].word for one in self.kept)
         return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
-
-    def as_json(self, name: str) -> dict[str, Any]:
-        """Return it in the form of ``karptui forward -o json``."""
-        end = self.end
-        document: dict[str, Any] = {
-            "name": name,
-            "from": format_timestamp(self.from_ns),
-            "until": format_timestamp(self.until_ns),
-            "reached": "quiescent" if self.is_quiescent else "horizon",
-            "nextDate": format_timestamp(self.next_date_ns) if self.next_date_ns is not None else None,
-            "unmanagedNodes": self.unmanaged,
-            "steps": [step.as_json() for step in self.steps if step.kind is not StepKind.REJECT],
-            "rejected": [
-                {
-                    "at": format_timestamp(step.at_ns),
-                    "method": step.method,
-                    "candidates": list(step.nodes),
-                    "because": step.because,
-                }
-                for step in self.steps
-                if step.kind is StepKind.REJECT
-            ],
-            "series": [moment.as_json() for moment in self.series],
-            "end": {
-                "nodes": end.nodes,
-                "pricePerHour": end.known_price_per_hour,
-                "pending": end.pending,
-                "unpriced": end.unpriced,
-                "lostPods": list(self.lost),
-                "kept": [{"node": one.node, "code": one.code, "object": one.object} for one in self.kept],
-            },
-            "waits": [one.as_json() for one in self.waits],
-            "assumptions": list(self.assumptions),
-            "notModelled": list(self.not_modelled),
-        }
-        if self.circle is not None:
-            document["circle"] = self.circle.as_json()
-        if self.spread is not None:
-            document["spread"] = self.spread.as_json()
-            if end.known_price_per_hour is None:
-                document["spread"]["pricePerHour"] = None
-        if self.problem:
-            document["problem"] = self.problem
-        return document
 
 
 def without_dollars(played: Played) -> Played:

@@ -49,7 +49,7 @@ def _spread_of(plays: Sequence[Played], place: int, seed: int) -> Spread:
         seeds=len(plays),
         seed=seed,
         nodes=_ends(end.nodes for end in ends),
-        price_per_hour=_ends(end.price_per_hour for end in ends),
+        price_per_hour=None if ends[place].known_price_per_hour is None else _ends(end.price_per_hour for end in ends),
         evictions=_ends(play.evictions for play in plays),
         pending=_ends(end.pending for end in ends),
         commands=_ends(len(_commands(play.steps)) for play in plays),

@@ -15,7 +15,6 @@ from karptui.disruption.budgets import budget_state, count_use, reasons_of
 from karptui.disruption.codes import CODES, Code
 from karptui.forward.result import Played, StepKind
 from karptui.karpenter.labels import CAPACITY_TYPE, NODEPOOL, SPOT
-from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import clock_text, counted, first_of, span_text, verb
 from karptui.plan.rollout import leave_out_alike, most_more_nodes, rollout, spent
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
@@ -23,7 +22,6 @@ from karptui.whatif.difference import BlockerLine, Difference
 from karptui.whatif.drift.drift import is_template_changed
 from karptui.whatif.edits import AnyEdit
 from karptui.whatif.edits.apply import apply
-from karptui.whatif.json_form import difference_json, lines_json
 from karptui.whatif.refusals import refusals
 from karptui.whatif.replay import replay
 from karptui.whatif.run import Answer, answers
@@ -167,47 +165,6 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         by = sorted({words for _, words in self.stalled_by if words})
         return f", held by {', '.join(by)}" if by else ""
 
-    def as_json(self, name: str) -> dict[str, Any]:
-        """Return the plan in the form of ``karptui plan -o json``."""
-        found = self.difference
-        return {
-            "name": name,
-            "decisions": {
-                "now": self.decisions_now,
-                "edited": self.decisions_edited,
-                "difference": difference_json(found),
-            },
-            "pricePerHour": {
-                "now": found.before.price_per_hour,
-                "edited": found.after.price_per_hour,
-                "endNow": self.now.end.known_price_per_hour,
-                "endEdited": self.edited.end.known_price_per_hour,
-            },
-            "unpriced": {
-                "now": found.before.unpriced,
-                "edited": found.after.unpriced,
-                "endNow": self.now.end.unpriced,
-                "endEdited": self.edited.end.unpriced,
-            },
-            "drift": [
-                {"nodeClaim": line.claim_name, "node": line.node_name, "reason": line.reason, "because": line.because}
-                for line in found.drift_gained
-            ],
-            "rollout": self.edited.as_json(name),
-            "rolloutSummary": {
-                "drifted": len(self.drifted),
-                "seconds": None if self.rollout_ns is None else self.rollout_ns // NS_PER_SECOND,
-                "left": [{"node": node, "keptBy": words} for node, words in self.stalled_by],
-                "mostExtraNodes": self.extra_nodes,
-                "extraDollars": self.extra_dollars,
-                "evictions": self.edited.evictions,
-            },
-            "advice": {"new": [_finding(one) for one in self.gained], "gone": [_finding(one) for one in self.lost]},
-            "risks": self.risks(),
-            "refused": list(self.refused),
-            "newBlockers": lines_json(self.new_blockers),
-        }
-
 
 def plan(
     base: WhatIfBase,
@@ -337,16 +294,6 @@ def _advice(before: Situation, after: Situation) -> tuple[tuple[Finding, ...], t
         tuple(finding for finding in now if finding.key not in known),
         tuple(finding for finding in was if finding.key not in left),
     )
-
-
-def _finding(finding: Finding) -> dict[str, Any]:
-    return {
-        "rule": finding.rule,
-        "severity": str(finding.severity),
-        "objects": [f"{one.kind}/{one.key}" for one in finding.objects],
-        "fact": finding.fact,
-        "remedy": finding.remedy,
-    }
 
 
 def _pods(count: int) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from karptui.aws.money import per_hour_text
 from karptui.kube.units import counted, verb
 from karptui.whatif.edits import AnyEdit
-from karptui.whatif.scenario import Replay, Scenario, scenario_document
+from karptui.whatif.scenario import Replay, Scenario
 
 MOST_NOTED: Final = 20
 """Changes that are shown of those that were tried, the best first."""
@@ -44,25 +44,6 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     evictions: int | None = None
     """Of a play: pods evicted within a day."""
 
-    def as_json(self, *, has_prices: bool) -> dict[str, Any]:
-        """Return them in the form of ``karptui solve -o json``.
-
-        Args:
-            has_prices: Whether dollars are said.
-        """
-        counts = has_prices and (self.price_per_hour > 0 or self.unpriced < max(self.nodes, 1))
-        return {
-            "pending": self.pending,
-            "lost": list(self.lost),
-            "nodes": self.nodes,
-            "pricePerHour": self.price_per_hour if counts else None,
-            "unpriced": self.unpriced if has_prices else self.nodes,
-            "drifts": self.drifts,
-            "wanted": self.wanted,
-            "moved": self.moved,
-            "evictions": self.evictions,
-        }
-
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
     """A change that was tried."""
@@ -82,20 +63,6 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     def words(self) -> str:
         """What it does, in a line."""
         return together(self.parts)
-
-    def as_json(self, *, has_prices: bool) -> dict[str, Any]:
-        """Return it in the form of ``karptui solve -o json``.
-
-        Args:
-            has_prices: Whether dollars are said.
-        """
-        return {
-            "changes": list(self.parts),
-            "outcome": self.outcome,
-            "reachesGoal": self.is_enough,
-            "lostBecause": self.why_not or None,
-            "figures": self.figures.as_json(has_prices=has_prices),
-        }
 
 
 def together(parts: Sequence[str]) -> str:
@@ -177,44 +144,6 @@ class Solved(msgspec.Struct, frozen=True, kw_only=True):
     def scenario(self) -> Scenario:
         """The change, as the what-if opens it."""
         return scenario_of(self, self.best)
-
-    def as_json(self, name: str, sentence: str) -> dict[str, Any]:
-        """Return it in the form of ``karptui solve -o json``.
-
-        Args:
-            name: Of the cluster.
-            sentence: The answer in words.
-        """
-        effort = self.effort
-        return {
-            "name": name,
-            "goal": self.goal,
-            "question": self.question,
-            "isReached": self.is_reached,
-            "sentence": sentence,
-            "because": self.because or None,
-            "risk": self.risk or None,
-            "onTopOf": None if self.on_top_of is None else self.on_top_of.name,
-            "now": self.now.as_json(has_prices=self.has_prices),
-            "answer": self._tried(self.best),
-            "runnerUp": self._tried(self.runner_up),
-            "others": [one.as_json(has_prices=self.has_prices) for one in self.others],
-            "search": {
-                "tried": effort.tried,
-                "of": effort.all,
-                "how": effort.how,
-                "notTried": list(effort.not_tried),
-                "isMonotone": effort.is_monotone,
-            },
-            "approximated": list(self.approximated),
-            "notModelled": list(self.not_modelled),
-        }
-
-    def _tried(self, one: Tried | None) -> dict[str, Any] | None:
-        if one is None:
-            return None
-        found = one.as_json(has_prices=self.has_prices)
-        return {**found, "scenario": scenario_document(scenario_of(self, one))}
 
 
 def scenario_of(solved: Solved, tried: Tried | None) -> Scenario:

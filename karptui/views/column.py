@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from operator import attrgetter
+from typing import Any, Final, Generic, TypeAlias, TypeVar, get_type_hints
 
 import msgspec
 
@@ -286,6 +287,46 @@ def records(
 def texts(name: str, read: Callable[[ItemT], Iterable[str]], about: str = "") -> Value[ItemT]:
     """Return a value that is a list of texts; CSV has their number."""
     return Value(name, lambda item, _: list(read(item)), TEXTS, about, flat=len)
+
+
+def lifted(values: Iterable[Value[PartT]], part: Callable[[ItemT], PartT]) -> tuple[Value[ItemT], ...]:
+    """Return the values of a part as values of the whole item."""
+
+    def read_part(value: Value[PartT]) -> Callable[[ItemT, int], Any]:
+        return lambda item, now_ns: value.read(part(item), now_ns)
+
+    return tuple(
+        Value(value.name, read_part(value), value.schema, value.about, is_optional=value.is_optional)
+        for value in values
+    )
+
+
+def struct_values(kind: type[PartT], about: Mapping[str, str] = {}) -> tuple[Value[PartT], ...]:
+    """Return the fields of a record as values: named in camel case, with the schemas of their types.
+
+    Args:
+        kind: A msgspec Struct of plain fields.
+        about: What a field is, by its name in JSON.
+    """
+    values = []
+    for field, annotation in get_type_hints(kind).items():
+        schema = msgspec.json.schema(annotation)
+        if "anyOf" in schema:
+            schema = {"type": [option["type"] for option in schema["anyOf"]]}
+        name = camel_name(field)
+        values.append(Value(name, _attribute(field), schema, about.get(name, "")))
+    return tuple(values)
+
+
+def _attribute(field: str) -> Callable[[Any, int], Any]:
+    read = attrgetter(field)
+    return lambda item, _: read(item)
+
+
+def camel_name(field: str) -> str:
+    """Return the JSON name of a field: ``pool_name`` is ``nodePool``."""
+    first, *rest = field.replace("pool_name", "node_pool").replace("claim_name", "node_claim").split("_")
+    return first + "".join(part.capitalize() for part in rest)
 
 
 def least_and_greatest(

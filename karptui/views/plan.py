@@ -4,26 +4,44 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
-from karptui.advice.finding import Finding
+from karptui.advice.finding import Finding, Severity
 from karptui.aws.money import per_hour_change_text, per_hour_text, sum_text
 from karptui.disruption.codes import CODES, Code
 from karptui.forward.result import StepKind
 from karptui.forward.run import HORIZON_NS
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import clock_text, counted, first_of, span_text
 from karptui.plan.plan import Plan
 from karptui.plan.sheet import PlanSheet
 from karptui.session.answers import Forecast
+from karptui.views.column import (
+    INTEGER,
+    INTEGER_OR_NULL,
+    NUMBER,
+    NUMBER_OR_NULL,
+    TEXT,
+    Value,
+    lifted,
+    one_of,
+    plain,
+    record,
+    records,
+    texts,
+)
 from karptui.views.forward import columns as forward_columns
+from karptui.views.forward.document import PLAYED
 from karptui.views.forward.sentences import headline as forward_headline
 from karptui.views.forward.sentences import step_text
 from karptui.views.prices import known_change_text, known_sum_text, known_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, markdown_text
 from karptui.views.study import Study, answer_lines, next_horizon, notes_of, plain_lines
+from karptui.views.whatif.document import BLOCKER, DIFFERENCE
 from karptui.views.whatif.sentences import headline_text, placements_text
 from karptui.whatif.difference import BlockerLine
-from karptui.whatif.difference_lines import PoolChange
+from karptui.whatif.difference_lines import DriftLine, PoolChange
 from karptui.whatif.scenario import Scenario
 
 MAX_LINES = 12
@@ -176,6 +194,100 @@ def _pool_dollars(plan: Plan, pool: PoolChange) -> str:
         return ""
     before = known_sum_text(pool.price_before, pool.unpriced_before)
     return f", {before} → {known_sum_text(pool.price_after, pool.unpriced_after)}"
+
+
+_DRIFTED: Final[tuple[Value[DriftLine], ...]] = (
+    Value("nodeClaim", lambda line, _: line.claim_name, TEXT),
+    Value("node", lambda line, _: line.node_name, TEXT),
+    Value("reason", lambda line, _: line.reason, TEXT),
+    Value("because", lambda line, _: line.because, TEXT),
+)
+_FINDING: Final[tuple[Value[Finding], ...]] = (
+    Value("rule", lambda finding, _: finding.rule, TEXT),
+    Value("severity", lambda finding, _: finding.severity, one_of(*Severity)),
+    texts("objects", lambda finding: [f"{ref.kind}/{ref.key}" for ref in finding.objects]),
+    Value("fact", lambda finding, _: finding.fact, TEXT),
+    Value("remedy", lambda finding, _: finding.remedy, TEXT),
+)
+_SUMMARY: Final[tuple[Value[Plan], ...]] = (
+    Value("drifted", lambda plan, _: len(plan.drifted), INTEGER, "NodeClaims that the rollout replaces."),
+    Value(
+        "seconds",
+        lambda plan, _: None if plan.rollout_ns is None else plan.rollout_ns // NS_PER_SECOND,
+        INTEGER_OR_NULL,
+        "Until no drifted node is left; null if some are, or none drifts.",
+    ),
+    records(
+        "left",
+        lambda plan: plan.stalled_by,
+        (
+            Value("node", lambda pair, _: pair[0], TEXT),
+            Value("keptBy", lambda pair, _: pair[1], TEXT, "Its blocker; empty if it has none of its own."),
+        ),
+        "Drifted nodes that are left at the end.",
+    ),
+    Value("mostExtraNodes", lambda plan, _: plan.extra_nodes, INTEGER, "Most extra nodes at once during the rollout."),
+    Value("extraDollars", lambda plan, _: plan.extra_dollars, NUMBER_OR_NULL, "Extra cost in all; null if unknown."),
+    Value("evictions", lambda plan, _: plan.edited.evictions, INTEGER),
+)
+_SOLUTION: Final = {"$ref": "#/$defs/provisioning"}
+_PLAN: Final[tuple[Value[Plan], ...]] = (
+    record(
+        "decisions",
+        lambda plan: plan,
+        (
+            Value("now", lambda plan, _: plan.decisions_now, _SOLUTION),
+            Value("edited", lambda plan, _: plan.decisions_edited, _SOLUTION),
+            record("difference", lambda plan: plan.difference, DIFFERENCE),
+        ),
+        "As in simulate.",
+    ),
+    record(
+        "pricePerHour",
+        lambda plan: plan,
+        (
+            Value("now", lambda plan, _: plan.difference.before.price_per_hour, NUMBER),
+            Value("edited", lambda plan, _: plan.difference.after.price_per_hour, NUMBER),
+            Value("endNow", lambda plan, _: plan.now.end.known_price_per_hour, NUMBER_OR_NULL, "Null if unknown."),
+            Value("endEdited", lambda plan, _: plan.edited.end.known_price_per_hour, NUMBER_OR_NULL),
+        ),
+    ),
+    record(
+        "unpriced",
+        lambda plan: plan,
+        (
+            Value("now", lambda plan, _: plan.difference.before.unpriced, INTEGER),
+            Value("edited", lambda plan, _: plan.difference.after.unpriced, INTEGER),
+            Value("endNow", lambda plan, _: plan.now.end.unpriced, INTEGER),
+            Value("endEdited", lambda plan, _: plan.edited.end.unpriced, INTEGER),
+        ),
+        "Nodes without a known price, left out of prices.",
+    ),
+    records("drift", lambda plan: plan.difference.drift_gained, _DRIFTED),
+    record("rolloutSummary", lambda plan: plan, _SUMMARY),
+    record(
+        "advice",
+        lambda plan: plan,
+        (records("new", lambda plan: plan.gained, _FINDING), records("gone", lambda plan: plan.lost, _FINDING)),
+    ),
+    texts("risks", lambda plan: plan.risks(), "The worst first."),
+    texts("refused", lambda plan: plan.refused, "Edits that the API server would reject; the rest assumes it did not."),
+    records("newBlockers", lambda plan: plan.new_blockers, BLOCKER, "New blockers of disruption."),
+)
+
+
+_NAME: Final = Value[tuple[str, Plan]]("name", lambda pair, _: pair[0], TEXT, "Name of the cluster or snapshot.")
+REPORT: Final[tuple[Value[tuple[str, Plan]], ...]] = (
+    _NAME,
+    *lifted(_PLAN, lambda pair: pair[1]),
+    record("rollout", lambda pair: pair, (_NAME, *lifted(PLAYED, lambda pair: pair[1].edited)), "As in forward."),
+)
+"""The values of a cluster's name and its plan."""
+
+
+def document(name: str, plan: Plan) -> dict[str, Any]:
+    """Return a plan as JSON holds it."""
+    return plain(REPORT, (name, plan))
 
 
 def plan_study(scenario: Scenario, *, horizon_ns: int = HORIZON_NS) -> Study[PlanSheet, forward_columns.PlayedStep]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
 
 from karptui.aws.money import per_hour_change_text
 from karptui.forward.kubectl_drain import HeldPod
@@ -21,6 +23,7 @@ from karptui.views.column import (
     Heading,
     Value,
     count_column,
+    lifted,
     number_heading,
     record,
     records,
@@ -172,10 +175,6 @@ def _seconds_after(drain: GroupDrain, at_ns: int | None) -> int | None:
     return None if at_ns is None else (at_ns - drain.from_ns) // NS_PER_SECOND
 
 
-def _of_drain(value: Value[GroupDrain]) -> Callable[[Rehearsal, int], Any]:
-    return lambda row, now_ns: value.read(row.drain, now_ns)
-
-
 _DRAIN: Final[tuple[Value[GroupDrain], ...]] = (
     Value("atOnce", lambda drain, _: drain.at_once, INTEGER, "Nodes drained at a time."),
     Value(
@@ -232,6 +231,12 @@ _DRAIN: Final[tuple[Value[GroupDrain], ...]] = (
 )
 
 
+_OF_DRAIN: Final[tuple[Value[Rehearsal], ...]] = lifted(_DRAIN, lambda row: row.drain)
+_DRAIN_CSV: Final = tuple(
+    msgspec.structs.replace(value, name=f"drain{value.name[0].upper()}{value.name[1:]}", is_csv_only=True)
+    for value in _OF_DRAIN
+    if value.name in ("seconds", "mostNodes", "mostPricePerHour")
+)
 TABLE: Final[TableSpec[Rehearsal]] = TableSpec(
     "node groups",
     (
@@ -297,11 +302,7 @@ TABLE: Final[TableSpec[Rehearsal]] = TableSpec(
         texts("notes", lambda row: row.notes),
         texts("assumed", lambda row: row.assumed),
         texts("notModelled", lambda row: row.drain.not_modelled, "Rules that the simulated drain leaves out."),
-        *(
-            Value(f"drain{value.name[0].upper()}{value.name[1:]}", _of_drain(value), value.schema, is_csv_only=True)
-            for value in _DRAIN
-            if value.name in ("seconds", "mostNodes", "mostPricePerHour")
-        ),
+        *_DRAIN_CSV,
     ),
     csv=(
         *("nodeGroup", "nodes", "pricePerHourBefore", "nodesWithoutPrice", "pricePerHourAfter", "pods", "onNodes"),

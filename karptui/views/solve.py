@@ -9,15 +9,36 @@ import msgspec
 
 from karptui.aws.money import change_text, per_hour_text
 from karptui.kube.units import counted, verb
-from karptui.solve.answer import LEAST_CHANGE, Figures, Solved, Tried, by_object, scenario_of, together
+from karptui.solve.answer import LEAST_CHANGE, Effort, Figures, Solved, Tried, by_object, scenario_of, together
 from karptui.solve.catalogue import GOALS
-from karptui.views.column import Column, Field, FieldKind, Heading, count_column, number_heading, text_column
+from karptui.views.column import (
+    BOOLEAN,
+    BOOLEAN_OR_NULL,
+    INTEGER,
+    INTEGER_OR_NULL,
+    NUMBER_OR_NULL,
+    TEXT,
+    TEXT_OR_NULL,
+    Column,
+    Field,
+    FieldKind,
+    Heading,
+    Schema,
+    Value,
+    count_column,
+    number_heading,
+    one_of,
+    record,
+    records,
+    text_column,
+    texts,
+)
 from karptui.views.row import NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean, markdown_text
 from karptui.views.study import Study, answer_lines, plain_lines
 from karptui.views.table import Sort, TableSpec
 from karptui.views.wrapping import hanging
-from karptui.whatif.scenario import Replay, Scenario
+from karptui.whatif.scenario import Replay, Scenario, scenario_document
 
 _FEW = 8
 """Changes that are shown of those that lost; JSON has more."""
@@ -357,3 +378,116 @@ def solve_study(
         scenario=lambda row: row.scenario,
         tab="pools",
     )
+
+
+def _price(pair: tuple[Solved, Figures], _: int) -> float | None:
+    """Price of the nodes; None if prices are off or no node has one."""
+    solved, figures = pair
+    is_known = figures.price_per_hour > 0 or figures.unpriced < max(figures.nodes, 1)
+    return figures.price_per_hour if solved.has_prices and is_known else None
+
+
+_FIGURES: Final[tuple[Value[tuple[Solved, Figures]], ...]] = (
+    Value("pending", lambda pair, _: pair[1].pending, INTEGER, "Unschedulable pods."),
+    texts("lost", lambda pair: pair[1].lost, "Those of them, namespace/name, that are schedulable without the change."),
+    Value("nodes", lambda pair, _: pair[1].nodes, INTEGER, "Karpenter's nodes, new ones included."),
+    Value(
+        "pricePerHour",
+        _price,
+        NUMBER_OR_NULL,
+        "Price of these nodes, spot of unknown price as on-demand; of consolidate-after the mean of the simulated day."
+        " Null with --disable-pricing, and if no node has a price.",
+    ),
+    Value(
+        "unpriced",
+        lambda pair, _: pair[1].unpriced if pair[0].has_prices else pair[1].nodes,
+        INTEGER,
+        "Nodes without a known price; those on spot count as on-demand.",
+    ),
+    Value("drifts", lambda pair, _: pair[1].drifts, INTEGER, "NodeClaims that the change drifts."),
+    Value("wanted", lambda pair, _: pair[1].wanted, INTEGER_OR_NULL, "Of weight: pods that come to the NodePool."),
+    Value("moved", lambda pair, _: pair[1].moved, INTEGER_OR_NULL, "Of weight: other pods that change their NodePool."),
+    Value("evictions", lambda pair, _: pair[1].evictions, INTEGER_OR_NULL, "Of consolidate-after: within a day."),
+)
+_TRIED: Final[tuple[Value[tuple[Solved, Tried]], ...]] = (
+    texts("changes", lambda pair: pair[1].parts),
+    Value("outcome", lambda pair, _: pair[1].outcome, TEXT, "Its result besides the price, as text."),
+    Value("reachesGoal", lambda pair, _: pair[1].is_enough, BOOLEAN),
+    Value("lostBecause", lambda pair, _: pair[1].why_not or None, TEXT_OR_NULL, "Why it is worse than the answer."),
+    record("figures", lambda pair: (pair[0], pair[1].figures), _FIGURES),
+)
+_SCENARIO: Final[Schema] = {
+    "type": "object",
+    "required": ["name", "replay", "edits"],
+    "properties": {
+        "name": TEXT,
+        "replay": one_of(*Replay),
+        "edits": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["edit"],
+                "properties": {"edit": TEXT},
+                "additionalProperties": True,
+            },
+        },
+    },
+}
+_OPENED: Final = (
+    *_TRIED,
+    Value[tuple[Solved, Tried]](
+        "scenario",
+        lambda pair, _: scenario_document(scenario_of(*pair)),
+        _SCENARIO,
+        "As simulate --scenario reads it and the what-if opens it.",
+    ),
+)
+
+
+def _opened(solved: Solved, tried: Tried | None) -> tuple[Solved, Tried] | None:
+    return None if tried is None else (solved, tried)
+
+
+_SEARCH: Final[tuple[Value[Effort], ...]] = (
+    Value("tried", lambda effort, _: effort.tried, INTEGER),
+    Value("of", lambda effort, _: effort.all, INTEGER),
+    Value("how", lambda effort, _: effort.how, TEXT),
+    texts("notTried", lambda effort: effort.not_tried),
+    Value(
+        "isMonotone",
+        lambda effort, _: effort.is_monotone,
+        BOOLEAN_OR_NULL,
+        "Of values on a line: whether none that was tried is an exception; null of sets.",
+    ),
+)
+REPORT: Final[tuple[Value[Solved], ...]] = (
+    Value("goal", lambda solved, _: solved.goal, one_of(*GOALS)),
+    Value("question", lambda solved, _: solved.question, TEXT),
+    Value("isReached", lambda solved, _: solved.is_reached, BOOLEAN, "By the answer, or without a change."),
+    Value("sentence", lambda solved, _: headline(solved), TEXT),
+    Value(
+        "because",
+        lambda solved, _: solved.because or None,
+        TEXT_OR_NULL,
+        "Why nothing has to change, or why the goal is not reached.",
+    ),
+    Value("risk", lambda solved, _: solved.risk or None, TEXT_OR_NULL, "Unmodelled effects that can undo the answer."),
+    Value(
+        "onTopOf",
+        lambda solved, _: None if solved.on_top_of is None else solved.on_top_of.name,
+        TEXT_OR_NULL,
+        "Scenario whose edits are applied first (--scenario); now is the cluster with them.",
+    ),
+    record("now", lambda solved: (solved, solved.now), _FIGURES),
+    record("answer", lambda solved: None if solved.best is None else (solved, solved.best), _OPENED, may_be_null=True),
+    record(
+        "runnerUp",
+        lambda solved: None if solved.runner_up is None else (solved, solved.runner_up),
+        _OPENED,
+        may_be_null=True,
+    ),
+    records("others", lambda solved: [(solved, one) for one in solved.others], _TRIED, "The best first, 20 at most."),
+    record("search", lambda solved: solved.effort, _SEARCH),
+    texts("approximated", lambda solved: solved.approximated),
+    texts("notModelled", lambda solved: solved.not_modelled),
+)

@@ -11,6 +11,8 @@ from karptui.forward.play import Play
 from karptui.forward.result import Played
 from karptui.forward.sight import Sight
 from karptui.provisioning.prepared import Prepared
+from karptui.views.column import plain
+from karptui.views.forward.document import PLAYED
 from tests.disruption.fleet_generator import FleetGenerator
 from tests.provisioning.loading import load
 
@@ -50,5 +52,5 @@ def played(kind: type[Play], prepared: Prepared, durations: Durations) -> Played
 def test_a_play_that_carries_over_is_one_that_looks_anew(number: int, durations: Durations) -> None:
     name = f"carried-{number}"
     prepared = load(FleetGenerator(name, "").snapshot(name))
-    carried, anew = (played(kind, prepared, durations).as_json(name) for kind in (Play, Anew))
+    carried, anew = (plain(PLAYED, played(kind, prepared, durations)) for kind in (Play, Anew))
     assert carried == anew

@@ -23,6 +23,8 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import duration_text
 from karptui.kube.volumes import PersistentVolumeClaim, StorageClass
 from karptui.provisioning.reporter import Cancelled
+from karptui.views.column import plain
+from karptui.views.forward.document import PLAYED
 from karptui.views.forward.sentences import headline, longest_waits, step_text, waits_text
 from tests.builders import (
     HOUR_NS,
@@ -99,7 +101,7 @@ STATIC = Settings(gates={"StaticCapacity": True})
 def test_what_a_bare_template_saves_is_told_as_karpenter_tells_it_to_scripts_alone() -> None:
     found = played(a_static_world("on-demand"), settings=STATIC)
     replaced = steps(found, StepKind.DISRUPT)[0]
-    assert (replaced.method, replaced.decision, replaced.as_json()["savings"]) == ("StaticDrift", "replace", 0.1)
+    assert (replaced.method, replaced.decision, replaced.reckoned_savings) == ("StaticDrift", "replace", 0.1)
     assert replaced.savings_per_hour is None
     assert "$" not in step_text(replaced)
 
@@ -111,7 +113,7 @@ def test_without_a_price_scripts_get_no_dollars_and_nothing_is_assumed_of_them()
     )
     for types, saved, end in ((TYPES, 0.1, 0.0), (free, None, 0.0)):
         found = forward(objects, types, Settings(), NOW_NS, is_instant=True)
-        document = found.as_json("x")
+        document = plain(PLAYED, found)
         deleted = next(step for step in document["steps"] if step["kind"] == "disrupt")
         assert (deleted["savings"], document["end"]["pricePerHour"]) == (saved, end)
         assert document["series"][0]["pricePerHour"] == saved
@@ -356,7 +358,7 @@ def test_it_can_be_cancelled() -> None:
 def test_the_same_seed_plays_the_same() -> None:
     pods = [a_pod(name=f"p{i}", node=f"node-{i % 4}", cpu="300m") for i in range(8)]
     inventory = a_world(*(a_pair(f"node-{i}") for i in range(4)), pods=pods)
-    one, two = (played(inventory, seed=7).as_json("x") for _ in range(2))
+    one, two = (plain(PLAYED, played(inventory, seed=7)) for _ in range(2))
     assert one == two
 
 
@@ -492,7 +494,7 @@ def test_how_long_each_pod_waits_is_told() -> None:
     assert [line.split()[0] for line in lines] == ["to", duration_text((start.at_ns - first.from_ns) / 1e9)]
     assert lines[0].strip().startswith("to the end")
     assert longest_waits(found, 1) == "default/never to the end and 1 more"
-    assert found.as_json("x")["waits"][-1]["until"] is None
+    assert plain(PLAYED, found)["waits"][-1]["until"] is None
 
 
 def test_it_ends_after_as_many_commands_as_are_asked_for_also_where_more_come_at_once() -> None:

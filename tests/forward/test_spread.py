@@ -6,6 +6,8 @@ import pytest
 
 from karptui.forward.result import Moment, Played, Spread, Step, StepKind
 from karptui.forward.spread import likeliest, shown_of
+from karptui.views.column import plain
+from karptui.views.forward.document import PLAYED
 from tests.builders import NOW_NS
 
 
@@ -39,7 +41,7 @@ def test_the_least_and_the_greatest_of_all_seeds_are_told_with_the_likeliest_pla
         commands=(2, 3),
         same_commands=2,
     )
-    assert told.spread.as_json()["nodes"] == {"least": 3, "greatest": 5}
+    assert plain(PLAYED, told)["spread"]["nodes"] == {"least": 3, "greatest": 5}
 
 
 def test_one_play_is_told_as_it_is() -> None:

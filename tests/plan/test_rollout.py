@@ -12,7 +12,7 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.plan.plan import Plan, plan
 from karptui.plan.rollout import most_more_nodes, spent
 from karptui.plan.sheet import objects_of
-from karptui.views.plan import headline, price_text, rollout_lines
+from karptui.views.plan import document, headline, price_text, rollout_lines
 from karptui.whatif.edits import DeleteObject, ObjectRef, PutObject, RemoveNode, SetField, SetSetting, TakeOut
 from tests.builders import a_pod, an_instance_type
 from tests.forward.making import a_pair
@@ -47,7 +47,7 @@ def test_a_rollout_says_how_long_it_takes_and_what_it_takes_meanwhile() -> None:
     found = planned("1")
     assert found.rollout_ns is not None
     assert found.stalled_by == ()
-    summary = found.as_json("x")["rolloutSummary"]
+    summary = document("x", found)["rolloutSummary"]
     assert summary["drifted"] == 3
     assert summary["seconds"] == found.rollout_ns // NS_PER_SECOND
     assert summary["mostExtraNodes"] == max(one.nodes for one in found.edited.series) - 3 == 1
@@ -100,7 +100,7 @@ def test_a_rollout_that_stalls_says_where_and_by_what() -> None:
     assert found.rollout_ns is None
     assert {words for _, words in found.stalled_by} == {"BUDGET"}
     assert next(rollout_lines(found)) == "3 of 3 drifted nodes left, kept by BUDGET: n0, n1, n2"
-    assert found.as_json("x")["rolloutSummary"]["seconds"] is None
+    assert document("x", found)["rolloutSummary"]["seconds"] is None
     assert found.risks()[0] == "the rollout stalls: 3 of 3 drifted nodes left, held by BUDGET"
 
 
@@ -109,7 +109,7 @@ def test_nodes_that_have_drifted_already_are_of_the_rollout(nodes: str, left: tu
     found = planned(nodes, drifted=("n0",))
     assert found.drifted_before == ("n0",)
     assert tuple(name for name, _ in found.stalled_by) == left
-    assert found.as_json("x")["rolloutSummary"]["drifted"] == 3
+    assert document("x", found)["rolloutSummary"]["drifted"] == 3
 
 
 def unrolled(edited_nodes: str, *, nodes: str = "0") -> Plan:

@@ -11,7 +11,8 @@ from karptui.plan.rollout import rollout
 from karptui.solve.answer import Solved
 from karptui.solve.goals.consolidate_after import DAY_NS, LADDER, figures_of_plays
 from karptui.solve.run import solve_goal
-from karptui.views.solve import headline, row_lines, rows_of, text_lines
+from karptui.views.column import plain
+from karptui.views.solve import REPORT, headline, row_lines, rows_of, text_lines
 from karptui.whatif.edits import ObjectRef, SetField
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import TypesResult, WhatIfBase
@@ -80,7 +81,7 @@ def test_without_prices_the_answer_is_the_same_and_says_no_dollars(base: WhatIfB
     assert without.best is not None
     assert with_dollars.best is not None
     assert without.best.edits == with_dollars.best.edits
-    assert without.as_json("a", "")["answer"]["figures"]["pricePerHour"] is None
+    assert plain(REPORT, without)["answer"]["figures"]["pricePerHour"] is None
     assert "cheapest tried, by Karpenter's prices" in headline(without)
     said = [*text_lines("a", without), *(line for row in rows_of(without) for line in row_lines(row))]
     assert not any("$" in line for line in said)

@@ -18,7 +18,8 @@ from karptui.solve.export import commands_text, manifests_text
 from karptui.solve.goals import pending
 from karptui.solve.question import LESS_MEMORY
 from karptui.solve.run import solve_goal
-from karptui.views.solve import headline, markdown_lines, text_lines
+from karptui.views.column import plain
+from karptui.views.solve import REPORT, headline, markdown_lines, text_lines
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField, SetSetting
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.replay import replay
@@ -69,7 +70,7 @@ def test_a_search_goes_on_from_a_scenario_and_its_answer_holds_both() -> None:
     assert found.scenario.edits == (*first.edits, *found.best.edits)
     assert not replay(apply(base, found.scenario.edits), Replay.PENDING).unplaced
     assert headline(found).startswith("on top of larger: NodePool small: ")
-    assert found.as_json("x", "")["onTopOf"] == "larger"
+    assert plain(REPORT, found)["onTopOf"] == "larger"
 
 
 def test_nothing_pending_needs_no_change() -> None:
@@ -185,7 +186,7 @@ def test_the_risk_of_less_overhead_is_in_the_first_sentence() -> None:
     assert found.best is not None
     assert found.best.parts[0].startswith("VM_MEMORY_OVERHEAD_PERCENT 0.0")
     assert "at the risk that new nodes may have less memory than Karpenter then reckons with" in headline(found)
-    assert found.as_json("x", "")["risk"] == found.risk
+    assert plain(REPORT, found)["risk"] == found.risk
 
 
 NOW = Figures(pending=1, nodes=1, price_per_hour=1.0)
@@ -346,16 +347,16 @@ def test_without_prices_the_headline_says_what_makes_an_answer_the_best() -> Non
         "NodePool general: allow m6a: 3 nodes as now, cheapest tried, by Karpenter's prices; "
     )
     assert not any("$" in line for line in text_lines("x", found))
-    document = found.as_json("x", headline(found))
+    document = plain(REPORT, found)
     for one in (document["now"], document["answer"]["figures"], document["others"][0]["figures"]):
         assert (one["pricePerHour"], one["unpriced"]) == (None, one["nodes"])
 
 
-def test_figures_of_nodes_that_all_have_no_price_are_null() -> None:
-    nobody_knows = Figures(pending=0, nodes=2, unpriced=2, price_per_hour=0.0)
-    assert nobody_knows.as_json(has_prices=True)["pricePerHour"] is None
-    assert replace(nobody_knows, unpriced=1).as_json(has_prices=True)["pricePerHour"] == 0.0
-    assert replace(nobody_knows, nodes=0, unpriced=0).as_json(has_prices=True)["pricePerHour"] == 0.0
+@pytest.mark.parametrize(("nodes", "unpriced", "price"), [(2, 2, None), (2, 1, 0.0), (0, 0, 0.0)])
+def test_the_price_of_nodes_is_null_if_none_has_one(nodes: int, unpriced: int, price: float | None) -> None:
+    found = solved(a_base(pools=(a_pool(),)), "pending")
+    figures = Figures(pending=0, nodes=nodes, unpriced=unpriced, price_per_hour=0.0)
+    assert plain(REPORT, replace(found, now=figures, has_prices=True))["now"]["pricePerHour"] == price
 
 
 def test_no_family_makes_it_cheaper() -> None:
@@ -425,7 +426,7 @@ def test_the_answer_is_a_scenario_manifests_and_commands() -> None:
         commands_text(base, found)
     )
     same = solved(base, "weight", pods="default/web", nodepool="second")
-    assert same.as_json("x", headline(same)) == found.as_json("x", headline(found))
+    assert plain(REPORT, same) == plain(REPORT, found)
     lines = list(text_lines("cluster", found))
     assert lines[1:3] == ["  Change", "    NodePool second: weight 51"]
     assert any(line.endswith("object: NodePool/second") for line in markdown_lines("c", found, SCENARIO))

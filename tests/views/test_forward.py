@@ -6,7 +6,9 @@ import msgspec
 
 from karptui.forward.result import KeptNode, Moment, Played, Spread, Step, StepKind, without_dollars
 from karptui.session.answers import Forecast
+from karptui.views.column import plain
 from karptui.views.forward.columns import TABLE, played_steps
+from karptui.views.forward.document import PLAYED
 from karptui.views.forward.sentences import (
     answer_lines,
     chart,
@@ -129,7 +131,7 @@ def test_without_prices_no_dollars_are_said() -> None:
     replaced = msgspec.structs.replace(DELETED, claims=(claim,))
     said = without_dollars(a_play(replaced, moments=(BEFORE, AFTER)))
     assert "$" not in "".join(lines_of("prod", "", said))
-    document = said.as_json("prod")
+    document = plain(PLAYED, said)
     assert [step["savings"] for step in document["steps"]] == [None]
     assert {moment["pricePerHour"] for moment in (*document["series"], document["end"])} == {None}
     assert headline(said) == "5 → 3 nodes within 60s, then nothing more: 1 command, 3 evictions; 1 pod without a node"

@@ -17,6 +17,8 @@ from karptui.karpenter.labels import DO_NOT_DISRUPT, INITIALIZED
 from karptui.kube.pod import PodVolume
 from karptui.kube.volumes import PersistentVolumeClaim
 from karptui.provisioning.reporter import Cancelled
+from karptui.views.column import plain
+from karptui.views.whatif.document import DIFFERENCE, answer_values
 from karptui.whatif.accuracy import accuracy_of
 from karptui.whatif.difference import Difference, blocker_changes, difference, next_lines
 from karptui.whatif.difference_lines import ABSENT, NOWHERE, PlaceKind, PodPlace, Unplaced
@@ -33,7 +35,6 @@ from karptui.whatif.edits import (
     TakeOut,
 )
 from karptui.whatif.edits.apply import apply
-from karptui.whatif.json_form import answer_json, difference_json
 from karptui.whatif.replay import replay
 from karptui.whatif.run import Answer, answer, answers
 from karptui.whatif.scenario import Replay, Scenario
@@ -412,7 +413,7 @@ def test_blockers_that_come_and_go() -> None:
     gained, _ = blocker_changes(start, policy)
     assert {line.code for line in gained} == {"CONSOLIDATION_DISABLED"}
     *_, found = answers(start, Scenario("never", edits=policy.edits))
-    assert answer_json(found)["blockersGained"][0]["nodePool"] == "general"
+    assert answer_values(found)["blockersGained"][0]["nodePool"] == "general"
 
 
 def test_replays_can_be_cancelled_and_report() -> None:
@@ -497,7 +498,7 @@ def test_an_answer_is_a_value_that_may_cross_to_another_process(mode: Replay) ->
 
 def test_an_answer_without_difference_is_its_problem() -> None:
     found = answer(fleet(), Scenario("none", edits=(RemoveNode("nobody"),)))
-    assert answer_json(found) == {"error": found.problem}
+    assert answer_values(found) == {"error": found.problem}
     assert "nobody" in found.problem
 
 
@@ -522,20 +523,20 @@ def replace_edits(side: Any, edits: tuple[AnyEdit, ...]) -> Any:
 def test_json_has_everything() -> None:
     start = fleet(a_pod(cpu="10"), a_pod(name="huge", cpu="900"), *running(1, "node-1", cpu="1"))
     found = changed(start, RemoveNode("node-1"), SetField(GENERAL, ("spec", "template", "spec", "expireAfter"), "1h"))
-    document = difference_json(found)
+    document = plain(DIFFERENCE, found)
     assert msgspec.json.decode(msgspec.json.encode(document)) == document
     assert document["before"]["pricePerHour"] == found.before.price_per_hour
     assert document["newNodeClaims"][0]["instanceTypes"][0]["capacityType"] == "on-demand"
     assert document["moves"][0]["before"] == {"kind": "node", "nodePool": "general", "node": "node-1"}
     assert document["stillPending"][0]["pod"] == "default/huge"
     assert set(document["driftGained"][0]) == {"nodeClaim", "nodeName", "nodePool", "reason", "because"}
-    following = difference_json(changed(start, mode=Replay.NEXT))
+    following = plain(DIFFERENCE, changed(start, mode=Replay.NEXT))
     assert "nextBefore" in following
     assert following["nextAfter"]["commands"] == []
     lost = changed(
         start, SetField(GENERAL, ("spec", "limits", "cpu"), "0"), CopyPod(ObjectRef("Pod", "huge", "default"), 1)
     )
-    before = {one["pod"]: one["before"] for one in difference_json(lost)["noLongerFit"]}
+    before = {one["pod"]: one["before"] for one in plain(DIFFERENCE, lost)["noLongerFit"]}
     assert before["default/huge-whatif-0"] is None
     assert before["default/web-1"] == {"kind": "new node", "nodePool": "general", "node": ""}
 
@@ -577,7 +578,7 @@ def test_a_replacement_costs_what_its_cheapest_type_does() -> None:
     assert found.next_after.commands[0].decision == "replace"
     assert found.after.price_per_hour in (0.1, 0.04)
     assert found.after.launched == 1
-    document = difference_json(found)
+    document = plain(DIFFERENCE, found)
     assert document["nextAfter"]["commands"][0]["replacements"] == [{"nodePool": "general", "instanceType": "m5.large"}]
 
 

@@ -282,7 +282,7 @@ def spread_text(spread: Spread, *, is_priced: bool = True) -> str:
     """Return what chance changes about the end, with dollars where every node has a price."""
     parts = [
         _range(spread.nodes, count_text, " nodes"),
-        *([_range(spread.price_per_hour, per_hour_text)] if is_priced else []),
+        *([_range(spread.price_per_hour, per_hour_text)] if is_priced and spread.price_per_hour else []),
         _range(spread.evictions, count_text, " evictions"),
     ]
     if any(spread.pending):

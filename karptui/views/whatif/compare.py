@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from karptui.aws.money import per_hour_change_text, per_hour_text
 from karptui.kube.units import NA, count_text, counted, verb
+from karptui.views.column import INTEGER, NUMBER, TEXT, TEXT_OR_NULL, Value
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.totals import mode_text
 from karptui.whatif.difference import Difference
@@ -64,6 +65,23 @@ class _ScenarioRank(NamedTuple):
     """Nodes that the edits drift."""
 
 
+POINT: Final[tuple[Value[SweepPoint], ...]] = (
+    Value("value", lambda point, _: point.value, TEXT),
+    Value("nodes", lambda point, _: point.nodes, INTEGER, "Karpenter's nodes after the replay, new ones included."),
+    Value("launched", lambda point, _: point.launched, INTEGER, "New ones of them."),
+    Value("pricePerHour", lambda point, _: point.price_per_hour, NUMBER),
+    Value("pending", lambda point, _: point.pending, INTEGER, "Unschedulable pods."),
+    Value("drifted", lambda point, _: point.drifted, INTEGER, "NodeClaims that are drifted, or would be."),
+    Value("unpriced", lambda point, _: point.unpriced, INTEGER, "Nodes without a known price, left out of prices."),
+    Value(
+        "unpricedAtMostPerHour",
+        lambda point, _: point.unpriced_at_most_per_hour,
+        NUMBER,
+        "What those of them on spot would cost on-demand.",
+    ),
+    Value("problem", lambda point, _: point.problem or None, TEXT_OR_NULL, "Why the value cannot be set."),
+)
+"""The values of one point of a sweep."""
 AS_IT_IS: Final = "the cluster as it is"
 SCALE: Final = "fewest pods that wait, then $/h, then drift"
 """The criteria as text, best first."""
