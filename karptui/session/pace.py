@@ -29,9 +29,9 @@ REST_FACTOR: Final = 4.0
 """For so many times as long as taking over changes took, changes collect before they are taken over again."""
 ANSWER_FACTOR: Final = 6.0
 """For so many times as long as an answer kept the processor, changes collect before the next is worked out."""
-WORK_FACTOR: Final = 1.5
+WORK_FACTOR: Final = 15.0
 """And for so many times as long as all work that came with it did, the processor is left to others."""
-BETWEEN_SECONDS: Final = (2.0, 4.0)
+BETWEEN_SECONDS: Final = (2.0, 5.0)
 """Within these bounds."""
 PATIENCE_SECONDS: Final = 3.0
 """For so long work that nobody is looking at waits for somebody who types."""

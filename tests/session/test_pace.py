@@ -45,7 +45,7 @@ def test_garbage_is_looked_for_again_after_the_start() -> None:
 def test_the_next_answer_waits_for_as_long_as_the_last_was_worth() -> None:
     rhythm = pace.Rhythm()
     assert rhythm.wait_seconds(0.0) == 0.0
-    for worked, waits in ((0.01, 2.0), (0.5, 3.0), (2.0, 4.0)):
+    for worked, waits in ((0.01, 2.0), (0.5, 3.0), (2.0, 5.0)):
         rhythm.begin(10.0)
         rhythm.answered(100.0, 10.0 + worked)
         assert rhythm.wait_seconds(100.0) == pytest.approx(waits)
@@ -54,7 +54,7 @@ def test_the_next_answer_waits_for_as_long_as_the_last_was_worth() -> None:
 
 def test_the_work_that_comes_with_an_answer_leaves_the_processor_to_others() -> None:
     rhythm = pace.Rhythm()
-    for worked, ended, due in ((0.2, 100.5, 102.0), (1.0, 101.5, 103.0), (9.0, 110.0, 114.0)):
+    for worked, ended, due in ((0.1, 100.1, 102.0), (0.2, 100.5, 103.5), (9.0, 110.0, 115.0)):
         rhythm.begin(10.0)
         rhythm.answered(100.0, 10.2)
         rhythm.end(ended, 10.0 + worked)
