@@ -76,8 +76,7 @@ def main() -> None:
 
 
 async def _measure(url: str) -> dict[str, Any]:
-    from karptui.session.garbage import keep_pauses_short
-    from karptui.session.pace import Pace
+    from karptui.session.throttle import MergeThrottle, keep_pauses_short
     from karptui.sources.base import Phase
     from karptui.sources.cluster import reflectors  # noqa: F401  imports count as the empty application's
     from karptui.sources.cluster.connection import Connection
@@ -91,7 +90,7 @@ async def _measure(url: str) -> dict[str, Any]:
     before = _resident_bytes()
     lateness: list[tuple[float, float]] = []
     ticker = asyncio.create_task(_tick(lateness))
-    mailbox, pace, source = Mailbox(), Pace(), ClusterSource(Connection(server=url, context="load"))
+    mailbox, pace, source = Mailbox(), MergeThrottle(), ClusterSource(Connection(server=url, context="load"))
     state, took, drains = EMPTY, dict[str, float](), [0.0]
     began, began_cpu = time.perf_counter(), time.process_time()
     source.start(mailbox)

@@ -110,8 +110,7 @@ class Static:
 
 async def main(node_count: int, pod_count: int) -> None:
     import karptui.app
-    from karptui.session.garbage import keep_pauses_short
-    from karptui.session.pace import Pace
+    from karptui.session.throttle import MergeThrottle, keep_pauses_short
 
     keep_pauses_short()
 
@@ -141,7 +140,7 @@ async def main(node_count: int, pod_count: int) -> None:
                 late.clear()
                 began = time.process_time()
                 act(index)
-                app.feed._pace = Pace()  # noqa: SLF001 - changes are not left to collect
+                app.feed._pace = MergeThrottle()  # noqa: SLF001 - changes are not left to collect
                 app.feed.tick()
                 await asyncio.sleep(0.01)
                 await app.workers.wait_for_complete()

@@ -19,7 +19,7 @@ from textual._compositor import CompositorUpdate
 from textual.app import App, ComposeResult
 from textual.screen import Screen
 
-from karptui.session.garbage import keep_pauses_short
+from karptui.session.throttle import keep_pauses_short
 from karptui.views.column import Column, Field, FieldKind, Heading
 from karptui.views.query import parse_query
 from karptui.views.row import Bar, Cell, Tone

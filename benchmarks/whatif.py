@@ -28,7 +28,7 @@ from karptui.decode.kinds import Kind
 from karptui.decode.reader import KindReader
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
-from karptui.session.garbage import keep_pauses_short
+from karptui.session.throttle import keep_pauses_short
 from karptui.whatif.difference import blocker_changes, difference
 from karptui.whatif.edits import AnyEdit, CopyPod, ObjectRef, RemoveNode, SetField, SetSetting, TakeOut
 from karptui.whatif.edits.apply import apply

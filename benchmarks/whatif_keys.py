@@ -149,7 +149,7 @@ def run_app(options: argparse.Namespace) -> None:
     from many_demos import ManyDemos
 
     from karptui.app import KarptuiApp
-    from karptui.session.garbage import keep_pauses_short
+    from karptui.session.throttle import keep_pauses_short
     from karptui.sources.demo.source import DemoSource
 
     late: list[tuple[float, float, float]] = []

@@ -31,9 +31,9 @@ from karptui.session.analyst import Analyst
 from karptui.session.costs import Held
 from karptui.session.feed import Feed
 from karptui.session.follower import ClusterFollower
-from karptui.session.moments import KeptPlays, Visits
-from karptui.session.pace import KEYBOARD
+from karptui.session.moments import PlayCache, PlaySessions
 from karptui.session.replays import SharedBase
+from karptui.session.throttle import KEYBOARD
 from karptui.sources.base import SourceError
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.source import Source
@@ -115,13 +115,13 @@ class KarptuiApp(LivingApp):
         self._analyst_of = analyst_of
         follower = ClusterFollower(source, state, evidence=self._evidence_of(source), analyst=analyst_of())
         super().__init__()
-        plays = KeptPlays()
+        plays = PlayCache()
         feed = self.feed = Feed(follower, clock or SystemClock(), self)
         self.session = ClusterSession(
             lambda: feed.follower.view, lists_of(config), shared_base=SharedBase(), kept_plays=plays
         )
         """What screens ask about the cluster."""
-        self.moments = MomentScreens(self, Visits(self.feed, plays, analyst_of))
+        self.moments = MomentScreens(self, PlaySessions(self.feed, plays, analyst_of))
         """Moments of plays in place of the cluster that is followed."""
         self._top_bar = TopBarFacts(self.feed, self.session, config)
         self.config = config

@@ -112,8 +112,7 @@ def run(args: argparse.Namespace) -> int:
     """Open the app and return when it is closed."""
     from karptui.files import forbid_files
     from karptui.first_frame import FirstFrame
-    from karptui.session.garbage import keep_pauses_short
-    from karptui.session.pace import garbage_put_off
+    from karptui.session.throttle import garbage_put_off, keep_pauses_short
 
     if args.serve is not None:
         return _serve(args)

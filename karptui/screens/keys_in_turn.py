@@ -10,7 +10,7 @@ from textual.app import App
 
 from karptui.screens.frame import FrameScreen, takes_text
 from karptui.screens.host import host_of
-from karptui.session.pace import KEYBOARD
+from karptui.session.throttle import KEYBOARD
 from karptui.views.row import Tone
 from karptui.widgets.textual_compat.key_order import KeyOrder, Leaving, Typed, screen_ready
 

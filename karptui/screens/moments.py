@@ -13,7 +13,7 @@ from karptui.screens.destinations import ToForward, ToMoment
 from karptui.screens.host import host_of
 from karptui.screens.registry import ENTRIES
 from karptui.session.answers import PlayMoment
-from karptui.session.moments import Visit, Visits
+from karptui.session.moments import PlaySessions, SwitchResult
 from karptui.views.row import Tone
 
 
@@ -28,7 +28,7 @@ class _Opened(NamedTuple):
 class MomentScreens:
     """Shows moments in place of the cluster that is followed; one within the other."""
 
-    def __init__(self, app: App[None], visits: Visits) -> None:
+    def __init__(self, app: App[None], visits: PlaySessions) -> None:
         """Begin with the cluster as it is.
 
         Args:
@@ -51,11 +51,11 @@ class MomentScreens:
     async def _enter(self, to: ToMoment) -> None:
         opened = _Opened(to.back, self._app.screen, self._app.current_mode)
         visit = await self._visits.enter(to.moment)
-        if visit is Visit.SHOWN:
+        if visit is SwitchResult.SHOWN:
             self._opened.append(opened)
             self._host.open_screen(ENTRIES[0].name)
             self._host.poll_now()
-        elif visit is Visit.NOT_KEPT:
+        elif visit is SwitchResult.NOT_KEPT:
             self._host.tell("this play is not kept any more: r plays again", Tone.WARNING)
 
     def step(self, by: int) -> None:
@@ -64,9 +64,9 @@ class MomentScreens:
 
     async def _step(self, by: int) -> None:
         visit = await self._visits.step(by)
-        if visit is Visit.SHOWN:
+        if visit is SwitchResult.SHOWN:
             self._host.poll_now()
-        elif visit is Visit.NOT_KEPT:
+        elif visit is SwitchResult.NOT_KEPT:
             self._host.tell("the play ends here" if by > 0 else "the play begins here")
 
     def leave(self) -> bool:

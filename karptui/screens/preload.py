@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import Final
 
-from karptui.session.pace import KEY_PAUSE_SECONDS, Turns
+from karptui.session.throttle import KEY_PAUSE_SECONDS, ThreadThrottle
 
 BEGIN_SECONDS: Final = 0.5
 """After the first rows: what follows them at once comes first."""
@@ -51,7 +51,7 @@ class Preloader:
     def _run(self) -> None:
         if self._stopped.wait(self._after_seconds):
             return
-        turns = Turns()
+        turns = ThreadThrottle()
         for name in screen_modules() if self._names is None else self._names:
             turns.take()
             if self._stopped.wait(KEY_PAUSE_SECONDS):

@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from karptui.serving.forecasts import Forecasts
-from karptui.serving.studies import Studies
+from karptui.serving.studies import Forecasts, Studies
 from karptui.serving.whatif import WhatIfs
-from karptui.session.moments import KeptPlays
+from karptui.session.moments import PlayCache
 from karptui.session.replays import SharedBase
 from karptui.session.row_server import List, RowServer
 
@@ -45,7 +44,7 @@ class ClusterSession(RowServer):
         lists: Mapping[str, Callable[[], List]],
         *,
         shared_base: SharedBase | None = None,
-        kept_plays: KeptPlays | None = None,
+        kept_plays: PlayCache | None = None,
     ) -> None:
         """Make a session that has worked nothing out yet.
 
@@ -59,7 +58,7 @@ class ClusterSession(RowServer):
         shared_base = shared_base or SharedBase()
         self._shared_base = shared_base
         self.whatif = WhatIfs(view, shared_base)
-        self.forecasts = Forecasts(view, shared_base, kept_plays or KeptPlays())
+        self.forecasts = Forecasts(view, shared_base, kept_plays or PlayCache())
         self.studies = Studies(view)
 
     @cached_property

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from karptui import crash
 from karptui.aws.evidence import NO_EVIDENCE, Evidence, decides_alike
 from karptui.session.answers import Focus
-from karptui.session.pace import KEYBOARD, Keyboard, NoTurns, Rhythm, Turns
+from karptui.session.throttle import KEYBOARD, AnalysisThrottle, Keyboard, NoThrottle, ThreadThrottle
 
 if TYPE_CHECKING:
     from karptui.advice.report import AdviceReport
@@ -81,7 +81,7 @@ class Analyst:
         self._wake = threading.Condition()
         self._job: _Job | None = None
         self._waiting_since = 0.0
-        self._rhythm = Rhythm(keyboard)
+        self._throttle = AnalysisThrottle(keyboard)
         self._simulated_at: dict[str, float] = {}
         """When the removal of each node was simulated last, in seconds of the clock."""
         self._more_at: float | None = None
@@ -209,14 +209,14 @@ class Analyst:
 
     def _worked_out(self, job: _Job) -> Iterator[Focus]:
         """Work on a job, and say so where that fails; rests where ``_work`` does."""
-        self._rhythm.begin(time.thread_time())
+        self._throttle.begin(time.thread_time())
         try:
             yield from self._work(job)
         except Superseded:
             pass
         except Exception as error:  # noqa: BLE001 - whatever it is, the screen has to live on and say so
             self._fail(error)
-        self._rhythm.end(self._clock(), time.thread_time())
+        self._throttle.end(self._clock(), time.thread_time())
 
     def _rouse(self) -> None:
         self._is_at_rest = self._thread is None
@@ -232,7 +232,9 @@ class Analyst:
         """How long the job at hand has to wait yet; None where there is none. What is asked anew does not wait."""
         if self._job is None:
             return None
-        return max(self._rhythm.wait_seconds(self._clock(), self._waiting_since), self._not_before - self._clock(), 0.0)
+        return max(
+            self._throttle.wait_seconds(self._clock(), self._waiting_since), self._not_before - self._clock(), 0.0
+        )
 
     def _fail(self, error: Exception) -> None:
 
@@ -262,8 +264,8 @@ class Analyst:
         from karptui.session.pending import PendingQuestions  # noqa: PLC0415
         from karptui.session.prepare import prepare_view  # noqa: PLC0415
 
-        turns, began = Turns() if self._has_thread else NoTurns(), self._clock()
-        prepared, notes = prepare_view(job.view, job.now_ns, turns.take)
+        throttle, began = ThreadThrottle() if self._has_thread else NoThrottle(), self._clock()
+        prepared, notes = prepare_view(job.view, job.now_ns, throttle.take)
         before, prices = self._latest or NOTHING_KNOWN, job.view.evidence.price_settings
         is_repriced = not decides_alike(self._evidence, job.view.evidence)
         self._evidence = job.view.evidence
@@ -275,7 +277,7 @@ class Analyst:
         seen = dict.fromkeys(key for key in (self._focus.detail, *self._focus.keys) if key)
         left = len(seen) if self._latest is None else -1
         for _ in study.survey(seen):
-            turns.take()
+            throttle.take()
             left -= 1
             if not left:
                 # The first time all nodes take a while: those on the screen are shown before the others.
@@ -284,26 +286,26 @@ class Analyst:
                 return
         self._failure, self._failures, self._not_before = "", 0, 0.0
         self._latest = study.analysis
-        self._rhythm.answered(self._clock(), time.thread_time())
+        self._throttle.answered(self._clock(), time.thread_time())
         if job.awaits_prices:
             return
         self._advice = self._advice or AdviceRounds(self._clock)
         self._advice.begin(prepared, job.view, study)
         if self._focus.asks_advice:
-            self._advise(turns)
-        yield from self._simulate(study, turns, min(REST_SECONDS, REST_SHARE * (self._clock() - began)))
+            self._advise(throttle)
+        yield from self._simulate(study, throttle, min(REST_SECONDS, REST_SHARE * (self._clock() - began)))
         if not self._is_stopped:
-            self._advise(turns)
+            self._advise(throttle)
 
-    def _advise(self, turns: Turns) -> None:
+    def _advise(self, throttle: ThreadThrottle) -> None:
         """Ask the rules, where it is time."""
         if self._advice is not None and self._advice.is_due(is_looked_at=self._focus.asks_advice):
             for _ in self._advice.ask():
-                turns.take()
+                throttle.take()
                 if self._is_stopped:
                     return
 
-    def _simulate(self, study: DisruptionStudy, turns: Turns, rest_seconds: float) -> Iterator[Focus]:
+    def _simulate(self, study: DisruptionStudy, throttle: ThreadThrottle, rest_seconds: float) -> Iterator[Focus]:
         """Simulate removals, those that are looked at first, until all are done or there is something newer."""
         began = published = self._clock()
         close_up = ""
@@ -324,14 +326,14 @@ class Analyst:
                 self._latest, published = study.analysis, self._clock()
             elif seen is not None:
                 self._simulate_node(study, seen)
-            elif self._answers(study, focus, answered, turns, began):
+            elif self._answers(study, focus, answered, throttle, began):
                 published = self._clock()
             else:
                 if not is_listed:
                     (rest, postponed), is_listed = self._split(study), True
                     self._latest, published = study.analysis, self._clock()
                 if not self._simulate_last(study, rest):
-                    self._ask_next_at_rest(study, answered, turns, began)
+                    self._ask_next_at_rest(study, answered, throttle, began)
                     self._latest = study.analysis
                     self._more_at = self._clock() + QUIET_SECONDS if postponed else None
                     yield focus
@@ -341,7 +343,7 @@ class Analyst:
                         return
                     began = self._clock()  # what is asked anew has its time, also while changes wait
                     continue
-            turns.take()
+            throttle.take()
             if self._clock() - published > (SLOW_PUBLISH_SECONDS if is_listed else PUBLISH_SECONDS):
                 self._latest, published = study.analysis, self._clock()
         self._latest = study.analysis
@@ -377,44 +379,50 @@ class Analyst:
         more_at, self._more_at = self._more_at, None
         return more_at is not None and self._clock() >= more_at
 
-    def _ask_next_at_rest(self, study: DisruptionStudy, answered: set[str], turns: Turns, began: float) -> None:
+    def _ask_next_at_rest(
+        self, study: DisruptionStudy, answered: set[str], throttle: ThreadThrottle, began: float
+    ) -> None:
         """Work out the next command for the verdict, once nothing else is left to do."""
         from karptui.verdict.upcoming import MOST_NODES_FOR_NEXT  # noqa: PLC0415 - as below
 
         if "next" not in answered and len(study.fleet.nodes) <= MOST_NODES_FOR_NEXT:
             answered.add("next")
-            study.ask_next(study.engine(lambda: self._give_way(turns, began)))
+            study.ask_next(study.engine(lambda: self._give_way(throttle, began)))
 
-    def _answers(self, study: DisruptionStudy, focus: Focus, answered: set[str], turns: Turns, began: float) -> bool:
+    def _answers(
+        self, study: DisruptionStudy, focus: Focus, answered: set[str], throttle: ThreadThrottle, began: float
+    ) -> bool:
         """Answer a long question that is asked, once; return whether there was one."""
         if focus.asks_overlap and "overlap" not in answered:
             answered.add("overlap")
             for _ in study.compare_pools():
-                turns.take()
+                throttle.take()
                 if self._is_stopped:
                     return True
-        elif focus.asks_pending and self._pending is not None and self._pending.step(focus.pod, self._reporter(turns)):
+        elif (
+            focus.asks_pending and self._pending is not None and self._pending.step(focus.pod, self._reporter(throttle))
+        ):
             pass
         elif focus.asks_next and "next" not in answered:
             answered.add("next")
             self._latest = study.analysis
-            study.ask_next(study.engine(lambda: self._give_way(turns, began)))
-        elif study.simulate_joint(lambda: self._give_way(turns, began)):
+            study.ask_next(study.engine(lambda: self._give_way(throttle, began)))
+        elif study.simulate_joint(lambda: self._give_way(throttle, began)):
             pass
         elif "advice" not in answered:
             # After the nodes on the screen, before all others.
             answered.add("advice")
-            self._advise(turns)
+            self._advise(throttle)
         else:
             return False
         self._latest = study.analysis
         return True
 
-    def _reporter(self, turns: Turns) -> Reporter:
+    def _reporter(self, throttle: ThreadThrottle) -> Reporter:
         """Return what long runs of the engine call between two pods."""
 
         def take_turns(done: int, total: int) -> None:  # noqa: ARG001 - nobody is shown how far it is
-            turns.take()
+            throttle.take()
             if self._is_stopped:
                 raise Superseded
 
@@ -422,7 +430,7 @@ class Analyst:
 
     def _rest_until_asked(self, focus: Focus) -> None:
         """Wait until the focus changes, or a newer cluster, postponed nodes or the end are due."""
-        self._rhythm.end(self._clock(), time.thread_time())
+        self._throttle.end(self._clock(), time.thread_time())
         with self._wake:
             while (
                 (seconds := self.wait_seconds) != 0
@@ -434,7 +442,7 @@ class Analyst:
                 left = self._more_at - self._clock() if self._more_at is not None else None
                 self._rest(min((limit for limit in (seconds, left) if limit is not None), default=None))
 
-    def _give_way(self, turns: Turns, began: float) -> None:
+    def _give_way(self, throttle: ThreadThrottle, began: float) -> None:
         """Let others have their turn between two removals.
 
         Raises:
@@ -442,7 +450,7 @@ class Analyst:
         """
         if self.is_superseded(began):
             raise Superseded
-        turns.take()
+        throttle.take()
 
     def is_superseded(self, began: float) -> bool:
         """Whether work that began then should be broken off: its results would be of the past."""

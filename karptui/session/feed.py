@@ -10,8 +10,7 @@ from typing import Any, Final, Protocol
 from karptui.clock import Clock
 from karptui.session.answers import Focus
 from karptui.session.follower import ClusterFollower
-from karptui.session.garbage import GARBAGE
-from karptui.session.pace import KEYBOARD, Pace
+from karptui.session.throttle import GARBAGE, KEYBOARD, MergeThrottle
 
 TAKING_OVER: Final = "taking over what has changed"
 IDLE_POLLS: Final = 4
@@ -60,7 +59,7 @@ class Feed:
         self.clock = clock
         self._display = display
         self._polls = 0
-        self._pace = Pace()
+        self._pace = MergeThrottle()
         self._polling: asyncio.Task[None] | None = None
         self._shown: ClusterFollower | None = None
         """Of this one the first rows are drawn."""

@@ -29,7 +29,7 @@ _MOST_KEPT: Final = 8
 """Plays whose moments can be opened: the last ones."""
 
 
-class KeptPlay(msgspec.Struct, frozen=True, eq=False):
+class CachedPlay(msgspec.Struct, frozen=True, eq=False):
     """What it takes to show a cluster at any moment of a play."""
 
     beginning: Inventory
@@ -40,15 +40,15 @@ class KeptPlay(msgspec.Struct, frozen=True, eq=False):
     """Whether it was played with offerings taken out, which evidence does not know."""
 
 
-class KeptPlays:
+class PlayCache:
     """The last plays, by number."""
 
     def __init__(self) -> None:
         """Begin without any."""
-        self._plays: dict[int, KeptPlay] = {}
+        self._plays: dict[int, CachedPlay] = {}
         self._number = 0
 
-    def keep(self, play: KeptPlay) -> int:
+    def keep(self, play: CachedPlay) -> int:
         """Keep a play in place of the oldest, and return its number."""
         self._number += 1
         self._plays[self._number] = play
@@ -56,7 +56,7 @@ class KeptPlays:
             del self._plays[next(iter(self._plays))]
         return self._number
 
-    def get(self, number: int) -> KeptPlay | None:
+    def get(self, number: int) -> CachedPlay | None:
         """Return a play; None where it is not kept any more."""
         return self._plays.get(number)
 
@@ -113,7 +113,7 @@ class MomentSource:
         return ()
 
 
-class Visit(Enum):
+class SwitchResult(Enum):
     """What became of showing a moment."""
 
     SHOWN = "shown"
@@ -130,10 +130,10 @@ class Feed(Protocol):
     clock: Clock
 
 
-class Visits:
+class PlaySessions:
     """Moments of plays in place of the cluster that is followed, which goes on meanwhile; one within the other."""
 
-    def __init__(self, feed: Feed, kept: KeptPlays, analyst_of: Callable[[], Analyst]) -> None:
+    def __init__(self, feed: Feed, kept: PlayCache, analyst_of: Callable[[], Analyst]) -> None:
         """Begin with the cluster as it is.
 
         Args:
@@ -148,33 +148,33 @@ class Visits:
         self.moment: PlayMoment | None = None
         """The moment that is shown; None for the cluster as it is."""
 
-    async def enter(self, moment: PlayMoment) -> Visit:
+    async def enter(self, moment: PlayMoment) -> SwitchResult:
         """Show a moment in place of what is shown, until `leave`."""
         feed = self._feed
         outer = feed.follower, feed.clock, self.moment
         session = await self._made(moment)
         if session is None:
-            return Visit.NOT_KEPT
+            return SwitchResult.NOT_KEPT
         if feed.follower is not outer[0]:
             session.stop()
-            return Visit.OVERTAKEN
+            return SwitchResult.OVERTAKEN
         self._outer.append(outer)
         self._show(session, FrozenClock(moment.at_ns), moment)
-        return Visit.SHOWN
+        return SwitchResult.SHOWN
 
-    async def step(self, by: int) -> Visit:
+    async def step(self, by: int) -> SwitchResult:
         """Show a later moment of the same play, or an earlier one."""
         feed, moment = self._feed, self.moment.stepped(by) if self.moment is not None else None
         before = feed.follower
         session = await self._made(moment) if moment is not None else None
         if moment is None or session is None:
-            return Visit.NOT_KEPT
+            return SwitchResult.NOT_KEPT
         if feed.follower is not before:
             session.stop()
-            return Visit.OVERTAKEN
+            return SwitchResult.OVERTAKEN
         self._show(session, FrozenClock(moment.at_ns), moment)
         before.stop()
-        return Visit.SHOWN
+        return SwitchResult.SHOWN
 
     def leave(self) -> bool:
         """Go back to what was shown before; return whether anything was."""

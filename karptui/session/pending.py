@@ -7,10 +7,9 @@ from typing import Final
 from karptui.aws.lint import wildcard_values
 from karptui.decode.kinds import Kind
 from karptui.kube.pod import Pod
-from karptui.pending.causes import ENGINE, Cause
+from karptui.pending.causes import ENGINE, Cause, zones_of_volumes
 from karptui.pending.groups import PendingGroup
 from karptui.pending.study import PendingStudy
-from karptui.pending.zones import zones_of_volumes
 from karptui.provisioning import Prepared, Reporter
 from karptui.provisioning.reporter import silent
 from karptui.session.cluster_view import ClusterView

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from karptui import crash
 from karptui.session.answers import ReplayState
-from karptui.session.pace import Turns
+from karptui.session.throttle import ThreadThrottle
 
 if TYPE_CHECKING:
     from karptui.session.cluster_view import ClusterView
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 class SharedBase:
-    """Keeps the base of the last view; threads take turns with it, as replays keep in it what they have worked out."""
+    """Keeps the base of the last view; threads take turns with it, because replays store results in it."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         """Held by whoever replays on the base."""
-        self._turns = Turns()
+        self._throttle = ThreadThrottle()
         self._known: tuple[object, object, WhatIfBase] | None = None
 
     @contextmanager
@@ -41,7 +41,7 @@ class SharedBase:
         with self.lock:
             known = self._known
             if known is None or known[0] is not view.state or known[1] is not view.evidence:
-                known = self._known = (view.state, view.evidence, base_of(view, now_ns, self._turns.take))
+                known = self._known = (view.state, view.evidence, base_of(view, now_ns, self._throttle.take))
             yield known[2]
 
     def take(self, view: ClusterView, now_ns: int) -> WhatIfBase:
@@ -182,7 +182,7 @@ class _Report:
     def __init__(self, replayer: Replayer, number: int) -> None:
         self._replayer = replayer
         self._number = number
-        self._turns = Turns()
+        self._throttle = ThreadThrottle()
 
     def __call__(self, done: int, total: int) -> None:
         """Take note of progress.
@@ -195,7 +195,7 @@ class _Report:
         self._replayer.progress = ReplayProgress(self._number, done, total)
         if self._replayer.is_superseded:
             raise Cancelled
-        self._turns.take()
+        self._throttle.take()
 
 
 FOLLOW_AFTER_NS: Final = 2_000_000_000

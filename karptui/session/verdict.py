@@ -22,8 +22,7 @@ from karptui.kube.objects import controller_of
 from karptui.kube.pod import Pod, lost_pods
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import amount_text, counted
-from karptui.pending.causes import Cause
-from karptui.pending.zones import zones_of_volumes
+from karptui.pending.causes import Cause, zones_of_volumes
 from karptui.provisioning.limits import as_good_as_full
 from karptui.provisioning.nearest import furthest
 from karptui.provisioning.rejection import PlacementGate

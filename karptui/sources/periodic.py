@@ -12,7 +12,7 @@ from karptui.aws.region import FactPhase, FactStatus
 from karptui.clock import Clock, SystemClock
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.base import SourceError
-from karptui.sources.cluster.waits import Backoff, Waits
+from karptui.sources.cluster.backoff import Backoff, Waits
 
 REFRESH_SECONDS: Final = 60.0
 """How long a source rests after a reading, and after one that failed in passing."""

@@ -12,7 +12,7 @@ import pytest
 
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase
-from karptui.sources.cluster import reflectors, waits
+from karptui.sources.cluster import backoff, reflectors
 from karptui.sources.cluster.collection import Collection
 from karptui.sources.cluster.connection import Impersonation, load_connection
 from karptui.sources.cluster.errors import UnreachableError
@@ -164,7 +164,7 @@ def test_refresh_tries_every_kind_at_once(plane: ControlPlane, client: Client, m
         mailbox.until(lambda: all(one.phase is not Phase.LIVE for one in mailbox.statuses.values()), SECONDS)
         with monkeypatch.context() as patch:
             for name in ("FIRST_SECONDS", "LONGEST_SECONDS"):
-                patch.setattr(waits, name, 10 * SECONDS)
+                patch.setattr(backoff, name, 10 * SECONDS)
             told = {one.kind for one in mailbox.history if one.phase is Phase.DISCONNECTED}
 
             def refreshed() -> None:

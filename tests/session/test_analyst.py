@@ -12,7 +12,7 @@ from karptui.decode.kinds import Kind
 from karptui.disruption.analysis import Analysis
 from karptui.disruption.study import DisruptionStudy
 from karptui.session import analyst as module
-from karptui.session import pace
+from karptui.session import throttle
 from karptui.session.analyst import Analyst
 from karptui.session.answers import Focus
 from karptui.session.cluster_view import ClusterView
@@ -243,7 +243,7 @@ def test_pools_are_compared_before_there_is_a_node(worker: Analyst) -> None:
 
 
 def test_changes_collect_while_the_analyst_rests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "BETWEEN_SECONDS", (3600.0, 3600.0))
+    monkeypatch.setattr(throttle, "BETWEEN_SECONDS", (3600.0, 3600.0))
     typist = Typist()
     typist.is_typing = False
     beside = Analyst(clock=typist.monotonic, keyboard=typist)
@@ -264,7 +264,7 @@ def test_changes_collect_while_the_analyst_rests(monkeypatch: pytest.MonkeyPatch
     beside.stop()
 
 
-class Typist(pace.Keyboard):
+class Typist(throttle.Keyboard):
     """Stands for the keyboard and the clock: somebody types all the time."""
 
     def __init__(self) -> None:
@@ -285,17 +285,17 @@ def test_a_cluster_waits_for_somebody_who_types_since_the_first_change() -> None
     first = story_view()
     second = changed(first)
     waiting.submit(first, NOW_NS)
-    assert waiting.wait_seconds == pace.KEY_SECONDS
-    typist.now += pace.PATIENCE_SECONDS - 1
+    assert waiting.wait_seconds == throttle.KEY_SECONDS
+    typist.now += throttle.PATIENCE_SECONDS - 1
     waiting.submit(second, NOW_NS)
-    assert waiting.wait_seconds == pace.KEY_SECONDS
+    assert waiting.wait_seconds == throttle.KEY_SECONDS
     typist.now += 1
     assert waiting.wait_seconds == 0, "the newer has not begun to wait anew"
     waiting.catch_up()
     assert known(waiting).generation == second.state.generation
-    typist.now += pace.BETWEEN_SECONDS[1]
+    typist.now += throttle.BETWEEN_SECONDS[1]
     waiting.submit(changed(second, "newest"), NOW_NS)
-    assert waiting.wait_seconds == pace.KEY_SECONDS
+    assert waiting.wait_seconds == throttle.KEY_SECONDS
     typist.is_typing = False
     assert waiting.wait_seconds == 0
 
@@ -324,7 +324,7 @@ def test_nodes_off_the_screen_keep_their_answers_while_the_cluster_keeps_changin
 
 
 def test_what_is_looked_at_is_looked_up_during_the_rest(beside: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "BETWEEN_SECONDS", (3600.0, 3600.0))
+    monkeypatch.setattr(throttle, "BETWEEN_SECONDS", (3600.0, 3600.0))
     first = story_view()
     beside.submit(first, NOW_NS)
     assert beside.wait_until_at_rest(PATIENCE_SECONDS)

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from karptui.session import garbage
-from karptui.session.garbage import Garbage
-from karptui.session.pace import Keyboard
+from karptui.session import throttle as module
+from karptui.session.throttle import Garbage, Keyboard
 
 
 class Searches:
@@ -56,17 +55,17 @@ def test_nothing_happens_before_the_beginning(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_first_search_is_thorough_and_the_next_leave_out_what_survived(searches: Searches) -> None:
-    assert searches.wait(garbage.FIRST_SECONDS - 0.1) == []
+    assert searches.wait(module.FIRST_SECONDS - 0.1) == []
     assert searches.wait(0.2) == ["unfreeze", "collect", "freeze"]
-    assert searches.wait(garbage.EVERY_SECONDS[0] - 0.1) == []
+    assert searches.wait(module.EVERY_SECONDS[0] - 0.1) == []
     assert searches.wait(0.2) == ["collect"]
-    assert searches.wait(garbage.THOROUGH_SECONDS) == ["unfreeze", "collect", "freeze"]
+    assert searches.wait(module.THOROUGH_SECONDS) == ["unfreeze", "collect", "freeze"]
 
 
 def test_who_types_is_not_held_up_for_a_while(searches: Searches) -> None:
-    searches.now += garbage.FIRST_SECONDS
+    searches.now += module.FIRST_SECONDS
     waited = 0.0
-    while waited < garbage.LONGEST_WAIT_SECONDS - 1.0:
+    while waited < module.LONGEST_WAIT_SECONDS - 1.0:
         searches.keyboard._pressed_at = searches.now
         assert searches.wait(1.0) == []
         waited += 1.0
@@ -75,20 +74,20 @@ def test_who_types_is_not_held_up_for_a_while(searches: Searches) -> None:
 
 
 def test_a_search_comes_once_the_keys_rest(searches: Searches) -> None:
-    searches.keyboard._pressed_at = searches.now + garbage.FIRST_SECONDS
-    assert searches.wait(garbage.FIRST_SECONDS + garbage.REST_SECONDS - 0.1) == []
+    searches.keyboard._pressed_at = searches.now + module.FIRST_SECONDS
+    assert searches.wait(module.FIRST_SECONDS + module.REST_SECONDS - 0.1) == []
     assert "collect" in searches.wait(0.2)
 
 
 def test_long_searches_are_seldom_and_make_the_next_thorough(searches: Searches) -> None:
-    searches.wait(garbage.FIRST_SECONDS)
+    searches.wait(module.FIRST_SECONDS)
     searches.takes = 0.1
     assert searches.wait(60.0) == ["collect"]
-    assert searches.wait(0.1 * garbage.COST_FACTOR - 0.1) == []
+    assert searches.wait(0.1 * module.COST_FACTOR - 0.1) == []
     assert searches.wait(0.2) == ["unfreeze", "collect", "freeze"]
     searches.takes = 9.0
-    searches.wait(garbage.THOROUGH_SECONDS)
-    assert searches.wait(garbage.EVERY_SECONDS[1] - 0.1) == []
+    searches.wait(module.THOROUGH_SECONDS)
+    assert searches.wait(module.EVERY_SECONDS[1] - 0.1) == []
     assert "collect" in searches.wait(0.2)
 
 
@@ -108,13 +107,13 @@ def _as_before() -> Iterator[None]:
 
 @pytest.mark.usefixtures("_as_before")
 def test_what_was_frozen_is_found_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(garbage, "FIRST_SECONDS", 0.0)
+    monkeypatch.setattr(module, "FIRST_SECONDS", 0.0)
     watched = Garbage(Keyboard())
     ring = Ring()
     known = weakref.ref(ring)
     watched.begin()
     del ring
-    assert gc.get_threshold()[2] == garbage.BY_ITSELF
+    assert gc.get_threshold()[2] == module.BY_ITSELF
     assert known() is not None
     watched._keyboard._pressed_at = time.monotonic() - 60.0
     watched.search_at_rest()
@@ -124,13 +123,13 @@ def test_what_was_frozen_is_found_as_well(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.usefixtures("_as_before")
 def test_a_process_that_shows_a_cluster_is_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
     frozen: list[bool] = []
-    monkeypatch.setattr(garbage, "GARBAGE", Garbage(Keyboard()))
+    monkeypatch.setattr(module, "GARBAGE", Garbage(Keyboard()))
     monkeypatch.setattr(gc, "freeze", lambda: frozen.append(True))
     before = sys.getswitchinterval()
     try:
-        garbage.keep_pauses_short()
-        assert sys.getswitchinterval() == pytest.approx(garbage.SWITCH_SECONDS)
-        assert gc.get_threshold() == (garbage.YOUNG_OBJECTS, garbage.YOUNG_ROUNDS, garbage.BY_ITSELF)
+        module.keep_pauses_short()
+        assert sys.getswitchinterval() == pytest.approx(module.SWITCH_SECONDS)
+        assert gc.get_threshold() == (module.YOUNG_OBJECTS, module.YOUNG_ROUNDS, module.BY_ITSELF)
         assert frozen
     finally:
         sys.setswitchinterval(before)

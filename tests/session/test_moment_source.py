@@ -7,9 +7,9 @@ import pytest
 from karptui.disruption.deletion import DrainStage, deletion_stage
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.units import clock_text
-from karptui.serving.forecasts import Forecasts
+from karptui.serving.studies import Forecasts
 from karptui.session.follower import ClusterFollower
-from karptui.session.moments import KeptPlays, MomentSource, with_drains
+from karptui.session.moments import MomentSource, PlayCache, with_drains
 from karptui.session.replays import SharedBase
 from karptui.whatif.edits import TakeOut
 from karptui.whatif.scenario import Replay, Scenario
@@ -27,7 +27,7 @@ def test_a_play_is_kept_with_whether_its_scenario_takes_offerings_out() -> None:
     session = ClusterFollower(StorySource())
     session.start()
     session.poll()
-    kept = KeptPlays()
+    kept = PlayCache()
     scenario = Scenario(name="loss", edits=(TakeOut(zone="us-east-1a"),), replay=Replay.PENDING)
     forecasts = Forecasts(lambda: session.view, SharedBase(), kept)
     numbers = [forecast.number for forecast in forecasts.play((scenario,), 1, 1, NOW_NS)]

@@ -12,7 +12,7 @@ from textual.widgets import Input
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.config import Config
-from karptui.session.pace import NoTurns, Turns
+from karptui.session.throttle import NoThrottle, ThreadThrottle
 from karptui.widgets.yaml_editor import YamlEditor
 from tests.event_loop import step_textual
 from tests.looked_once import look_once
@@ -41,7 +41,7 @@ def _still(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
     monkeypatch.setattr(Input, "cursor_blink", False)
     monkeypatch.setattr(YamlEditor, "cursor_blink", False)
-    monkeypatch.setattr(Turns, "take", NoTurns.take)
+    monkeypatch.setattr(ThreadThrottle, "take", NoThrottle.take)
 
 
 @pytest.fixture(autouse=True)

@@ -337,7 +337,7 @@ async def test_changes_of_a_large_cluster_are_taken_over_in_a_thread(
         assert app.follower.is_large
         assert source.mailbox is not None
         source.mailbox.put(Kind.POD, {"gitlab/runner-7f2c4": None})
-        monkeypatch.setattr("karptui.session.pace.LEAST_SECONDS", 1e9)
+        monkeypatch.setattr("karptui.session.throttle.LEAST_SECONDS", 1e9)
         await asyncio.sleep(2 * POLL_SECONDS)
         await pilot.pause()
         assert "88 pods" in screen_text(app)

@@ -15,8 +15,8 @@ from karptui.screens.whatif.documents import DocumentReader, Documents
 from karptui.screens.whatif.kept import KeptScenarios
 from karptui.screens.whatif.workbook import Workbook, open_scenarios, save_scenarios
 from karptui.session.answers import ControllerInfo, ReplayState
-from karptui.session.pace import KEYBOARD
 from karptui.session.protocol import Session
+from karptui.session.throttle import KEYBOARD
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.whatif.controls import focused, problem_at

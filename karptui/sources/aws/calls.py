@@ -11,8 +11,8 @@ from typing import Any, Final, Protocol
 from botocore import exceptions as known
 
 from karptui.sources.aws.trouble import AwsError, Trouble
+from karptui.sources.cluster.deadlines import TooMuchError, TooSlowError
 from karptui.sources.cluster.errors import one_line
-from karptui.sources.cluster.timed import TooMuchError, TooSlowError
 
 _THROTTLED: Final = frozenset(
     {

@@ -21,7 +21,7 @@ from botocore.config import Config
 from karptui import __version__
 from karptui.sources.aws.calls import aws_error
 from karptui.sources.aws.trouble import AwsError, Trouble
-from karptui.sources.cluster.timed import TimedResponse
+from karptui.sources.cluster.deadlines import TimedResponse
 
 CONNECT_SECONDS: Final = 4
 READ_SECONDS: Final = 20

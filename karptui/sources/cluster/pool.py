@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 import urllib3
 
 from karptui.sources.cluster.connection import Connection, Pem, without_password
+from karptui.sources.cluster.deadlines import with_time_limits
 from karptui.sources.cluster.errors import KubeconfigError, one_line
-from karptui.sources.cluster.timed import with_time_limits
 
 POOL_SIZE: Final = 64
 """More than there are streams and requests at a time: an overfull pool drops connections with a warning."""

@@ -11,9 +11,9 @@ from karptui import crash
 from karptui.decode.kinds import Kind
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.base import Phase, SourceError, SourceStatus, kept_as
+from karptui.sources.cluster.backoff import Backoff, Bell, Waits
 from karptui.sources.cluster.body import decoded
 from karptui.sources.cluster.connection import Connection
-from karptui.sources.cluster.waits import Backoff, Bell, Waits
 from karptui.sources.mailbox import Mailbox
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from urllib3 import exceptions as known
 from urllib3.exceptions import ProtocolError
 
 from karptui.files import size_text
+from karptui.sources.cluster.deadlines import TimedReads, TooSlowError
 from karptui.sources.cluster.errors import ApiError, UnreachableError, one_line
-from karptui.sources.cluster.timed import TimedReads, TooSlowError
 
 BROKEN: Final = (known.HTTPError, OSError, ValueError, AttributeError)
 """What a failing request raises; the last two come of reading a TLS socket that another thread shuts."""

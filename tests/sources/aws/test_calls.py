@@ -11,7 +11,7 @@ from karptui.sources.aws.calls import Caller, aws_error
 from karptui.sources.aws.clients import AwsClients
 from karptui.sources.aws.questions import identity
 from karptui.sources.aws.trouble import RETRY_SECONDS, AwsError, Trouble
-from karptui.sources.cluster import timed
+from karptui.sources.cluster import deadlines
 from tests.loopback import Call
 
 from .conftest import REGION, FakeAws, Pauses
@@ -238,7 +238,7 @@ def endless(piece: bytes, begin: bytes = b"HTTP/1.1 200 OK\r\nTransfer-Encoding:
 def test_an_answer_that_drips_is_given_up(
     session: AwsClients, caller: Caller, fake: FakeAws, pauses: Pauses, monkeypatch: pytest.MonkeyPatch, *, answer: Any
 ) -> None:
-    monkeypatch.setattr(timed, "time", Steps())
+    monkeypatch.setattr(deadlines, "time", Steps())
     fake.answers["DescribeSubnets"] = [answer]
     with pytest.raises(AwsError, match="did not finish an answer to ec2:DescribeSubnets in time") as caught:
         subnets(session, caller)
@@ -263,7 +263,7 @@ def test_what_gives_credentials_is_held_to_the_same(
     )
     (aws_home / "credentials").write_text("[base]\naws_access_key_id = AKIA1\naws_secret_access_key = s\n")
     fake.answers["AssumeRole"] = [endless(b"1\r\n<\r\n")]
-    monkeypatch.setattr(timed, "time", Steps())
+    monkeypatch.setattr(deadlines, "time", Steps())
     with_role = AwsClients("role")
     with pytest.raises(AwsError, match="did not finish an answer to sts:GetCallerIdentity in time"):
         identity(Caller(profile="role"), with_role.client("sts", REGION))

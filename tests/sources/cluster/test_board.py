@@ -4,8 +4,8 @@ from typing import Any
 
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase, SourceStatus
-from karptui.sources.cluster.board import Board
 from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, EVENTS, NODES
+from karptui.sources.cluster.status_board import Board
 from karptui.sources.mailbox import Mailbox
 
 

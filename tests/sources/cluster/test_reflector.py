@@ -12,12 +12,12 @@ from msgspec.structs import replace
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase, SourceStatus
 from karptui.sources.cluster import reflector
-from karptui.sources.cluster.board import Board
+from karptui.sources.cluster.backoff import Waits
 from karptui.sources.cluster.collection import Collection
 from karptui.sources.cluster.reflector import Reflector
 from karptui.sources.cluster.resources import LATER, NODES, PODS, UNFINISHED_PODS, Resource
+from karptui.sources.cluster.status_board import Board
 from karptui.sources.cluster.stream import LineStream
-from karptui.sources.cluster.waits import Waits
 from tests.loopback import (
     Answer,
     Answered,

@@ -8,7 +8,7 @@ import pytest
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase
 from karptui.sources.cluster import reflectors
-from karptui.sources.cluster.board import Board
+from karptui.sources.cluster.backoff import Bell, Waits
 from karptui.sources.cluster.reflectors import Reflectors
 from karptui.sources.cluster.resources import (
     AUTO_MODE_EVENTS,
@@ -21,7 +21,7 @@ from karptui.sources.cluster.resources import (
     POD_WARNINGS,
     PODS,
 )
-from karptui.sources.cluster.waits import Bell, Waits
+from karptui.sources.cluster.status_board import Board
 from tests.loopback import Answered, Call, FakeApi, LoopbackServer, named
 
 from .live import Serve, WatchedMailbox, transport_to

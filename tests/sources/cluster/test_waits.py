@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import threading
 
-from karptui.sources.cluster.waits import LONGEST_QUEUE, Backoff, Bell, Ceiling, SpacedTurns, Waits
+from karptui.sources.cluster.backoff import LONGEST_QUEUE, Backoff, Bell, Ceiling, SpacedTurns, Waits
 
 
 def test_waits_double_up_to_thirty_seconds_and_begin_anew() -> None:

@@ -11,7 +11,7 @@ import pytest
 from karptui.karpenter.labels import DO_NOT_DISRUPT, NODEPOOL
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.resources import memory_bytes
-from karptui.pending.zones import zones_of_volumes
+from karptui.pending.causes import zones_of_volumes
 from karptui.sources.demo.source import FILE, load
 from karptui.sources.snapshot.reader import Snapshot, SnapshotReader
 from karptui.state.cluster import ClusterState

@@ -7,7 +7,7 @@ from karptui.karpenter.labels import ZONE
 from karptui.kube.pod import Pod, PodVolume
 from karptui.kube.selectors import NodeSelectorTerm
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
-from karptui.pending.zones import zones_of_volumes
+from karptui.pending.causes import zones_of_volumes
 from karptui.state.cluster import ClusterState
 from karptui.state.inventory import state_of
 from karptui.views.pending.sentences import zone_lines

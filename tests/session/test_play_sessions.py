@@ -15,7 +15,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.session.analyst import Analyst
 from karptui.session.answers import PlayMoment
 from karptui.session.follower import ClusterFollower
-from karptui.session.moments import KeptPlay, KeptPlays, Visit, Visits
+from karptui.session.moments import CachedPlay, PlayCache, PlaySessions, SwitchResult
 from tests.builders import NOW_NS
 
 LONGEST_SECONDS = 5.0
@@ -58,9 +58,9 @@ class Making:
 
 
 @pytest.fixture
-def kept() -> KeptPlays:
-    plays = KeptPlays()
-    plays.keep(KeptPlay(Inventory(), Journal(), NO_EVIDENCE))
+def kept() -> PlayCache:
+    plays = PlayCache()
+    plays.keep(CachedPlay(Inventory(), Journal(), NO_EVIDENCE))
     return plays
 
 
@@ -68,7 +68,7 @@ def moment(play: int = 1) -> PlayMoment:
     return PlayMoment(play=play, at_ns=NOW_NS, instants=INSTANTS)
 
 
-async def on_the_way(making: Making, visit: Callable[[], Awaitable[Visit]]) -> asyncio.Task[Visit]:
+async def on_the_way(making: Making, visit: Callable[[], Awaitable[SwitchResult]]) -> asyncio.Task[SwitchResult]:
     """Begin a visit, and return it once its cluster is being made."""
     making.is_begun.clear()
     making.may_go_on.clear()
@@ -77,9 +77,9 @@ async def on_the_way(making: Making, visit: Callable[[], Awaitable[Visit]]) -> a
     return task
 
 
-async def test_a_moment_that_is_called_off_is_ended(kept: KeptPlays) -> None:
+async def test_a_moment_that_is_called_off_is_ended(kept: PlayCache) -> None:
     screens, making = Screens(), Making()
-    visits, shown = Visits(screens, kept, making), screens.follower
+    visits, shown = PlaySessions(screens, kept, making), screens.follower
     task = await on_the_way(making, lambda: visits.enter(moment()))
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -90,39 +90,39 @@ async def test_a_moment_that_is_called_off_is_ended(kept: KeptPlays) -> None:
     assert visits.moment is None
 
 
-async def test_a_moment_that_something_else_has_overtaken_is_ended(kept: KeptPlays) -> None:
+async def test_a_moment_that_something_else_has_overtaken_is_ended(kept: PlayCache) -> None:
     screens, making = Screens(), Making()
-    visits = Visits(screens, kept, making)
+    visits = PlaySessions(screens, kept, making)
     entering = await on_the_way(making, lambda: visits.enter(moment()))
     screens.follower = other = ClusterFollower(None)
     making.may_go_on.set()
-    assert await entering is Visit.OVERTAKEN
+    assert await entering is SwitchResult.OVERTAKEN
     assert making.made[0].is_stopped
     assert screens.follower is other
 
-    assert await visits.enter(moment()) is Visit.SHOWN
+    assert await visits.enter(moment()) is SwitchResult.SHOWN
     stepping = await on_the_way(making, lambda: visits.step(1))
     assert visits.leave()
     making.may_go_on.set()
-    assert await stepping is Visit.OVERTAKEN
+    assert await stepping is SwitchResult.OVERTAKEN
     assert all(one.is_stopped for one in making.made)
     assert screens.follower is other
 
 
-async def test_a_step_ends_the_moment_before_it(kept: KeptPlays) -> None:
+async def test_a_step_ends_the_moment_before_it(kept: PlayCache) -> None:
     screens, making = Screens(), Making()
     making.may_go_on.set()
-    visits = Visits(screens, kept, making)
-    assert await visits.enter(moment()) is Visit.SHOWN
-    assert await visits.step(1) is Visit.SHOWN
+    visits = PlaySessions(screens, kept, making)
+    assert await visits.enter(moment()) is SwitchResult.SHOWN
+    assert await visits.step(1) is SwitchResult.SHOWN
     assert [one.is_stopped for one in making.made] == [True, False]
     assert visits.moment is not None
     assert visits.moment.at_ns == INSTANTS[1]
-    assert await visits.step(1) is Visit.NOT_KEPT
+    assert await visits.step(1) is SwitchResult.NOT_KEPT
     visits.end()
     assert making.made[1].is_stopped
 
 
-async def test_a_play_that_is_not_kept_any_more_is_said(kept: KeptPlays) -> None:
+async def test_a_play_that_is_not_kept_any_more_is_said(kept: PlayCache) -> None:
     making = Making()
-    assert await Visits(Screens(), kept, making).enter(moment(play=2)) is Visit.NOT_KEPT
+    assert await PlaySessions(Screens(), kept, making).enter(moment(play=2)) is SwitchResult.NOT_KEPT

@@ -8,59 +8,59 @@ from collections.abc import Iterator
 
 import pytest
 
-from karptui.session import pace
+from karptui.session import throttle as module
 
 
 def test_the_first_changes_are_taken_over_at_once() -> None:
-    assert pace.Pace(pace.Keyboard()).is_due(0.0)
+    assert module.MergeThrottle(module.Keyboard()).is_due(0.0)
 
 
 @pytest.mark.parametrize(("took", "rest"), [(0.0, 0.2), (0.05, 0.2), (0.3, 1.2)])
 def test_rests_longer_after_longer_work(took: float, rest: float) -> None:
-    rhythm = pace.Pace(pace.Keyboard())
-    rhythm.took(10.0, 10.0 + took)
-    assert not rhythm.is_due(10.0 + took + rest - 0.01)
-    assert rhythm.is_due(10.0 + took + rest + 0.01)
+    throttle = module.MergeThrottle(module.Keyboard())
+    throttle.took(10.0, 10.0 + took)
+    assert not throttle.is_due(10.0 + took + rest - 0.01)
+    assert throttle.is_due(10.0 + took + rest + 0.01)
 
 
 def test_news_waits_only_for_who_types() -> None:
-    keyboard = pace.Keyboard()
-    rhythm = pace.Pace(keyboard)
-    rhythm.took(10.0, 10.5)
-    assert not rhythm.is_due(10.6)
-    assert rhythm.is_due(10.6, has_news=True)
+    keyboard = module.Keyboard()
+    throttle = module.MergeThrottle(keyboard)
+    throttle.took(10.0, 10.5)
+    assert not throttle.is_due(10.6)
+    assert throttle.is_due(10.6, has_news=True)
     keyboard._pressed_at = 10.59
-    assert not rhythm.is_due(10.6, has_news=True)
+    assert not throttle.is_due(10.6, has_news=True)
 
 
 def test_garbage_is_looked_for_again_after_the_start() -> None:
-    with pace.garbage_put_off():
+    with module.garbage_put_off():
         assert not gc.isenabled()
     assert gc.isenabled()
-    with pytest.raises(ZeroDivisionError), pace.garbage_put_off():
+    with pytest.raises(ZeroDivisionError), module.garbage_put_off():
         _ = 1 / 0
     assert gc.isenabled()
 
 
 def test_the_next_answer_waits_for_as_long_as_the_last_was_worth() -> None:
-    rhythm = pace.Rhythm()
-    assert rhythm.wait_seconds(0.0) == 0.0
+    throttle = module.AnalysisThrottle()
+    assert throttle.wait_seconds(0.0) == 0.0
     for worked, waits in ((0.01, 2.0), (0.5, 3.0), (2.0, 5.0)):
-        rhythm.begin(10.0)
-        rhythm.answered(100.0, 10.0 + worked)
-        assert rhythm.wait_seconds(100.0) == pytest.approx(waits)
-        assert rhythm.wait_seconds(200.0) == 0.0
+        throttle.begin(10.0)
+        throttle.answered(100.0, 10.0 + worked)
+        assert throttle.wait_seconds(100.0) == pytest.approx(waits)
+        assert throttle.wait_seconds(200.0) == 0.0
 
 
 def test_the_work_that_comes_with_an_answer_leaves_the_processor_to_others() -> None:
-    rhythm = pace.Rhythm()
+    throttle = module.AnalysisThrottle()
     for worked, ended, due in ((0.1, 100.1, 102.0), (0.2, 100.5, 103.5), (9.0, 110.0, 115.0)):
-        rhythm.begin(10.0)
-        rhythm.answered(100.0, 10.2)
-        rhythm.end(ended, 10.0 + worked)
-        assert rhythm.wait_seconds(100.0) == pytest.approx(due - 100.0)
-        rhythm.end(ended + 50.0, 70.0)
-        assert rhythm.wait_seconds(100.0) == pytest.approx(due - 100.0), "only the first end counts"
+        throttle.begin(10.0)
+        throttle.answered(100.0, 10.2)
+        throttle.end(ended, 10.0 + worked)
+        assert throttle.wait_seconds(100.0) == pytest.approx(due - 100.0)
+        throttle.end(ended + 50.0, 70.0)
+        assert throttle.wait_seconds(100.0) == pytest.approx(due - 100.0), "only the first end counts"
 
 
 class Clock:
@@ -88,54 +88,57 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     clock = Clock()
-    monkeypatch.setattr(pace, "time", clock)
+    monkeypatch.setattr(module, "time", clock)
     yield clock
     gc.enable()
 
 
 def test_threads_pause_after_every_slice(clock: Clock) -> None:
-    turns = pace.Turns(pace.Keyboard())
-    turns.take()
-    turns.take()
+    throttle = module.ThreadThrottle(module.Keyboard())
+    throttle.take()
+    throttle.take()
     clock.now += 1.0
-    turns.take()
+    throttle.take()
     assert clock.slept == 0.0, "a thread that has not worked takes no turn"
     clock.work(1.0)
-    turns.take()
-    assert clock.slept == pace.PAUSE_SECONDS
-    turns.take()
-    assert clock.slept == pace.PAUSE_SECONDS
+    throttle.take()
+    assert clock.slept == module.PAUSE_SECONDS
+    throttle.take()
+    assert clock.slept == module.PAUSE_SECONDS
 
 
 @pytest.mark.parametrize(
     ("worked", "rest"),
-    [(1.1 * pace.SLICE_SECONDS, 1.1 * pace.SLICE_SECONDS * pace.KEY_REST_FACTOR), (0.01, 0.01 * pace.KEY_REST_FACTOR)],
+    [
+        (1.1 * module.SLICE_SECONDS, 1.1 * module.SLICE_SECONDS * module.KEY_REST_FACTOR),
+        (0.01, 0.01 * module.KEY_REST_FACTOR),
+    ],
 )
 def test_threads_rest_longer_while_somebody_types(clock: Clock, worked: float, rest: float) -> None:
-    keyboard = pace.Keyboard()
-    turns = pace.Turns(keyboard)
-    turns.take()
+    keyboard = module.Keyboard()
+    throttle = module.ThreadThrottle(keyboard)
+    throttle.take()
     clock.work(worked)
     keyboard.pressed()
-    turns.take()
+    throttle.take()
     assert clock.slept == pytest.approx(rest)
 
 
 def test_threads_go_on_when_nobody_types_any_more(clock: Clock) -> None:
-    keyboard = pace.Keyboard()
-    turns = pace.Turns(keyboard)
-    turns.take()
+    keyboard = module.Keyboard()
+    throttle = module.ThreadThrottle(keyboard)
+    throttle.take()
     clock.work(0.1)
     keyboard.pressed()
-    turns.take()
-    assert clock.slept == pytest.approx(pace.KEY_SECONDS, abs=pace.KEY_PAUSE_SECONDS)
+    throttle.take()
+    assert clock.slept == pytest.approx(module.KEY_SECONDS, abs=module.KEY_PAUSE_SECONDS)
 
 
 def test_no_garbage_is_looked_for_while_somebody_types(clock: Clock) -> None:
-    keyboard = pace.Keyboard()
+    keyboard = module.Keyboard()
     keyboard.rested()
     assert gc.isenabled()
-    for seconds in (pace.KEY_SECONDS, pace.PUT_OFF_SECONDS):
+    for seconds in (module.KEY_SECONDS, module.PUT_OFF_SECONDS):
         keyboard.pressed()
         keyboard.pressed()
         keyboard.rested()
@@ -144,7 +147,7 @@ def test_no_garbage_is_looked_for_while_somebody_types(clock: Clock) -> None:
         keyboard.rested()
         assert gc.isenabled()
     keyboard.pressed()
-    clock.now += pace.PUT_OFF_SECONDS
+    clock.now += module.PUT_OFF_SECONDS
     keyboard._pressed_at = clock.now
     keyboard.rested()
     assert gc.isenabled(), "long enough is long enough"
@@ -155,34 +158,34 @@ def test_no_garbage_is_looked_for_while_somebody_types(clock: Clock) -> None:
 
 
 def test_turns_are_counted_by_thread(clock: Clock) -> None:
-    turns = pace.Turns(pace.Keyboard())
-    turns.take()
+    throttle = module.ThreadThrottle(module.Keyboard())
+    throttle.take()
     clock.work(1.0)
-    other = threading.Thread(target=turns.take)
+    other = threading.Thread(target=throttle.take)
     other.start()
     other.join()
     assert clock.slept == 0.0
 
 
 def test_work_that_nobody_looks_at_waits_for_somebody_who_types(clock: Clock) -> None:
-    keyboard = pace.Keyboard()
-    rhythm = pace.Rhythm(keyboard)
+    keyboard = module.Keyboard()
+    throttle = module.AnalysisThrottle(keyboard)
     keyboard.pressed()
-    assert rhythm.wait_seconds(clock.now) == 0.0
-    assert rhythm.wait_seconds(clock.now, clock.now) == pace.KEY_SECONDS
-    assert rhythm.wait_seconds(clock.now, clock.now - pace.PATIENCE_SECONDS) == 0.0
-    assert rhythm.wait_seconds(clock.now + 1.0, clock.now) == 0.0
+    assert throttle.wait_seconds(clock.now) == 0.0
+    assert throttle.wait_seconds(clock.now, clock.now) == module.KEY_SECONDS
+    assert throttle.wait_seconds(clock.now, clock.now - module.PATIENCE_SECONDS) == 0.0
+    assert throttle.wait_seconds(clock.now + 1.0, clock.now) == 0.0
 
 
 def test_changes_wait_a_little_for_somebody_who_types(clock: Clock) -> None:
-    keyboard = pace.Keyboard()
-    rests = pace.Pace(keyboard)
+    keyboard = module.Keyboard()
+    rests = module.MergeThrottle(keyboard)
     rests.took(clock.now, clock.now)
-    clock.now += 2 * pace.LEAST_SECONDS
+    clock.now += 2 * module.LEAST_SECONDS
     keyboard.pressed()
     assert not rests.is_due(clock.now)
-    clock.now += pace.KEY_SECONDS
+    clock.now += module.KEY_SECONDS
     assert rests.is_due(clock.now)
-    clock.now += pace.TYPED_SECONDS
+    clock.now += module.TYPED_SECONDS
     keyboard.pressed()
     assert rests.is_due(clock.now)
