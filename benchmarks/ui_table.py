@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from reference import print_reference
 from rich.console import RenderableType
 from textual._compositor import CompositorUpdate
 from textual.app import App, ComposeResult
@@ -99,7 +100,7 @@ async def main(count: int) -> None:
     keep_pauses_short()
     app = Bench()
     app.animation_level = "none"
-    items = range(count)
+    items, medians = range(count), dict[str, float]()
     async with app.run_test(size=SIZE) as pilot:
         table = app.query_one(RowTable)
         table.focus()
@@ -119,6 +120,7 @@ async def main(count: int) -> None:
                 taken.append(time.perf_counter() - began)
                 spent.append(time.process_time() - began_cpu)
             report(name, taken, spent)
+            medians[name.replace(" ", "_").replace(":", "")] = statistics.median(spent)
 
         print(f"{count:,} rows, {len(COLUMNS)} columns, {SIZE[0]}×{SIZE[1]}")
         began = time.perf_counter()
@@ -148,6 +150,7 @@ async def main(count: int) -> None:
             lambda: table.set_rows(build_rows(SPEC, items, query=query, now_ns=0), Sort("name")),
             10,
         )
+    print_reference(**medians)
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ def _lines(name: str, found: Comparison, rows: Rows[PolicyOutcome], args: argpar
     yield f"{name}: {headline(found)}"
     yield from (f"  {line}" for line in more_lines(found))
     yield ""
-    best_first = sort_items(rows.spec, rows.items, rows.spec.default_sort, 0)
+    best_first, _ = sort_items(rows.spec, rows.items, rows.spec.default_sort, 0)
     yield from table_lines(rows if args.sort_by else Rows(rows.spec, best_first, total=rows.total, now_ns=0), args)
     yield ""
     for sentence in found.assumed:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import csv
-import heapq
 import io
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from operator import itemgetter
+from itertools import chain
 from typing import Any, Final, Generic, overload
 
 import msgspec
@@ -17,8 +16,8 @@ from karptui.views.query import EVERYTHING, Query, Subject, compile_query
 from karptui.views.row import Pieces, Row, Tone
 from karptui.views.sanitize import clean
 
-_FIRST: Final = itemgetter(0)
 _SORTED_AT_ONCE: Final = 4_000
+_MERGED_AT_ONCE: Final = 4
 _DIGITS: Final = re.compile(r"(\d+)")
 _URGENT: Final = frozenset({Tone.WARNING, Tone.FAULT})
 
@@ -221,40 +220,42 @@ def build_rows(
         shown = [item for item in shown if test(item)]
     if is_notable_only:
         shown = [item for item in shown if spec.is_notable(item, now_ns)]
-    return Rows(spec, sort_items(spec, shown, sort or spec.default_sort, now_ns), total=len(items), now_ns=now_ns)
+    ordered, keys = sort_items(spec, shown, sort or spec.default_sort, now_ns)
+    return Rows(spec, ordered, total=len(items), now_ns=now_ns, keys=keys)
 
 
-def sort_items(spec: TableSpec[ItemT], items: Sequence[ItemT], sort: Sort, now_ns: int) -> list[ItemT]:
-    """Return the items in order: by the column, then by key; items without a value come last either way."""
+def sort_items(
+    spec: TableSpec[ItemT], items: Sequence[ItemT], sort: Sort, now_ns: int
+) -> tuple[list[ItemT], tuple[str, ...]]:
+    """Return the items and their keys, ordered by column and then key; items without a value come last either way."""
     try:
         column = spec.column(sort.column_id)
     except KeyError:
         sort = spec.default_sort
         column = spec.column(sort.column_id)
     value, value_at = column.sort, column.sort_at
-    with_value: list[tuple[Any, ItemT]] = []
-    without: list[ItemT] = []
-    by_key = sort_gently([(spec.key(item), item) for item in items])
-    for _, item in by_key:
-        place: SortKey = value(item) if value_at is None else value_at(item, now_ns)
-        if place is None:
-            without.append(item)
-        else:
-            with_value.append((place, item))
-    return [item for _, item in sort_gently(with_value, is_descending=sort.is_descending)] + without
+    values: list[SortKey] = [*map(value, items)] if value_at is None else [value_at(item, now_ns) for item in items]
+    keys = [*map(spec.key, items)]
+    by_key = sort_gently(range(len(items)), keys)
+    with_value = [index for index in by_key if values[index] is not None]
+    order = sort_gently(with_value, values, is_descending=sort.is_descending)
+    order += [index for index in by_key if values[index] is None]
+    return [items[index] for index in order], tuple([keys[index] for index in order])
 
 
-def sort_gently(pairs: list[tuple[Any, ItemT]], *, is_descending: bool = False) -> list[tuple[Any, ItemT]]:
-    """Sort pairs by their first part, keeping the order of equals, without shutting other threads out for long.
+def sort_gently(indexes: Sequence[int], values: Sequence[Any], *, is_descending: bool = False) -> list[int]:
+    """Sort indexes by their values, keeping the order of equals, without blocking other threads for long.
 
-    One sort of a hundred thousand rows would hold the interpreter for as long as it takes, and with it every key; sorts
-    of some thousands that are merged afterwards do not.
+    A single sort of a hundred thousand rows would hold the interpreter, and with it every key, until it ends.
     """
-    if len(pairs) <= _SORTED_AT_ONCE:
-        return sorted(pairs, key=_FIRST, reverse=is_descending)
-    chunks = (pairs[start : start + _SORTED_AT_ONCE] for start in range(0, len(pairs), _SORTED_AT_ONCE))
-    runs = [sorted(chunk, key=_FIRST, reverse=is_descending) for chunk in chunks]
-    return list(heapq.merge(*runs, key=_FIRST, reverse=is_descending))
+    value_of, most = values.__getitem__, _SORTED_AT_ONCE
+    runs: list[Sequence[int]] = [indexes[start : start + most] for start in range(0, len(indexes), most)]
+    runs = [sorted(run, key=value_of, reverse=is_descending) for run in runs]
+    while len(runs) > 1:
+        # Python's sort merges runs that are in order already.
+        groups = [runs[start : start + _MERGED_AT_ONCE] for start in range(0, len(runs), _MERGED_AT_ONCE)]
+        runs = [sorted(chain(*group), key=value_of, reverse=is_descending) for group in groups]
+    return list(*runs)
 
 
 def natural_key(text: str) -> tuple[float | str, ...]:
