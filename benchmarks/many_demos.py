@@ -35,6 +35,7 @@ class ManyDemos:
     """
 
     title = "bench"
+    caution = ""
 
     def __init__(self, nodes: int, pods: int, pending: int = 500, now_ns: int | None = None) -> None:
         now_ns = SystemClock().now_ns() if now_ns is None else now_ns
