@@ -246,10 +246,17 @@ def _save(app: CommandHost, path: str) -> None:
 def _screenshot(app: CommandHost, text: str) -> None:
     """Write a picture of the screen as soon as it is drawn without the prompt; nothing that is there is replaced."""
     name = app.front.entry_name if app.front is not None else ""
-    path = typed_path(text or f"karptui-{name or 'screen'}-{clock_text(app.now_ns()).replace(':', '')}.svg")
+    stem = f"karptui-{name or 'screen'}-{clock_text(app.now_ns()).replace(':', '')}"
+    path = typed_path(text) if text else _free_path(stem)
     if path.suffix != ".svg":
         raise CommandError(f"a screenshot is an SVG picture: :screenshot {clean(text)}.svg")
     app.call_after_refresh(lambda: _write_screenshot(app, path))
+
+
+def _free_path(stem: str) -> Path:
+    """Return the first of ``stem.svg``, ``stem-2.svg``, … that does not exist: the clock of a snapshot stands still."""
+    paths = [typed_path(f"{stem}{number}.svg") for number in ("", *(f"-{number}" for number in range(2, 100)))]
+    return next((path for path in paths if not path.exists()), paths[0])
 
 
 def _write_screenshot(app: CommandHost, path: Path) -> None:

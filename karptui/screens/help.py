@@ -16,24 +16,23 @@ from textual.visual import Visual
 from textual.widgets import Static
 
 from karptui.screens.host import host_of
-from karptui.sources.cluster.role import role_lines
 from karptui.widgets.beside import Beside, BesideLines
 from karptui.widgets.textual_compat.dimmed import DimmedScreen
 
 _TERM_WIDTH = 24
-"""Cells of keys and names at most; a longer one stands above its text."""
+"""Maximum width of keys and names in cells; text of a longer one begins on the next line."""
 
 OWN: Final = "This screen"
 _RANKS: Final = {OWN: -1, "Table": 1, "Everywhere": 2}
-"""What most screens share comes behind the keys of the screen itself."""
+"""Order of the sections of keys."""
 _SHARED: Final = ("screen", "list", "object", "moment")
-"""What ids of keys begin with that many screens have."""
+"""Prefixes of the ids of keys that many screens have."""
 
-Section = tuple[str, Sequence[tuple[str, ...]]]
+Section = tuple[str, Sequence[tuple[str, str]]]
 
 
 class HelpScreen(DimmedScreen[None]):
-    """Keys, commands, columns and filters of the screen below."""
+    """Keys, codes, columns and filters of the screen below, then shared keys and commands."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,question_mark", "close", "Close", id="help.close"),
@@ -45,17 +44,13 @@ class HelpScreen(DimmedScreen[None]):
         """Make help for a screen.
 
         Args:
-            explained: the screen that is in front.
-            own: what it says of itself beside its keys.
+            explained: the screen in front.
+            own: its codes, columns and filters.
         """
         super().__init__()
-        role = [("", line) for line in role_lines()]
-        self._sections: list[Section] = [
-            *_key_sections(explained),
-            _command_section(explained),
-            *own,
-            ("Permissions: what karptui reads", role),
-        ]
+        keys = dict(_key_sections(explained))
+        this_screen = [(OWN, keys.pop(OWN))] if OWN in keys else []
+        self._sections: list[Section] = [*this_screen, *own, *keys.items(), _command_section(explained)]
 
     def compose(self) -> ComposeResult:
         """Yield the sections."""
@@ -96,25 +91,22 @@ def _key_sections(explained: Screen[Any]) -> Iterator[Section]:
             groups.setdefault(title, []).append(ident)
         keys.setdefault(ident, []).append(explained.app.get_key_display(binding))
     for title, idents in sorted(groups.items(), key=lambda group: _RANKS.get(group[0], 0)):
-        yield title, [(" ".join(dict.fromkeys(keys[ident])), ident[2], ident[1]) for ident in idents]
+        yield title, [(" ".join(dict.fromkeys(keys[ident])), ident[2]) for ident in idents]
 
 
 def _command_section(explained: Screen[Any]) -> Section:
     lines = []
     for command in host_of(explained.app).commands:
         names = " ".join(f":{name}" for name in (command.name, *command.aliases))
-        lines.append((f"{names} {command.placeholder}".rstrip(), command.help, ""))
+        lines.append((f"{names} {command.placeholder}".rstrip(), command.help))
     return "Commands", lines
 
 
-def _table(lines: Sequence[tuple[str, ...]]) -> Visual:
-    """Return lines of a term and its text, each in a column of its own; without terms, the texts as they are."""
-    width = min(max(cell_len(term) for term, *_ in lines), _TERM_WIDTH)
-    if not width:
-        return Content("\n").join([Content(f"  {text}") for _, text, *_ in lines])
-    return BesideLines(tuple(_line(term, text, *ident, width=width) for term, text, *ident in lines))
+def _table(lines: Sequence[tuple[str, str]]) -> Visual:
+    """Return lines of a term and its text, each in two columns."""
+    width = min(max(cell_len(term) for term, _ in lines), _TERM_WIDTH)
+    return BesideLines(tuple(_line(term, text, width) for term, text in lines))
 
 
-def _line(term: str, text: str, ident: str = "", *, width: int) -> Beside:
-    filled = Content.styled(term + " " * (width - cell_len(term)), "$karp-strong")
-    return Beside(filled, Content.assemble(text, (f"  {ident}" if ident else "", "$karp-muted")))
+def _line(term: str, text: str, width: int) -> Beside:
+    return Beside(Content.styled(term + " " * (width - cell_len(term)), "$karp-strong"), Content(text))

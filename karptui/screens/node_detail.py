@@ -1,4 +1,4 @@
-"""One node: what it has, what holds on it, and its pods."""
+"""One node: why it is still here, its resources, and its pods."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class FactsScroll(VerticalScroll):
 
 
 class NodePanel(TitledPane):
-    """The ledger of a node beside its facts."""
+    """Why a node is still here, its facts, and its resources."""
 
     def __init__(self) -> None:
         super().__init__(id="node-panel")
@@ -54,13 +54,13 @@ class NodePanel(TitledPane):
         self.claim_facts = Sentences(id="claim-facts")
 
     def compose(self) -> ComposeResult:
-        """Yield ledger and facts side by side."""
-        yield self.ledger
+        """Yield why the node is still here on the left, its resources on the right."""
         yield FactsScroll(self.why, self.facts, self.claim_facts, id="facts-scroll")
+        yield self.ledger
 
 
 class NodeDetailScreen(ListScreen[PodEntry]):
-    """The ledger and the facts of a node above its pods."""
+    """The reasons and resources of a node above its pods."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "app.focus_next", "Facts", id="node.facts", tooltip="Scroll the facts, or move in the pods"),

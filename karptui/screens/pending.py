@@ -32,7 +32,7 @@ from karptui.views.pending.remedies import (
     remedy_text,
     remedy_words,
 )
-from karptui.views.pending.sentences import CAUSE_HELP, pending_freshness, pending_sentences, room_to_quote
+from karptui.views.pending.sentences import CAUSE_HELP, pending_freshness, pending_sentences
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Rows
@@ -106,8 +106,8 @@ class PendingScreen(ListScreen[PendingEntry]):
         return is_looked_into or super().awaits_rows()
 
     def story_of(self, item: PendingEntry) -> tuple[Pieces, ...]:
-        """Return why the pods wait and who said what."""
-        return pending_sentences(item, self.host.now_ns(), room_to_quote(*self.size))
+        """Return why the pods are pending."""
+        return pending_sentences(item)
 
     def help_text(self) -> HelpSections:
         """Explain what pods wait for beside columns and filters."""

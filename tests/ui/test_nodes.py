@@ -450,6 +450,11 @@ async def test_a_screenshot_is_a_picture_and_replaces_nothing(
         await settled(pilot)
         [picture] = tmp_path.iterdir()
         assert f"the screen is saved to {picture.name}" in screen_text(app)
+        app.run_command("screenshot")
+        await settled(pilot)
+        second = tmp_path / f"{picture.stem}-2.svg"
+        assert f"the screen is saved to {second.name}" in screen_text(app), "the clock of a snapshot stands still"
+        second.unlink()
         there = picture.read_text()
         for typed, sentence in (
             (picture.name, f"{picture.name} cannot be written: it exists already"),

@@ -83,7 +83,7 @@ def explained_lines(
             lines.append((("gave up in vain: ", Tone.MUTED), (given_up, Tone.NORMAL)))
         lines += _findings(explanation, around)
         lines.append(())
-    lines += quote_lines(group, now_ns, may_list_events=may_list_events, most=1_000)
+    lines += quote_lines(group, now_ns, may_list_events=may_list_events)
     return tuple(lines)
 
 

@@ -78,13 +78,9 @@ def _notes(notes: Sequence[str]) -> Pieces:
 
 
 MOST_QUOTED: Final = 300
-"""Maximum length of a quoted message in narrow layouts."""
-_LEAST_QUOTED: Final = 160
-_LINES_BESIDE_QUOTES: Final = 18
-"""Screen lines for the frame, some rows, and the text before the quotes."""
-_QUOTE_MARGIN: Final = 5
-_QUOTE_HEAD: Final = 50
-"""Characters for who said it, when, and how often."""
+"""Maximum characters of a quoted problem."""
+MOST_QUOTED_IN_DETAIL: Final = 1_000
+"""Maximum characters of a quoted message."""
 _MOST_DESTINATIONS: Final = 3
 _SHORT: Final[Mapping[str, str]] = {
     "FailedScheduling": "failed",
@@ -307,30 +303,31 @@ def _ago(said: PodMessage, now_ns: int) -> str:
     return f" {age_text(said.at_ns, now_ns)}" if said.at_ns else ""
 
 
-def quote_lines(
-    group: PendingGroup, now_ns: int, *, may_list_events: bool = True, most: int = MOST_QUOTED
-) -> tuple[Pieces, ...]:
-    """Return the messages about the pods, one line per source."""
+def quote_lines(group: PendingGroup, now_ns: int, *, may_list_events: bool = True) -> tuple[Pieces, ...]:
+    """Return the messages of Karpenter and kube-scheduler about the pods, or that there is none."""
+    said = ((group.messages.karpenter, "Karpenter"), (group.messages.scheduler, "kube-scheduler"))
+    messages = tuple(_quoted(who, message, now_ns) for message, who in said if message is not None)
+    return (*messages, *_silence_lines(group, may_list_events=may_list_events))
+
+
+def _silence_lines(group: PendingGroup, *, may_list_events: bool) -> tuple[Pieces, ...]:
+    """Return which of Karpenter and kube-scheduler have no message about the pods."""
     lines: list[Pieces] = []
-    for who, said in (("Karpenter", group.messages.karpenter), ("scheduler", group.messages.scheduler)):
-        if said is not None:
-            lines.append(_quoted(who, said, now_ns, most))
-        elif who == "Karpenter" and not may_list_events:
-            lines.append((("Karpenter: events may not be listed, so its verdict is not known", Tone.WARNING),))
-        elif who == "Karpenter":
-            silence = ", as it does in such a case" if group.cause in SILENT else ""
-            lines.append(((f"Karpenter: no event about {_them(group)}{silence}", Tone.MUTED),))
-        else:
-            lines.append(((f"scheduler: has said nothing about {_them(group)}", Tone.MUTED),))
+    if group.messages.karpenter is None and not may_list_events:
+        lines.append((("Karpenter: events may not be listed, so its message is unknown", Tone.WARNING),))
+    elif group.messages.karpenter is None:
+        expected = ", as expected in this case" if group.cause in SILENT else ""
+        lines.append(((f"Karpenter: no event about {_them(group)}{expected}", Tone.MUTED),))
+    if group.messages.scheduler is None:
+        lines.append(((f"kube-scheduler: no message about {_them(group)}", Tone.MUTED),))
     return tuple(lines)
 
 
-def _quoted(who: str, said: PodMessage, now_ns: int, most: int) -> Pieces:
+def _quoted(who: str, said: PodMessage, now_ns: int) -> Pieces:
     age = f" {age_text(said.at_ns, now_ns)} ago" if said.at_ns else ""
     times = f", {count_text(said.count)} times" if said.count > 1 else ""
-    message = _cut_words(clean(said.message), most) or "no further words"
-    name = "kube-scheduler" if who == "scheduler" else who
-    return ((f"{name}{age}{times}: ", Tone.STRONG), (f"{clean(said.reason)}: {message}", Tone.NORMAL))
+    message = _cut_words(clean(said.message), MOST_QUOTED_IN_DETAIL) or "no message"
+    return ((f"{who}{age}{times}: ", Tone.STRONG), (f"{clean(said.reason)}: {message}", Tone.NORMAL))
 
 
 def _cut_words(text: str, most: int) -> str:
@@ -357,20 +354,8 @@ def problem_lines(group: PendingGroup) -> tuple[Pieces, ...]:
     return tuple((("✘ ", Tone.FAULT), (clean(one, limit=MOST_QUOTED), Tone.NORMAL)) for one in group.diagnosis.problems)
 
 
-def room_to_quote(width: int, height: int) -> int:
-    """Return the number of characters per quoted message that fit below the table."""
-    lines = max(height - _LINES_BESIDE_QUOTES, 0) // 2
-    return max(lines * (width - _QUOTE_MARGIN) - _QUOTE_HEAD, _LEAST_QUOTED)
-
-
-def pending_sentences(entry: PendingEntry, now_ns: int, most: int = MOST_QUOTED) -> tuple[Pieces, ...]:
-    """Return why pods are pending, where they would be scheduled, where verdicts differ, and the messages.
-
-    Args:
-        entry: The pods.
-        now_ns: The instant.
-        most: Maximum length of each quoted message.
-    """
+def pending_sentences(entry: PendingEntry) -> tuple[Pieces, ...]:
+    """Return the cause, the destination, the disagreements and the closest NodePool of a group of pending pods."""
     group = entry.group
     tone = Tone.FAULT if group.cause in FAULTY else Tone.NORMAL
     many = f"{count_text(len(group.pods))} pods: " if len(group.pods) > 1 else ""
@@ -380,7 +365,9 @@ def pending_sentences(entry: PendingEntry, now_ns: int, most: int = MOST_QUOTED)
     if group.cause in (Cause.UNPLACED, Cause.UNKNOWN):
         lines += _nearest(entry)
     lines += problem_lines(group)
-    lines += quote_lines(group, now_ns, may_list_events=entry.may_list_events, most=most)
+    lines += _silence_lines(group, may_list_events=entry.may_list_events)
+    if group.messages.karpenter is not None or group.messages.scheduler is not None:
+        lines.append((("enter shows the messages of Karpenter and kube-scheduler", Tone.MUTED),))
     return tuple(lines)
 
 

@@ -50,7 +50,7 @@ from karptui.views.pending.sentences import (
     now_text,
     pending_freshness,
     pending_sentences,
-    room_to_quote,
+    quote_lines,
 )
 from karptui.views.row import Tone
 from karptui.views.table import build_rows
@@ -364,24 +364,24 @@ class TestRows:
             for field in TABLE.subject.fields.values():
                 field.value(entry, NOW_NS)
             assert TABLE.subject.text(entry)
-            assert said(pending_sentences(entry, NOW_NS))
+            assert said(pending_sentences(entry))
             assert title_text(entry.group, NOW_NS)
 
-    def test_quotes_end_after_a_word_and_take_the_room_there_is(self) -> None:
+    def test_messages_are_in_the_detail_and_not_in_the_list(self) -> None:
         view = a_view(a_pod(cpu="64"))
         group = study_pending(prepare_view(view, NOW_NS)[0], view.state).groups[0]
         pod, diagnosis, _ = group.members[0]
-        spoken = PodMessages(karpenter=PodMessage("FailedScheduling", "word " * 200, NOW_NS))
-        entry = PendingEntry(replace(group, members=((pod, diagnosis, spoken),)))
-        small = said(pending_sentences(entry, NOW_NS, room_to_quote(80, 24)))
-        assert small.count("word") in range(20, 40)
-        assert "word…" in small
-        assert said(pending_sentences(entry, NOW_NS, room_to_quote(200, 60))).count("word") == 200
+        spoken = PodMessages(karpenter=PodMessage("FailedScheduling", "word " * 300, NOW_NS))
+        group = replace(group, members=((pod, diagnosis, spoken),))
+        listed = said(pending_sentences(PendingEntry(group)))
+        assert "word" not in listed
+        assert "enter shows the messages of Karpenter and kube-scheduler" in listed
+        assert "word…" in said(quote_lines(group, NOW_NS))
 
     def test_where_they_would_go_is_told_in_full(self) -> None:
         view = a_view(a_pod(cpu="1"))
         group = study_pending(prepare_view(view, NOW_NS)[0], view.state).groups[0]
-        assert "→ new m5.large or 1 other in general $0.0960/h" in said(pending_sentences(PendingEntry(group), NOW_NS))
+        assert "→ new m5.large or 1 other in general $0.0960/h" in said(pending_sentences(PendingEntry(group)))
 
     def test_entries_of_pods_that_have_gone_since_are_left_out(self) -> None:
         pods = (a_pod(cpu="64"), a_pod(name="api-1", owner=an_owner(name="api"), cpu="64"))
@@ -570,5 +570,5 @@ class TestRarerMisses:
         now = ClusterView(view.state, {}, evidence=view.evidence, pending=answer_of(study.report))
         assert "1 of 2 groups explained" in said([pending_freshness(overview_of(now), NOW_NS)])
         open_group = next(group for group in study.report.groups if group.explanation is None)
-        assert "why is being worked out" in said(pending_sentences(PendingEntry(open_group), NOW_NS))
+        assert "why is being worked out" in said(pending_sentences(PendingEntry(open_group)))
         assert "✘ general: instance types" in now_text(open_group)
