@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -42,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         type=file_name,
         help="a recording or manifests, the same as --snapshot; or a document with region, settings, nodeClass and"
-        " zones (JSON or YAML, plain or gzip, - is standard input), whose types are printed instead of NodePools",
+        " zones (JSON or YAML, plain or gzip, - is standard input), whose types are printed as JSON",
     )
     parser.add_argument("--pool", metavar="NAME", help="the types of this NodePool; all pools, a line each, without it")
     parser.add_argument("--ledger", metavar="TYPE", help="where the memory of one type goes in the NodePool")
@@ -66,42 +65,32 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run_case(args: argparse.Namespace) -> int:
-    """Print the types of a case.
+    """Print the types of a case as JSON.
 
     Raises:
-        UsageError: where the case or the flags cannot be used.
-        SourceError: where the file is no document.
+        UsageError: if the case or the flags cannot be used.
+        SourceError: if the file is not a document.
     """
     from karptui.aws.case import CaseError, answer
     from karptui.aws.nodeclass import NodeClassError
-    from karptui.views.types.case import CASE_TABLE, case_types
     from karptui.whatif.drift.hashes import ec2_nodeclass_hash
 
-    of_pools = {"pool": "--pool", "ledger": "--ledger", "all": "--all"}
+    if args.output not in ("table", "json"):
+        raise UsageError(f"the types of a case are printed as JSON: leave -o {args.output} out")
+    of_pools = {"pool": "--pool", "ledger": "--ledger", "all": "--all", **ROW_FLAGS, "no_headers": "--no-headers"}
     refuse_unused(args, {**of_pools, **CLUSTER_FLAGS, **PRICE_FLAGS}, "is about a cluster: it does not go with CASE")
     try:
         case = _case(args.case)
-        document = answer(case, words(args.types) if args.types else None)
+        document = answer(case, sorted(words(args.types)) if args.types else None)
     except (CaseError, NodeClassError) as error:
         raise UsageError(f"{args.case}: {error}") from error
     problem = document["answers"].get("error", "")
-    if problem and args.output != "json":
-        raise UsageError(f"{args.case}: {problem}")
-    rows = rows_of(CASE_TABLE, case_types(document), args, 0)
     for note in (*case.notes, *filter(None, (problem,))):
         say(note, "types")
-    if args.output == "json":
-        version = case.settings.rules.nodeclass_hash
-        document["answers"]["hash"] = {
-            "value": ec2_nodeclass_hash(case.given, version=version),
-            "version": version,
-        }
-        _print_json(document, rows.keys)
-        return 1 if problem else 0
-    print_rows(rows, args)
-    if args.output in ("table", "wide"):
-        put(page(f"prices: {document['prices']}, on demand; no spot prices are known"))
-    return 0
+    version = case.settings.rules.nodeclass_hash
+    document["answers"]["hash"] = {"value": ec2_nodeclass_hash(case.given, version=version), "version": version}
+    put(json_text(document))
+    return 1 if problem else 0
 
 
 def _objects_in(path: str) -> str:
@@ -123,13 +112,6 @@ def _case(path: str) -> TypesCase:
     if len(found) > 1:
         raise UsageError(f"{path}: holds {len(found)} documents; a case is one")
     return parse_case(found[0].value)
-
-
-def _print_json(document: dict[str, Any], names: Sequence[str]) -> None:
-
-    shown = {name: document["types"][name] for name in names}
-    ruled_out = [name for name in document["incompatible"] if name in shown]
-    put(json_text({**document, "incompatible": ruled_out, "types": shown}))
 
 
 def _run_pools(args: argparse.Namespace) -> int:

@@ -27,7 +27,6 @@ from karptui.views.rehearsal import TABLE as REHEARSAL
 from karptui.views.row import Cell
 from karptui.views.solve import TABLE as SOLVE
 from karptui.views.table import Rows, Sort, TableSpec, build_rows
-from karptui.views.types.case import CASE_TABLE
 from karptui.views.unreached import TABLE as UNREACHED
 
 ROOT: Final = Path(__file__).parents[2]
@@ -59,7 +58,6 @@ TOOL: Final = _tool()
 PUBLISHED: Final[dict[str, TableSpec[Any]]] = {name: table for name, (table, _) in TOOL.ROWS.items()}
 SHOWN: Final[dict[str, TableSpec[Any]]] = {
     **PUBLISHED,
-    "case": CASE_TABLE,
     "blockers": BLOCKERS,
     "blocker-remedies": BLOCKER_REMEDIES,
     "advice-objects": ADVICE_OBJECTS,
