@@ -22,7 +22,7 @@ from karptui.disruption.should_disrupt import ShouldDisrupt, WantedBy
 from karptui.disruption.termination import command_condition, deadline_of
 from karptui.karpenter.labels import CAPACITY_TYPE, DO_NOT_DISRUPT, INSTANCE_TYPE, ZONE
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.provisioning.pool_order import bystanding
+from karptui.provisioning.pool_order import skip_reason
 from karptui.provisioning.state_node import StateNode
 
 _DYNAMIC: Final = frozenset({Method.EMPTINESS, Method.DRIFT, Method.MULTI_NODE, Method.SINGLE_NODE})
@@ -78,7 +78,7 @@ class BlockerSurvey:
             if not claim.provider_id
         ]
         pools = self.fleet.pools.values()
-        if pools and not any(bystanding(pool) is None for pool in pools):
+        if pools and not any(skip_reason(pool) is None for pool in pools):
             blocks = frozenset({Method.DRIFT, Method.MULTI_NODE, Method.SINGLE_NODE})
             found.append(Blocker(code=Code.NO_NODEPOOLS, blocks=blocks, message=NO_POOLS, is_wanted=True))
         return tuple(found)

@@ -65,7 +65,7 @@ class NoPlace(msgspec.Struct, frozen=True, gc=False):
 
     named: tuple[str, ...] = ()
     """NodePools that the pod names by label; without any it goes to each."""
-    bystander: str = ""
+    skip_text: str = ""
     """The NodePool that comes nearest, where that one takes no part in provisioning."""
     bystands: str = ""
     """Why it takes no part."""
@@ -74,7 +74,7 @@ class NoPlace(msgspec.Struct, frozen=True, gc=False):
     def nearest(self) -> PoolMiss | None:
         """The NodePool that comes nearest, by numbers and else by its gate; None without any.
 
-        Where the pod names NodePools, others do not count; one that takes no part is the ``bystander``.
+        Where the pod names NodePools, others do not count; one that takes no part is the ``skip_text``.
         """
         return min(
             [miss for miss in self.pools if miss.pool_name in self.named] or self.pools,
@@ -163,7 +163,7 @@ def cause_text(found: NoPlace) -> str:
         return f"Karpenter counts on {found.uninitialized_node}, which is not initialised yet, and so on no place"
     parts = []
     nearest = found.nearest
-    if found.bystander:
+    if found.skip_text:
         parts.append(_bystander_text(found))
     elif nearest is not None:
         alike = found.like(nearest)
@@ -180,7 +180,7 @@ def cause_text(found: NoPlace) -> str:
 
 
 def _bystander_text(found: NoPlace) -> str:
-    return f"NodePool {found.bystander} takes no part: {found.bystands}"
+    return f"NodePool {found.skip_text} takes no part: {found.bystands}"
 
 
 def _counts_text(counts: Counter[str]) -> str:
@@ -196,7 +196,7 @@ def _of_some(miss: PoolMiss, pools: int) -> str:
 def reason_of(found: NoPlace) -> tuple[str, str]:
     """Return the words of the NodePool that comes nearest, and its gate; NodePools that say the same go together."""
     nearest = found.nearest
-    if found.bystander:
+    if found.skip_text:
         return _bystander_text(found), "NodePools"
     if nearest is None:
         return NO_TYPES, "NodePools"

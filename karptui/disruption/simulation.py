@@ -198,7 +198,7 @@ def no_place(solution: Solution, pod: Pod, *, others: int = 0, asks_nodes: bool 
         pools,
         _counted(found),
         named=tuple(sorted(named_pools(pod))),
-        bystander="" if is_asked or nearest is None else nearest.nodepool,
+        skip_text="" if is_asked or nearest is None else nearest.nodepool,
         bystands="" if is_asked or nearest is None else nearest.takes_no_part,
     )
 

@@ -18,7 +18,7 @@ from karptui.plan.samples import HeadroomError, SamplePod, samples
 from karptui.provisioning.kube_scheduler import Scheduler, awaits_node, bound_pods
 from karptui.provisioning.limits import remaining_limits
 from karptui.provisioning.pod_class import RESPECT
-from karptui.provisioning.pool_order import bystanding, served_pools
+from karptui.provisioning.pool_order import served_pools, skip_reason
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.placement_difference import passed_over_text
@@ -252,7 +252,7 @@ def _pool_room(common: Any, name: Any, _reporter: Reporter) -> PoolRoom:
     alone = tuple(pool for pool in inventory.nodepools if pool.name == name)
     if name not in {pool.name for pool in edited.prepared.pools}:
         pool = alone[0]
-        hurdle = bystanding(pool, is_served=pool in served_pools(inventory.nodepools))
+        hurdle = skip_reason(pool, is_served=pool in served_pools(inventory.nodepools))
         return _closed(
             edited, pool, f"NodePool {name} is {hurdle}, so that Karpenter launches nothing from it for pods"
         )

@@ -1,7 +1,7 @@
 """Karpenter's provisioner as a pure function of cluster, instance types and settings.
 
-`prepare` indexes a cluster once; `solve` answers what one run of the provisioner would do, for the cluster as
-it is or with nodes taken away and their pods to be placed elsewhere. No clock, no randomness, no input or output.
+`prepare` indexes a cluster once; `solve` returns the result of one provisioning run, for the cluster as it is or with
+some nodes removed and their pods rescheduled. No clock, no randomness, no input or output.
 
     prepared = prepare(inventory, instance_types, settings, now_ns)
     solution = solve(prepared)

@@ -1,4 +1,4 @@
-"""Resource amounts as rows of integers in nano-units, and things in order of how much they have, as bit sets."""
+"""Resource amounts as rows of integers in nano-units, and items indexed by amount as bit sets."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from karptui.kube.quantity import NANO, Quantity, QuantityFormat
 from karptui.kube.resources import PODS, ResourceList
 
 ONE_POD = Quantity(NANO, QuantityFormat.DECIMAL_EXPONENT)
-"""The slot that every pod takes, in the format in which Karpenter counts it."""
+"""The pod slot of every pod, in Karpenter's format."""
 
 
 class Columns:
-    """Which resource stands in which column."""
+    """Maps resource names to columns of a row."""
 
     def __init__(self, lists: Iterable[ResourceList]) -> None:
         names: set[str] = set()
@@ -26,7 +26,7 @@ class Columns:
         self.zero = (0,) * len(self.names)
 
     def row(self, amounts: ResourceList, pods: int = 0) -> tuple[int, ...]:
-        """Return amounts as a row, with a number of pod slots; resources that nothing asks for are left out."""
+        """Return amounts as a row, with a number of pod slots; resources that no pod requests are left out."""
         row = [0] * len(self.names)
         for name, amount in amounts.items():
             i = self.index.get(name)
@@ -38,12 +38,12 @@ class Columns:
 
 
 def with_pod_slots(amounts: ResourceList, pods: int = 1) -> dict[str, Quantity]:
-    """Return requests with the slots of this many pods, as ``RequestsForPods`` counts them."""
+    """Return requests including the slots of this many pods, as ``RequestsForPods`` does."""
     return {**amounts, PODS: ONE_POD if pods == 1 else Quantity(pods * NANO, QuantityFormat.DECIMAL_EXPONENT)}
 
 
 class AmountIndex:
-    """Things by how much they have of one resource: answers which have at least so much."""
+    """Items by amount of a resource, to find those with at least a given amount."""
 
     __slots__ = ("amounts", "masks")
 
@@ -58,12 +58,12 @@ class AmountIndex:
         self.masks = masks
 
     def at_least(self, amount: int) -> int:
-        """Return those that have this much or more."""
+        """Return the items with at least this amount, as bits."""
         i = bisect_left(self.amounts, amount)
         return self.masks[i] if i < len(self.masks) else 0
 
     def greatest(self, mask: int) -> int:
-        """Return the most that any of ``mask`` has; 0 if none of them has any."""
+        """Return the largest amount of the items in ``mask``; 0 if there are none."""
         amounts, masks = self.amounts, self.masks
         low, high = 0, len(masks)
         while low < high:
@@ -76,7 +76,7 @@ class AmountIndex:
 
 
 def roomy(amount_indexes: Sequence[AmountIndex], need: Sequence[int]) -> int:
-    """Return what has at least these amounts, an index per column; everything without indexes."""
+    """Return the items with at least these amounts, given an index per column; all items without indexes."""
     mask = -1
     for amount_index, amount in zip(amount_indexes, need, strict=False):
         mask &= amount_index.at_least(amount)

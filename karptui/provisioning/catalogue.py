@@ -1,4 +1,4 @@
-"""Instance types indexed by bit sets: type *i* is bit *i*, so that a filter over all types is a few integer operations.
+"""Instance types as bit sets: type *i* is bit *i*, so filtering all types takes a few integer operations.
 
 Rules: ``pkg/cloudprovider/types.go`` and the filter in ``pkg/controllers/provisioning/scheduling/nodeclaim.go``.
 """
@@ -30,12 +30,12 @@ def bits(mask: int) -> Iterator[int]:
 
 
 class Catalogue:
-    """One list of instance types with its indexes; masks are Python integers with a bit per type.
+    """A list of instance types with its indexes; masks are integers with a bit per type.
 
     Args:
         types: The list.
-        index: Of its labels and offerings, where it is known from a list that differs in capacity alone.
-        rules: How this version of Karpenter reads it.
+        index: Index of its labels and offerings, if available from a list that differs only in capacity.
+        rules: Rules of the Karpenter version.
     """
 
     def __init__(self, types: Sequence[InstanceType], index: TypeIndex | None = None, rules: Rules = NEWEST) -> None:
@@ -45,7 +45,7 @@ class Catalogue:
         self.everything = index.labels.everything
         self.keys = index.labels.keys
         self.row_types = [i for i, _ in index.overrides]
-        """Type of each row after the first ``len(types)``: allocatable differs there by offering."""
+        """Type of each row after the first ``len(types)``, for offerings that change allocatable."""
         self.reservation_capacity = index.reservation_capacity
         self.offering_kinds = index.offering_kinds
         self.reserved_kinds = index.reserved_kinds
@@ -53,13 +53,13 @@ class Catalogue:
         self.has_custom_offering_keys = not self.offering_keys <= WELL_KNOWN
         self.negative_keys = index.labels.negative_keys
         self.volume_limits = tuple(
-            (1 << i, one.volume_limits)
-            for i, one in enumerate(self.types)
-            if rules.types_limit_volumes and one.volume_limits
+            (1 << i, instance_type.volume_limits)
+            for i, instance_type in enumerate(self.types)
+            if rules.types_limit_volumes and instance_type.volume_limits
         )
-        """Types that limit how many volumes a driver attaches, each with its limits by driver."""
+        """Types that limit attached volumes, each with its limits by driver."""
         self.usable_rows = 0
-        """Rows without a negative allocatable: in the others nothing fits."""
+        """Rows without negative allocatable; nothing fits on the others."""
         self.allocatable = self._index_allocatable()
         self.capacity = self._index_capacity()
 
@@ -68,7 +68,7 @@ class Catalogue:
 
     def _index_allocatable(self) -> dict[str, AmountIndex]:
         by_resource: dict[str, dict[int, int]] = {}
-        rows = [allocatable_nano(one) for one in self.types]
+        rows = [allocatable_nano(instance_type) for instance_type in self.types]
         rows += [allocatable_nano(self.types[i], offering, self.rules) for i, offering in self.index.overrides]
         self.usable_rows = (1 << len(rows)) - 1
         for i, amounts in enumerate(rows):
@@ -94,22 +94,22 @@ class Catalogue:
         return {name: AmountIndex(masks) for name, masks in by_resource.items()}
 
     def requirements_of(self, selectors: tuple[NodeSelectorRequirement, ...]) -> Requirements:
-        """Return the requirements of an offering, shared between equal ones."""
+        """Return the requirements of an offering; equal ones are the same object."""
         return self.index.requirements_of(selectors)
 
     def meeting(self, requirement: Requirement) -> int:
-        """Return the types that a requirement leaves; ``minValues`` does not matter here."""
+        """Return the types compatible with a requirement, ignoring ``minValues``."""
         return self.index.labels.meeting(requirement)
 
     def compatible(self, requirements: Iterable[Requirement]) -> int:
-        """Return the types whose own requirements do not clash with any of these."""
+        """Return the types compatible with all of these requirements."""
         mask, meeting = self.everything, self.index.labels.meeting
         for requirement in requirements:
             mask &= meeting(requirement)
         return mask
 
     def offering_rows(self, requirements: Requirements) -> int:
-        """Return the rows with an available offering that these requirements allow."""
+        """Return the rows with an available offering that the requirements allow."""
         rows, allowed = 0, self.index.allowed(requirements)
         for i, kind in enumerate(self.offering_kinds):
             if allowed >> i & 1:
@@ -117,7 +117,7 @@ class Catalogue:
         return rows
 
     def fitting_rows(self, needs_nano: Iterable[tuple[str, int]]) -> int:
-        """Return the rows that have room for these amounts; an amount of zero always has."""
+        """Return the rows with enough allocatable for these amounts."""
         rows = self.usable_rows
         for name, amount in needs_nano:
             if amount > 0:
@@ -126,11 +126,11 @@ class Catalogue:
         return rows
 
     def allocatable_of(self, i: int) -> dict[str, int]:
-        """Return the allocatable of a type in nano-units, whatever its offerings change about it."""
+        """Return the allocatable of a type in nano-units, without changes by its offerings."""
         return allocatable_nano(self.types[i])
 
     def types_of_rows(self, rows: int) -> int:
-        """Return the types of which some row is among these."""
+        """Return the types that have any of these rows."""
         if not self.row_types:
             return rows
         mask = rows & self.everything
@@ -139,11 +139,11 @@ class Catalogue:
         return mask
 
     def prices(self, requirements: Requirements) -> Sequence[float]:
-        """Return for each type the least price per hour of an available offering that these requirements allow."""
+        """Return for each type the lowest price per hour of an available offering that the requirements allow."""
         return self.index.price_order(requirements).prices
 
     def within_limits(self, remaining_nano: Iterable[tuple[str, int]]) -> int:
-        """Return the types whose whole capacity is within what a NodePool's limits leave."""
+        """Return the types whose capacity is within a NodePool's remaining limits."""
         mask = self.everything
         for name, amount in remaining_nano:
             amount_index = self.capacity.get(name)
@@ -155,45 +155,44 @@ class Catalogue:
 
 
 _known: Final[Recent[tuple[tuple[InstanceType, ...], Rules], Catalogue]] = Recent(most=16, patience=256)
-"""What lists come to; those that an edit or an outage has left behind are let go."""
+"""Indexed lists; those no longer used are dropped."""
 
 
 def catalogue_of(types: tuple[InstanceType, ...], rules: Rules = NEWEST) -> Catalogue:
-    """Return the index of a list of types, kept between runs over the same types.
+    """Return an indexed list of types, cached between runs.
 
-    Lists that differ in what types hold alone, as when an edit reserves more of every node, share what is indexed of
-    their labels and offerings; those that differ in offerings, as in an outage, what is indexed of their labels.
+    Lists that differ only in capacity share the index of labels and offerings; lists that differ only in offerings
+    share the index of labels.
     """
     return _known.get((types, rules), lambda: _catalogue(types, rules))
 
 
 def _catalogue(types: tuple[InstanceType, ...], rules: Rules) -> Catalogue:
-    indexes = [one.index for one in _known.values()]
-    index = next((one for one in indexes if one.suits(types, rules)), None)
+    indexes = [catalogue.index for catalogue in _known.values()]
+    index = next((index for index in indexes if index.suits(types, rules)), None)
     if index is None:
-        index = TypeIndex(types, next((one.labels for one in indexes if one.labels.suits(types)), None), rules)
+        index = TypeIndex(types, next((index.labels for index in indexes if index.labels.suits(types)), None), rules)
     return Catalogue(types, index, rules)
 
 
 def allocatable_nano(
     instance_type: InstanceType, offering: Offering | None = None, rules: Rules = NEWEST
 ) -> dict[str, int]:
-    """Return capacity less overheads in nano-units; huge pages take from memory.
+    """Return capacity minus reservations in nano-units; huge pages are subtracted from memory.
 
-    An offering's own capacity and overhead replace what the type says of the same resources; they were added to it
-    once. Rule: ``computeAllocatable``.
+    An offering's capacity and overhead replace the type's; before 1.15 they were added. Rule: ``computeAllocatable``.
     """
     capacity = dict(instance_type.capacity)
-    held = instance_type.overhead
-    reserved = [held.kube_reserved, held.system_reserved, held.eviction_threshold]
+    overhead = instance_type.overhead
+    reserved = [overhead.kube_reserved, overhead.system_reserved, overhead.eviction_threshold]
     if offering is not None:
-        own, overhead = offering.capacity_override or {}, offering.overhead_override or Overhead()
-        extra = [overhead.kube_reserved, overhead.system_reserved, overhead.eviction_threshold]
+        override, extra_overhead = offering.capacity_override or {}, offering.overhead_override or Overhead()
+        extra = [extra_overhead.kube_reserved, extra_overhead.system_reserved, extra_overhead.eviction_threshold]
         if rules.overrides_replace:
-            capacity |= own
+            capacity |= override
             reserved = [{**whole, **part} for whole, part in zip(reserved, extra, strict=True)]
         else:
-            capacity = resources.add(capacity, own)
+            capacity = resources.add(capacity, override)
             reserved += extra
     amounts = {name: amount.nano for name, amount in capacity.items()}
     pages = [amount for name, amount in amounts.items() if name.startswith(HUGEPAGES_PREFIX)]

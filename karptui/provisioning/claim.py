@@ -1,6 +1,6 @@
-"""NodeClaims that a run is about to create: host names, the reservations they hold, the order they are tried in.
+"""NodeClaims to be created in a run: hostnames, reservations, and the order Karpenter tries them.
 
-Where Karpenter sorts with Go's unstable ``sort.Slice``, the order of equals is that of ``go_sort``. Rules:
+Where Karpenter uses Go's unstable ``sort.Slice``, equal claims are ordered by ``go_sort``. Rules:
 ``nodeclaim.go``, ``reservationmanager.go`` and ``sort.Slice`` in ``scheduler.go`` of
 ``pkg/controllers/provisioning/scheduling``.
 """
@@ -21,7 +21,7 @@ from karptui.provisioning.topology_group import TopologyGroup
 
 
 def reservation_capacity(catalogues: Iterable[Catalogue]) -> dict[str, int]:
-    """Return instances left by reservation id, the least that any NodePool's types report."""
+    """Return free instances by reservation id, the minimum over all NodePools' types."""
     least: dict[str, int] = {}
     for catalogue in catalogues:
         for reservation, count in catalogue.reservation_capacity.items():
@@ -30,52 +30,52 @@ def reservation_capacity(catalogues: Iterable[Catalogue]) -> dict[str, int]:
 
 
 class Reservations:
-    """Instances left in each reservation."""
+    """Free instances of each reservation during a run."""
 
     __slots__ = ("credited", "remaining", "version")
 
     def __init__(self, capacity: Mapping[str, int], credited: str = "") -> None:
         self.remaining = dict(capacity)
         self.credited = credited if credited in self.remaining else ""
-        """A reservation that gets back the slot of a node which goes."""
+        """Reservation whose instance is freed by a node that is terminated first."""
         if self.credited:
             self.remaining[self.credited] += 1
         self.version = 0
-        """Grows whenever something is reserved or released."""
+        """Increases whenever something is reserved or released."""
 
     def reservable(self, wanted: Iterable[str], held: frozenset[str]) -> frozenset[str]:
-        """Return which of the wanted reservations a claim can have, given what it holds."""
-        return frozenset(one for one in wanted if one in held or self.remaining[one] > 0)
+        """Return the reservations that a claim can have, given those it already holds."""
+        return frozenset(name for name in wanted if name in held or self.remaining[name] > 0)
 
     def exchange(self, held: frozenset[str], wanted: frozenset[str]) -> None:
-        """Reserve what is wanted anew and release what is wanted no more."""
+        """Reserve newly wanted reservations and release those no longer wanted."""
         if held == wanted:
             return
         self.version += 1
-        for one in wanted - held:
-            self.remaining[one] -= 1
-        for one in held - wanted:
-            self.remaining[one] += 1
+        for reservation in wanted - held:
+            self.remaining[reservation] -= 1
+        for reservation in held - wanted:
+            self.remaining[reservation] += 1
 
 
 class Hostnames:
-    """Host names of one run."""
+    """Hostnames of a run."""
 
     __slots__ = ("_given", "_known", "_shown")
 
     def __init__(self) -> None:
         self._given = 0
         self._known: Iterable[str] = ()
-        """Every host name there is at the end of the run; walked through only once a message shows them."""
+        """All hostnames at the end of the run; only iterated if a message shows them."""
         self._shown: dict[TopologyGroup, dict[str, int]] = {}
 
     def next(self) -> str:
-        """Return a host name that stands for a node that will come."""
+        """Return a placeholder hostname for a new node."""
         self._given += 1
         return f"hostname-placeholder-{self._given:04d}"
 
     def shown_counts(self, group: TopologyGroup) -> dict[str, int]:
-        """Return the counts of a rule for its message, which shows those at the end of the run."""
+        """Return the counts for a rule's message, which shows those at the end of the run."""
         if not group.is_hostname:
             return group.counts
         counts = self._shown.get(group)
@@ -85,10 +85,10 @@ class Hostnames:
         return counts
 
     def finish(self, known: Iterable[str]) -> None:
-        """Fill in the counts that messages show, which name hosts without pods too.
+        """Complete the counts in messages, which include hosts without pods.
 
         Args:
-            known: Host names of the nodes that exist and of the claims.
+            known: Hostnames of existing nodes and of claims.
         """
         self._known = known
         for group, counts in self._shown.items():
@@ -101,7 +101,7 @@ class Hostnames:
 
 
 class Claim:
-    """A claim of this run."""
+    """A NodeClaim of this run."""
 
     __slots__ = (
         "attached",
@@ -119,28 +119,28 @@ class Claim:
 
     def __init__(self, index: int, hostname: str, template: Template, zero: tuple[int, ...]) -> None:
         self.index = index
-        """Place in the order of creation."""
+        """Position in order of creation."""
         self.hostname = hostname
         self.template = template
         self.labels: RequirementSet = template.requirements
         self.types = 0
         self.requests: tuple[int, ...] = zero
-        """What its pods ask, by column, without daemons."""
+        """Requests of its pods by column, without DaemonSet pods."""
         self.room: tuple[int, ...] = zero
-        """More than this does not fit on any of its types, by column."""
+        """Upper bound of what still fits on any of its types, by column."""
         self.pods: list[Pod] = []
         self.ports: list[OwnedPorts] = []
         self.attached: dict[str, set[str]] = {}
-        """Volume claims of its pods by driver."""
+        """Volume claims of its pods, by driver."""
         self.reserved: frozenset[str] = frozenset()
-        """Reservations that it holds."""
+        """Reservations it holds."""
 
     def measure_room(self) -> None:
-        """Recompute how much still fits at best."""
+        """Update the upper bound of what still fits."""
         template = self.template
         catalogue = template.catalogue
         if catalogue.row_types:
-            # Where an offering changes the allocatable, only the exact check tells.
+            # If offerings change allocatable, only the exact check is valid.
             self.room = tuple(2**200 for _ in self.requests)
             return
         best: list[int] | None = None
@@ -161,7 +161,7 @@ _REPAIR_MIN: Final = 50
 
 
 class ClaimOrder:
-    """Claims by number of pods, kept as Go's unstable sort would leave them before each attempt."""
+    """Claims by number of pods, in the order that Go's unstable sort gives before each attempt."""
 
     __slots__ = ("_counts", "_displaced", "claims")
 
@@ -169,7 +169,7 @@ class ClaimOrder:
         self.claims: list[Claim] = []
         self._counts: list[int] = []
         self._displaced = -1
-        """Position of the one claim that is out of order, -1 if none is."""
+        """Position of the only claim out of order, or -1."""
 
     def append(self, claim: Claim) -> None:
         """Add a claim with its first pod."""
@@ -179,18 +179,18 @@ class ClaimOrder:
         self._displaced = len(self.claims) - 1
 
     def grew(self, position: int) -> None:
-        """Note that the claim at a position got one more pod."""
+        """Record that the claim at a position got another pod."""
         self._counts[position] += 1
         self._displaced = position
 
     def position(self, claim: Claim) -> int:
-        """Return where a claim stands in the settled order."""
+        """Return a claim's position in the sorted order."""
         counts = self._counts
         count = len(claim.pods)
         return self.claims.index(claim, bisect_left(counts, count), bisect_right(counts, count))
 
     def settle(self) -> None:
-        """Sort, as Karpenter does before it looks at claims."""
+        """Sort, as Karpenter does before it tries claims."""
         position = self._displaced
         if position < 0:
             return
@@ -206,7 +206,7 @@ class ClaimOrder:
             self._counts = [counts[i] for i in order]
             self.claims[:] = [claims[i] for i in order]
             return
-        # One element out of order is moved and nothing else: before its equals if it grew, behind them if it is new.
+        # Go moves only the displaced element: before its equals if it grew, after them if it is new.
         count, claim = counts.pop(position), claims.pop(position)
         target = bisect_right(counts, count) if position == size - 1 and count == 1 else bisect_left(counts, count)
         if size <= _INSERTION_MAX:
@@ -215,13 +215,13 @@ class ClaimOrder:
         claims.insert(target, claim)
 
     def _insertion_target(self, position: int, count: int) -> int:
-        """Return where insertion sort leaves the element that was taken from ``position``."""
+        """Return where insertion sort puts the element removed from ``position``."""
         counts = self._counts
         if position and counts[position - 1] > count:
             return bisect_right(counts, count, 0, position)
         return bisect_left(counts, count, position)
 
     def _is_sampled(self, position: int) -> bool:
-        """Return whether Go's sort compares this position when it looks for a pivot."""
+        """Return whether Go's sort compares this position when it chooses a pivot."""
         quarter = len(self._counts) // 4
         return any(abs(position - quarter * i) <= 1 for i in (1, 2, 3))

@@ -1,4 +1,4 @@
-"""Whether a claim of this run, or a new one, takes a pod.
+"""Checks whether a pod fits on a claim of this run or on a new one.
 
 Rules: ``CanAdd`` and ``filterInstanceTypesByRequirements`` in
 ``pkg/controllers/provisioning/scheduling/nodeclaim.go``.
@@ -47,15 +47,15 @@ def types_exhausted(
     labels: RequirementSet,
     unmet_min_values: Mapping[str, int],
 ) -> TypesExhausted:
-    """Count the types that meet each criterion alone, which is what the message is about.
+    """Count the types that meet each criterion, for Karpenter's message.
 
     Args:
         pod_key: ``namespace/name``.
         owner: The pod's class.
         template: The NodePool.
         types: Its types within the limits.
-        labels: What the claim would be bound to.
-        unmet_min_values: Labels with fewer values than ``minValues`` among the types that would be left.
+        labels: Requirements of the claim.
+        unmet_min_values: Labels with fewer values than ``minValues`` among the remaining types.
     """
     catalogue = template.catalogue
     left = labels.filter_of(catalogue)
@@ -63,13 +63,13 @@ def types_exhausted(
     labelled = offered = roomy = considered = both = 0
     groups = [group for group in template.groups if not group.clashes(pod_key, owner.host_ports)]
     for group in groups:
-        its = group.types & types
+        group_types = group.types & types
         total = [a + b for a, b in zip(owner.row, group.row, strict=True)]
-        considered |= its
-        labelled |= its & left.types
-        offered |= its & with_offering
-        both |= its & left.types & with_offering
-        roomy |= its & catalogue.types_of_rows(left.offering_rows & template.fitting_rows(total))
+        considered |= group_types
+        labelled |= group_types & left.types
+        offered |= group_types & with_offering
+        both |= group_types & left.types & with_offering
+        roomy |= group_types & catalogue.types_of_rows(left.offering_rows & template.fitting_rows(total))
     return TypesExhausted(
         requirements=labels.value,
         pod_requests=owner.requests,
@@ -85,7 +85,7 @@ def types_exhausted(
 
 
 def types_attaching(catalogue: Catalogue, attached: Mapping[str, Collection[str]], owner: PodClass) -> int:
-    """Return the types that attach the volumes of a pod beside others; a pod without volumes asks nothing."""
+    """Return the types that can attach a pod's volumes in addition to others; all types without volumes."""
     if not catalogue.volume_limits or not owner.attachments:
         return catalogue.everything
     counts = _volume_counts(attached, owner)
@@ -104,7 +104,7 @@ def _volume_counts(attached: Mapping[str, Collection[str]], owner: PodClass) -> 
 
 
 def _volumes_exceeded(catalogue: Catalogue, types: int, owner: PodClass) -> VolumesExceeded:
-    """Return the driver that exceeds the limit of every one of these types, by the largest of them, if one does."""
+    """Return a driver whose limit is exceeded on every type, with the largest of these limits, if there is one."""
     of_types = [limits for bit, limits in catalogue.volume_limits if bit & types]
     for driver, count in sorted(_volume_counts({}, owner).items()):
         if len(of_types) == types.bit_count() and all(count > limits.get(driver, count) for limits in of_types):
@@ -113,11 +113,11 @@ def _volumes_exceeded(catalogue: Catalogue, types: int, owner: PodClass) -> Volu
 
 
 _PLACEHOLDER: Final = "hostname-placeholder-0000"
-"""Host name that no node has; every claim's is of this form."""
+"""Hostname that no node has; all claims' hostnames have this form."""
 
 
 class Fit:
-    """What a claim would be with the pod."""
+    """A claim including the pod."""
 
     __slots__ = ("is_relaxed", "labels", "reserved", "types")
 
@@ -129,7 +129,7 @@ class Fit:
 
 
 class ClaimCheck:
-    """Judges claims for a run."""
+    """Checks claims during a run."""
 
     def __init__(self, prepared: Prepared, variant: Variant, reservations: Reservations, hostnames: Hostnames) -> None:
         self._interner = prepared.interner
@@ -142,7 +142,7 @@ class ClaimCheck:
         self._may_relax = settings.min_values_policy == "BestEffort"
 
     def check(self, queued: QueuedPod, stage_memory: StageMemory, claim: Claim) -> Fit | Literal[False] | None:
-        """Return the claim with the pod; None if it does not take it now, False if it never will."""
+        """Return the claim with the pod; None if the pod does not fit now, False if it never will."""
         owner = queued.owner
         for amount, room in zip(owner.row, claim.room, strict=True):
             if amount > room and amount:
@@ -180,7 +180,7 @@ class ClaimCheck:
         return False if never else None
 
     def fitting(self, template: Template, types: int, left: TypeFilter, need: Sequence[int], queued: QueuedPod) -> int:
-        """Return which of these types have room for the pods and their daemons, and an offering."""
+        """Return the types that fit the pods and DaemonSet pods and have an offering."""
         catalogue = template.catalogue
         if not types:
             return 0
@@ -194,42 +194,42 @@ class ClaimCheck:
                 if not types:
                     return 0
             return types
-        found = 0
+        fitting_types = 0
         for group in template.groups:
             if group.types & types and not group.clashes(queued.pod.key, queued.owner.host_ports):
                 total = [a + b for a, b in zip(need, group.row, strict=True)]
                 rows = left.offering_rows & template.fitting_rows(total)
-                found |= group.types & types & catalogue.types_of_rows(rows)
-        return found
+                fitting_types |= group.types & types & catalogue.types_of_rows(rows)
+        return fitting_types
 
     def _narrow(self, stage_memory: StageMemory, labels: RequirementSet) -> tuple[RequirementSet, ...] | Literal[False]:
-        """Return what a claim may have with the pod, for each volume alternative and way that topology rules leave."""
+        """Return the claim's possible requirements with the pod, for each volume alternative and topology choice."""
         stage = stage_memory.stage
         base = self._interner.join_claim(labels, stage.asked)
         if base is False:
             return False
         if base is None:
             return ()
-        found = []
+        narrowed_sets = []
         for wanted, host in stage.owner.volume_alternatives or ((self._interner.empty, None),):
             joined = self._interner.join_claim(base, wanted)
             if not joined or not host_allowed(host, _PLACEHOLDER):
                 continue
             if not stage_memory.rules:
-                found.append(joined)
+                narrowed_sets.append(joined)
                 continue
             ways, choices, unmet = narrowed(stage_memory.rules, joined.value, stage.strict.value)
             if unmet is None:
                 stage_memory.note_ties(labels, choices)
-                found += [
+                narrowed_sets += [
                     final for left in ways if (final := self._interner.join_claim(joined, self._interner.left(left)))
                 ]
-        return tuple(found)
+        return tuple(narrowed_sets)
 
     def _reserve(
         self, catalogue: Catalogue, labels: RequirementSet, types: int, held: frozenset[str]
     ) -> frozenset[str] | Rejection:
-        """Return the reservations that a claim would hold, or why it must wait for one."""
+        """Return the reservations that a claim would hold, or the rejection if it must wait for one."""
         if not self._uses_reservations:
             return frozenset()
         wanted: set[str] = set()
@@ -254,7 +254,7 @@ class ClaimCheck:
 
     @staticmethod
     def _has_fallback(catalogue: Catalogue, labels: RequirementSet, types: int) -> bool:
-        """Return whether some type may be had without a reservation."""
+        """Return whether any type is available without a reservation."""
         return any(
             kind.capacity_type != RESERVED
             and catalogue.types_of_rows(kind.rows) & types
@@ -265,11 +265,11 @@ class ClaimCheck:
     def judge_new(
         self, queued: QueuedPod, stage_memory: StageMemory, template: Template, types: int
     ) -> Fit | Rejection:
-        """Return a new claim of a template with the pod, or the first reason against it.
+        """Return a new claim with the pod, or the first reason against it.
 
         Args:
             queued: The pod.
-            stage_memory: Its stage.
+            stage_memory: Cached results for its stage.
             template: The NodePool.
             types: Its types within the limits.
         """
@@ -316,13 +316,13 @@ class ClaimCheck:
     def _ruled(
         self, stage_memory: StageMemory, before: RequirementSet, joined: RequirementSet, hostname: str
     ) -> Sequence[RequirementSet] | Rejection:
-        """Return what topology rules leave of a new claim in each way, or the first rule that cannot be met.
+        """Return a new claim's requirements for each topology choice, or the first topology rule that is unmet.
 
         Args:
-            stage_memory: The pod's stage.
-            before: What the claim had without the pod.
-            joined: What it has with it.
-            hostname: The claim's.
+            stage_memory: Cached results for the pod's stage.
+            before: Requirements of the claim without the pod.
+            joined: Requirements of the claim with the pod.
+            hostname: Hostname of the claim.
         """
         ways, choices, unmet = narrowed(stage_memory.rules, joined.value, stage_memory.stage.strict.value)
         unmet = self._first_unmet(stage_memory, unmet, hostname)
@@ -330,14 +330,14 @@ class ClaimCheck:
             return self._topology_unmet(unmet, stage_memory, joined, hostname)
         stage_memory.note_ties(before, choices)
         ruled = [self._interner.left(left) for left in ways]
-        found = [final for one in ruled if (final := self._interner.join_claim(joined, one))]
-        if not found:
+        possible = [final for way in ruled if (final := self._interner.join_claim(joined, way))]
+        if not possible:
             return DomainUnreachable(tuple(joined.value.incompatibilities(ruled[0].value, joined.value.well_known)))
-        return found
+        return possible
 
     @staticmethod
     def _first_unmet(stage_memory: StageMemory, unmet: Ruled | None, hostname: str) -> Ruled | None:
-        """Return the rule to report, given one on another key than the host name: the pod's own before others'."""
+        """Return the unmet rule to report, given one on another key than the hostname: the pod's rules come first."""
         if unmet is not None and unmet[0] in stage_memory.owned:
             return unmet
         strict_host = stage_memory.stage.strict_host
@@ -363,10 +363,10 @@ class ClaimCheck:
     def _judge_ways(
         self, queued: QueuedPod, template: Template, types: int, ways: Sequence[RequirementSet]
     ) -> Fit | Rejection:
-        """Return the first way in which the pod fits, or what is wrong with the first of all."""
+        """Return the first choice in which the pod fits, otherwise the rejection of the first choice."""
         outcomes = (self._judge_types(queued, template, types, labels) for labels in ways)
         first = next(outcomes)
-        return first if isinstance(first, Fit) else next((one for one in outcomes if isinstance(one, Fit)), first)
+        return first if isinstance(first, Fit) else next((fit for fit in outcomes if isinstance(fit, Fit)), first)
 
     def _judge_types(
         self, queued: QueuedPod, template: Template, types: int, labels: RequirementSet

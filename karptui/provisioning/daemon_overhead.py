@@ -1,4 +1,4 @@
-"""Pods that DaemonSets will put on a new node, by instance type.
+"""DaemonSet pods on new nodes, by instance type.
 
 Rules: ``getDaemonSetPods`` in ``pkg/controllers/provisioning/provisioner.go``; ``isDaemonPodCompatible`` and
 ``buildDaemonOverheadGroups`` in ``pkg/controllers/provisioning/scheduling/scheduler.go``.
@@ -25,14 +25,14 @@ from karptui.provisioning.pool_types import Filter, PoolDaemonSet, TypeVerdict, 
 from karptui.provisioning.ports import OwnedPorts, clash
 
 TOLERATE_PREFERENCES: Final = Toleration(operator="Exists", effect=PREFER_NO_SCHEDULE)
-"""The toleration that makes light of every PreferNoSchedule taint."""
+"""Toleration of all PreferNoSchedule taints."""
 
 
 class DaemonPod:
-    """The pod that a DaemonSet would put on a node.
+    """The pod that a DaemonSet would create on a node.
 
-    Terms of its required node affinity are alternatives. Karpenter drops the first of them for good where it meets a
-    type that the term excludes, so what it asks for depends on which types were looked at before.
+    The terms of its required node affinity are alternatives. Karpenter permanently drops the first term when a type
+    does not match it, so the result depends on the types checked before.
     """
 
     def __init__(
@@ -53,27 +53,27 @@ class DaemonPod:
 
     @property
     def strict(self) -> Requirements:
-        """Node selector and the first term that is left."""
+        """Node selector and the first remaining term."""
         if self._strict is None:
-            own = Requirements.from_selectors(self._terms[0].match_expressions) if self._terms else ()
-            self._strict = self._selector.merge(own)
+            term = Requirements.from_selectors(self._terms[0].match_expressions) if self._terms else ()
+            self._strict = self._selector.merge(term)
         return self._strict
 
     def tolerates(self, taints: Iterable[Taint]) -> bool:
-        """Return whether it tolerates all of these."""
+        """Return whether it tolerates all of these taints."""
         return not untolerated(taints, self._tolerations)
 
     def untolerated(self, taints: Iterable[Taint]) -> list[Taint]:
-        """Return those of these that it does not tolerate."""
+        """Return the taints that it does not tolerate."""
         return untolerated(taints, self._tolerations)
 
     def tolerate_preferences(self) -> None:
-        """Add the toleration of PreferNoSchedule taints, unless it is there."""
-        if not any(is_toleration_of_preferences(one) for one in self._tolerations):
+        """Add the toleration of PreferNoSchedule taints, if missing."""
+        if not any(is_toleration_of_preferences(toleration) for toleration in self._tolerations):
             self._tolerations = (*self._tolerations, TOLERATE_PREFERENCES)
 
     def drop_term(self) -> bool:
-        """Drop the first of several terms; return whether there was one to drop."""
+        """Drop the first of several terms; return whether a term was dropped."""
         if len(self._terms) < 2:
             return False
         del self._terms[0]
@@ -81,36 +81,36 @@ class DaemonPod:
         return True
 
     def is_like(self, other: DaemonPod) -> bool:
-        """Return whether another decides the same; the pod's name matters only where it has host ports."""
-        mine, its = (
-            (one.daemonset_key, one.host_ports and one.key, one.template, [id(term) for term in one.given_terms])
-            for one in (self, other)
+        """Return whether another pod gives the same results; the pod's name matters only if it has host ports."""
+        mine, theirs = (
+            (pod.daemonset_key, pod.host_ports and pod.key, pod.template, [id(term) for term in pod.given_terms])
+            for pod in (self, other)
         )
-        return mine == its
+        return mine == theirs
 
     def compatible_types(
         self, taints: tuple[Taint, ...], requirements: Requirements, catalogue: Catalogue, types: int
     ) -> int:
-        """Return the types of a NodePool's template that it would run on, dropping terms on the way."""
+        """Return the types of a NodePool's template that it runs on; drops terms along the way."""
         self.tolerate_preferences()
         if not self.tolerates(taints):
             return 0
-        found = 0
+        accepted = 0
         while True:
             strict = self.strict
             fitting = catalogue.compatible(strict) if requirements.compatible(strict, requirements.well_known) else 0
             missing = types & ~fitting
             first = missing & -missing
             if not first:
-                return found | types
-            found |= types & (first - 1)
+                return accepted | types
+            accepted |= types & (first - 1)
             types &= ~(first - 1)
             if not self.drop_term():
-                return found | (types & fitting)
+                return accepted | (types & fitting)
 
 
 def is_toleration_of_preferences(toleration: Toleration) -> bool:
-    """Return whether a toleration has the very fields of the one that relaxation adds."""
+    """Return whether a toleration equals the one that relaxation adds."""
     return (
         not toleration.key
         and not toleration.value
@@ -120,28 +120,28 @@ def is_toleration_of_preferences(toleration: Toleration) -> bool:
 
 
 def newest_daemons(inventory: Inventory) -> dict[str, Pod]:
-    """Return the newest live pod of each DaemonSet that has any, by the DaemonSet's uid."""
+    """Return the newest live pod of each DaemonSet, by the DaemonSet's uid."""
     newest: dict[str, Pod] = {}
     wanted = {daemonset.uid for daemonset in inventory.daemonsets}
     for pod in inventory.pods:
         for owner in pod.template.owners:
             if owner.uid in wanted and owner.controller:
-                known = newest.get(owner.uid)
-                if known is None or (pod.created_ns, known.key) > (known.created_ns, pod.key):
+                newest_pod = newest.get(owner.uid)
+                if newest_pod is None or (pod.created_ns, newest_pod.key) > (newest_pod.created_ns, pod.key):
                     newest[owner.uid] = pod
     return newest
 
 
 def daemon_pods(inventory: Inventory, *, ignore_dra: bool) -> list[DaemonPod]:
-    """Return one pod per DaemonSet: its newest live one with the template's affinity, or one made of the template.
+    """Return a pod per DaemonSet: its newest live pod with the DaemonSet's affinity, or one from the template.
 
     Args:
         inventory: The cluster.
-        ignore_dra: Leave out pods that ask for Dynamic Resource Allocation.
+        ignore_dra: Leave out pods that use Dynamic Resource Allocation.
     """
     newest = newest_daemons(inventory)
     pods = []
-    for daemonset in sorted(inventory.daemonsets, key=lambda one: (one.namespace, one.name)):
+    for daemonset in sorted(inventory.daemonsets, key=lambda daemonset: (daemonset.namespace, daemonset.name)):
         live = newest.get(daemonset.uid)
         if live is not None and live.namespace != daemonset.namespace:
             live = None
@@ -157,7 +157,7 @@ def daemon_pods(inventory: Inventory, *, ignore_dra: bool) -> list[DaemonPod]:
 
 
 class DaemonGroup:
-    """Types of a template that the same daemons run on."""
+    """Types of a template that run the same DaemonSet pods."""
 
     __slots__ = ("daemons", "overhead", "ports", "row", "types")
 
@@ -165,17 +165,17 @@ class DaemonGroup:
         self.types = types
         self.daemons = daemons
         self.overhead: Mapping[str, Quantity] = {}
-        """Sum of their requests with their pod slots; empty without daemons."""
+        """Sum of their requests including pod slots; empty without DaemonSet pods."""
         self.row: tuple[int, ...] = ()
-        """The same as a row of amounts."""
+        """The overhead as a row of amounts."""
         self.ports: tuple[OwnedPorts, ...] = tuple((pod.key, pod.host_ports) for pod in daemons if pod.host_ports)
 
     def clashes(self, pod_key: str, ports: tuple[HostPort, ...]) -> bool:
-        """Return whether a daemon takes a host port of a pod."""
+        """Return whether a DaemonSet pod uses one of a pod's host ports."""
         return bool(ports and self.ports) and clash(pod_key, ports, self.ports) is not None
 
     def weigh(self, columns: Columns) -> None:
-        """Add up what the daemons ask."""
+        """Sum the requests of the DaemonSet pods."""
         if self.daemons:
             total = resources.add(*(daemon.requests for daemon in self.daemons))
             self.overhead = with_pod_slots(total, len(self.daemons))
@@ -185,11 +185,11 @@ class DaemonGroup:
 
 
 def group_by_daemons(types: int, compatible: Sequence[tuple[DaemonPod, int]]) -> list[DaemonGroup]:
-    """Split types by which daemons run on them; groups are in the order of their first type.
+    """Split types by the DaemonSet pods that run on them; groups are ordered by their first type.
 
     Args:
         types: The template's types.
-        compatible: Each daemon with the types that it runs on.
+        compatible: Each DaemonSet pod with the types that it runs on.
     """
     groups: list[tuple[int, tuple[DaemonPod, ...]]] = [(types, ())] if types else []
     for daemon, its_types in compatible:
@@ -211,14 +211,14 @@ def pool_daemonsets(
     groups: Mapping[int, DaemonGroup],
     verdicts: Sequence[TypeVerdict],
 ) -> tuple[PoolDaemonSet, ...]:
-    """Return every DaemonSet with what it does to the types, in the order of their names.
+    """Return every DaemonSet with its effect on the NodePool's types, sorted by name.
 
     Args:
         pool: The NodePool.
-        requirements: Of a new claim of it.
-        daemons: One pod of each DaemonSet.
-        groups: By index of the types that requirements and offerings leave, which daemons run on them.
-        verdicts: On every type, by index.
+        requirements: Requirements of a new claim.
+        daemons: A pod of each DaemonSet.
+        groups: DaemonSet pods that run on each type, by index of the types left by requirements and offerings.
+        verdicts: Verdicts on all types, by index.
     """
     types: Counter[str] = Counter()
     excluded: dict[str, list[str]] = {}
@@ -248,10 +248,10 @@ def pool_daemonsets(
 
 
 def _one_too_many(verdict: TypeVerdict, daemons: Sequence[DaemonPod]) -> str:
-    """Return the DaemonSet from which on a type has no room, in the order of their names."""
+    """Return the first DaemonSet, by name, whose pods no longer fit on a type."""
     have = allocatable_nano(verdict.instance_type)
     for count in range(1, len(daemons)):
-        need = with_pod_slots(resources.add(*(one.requests for one in daemons[:count])), count)
+        need = with_pod_slots(resources.add(*(daemon.requests for daemon in daemons[:count])), count)
         if shortages(verdict.instance_type, have, need):
             return daemons[count - 1].daemonset_key
     return daemons[-1].daemonset_key

@@ -1,6 +1,6 @@
-"""Default topology spread: constraints of the controller's own for pods that state none, since 1.15.
+"""Default topology spread constraints of the controller for pods without any, since 1.15.
 
-It cannot be seen in the API, yet disruption respects it as it does a pod's own. Rules:
+They are not visible in the API, yet disruption honours them like a pod's own constraints. Rules:
 ``pkg/controllers/provisioning/scheduling/defaultconstraints.go``.
 """
 
@@ -16,11 +16,11 @@ from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement
 from karptui.kube.workload import Service, Workload
 
 _JOINED = {("v1", "ReplicationController"), ("apps/v1", "ReplicaSet"), ("apps/v1", "StatefulSet")}
-"""Controllers whose selector a constraint takes up."""
+"""Controllers whose selector is used for the constraints."""
 
 
 class DefaultSpread:
-    """The default constraints of one cluster."""
+    """The default constraints of a cluster."""
 
     def __init__(self, constraints: tuple[TopologySpreadConstraint, ...], inventory: Inventory) -> None:
         self._constraints = constraints
@@ -29,37 +29,37 @@ class DefaultSpread:
             if service.selector is not None:
                 self._services.setdefault(service.namespace, []).append(service)
         self._owners: dict[tuple[str, str, str, str], Workload] = {
-            (one.api_version, one.kind, one.namespace, one.name): one
-            for one in inventory.workloads
-            if (one.api_version, one.kind) in _JOINED
+            (workload.api_version, workload.kind, workload.namespace, workload.name): workload
+            for workload in inventory.workloads
+            if (workload.api_version, workload.kind) in _JOINED
         }
 
     @property
     def topology_keys(self) -> frozenset[str]:
-        """Label keys of nodes that the constraints spread over."""
-        return frozenset(one.topology_key for one in self._constraints)
+        """Node label keys that the constraints spread over."""
+        return frozenset(constraint.topology_key for constraint in self._constraints)
 
     def selector_keys(self) -> Iterable[str]:
-        """Yield the pod labels that any constraint may select by."""
+        """Yield the pod label keys that the constraints may select by."""
         for services in self._services.values():
             yield from (key for service in services for key, _ in service.selector or ())
         for owner in self._owners.values():
             if owner.selector is not None:
                 yield from (key for key, _ in owner.selector.match_labels)
-                yield from (one.key for one in owner.selector.match_expressions)
+                yield from (expression.key for expression in owner.selector.match_expressions)
 
     def of(self, pod: Pod) -> tuple[TopologySpreadConstraint, ...]:
-        """Return the constraints of a pod: its own, or all the default ones where something tells which pods count."""
+        """Return a pod's constraints: its own, or the default ones if a Service or controller selects it."""
         template = pod.template
         if template.topology_spread or not self._constraints:
             return template.topology_spread
         selector = self._selector(pod)
         if selector is None:
             return ()
-        return tuple(msgspec.structs.replace(one, label_selector=selector) for one in self._constraints)
+        return tuple(msgspec.structs.replace(constraint, label_selector=selector) for constraint in self._constraints)
 
     def _selector(self, pod: Pod) -> LabelSelector | None:
-        """Return what Services and the controller select the pod by, None where nothing does."""
+        """Return the combined selector of the pod's Services and controller, or None."""
         labels: dict[str, str] = {}
         for service in self._services.get(pod.namespace, ()):
             selector = dict(service.selector or ())
@@ -81,8 +81,8 @@ class DefaultSpread:
         return LabelSelector(tuple(sorted(labels.items())), tuple(expressions))
 
     def _controllers(self, pod: Pod) -> Iterable[Workload]:
-        for one in pod.template.owners:
-            if one.controller:
-                found = self._owners.get((one.api_version, one.kind, pod.namespace, one.name))
-                if found is not None:
-                    yield found
+        for reference in pod.template.owners:
+            if reference.controller:
+                workload = self._owners.get((reference.api_version, reference.kind, pod.namespace, reference.name))
+                if workload is not None:
+                    yield workload

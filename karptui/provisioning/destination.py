@@ -1,4 +1,4 @@
-"""Nodes that exist, or are on their way, as places for pods.
+"""Existing and launching nodes that pods can be scheduled to.
 
 Rules: ``pkg/controllers/provisioning/scheduling/existingnode.go``.
 """
@@ -26,11 +26,11 @@ from karptui.provisioning.topology_spec import host_allowed
 from karptui.provisioning.volumes import VolumeIndex, VolumeLimits, VolumeLookupError
 
 _PAUSE_EVERY: Final = 64
-"""Nodes between two pauses."""
+"""Nodes processed between two pauses."""
 
 
 class DestinationKind:
-    """Labels and taints that several nodes have in common."""
+    """Labels and taints shared by several nodes."""
 
     __slots__ = ("labels", "taints")
 
@@ -40,7 +40,7 @@ class DestinationKind:
 
 
 class Destination:
-    """One node before the run places anything on it."""
+    """A node before the run schedules any pod to it."""
 
     __slots__ = (
         "attached",
@@ -61,30 +61,30 @@ class Destination:
         self.kind = kind
         self.hostname = state.hostname
         self.room = room
-        """Amounts left for pods, by column, after the daemons that are still to come."""
+        """Remaining amounts for pods by column, after DaemonSet pods still to be created."""
         self.is_full = is_full
-        """Whether something is overdrawn already, so that nothing fits."""
+        """Whether any resource is already exceeded, so that nothing fits."""
         self.order = (not state.is_initialized, state.name)
         self.index = -1
-        """Place in the order in which nodes are tried."""
+        """Position in the order Karpenter tries nodes."""
         self.ports: tuple[OwnedPorts, ...] = ()
         self.attached: Mapping[str, frozenset[str]] = {}
-        """Claims by driver."""
+        """Volume claims by driver."""
         self.limits: Mapping[str, int] = {}
-        """Attachments allowed, by driver."""
+        """Maximum attachments by driver."""
         self.scores: dict[tuple[int, ...], int] = {}
-        """What kube-scheduler makes of the room, by what a pod asks; for whoever scores to remember."""
+        """Cache of kube-scheduler's resource scores by pod requests."""
 
     def at(self, index: int) -> Destination:
-        """Return the same at another place in the order."""
-        found = Destination(self.state, self.kind, self.room, is_full=self.is_full)
-        found.index, found.ports, found.attached, found.limits = index, self.ports, self.attached, self.limits
-        found.scores = self.scores
-        return found
+        """Return the destination with another position."""
+        moved = Destination(self.state, self.kind, self.room, is_full=self.is_full)
+        moved.index, moved.ports, moved.attached, moved.limits = index, self.ports, self.attached, self.limits
+        moved.scores = self.scores
+        return moved
 
 
 class LabelReader:
-    """Turns node labels into requirement sets of the keys that anything in the run asks about."""
+    """Converts node labels into requirement sets with only the keys used in the run."""
 
     def __init__(self, interner: Interner, keys: frozenset[str]) -> None:
         self._interner = interner
@@ -93,17 +93,17 @@ class LabelReader:
         self._known: dict[tuple[str | None, ...], RequirementSet] = {}
 
     def read(self, labels: Mapping[str, str]) -> RequirementSet:
-        """Return the labels that matter, without the host name."""
+        """Return the relevant labels, without the hostname."""
         values = tuple([labels.get(key) for key in self._keys])
-        found = self._known.get(values)
-        if found is None:
+        labels_set = self._known.get(values)
+        if labels_set is None:
             kept = {key: value for key, value in zip(self._keys, values, strict=True) if value is not None}
-            found = self._known[values] = self._interner.of(Requirements.from_labels(kept))
-        return found
+            labels_set = self._known[values] = self._interner.of(Requirements.from_labels(kept))
+        return labels_set
 
 
 class DestinationBuilder:
-    """Makes destinations of tracked nodes."""
+    """Creates destinations from tracked nodes."""
 
     def __init__(
         self,
@@ -128,24 +128,24 @@ class DestinationBuilder:
     def build(
         self, states: Iterable[StateNode], known: Mapping[StateNode, Destination], pause: Pause = no_pause
     ) -> list[Destination]:
-        """Return destinations in the order in which they are tried: initialised ones first, then by name.
+        """Return destinations in the order Karpenter tries them: initialized ones first, then by name.
 
         Args:
             states: Nodes.
-            known: Destinations of an earlier moment; those of the same nodes serve again.
-            pause: Called now and then.
+            known: Earlier destinations, reused for unchanged nodes.
+            pause: Called from time to time.
         """
-        made: list[Destination] = []
+        built: list[Destination] = []
         for number, state in enumerate(states):
             if not number % _PAUSE_EVERY:
                 pause()
-            made.append(known.get(state) or self._make(state))
-        made.sort(key=_tried)
-        for index, destination in enumerate(made):
+            built.append(known.get(state) or self._make(state))
+        built.sort(key=_tried)
+        for index, destination in enumerate(built):
             if destination.index != index:
-                # The one that is known may still serve where it has another place.
-                made[index] = destination.at(index)
-        return made
+                # The original may still be needed at its old position.
+                built[index] = destination.at(index)
+        return built
 
     def _kind(self, state: StateNode) -> DestinationKind:
         key = (self._labels.read(state.labels), state.taints)
@@ -178,7 +178,7 @@ class DestinationBuilder:
         return destination
 
     def _sum(self, pods: Sequence[Pod]) -> list[int]:
-        """Return what pods take together, with their slots."""
+        """Return the total requests of pods, including their slots."""
         columns = self._columns
         asked = [pod.template.requests for pod in pods]
         total = [sum([requests[name].nano for requests in asked if name in requests]) for name in columns.names]
@@ -194,7 +194,7 @@ class DestinationBuilder:
             attached.setdefault(driver, set()).add(claim)
 
     def _expected_daemons(self, state: StateNode, kind: DestinationKind) -> list[int]:
-        """Return what the daemons that belong on a node ask together."""
+        """Return the total requests of the DaemonSet pods that belong on a node."""
         hostname = state.labels.get(HOSTNAME)
         needs_host = any(host is not None for _, _, host, _ in self._daemons)
         key = (kind, hostname if needs_host else None)
@@ -226,12 +226,12 @@ _tried = attrgetter("order")
 
 
 def _amount(destination: Destination, column: int) -> int | None:
-    """Return how much a destination has of a column, None where it takes nothing."""
+    """Return a destination's amount of a column, None if it is full."""
     return None if destination.is_full else destination.room[column]
 
 
 def _move(by_amount: dict[int, int], bit: int, before: int | None, after: int | None) -> None:
-    """Enter a destination under another amount."""
+    """Move a destination to another amount."""
     if before is not None:
         by_amount[before] ^= bit
         if not by_amount[before]:
@@ -241,14 +241,14 @@ def _move(by_amount: dict[int, int], bit: int, before: int | None, after: int | 
 
 
 class DestinationIndex:
-    """Index of the destinations before a run places anything on them."""
+    """Index of the destinations before the run schedules any pod."""
 
     def __init__(self, destinations: Sequence[Destination], columns: Columns) -> None:
         self._destinations = destinations
         self.kinds: dict[DestinationKind, int] = {}
         """Destinations of each kind, as bits."""
         self.suited: dict[Stage, int] = {}
-        """What `NodeCheck` has found of the nodes that suit a stage, as bits."""
+        """Nodes that suit a stage according to `NodeCheck`, as bits."""
         self._place: dict[str, int] = {}
         self._not_full = 0
         for destination in destinations:
@@ -259,20 +259,20 @@ class DestinationIndex:
                 self._not_full |= bit
         self._roomy: dict[tuple[int, ...], int] = {}
         self._by_amount: list[dict[int, int] | None] = [None] * len(columns.names)
-        """By column, where somebody has asked: destinations by how much of it they have."""
+        """Destinations by amount, for columns queried so far."""
         self._amount_indexes: list[AmountIndex | None] = [None] * len(columns.names)
 
     def later(self, destinations: Sequence[Destination]) -> DestinationIndex | None:
-        """Return the index of a later moment, made of this one; None where nodes have come, gone or changed places."""
+        """Return the index of a later state of the same nodes; None if nodes were added, removed or reordered."""
         before = self._destinations
         if len(before) != len(destinations):
             return None
         changes = [(was, now) for was, now in zip(before, destinations, strict=True) if was is not now]
         if any(was.state.provider_id != now.state.provider_id for was, now in changes):
             return None
-        found = copy(self)
-        found._take_changes(destinations, changes)  # noqa: SLF001 - its own
-        return found
+        index = copy(self)
+        index._take_changes(destinations, changes)  # noqa: SLF001 - same class
+        return index
 
     def _take_changes(
         self, destinations: Sequence[Destination], changes: Sequence[tuple[Destination, Destination]]
@@ -291,39 +291,39 @@ class DestinationIndex:
                     del self.kinds[was.kind]
         self._by_amount = list(self._by_amount)
         self._amount_indexes = list(self._amount_indexes)
-        for column, known in enumerate(self._by_amount):
+        for column, old_amounts in enumerate(self._by_amount):
             moved = [(was, now) for was, now in changes if _amount(was, column) != _amount(now, column)]
-            if known is not None and moved:
-                self._by_amount[column] = by_amount = dict(known)
+            if old_amounts is not None and moved:
+                self._by_amount[column] = by_amount = dict(old_amounts)
                 self._amount_indexes[column] = None
                 for was, now in moved:
                     _move(by_amount, 1 << now.index, _amount(was, column), _amount(now, column))
 
     def suiting(self, stage: Stage) -> int:
-        """Return the destinations with room for a stage that suit it; all with room where nobody has asked which do."""
+        """Return the destinations with room for a stage that also suit it, if that is known."""
         return self.roomy(stage.owner.row) & self.suited.get(stage, -1)
 
     def roomy(self, need: tuple[int, ...]) -> int:
-        """Return the destinations that have room for a row of amounts."""
-        found = self._roomy.get(need)
-        if found is None:
-            found = self._not_full
+        """Return the destinations with room for a row of amounts."""
+        nodes = self._roomy.get(need)
+        if nodes is None:
+            nodes = self._not_full
             for column, amount in enumerate(need):
                 if amount:
-                    found &= self._amounts(column).at_least(amount)
-            self._roomy[need] = found
-        return found
+                    nodes &= self._amounts(column).at_least(amount)
+            self._roomy[need] = nodes
+        return nodes
 
     def _amounts(self, column: int) -> AmountIndex:
-        found = self._amount_indexes[column]
-        if found is None:
+        index = self._amount_indexes[column]
+        if index is None:
             by_amount = self._by_amount[column]
             if by_amount is None:
                 by_amount = self._by_amount[column] = {}
                 for destination in self._destinations:
                     _move(by_amount, 1 << destination.index, None, _amount(destination, column))
-            found = self._amount_indexes[column] = AmountIndex(by_amount)
-        return found
+            index = self._amount_indexes[column] = AmountIndex(by_amount)
+        return index
 
     def of(self, provider_ids: Iterable[str]) -> int:
         """Return the destinations with these provider ids."""

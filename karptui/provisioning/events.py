@@ -1,4 +1,4 @@
-"""What Karpenter would publish about a run, word for word.
+"""Events that Karpenter would publish for a run, with their exact texts.
 
 Texts: ``events.go`` and ``Results.Record`` in ``pkg/controllers/provisioning/scheduling``.
 """
@@ -14,29 +14,29 @@ _NO_TYPES = "NoCompatibleInstanceTypes: NodePool requirements filtered out all c
 
 
 def provisioning_events(prepared: Prepared, solution: Solution) -> dict[str, list[str]]:
-    """Return ``{"Kind/name": ["Reason: message"]}`` of a run; pods are ``Pod/namespace/name``.
+    """Return ``{"Kind/name": ["Reason: message"]}`` for a run; pods are ``Pod/namespace/name``.
 
-    A pod that only waits for reserved capacity, or that keeps itself off NodePools, is not spoken of.
+    Pods that wait for reserved capacity, or that exclude NodePools, get no event.
     """
-    found: dict[str, list[str]] = {}
+    messages: dict[str, list[str]] = {}
     for ignored in prepared.ignored:
         if not ignored.is_silent:
-            found[f"Pod/{ignored.pod.key}"] = [_FAILED + "; ".join(ignored.problems)]
+            messages[f"Pod/{ignored.pod.key}"] = [_FAILED + "; ".join(ignored.problems)]
     if not solution.had_pods or not prepared.pools:
-        return found
+        return messages
     for name, is_because_of_min_values in prepared.left_out.items():
         because = " due to minValues incompatibility" if is_because_of_min_values else ""
-        found[f"NodePool/{name}"] = [_NO_TYPES + because]
+        messages[f"NodePool/{name}"] = [_NO_TYPES + because]
     for key, error in solution.errors.items():
         if not error.is_reserved:
-            found.setdefault(f"Pod/{key}", []).append(f"{_FAILED}{error}")
+            messages.setdefault(f"Pod/{key}", []).append(f"{_FAILED}{error}")
     virtual = {pod.uid for pod in prepared.buffer_pods}
     for filled in solution.nodes:
         message = f"Nominated: Pod should schedule on: {_named(filled.state)}"
         for pod in filled.pods:
             if pod.uid not in virtual:
-                found.setdefault(f"Pod/{pod.key}", []).append(message)
-    return found
+                messages.setdefault(f"Pod/{pod.key}", []).append(message)
+    return messages
 
 
 def _named(state: StateNode) -> str:

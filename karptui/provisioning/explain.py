@@ -1,6 +1,6 @@
-"""Why a pod goes where it goes, or nowhere: per NodePool the gates it passed and the first that it did not.
+"""Explains where a pod is scheduled or why it is not: the gates it passed per NodePool, and the first that it failed.
 
-Everything is data; Karpenter's words are those of the `Rejection` in it. It tells how things stand when the run ends.
+Results are data; Karpenter's messages come from the `Rejection`. They describe the state at the end of the run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from karptui.provisioning.limits import LimitState
 from karptui.provisioning.node_refusal import NodeRefusal, refusal_of, shortages_of
 from karptui.provisioning.pod_class import Preferences, Stage
 from karptui.provisioning.pod_queue import QueuedPod
-from karptui.provisioning.pool_order import Bystanding, bystanding, served_pools
+from karptui.provisioning.pool_order import SkipReason, served_pools, skip_reason
 from karptui.provisioning.refused_types import refused_text
 from karptui.provisioning.rejection import (
     LimitReached,
@@ -40,23 +40,23 @@ from karptui.provisioning.template import Template, template_requirements
 from karptui.provisioning.topology_spec import TopologyKind
 
 
-def bystander(pool: NodePool, *, is_served: bool, left_out: Mapping[str, bool]) -> str:
-    """Return why a NodePool takes no part in provisioning.
+def skip_text(pool: NodePool, *, is_served: bool, left_out: Mapping[str, bool]) -> str:
+    """Return the reason why provisioning skips a NodePool.
 
     Args:
         pool: The NodePool.
         is_served: Whether this Karpenter manages it.
-        left_out: NodePools without a usable instance type; True where that is because of ``minValues``.
+        left_out: NodePools without a usable instance type; True if because of ``minValues``.
     """
     if pool.name in left_out:
-        because = "offers enough values for its minValues" if left_out[pool.name] else "is compatible and on offer"
-        return f"no set of instance types {because}" if left_out[pool.name] else f"no instance type {because}"
-    match bystanding(pool, is_served=is_served):
-        case Bystanding.FOREIGN:
+        no_values = "no set of instance types offers enough values for its minValues"
+        return no_values if left_out[pool.name] else "no compatible instance type is available"
+    match skip_reason(pool, is_served=is_served):
+        case SkipReason.FOREIGN:
             return f"its NodeClass kind {pool.node_class_ref.kind} belongs to another provider"
-        case Bystanding.STATIC:
-            return f"it is static: it keeps {pool.replicas} nodes and takes no pods beyond them"
-        case Bystanding.DELETING:
+        case SkipReason.STATIC:
+            return f"it is static: it keeps {pool.replicas} nodes and accepts no other pods"
+        case SkipReason.DELETING:
             return "it is being deleted"
         case _:
             ready = condition_of(pool.conditions, "Ready")
@@ -72,11 +72,11 @@ GATES = (
     PlacementGate.INSTANCE_TYPES,
     PlacementGate.RESERVATIONS,
 )
-"""The gates of a NodePool in the order in which they are passed."""
+"""The gates of a NodePool, in order."""
 
 
 class TypesLeft(msgspec.Struct, frozen=True):
-    """Instance types that are left after a filter."""
+    """Number of instance types left after a filter."""
 
     after: str
     """``all``, ``on offer``, ``limits``, ``labels``, ``offering``, ``room``."""
@@ -84,104 +84,104 @@ class TypesLeft(msgspec.Struct, frozen=True):
 
 
 class LabelCost(msgspec.Struct, frozen=True):
-    """A requirement that rules types out, and how many meet it."""
+    """A requirement that excludes types, and the number of types that meet it."""
 
     requirement: str
     meeting: int
 
 
 class NearestMiss(msgspec.Struct, frozen=True):
-    """The type with labels and offering that comes nearest to having room."""
+    """The compatible and available type with the smallest relative shortage."""
 
     instance_type: str
     shortages: tuple[Shortage, ...]
 
 
 class PoolExplanation(msgspec.Struct, frozen=True, kw_only=True):
-    """What one NodePool says to a pod."""
+    """Result of a pod for a NodePool."""
 
     nodepool: str
     weight: int
     position: int
-    """Place in the order in which NodePools are tried, from 0; -1 where it takes no part."""
+    """Position in the order Karpenter tries NodePools, from 0; -1 if it is skipped."""
     passed: tuple[PlacementGate, ...] = ()
     failed: PlacementGate | None = None
-    """None where a new claim of the NodePool would take the pod, or where it takes no part."""
+    """None if a new claim would fit the pod, or if the NodePool is skipped."""
     rejection: Rejection | None = None
-    """Its ``str`` is what Karpenter says."""
+    """Its ``str`` is Karpenter's message."""
     besides_limits: Rejection | None = None
-    """What would fail the pod if the NodePool were within its limits, where these are what fails it."""
+    """If the limits reject the pod: the rejection without limits, if any."""
     takes_no_part: str = ""
-    """Why the NodePool is not asked at all."""
+    """Why the NodePool is skipped."""
     is_meant: bool = False
-    """Whether a NodePool that is not asked has the taints and labels that the pod speaks of."""
+    """Whether a skipped NodePool has the taints and labels in the pod's spec."""
     types_left: tuple[TypesLeft, ...] = ()
     label_costs: tuple[LabelCost, ...] = ()
-    """Requirements that rule types out, the most costly first."""
+    """Requirements that exclude types, the strictest first."""
     nearest: NearestMiss | None = None
     types_seen: int | None = None
-    """How many types nodes show, where the provider's own list is not known."""
+    """Number of types inferred from nodes, if the provider's catalogue is unknown."""
     unseen_labels: tuple[str, ...] = ()
-    """Labels that it or the pod asks for, and that no node of those types has."""
+    """Labels required by the NodePool or the pod that no node of the inferred types has."""
     refused: str = ""
-    """Why EC2 refused the types that would take the pod; empty if it refused none."""
+    """EC2's reasons for refusing the types that would fit the pod; empty without refusals."""
     default_spread_key: str = ""
-    """What the controller's default topology spread spreads the pod over, where that is what fails it."""
+    """Topology key of the controller's default spread, if that is what rejects the pod."""
 
     @property
     def is_certain(self) -> bool:
-        """Whether what it says holds whatever types its provider has."""
+        """Whether the result does not depend on unknown instance types."""
         if self.types_seen is None or holds_for_all_types(self.rejection):
             return True
         return self.rejection is None and not self.unseen_labels and not self.takes_no_part
 
 
 class PodExplanation(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a pod goes, and why not elsewhere."""
+    """Where a pod is scheduled, and why not elsewhere."""
 
     pod: Pod
     place: str = ""
-    """Node, or NodePool of the new claim, that takes it; empty if nothing does."""
+    """Node, or NodePool of the new claim; empty if unschedulable."""
     is_new_claim: bool = False
     error: PodError | None = None
     given_up: tuple[str, ...] = ()
-    """Wishes that were dropped on the way, in order."""
+    """Preferences that were dropped, in order."""
     pools: tuple[PoolExplanation, ...] = ()
     nodes: tuple[NodeRefusal, ...] = ()
-    """Why each node that exists does not take it, in the order in which they are tried."""
+    """Why existing nodes reject it, in the order Karpenter tries them."""
 
 
 def explain(solution: Solution, pod: Pod, *, asks_nodes: bool = True) -> PodExplanation:
-    """Explain one pod of a run.
+    """Explain a pod of a run.
 
     Args:
-        solution: What `solve` returned.
-        pod: A pod that the run placed or failed to place.
-        asks_nodes: Whether each node that exists is asked why it does not take the pod.
+        solution: Result of `solve`.
+        pod: A pod of the run.
+        asks_nodes: Whether to include existing nodes.
 
     Raises:
-        LookupError: when the pod was not part of the run.
+        LookupError: The pod is not part of the run.
     """
     run = solution.run
     assert isinstance(run, Run)
-    queued = next((one for one in run.pods if one.pod.uid == pod.uid), None)
+    queued = next((queued for queued in run.pods if queued.pod.uid == pod.uid), None)
     if queued is None:
         raise LookupError(f"pod {pod.key} is not part of this run")
     error = solution.errors.get(pod.key)
     placed = run.placed.get(pod.uid)
     stage, host = placed if placed is not None else (_last_stage(run, queued, error), "")
     stage_memory = run.stage_memory(stage, queued)
-    claim = next((one for one in run.claims if one.hostname == host), None)
+    claim = next((claim for claim in run.claims if claim.hostname == host), None)
     limits = {limit.template.name: limit for limit in run.limits}
     taken = claim.template.name if claim is not None else ""
     served = {pool.name for pool in served_pools(run.prepared.inventory.nodepools)}
     pools = [
         _explain_pool(run, queued, stage_memory, limits[pool.name], takes_it=pool.name == taken)
         if pool.name in limits
-        else _explain_bystander(run, queued.pod, pool, is_served=pool.name in served)
+        else _explain_skipped(run, queued.pod, pool, is_served=pool.name in served)
         for pool in run.prepared.inventory.nodepools
     ]
-    pools.sort(key=lambda one: (one.position < 0, one.position, one.nodepool))
+    pools.sort(key=lambda pool: (pool.position < 0, pool.position, pool.nodepool))
     return PodExplanation(
         pod=pod,
         place=taken or host,
@@ -197,7 +197,7 @@ def explain(solution: Solution, pod: Pod, *, asks_nodes: bool = True) -> PodExpl
     )
 
 
-def _explain_bystander(run: Run, pod: Pod, pool: NodePool, *, is_served: bool) -> PoolExplanation:
+def _explain_skipped(run: Run, pod: Pod, pool: NodePool, *, is_served: bool) -> PoolExplanation:
     prepared, requirements = run.prepared, template_requirements(pool)
     refused = ""
     if pool.name in prepared.left_out and may_go_to(pod, pool, requirements):
@@ -207,7 +207,7 @@ def _explain_bystander(run: Run, pod: Pod, pool: NodePool, *, is_served: bool) -
         nodepool=pool.name,
         weight=pool.weight,
         position=-1,
-        takes_no_part=refused or bystander(pool, is_served=is_served, left_out=prepared.left_out),
+        takes_no_part=refused or skip_text(pool, is_served=is_served, left_out=prepared.left_out),
         is_meant=_is_meant(pool, pod),
         refused=refused,
         types_seen=prepared.guessed_pools.get(pool.name),
@@ -215,17 +215,17 @@ def _explain_bystander(run: Run, pod: Pod, pool: NodePool, *, is_served: bool) -
 
 
 def _is_meant(pool: NodePool, pod: Pod) -> bool:
-    selected, own = pod.template.node_selector, pool.template_labels
-    asked = {one.key: one.values for one in pool.requirements if one.operator == IN}
+    selected, labels = pod.template.node_selector, pool.template_labels
+    listed = {requirement.key: requirement.values for requirement in pool.requirements if requirement.operator == IN}
     return (
         bool(selected)
         and not untolerated(pool.taints, pod.template.tolerations)
-        and all(own.get(key) == value or value in asked.get(key, ()) for key, value in selected.items())
+        and all(labels.get(key) == value or value in listed.get(key, ()) for key, value in selected.items())
     )
 
 
 def _last_stage(run: Run, queued: QueuedPod, error: PodError | None) -> Stage:
-    """Return the stage whose failure is reported: the most relaxed one, unless relaxing was not to help."""
+    """Return the stage whose failure is reported: the most relaxed one, unless the pod is not relaxed."""
     stage = queued.first
     if queued.owner.has_dra or (error is not None and error.is_reserved):
         return stage
@@ -235,7 +235,7 @@ def _last_stage(run: Run, queued: QueuedPod, error: PodError | None) -> Stage:
 
 
 def _given_up(run: Run, stage: Stage, last: Stage) -> list[str]:
-    """Return a line for each wish dropped between two stages of a pod."""
+    """Return a line for each preference dropped between two stages of a pod."""
     lines = []
     while stage is not last:
         relaxed = run.prepared.classes.relaxed(stage)
@@ -265,7 +265,7 @@ def _dropped(before: Preferences, after: Preferences) -> str:
 def _explain_pool(
     run: Run, queued: QueuedPod, stage_memory: StageMemory, limit: LimitState, *, takes_it: bool
 ) -> PoolExplanation:
-    """Explain one NodePool at the end of a run; one that has taken the pod passed it, whatever is left of it now."""
+    """Explain a NodePool at the end of a run; the one that got the pod counts as passed."""
     template = limit.template
     outcome: Fit | Rejection | None
     besides: Fit | Rejection | None = None
@@ -275,7 +275,7 @@ def _explain_pool(
     else:
         outcome = run.claim_check.judge_new(queued, stage_memory, template, limit.types)
     if takes_it and isinstance(outcome, Rejection):
-        outcome = None  # its limits or reservations are used up by the claim that the pod is on
+        outcome = None  # its limits or reservations are used up by the pod's own claim
     failed = outcome.gate if isinstance(outcome, Rejection) else None
     passed = GATES if failed is None else GATES[: GATES.index(failed)]
     nearest = None
@@ -310,7 +310,7 @@ def _refused(run: Run, template: Template, outcome: Fit | Rejection | None) -> s
 
 
 def _default_spread_key(run: Run, pod: Pod, outcome: Fit | Rejection | None) -> str:
-    """Return the key of the spread that fails a pod which states none: it can only be the controller's default."""
+    """Return the topology key of the default spread constraint that rejects the pod, if one does."""
     if run.prepared.default_spread is None or pod.template.topology_spread or not isinstance(outcome, TopologyUnmet):
         return ""
     return outcome.key if outcome.kind == TopologyKind.SPREAD else ""

@@ -1,4 +1,4 @@
-"""Go's ``sort.Slice``, which is not stable: where keys are equal its order decides Karpenter's next choice.
+"""Go's ``sort.Slice``, which is not stable: the order of equal keys affects Karpenter's decisions.
 
 Source: the pattern-defeating quicksort of Go's ``sort`` package (1.26).
 """
@@ -16,24 +16,24 @@ _MASK_64: Final = (1 << 64) - 1
 
 
 def go_sort(keys: Sequence[Any]) -> list[int]:
-    """Return the indices of ``keys`` in the order in which Go's unstable sort leaves equal keys."""
+    """Return the indexes of ``keys`` in the order of Go's unstable sort."""
     return _Sorter(keys).sorted()
 
 
 def go_least(keys: Sequence[Any], count: int) -> list[int]:
-    """Return the indices that come first in `go_sort`, in no particular order.
+    """Return the indexes that come first in `go_sort`, in any order.
 
-    Ranges that lie on one side of the cut are not put in order, which is most of the work.
+    Most of the work is saved, because ranges on one side of the cut need no sorting.
     """
     return _Sorter(keys, count).sorted()[:count]
 
 
 class _Sorter:
-    """Keys and their original indices, moved together.
+    """Keys and their original indexes, moved together.
 
     Args:
-        keys: To sort.
-        cut: Where only what comes before this place matters, not in which order; -1 to sort everything.
+        keys: Keys to sort.
+        cut: Only determine which keys come before this position; -1 to sort everything.
     """
 
     __slots__ = ("cut", "keys", "order")
@@ -44,7 +44,7 @@ class _Sorter:
         self.cut = cut
 
     def sorted(self) -> list[int]:
-        """Sort, and return the indices."""
+        """Sort and return the indexes."""
         size = len(self.keys)
         self.sort(0, size, size.bit_length())
         return self.order
@@ -61,7 +61,7 @@ class _Sorter:
         was_balanced = was_partitioned = True
         cut = self.cut
         while True:
-            # Ranges are sorted independently of each other, so one that does not straddle the cut may stay as it is.
+            # Ranges are sorted independently, so a range that does not contain the cut can stay unsorted.
             if b <= cut or a >= cut >= 0:
                 return
             length = b - a
@@ -137,7 +137,7 @@ class _Sorter:
             self.swap(middle + i, a + other)
 
     def choose_pivot(self, a: int, b: int) -> tuple[int, int]:
-        """Return the pivot's index and how many exchanges it took to find it: 0 hints at order, 12 at reverse order."""
+        """Return the pivot's index and the number of exchanges: 0 suggests ascending order, 12 descending."""
         length = b - a
         i, j, k = a + length // 4, a + length // 4 * 2, a + length // 4 * 3
         exchanges = 0
@@ -161,7 +161,7 @@ class _Sorter:
         self.order[a:b] = self.order[a:b][::-1]
 
     def repair(self, a: int, b: int) -> bool:
-        """Put up to five displaced elements in place; return whether the range is sorted then."""
+        """Move up to five displaced elements; return whether the range is then sorted."""
         i = a + 1
         for _ in range(_MAX_REPAIRS):
             while i < b and not self.less(i, i - 1):
@@ -184,7 +184,7 @@ class _Sorter:
         return False
 
     def partition_equal(self, a: int, b: int, pivot: int) -> int:
-        """Split into keys equal to the pivot and greater ones; return where the greater ones begin."""
+        """Split into keys equal to the pivot and greater ones; return the start of the greater ones."""
         self.swap(a, pivot)
         i, j = a + 1, b - 1
         while True:
@@ -198,7 +198,7 @@ class _Sorter:
             i, j = i + 1, j - 1
 
     def partition(self, a: int, b: int, pivot: int) -> tuple[int, bool]:
-        """Split into lesser keys and the rest; return the pivot's place and whether nothing had to move."""
+        """Split into lesser keys and the rest; return the pivot's index and whether nothing moved."""
         self.swap(a, pivot)
         keys, order = self.keys, self.order
         key = keys[a]

@@ -1,9 +1,9 @@
-"""Which instance types are left for a new node of each NodePool, and what removed the others.
+"""Instance types available for new nodes of each NodePool, and what excludes the others.
 
 Rules: ``filterInstanceTypesByRequirements`` in ``pkg/controllers/provisioning/scheduling/nodeclaim.go``,
-``buildDaemonOverheadGroups`` and ``filterByRemainingResources`` in ``scheduler.go`` beside it. Karpenter looks at
-requirements, resources and offerings together; here they are taken one after the other, so that each type is counted
-once, at the first that rules it out.
+``buildDaemonOverheadGroups`` and ``filterByRemainingResources`` in ``scheduler.go``. Karpenter checks requirements,
+resources and offerings together; here they are checked one after the other, so that each type is counted at the first
+filter that excludes it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from karptui.provisioning.catalogue import Catalogue, allocatable_nano, bits, ca
 from karptui.provisioning.daemon_overhead import DaemonGroup, DaemonPod, daemon_pods, group_by_daemons, pool_daemonsets
 from karptui.provisioning.limits import remaining_limits
 from karptui.provisioning.overlays import overlaid
-from karptui.provisioning.pool_order import Bystanding, bystanding, served_pools, usable_pools
+from karptui.provisioning.pool_order import SkipReason, served_pools, skip_reason, usable_pools
 from karptui.provisioning.pool_types import (
     Filter,
     PoolTypes,
@@ -48,28 +48,28 @@ from karptui.provisioning.template import template_requirements, unmet_min_value
 from karptui.provisioning.type_index import NO_PRICE
 
 InstanceTypes = Sequence[InstanceType] | Mapping[str, Sequence[InstanceType]]
-"""One list for every NodePool, or a list by NodePool name; a NodePool without an entry has no types."""
+"""One list for all NodePools, or a list by NodePool name; a missing NodePool has no types."""
 
 
 def guessed_pools(pools: Iterable[NodePool], types: Mapping[str, Sequence[InstanceType]]) -> dict[str, int]:
-    """Return the NodePools whose types are those of nodes that were seen, and how many types these are."""
+    """Return the NodePools whose types are inferred, with the number of types seen on nodes."""
     return {
-        pool.name: sum(one.seen_on > 0 for one in types.get(pool.name, ()))
+        pool.name: sum(instance_type.seen_on > 0 for instance_type in types.get(pool.name, ()))
         for pool in pools
         if (not types.get(pool.name) and not is_ec2(pool.node_class_ref))
-        or any(one.is_guessed for one in types.get(pool.name, ()))
+        or any(instance_type.is_guessed for instance_type in types.get(pool.name, ()))
     }
 
 
 def types_by_pool(
     inventory: Inventory, instance_types: InstanceTypes, settings: Settings
 ) -> Mapping[str, Sequence[InstanceType]]:
-    """Return the types of every NodePool by its name.
+    """Return the types of every NodePool by name.
 
     Args:
-        inventory: NodePools, and NodeOverlays where their gate is on.
-        instance_types: As given, before NodeOverlays.
-        settings: Karpenter's own.
+        inventory: NodePools, and NodeOverlays if their gate is enabled.
+        instance_types: Types before NodeOverlays.
+        settings: Karpenter's settings.
     """
     by_pool = {
         pool.name: instance_types.get(pool.name, ()) if isinstance(instance_types, Mapping) else instance_types
@@ -81,28 +81,28 @@ def types_by_pool(
 def catalogues_of(
     pools: Iterable[NodePool], types: Mapping[str, Sequence[InstanceType]], rules: Rules
 ) -> dict[str, Catalogue]:
-    """Return the types of these NodePools, indexed; NodePools with the same list share an index."""
+    """Return the indexed types of NodePools; NodePools with the same list share an index."""
     by_list: dict[int, Catalogue] = {}
-    found: dict[str, Catalogue] = {}
+    catalogues: dict[str, Catalogue] = {}
     for pool in pools:
-        own = types[pool.name]
-        catalogue = by_list.get(id(own))
+        pool_list = types[pool.name]
+        catalogue = by_list.get(id(pool_list))
         if catalogue is None:
-            catalogue = by_list[id(own)] = catalogue_of(tuple(own), rules)
-        found[pool.name] = catalogue
-    return found
+            catalogue = by_list[id(pool_list)] = catalogue_of(tuple(pool_list), rules)
+        catalogues[pool.name] = catalogue
+    return catalogues
 
 
 def pool_types(
     inventory: Inventory, instance_types: InstanceTypes, settings: Settings, names: Container[str] | None = None
 ) -> tuple[PoolTypes, ...]:
-    """Return the types of every NodePool: those that take part in the order in which they are tried, then the others.
+    """Return the types of every NodePool: active ones in the order Karpenter tries them, then skipped ones.
 
     Args:
-        inventory: NodePools, DaemonSets, pending pods, nodes and NodeOverlays count.
+        inventory: NodePools, DaemonSets, pending pods, nodes and NodeOverlays are used.
         instance_types: One list for all NodePools, or a list by NodePool name, before NodeOverlays.
-        settings: The controller's.
-        names: The NodePools that are asked about; None for all of them.
+        settings: Karpenter's settings.
+        names: NodePools to include; None for all.
     """
     by_pool = types_by_pool(inventory, instance_types, settings)
     tried = usable_pools(inventory.nodepools)
@@ -110,43 +110,45 @@ def pool_types(
     daemons = daemon_pods(inventory, ignore_dra=settings.ignore_dra_requests)
     waiting = [pod for pod in inventory.pods if not pod.node_name and pod.is_active]
     states: dict[str, list[StateNode]] = {}
-    # Limits count what nodes have, not what runs there.
+    # Limits depend on the nodes' capacity, not on their pods.
     for state in track_nodes(msgspec.structs.replace(inventory, pods=())):
         if not state.is_marked_for_deletion:
             states.setdefault(state.nodepool_name, []).append(state)
     served = {pool.name for pool in served_pools(inventory.nodepools)}
     rejected: dict[tuple[int, str], TypeVerdict] = {}
-    found = []
+    results = []
     for index, pool in enumerate((*tried, *others)):
         if names is not None and pool.name not in names:
             continue
-        own = states.get(pool.name, [])
+        pool_states = states.get(pool.name, [])
         rank = index + 1 if index < len(tried) else None
         result = _PoolReader(
             pool,
             catalogue_of(tuple(by_pool[pool.name]), settings.rules),
-            # Karpenter drops terms of a DaemonSet's affinity for good as it goes; pools that take no part must not.
+            # Karpenter permanently drops DaemonSet affinity terms; skipped pools must not do so.
             daemons if rank is not None else daemon_pods(inventory, ignore_dra=settings.ignore_dra_requests),
-            remaining_limits(pool, own),
+            remaining_limits(pool, pool_states),
             rejected,
         ).read(
             rank=rank,
-            why_not="" if (why := bystanding(pool, is_served=pool.name in served)) is None else _WHY_NOT[why],
+            why_not="" if (reason := skip_reason(pool, is_served=pool.name in served)) is None else _WHY_NOT[reason],
             pods=waiting,
             is_strict=settings.min_values_policy != "BestEffort",
         )
-        found.append(msgspec.structs.replace(result, used=_capacity(own), unlisted=_unlisted(result, own)))
-    return tuple(found)
+        results.append(
+            msgspec.structs.replace(result, used=_capacity(pool_states), unlisted=_unlisted(result, pool_states))
+        )
+    return tuple(results)
 
 
-def _unlisted(found: PoolTypes, states: Iterable[StateNode]) -> tuple[str, ...]:
-    """Return the types of nodes that are not among those of their NodePool, by name."""
-    known = {one.instance_type.name for one in found.verdicts}
-    return tuple(sorted({name for state in states if (name := state.labels.get(INSTANCE_TYPE, ""))} - known))
+def _unlisted(result: PoolTypes, states: Iterable[StateNode]) -> tuple[str, ...]:
+    """Return the types of nodes that are missing in the NodePool's list, sorted."""
+    listed = {verdict.instance_type.name for verdict in result.verdicts}
+    return tuple(sorted({name for state in states if (name := state.labels.get(INSTANCE_TYPE, ""))} - listed))
 
 
 def _capacity(states: Iterable[StateNode]) -> dict[str, int]:
-    """Return what nodes have together, in nano-units."""
+    """Return the total capacity of nodes in nano-units."""
     total: dict[str, int] = {}
     for state in states:
         for name, amount in state.capacity_nano.items():
@@ -155,14 +157,14 @@ def _capacity(states: Iterable[StateNode]) -> dict[str, int]:
 
 
 def may_go_to(pod: Pod, pool: NodePool, requirements: Requirements) -> bool:
-    """Return whether a pod tolerates a NodePool's taints and asks for labels that its nodes can have."""
+    """Return whether a pod tolerates a NodePool's taints and its requirements match the NodePool's."""
     if untolerated(pool.taints, pod.template.tolerations):
         return False
-    return any(requirements.compatible(wish, requirements.well_known) for wish in _preferences(pod.template))
+    return any(requirements.compatible(option, requirements.well_known) for option in _alternatives(pod.template))
 
 
-def _preferences(template: PodTemplate) -> list[Requirements]:
-    """Return the alternatives that node selector and required node affinity leave a pod."""
+def _alternatives(template: PodTemplate) -> list[Requirements]:
+    """Return the alternatives of a pod's node selector and required node affinity."""
     selected = Requirements.from_labels(template.node_selector)
     if template.required_node_terms is None:
         return [selected]
@@ -171,16 +173,16 @@ def _preferences(template: PodTemplate) -> list[Requirements]:
     ]
 
 
-_WHY_NOT: Final[Mapping[Bystanding, str]] = {
-    Bystanding.FOREIGN: "another provider's: the controller that serves AWS passes it over",
-    Bystanding.STATIC: "static: it keeps its replicas and takes no pending pods",
-    Bystanding.DELETING: "being deleted",
-    Bystanding.NOT_READY: "not Ready",
+_WHY_NOT: Final[Mapping[SkipReason, str]] = {
+    SkipReason.FOREIGN: "another provider's: Karpenter for AWS skips it",
+    SkipReason.STATIC: "static: it keeps its replicas and accepts no pending pods",
+    SkipReason.DELETING: "being deleted",
+    SkipReason.NOT_READY: "not Ready",
 }
 
 
 class _PodRequest(msgspec.Struct, frozen=True):
-    """What one kind of pending pod asks."""
+    """Requests of a kind of pending pod."""
 
     requests: ResourceList
     types: int
@@ -188,7 +190,7 @@ class _PodRequest(msgspec.Struct, frozen=True):
 
 
 class _PoolReader:
-    """Looks at the types of one NodePool."""
+    """Determines the verdict on each type of a NodePool."""
 
     def __init__(
         self,
@@ -216,7 +218,7 @@ class _PoolReader:
         self._requirements = template_requirements(pool)
 
     def read(self, *, rank: int | None, why_not: str, pods: Iterable[Pod], is_strict: bool) -> PoolTypes:
-        """Return the verdict on every type."""
+        """Return the verdicts on all types."""
         catalogue, requirements = self._catalogue, self._requirements
         compatible = catalogue.compatible(requirements)
         offered = catalogue.types_of_rows(catalogue.offering_rows(requirements))
@@ -258,12 +260,12 @@ class _PoolReader:
         )
 
     def _asked(self, pods: Iterable[Pod]) -> list[_PodRequest]:
-        """Return what each kind of pending pod asks that may go to the NodePool."""
+        """Return the requests of each kind of pending pod that may use the NodePool."""
         templates = {id(pod.template): pod for pod in pods if may_go_to(pod, self._pool, self._requirements)}
         return [
             _PodRequest(
                 pod.template.requests,
-                reduce(or_, map(self._catalogue.compatible, _preferences(pod.template)), 0),
+                reduce(or_, map(self._catalogue.compatible, _alternatives(pod.template)), 0),
             )
             for pod in templates.values()
         ]
@@ -298,7 +300,7 @@ class _PoolReader:
         ]
         if not allowed:
             return "no offering in the zones and capacity types allowed"
-        return "sold out, or ruled out by the NodeClass"
+        return "sold out, or excluded by the NodeClass"
 
     @staticmethod
     def _over_reserved(instance_type: InstanceType) -> TypeVerdict:
@@ -312,7 +314,7 @@ class _PoolReader:
         return TypeVerdict(
             instance_type=instance_type,
             removed_by=Filter.RESERVED,
-            reason=", ".join(one.resource for one in short),
+            reason=", ".join(shortage.resource for shortage in short),
             shortages=short,
         )
 
@@ -328,9 +330,9 @@ class _PoolReader:
             removed = Filter.DAEMONSETS
         else:
             tries = [
-                shortages(instance_type, have, with_pod_slots(resources.add(total, one.requests), count + 1))
-                for one in asked
-                if one.types & bit
+                shortages(instance_type, have, with_pod_slots(resources.add(total, request.requests), count + 1))
+                for request in asked
+                if request.types & bit
             ]
             tries = tries or [shortages(instance_type, have, with_pod_slots(total, count + 1))]
             short = min(tries, key=len)
@@ -341,7 +343,7 @@ class _PoolReader:
         return TypeVerdict(
             instance_type=instance_type,
             removed_by=removed,
-            reason=", ".join(one.resource for one in short),
+            reason=", ".join(shortage.resource for shortage in short),
             shortages=short,
             daemon_pods=count,
             daemons=daemons,

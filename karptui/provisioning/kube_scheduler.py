@@ -1,8 +1,8 @@
-"""Where kube-scheduler binds pods: its filters, and its default scores, approximated.
+"""Nodes to which kube-scheduler binds pods: its filters, and its default scores approximately.
 
-Scored are NodeResourcesFit (LeastAllocated), NodeResourcesBalancedAllocation, TaintToleration, NodeAffinity and
-PodTopologySpread with the constraints that a pod has by default; images and preferred pod affinity are not.
-Scores are whole numbers, as there. Rules: the default plugins and weights of
+Scores include NodeResourcesFit (LeastAllocated), NodeResourcesBalancedAllocation, TaintToleration, NodeAffinity and
+PodTopologySpread with the default constraints, but not images and preferred pod affinity. Scores are integers, as in
+kube-scheduler. Rules: the default plugins and weights of
 https://kubernetes.io/docs/reference/scheduling/config/ and ``pkg/scheduler/framework/plugins`` of Kubernetes 1.36.
 """
 
@@ -35,36 +35,36 @@ KUBE_SCHEDULER_NAMES: Final = frozenset({"", "default-scheduler"})
 _FULL: Final = 100
 _FEW: Final = 100
 _MOST_SCORES: Final = 64
-"""Scores that are remembered of a node."""
+"""Maximum number of cached scores per node."""
 _TAINTS, _AFFINITY, _SPREAD = 3, 2, 2
 _DEFAULT_SPREAD: Final = (
     TopologySpreadConstraint(3, HOSTNAME, SCHEDULE_ANYWAY),
     TopologySpreadConstraint(5, ZONE, SCHEDULE_ANYWAY),
 )
-"""``systemDefaultConstraints``: of pods without constraints that a controller owns."""
+"""``systemDefaultConstraints``, for pods of a controller without constraints."""
 _DEFAULT_REQUESTS: Final = {CPU: 100 * 10**6, MEMORY: 200 * 2**20 * 10**9}
-"""What a pod that asks for nothing counts as in scores, in nano-units."""
+"""Default requests in scores for pods without requests, in nano-units."""
 
 
 BoundPods = Callable[[str], Iterable[tuple[PodTemplate, Iterable[Pod]]]]
 
 
 class Taker(NamedTuple):
-    """A node that takes a pod."""
+    """A node that passes the filters for a pod."""
 
     destination: Destination
     memory: StageMemory
     labels: RequirementSet
-    """Labels of the node once the pod is on it."""
+    """Requirements of the node including the pod."""
 
 
 def enough(nodes: int) -> int:
-    """Return how many nodes that take a pod kube-scheduler looks for before it scores: ``percentageOfNodesToScore``."""
+    """Return the number of feasible nodes that kube-scheduler seeks before scoring: ``percentageOfNodesToScore``."""
     return nodes if nodes <= _FEW else max(_FEW, nodes * max(50 - nodes // 125, 5) // 100)
 
 
 def awaits_node(pod: Pod) -> bool:
-    """Return whether a scheduler may bind a pod; a DaemonSet's room is reserved, so its pods are left out."""
+    """Return whether a scheduler may bind a pod; DaemonSet pods are left out, as their room is reserved."""
     return (
         not pod.node_name
         and pod.is_active
@@ -75,21 +75,21 @@ def awaits_node(pod: Pod) -> bool:
 
 
 def is_kube_scheduled(pod: Pod) -> bool:
-    """Return whether kube-scheduler binds a pod, and not a scheduler that is not modelled."""
+    """Return whether kube-scheduler, not another scheduler, binds a pod."""
     return pod.template.scheduler_name in KUBE_SCHEDULER_NAMES
 
 
 def bound_pods(pods: Iterable[Pod]) -> BoundPods:
     """Return a lookup of the bound pods of a namespace, by template."""
-    found: dict[str, dict[PodTemplate, list[Pod]]] = {}
+    by_namespace: dict[str, dict[PodTemplate, list[Pod]]] = {}
     for pod in pods:
         if pod.node_name:
-            found.setdefault(pod.namespace, {}).setdefault(pod.template, []).append(pod)
-    return lambda namespace: found.get(namespace, {}).items()
+            by_namespace.setdefault(pod.namespace, {}).setdefault(pod.template, []).append(pod)
+    return lambda namespace: by_namespace.get(namespace, {}).items()
 
 
 class Scheduler:
-    """One look of kube-scheduler at a cluster: pods in turn, each seeing those before it."""
+    """A simulation of kube-scheduler: schedules pods one after the other."""
 
     def __init__(
         self,
@@ -101,15 +101,15 @@ class Scheduler:
         excluded: Iterable[str] = (),
         moving: Iterable[Pod] = (),
     ) -> None:
-        """Look at a cluster.
+        """Create a scheduler for a cluster.
 
         Args:
             prepared: The cluster.
             bound: Returns the bound pods of a namespace, by template.
-            rng: Decides between equals, as kube-scheduler does; None to decide the same way every time.
-            first: Index of the node with which the search begins.
-            excluded: Provider ids of the nodes that are removed.
-            moving: Bound pods that are placed again and do not count where they are.
+            rng: Chooses between equal nodes, as kube-scheduler does randomly; None for a fixed choice.
+            first: Index of the node at which the search starts.
+            excluded: Provider ids of removed nodes.
+            moving: Bound pods to be rescheduled, which do not count where they are.
         """
         self._bound = bound
         self._prepared = prepared
@@ -125,19 +125,19 @@ class Scheduler:
         self._columns = [(name, columns.get(name), need) for name, need in _DEFAULT_REQUESTS.items()]
         self._domains_by_key: dict[str, list[str]] = {}
         self._filled_scores: dict[int, tuple[list[int], dict[tuple[int, ...], int]]] = {}
-        """Of nodes on which something was placed, by index: the room then, and the scores of it."""
+        """Room and scores of nodes that got pods, by index."""
         self._enough = enough(len(prepared.destinations))
         self.first = first % max(len(prepared.destinations), 1)
-        """Index of the node with which the next search begins."""
+        """Index of the node at which the next search starts."""
 
     @cached_property
     def _labels(self) -> dict[str, Mapping[str, str]]:
-        """Labels of the nodes, by name."""
+        """Node labels, by node name."""
         return {state.node.name: state.labels for state in self._prepared.states if state.node is not None}
 
     @cached_property
     def _soft_taints(self) -> dict[DestinationKind, tuple[Taint, ...]]:
-        """Taints of nodes that only repel, where there are any."""
+        """PreferNoSchedule taints by kind of node, if any."""
         by_kind = {
             kind: tuple(taint for taint in kind.taints if taint.effect == PREFER_NO_SCHEDULE)
             for kind in self._prepared.destination_index.kinds
@@ -145,17 +145,17 @@ class Scheduler:
         return {kind: taints for kind, taints in by_kind.items() if taints}
 
     def place(self, pods: Sequence[Pod]) -> dict[str, str]:
-        """Return the node of each pod that finds one, by uid: by priority, then the oldest first, then by chance."""
-        found: dict[str, str] = {}
-        drawn = {pod.uid: self._rng.random() for pod in sorted(pods, key=lambda one: one.key)}
-        for pod in sorted(pods, key=lambda one: (-one.template.priority, one.created_ns, drawn[one.uid])):
+        """Return the node of each scheduled pod, by uid, in order of priority, then age, then by chance."""
+        nodes_by_uid: dict[str, str] = {}
+        drawn = {pod.uid: self._rng.random() for pod in sorted(pods, key=lambda pod: pod.key)}
+        for pod in sorted(pods, key=lambda pod: (-pod.template.priority, pod.created_ns, drawn[pod.uid])):
             name = self._place(pod)
             if name is not None:
-                found[pod.uid] = name
-        return found
+                nodes_by_uid[pod.uid] = name
+        return nodes_by_uid
 
     def takers(self, pod: Pod) -> Iterator[Taker]:
-        """Yield the nodes that pass kube-scheduler's filters for a pod; a node may come more than once."""
+        """Yield the nodes that pass kube-scheduler's filters for a pod, possibly more than once."""
         queued = self._prepared.queued(pod)
         if not self._prepared.is_bindable(queued):
             return
@@ -171,20 +171,20 @@ class Scheduler:
                     yield Taker(destination, memory, labels)
 
     def add(self, pod: Pod, taker: Taker) -> None:
-        """Put a pod on a node that takes it."""
+        """Schedule a pod to a node that passed the filters."""
         destination, memory, labels = taker
         self._run.node_check.add(self._prepared.queued(pod), memory, destination, labels)
         for constraint, counts in self._spread.get(pod.template, ()):
             counts[destination.state.labels.get(constraint.topology_key, "")] += 1
 
     def place_on(self, pod: Pod, node_name: str) -> None:
-        """Put a pod on a node if that takes it."""
-        taker = next((one for one in self.takers(pod) if one.destination.state.name == node_name), None)
+        """Schedule a pod to a node if the node passes the filters."""
+        taker = next((taker for taker in self.takers(pod) if taker.destination.state.name == node_name), None)
         if taker is not None:
             self.add(pod, taker)
 
     def room(self, destination: Destination) -> Sequence[int]:
-        """Return what is left of a node, by column of the cluster's amounts."""
+        """Return a node's remaining amounts, by column."""
         filled = self._run.node_check.filled.get(destination.index)
         return destination.room if filled is None else filled.room
 
@@ -206,18 +206,18 @@ class Scheduler:
             return nodes[0]
         template = queued.pod.template
         scores = self._room_scores(queued.owner.row, nodes)
-        repelling = [self._repelling(one.kind, template) for one in nodes] if self._soft_taints else ()
+        repelling = [self._repelling(node.kind, template) for node in nodes] if self._soft_taints else ()
         if any(repelling):
-            _add(scores, [_FULL - one for one in _scaled(repelling)], _TAINTS)
+            _add(scores, [_FULL - score for score in _scaled(repelling)], _TAINTS)
         if template.preferred_node_terms:
-            _add(scores, _scaled([_attracting(one, template) for one in nodes]), _AFFINITY)
+            _add(scores, _scaled([_attracting(node, template) for node in nodes]), _AFFINITY)
         _add(scores, _inverted(self._crowding(queued.pod, nodes)), _SPREAD)
         greatest = max(scores)
-        equals = [one for one, score in zip(nodes, scores, strict=True) if score == greatest]
+        equals = [node for node, score in zip(nodes, scores, strict=True) if score == greatest]
         return equals[0] if len(equals) == 1 else self._rng.choice(equals)
 
     def _room_scores(self, row: tuple[int, ...], nodes: Iterable[Destination]) -> list[int]:
-        """Return the score of each node's room for a pod, which is remembered as long as nothing is placed there."""
+        """Return the resource scores of nodes for a pod, cached until the node changes."""
         filled = self._run.node_check.filled
         filled_scores = self._filled_scores
         scores = []
@@ -225,22 +225,22 @@ class Scheduler:
             index = node.index
             if index in filled:
                 room = filled[index].room
-                found = filled_scores.get(index)
-                if found is None or found[0] is not room:
-                    found = filled_scores[index] = (room, {})
-                known = found[1]
+                cached = filled_scores.get(index)
+                if cached is None or cached[0] is not room:
+                    cached = filled_scores[index] = (room, {})
+                score_by_row = cached[1]
             else:
-                room, known = node.room, node.scores
-            score = known.get(row)
+                room, score_by_row = node.room, node.scores
+            score = score_by_row.get(row)
             if score is None:
-                if len(known) >= _MOST_SCORES:
-                    known.clear()
-                score = known[row] = self._resources(row, node, room)
+                if len(score_by_row) >= _MOST_SCORES:
+                    score_by_row.clear()
+                score = score_by_row[row] = self._resources(row, node, room)
             scores.append(score)
         return scores
 
     def _resources(self, row: tuple[int, ...], node: Destination, room: Sequence[int]) -> int:
-        """Return the scores for the room that is left, and for what the pod does to the balance of cpu and memory."""
+        """Return the scores for remaining room, and for the change in balance of cpu and memory."""
         whole_of = node.state.allocatable_nano
         free, before, after = [], [], []
         for name, column, default in self._columns:
@@ -253,17 +253,17 @@ class Scheduler:
             after.append(min((whole - left + need) / whole, 1.0))
         if not free:
             return 0
-        # A pod that asks for nothing does not change the balance.
+        # A pod without requests does not change the balance.
         is_weighed = any(row[column] for _, column, _ in self._columns if column is not None)
         change = _balance(after) - _balance(before)
         return sum(free) // len(free) + (_FULL // 2 + (_FULL // 2 + change) // 2 if is_weighed else 0)
 
     def _repelling(self, kind: DestinationKind, template: PodTemplate) -> int:
-        """Return how many taints of a node that only repel the pod does not tolerate."""
+        """Return the number of PreferNoSchedule taints that the pod does not tolerate."""
         return sum(1 for taint in self._soft_taints.get(kind, ()) if untolerated((taint,), template.tolerations))
 
     def _crowding(self, pod: Pod, nodes: Sequence[Destination]) -> list[int]:
-        """Return for each node how many of the pod's like its soft constraints find in the same domains."""
+        """Return for each node the number of similar pods in its domains, by soft constraints."""
         counted = self._spread.get(pod.template)
         if counted is None:
             counted = self._spread[pod.template] = self._count(pod)
@@ -274,43 +274,45 @@ class Scheduler:
             weight = math.log(len(set(domains)) + 2)
             for i, domain in enumerate(domains):
                 total[i] += counts[domain] * weight + constraint.max_skew - 1
-        return [math.floor(one + 0.5) for one in total]
+        return [math.floor(score + 0.5) for score in total]
 
     def _domains(self, key: str) -> list[str]:
         """Return the domain of every node, by index."""
-        found = self._domains_by_key.get(key)
-        if found is None:
-            found = [node.state.labels.get(key, "") for node in self._prepared.destinations]
-            self._domains_by_key[key] = found
-        return found
+        domains = self._domains_by_key.get(key)
+        if domains is None:
+            domains = [node.state.labels.get(key, "") for node in self._prepared.destinations]
+            self._domains_by_key[key] = domains
+        return domains
 
     def _count(self, pod: Pod) -> tuple[tuple[TopologySpreadConstraint, Counter[str]], ...]:
         template = pod.template
-        constraints = tuple(one for one in template.topology_spread if one.when_unsatisfiable == SCHEDULE_ANYWAY)
+        constraints = tuple(
+            constraint for constraint in template.topology_spread if constraint.when_unsatisfiable == SCHEDULE_ANYWAY
+        )
         owner = controller_of(template.owners)
         if not template.topology_spread and owner is not None:
             constraints = _DEFAULT_SPREAD
-        found = tuple((constraint, Counter[str]()) for constraint in constraints)
-        if not found:
+        counted_by_constraint = tuple((constraint, Counter[str]()) for constraint in constraints)
+        if not counted_by_constraint:
             return ()
         for other, bound in self._bound(template.namespace):
             is_sibling = _has_same_owner(other, template)
-            asking = [one for one in found if is_sibling or one[0].label_selector is not None]
-            active = [one for one in bound if one.is_active] if asking else []
-            for constraint, counts in asking:
+            relevant = [pair for pair in counted_by_constraint if is_sibling or pair[0].label_selector is not None]
+            active = [pod for pod in bound if pod.is_active] if relevant else []
+            for constraint, counts in relevant:
                 selector = constraint.label_selector
-                counted = active if selector is None else [one for one in active if selector.matches(one.labels)]
-                for name, number in Counter([one.node_name for one in counted]).items():
+                selected = active if selector is None else [pod for pod in active if selector.matches(pod.labels)]
+                for name, number in Counter([pod.node_name for pod in selected]).items():
                     if name in self._labels:
                         counts[self._labels[name].get(constraint.topology_key, "")] += number
-        return found
+        return counted_by_constraint
 
 
 def _is_open(state: StateNode, template: PodTemplate) -> bool:
-    """Return whether kube-scheduler may use a node that Karpenter's rules accept.
+    """Return whether kube-scheduler may use a node that Karpenter accepts.
 
-    Karpenter looks ahead: it ignores taints that a new node will lose, and takes resources that its NodeClaim promises
-    before the kubelet reports them.
+    Karpenter looks ahead: it ignores startup taints, and counts resources that the NodeClaim promises before the
+    kubelet reports them.
     """
     taints = state.scheduler_taints
     if taints is not state.taints:
@@ -323,9 +325,9 @@ def _is_open(state: StateNode, template: PodTemplate) -> bool:
     return all(name in reported and reported[name].nano for name, amount in template.requests.items() if amount.nano)
 
 
-def _has_same_owner(one: PodTemplate, other: PodTemplate) -> bool:
-    mine, its = controller_of(one.owners), controller_of(other.owners)
-    return mine is not None and its is not None and (mine.kind, mine.name) == (its.kind, its.name)
+def _has_same_owner(left: PodTemplate, right: PodTemplate) -> bool:
+    mine, theirs = controller_of(left.owners), controller_of(right.owners)
+    return mine is not None and theirs is not None and (mine.kind, mine.name) == (theirs.kind, theirs.name)
 
 
 def _balance(shares: Sequence[float]) -> int:
@@ -347,7 +349,7 @@ def _scaled(values: Sequence[int]) -> list[int]:
 
 
 def _inverted(values: Sequence[int]) -> list[int]:
-    """Return scores of which the least value has the greatest."""
+    """Return inverted scores: the lowest value scores highest."""
     least, greatest = min(values), max(values)
     return (
         [_FULL * (greatest + least - value) // greatest for value in values] if greatest > 0 else [_FULL] * len(values)

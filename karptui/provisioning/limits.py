@@ -1,4 +1,4 @@
-"""What NodePool limits leave for new claims.
+"""Remaining NodePool limits for new claims.
 
 Rules: ``filterByRemainingResources`` and ``subtractMax`` in ``pkg/controllers/provisioning/scheduling/scheduler.go``.
 """
@@ -16,7 +16,7 @@ from karptui.provisioning.template import Template
 
 
 def remaining_limits(pool: NodePool, states: Iterable[StateNode]) -> dict[str, int]:
-    """Return a NodePool's limits less the capacity of its nodes, in nano-units, for the resources that are limited."""
+    """Return a NodePool's limits minus the capacity of its nodes, in nano-units, for the limited resources."""
     remaining = {name: amount.nano for name, amount in (pool.limits or {}).items()}
     if remaining:
         for state in states:
@@ -28,26 +28,26 @@ def remaining_limits(pool: NodePool, states: Iterable[StateNode]) -> dict[str, i
 
 _NEARLY_FULL: Final = 0.95
 _SIZED: Final = frozenset({CPU, MEMORY, EPHEMERAL_STORAGE, PODS})
-"""Resources of which nodes come in sizes, beside pages of memory."""
+"""Resources of which nodes have different amounts, in addition to huge pages."""
 
 
 def as_good_as_full(resource: str, limit_nano: int) -> float:
-    """Return from how much used on, in nano-units, a limit is as good as used up.
+    """Return the usage, in nano-units, from which a limit counts as reached.
 
-    The next node needs a good part of what is left of cpu, memory and pod slots; of nodes and devices one is enough.
+    A node needs a considerable part of the remaining cpu, memory and pod slots; of nodes and devices it may need one.
     """
     is_sized = resource in _SIZED or resource.startswith(HUGEPAGES_PREFIX)
     return _NEARLY_FULL * limit_nano if is_sized else limit_nano
 
 
 class LimitsLeft:
-    """What the limits of NodePools leave at the beginning of a run, remembered by NodePool."""
+    """Remaining limits of NodePools at the start of a run, cached by NodePool."""
 
     def __init__(self, states: Sequence[StateNode]) -> None:
-        """Take nodes.
+        """Create from tracked nodes.
 
         Args:
-            states: nodes that are not going away, of every NodePool.
+            states: Nodes of every NodePool that are not being deleted.
         """
         self._states = states
         self._by_provider: dict[str, StateNode] = {}
@@ -61,21 +61,23 @@ class LimitsLeft:
         self._states = ()
 
     def of(self, pool: NodePool, excluded: Iterable[str]) -> dict[str, int]:
-        """Return what is left of a NodePool, in nano-units, once the nodes with some provider ids are gone."""
+        """Return a NodePool's remaining limits in nano-units, if the nodes with some provider ids are removed."""
         if not pool.limits:
             return {}
         if self._states:
             self._index()
-        known = self._known.get(pool.name)
-        if known is None:
-            known = self._known[pool.name] = remaining_limits(pool, self._by_pool.get(pool.name, ()))
-        found = map(self._by_provider.get, excluded)
-        gone = [state for state in found if state is not None and state.nodepool_name == pool.name]
-        return {name: left + sum(state.capacity_nano.get(name, 0) for state in gone) for name, left in known.items()}
+        remaining = self._known.get(pool.name)
+        if remaining is None:
+            remaining = self._known[pool.name] = remaining_limits(pool, self._by_pool.get(pool.name, ()))
+        states = map(self._by_provider.get, excluded)
+        removed = [state for state in states if state is not None and state.nodepool_name == pool.name]
+        return {
+            name: left + sum(state.capacity_nano.get(name, 0) for state in removed) for name, left in remaining.items()
+        }
 
 
 class LimitState:
-    """Types that the limits of one template's NodePool still allow."""
+    """Types that a NodePool's remaining limits allow."""
 
     __slots__ = ("is_out_of_nodes", "remaining", "template", "types")
 
@@ -91,7 +93,7 @@ class LimitState:
             self.types &= self.template.catalogue.within_limits(self.remaining.items())
 
     def spend(self, types: int) -> None:
-        """Subtract the largest capacity of any of a new claim's types; a claim does not count as a node."""
+        """Subtract the largest capacity of a new claim's types; a claim does not count as a node."""
         if not self.remaining:
             return
         capacity = self.template.catalogue.capacity

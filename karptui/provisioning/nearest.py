@@ -1,4 +1,4 @@
-"""Which NodePool came closest to taking a pod, and whether DaemonSets are what keeps it out."""
+"""Finds the NodePool that came closest to accepting a pod, and whether DaemonSets are the reason it did not."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from karptui.provisioning.explain import GATES, PodExplanation, PoolExplanation
 from karptui.provisioning.rejection import PlacementGate, TypesExhausted
 
 _BEGINNING: Final = (PlacementGate.TAINTS, PlacementGate.REQUIREMENTS)
-"""Gates before those that need the pod's own NodePool."""
+"""Gates that also other NodePools than the pod's can pass."""
 
 
 def furthest(explanation: PodExplanation) -> PoolExplanation | None:
-    """Return the NodePool that came closest to taking the pod: that which failed last, of equals the first asked.
+    """Return the NodePool that came closest to accepting the pod: the one that failed last, in order of equals.
 
-    Where the pod names its NodePools, the others do not count. One that would take the pod if EC2 had not refused its
-    types comes first. One at its limits stands where it would fail the pod
-    without them, and nearest of all where it would take it. One that takes no part comes closest where the pod
-    has its labels and tolerates its taints, and not those of another.
+    Only NodePools named by the pod count, if there are any. A NodePool that would accept the pod if EC2 had not refused
+    its types comes first. A NodePool at its limits is ranked by its result without limits, and closest if it would then
+    accept the pod. A skipped NodePool comes closest if only it matches the pod's labels and taints.
     """
     wanted = named_pools(explanation.pod)
     named = [pool for pool in explanation.pools if pool.nodepool in wanted]
@@ -37,7 +36,7 @@ def furthest(explanation: PodExplanation) -> PoolExplanation | None:
 
 
 def named_pools(pod: Pod) -> frozenset[str]:
-    """Return the NodePools that a pod names by label; empty where it names none, and so goes to any."""
+    """Return the NodePools that a pod names by label; empty if it names none."""
     template = pod.template
     if NODEPOOL in template.node_selector:
         return frozenset({template.node_selector[NODEPOOL]})
@@ -45,9 +44,9 @@ def named_pools(pod: Pod) -> frozenset[str]:
     return frozenset(
         value
         for term in terms[:1]
-        for one in term.match_expressions
-        if one.key == NODEPOOL and one.operator == "In"
-        for value in one.values
+        for expression in term.match_expressions
+        if expression.key == NODEPOOL and expression.operator == "In"
+        for value in expression.values
     )
 
 
@@ -60,15 +59,15 @@ def _gate(pool: PoolExplanation) -> PlacementGate:
 def _depth(pool: PoolExplanation) -> float:
     gate, rejection = _gate(pool), pool.besides_limits or pool.rejection
     if gate is PlacementGate.LIMITS:
-        return float(len(GATES))  # nothing else is in the way
+        return float(len(GATES))  # only the limits reject the pod
     has_labels = isinstance(rejection, TypesExhausted) and rejection.with_labels_and_offering
     return GATES.index(gate) + (0.5 if has_labels else 0.0) - (0.25 if pool.besides_limits is not None else 0.0)
 
 
 def is_for_daemons(pool: PoolExplanation) -> bool:
-    """Whether the nearest type, which lacks something, would do if no DaemonSets ran on it."""
+    """Return whether the nearest type would fit the pod without DaemonSet pods."""
     rejection = pool.rejection
     assert isinstance(rejection, TypesExhausted)
     assert pool.nearest is not None
-    own = rejection.pod_requests
-    return all(resources.nano(own, one.resource) <= one.room.nano for one in pool.nearest.shortages)
+    requests = rejection.pod_requests
+    return all(resources.nano(requests, shortage.resource) <= shortage.room.nano for shortage in pool.nearest.shortages)

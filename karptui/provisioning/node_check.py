@@ -1,4 +1,4 @@
-"""Whether a node that exists takes a pod.
+"""Checks whether a pod fits on an existing node.
 
 Rules: ``CanAdd`` in ``pkg/controllers/provisioning/scheduling/existingnode.go``.
 """
@@ -21,11 +21,11 @@ from karptui.provisioning.topology_group import narrowed
 from karptui.provisioning.topology_spec import host_allowed
 
 _REMEASURE_AFTER: Final = 64
-"""Placements after which the room of filled nodes is sorted anew, or as many as there are if that is more."""
+"""Minimum number of placements after which filled nodes are indexed again."""
 
 
 class FilledNode:
-    """A node on which the run has placed pods."""
+    """A node to which the run has scheduled pods."""
 
     __slots__ = ("attached", "labels", "pods", "ports", "room")
 
@@ -38,7 +38,7 @@ class FilledNode:
 
 
 class NodeCheck:
-    """Tries nodes in order, and remembers what was placed on them."""
+    """Tries existing nodes in order, and records the pods scheduled to them."""
 
     def __init__(
         self, prepared: Prepared, variant: Variant, topology: Topology, ties: list[tuple[str, str, tuple[str, ...]]]
@@ -53,17 +53,17 @@ class NodeCheck:
         self._kinds = prepared.destination_index.kinds
         self.filled: dict[int, FilledNode] = {}
         self._filled_nodes = 0
-        """The same as bits."""
+        """Filled nodes as bits."""
         self._filled_alike: dict[RequirementSet, int] = {}
-        """The same by the labels they have now."""
+        """Filled nodes by their current requirement set, as bits."""
         self._amount_indexes: list[AmountIndex] = []
         self._measured = 0
-        """Nodes of which the amount indexes tell the room that was left when they were last measured, as bits."""
+        """Nodes included in the amount indexes, as bits."""
         self._placed_since = 0
         self._interner = prepared.interner
 
     def place(self, queued: QueuedPod, stage_memory: StageMemory) -> Destination | None:
-        """Place a pod on the first node that takes it and return that node, None if there is none."""
+        """Schedule a pod to the first node that fits and return the node, or None."""
         for destination, labels in self.takers(queued, stage_memory):
             self.add(queued, stage_memory, destination, labels)
             return destination
@@ -72,18 +72,18 @@ class NodeCheck:
     def takers(
         self, queued: QueuedPod, stage_memory: StageMemory, first: int = 0
     ) -> Iterator[tuple[Destination, RequirementSet]]:
-        """Yield the nodes that take a pod, in the order in which they are tried, with their labels then.
+        """Yield the nodes that fit a pod in order, with their requirements including the pod.
 
         Args:
             queued: The pod.
-            stage_memory: What the run knows about what it asks.
-            first: Index of the node to begin with; those before it come last.
+            stage_memory: Cached results for its stage.
+            first: Index of the node to start with; those before it come last.
         """
         if stage_memory.open_nodes < 0:
             stage_memory.open_nodes = self._open_nodes(queued, stage_memory)
-        # Where nothing is asked of the single host, labels decide of a node on which nothing has been placed.
+        # Without rules on the single host, labels are decisive for nodes that got no pods yet.
         by_labels = not (stage_memory.host_rules or stage_memory.stage.asked_host or queued.owner.host_ports)
-        known = stage_memory.node_sets
+        verdict_by_labels = stage_memory.node_sets
         left = stage_memory.open_nodes & ~(stage_memory.shut_nodes & ~self._filled_nodes)
         late = left & ((1 << first) - 1)
         left ^= late
@@ -93,7 +93,7 @@ class NodeCheck:
             low = left & -left
             left ^= low
             destination = self._destinations[low.bit_length() - 1]
-            verdict = known.get(destination.kind.labels) if by_labels and not destination.limits else None
+            verdict = verdict_by_labels.get(destination.kind.labels) if by_labels and not destination.limits else None
             if not verdict or low & self._filled_nodes:
                 verdict = self.check(queued, stage_memory, destination)
             if verdict:
@@ -101,7 +101,7 @@ class NodeCheck:
                 continue
             if verdict is False:
                 stage_memory.open_nodes ^= low
-            # What its labels say of it they say of every node like it.
+            # The result for its labels applies to every node with the same labels.
             alike = 0
             if not stage_memory.node_sets.get(destination.kind.labels, True):
                 alike = self._kinds[destination.kind] & ~self._filled_nodes
@@ -115,7 +115,7 @@ class NodeCheck:
                 late &= ~alike
 
     def _open_nodes(self, queued: QueuedPod, stage_memory: StageMemory) -> int:
-        """Return the nodes that would take the pod if nothing else were placed on them, topology aside."""
+        """Return the nodes that would fit the pod if no further pods were scheduled to them, ignoring topology."""
         if not self._destinations:
             return 0
         if self._placed_since >= max(_REMEASURE_AFTER, len(self.filled)):
@@ -133,7 +133,7 @@ class NodeCheck:
         return nodes
 
     def _suited(self, stage_memory: StageMemory) -> int:
-        """Return the nodes whose taints and labels do not keep a stage away for good."""
+        """Return the nodes whose taints and labels do not exclude a stage permanently."""
         nodes = 0
         for kind, members in self._kinds.items():
             if (
@@ -146,7 +146,7 @@ class NodeCheck:
     def check(
         self, queued: QueuedPod, stage_memory: StageMemory, destination: Destination
     ) -> RequirementSet | Literal[False] | None:
-        """Return the node's labels with the pod; None if it does not take it now, False if it never will."""
+        """Return the node's requirements with the pod; None if it does not fit now, False if it never will."""
         filled = self.filled.get(destination.index)
         if filled is not None:
             for need, left in zip(queued.owner.row, filled.room, strict=True):
@@ -173,13 +173,13 @@ class NodeCheck:
     def labels_with(
         self, stage_memory: StageMemory, labels: RequirementSet, hostname: str
     ) -> RequirementSet | Literal[False] | None:
-        """Return labels narrowed by the pod, its volumes and its topology rules; None or False if they clash."""
-        known = stage_memory.node_sets
-        if labels in known:
-            return known[labels]
+        """Return labels narrowed by the pod, its volumes and topology rules; None or False on a conflict."""
+        cache = stage_memory.node_sets
+        if labels in cache:
+            return cache[labels]
         final = self._narrow(stage_memory, labels, hostname)
         if not any(host is not None for _, host in stage_memory.stage.owner.volume_alternatives):
-            known[labels] = final
+            cache[labels] = final
         return final
 
     def _narrow(
@@ -205,7 +205,7 @@ class NodeCheck:
         return None
 
     def _measure(self) -> None:
-        """Sort the filled nodes by what is left of them, so that new stages need not ask each."""
+        """Index the filled nodes by remaining amounts, so that new stages need not check each."""
         columns: list[dict[int, int]] = [{} for _ in self._prepared.columns.names]
         self._measured = 0
         for index, filled in self.filled.items():
@@ -217,9 +217,9 @@ class NodeCheck:
         self._placed_since = 0
 
     def exceeds_limits(self, queued: QueuedPod, destination: Destination, filled: FilledNode | None) -> bool:
-        """Return whether a driver would have more attachments than allowed.
+        """Return whether a driver's attachment limit would be exceeded.
 
-        Karpenter also counts drivers that the pod does not use; kube-scheduler does not.
+        Karpenter also checks drivers that the pod does not use; kube-scheduler does not.
         """
         attached = destination.attached if filled is None else filled.attached
         wanted: dict[str, set[str]] = {}
@@ -234,7 +234,7 @@ class NodeCheck:
     def add(
         self, queued: QueuedPod, stage_memory: StageMemory, destination: Destination, labels: RequirementSet
     ) -> None:
-        """Put a pod on a node that takes it."""
+        """Schedule a pod to a node that fits."""
         filled = self.filled.get(destination.index)
         bit = 1 << destination.index
         if filled is None:

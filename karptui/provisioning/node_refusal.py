@@ -1,4 +1,4 @@
-"""Why a node that is there does not take a pod: the first gate that refuses it, in Karpenter's order."""
+"""Why an existing node rejects a pod: the first gate that fails, in Karpenter's order."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from karptui.provisioning.topology_spec import host_allowed
 
 
 class NodeRefusal(msgspec.Struct, frozen=True):
-    """One node, the first gate that the pod does not pass there, and what is missing."""
+    """A node, the first gate that the pod fails there, and what is missing."""
 
     node: str
     gate: PlacementGate
     reason: str = ""
-    """What is missing; empty if it is an amount."""
+    """What is missing; empty for shortages of resources."""
     shortages: tuple[Shortage, ...] = ()
-    """Resources of which the node has too little left."""
+    """Resources that are insufficient on the node."""
 
 
 def refusal_of(run: Run, queued: QueuedPod, stage_memory: StageMemory, destination: Destination) -> NodeRefusal | None:
-    """Return why a node does not take a pod, None where it does or would."""
+    """Return the reason why a node rejects a pod, None if the pod is or could be there."""
     filled = run.node_check.filled.get(destination.index)
     if filled is not None and any(pod.uid == queued.pod.uid for pod in filled.pods):
         return None
@@ -47,15 +47,15 @@ def refusal_of(run: Run, queued: QueuedPod, stage_memory: StageMemory, destinati
 def _first_gate(
     run: Run, queued: QueuedPod, stage_memory: StageMemory, destination: Destination, filled: FilledNode | None
 ) -> tuple[PlacementGate | None, str | tuple[Shortage, ...]]:
-    """Return the first gate that fails, in Karpenter's order, and what is missing."""
+    """Return the first gate that fails, in Karpenter's order, and the reason."""
     kind = destination.kind
     if destination.state.provider_id in run.variant.excluded:
-        return PlacementGate.NODEPOOLS, "it is taken away"
+        return PlacementGate.NODEPOOLS, "it is removed"
     missing = untolerated(kind.taints, stage_memory.stage.tolerations)
     if missing:
         return PlacementGate.TAINTS, f"does not tolerate {', '.join(map(str, missing))}"
     if queued.owner.attachments is None:
-        return PlacementGate.VOLUMES, "a volume that the pod's claim is bound to does not exist"
+        return PlacementGate.VOLUMES, "the volume bound to the pod's claim does not exist"
     if destination.limits and run.node_check.exceeds_limits(queued, destination, filled):
         return PlacementGate.VOLUMES, "more volumes than a driver may attach"
     taken = destination.ports if filled is None else filled.ports
@@ -67,7 +67,7 @@ def _first_gate(
     if shortages:
         return PlacementGate.ROOM, shortages
     if destination.is_full:
-        return PlacementGate.ROOM, "its pods and daemons ask more than it has"
+        return PlacementGate.ROOM, "its pods and DaemonSets request more than it has"
     labels = kind.labels if filled is None else filled.labels
     asked = stage_memory.stage.asked.value
     reasons = [str(reason) for reason in labels.value.incompatibilities(asked)]
@@ -76,7 +76,7 @@ def _first_gate(
     if reasons:
         return PlacementGate.REQUIREMENTS, "; ".join(reasons)
     if not stage_memory.host_verdict(destination.hostname):
-        return PlacementGate.TOPOLOGY, "a rule on host names does not allow it here"
+        return PlacementGate.TOPOLOGY, "a hostname rule does not allow it here"
     if not run.node_check.labels_with(stage_memory, labels, destination.hostname):
         gate = PlacementGate.TOPOLOGY if stage_memory.rules else PlacementGate.VOLUMES
         return gate, "volumes or topology rules leave no domain here"
@@ -84,7 +84,7 @@ def _first_gate(
 
 
 def shortages_of(names: Iterable[str], needs: Iterable[int], room: Iterable[int]) -> tuple[Shortage, ...]:
-    """Return the resources of which more is needed than there is, amounts in nano-units."""
+    """Return the resources that are insufficient, with amounts in nano-units."""
     return tuple(
         Shortage(name, _quantity_of(name, need), _quantity_of(name, left))
         for name, need, left in zip(names, needs, room, strict=True)
@@ -93,5 +93,5 @@ def shortages_of(names: Iterable[str], needs: Iterable[int], room: Iterable[int]
 
 
 def _quantity_of(resource: str, nano: int) -> Quantity:
-    """Return an amount in nano-units as Kubernetes writes it."""
+    """Return an amount in nano-units as a quantity in the resource's usual format."""
     return Quantity(nano, QuantityFormat.BINARY_SI if is_in_bytes(resource) else QuantityFormat.DECIMAL_SI)

@@ -1,8 +1,9 @@
-"""Which NodePools could make a new node for each kind of pod, and which of them would.
+"""Finds the NodePools that could launch a node for each kind of pod, and the one that would.
 
-Every kind of pod is held against every NodePool as Karpenter does for a new NodeClaim: taints, labels, volumes, room
-beside the DaemonSets, offerings (``CanAdd`` in ``pkg/controllers/provisioning/scheduling/nodeclaim.go``), then limits
-(``addToNewNodeClaim`` in ``scheduler.go``). Topology rules are left out: they depend on what else is placed in a run.
+Every kind of pod is checked against every NodePool as for a new NodeClaim: taints, labels, volumes, room with
+DaemonSets, offerings (``CanAdd`` in ``pkg/controllers/provisioning/scheduling/nodeclaim.go``), then limits
+(``addToNewNodeClaim`` in ``scheduler.go``). Topology rules are left out, because they depend on the other pods in a
+run.
 """
 
 from __future__ import annotations
@@ -25,92 +26,92 @@ from karptui.provisioning.template import Template
 from karptui.provisioning.topology_spec import host_allowed
 
 PODS_A_STEP: Final = 500
-"""Pods that are counted between two breaks."""
+"""Pods counted between two pauses."""
 PENDING: Final = ""
 UNMANAGED: Final = "-"
-"""Where pods run whose node belongs to no NodePool."""
+"""Key of pods on nodes without a NodePool."""
 _NO_HOST: Final = "hostname-placeholder-0000"
-"""Host name that no node has."""
+"""Hostname that no node has."""
 
 
 class PodKind(msgspec.Struct, frozen=True, kw_only=True):
-    """Pods that no rule of NodePools tells apart."""
+    """Pods that are equivalent for all NodePools."""
 
     example: str
-    """``namespace/name`` of one of them."""
+    """``namespace/name`` of a pod of this kind."""
     examples: tuple[str, ...] = ()
-    """The same of one pod of each template, that of ``example`` first."""
+    """A pod of each template, starting with ``example``."""
     pods: int
     running: Mapping[str, int]
-    """Pods by the NodePool of their node; ``UNMANAGED`` for nodes of none, ``PENDING`` for pods without a node."""
+    """Pods by the NodePool of their node; ``UNMANAGED`` for other nodes, ``PENDING`` for pods without a node."""
     pools: tuple[str, ...]
-    """NodePools that could make a node for them, in the order in which they are tried."""
+    """NodePools that could launch a node for them, in the order Karpenter tries them."""
     goes_to: str
-    """The NodePool that would make it now: the first that takes the pods as they are and has room in its limits."""
+    """NodePool that would launch a node now: the first that fits the pods and is within its limits."""
     first: str
-    """The same, were there no limits."""
+    """NodePool that would launch a node without limits."""
 
 
 class PoolOverlap(msgspec.Struct, frozen=True, kw_only=True):
-    """One NodePool beside the others, in pods."""
+    """A NodePool compared with the others, in numbers of pods."""
 
     matching: int = 0
-    """Pods that it could make a node for."""
+    """Pods that it could launch a node for."""
     shared: int = 0
-    """Of these, pods that another NodePool could make a node for too."""
+    """Matching pods that another NodePool could also launch a node for."""
     goes_here: int = 0
-    """Pods that it would make the node for now."""
+    """Pods that it would launch a node for now."""
     shared_with: Mapping[str, int] = MappingProxyType({})
-    """By other NodePool, how many of its pods that one could take too."""
+    """Shared pods by other NodePool."""
     lost_to: Mapping[str, int] = MappingProxyType({})
-    """By NodePool, how many of its pods would go there."""
+    """Matching pods that would use another NodePool, by NodePool."""
     running: int = 0
-    """Pods that run on its nodes now."""
+    """Pods running on its nodes now."""
 
 
 class Overlap(msgspec.Struct, frozen=True, kw_only=True):
-    """Which NodePools could take which pods. Pods of DaemonSets and static pods, and those that end, do not count."""
+    """The NodePools that could launch nodes for each kind of pod, without DaemonSet, static and terminating pods."""
 
     pods: int = 0
     kinds: tuple[PodKind, ...] = ()
-    """The most pods first."""
+    """Kinds by number of pods, largest first."""
     pools: Mapping[str, PoolOverlap] = MappingProxyType({})
-    """By name, in the order in which they are tried; only those that take part."""
+    """By name, in the order Karpenter tries them, without skipped NodePools."""
     generation: int = 0
-    """Number of the cluster's generation that it was worked out on."""
+    """Cluster generation for which it was computed."""
 
     @property
     def several(self) -> int:
-        """Pods that several NodePools could make a node for."""
+        """Number of pods that several NodePools could launch a node for."""
         return sum(kind.pods for kind in self.kinds if len(kind.pools) > 1)
 
     @property
     def none(self) -> int:
-        """Pods that no NodePool could make a node for, whatever its limits."""
+        """Number of pods that no NodePool could launch a node for, even without limits."""
         return sum(kind.pods for kind in self.kinds if not kind.pools)
 
     @property
     def stranded(self) -> int:
-        """Pods that some NodePool could make a node for, were its limits not used up."""
+        """Number of pods that no NodePool can launch a node for only because of limits."""
         return sum(kind.pods for kind in self.kinds if kind.pools and not kind.goes_to)
 
     def partners_of(self, pool: str) -> tuple[str, ...]:
-        """Return a NodePool and the one it shares most pods with; it alone where it shares none."""
-        found = self.pools.get(pool)
-        return (pool, *list(found.shared_with)[:1]) if found is not None else (pool,)
+        """Return a NodePool and the one it shares most pods with, if any."""
+        overlap = self.pools.get(pool)
+        return (pool, *list(overlap.shared_with)[:1]) if overlap is not None else (pool,)
 
     def shared_by(self, pools: Iterable[str]) -> int:
-        """Return how many pods could go to every one of some NodePools."""
+        """Return the number of pods that every one of some NodePools could launch a node for."""
         all_of = frozenset(pools)
         return sum(kind.pods for kind in self.kinds if all_of <= frozenset(kind.pools))
 
 
 def overlap_steps(prepared: Prepared, generation: int = 0) -> Iterator[Overlap | None]:
-    """Work out the overlap step by step: yields None between two steps, and the answer at last.
+    """Compute the overlap step by step: yield None between steps, and finally the result.
 
     Args:
         prepared: The cluster.
-        generation: What the answer says about when it was made.
+        generation: Cluster generation to store in the result.
     """
     census = _Census(prepared)
     for start in range(0, len(prepared.inventory.pods), PODS_A_STEP):
@@ -121,9 +122,9 @@ def overlap_steps(prepared: Prepared, generation: int = 0) -> Iterator[Overlap |
     for first, running in census.running.items():
         yield None
         kinds.append(check.kind(first, census.examples[first].values(), running))
-    kinds.sort(key=lambda one: (-one.pods, one.example))
+    kinds.sort(key=lambda kind: (-kind.pods, kind.example))
     yield Overlap(
-        pods=sum(one.pods for one in kinds),
+        pods=sum(kind.pods for kind in kinds),
         kinds=tuple(kinds),
         pools={template.name: _pool(template.name, kinds) for template in prepared.templates},
         generation=generation,
@@ -131,24 +132,24 @@ def overlap_steps(prepared: Prepared, generation: int = 0) -> Iterator[Overlap |
 
 
 def overlap(prepared: Prepared) -> Overlap:
-    """Return the overlap at once, for those who can wait."""
-    return next(one for one in overlap_steps(prepared) if one is not None)
+    """Return the overlap without intermediate steps."""
+    return next(result for result in overlap_steps(prepared) if result is not None)
 
 
 class _Census:
-    """Counts pods by kind, and by the NodePool of their node."""
+    """Counts pods by kind and by the NodePool of their node."""
 
     def __init__(self, prepared: Prepared) -> None:
         self._first_stage = prepared.first_stage
         self._pools = {node.name: node.labels.get(NODEPOOL) or UNMANAGED for node in prepared.inventory.nodes}
         self._simple: dict[PodTemplate, dict[str, int] | None] = {}
         self.running: dict[Stage, dict[str, int]] = {}
-        """By kind: pods by NodePool."""
+        """Pods by NodePool, by kind."""
         self.examples: dict[Stage, dict[PodTemplate, str]] = {}
-        """By kind: one pod of each template."""
+        """A pod of each template, by kind."""
 
     def count(self, pods: Iterable[Pod]) -> None:
-        """Count some more."""
+        """Count further pods."""
         simple = self._simple
         for pod in pods:
             if pod.deletion_ns or pod.is_terminal:
@@ -166,7 +167,7 @@ class _Census:
             running[place] = running.get(place, 0) + 1
 
     def _begin(self, pod: Pod) -> dict[str, int] | None:
-        """Return where a pod's kind is counted, None where it is not."""
+        """Return the counts of a pod's kind, None if it does not count."""
         template = pod.template
         if template.is_daemonset_owned or template.is_node_owned:
             self._simple[template] = None
@@ -180,7 +181,7 @@ class _Census:
 
 
 class _PoolCheck:
-    """Holds kinds of pods against new claims of NodePools."""
+    """Checks kinds of pods against new claims of NodePools."""
 
     def __init__(self, prepared: Prepared) -> None:
         self._prepared = prepared
@@ -190,7 +191,7 @@ class _PoolCheck:
         ]
 
     def kind(self, first: Stage, examples: Iterable[str], running: Mapping[str, int]) -> PodKind:
-        """Return which NodePools could take a kind of pod, and which would."""
+        """Return the NodePools that could and would launch a node for a kind of pod."""
         owner, stages = first.owner, self._stages(first)
         pools = tuple(
             limit.template.name
@@ -209,7 +210,7 @@ class _PoolCheck:
         )
 
     def _stages(self, first: Stage) -> list[Stage]:
-        """Return the pod as it is, and as it gives up one wish after the other."""
+        """Return the pod's stages: as specified, and after each relaxation."""
         settings = self._prepared.settings
         has_dra = first.owner.has_dra
         if has_dra and settings.ignore_dra_requests:
@@ -232,7 +233,7 @@ class _PoolCheck:
         return ""
 
     def _types(self, owner: PodClass, stage: Stage, template: Template, types: int) -> int:
-        """Return the types that a new claim of a NodePool with the pod could have, as bits."""
+        """Return the possible types of a new claim with the pod, as bits."""
         if not types or untolerated(template.taints, stage.tolerations):
             return 0
         interner = self._prepared.interner
@@ -242,38 +243,38 @@ class _PoolCheck:
         for wanted, host in owner.volume_alternatives or ((interner.empty, None),):
             joined = interner.join_claim(base, wanted)
             if joined and host_allowed(host, _NO_HOST):
-                found = self._fitting(owner, template, types, joined)
-                if found:
-                    return found
+                fitting = self._fitting(owner, template, types, joined)
+                if fitting:
+                    return fitting
         return 0
 
     @staticmethod
     def _fitting(owner: PodClass, template: Template, types: int, labels: RequirementSet) -> int:
         left = labels.filter_of(template.catalogue)
         types &= left.types
-        found = 0
+        fitting = 0
         for group in template.groups:
             if group.types & types and not group.clashes("", owner.host_ports):
                 need = [a + b for a, b in zip(owner.row, group.row, strict=True)]
                 rows = left.offering_rows & template.fitting_rows(need)
-                found |= group.types & types & template.catalogue.types_of_rows(rows)
-        return found
+                fitting |= group.types & types & template.catalogue.types_of_rows(rows)
+        return fitting
 
 
 def _pool(name: str, kinds: list[PodKind]) -> PoolOverlap:
-    own = [kind for kind in kinds if name in kind.pools]
+    matching = [kind for kind in kinds if name in kind.pools]
     shared_with: Counter[str] = Counter()
     lost_to: Counter[str] = Counter()
-    for kind in own:
+    for kind in matching:
         for other in kind.pools:
             if other != name:
                 shared_with[other] += kind.pods
         if kind.goes_to not in ("", name):
             lost_to[kind.goes_to] += kind.pods
     return PoolOverlap(
-        matching=sum(kind.pods for kind in own),
-        shared=sum(kind.pods for kind in own if len(kind.pools) > 1),
-        goes_here=sum(kind.pods for kind in own if kind.goes_to == name),
+        matching=sum(kind.pods for kind in matching),
+        shared=sum(kind.pods for kind in matching if len(kind.pools) > 1),
+        goes_here=sum(kind.pods for kind in matching if kind.goes_to == name),
         shared_with=dict(shared_with.most_common()),
         lost_to=dict(lost_to.most_common()),
         running=sum(kind.running.get(name, 0) for kind in kinds),

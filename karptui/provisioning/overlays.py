@@ -1,4 +1,4 @@
-"""NodeOverlays: prices and extended resources that a cluster's operator sets over the provider's.
+"""NodeOverlays: changes by the cluster's operator to prices and extended resources.
 
 Rules: ``pkg/controllers/nodeoverlay/controller.go``, ``store.go`` and ``AdjustedPrice`` in
 ``pkg/cloudprovider/types.go``.
@@ -33,11 +33,11 @@ _STANDARD_RESOURCES: Final = frozenset(
         "vpc.amazonaws.com/efa",
     }
 )
-"""Resources that an overlay may not set."""
+"""Resources that a NodeOverlay may not set."""
 
 
 class _Update:
-    """What overlays make of one type of one NodePool."""
+    """Changes to a type in a NodePool."""
 
     __slots__ = ("capacity", "lowest_capacity", "lowest_capacity_weight", "lowest_price_weight", "prices")
 
@@ -51,37 +51,37 @@ class _Update:
 
 
 class OverlayStore:
-    """Updates by NodePool and type."""
+    """Changes by NodePool and type."""
 
     def __init__(self) -> None:
         self._updates: dict[tuple[str, str], _Update] = {}
         self._requirements: dict[tuple[NodeSelectorRequirement, ...], Requirements] = {}
 
     def _of(self, selectors: tuple[NodeSelectorRequirement, ...]) -> Requirements:
-        found = self._requirements.get(selectors)
-        if found is None:
-            found = self._requirements[selectors] = Requirements.from_selectors(selectors)
-        return found
+        matches = self._requirements.get(selectors)
+        if matches is None:
+            matches = self._requirements[selectors] = Requirements.from_selectors(selectors)
+        return matches
 
     def matching(
         self, overlay: Requirements, pool: NodePool, instance_type: InstanceType
     ) -> list[tuple[str, Offering]]:
-        """Return the offerings of a type that an overlay is about, with the text that identifies each."""
+        """Return the offerings of a type that an overlay matches, each with its requirements as text."""
         labels = Requirements([Requirement.of(NODEPOOL, IN, (pool.name,))])
         labels = labels.merge(Requirements.from_labels(pool.template_labels)).merge(
             self._of(instance_type.requirements)
         )
         if not labels.compatible(overlay):
             return []
-        found = []
+        matches = []
         for offering in instance_type.offerings:
             requirements = self._of(offering.requirements)
             if overlay.compatible(requirements, WELL_KNOWN):
-                found.append((str(requirements), offering))
-        return found
+                matches.append((str(requirements), offering))
+        return matches
 
     def conflicts(self, overlay: NodeOverlay, key: tuple[str, str], offerings: Sequence[tuple[str, Offering]]) -> bool:
-        """Return whether an overlay of the same weight has set the same price or resource already."""
+        """Return whether an overlay of the same weight has already set the same price or resource."""
         update = self._updates.get(key)
         if update is None:
             return False
@@ -94,7 +94,7 @@ class OverlayStore:
         )
 
     def apply(self, overlay: NodeOverlay, key: tuple[str, str], offerings: Sequence[tuple[str, Offering]]) -> None:
-        """Take up an overlay; heavier ones that came before keep what they have set."""
+        """Apply an overlay; values set by heavier overlays remain."""
         price = _price_of(overlay)
         if price is None and not overlay.capacity:
             return
@@ -110,7 +110,7 @@ class OverlayStore:
             update.lowest_capacity_weight = overlay.weight
 
     def overlaid(self, pool: NodePool, instance_type: InstanceType) -> InstanceType:
-        """Return a type with its updates."""
+        """Return a type with its changes applied."""
         update = self._updates.get((pool.name, instance_type.name))
         if update is None:
             return instance_type
@@ -152,7 +152,7 @@ def adjusted_price(price_per_hour: float, change: str) -> float:
 
 
 def overlay_problems(overlay: NodeOverlay) -> list[str]:
-    """Return why Karpenter would not take up an overlay at all."""
+    """Return the reason why Karpenter rejects an overlay, in Karpenter's words."""
     problems = [
         f"invalid value: {problem} in requirements, restricted"
         for requirement in overlay.requirements
@@ -172,29 +172,29 @@ def overlay_problems(overlay: NodeOverlay) -> list[str]:
 def overlaid(inventory: Inventory, by_pool: Mapping[str, Sequence[InstanceType]]) -> dict[str, Sequence[InstanceType]]:
     """Return the instance types of every NodePool with NodeOverlays applied, heaviest first.
 
-    An overlay that conflicts with one of the same weight anywhere is not applied at all.
+    An overlay that conflicts with another of the same weight is not applied at all.
     """
     store = OverlayStore()
-    overlays = sorted(inventory.overlays, key=lambda one: one.name, reverse=True)
-    overlays.sort(key=lambda one: -one.weight)
+    overlays = sorted(inventory.overlays, key=lambda overlay: overlay.name, reverse=True)
+    overlays.sort(key=lambda overlay: -overlay.weight)
     touched: set[str] = set()
     for overlay in overlays:
         if overlay_problems(overlay):
             continue
         wanted = Requirements.from_selectors(overlay.requirements)
-        found = [
+        matches = [
             ((pool.name, instance_type.name), offerings)
             for pool in inventory.nodepools
             for instance_type in by_pool[pool.name]
             if (offerings := store.matching(wanted, pool, instance_type))
         ]
-        if any(store.conflicts(overlay, key, offerings) for key, offerings in found):
+        if any(store.conflicts(overlay, key, offerings) for key, offerings in matches):
             continue
-        for key, offerings in found:
+        for key, offerings in matches:
             store.apply(overlay, key, offerings)
             touched.add(key[0])
     return {
-        pool.name: [store.overlaid(pool, one) for one in by_pool[pool.name]]
+        pool.name: [store.overlaid(pool, instance_type) for instance_type in by_pool[pool.name]]
         if pool.name in touched
         else by_pool[pool.name]
         for pool in inventory.nodepools

@@ -1,4 +1,4 @@
-"""Pods that no rule tells apart, and how their preferences shrink as they fail to find a place.
+"""Classes of equivalent pods, and how their preferences are relaxed when they cannot be scheduled.
 
 Rules: ``pkg/scheduling/requirements.go`` and ``pkg/controllers/provisioning/scheduling/preferences.go``.
 """
@@ -43,7 +43,7 @@ _Weighted = TypeVar("_Weighted", PreferredSchedulingTerm, WeightedPodAffinityTer
 
 
 class Preferences(msgspec.Struct, frozen=True, gc=False):
-    """What relaxation may still take away, or has added."""
+    """Preferences of a pod that relaxation removes, and tolerations that it adds."""
 
     required: tuple[NodeSelectorTerm, ...] | None
     preferred: tuple[PreferredSchedulingTerm, ...]
@@ -53,9 +53,9 @@ class Preferences(msgspec.Struct, frozen=True, gc=False):
     tolerations: tuple[Toleration, ...]
 
     def relaxed(self, *, tolerate_preferences: bool) -> Preferences | None:
-        """Return the preferences after the one next step, None if nothing is left to give up.
+        """Return the preferences after the next relaxation, or None.
 
-        Alternatives of the required node affinity go first, before any preference.
+        Alternatives of the required node affinity are removed before any preference.
         """
         if self.required is not None and len(self.required) > 1:
             return msgspec.structs.replace(self, required=self.required[1:])
@@ -69,11 +69,13 @@ class Preferences(msgspec.Struct, frozen=True, gc=False):
             return msgspec.structs.replace(self, preferred=_without_heaviest(self.preferred))
         for i, constraint in enumerate(self.spread):
             if constraint.when_unsatisfiable == SCHEDULE_ANYWAY:
-                # The last constraint takes the place of the one removed.
+                # Like Karpenter, move the last constraint to the position of the removed one.
                 spread = [*self.spread]
                 spread[i] = spread[-1]
                 return msgspec.structs.replace(self, spread=tuple(spread[:-1]))
-        if tolerate_preferences and not any(is_toleration_of_preferences(one) for one in self.tolerations):
+        if tolerate_preferences and not any(
+            is_toleration_of_preferences(toleration) for toleration in self.tolerations
+        ):
             return msgspec.structs.replace(self, tolerations=(*self.tolerations, TOLERATE_PREFERENCES))
         return None
 
@@ -105,12 +107,12 @@ class Stage:
         self.owner = owner
         self.preferences = preferences
         self.number = number
-        """How many relaxations came before."""
+        """Number of earlier relaxations."""
         self.asked: RequirementSet
-        """What it asks of a node, the heaviest preference included."""
+        """Requirements on a node, including the heaviest preference."""
         self.asked_host: Requirement | None
         self.strict: RequirementSet
-        """What it asks without preferences, which alone narrows the domains that it is spread over."""
+        """Requirements without preferences, which determine the domains of topology spread."""
         self.strict_host: Requirement | None
         self.specs: tuple[TopologySpec, ...]
         self.relaxed: Stage | None = None
@@ -118,12 +120,12 @@ class Stage:
 
     @property
     def tolerations(self) -> tuple[Toleration, ...]:
-        """Tolerations, with the one that relaxation may have added."""
+        """Tolerations, including the one that relaxation may add."""
         return self.preferences.tolerations
 
 
 class PodClass:
-    """Pods that no rule tells apart."""
+    """Pods that are equivalent for scheduling."""
 
     __slots__ = (
         "attachments",
@@ -144,21 +146,21 @@ class PodClass:
         self.namespace = template.namespace
         self.labels = labels
         self.face = (template.namespace, frozenset(labels.items()))
-        """What selectors see of the pods."""
+        """Namespace and labels that selectors can match."""
         self.requests: Mapping[str, Quantity] = with_pod_slots(template.requests)
-        """Requests with the pod's slot."""
+        """Requests including the pod slot."""
         self.row = columns.row(template.requests, pods=1)
         self.host_ports: tuple[HostPort, ...] = template.host_ports
         self.has_dra = template.has_resource_claims
         self.volume_alternatives: tuple[Asked, ...] = ()
         self.attachments: Attachments | None = ()
-        """None where a bound volume does not exist: existing nodes are not tried then."""
+        """None if a bound volume does not exist, so that existing nodes are not tried."""
         self.inverse_specs: tuple[TopologySpec, ...] = ()
-        """Required anti-affinity, which keeps the pods that it selects away in turn."""
+        """Required anti-affinity, which also keeps the selected pods away from this one."""
 
 
 class PodClasses:
-    """Makes pod classes and their stages for one cluster and one set of settings."""
+    """Creates pod classes and their stages for a cluster."""
 
     def __init__(
         self,
@@ -181,7 +183,7 @@ class PodClasses:
         self._by_template: dict[PodTemplate, Stage] = {}
         self._by_content: dict[tuple[object, ...], Stage] = {}
         self._by_uid: dict[str, tuple[Pod, Stage]] = {}
-        """Of pods that more than their template tells apart."""
+        """Stages of pods that are not determined by their template."""
 
     def first_stage(
         self, pod: Pod, volumes: Callable[[Pod], tuple[tuple[Requirements, ...], Attachments | None]]
@@ -189,19 +191,19 @@ class PodClasses:
         """Return the class of a pod with all its preferences.
 
         Args:
-            pod: Any pod.
-            volumes: Gives the alternatives of where a pod's volumes are, and its attachments.
+            pod: The pod.
+            volumes: Returns alternatives for the location of a pod's volumes, and its attachments.
         """
         template = pod.template
         if pod.volumes or pod.own_labels or template.host_ports:
-            known = self._by_uid.get(pod.uid)
-            if known is None or known[0] is not pod:
-                known = self._by_uid[pod.uid] = (pod, self._by_its_content(pod, volumes))
-            return known[1]
-        found = self._by_template.get(template)
-        if found is None:
-            found = self._by_template[template] = self._by_its_content(pod, volumes)
-        return found
+            cached = self._by_uid.get(pod.uid)
+            if cached is None or cached[0] is not pod:
+                cached = self._by_uid[pod.uid] = (pod, self._by_its_content(pod, volumes))
+            return cached[1]
+        stage = self._by_template.get(template)
+        if stage is None:
+            stage = self._by_template[template] = self._by_its_content(pod, volumes)
+        return stage
 
     def _by_its_content(
         self, pod: Pod, volumes: Callable[[Pod], tuple[tuple[Requirements, ...], Attachments | None]]
@@ -224,19 +226,19 @@ class PodClasses:
             spread,
             template.tolerations,
             template.has_resource_claims,
-            # Ports of a pod of the same name never clash, so such pods are told apart by name.
+            # Host ports of pods with the same name never conflict, so the name is part of the class.
             (pod.key, template.host_ports) if template.host_ports else None,
             alternatives,
             attachments,
         )
-        found = self._by_content.get(content)
-        if found is None:
-            made = PodClass(template, labels, self._columns)
-            made.inverse_specs = self.anti_affinity_specs(template)
-            made.volume_alternatives = tuple(self._interner.split(one) for one in alternatives)
-            made.attachments = attachments
-            found = self._by_content[content] = self._first(made, spread)
-        return found
+        stage = self._by_content.get(content)
+        if stage is None:
+            pod_class = PodClass(template, labels, self._columns)
+            pod_class.inverse_specs = self.anti_affinity_specs(template)
+            pod_class.volume_alternatives = tuple(self._interner.split(alternative) for alternative in alternatives)
+            pod_class.attachments = attachments
+            stage = self._by_content[content] = self._first(pod_class, spread)
+        return stage
 
     def _first(self, owner: PodClass, spread: tuple[TopologySpreadConstraint, ...]) -> Stage:
         template = owner.template
@@ -254,7 +256,7 @@ class PodClasses:
         return self._stage(owner, preferences, 0)
 
     def relaxed(self, stage: Stage) -> Stage | None:
-        """Return the stage after the next relaxation, None if nothing is left to give up."""
+        """Return the stage after the next relaxation, or None."""
         if not stage.next_known:
             stage.next_known = True
             preferences = stage.preferences.relaxed(tolerate_preferences=self._tolerate_preferences)
@@ -263,13 +265,15 @@ class PodClasses:
         return stage.relaxed
 
     def required_stages(self, stage: Stage) -> tuple[Stage, ...]:
-        """Return what pods of a class require, without any preference: a stage for each alternative."""
+        """Return the requirements of a class without preferences: a stage for each alternative."""
         preferences = stage.preferences
         terms = stage.owner.template.required_node_terms
-        hard = tuple(one for one in preferences.spread if one.when_unsatisfiable == DO_NOT_SCHEDULE)
+        hard = tuple(
+            constraint for constraint in preferences.spread if constraint.when_unsatisfiable == DO_NOT_SCHEDULE
+        )
         tolerations = (*stage.owner.template.tolerations, TOLERATE_PREFERENCES)
         alternatives = (
-            [None] if terms is None else [(term, *(one for one in terms if one is not term)) for term in terms]
+            [None] if terms is None else [(term, *(other for other in terms if other is not term)) for term in terms]
         )
         return tuple(
             self._stage(stage.owner, Preferences(required, (), (), (), hard, tolerations), 0)
@@ -321,9 +325,9 @@ class PodClasses:
         ):
             terms = [*hard, *(weighted.term for weighted in soft)] if self._respects else [*hard]
             for term in terms:
-                made = self._affinity_spec(kind, term, owner.namespace, tolerations)
-                if made is not None:
-                    specs.setdefault(made.identity, made)
+                affinity = self._affinity_spec(kind, term, owner.namespace, tolerations)
+                if affinity is not None:
+                    specs.setdefault(affinity.identity, affinity)
         return list(specs.values())
 
     def _affinity_spec(
@@ -335,7 +339,7 @@ class PodClasses:
         return affinity_spec(kind, term, namespaces=namespaces, tolerations=tolerations)
 
     def anti_affinity_specs(self, template: PodTemplate) -> tuple[TopologySpec, ...]:
-        """Return the rules of a template's required anti-affinity, as seen by the pods that they select."""
+        """Return the rules of a template's required anti-affinity, as they apply to the pods they select."""
         if not template.pod_anti_affinity:
             return ()
         specs = (

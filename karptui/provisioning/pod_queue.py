@@ -1,4 +1,4 @@
-"""Pods that wait for a place, and in which order a run takes them up: by what they ask.
+"""Pods to be scheduled, and the order in which a run schedules them.
 
 Rules: ``queue.go`` in ``pkg/controllers/provisioning/scheduling``.
 """
@@ -13,29 +13,29 @@ from karptui.provisioning.pod_class import Stage
 
 
 class QueuedPod:
-    """A pod to place."""
+    """A pod to be scheduled."""
 
     __slots__ = ("first", "is_counted", "is_exempt", "last_length", "owner", "pod")
 
     def __init__(self, pod: Pod, first: Stage, *, is_exempt: bool, is_counted: bool) -> None:
         self.pod = pod
         self.first = first
-        """With all its preferences."""
+        """Stage with all its preferences."""
         self.owner = first.owner
         self.is_exempt = is_exempt
-        """Whether it may go to nodes that wait for consolidateAfter."""
+        """Whether it may use nodes that are within consolidateAfter."""
         self.is_counted = is_counted
-        """Whether its topology rules hold: if its volumes cannot be found they do only after it failed once."""
+        """Whether its topology rules apply; if its volumes are missing they apply only after a first failure."""
         self.last_length = 0
-        """Queue length after it was last put back, 0 if never."""
+        """Queue length when it was last put back, 0 if never."""
 
 
 def queue_order(pods: Iterable[QueuedPod], columns: Mapping[str, int]) -> list[QueuedPod]:
-    """Return pods as a run takes them up: most cpu first, then most memory, then the oldest.
+    """Return pods in the order of a run: most cpu first, then most memory, then oldest.
 
     Args:
-        pods: To be placed.
-        columns: Place of each resource in the rows of amounts.
+        pods: Pods to be scheduled.
+        columns: Column of each resource in the rows of amounts.
     """
     cpu, memory = columns.get(CPU), columns.get(MEMORY)
     return sorted(

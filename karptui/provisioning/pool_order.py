@@ -1,7 +1,7 @@
-"""Which NodePools take part in provisioning, and in which order Karpenter tries them.
+"""NodePools that provisioning uses, in the order Karpenter tries them.
 
-By weight, of equal weight the name that comes last first.
-Rules: ``OrderByWeight`` in ``pkg/utils/nodepool/nodepool.go``.
+By weight; of equal weight the name that sorts last comes first. Rules: ``OrderByWeight`` in
+``pkg/utils/nodepool/nodepool.go``.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from karptui.karpenter.nodeclass import is_ec2
 from karptui.karpenter.nodepool import NodePool
 
 
-class Bystanding(StrEnum):
-    """Why a NodePool takes no part, the first that holds."""
+class SkipReason(StrEnum):
+    """Why provisioning skips a NodePool, in order of precedence."""
 
     FOREIGN = "of another provider"
     DELETING = "being deleted"
@@ -23,26 +23,26 @@ class Bystanding(StrEnum):
     NOT_READY = "not ready"
 
 
-def bystanding(pool: NodePool, *, is_served: bool = True) -> Bystanding | None:
-    """Return why a NodePool takes no pods; None where it takes part.
+def skip_reason(pool: NodePool, *, is_served: bool = True) -> SkipReason | None:
+    """Return the reason why provisioning skips a NodePool, or None.
 
     Args:
         pool: The NodePool.
         is_served: Whether this Karpenter manages it: `served_pools`.
     """
     if not is_served:
-        return Bystanding.FOREIGN
+        return SkipReason.FOREIGN
     if pool.is_deleting:
-        return Bystanding.DELETING
+        return SkipReason.DELETING
     if pool.is_static:
-        return Bystanding.STATIC
-    return None if pool.is_ready else Bystanding.NOT_READY
+        return SkipReason.STATIC
+    return None if pool.is_ready else SkipReason.NOT_READY
 
 
 def served_pools(pools: Iterable[NodePool]) -> list[NodePool]:
     """Return the NodePools that this Karpenter manages.
 
-    A controller serves the NodeClasses of its own provider only: EC2NodeClass where any NodePool refers to AWS's group.
+    A controller only uses its provider's NodeClasses: EC2NodeClass if any NodePool refers to the AWS group.
     """
     pools = tuple(pools)
     is_aws = any(pool.node_class_ref.group == AWS_GROUP for pool in pools)
@@ -50,8 +50,8 @@ def served_pools(pools: Iterable[NodePool]) -> list[NodePool]:
 
 
 def usable_pools(pools: Iterable[NodePool]) -> list[NodePool]:
-    """Return the NodePools that take part, heaviest first; of equal weight the one whose name comes last."""
-    usable = [pool for pool in served_pools(pools) if bystanding(pool) is None]
+    """Return the active NodePools, heaviest first; of equal weight the name that sorts last comes first."""
+    usable = [pool for pool in served_pools(pools) if skip_reason(pool) is None]
     usable.sort(key=lambda pool: pool.name, reverse=True)
     usable.sort(key=lambda pool: -pool.weight)
     return usable

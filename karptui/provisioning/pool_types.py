@@ -1,7 +1,4 @@
-"""What became of instance types in a NodePool, as values.
-
-Rules: see ``karptui.provisioning.instance_types``, which finds them out.
-"""
+"""Results about the instance types of NodePools; ``karptui.provisioning.instance_types`` computes them."""
 
 from __future__ import annotations
 
@@ -21,138 +18,142 @@ from karptui.kube.resources import PODS, ResourceList, Shortage
 
 
 class Filter(StrEnum):
-    """What rules a type out, in the order in which they are looked at."""
+    """Filters that exclude types, in order."""
 
     REQUIREMENTS = "requirements"
     """The NodePool's requirements and labels."""
     OFFERINGS = "offerings"
-    """No zone and capacity type that the NodePool allows is to be had."""
+    """No available offering in the NodePool's zones and capacity types."""
     RESERVED = "reserved"
-    """kubeReserved, systemReserved and eviction thresholds leave less than nothing."""
+    """kubeReserved, systemReserved and eviction thresholds exceed the capacity."""
     DAEMONSETS = "daemonsets"
     """The DaemonSets' pods do not fit."""
     POD = "pod"
-    """No pod fits beside the DaemonSets."""
+    """No pod fits together with the DaemonSets' pods."""
     LIMITS = "limits"
-    """The NodePool's limits leave too little for the whole node."""
+    """The node's capacity exceeds the NodePool's remaining limits."""
 
 
 class TypeVerdict(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """One instance type in one NodePool."""
+    """An instance type in a NodePool."""
 
     instance_type: InstanceType
     removed_by: Filter | None
-    """None for a type that is left."""
+    """None if the type is available."""
     reason: str = ""
-    """What exactly ruled it out: a requirement's key, ``sold out or not offered``, a resource."""
+    """Details: a requirement, the missing offering, or resources."""
     shortages: tuple[Shortage, ...] = ()
-    """For DaemonSets, pods and limits: what there is too little of."""
+    """Shortages, for DaemonSets, pods and limits."""
     daemon_pods: int = 0
-    """DaemonSet pods that a new node of the type carries; 0 where requirements or offerings rule it out."""
+    """DaemonSet pods on a new node; 0 if requirements or offerings exclude the type."""
     daemons: ResourceList = resources.EMPTY
-    """Sum of their requests, their slots as ``pods``."""
+    """Sum of their requests, with their slots as ``pods``."""
     price_per_hour: float | None = None
-    """The least price that Karpenter reckons with among the offerings that the NodePool allows."""
+    """Karpenter's lowest price among the offerings that the NodePool allows."""
     rank: int | None = None
-    """Place in the order of prices among the types that are left, from 1; equal prices share one."""
+    """Rank by price among the available types, from 1; equal prices share a rank."""
 
 
 class PoolDaemonSet(msgspec.Struct, frozen=True, kw_only=True):
-    """One DaemonSet as a new node of one NodePool meets it."""
+    """A DaemonSet on new nodes of a NodePool."""
 
     key: str
     """``namespace/name``."""
     requests: ResourceList
-    """Of its pod, without the slot."""
+    """Requests of its pod, without the slot."""
     types: int
-    """How many of the types that requirements and offerings leave it runs on."""
+    """Number of types, of those left by requirements and offerings, that it runs on."""
     excluded: tuple[str, ...] = ()
-    """Types that DaemonSets rule out and that would have room without this one."""
+    """Types excluded by DaemonSets that would have room without this one."""
     one_too_many: tuple[str, ...] = ()
-    """Types that have room for the DaemonSets before it by name, and none for this one too."""
+    """Types that have room for the DaemonSets before it by name, but not for this one."""
     why_not: str = ""
-    """Why it runs on none of the types, in words."""
+    """Why it runs on none of the types, as text."""
 
 
 class FilterCount(msgspec.Struct, frozen=True):
-    """How many types a filter has removed, and how many it has left."""
+    """Numbers of types that a filter removed and left."""
 
     filter: Filter
     removed: int
     left: int
     reasons: tuple[tuple[str, int], ...]
-    """Why, most frequent first."""
+    """Reasons with their counts, most frequent first."""
 
 
 class PoolTypes(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """The instance types of one NodePool."""
+    """The instance types of a NodePool."""
 
     pool: NodePool
     rank: int | None
-    """Place in the order in which Karpenter tries NodePools, from 1; None where it takes no part in provisioning."""
+    """Position in the order Karpenter tries NodePools, from 1; None if it is skipped."""
     why_not: str = ""
-    """Why it takes no part, or why no type at all is usable, in words."""
+    """Why it is skipped or has no usable type, as text."""
     requirements: Requirements
     verdicts: tuple[TypeVerdict, ...]
-    """Every type that the NodeClass offers, in the provider's order."""
+    """All types of the NodeClass, in the provider's order."""
     counts: tuple[FilterCount, ...]
     daemonsets: tuple[PoolDaemonSet, ...] = ()
-    """Every DaemonSet of the cluster: those that a new node carries, and why it does not carry the others."""
+    """All DaemonSets of the cluster, including those that do not run on new nodes."""
     unlisted: tuple[str, ...] = ()
-    """Types that its nodes and NodeClaims have and that are not among the verdicts: the list may be older than they."""
+    """Types of its nodes and NodeClaims that are missing in the verdicts: the list may be outdated."""
     used: Mapping[str, int] = MappingProxyType({})
-    """Capacity of its nodes that are not on their way out, in nano-units, as its limits count it."""
+    """Capacity of its nodes without those being deleted, in nano-units, as limits count it."""
     remaining: Mapping[str, int] = MappingProxyType({})
-    """What its limits leave, in nano-units, for the resources that are limited; below zero where they are exceeded."""
+    """Remaining limits in nano-units, for the limited resources; negative if exceeded."""
 
     @property
     def left(self) -> tuple[TypeVerdict, ...]:
-        """The types that a new node may have."""
+        """Types that a new node may have."""
         return tuple(verdict for verdict in self.verdicts if verdict.removed_by is None)
 
 
 def shortages(
     instance_type: InstanceType, have: Mapping[str, int], need: Mapping[str, Quantity]
 ) -> tuple[Shortage, ...]:
-    """Return what there is too little of, pods first: the least visible."""
+    """Return the shortages, pods first because they are easily overlooked."""
     short = [
         Shortage(name, amount, Quantity(have.get(name, 0), format_of(instance_type, name)))
         for name, amount in need.items()
         if amount.nano > have.get(name, 0) and amount.nano > 0
     ]
-    return tuple(sorted(short, key=lambda one: (one.resource != PODS, one.resource)))
+    return tuple(sorted(short, key=lambda shortage: (shortage.resource != PODS, shortage.resource)))
 
 
 def format_of(instance_type: InstanceType, name: str) -> QuantityFormat:
-    """Return how amounts of a resource are written: as the type writes its capacity."""
+    """Return the format of a resource in the type's capacity."""
     amount = instance_type.capacity.get(name)
     return amount.format if amount is not None else QuantityFormat.DECIMAL_SI
 
 
 def ranked_by_price(verdicts: Sequence[TypeVerdict]) -> tuple[TypeVerdict, ...]:
-    """Return verdicts with the rank of each type that is left and has a price; types of one price share a rank."""
+    """Return verdicts with the rank of each available type with a price; equal prices share a rank."""
     prices = sorted(
-        {one.price_per_hour for one in verdicts if one.removed_by is None and one.price_per_hour is not None}
+        {
+            verdict.price_per_hour
+            for verdict in verdicts
+            if verdict.removed_by is None and verdict.price_per_hour is not None
+        }
     )
     order = {price: index for index, price in enumerate(prices, 1)}
-    shared = Counter(one.price_per_hour for one in verdicts if one.removed_by is None)
+    shared = Counter(verdict.price_per_hour for verdict in verdicts if verdict.removed_by is None)
     starts, before = {}, 0
     for price in order:
         starts[price] = before + 1
         before += shared[price]
     return tuple(
-        msgspec.structs.replace(one, rank=starts[one.price_per_hour])
-        if one.removed_by is None and one.price_per_hour is not None
-        else one
-        for one in verdicts
+        msgspec.structs.replace(verdict, rank=starts[verdict.price_per_hour])
+        if verdict.removed_by is None and verdict.price_per_hour is not None
+        else verdict
+        for verdict in verdicts
     )
 
 
 def counts_by_filter(verdicts: Sequence[TypeVerdict]) -> tuple[FilterCount, ...]:
-    """Return how many types each filter has removed and left, in the order of the filters."""
+    """Return the numbers of types that each filter removed and left, in order."""
     left, counts = len(verdicts), []
     for step in Filter:
-        reasons = Counter(one.reason for one in verdicts if one.removed_by is step)
+        reasons = Counter(verdict.reason for verdict in verdicts if verdict.removed_by is step)
         removed = sum(reasons.values())
         left -= removed
         counts.append(FilterCount(step, removed, left, tuple(reasons.most_common())))

@@ -1,4 +1,4 @@
-"""Host ports: which pods cannot share a node.
+"""Host ports that prevent pods from sharing a node.
 
 Rules: ``pkg/scheduling/hostportusage.go``.
 """
@@ -12,12 +12,12 @@ from ipaddress import ip_address
 from karptui.kube.pod import HostPort
 
 OwnedPorts = tuple[str, tuple[HostPort, ...]]
-"""A pod (``namespace/name``) and the host ports it takes."""
+"""A pod (``namespace/name``) and its host ports."""
 
 
 @lru_cache(maxsize=1024)
 def _address(text: str) -> tuple[str, bool]:
-    """Return an address in one spelling, and whether it stands for every address."""
+    """Return an address in canonical form, and whether it means every address."""
     try:
         address = ip_address(text or "0.0.0.0")  # noqa: S104 - the unspecified address, not a socket
     except ValueError:
@@ -26,21 +26,21 @@ def _address(text: str) -> tuple[str, bool]:
     return str(mapped or address), (mapped or address).is_unspecified
 
 
-def clashes(one: HostPort, other: HostPort) -> bool:
-    """Return whether two host ports exclude each other: same port and protocol, on one address or on all."""
-    if one.port != other.port or one.protocol != other.protocol:
+def clashes(left: HostPort, right: HostPort) -> bool:
+    """Return whether two host ports conflict: same port and protocol, on the same address or on all."""
+    if left.port != right.port or left.protocol != right.protocol:
         return False
-    (first, first_is_any), (second, second_is_any) = _address(one.host_ip), _address(other.host_ip)
+    (first, first_is_any), (second, second_is_any) = _address(left.host_ip), _address(right.host_ip)
     return first == second or first_is_any or second_is_any
 
 
 def clash(pod_key: str, ports: Iterable[HostPort], taken: Iterable[OwnedPorts]) -> tuple[str, HostPort] | None:
-    """Return the pod and the port that leave no room for a pod's ports, None if there is room.
+    """Return the pod and host port that conflict with a pod's host ports, or None.
 
     Args:
-        pod_key: ``namespace/name``; a pod of this name never clashes with itself.
-        ports: What the pod takes.
-        taken: What others on the node take.
+        pod_key: ``namespace/name``; pods of the same name never conflict.
+        ports: The pod's host ports.
+        taken: Host ports of the other pods on the node.
     """
     for port in ports:
         for owner, others in taken:

@@ -1,4 +1,4 @@
-"""A cluster made ready for runs: prepared once, solved for any number of variants."""
+"""A cluster indexed for scheduling: prepared once, then used for any number of runs."""
 
 from __future__ import annotations
 
@@ -47,34 +47,34 @@ from karptui.provisioning.waiting_pods import (
 
 
 class Variant(msgspec.Struct, frozen=True, kw_only=True):
-    """What one run changes about the cluster."""
+    """Changes to the cluster for a run."""
 
     excluded: frozenset[str] = frozenset()
-    """Provider ids of nodes that are taken away."""
+    """Provider ids of removed nodes."""
     moving: Mapping[str, Pod] = {}
-    """Pods, by uid, that do not count where they run, because the run places them."""
+    """Pods by uid that do not count where they run, because the run reschedules them."""
     reserved_fallback: bool = False
-    """Whether pods may go without a reservation that others hold; so in disruption, not in provisioning."""
+    """Whether pods may be scheduled without a reservation held by others: True in disruption, not in provisioning."""
     credited: str = ""
-    """Id of a reservation that gets back the slot of a node which goes first; empty for none."""
+    """Reservation whose instance is freed by a node that is terminated first; empty for none."""
     enforces_consolidate_after: bool = False
-    """Whether nodes within consolidateAfter take only pods that are pending or leave a node that goes away."""
+    """Whether nodes within consolidateAfter only accept pods that are pending or leave a node being deleted."""
     is_scheduler: bool = False
-    """Whether pods are spread as kube-scheduler does: over domains that have a node, and no others."""
+    """Whether topology spread only counts domains with a node, as kube-scheduler does."""
 
 
 class Findings:
-    """What runs have found out about pods that depends on no node, for later runs."""
+    """Results about pods that depend on no node, shared between runs."""
 
     __slots__ = ("claimless", "judged", "least_prices")
 
     def __init__(self) -> None:
         self.judged: dict[tuple[Stage, int, int], object] = {}
-        """How new claims were judged, by stage, template and types, where that depends on nothing else."""
+        """Results for new claims by stage, template and types, if they depend on nothing else."""
         self.claimless: dict[Stage, PodError] = {}
-        """Why pods, by first stage, that no new claim of any type takes have no place."""
+        """Errors of pods that fit on no new claim of any type, by first stage."""
         self.least_prices: dict[Stage, float] = {}
-        """What a new claim for a pod costs at least, by its first stage; below any price where that is not certain."""
+        """Lower bound of the price of a new claim for a pod, by first stage; below any price if unknown."""
 
 
 _OF_THE_MOMENT: Final = frozenset(
@@ -90,7 +90,7 @@ _OF_THE_MOMENT: Final = frozenset(
         "initialized_destinations",
     }
 )
-"""What is worked out when it is asked for and holds for one moment only."""
+"""Cached properties that are valid for a single point in time."""
 
 
 def _uids_of_daemons(inventory: Inventory) -> frozenset[str]:
@@ -98,12 +98,12 @@ def _uids_of_daemons(inventory: Inventory) -> frozenset[str]:
 
 
 def _tracks_all(states: Iterable[StateNode], inventory: Inventory) -> bool:
-    """Return whether every Node is tracked, so that all bound pods are among those of the states."""
+    """Return whether every Node is tracked, so that the states have all bound pods."""
     return sum([state.node is not None for state in states]) == len(inventory.nodes)
 
 
 class Prepared:
-    """A cluster with its settings, indexed; nothing in it changes from run to run but memory of what was computed."""
+    """A cluster with its settings, indexed; only its caches change from run to run."""
 
     def __init__(
         self,
@@ -120,22 +120,22 @@ class Prepared:
         self.settings = settings
         self.now_ns = now_ns
         self.given_types = instance_types
-        """Instance types as they were given, before NodeOverlays."""
+        """Instance types before NodeOverlays."""
         self.interner = Interner()
         self.volumes = VolumeIndex(inventory)
         self.pools: tuple[NodePool, ...] = tuple(usable_pools(inventory.nodepools))
-        """NodePools in the order in which they are tried."""
+        """NodePools in the order Karpenter tries them."""
         self.buffer_pods: tuple[Pod, ...] = buffer_pods(inventory, now_ns) if settings.gate("CapacityBuffer") else ()
         self.states = track_nodes(inventory, settings.rules)
-        """Every node that Karpenter tracks."""
+        """All nodes that Karpenter tracks."""
         pause()
         self.active_states = [state for state in self.states if not self._leaves(state)]
         self.types_by_pool = types_by_pool(inventory, instance_types, settings)
-        """Instance types of every NodePool, with NodeOverlays applied: also of those that take no part."""
+        """Instance types of every NodePool including skipped ones, with NodeOverlays applied."""
         self.catalogues = catalogues_of(self.pools, self.types_by_pool, settings.rules)
-        """The same, indexed, of the NodePools that take part."""
+        """Indexed types of the active NodePools."""
         self.guessed_pools = guessed_pools(self.pools, self.types_by_pool)
-        """NodePools whose provider's types are not known, with how many nodes show one: a list that is not whole."""
+        """NodePools whose provider's catalogue is unknown, with the number of types inferred from nodes."""
         pause()
         self._template_set = {pod.template for pod in inventory.pods} | {pod.template for pod in self.buffer_pods}
         self._constrained = [template for template in self._template_set if is_constrained(template)]
@@ -143,7 +143,7 @@ class Prepared:
         rules = settings.rules
         spread = settings.default_spread if rules.has_default_spread else ()
         self.default_spread = DefaultSpread(spread, inventory) if spread else None
-        """Constraints of the controller's own, None without any."""
+        """The controller's default topology spread constraints, or None."""
         self.daemons = daemon_pods(inventory, ignore_dra=settings.ignore_dra_requests)
         self._daemon_uids = _uids_of_daemons(inventory)
         self._known_destinations: Mapping[StateNode, Destination] = {}
@@ -162,7 +162,7 @@ class Prepared:
         self.templates, self.left_out = make_templates(
             self.pools, self.catalogues, self.interner, is_strict=settings.min_values_policy != "BestEffort"
         )
-        """NodePools with their types, and by name those without a usable type (True: because of minValues)."""
+        """Active NodePools with their types, and names of those without a usable type (True: because of minValues)."""
         for template in self.templates:
             template.set_daemons(self.daemons, self.columns)
         self.classes = self._make_classes()
@@ -176,11 +176,11 @@ class Prepared:
         self._seek(inventory.pods)
 
     def _seek(self, pods: Iterable[Pod]) -> None:
-        """Find what needs a place; of the pods those without a node suffice."""
+        """Determine the pods to schedule; pods without a node suffice as input."""
         pending, self.ignored = pending_pods(pods, self.volumes)
         self._pause()
         self.pending = [*pending, *self.buffer_pods]
-        """Pods that wait for a node, those of CapacityBuffers included; Karpenter passes over those in `ignored`."""
+        """Pending pods including those of CapacityBuffers; Karpenter skips those in `ignored`."""
         self._predicates = self._predicates.later(self.inventory.pdbs, self.now_ns)
 
     def later(
@@ -192,17 +192,17 @@ class Prepared:
         pods: Mapping[str, Pod],
         unbound: Iterable[Pod],
     ) -> Prepared:
-        """Return the cluster at a later moment, with what was worked out of all that has not changed.
+        """Return the cluster at a later time, reusing everything that has not changed.
 
-        Pods and their PersistentVolumeClaims, nodes, NodeClaims and PodDisruptionBudgets may differ, nothing else; no
-        pod may bring a new template.
+        Only pods, PersistentVolumeClaims, nodes, NodeClaims and PodDisruptionBudgets may differ, and no pod may have a
+        new template.
 
         Args:
-            inventory: The cluster then.
-            states: Its tracked nodes; those that have not changed are the same objects as before.
-            now_ns: The instant.
+            inventory: The later cluster.
+            states: Its tracked nodes; unchanged ones are the same objects.
+            now_ns: The later time.
             pods: Its pods by uid.
-            unbound: Those of them without a node.
+            unbound: Its pods without a node.
         """
         if not pods.keys() >= self._daemon_uids:
             then = daemon_pods(inventory, ignore_dra=self.settings.ignore_dra_requests)
@@ -216,9 +216,9 @@ class Prepared:
                     self._pause,
                     knows_commands=self._knows_commands,
                 )
-        found = copy(self)
-        found.advance(inventory, states, now_ns, pods=pods, unbound=unbound)
-        return found
+        later = copy(self)
+        later.advance(inventory, states, now_ns, pods=pods, unbound=unbound)
+        return later
 
     def advance(
         self,
@@ -229,9 +229,9 @@ class Prepared:
         pods: Mapping[str, Pod],
         unbound: Iterable[Pod],
     ) -> None:
-        """Go on to a later moment in place; see `later`, which leaves this one as it is."""
+        """Update to a later time in place; see `later`, which returns a copy."""
         if "destinations" in vars(self):
-            self._known_destinations = {one.state: one for one in self.destinations}
+            self._known_destinations = {destination.state: destination for destination in self.destinations}
         if "destination_index" in vars(self):
             self._index_before = self.destination_index
         if "_running" in vars(self):
@@ -278,20 +278,20 @@ class Prepared:
             keys |= self.default_spread.topology_keys
         keys.update(requirement.key for daemon in self.daemons for requirement in daemon.strict)
         for volume in self.inventory.volumes:
-            keys.update(one.key for term in volume.required_node_terms for one in term.match_expressions)
+            keys.update(expression.key for term in volume.required_node_terms for expression in term.match_expressions)
         for storage_class in self.inventory.storage_classes:
             keys.update(key for term in storage_class.allowed_topologies for key, _ in term.match_label_expressions)
         return frozenset(KEY_ALIASES.get(key, key) for key in keys)
 
     @cached_property
     def initialized_destinations(self) -> int:
-        """Destinations that are initialised, as bits."""
+        """Initialized destinations, as bits."""
         count = sum(1 for destination in self.destinations if destination.state.is_initialized)
         return (1 << count) - 1
 
     @cached_property
     def destinations(self) -> list[Destination]:
-        """Nodes that pods may go to, in the order in which they are tried."""
+        """Nodes for pods, in the order Karpenter tries them."""
         return self._builder.build(self.active_states, self._known_destinations, self._pause)
 
     @cached_property
@@ -322,34 +322,34 @@ class Prepared:
 
     @cached_property
     def destination_index(self) -> DestinationIndex:
-        """The same by what they have in common."""
+        """Index of the destinations."""
         self._pause()
         before = self._index_before
-        found = before.later(self.destinations) if before is not None else None
-        return found or DestinationIndex(self.destinations, self.columns)
+        later = before.later(self.destinations) if before is not None else None
+        return later or DestinationIndex(self.destinations, self.columns)
 
     @cached_property
     def leaving(self) -> list[Pod]:
-        """Pods of nodes that go away, which need another place."""
-        going = filter(self._leaves, self.states)
-        self._leaving_before = leaving_by_node(going, self._predicates, self._leaving_before)
+        """Pods of nodes being deleted, which must be rescheduled."""
+        deleted = filter(self._leaves, self.states)
+        self._leaving_before = leaving_by_node(deleted, self._predicates, self._leaving_before)
         return leaving_pods(self._leaving_before, self._predicates)
 
     @cached_property
     def leaving_node_names(self) -> frozenset[str]:
-        """Names of the nodes that go away."""
+        """Names of the nodes being deleted."""
         return frozenset(state.name for state in self.states if self._leaves(state))
 
     def _leaves(self, state: StateNode) -> bool:
-        """Return whether a node is on its way out, also by a command that waits for replacements."""
+        """Return whether a node is being deleted, or held by a command that waits for replacements."""
         return state.is_marked_for_deletion or (self._knows_commands and state.is_held_by_command)
 
     @cached_property
     def _running(self) -> RunningPods:
         if self._running_before is not None and _tracks_all(self.states, self.inventory):
-            known, states = self._running_before
+            counts, states = self._running_before
             changes = state_changes(states, self.states)
-            return known.later(self.inventory.pods, self.inventory.nodes, self.active_states, changes)
+            return counts.later(self.inventory.pods, self.inventory.nodes, self.active_states, changes)
         reader = self._labels
 
         def labels_of(node: Node) -> NodeLabels:
@@ -366,7 +366,7 @@ class Prepared:
 
     @cached_property
     def _inverse_bases(self) -> list[InverseBase]:
-        """Required anti-affinity of the pods that run."""
+        """Required anti-affinity of running pods."""
         bases: dict[tuple[object, ...], InverseBase] = {}
         for state in self.states:
             holders = self._holders_before.get(state)
@@ -389,7 +389,7 @@ class Prepared:
         )
 
     def begin_topology(self, variant: Variant) -> Topology:
-        """Return the topology rules at the beginning of a run."""
+        """Return the topology rules at the start of a run."""
         self._pause()
         return Topology(
             self._running,
@@ -400,7 +400,7 @@ class Prepared:
         )
 
     def remaining_limits(self, template: Template, variant: Variant) -> dict[str, int]:
-        """Return what a NodePool's limits leave at the beginning of a run, in nano-units."""
+        """Return a NodePool's remaining limits at the start of a run, in nano-units."""
         return self._limits_left.of(template.pool, variant.excluded)
 
     @cached_property
@@ -408,18 +408,18 @@ class Prepared:
         return LimitsLeft(self.active_states)
 
     def queued(self, pod: Pod) -> QueuedPod:
-        """Return a pod as a run takes it up."""
+        """Return a pod as a queue entry."""
         is_counted = not (pod.volumes and self.volumes.is_missing(pod))
         is_exempt = pod.phase == "Pending" or pod.node_name in self.leaving_node_names
         return QueuedPod(pod, self.first_stage(pod), is_exempt=is_exempt, is_counted=is_counted)
 
     def is_bindable(self, queued: QueuedPod) -> bool:
-        """Return whether kube-scheduler binds a pod at all: none whose volumes are not there, and none with devices."""
+        """Return whether kube-scheduler can bind a pod: not if volumes are missing or it uses devices."""
         pod = queued.pod
         return not queued.owner.has_dra and not (pod.volumes and self.volumes.problem(pod, is_scheduler=True))
 
     def first_stage(self, pod: Pod) -> Stage:
-        """Return a pod with all its preferences: the same object for pods that no rule tells apart."""
+        """Return a pod's stage with all preferences; the same object for equivalent pods."""
         return self.classes.first_stage(pod, self._volumes_of)
 
     def _volumes_of(self, pod: Pod) -> tuple[tuple[Requirements, ...], Attachments | None]:
@@ -447,11 +447,12 @@ def prepare(
     """Index a cluster for runs.
 
     Args:
-        inventory: Every object of the cluster.
+        inventory: All objects of the cluster.
         instance_types: One list for all NodePools, or a list by NodePool name, before NodeOverlays.
-        settings: Karpenter's own.
-        now_ns: The instant of the decision, nanoseconds since the epoch.
-        pause: Called now and then, also later on where something is indexed that nobody has asked for yet.
-        knows_commands: Whether nodes that a command seems to hold are leaving, as a Karpenter that runs remembers it.
+        settings: Karpenter's settings.
+        now_ns: Time of the decision, in nanoseconds since the epoch.
+        pause: Called from time to time, also during later indexing.
+        knows_commands: Whether nodes that seem to be held by a command count as being deleted, as in a running
+            Karpenter.
     """
     return Prepared(inventory, instance_types, settings, now_ns, pause, knows_commands=knows_commands)

@@ -1,4 +1,4 @@
-"""Instance types that would take a pod if EC2 had not refused to launch them in the last minutes."""
+"""Instance types that would fit a pod if EC2 had not recently refused to launch them."""
 
 from __future__ import annotations
 
@@ -20,34 +20,38 @@ _MOST_NAMES: Final = 2
 
 
 def refused_text(types: Iterable[InstanceType], requirements: Requirements, requests: ResourceList) -> str:
-    """Return why EC2 refused the types that are compatible and have room: ``insufficient capacity in EC2 (spot c7i)``.
+    """Return EC2's reasons for refusing compatible types with enough room: ``insufficient capacity in EC2 (spot c7i)``.
 
     Args:
-        types: Of the NodePool.
-        requirements: Of the NodePool and the pod.
-        requests: The pod's.
+        types: Types of the NodePool.
+        requirements: Requirements of the NodePool and the pod.
+        requests: Requests of the pod.
 
     Returns:
-        A reason for each error code, or an empty text if EC2 refused none of them.
+        Text for each error code; empty if EC2 refused none of the types.
     """
     refused: dict[str, dict[str, set[str]]] = {}
-    for one in types:
-        offerings = [offering for offering in one.offerings if offering.error_code]
-        if not offerings or not requirements.compatible(Requirements.from_selectors(one.requirements), WELL_KNOWN):
+    for instance_type in types:
+        offerings = [offering for offering in instance_type.offerings if offering.error_code]
+        if not offerings or not requirements.compatible(
+            Requirements.from_selectors(instance_type.requirements), WELL_KNOWN
+        ):
             continue
-        allocatable = allocatable_nano(one)
+        allocatable = allocatable_nano(instance_type)
         if any(amount.nano > allocatable.get(name, 0) for name, amount in requests.items()):
             continue
         for offering in offerings:
             sold_as = Requirements.from_selectors(offering.requirements)
             if requirements.compatible(sold_as, WELL_KNOWN):
                 key = ZONE if offering.error_code == NO_FREE_ADDRESSES else CAPACITY_TYPE
-                refused.setdefault(offering.error_code, {}).setdefault(one.name, set()).update(sold_as.get(key).values)
+                refused.setdefault(offering.error_code, {}).setdefault(instance_type.name, set()).update(
+                    sold_as.get(key).values
+                )
     return "; ".join(f"{error_words(code)} ({_names(code, by_type)})" for code, by_type in refused.items())
 
 
 def _names(code: str, values_by_type: dict[str, set[str]]) -> str:
-    """Return zones, which a full subnet closes for all types, or the types with their capacity types."""
+    """Return the zones, for full subnets, or the types with their capacity types."""
     values = sorted({value for values in values_by_type.values() for value in values}, reverse=True)
     if code == NO_FREE_ADDRESSES:
         return ", ".join(reversed(values))
@@ -56,18 +60,18 @@ def _names(code: str, values_by_type: dict[str, set[str]]) -> str:
 
 
 def offered_again(types: InstanceTypes) -> InstanceTypes:
-    """Return instance types with the offerings available that EC2 refused; types without such stay the same objects."""
+    """Return instance types with EC2's refusals removed; unaffected types are the same objects."""
     if not isinstance(types, Mapping):
         return tuple(map(_offered_again, types))
-    by_list = {id(one): tuple(map(_offered_again, one)) for one in types.values()}
-    return {name: by_list[id(one)] for name, one in types.items()}
+    by_list = {id(pool_types): tuple(map(_offered_again, pool_types)) for pool_types in types.values()}
+    return {name: by_list[id(pool_types)] for name, pool_types in types.items()}
 
 
-def _offered_again(one: InstanceType) -> InstanceType:
-    if not any(offering.error_code for offering in one.offerings):
-        return one
+def _offered_again(instance_type: InstanceType) -> InstanceType:
+    if not any(offering.error_code for offering in instance_type.offerings):
+        return instance_type
     offerings = (
         replace(offering, is_available=True, error_code="") if offering.error_code else offering
-        for offering in one.offerings
+        for offering in instance_type.offerings
     )
-    return replace(one, offerings=tuple(offerings))
+    return replace(instance_type, offerings=tuple(offerings))

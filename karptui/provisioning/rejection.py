@@ -1,4 +1,4 @@
-"""Why a NodePool does not take a pod, as data; Karpenter's words are made from it.
+"""Why a NodePool does not accept a pod, as data with Karpenter's message.
 
 Rules: ``pkg/controllers/provisioning/scheduling/nodeclaim.go`` and ``scheduler.go``.
 """
@@ -24,7 +24,7 @@ _MAX_DOMAINS: Final = 25
 
 
 class PlacementGate(StrEnum):
-    """The checks that a pod passes on its way onto a node or claim."""
+    """The checks for scheduling a pod to a node or claim."""
 
     DYNAMIC_RESOURCES = "dynamic resources"
     NODEPOOLS = "NodePools"
@@ -41,14 +41,14 @@ class PlacementGate(StrEnum):
 
 
 class Rejection(msgspec.Struct, frozen=True):
-    """One reason; ``str`` gives Karpenter's words."""
+    """A reason; ``str`` is Karpenter's message."""
 
     gate: ClassVar[PlacementGate]
     """The check that failed."""
 
 
 class DynamicResourcesUnsupported(Rejection, frozen=True):
-    """The pod asks for Dynamic Resource Allocation, which Karpenter passes over."""
+    """The pod uses Dynamic Resource Allocation, which Karpenter ignores."""
 
     gate: ClassVar[PlacementGate] = PlacementGate.DYNAMIC_RESOURCES
 
@@ -57,7 +57,7 @@ class DynamicResourcesUnsupported(Rejection, frozen=True):
 
 
 class NoTemplates(Rejection, frozen=True):
-    """No NodePool has an instance type that it could launch."""
+    """No NodePool has a usable instance type."""
 
     gate: ClassVar[PlacementGate] = PlacementGate.NODEPOOLS
 
@@ -66,7 +66,7 @@ class NoTemplates(Rejection, frozen=True):
 
 
 class LimitReached(Rejection, frozen=True):
-    """The NodePool's limits leave no instance type, or no node."""
+    """The NodePool's limits allow no instance type, or no node."""
 
     nodepool: str
     is_node_count: bool
@@ -80,7 +80,7 @@ class LimitReached(Rejection, frozen=True):
 
 
 class TaintsNotTolerated(Rejection, frozen=True):
-    """Taints of the NodePool that the pod does not tolerate."""
+    """The pod does not tolerate some of the NodePool's taints."""
 
     taints: tuple[Taint, ...]
 
@@ -91,7 +91,7 @@ class TaintsNotTolerated(Rejection, frozen=True):
 
 
 class RequirementsUnmet(Rejection, frozen=True):
-    """Labels that the pod asks for and the NodePool cannot give."""
+    """The NodePool cannot meet some label requirements of the pod."""
 
     gate: ClassVar[PlacementGate] = PlacementGate.REQUIREMENTS
 
@@ -102,7 +102,7 @@ class RequirementsUnmet(Rejection, frozen=True):
 
 
 class VolumeUnreachable(RequirementsUnmet, frozen=True):
-    """The same of where the pod's volumes are."""
+    """The NodePool cannot meet the location of the pod's volumes."""
 
     gate: ClassVar[PlacementGate] = PlacementGate.VOLUMES
 
@@ -111,7 +111,7 @@ class VolumeUnreachable(RequirementsUnmet, frozen=True):
 
 
 class DomainUnreachable(RequirementsUnmet, frozen=True):
-    """The same of the domain that topology rules choose."""
+    """The NodePool cannot meet the domain chosen by topology rules."""
 
     gate: ClassVar[PlacementGate] = PlacementGate.TOPOLOGY
 
@@ -120,7 +120,7 @@ class DomainUnreachable(RequirementsUnmet, frozen=True):
 
 
 class TopologyUnmet(Rejection, frozen=True):
-    """A topology rule that leaves no domain. The counts are those at the end of the run."""
+    """A topology rule allows no domain. The counts are those at the end of the run."""
 
     kind: str
     key: str
@@ -142,27 +142,27 @@ class TopologyUnmet(Rejection, frozen=True):
 
 
 class WaitsForReservation(Rejection, frozen=True):
-    """The pod waits for reserved capacity: no lighter NodePool is tried, and nothing is said."""
+    """The pod waits for reserved capacity: lighter NodePools are not tried, and no event is published."""
 
     gate: ClassVar[PlacementGate] = PlacementGate.RESERVATIONS
 
 
 class NotReservable(WaitsForReservation, frozen=True):
-    """Reserved capacity suits the pod but is taken by other claims of this run."""
+    """Compatible reserved capacity is used by other claims of this run."""
 
     def __str__(self) -> str:
         return "one or more instance types with compatible reserved offerings are available, but could not be reserved"
 
 
 class ReservationsFull(WaitsForReservation, frozen=True):
-    """Only reservations that are full suit the pod."""
+    """Only full reservations are compatible with the pod."""
 
     def __str__(self) -> str:
         return "all compatible reserved offerings are full and no on-demand or spot fallback is available"
 
 
 class ReservationPassedUp(Rejection, frozen=True):
-    """The same where disruption asks, which tries lighter NodePools."""
+    """Only full reservations are compatible; disruption then tries lighter NodePools."""
 
     gate: ClassVar[PlacementGate] = PlacementGate.RESERVATIONS
 
@@ -171,10 +171,10 @@ class ReservationPassedUp(Rejection, frozen=True):
 
 
 class VolumesExceeded(Rejection, frozen=True):
-    """Every instance type attaches fewer volumes than the pod, with those it would join, asks."""
+    """The pod's volumes exceed the attachment limits of every instance type."""
 
     driver: str = ""
-    """A driver whose limit is exceeded on every type, empty where it is one here and another there."""
+    """A driver whose limit is exceeded on every type; empty if it differs between types."""
     count: int = 0
     limit: int = 0
 
@@ -188,32 +188,32 @@ class VolumesExceeded(Rejection, frozen=True):
 
 
 class TypesExhausted(Rejection, frozen=True, kw_only=True):
-    """No instance type is left that has the labels, the room and an offering."""
+    """No instance type meets labels, room and offering."""
 
     requirements: Requirements
     pod_requests: ResourceList
     overheads: tuple[ResourceList, ...]
-    """Of each group of types what its daemons ask; without groups whose daemons clash with the pod's host ports."""
+    """Requests of DaemonSet pods for each group of types, without groups that conflict with the pod's host ports."""
     considered: int
-    """Types within the limits, which the filter began with."""
+    """Types within the limits."""
     with_labels: int
-    """Types of them whose labels suit."""
+    """Considered types with matching labels."""
     with_offering: int
-    """Types of them with a suitable offering."""
+    """Considered types with a matching offering."""
     with_labels_and_offering: int
-    """Types of them with both."""
+    """Considered types with matching labels and offering."""
     with_room: int
-    """Types of them with a suitable offering and room for the pod and the daemons."""
+    """Considered types with a matching offering and room for the pod and DaemonSet pods."""
     clashing_ports: bool = False
-    """Whether daemons take the pod's host ports on some types."""
+    """Whether DaemonSet pods use the pod's host ports on some types."""
     unmet_min_values: tuple[tuple[str, int], ...] = ()
-    """Labels with fewer values than ``minValues`` among the types that are left, and how many there are."""
+    """Labels with fewer values than ``minValues`` among the remaining types, with the number of values."""
 
     gate: ClassVar[PlacementGate] = PlacementGate.INSTANCE_TYPES
 
     @property
     def reason(self) -> str:
-        """Which of labels, room and offering was missing, in Karpenter's words."""
+        """Karpenter's message about missing labels, room or offering."""
         if self.unmet_min_values:
             keys = " ".join(sorted(key for key, _ in self.unmet_min_values))
             return f"minValues requirement is not met for label(s) (label(s)=[{keys}])"
@@ -248,7 +248,7 @@ class TypesExhausted(Rejection, frozen=True, kw_only=True):
 
 
 class MinValuesLost(Rejection, frozen=True):
-    """The cheapest 600 types of the claim offer fewer values than ``minValues`` asks."""
+    """The cheapest 600 types of the claim have fewer values than ``minValues``."""
 
     nodepool: str
     keys: tuple[str, ...]
@@ -264,24 +264,24 @@ class MinValuesLost(Rejection, frozen=True):
 
 
 def holds_for_all_types(rejection: Rejection | None) -> bool:
-    """Return whether a NodePool says no whatever types its provider has: by its taints, labels or number of nodes."""
+    """Return whether a rejection does not depend on instance types: taints, labels or number of nodes."""
     match rejection:
         case TaintsNotTolerated() | VolumeUnreachable():
             return True
         case LimitReached():
             return rejection.is_node_count
         case RequirementsUnmet():
-            # A label with a domain may be one that the provider gives its nodes.
+            # A label with a domain may be set by the provider.
             return any(isinstance(reason, KeyConflict) or "/" not in reason.key for reason in rejection.reasons)
         case _:
             return False
 
 
 class PodError(msgspec.Struct, frozen=True):
-    """Why a pod found no place: a reason per NodePool, in the order in which they were tried."""
+    """Why a pod is unschedulable: a reason per NodePool, in the order Karpenter tries them."""
 
     rejections: tuple[tuple[str, Rejection], ...]
-    """NodePool (empty where the reason concerns none) and reason."""
+    """NodePool (empty for general reasons) and reason."""
 
     @property
     def is_reserved(self) -> bool:
@@ -290,11 +290,11 @@ class PodError(msgspec.Struct, frozen=True):
 
     @property
     def full_pool(self) -> str:
-        """The NodePool of which only full reservations suit the pod, where it waits for those; empty otherwise."""
+        """NodePool whose full reservations the pod waits for; otherwise empty."""
         return next((pool for pool, rejection in self.rejections if isinstance(rejection, ReservationsFull)), "")
 
     def hangs_on(self, guessed: AbstractSet[str]) -> bool:
-        """Return whether it might be otherwise: some of these NodePools say no only with the types that are known."""
+        """Return whether the result depends on unknown types of some of these NodePools."""
         return bool(guessed - {pool for pool, rejection in self.rejections if holds_for_all_types(rejection)})
 
     def __str__(self) -> str:
@@ -302,12 +302,12 @@ class PodError(msgspec.Struct, frozen=True):
 
 
 def as_json(amounts: ResourceList) -> str:
-    """Return resources as Karpenter prints them: JSON with sorted keys and canonical quantities."""
+    """Return resources as in Karpenter's messages: JSON with sorted keys and canonical quantities."""
     return json.dumps({name: str(amounts[name]) for name in sorted(amounts)}, separators=(",", ":"))
 
 
 def _minimum(lists: Sequence[ResourceList]) -> dict[str, Quantity]:
-    """Return the least amount of each resource that all lists have."""
+    """Return the minimum of each resource that all lists have."""
     least = dict(lists[0])
     for amounts in lists[1:]:
         least = {
@@ -319,9 +319,9 @@ def _minimum(lists: Sequence[ResourceList]) -> dict[str, Quantity]:
 
 
 def least_overhead(lists: Sequence[ResourceList]) -> dict[str, Quantity]:
-    """Return what any node of a claim gives to daemons: the minimum over its groups of types.
+    """Return the minimum DaemonSet overhead of a claim's groups of types.
 
-    An empty list does not count as a minimum of nothing but gives way to the next, as in Karpenter.
+    As in Karpenter, an empty list is not a minimum of zero but is skipped.
     """
     least: dict[str, Quantity] = {}
     for amounts in lists:

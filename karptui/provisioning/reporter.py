@@ -1,4 +1,4 @@
-"""How a long run says where it is, and how it is stopped."""
+"""Progress reports and cancellation of long runs."""
 
 from __future__ import annotations
 
@@ -7,46 +7,46 @@ from typing import Any, Protocol
 
 
 class Cancelled(Exception):  # noqa: N818 - a request, not an error
-    """Raised by a reporter to stop a run; the run lets it through."""
+    """Raised by a reporter to stop a run, which does not catch it."""
 
 
 class Reporter(Protocol):
-    """Called now and then from within a run; may raise `Cancelled`."""
+    """Called from time to time during a run; may raise `Cancelled`."""
 
     def __call__(self, done: int, total: int) -> None:
-        """Take note of progress.
+        """Report progress.
 
         Args:
-            done: Pods that have a place.
-            total: Pods of the run.
+            done: Number of scheduled pods.
+            total: Number of pods in the run.
         """
 
 
 def silent(done: int, total: int) -> None:
-    """Take no note."""
+    """Ignore progress."""
 
 
 Pause = Callable[[], None]
-"""Called now and then while a cluster is made ready, so that whoever does so can let others have their turn."""
+"""Called from time to time while a cluster is prepared, to let other threads run."""
 
 
 def no_pause() -> None:
-    """Go on."""
+    """Do nothing."""
 
 
 Ask = Callable[[Any, Any, Reporter], Any]
-"""A function of a module, which other processes find by name: called with what all items have in common, and one."""
+"""A module-level function, so that other processes can import it; called with the common data and an item."""
 
 
 Each = Callable[[Ask, object, Iterable[object], Reporter], Iterator[Any]]
-"""Asks the same of many items; the answers come in the order of the items, wherever each is worked out.
+"""Calls a function for many items, possibly in other processes; yields the results in order.
 
-Called with what is asked, what all items have in common, the items, which are taken as they are needed, a few ahead,
-and what hears of the progress of what is worked out here; it may raise `Cancelled`.
+Called with the function, the common data, the items (read a few ahead) and a reporter for local progress, which may
+raise `Cancelled`.
 """
 
 
 def one_by_one(ask: Ask, common: object, items: Iterable[object], reporter: Reporter) -> Iterator[Any]:
-    """Ask one item after the other, here."""
+    """Call the function for each item in this process."""
     for item in items:
         yield ask(common, item, reporter)

@@ -1,4 +1,4 @@
-"""One run of the provisioner: every pod in turn onto a node, a claim of this run, or a new claim.
+"""A provisioning run: schedules every pod to an existing node, a claim of this run, or a new claim.
 
 Rules: ``Solve``, ``trySchedule`` and ``add`` in ``scheduler.go``, and ``queue.go``, of
 ``pkg/controllers/provisioning/scheduling``.
@@ -39,42 +39,42 @@ from karptui.provisioning.type_index import NO_PRICE
 
 _REPORT_EVERY = 64
 _MOST_JUDGED = 10_000
-"""New claims of which is remembered how they were judged."""
+"""Maximum number of cached results for new claims."""
 _FEW = 8
-"""So many claims are put in order by themselves rather than picked out of all."""
+"""Up to this number, claims are sorted directly instead of being selected from the order of all claims."""
 
 
 class Watch(Protocol):
-    """Sees what becomes of pods while a run goes on; whatever it raises ends the run.
+    """Receives the result for each pod during a run; may raise to end the run.
 
-    Why pods have no place may then be as it was in an earlier run.
+    Errors of pods may be reused from an earlier run.
     """
 
     def placed(self, pod: Pod, node: StateNode | None, claims: Sequence[Claim]) -> None:
-        """Learn of a pod that has found its place: a node that exists, or None for one of the new claims."""
+        """Handle a scheduled pod, on an existing node or (None) on one of the new claims."""
         ...
 
     def refused(self, pod: Pod) -> None:
-        """Learn of a pod that has found no place, and for certain finds none later in this run."""
+        """Handle a pod that is unschedulable and certain to remain so in this run."""
         ...
 
 
 class _Unconcerned:
-    """Lets a run go on to its end."""
+    """Ignores results."""
 
     def placed(self, pod: Pod, node: StateNode | None, claims: Sequence[Claim]) -> None:
-        """Let it go on."""
+        """Ignore it."""
 
     def refused(self, pod: Pod) -> None:
-        """Let it go on."""
+        """Ignore it."""
 
 
 UNCONCERNED: Final[Watch] = _Unconcerned()
-"""For runs of which nobody asks in detail why pods have no place."""
+"""For runs that need no exact errors of unschedulable pods."""
 
 
 class Run:
-    """State of one run."""
+    """State of a run."""
 
     def __init__(self, prepared: Prepared, variant: Variant) -> None:
         self.prepared = prepared
@@ -90,13 +90,13 @@ class Run:
         self.claims: list[Claim] = []
         self.pods: Sequence[QueuedPod] = ()
         self.placed: dict[str, tuple[Stage, str]] = {}
-        """By pod uid: what it still asked for when it found its place, and the name of that node or claim's host."""
+        """Stage and hostname of each scheduled pod, by uid."""
         self.errors: dict[str, PodError] = {}
         """By pod uid."""
         self.relaxed: dict[int, bool] = {}
-        """By template: whether its newest claim has lowered ``minValues``; all its claims are marked alike."""
+        """Whether the newest claim of a template has relaxed ``minValues``, by template; applies to all its claims."""
         self.ties: list[tuple[str, str, tuple[str, ...]]] = []
-        """Pod, topology key and the domains that were equal, the chosen one first."""
+        """Pod, topology key and equally good domains, the chosen one first."""
         self._stages: dict[tuple[Stage, bool, bool], StageMemory] = {}
         self._hostnames = Hostnames()
         self.node_check = NodeCheck(prepared, variant, self.topology, self.ties)
@@ -104,13 +104,13 @@ class Run:
         self._may_share_claims = not prepared.reservation_capacity
         self._last_host = ""
         self._last_node: StateNode | None = None
-        """The node on which the last pod was placed, None for a claim."""
+        """Node of the last scheduled pod, None for a claim."""
         self._is_refused_for_good = False
-        """Whether a pod that has found no place finds none later either."""
+        """Whether an unschedulable pod remains so for the rest of the run."""
         self._changes = 0
-        """How often something has changed that may let in a pod which found no place before."""
+        """Number of changes that may let in a pod that was unschedulable before."""
         self._refused: dict[tuple[Stage, bool], tuple[int, PodError, bool]] = {}
-        """By first stage and exemption of pods that found no place: the changes until then, why, whether for good."""
+        """Unschedulable pods by first stage and exemption: number of changes then, error, whether it is final."""
 
     def solve(
         self,
@@ -118,12 +118,12 @@ class Run:
         reporter: Reporter = silent,
         watch: Watch | None = None,
     ) -> None:
-        """Place pods until a whole pass places none.
+        """Schedule pods until a pass schedules none.
 
         Args:
-            pods: To be placed.
-            reporter: Told of progress; may raise `Cancelled`.
-            watch: Told of each pod that was placed or refused for good.
+            pods: Pods to be scheduled.
+            reporter: Receives progress; may raise `Cancelled`.
+            watch: Receives each pod that was scheduled or finally refused.
         """
         self.pods = pods
         for queued in pods:
@@ -137,8 +137,8 @@ class Run:
                 reporter(total - len(queue), total)
             steps += 1
             queued = queue.popleft()
-            # A claim that others have opened may have labels by then that let the pod in.
-            error = self._known_loss(queued) if watch is not None and not self.claims else None
+            # A claim opened for others may have labels that let the pod in.
+            error = self._known_error(queued) if watch is not None and not self.claims else None
             if error is not None:
                 self._is_refused_for_good = True
             else:
@@ -157,11 +157,11 @@ class Run:
                         self.prepared.findings.claimless[queued.first] = error
                 queue.append(queued)
                 queued.last_length = len(queue)
-        self._hostnames.finish(_known_hosts(self.prepared.destinations, self.variant.excluded, self.claims))
+        self._hostnames.finish(_all_hosts(self.prepared.destinations, self.variant.excluded, self.claims))
         reporter(total - len(queue), total)
 
     def _try(self, queued: QueuedPod) -> PodError | None:
-        """Try a pod, giving up one wish after the other; the next time it begins with all of them again."""
+        """Try to schedule a pod, relaxing one preference after the other."""
         key = (queued.first, queued.is_exempt)
         if queued.is_counted and key in self._refused:
             changes, error, self._is_refused_for_good = self._refused[key]
@@ -173,7 +173,7 @@ class Run:
         self._is_refused_for_good = self._may_share_claims and queued.owner.attachments is not None
         while stage is not None:
             stage_memory = self.stage_memory(stage, queued)
-            # Room only shrinks and claims only narrow; what else is running may let topology rules change their mind.
+            # Room only shrinks and claims only narrow, but topology rules may change with other pods.
             self._is_refused_for_good &= stage_memory.is_plain
             outcome = self._attempt(queued, stage_memory)
             if outcome is None:
@@ -191,8 +191,8 @@ class Run:
             self._changes += 1
         return error
 
-    def _known_loss(self, queued: QueuedPod) -> PodError | None:
-        """Return why a pod finds no place, where that is known: no node suits it either, whatever is placed there."""
+    def _known_error(self, queued: QueuedPod) -> PodError | None:
+        """Return the error of a pod that fits on no new claim, if no existing node suits it either."""
         error = self.prepared.findings.claimless.get(queued.first)
         if error is None:
             return None
@@ -204,7 +204,7 @@ class Run:
         return error
 
     def _is_claimless(self, queued: QueuedPod) -> bool:
-        """Return whether a pod refused for good gets no new claim of any type in any run."""
+        """Return whether a finally refused pod fits on no new claim of any type in any run."""
         stage: Stage | None = queued.first
         while stage is not None:
             stage_memory = self.stage_memory(stage, queued)
@@ -215,7 +215,7 @@ class Run:
         return True
 
     def _least_price(self, queued: QueuedPod) -> float:
-        """Return what a new claim for a pod costs at least in any run, below any price where that is not certain."""
+        """Return a lower bound for the price of a new claim for a pod in any run, below any price if uncertain."""
         stage_memory = self.stage_memory(queued.first, queued)
         is_certain = self._may_share_claims and stage_memory.is_plain and queued.owner.attachments is not None
         if not is_certain or self.prepared.classes.relaxed(queued.first) is not None:
@@ -231,15 +231,15 @@ class Run:
         return least
 
     def stage_memory(self, stage: Stage, queued: QueuedPod) -> StageMemory:
-        """Return what the run knows about a stage, up to date."""
+        """Return the up-to-date cached results of a stage."""
         key = (stage, queued.is_exempt, queued.is_counted)
-        found = self._stages.get(key)
-        if found is None:
+        memory = self._stages.get(key)
+        if memory is None:
             owned = self.topology.own(stage) if queued.is_counted else []
-            found = self._stages[key] = StageMemory(stage, owned, self.topology)
+            memory = self._stages[key] = StageMemory(stage, owned, self.topology)
         else:
-            found.refresh(self.topology)
-        return found
+            memory.refresh(self.topology)
+        return memory
 
     def _attempt(self, queued: QueuedPod, stage_memory: StageMemory) -> PodError | None:
         owner = queued.owner
@@ -262,7 +262,7 @@ class Run:
         dead = stage_memory.dead_claims
         sets = stage_memory.claim_sets
         for claim in self._open_claims(stage_memory):
-            # Claims whose narrowing is known to leave nothing are passed over without a call: most are, in a spread.
+            # Skip claims whose narrowing leaves nothing without a call: in a topology spread these are most.
             if dead[claim.index] or sets.get(claim.labels) == ():
                 continue
             verdict = check(queued, stage_memory, claim)
@@ -278,21 +278,21 @@ class Run:
         return False
 
     def _open_claims(self, stage_memory: StageMemory) -> Sequence[Claim]:
-        """Return the claims to try, in order; claims that will never take the pod may be among them."""
+        """Return the claims to try, in order; may include claims that will never fit the pod."""
         dead = stage_memory.dead_claims
         if len(dead) < len(self.claims):
             dead.extend(bytes(len(self.claims) - len(dead)))
         left = len(dead) - stage_memory.dead_count
         if left > _FEW:
             return self.order.claims
-        found: list[Claim] = []
+        claims: list[Claim] = []
         index = -1
         for _ in range(left):
             index = dead.index(0, index + 1)
-            found.append(self.claims[index])
-        if len(found) > 1:
-            found.sort(key=self.order.position)
-        return found
+            claims.append(self.claims[index])
+        if len(claims) > 1:
+            claims.sort(key=self.order.position)
+        return claims
 
     def _new_claim(self, queued: QueuedPod, stage_memory: StageMemory) -> PodError | None:
         rejections: list[tuple[str, Rejection]] = []
@@ -321,9 +321,9 @@ class Run:
     def _judge(self, queued: QueuedPod, stage_memory: StageMemory, limit: LimitState) -> Fit | Rejection:
         template = limit.template
         state = (limit.types, stage_memory.new_claim_stamp(), self.reservations.version)
-        known = stage_memory.new_claims.get(template.index)
-        if known is not None and known[0] == state:
-            outcome = known[1]
+        cached = stage_memory.new_claims.get(template.index)
+        if cached is not None and cached[0] == state:
+            outcome = cached[1]
             assert isinstance(outcome, Fit | Rejection)
             return outcome
         outcome = self._judge_new(queued, stage_memory, limit)
@@ -331,7 +331,7 @@ class Run:
         return outcome
 
     def _judge_new(self, queued: QueuedPod, stage_memory: StageMemory, limit: LimitState) -> Fit | Rejection:
-        """Judge a new claim; what does not depend on the cluster is remembered for other runs."""
+        """Judge a new claim; results that do not depend on the cluster are cached for other runs."""
         template = limit.template
         if not (self._may_share_claims and stage_memory.is_plain):
             return self.claim_check.judge_new(queued, stage_memory, template, limit.types)
@@ -345,7 +345,7 @@ class Run:
         outcome = judged.get(key)
         if outcome is not None:
             if not isinstance(outcome, TaintsNotTolerated):
-                self._hostnames.next()  # one is used up whenever a claim is judged
+                self._hostnames.next()  # Karpenter uses one up whenever a claim is judged
         else:
             if len(judged) >= _MOST_JUDGED:
                 judged.clear()
@@ -374,10 +374,8 @@ class Run:
         claim.reserved = fit.reserved
 
 
-def _known_hosts(
-    destinations: Iterable[Destination], excluded: Container[str], claims: Iterable[Claim]
-) -> Iterator[str]:
-    # Not a method: it is walked through late, if ever, and must not keep the run alive until then.
+def _all_hosts(destinations: Iterable[Destination], excluded: Container[str], claims: Iterable[Claim]) -> Iterator[str]:
+    # Not a method, because it is iterated late, if ever, and must not keep the run alive until then.
     for destination in destinations:
         if destination.state.provider_id not in excluded:
             yield destination.hostname

@@ -1,4 +1,4 @@
-"""What a run decided."""
+"""Result of a provisioning run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from karptui.provisioning.template import unmet_min_values
 from karptui.provisioning.type_index import NO_PRICE
 
 MAX_INSTANCE_TYPES: Final = 600
-"""Types that a NodeClaim is created with, the cheapest first."""
+"""Maximum number of types of a NodeClaim, the cheapest first."""
 
 
 class NewClaim:
@@ -41,13 +41,13 @@ class NewClaim:
         self.pool: NodePool = claim.template.pool
         self.pods: tuple[Pod, ...] = tuple(claim.pods)
         self.requirements = requirements
-        """What it is bound to, reserved capacity included; without the type names."""
+        """Requirements including reserved capacity, without instance type names."""
         self.type_mask = type_mask
-        """Types that it would be created with, as bits of the catalogue."""
+        """Instance types, as bits of the catalogue."""
         self.is_min_values_relaxed = is_min_values_relaxed
-        """Whether it is marked as having fewer values than ``minValues`` asks, under the BestEffort policy.
+        """Whether it is marked as having fewer values than ``minValues``, under the BestEffort policy.
 
-        Karpenter shares the mark between the claims of a NodePool: the newest claim's holds for all.
+        As in Karpenter, the mark of a NodePool's newest claim applies to all its claims.
         """
 
     @property
@@ -57,23 +57,23 @@ class NewClaim:
 
     @property
     def catalogue(self) -> Catalogue:
-        """The types that its NodePool draws on."""
+        """Instance types of its NodePool."""
         return self._catalogue
 
     @property
     def instance_types(self) -> tuple[InstanceType, ...]:
-        """Types that it would be created with."""
+        """Instance types it would be created with."""
         return tuple(self._catalogue.types[i] for i in bits(self.type_mask))
 
     @property
     def instance_type_names(self) -> list[str]:
-        """Their names, sorted."""
+        """Names of the instance types, sorted."""
         return sorted(self._catalogue.types[i].name for i in bits(self.type_mask))
 
     def by_price(self) -> list[int]:
-        """Return its types as positions in the catalogue, the cheapest first, equals as Go's unstable sort leaves them.
+        """Return its types as positions in the catalogue, cheapest first, in the order of Go's unstable sort.
 
-        Karpenter sorts all that are compatible, cuts them to 600, and sorts what is left once more.
+        Karpenter sorts all compatible types, cuts them to 600, and sorts these again.
         """
         prices = self._catalogue.prices(self.requirements)
         claim = self._claim
@@ -84,7 +84,7 @@ class NewClaim:
 
     @property
     def requests(self) -> dict[str, Quantity]:
-        """What its pods ask, with their slots, and at least what its daemons ask."""
+        """Requests of its pods including their slots, and the minimum requests of DaemonSet pods."""
         template = self._claim.template
         mask = self.type_mask
         total = with_pod_slots(resources.add(*(pod.requests for pod in self.pods)), len(self.pods))
@@ -93,15 +93,15 @@ class NewClaim:
 
     @property
     def cheapest_price_per_hour(self) -> float | None:
-        """Least price of any of its types' offerings that it allows; None without one."""
+        """Lowest price of its types' offerings that it allows; None without one."""
         prices = self._catalogue.prices(self.requirements)
         least = min((prices[i] for i in bits(self.type_mask)), default=NO_PRICE)
         return None if least == NO_PRICE else least
 
     def as_json(self) -> dict[str, Any]:
-        """Return the claim in the form of ``karptui simulate -o json``."""
+        """Return the claim in the format of ``karptui simulate -o json``."""
         price = self.cheapest_price_per_hour
-        found: dict[str, Any] = {
+        document: dict[str, Any] = {
             "nodePool": self.nodepool_name,
             "instanceTypes": self.instance_type_names,
             "requirements": self.requirements.as_selectors(),
@@ -110,46 +110,46 @@ class NewClaim:
             "cheapestPrice": -1 if price is None else price,
         }
         if self.is_min_values_relaxed:
-            found["annotations"] = {MIN_VALUES_RELAXED: "true"}
-        return found
+            document["annotations"] = {MIN_VALUES_RELAXED: "true"}
+        return document
 
 
 class Tie(msgspec.Struct, frozen=True):
-    """A choice that Karpenter leaves to chance; ours is one of its own."""
+    """A random choice of Karpenter, made here in a fixed order."""
 
     pod_key: str
     topology_key: str
     domains: tuple[str, ...]
-    """Equal domains, the one chosen first."""
+    """Equally good domains, the chosen one first."""
 
 
 class FilledStateNode(msgspec.Struct, frozen=True):
-    """A node that exists and receives pods."""
+    """An existing node to which pods are scheduled."""
 
     state: StateNode
     pods: tuple[Pod, ...]
 
 
 class Solution(msgspec.Struct, frozen=True):
-    """Where the pods of a run go."""
+    """Where the pods of a run are scheduled."""
 
     claims: tuple[NewClaim, ...]
     nodes: tuple[FilledStateNode, ...]
-    """Nodes that receive pods, by name."""
+    """Nodes with new pods, by name."""
     errors: Mapping[str, PodError]
-    """By ``namespace/name`` of each pod that found no place."""
+    """Errors by ``namespace/name`` of each unschedulable pod."""
     failed: tuple[Pod, ...]
     """The pods of ``errors``."""
     ties: tuple[Tie, ...] = ()
     met_tie: bool = False
-    """Whether some choice was left to chance, if only on the way to a NodePool or node that did not take the pod."""
+    """Whether any choice was random, even if it did not affect the result."""
     had_pods: bool = True
-    """Whether there was anything to place."""
+    """Whether there were pods to schedule."""
     run: object = None
-    """The run behind it, which `karptui.provisioning.explain` questions."""
+    """The run, for `karptui.provisioning.explain`."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the decision in the form of ``karptui simulate -o json``."""
+        """Return the result in the format of ``karptui simulate -o json``."""
         document: dict[str, Any] = {
             "newNodeClaims": [claim.as_json() for claim in self.claims],
             "existingNodes": [
@@ -176,26 +176,26 @@ def solve(
     reporter: Reporter = silent,
     watch: Watch | None = None,
 ) -> Solution:
-    """Find places for the pending pods, for these pods, and for those of nodes that go away.
+    """Schedule the pending pods, the given pods, and the pods of nodes being deleted.
 
     Args:
         prepared: The cluster.
-        pods: Pods to place besides the pending ones, such as those of nodes that are taken away.
-        excluded: Provider ids of the nodes that are taken away.
-        reserved_fallback: As in disruption: a pod may go without a reservation that another claim holds.
-        credited: A reservation that gets back the slot of a node that goes; empty for none.
-        enforce_consolidate_after: As in consolidation: nodes within consolidateAfter take only pods that are
-            pending or leave a node that goes away.
-        reporter: Told of progress; may raise `Cancelled`.
-        watch: Sees what becomes of the pods; may raise to end the run.
+        pods: Additional pods, such as those of removed nodes.
+        excluded: Provider ids of removed nodes.
+        reserved_fallback: As in disruption, a pod may be scheduled without a reservation that another claim holds.
+        credited: Reservation whose instance is freed by a removed node; empty for none.
+        enforce_consolidate_after: As in consolidation, nodes within consolidateAfter only accept pods that are
+            pending or leave a node being deleted.
+        reporter: Receives progress; may raise `Cancelled`.
+        watch: Receives the result for each pod; may raise to end the run.
 
     Raises:
-        Cancelled: when the reporter does.
+        Cancelled: If the reporter raises it.
     """
     queued = [prepared.queued(pod) for pod in (*prepared.pending, *pods, *prepared.leaving)]
     variant = Variant(
         excluded=frozenset(excluded),
-        moving={one.pod.uid: one.pod for one in queued if one.is_counted and one.pod.node_name},
+        moving={entry.pod.uid: entry.pod for entry in queued if entry.is_counted and entry.pod.node_name},
         reserved_fallback=reserved_fallback,
         credited=credited,
         enforces_consolidate_after=enforce_consolidate_after,
@@ -207,7 +207,7 @@ def solve(
 
 
 def make_solution(run: Run) -> Solution:
-    """Turn the state at the end of a run into its result: reserved capacity pinned, types cut to the cheapest 600."""
+    """Convert the final state of a run into its result: pin reserved capacity, keep the cheapest 600 types."""
     claims: list[NewClaim] = []
     errors: dict[str, PodError] = {}
     failed: list[Pod] = []
@@ -241,7 +241,7 @@ def make_solution(run: Run) -> Solution:
         FilledStateNode(destinations[index].state, tuple(filled.pods))
         for index, filled in run.node_check.filled.items()
     ]
-    nodes.sort(key=lambda one: one.state.name)
+    nodes.sort(key=lambda filled: filled.state.name)
     ties = tuple(Tie(*tie) for tie in run.ties)
     return Solution(
         tuple(claims),
@@ -264,11 +264,11 @@ def _final_requirements(claim: Claim) -> Requirements:
 
 
 def _cheapest(claim: Claim, requirements: Requirements) -> int:
-    """Return the claim's types, of more than 600 the cheapest in the order of Go's unstable sort."""
+    """Return the claim's types; of more than 600, the cheapest in the order of Go's unstable sort."""
     catalogue = claim.template.catalogue
-    found = catalogue.index.price_order(requirements).cheapest(claim.types, MAX_INSTANCE_TYPES)
-    if found is not None:
-        return found
+    cheapest = catalogue.index.price_order(requirements).cheapest(claim.types, MAX_INSTANCE_TYPES)
+    if cheapest is not None:
+        return cheapest
     types = [i for group in claim.template.groups for i in bits(group.types & claim.types)]
     prices = catalogue.prices(requirements)
     mask = 0

@@ -1,4 +1,4 @@
-"""What a run knows about one stage of one pod class: rules that bind it, and candidates that it need not ask again."""
+"""Cached results of a run for a stage of a pod class: applicable rules, and candidates already tried."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from karptui.provisioning.topology_spec import TopologyKind
 
 
 class StageMemory:
-    """Memory of a stage during a run. What depends on topology counts is forgotten when those change."""
+    """Cached results of a stage. Those that depend on topology counts are dropped when the counts change."""
 
     __slots__ = (
         "claim_sets",
@@ -40,34 +40,34 @@ class StageMemory:
         self.stage = stage
         self.owned = owned
         self.rules: list[Ruled] = []
-        """Rules on keys other than the host name."""
+        """Rules on keys other than the hostname."""
         self.host_rules: list[Ruled] = []
         self.inverse_count = -1
         self.stamp = -1
         self.claim_sets: dict[RequirementSet, tuple[RequirementSet, ...] | Literal[False]] = {}
-        """By what a claim has: what it may have with the pod, an entry per volume alternative; False for never."""
+        """By requirements of a claim: those with the pod, per volume alternative; False if the pod never fits."""
         self.node_sets: dict[RequirementSet, RequirementSet | Literal[False] | None] = {}
-        """The same for nodes, where the first alternative decides."""
+        """By labels of a node: those with the pod, for the first suitable volume alternative."""
         self.ties: dict[RequirementSet, list[tuple[str, tuple[str, ...]]]] = {}
-        """By what a candidate has: keys whose domain is chosen among equals, and these."""
+        """By requirements of a candidate: keys whose domain is a random choice, with the equally good domains."""
         self.dead_claims = bytearray()
-        """By claim: whether it will never take the pod."""
+        """By claim: whether the pod will never fit."""
         self.dead_count = 0
         self.open_nodes = -1
-        """Nodes that may still take the pod, as bits; negative before the first look."""
+        """Nodes that may still fit the pod, as bits; negative before the first check."""
         self.shut_nodes = 0
-        """Nodes whose labels keep the pod away for now, as bits; it says nothing of those on which pods were placed."""
+        """Nodes whose labels exclude the pod for now, as bits; not valid for nodes with newly scheduled pods."""
         self.tolerated: dict[tuple[Taint, ...], bool] = {}
         self.new_claims: dict[int, tuple[object, object]] = {}
-        """By template: the state that an outcome was computed for, and the outcome."""
+        """By template: input state and result."""
         self.is_static = True
-        """Whether nothing that it asks depends on where pods are."""
+        """Whether its requirements do not depend on the location of pods."""
         self.is_plain = True
-        """Whether it asks nothing of the host either: neither name nor ports."""
+        """Whether it also has no requirements on the hostname and no host ports."""
         self.refresh(topology)
 
     def refresh(self, topology: Topology) -> None:
-        """Take up rules that have appeared, and forget what changed counts make doubtful."""
+        """Apply new rules, and drop results affected by changed counts."""
         if self.inverse_count != topology.inverse_count:
             self._bind(topology)
         stamp = 0
@@ -93,11 +93,11 @@ class StageMemory:
         self.stamp = -1
 
     def new_claim_stamp(self) -> int:
-        """Return a number that grows whenever a new claim may be judged differently."""
+        """Return a number that increases whenever the result for a new claim may change."""
         return self.stamp + sum(group.version for group, _ in self.host_rules if group.kind is TopologyKind.AFFINITY)
 
     def note_ties(self, labels: RequirementSet, choices: Sequence[DomainChoice]) -> None:
-        """Remember which choices for a candidate with these labels are made among equals."""
+        """Record which choices for a candidate with these labels are random."""
         equals = [
             (group.spec.key, choice.equals)
             for (group, _), choice in zip(self.rules, choices, strict=True)
@@ -107,11 +107,11 @@ class StageMemory:
             self.ties[labels] = equals
 
     def ties_of(self, labels: RequirementSet, final: RequirementSet) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield each key whose domain was chosen among equals, and these, the chosen one first.
+        """Yield each key whose domain was a random choice, with the equally good domains, the chosen one first.
 
         Args:
-            labels: What the candidate had without the pod.
-            final: What it has with it.
+            labels: Requirements of the candidate without the pod.
+            final: Requirements with the pod.
         """
         for key, equals in self.ties.get(labels, ()):
             chosen = final.value.get(key)
@@ -121,13 +121,13 @@ class StageMemory:
         """Return whether the stage tolerates all of these taints."""
         if not taints:
             return True
-        known = self.tolerated.get(taints)
-        if known is None:
-            known = self.tolerated[taints] = not untolerated(taints, self.stage.preferences.tolerations)
-        return known
+        is_tolerated = self.tolerated.get(taints)
+        if is_tolerated is None:
+            is_tolerated = self.tolerated[taints] = not untolerated(taints, self.stage.preferences.tolerations)
+        return is_tolerated
 
     def host_verdict(self, hostname: str) -> Literal[True, False] | None:
-        """Return whether host-name rules allow a host: False for never, None for not now."""
+        """Return whether hostname rules allow a host: False for never, None for not now."""
         verdict: bool | None = True
         for group, is_selected in self.host_rules:
             if not group.allows_host(hostname, self.stage.strict_host, is_selected=is_selected):

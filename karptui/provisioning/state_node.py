@@ -1,7 +1,7 @@
-"""Nodes as Karpenter tracks them: a Node, its NodeClaim, or both, with what their pods use.
+"""Nodes as Karpenter tracks them: a Node, its NodeClaim, or both, with their pods.
 
-Those within consolidateAfter are left alone for a while after pods have come or gone. Rules:
-``pkg/controllers/state/cluster.go`` and ``pkg/controllers/state/statenode.go``.
+Also whether a node is within consolidateAfter. Rules: ``pkg/controllers/state/cluster.go`` and
+``pkg/controllers/state/statenode.go``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _EPHEMERAL: Final = frozenset(
         ("karpenter.sh/unregistered", NO_EXECUTE),
     }
 )
-"""Taints that a new node loses by itself."""
+"""Startup taints that Kubernetes and Karpenter remove."""
 _NOT_READY: Final = Taint("node.kubernetes.io/not-ready", NO_SCHEDULE)
 _REBOOTING: Final = ("karpenter.sh/rebooting", NO_SCHEDULE)
 _ENDED: Final = frozenset({"Succeeded", "Failed"})
@@ -40,7 +40,7 @@ _READINESS_PREFIX: Final = "readiness.k8s.io/"
 
 
 class StateNode:
-    """One tracked node; ``node`` or ``claim`` may be missing, never both."""
+    """A tracked node; either ``node`` or ``claim`` may be missing."""
 
     def __init__(
         self,
@@ -54,11 +54,11 @@ class StateNode:
         """Track a node.
 
         Args:
-            provider_id: Of its instance.
-            node: Where it has joined.
-            claim: Where Karpenter made it.
-            is_commanded: Whether Karpenter holds it in a command, which it remembers and writes down nowhere.
-            rules: Whether this version of Karpenter knows reboots.
+            provider_id: ID of its instance.
+            node: The Node, if it has joined the cluster.
+            claim: The NodeClaim, if Karpenter launched it.
+            is_commanded: Whether it is part of a disruption command, which is only in Karpenter's memory.
+            rules: Rules of the Karpenter version, which may not have reboots.
         """
         self.provider_id = provider_id
         self.node = node
@@ -66,12 +66,12 @@ class StateNode:
         self.is_commanded = is_commanded
         self._reboots = rules.reboots
         self.pods: list[Pod] = []
-        """Pods bound to the node that have not ended."""
+        """Bound pods that are not terminal."""
         self.ending: list[Pod] = []
-        """Pods that have ended but are still being deleted: a StatefulSet's come back, so they need a place yet."""
+        """Terminal pods still being deleted: those of StatefulSets are recreated and must be scheduled."""
 
     def take(self, pod: Pod) -> None:
-        """Add a pod that is bound to the node, unless it has ended and gone."""
+        """Add a bound pod, unless it is terminal and not being deleted."""
         if pod.phase not in _ENDED:
             self.pods.append(pod)
         elif pod.is_terminating:
@@ -79,22 +79,22 @@ class StateNode:
 
     @property
     def is_managed(self) -> bool:
-        """Whether Karpenter made it."""
+        """Whether Karpenter launched it."""
         return self.claim is not None
 
     @cached_property
     def is_registered(self) -> bool:
-        """Whether the Node has joined; always so for nodes that Karpenter did not make."""
+        """Whether the Node has joined the cluster; True for nodes that Karpenter did not launch."""
         return self.claim is None or (self.node is not None and self.node.labels.get(REGISTERED) == "true")
 
     @cached_property
     def is_initialized(self) -> bool:
-        """Whether the Node is ready for pods; always so for nodes that Karpenter did not make."""
+        """Whether the Node is ready for pods; True for nodes that Karpenter did not launch."""
         return self.claim is None or (self.node is not None and self.node.labels.get(INITIALIZED) == "true")
 
     @cached_property
     def is_marked_for_deletion(self) -> bool:
-        """Whether it is on its way out, so that its pods need another place."""
+        """Whether it is being deleted, so that its pods must be rescheduled."""
         claim, node = self.claim, self.node
         if self.is_commanded:
             return True
@@ -109,15 +109,15 @@ class StateNode:
 
     @cached_property
     def is_ready(self) -> bool:
-        """Whether its Node says that it is ready."""
+        """Whether its Node is Ready."""
         ready = condition_of(self.node.conditions, "Ready") if self.node is not None else None
         return ready is not None and ready.status == "True"
 
     @cached_property
     def is_held_by_command(self) -> bool:
-        """Whether a command waits for replacements: tainted and marked, and not being deleted yet.
+        """Whether a disruption command holds it while waiting for replacements: tainted and marked, not deleted.
 
-        After a restart Karpenter forgets the command and takes both marks away again within moments.
+        After a restart Karpenter forgets the command and soon removes the taint and the mark.
         """
         if self.node is None or self.claim is None or self.is_marked_for_deletion:
             return False
@@ -125,11 +125,11 @@ class StateNode:
 
     @cached_property
     def is_rebooting(self) -> bool:
-        """Whether Karpenter reboots its instance in place, which it does since 1.15."""
+        """Whether Karpenter is rebooting its instance in place, since 1.15."""
         return self._reboots and self.claim is not None and self.claim.is_true(REBOOTING)
 
     @cached_property
-    def _face(self) -> Node | NodeClaim:
+    def _metadata(self) -> Node | NodeClaim:
         if self.node is not None and self.is_registered:
             return self.node
         assert self.claim is not None
@@ -138,36 +138,36 @@ class StateNode:
     @cached_property
     def name(self) -> str:
         """Name of the NodeClaim until the Node has registered, then of the Node."""
-        return self._face.name
+        return self._metadata.name
 
     @property
     def node_name(self) -> str:
-        """Name of the Node, of the NodeClaim where there is none yet."""
+        """Name of the Node, or of the NodeClaim if there is no Node yet."""
         return self.node.name if self.node is not None else self.name
 
     @property
     def labels(self) -> Mapping[str, str]:
         """Labels of the NodeClaim until the Node has registered, then of the Node."""
-        return self._face.labels
+        return self._metadata.labels
 
     @property
     def annotations(self) -> Mapping[str, str]:
         """Annotations of the NodeClaim until the Node has registered, then of the Node."""
-        return self._face.annotations
+        return self._metadata.annotations
 
     @property
     def hostname(self) -> str:
-        """The host name label, or the name where there is none."""
+        """Hostname label, or the name without one."""
         return self.labels.get(HOSTNAME) or self.name
 
     @cached_property
     def nodepool_name(self) -> str:
-        """NodePool it belongs to, empty for nodes that Karpenter did not make."""
+        """Its NodePool, empty for nodes that Karpenter did not launch."""
         return self.labels.get(NODEPOOL, "")
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """Taints that a pod must tolerate; of a node that starts, without those that a new node loses by itself."""
+        """Taints that pods must tolerate; without startup taints until the node is initialized."""
         claim = self.claim
         if claim is None:
             assert self.node is not None
@@ -186,21 +186,18 @@ class StateNode:
 
     @cached_property
     def scheduler_taints(self) -> tuple[Taint, ...]:
-        """Taints that kube-scheduler sees, with those that Kubernetes adds to cordoned and not ready nodes.
-
-        The same object as `taints` if they are equal.
-        """
+        """Taints that kube-scheduler sees, including those of cordoned and unready nodes; `taints` itself if equal."""
         node = self.node
         if node is None:
             return self.taints
-        found = cordoned(node).taints if node.is_unschedulable else node.taints
+        taints = cordoned(node).taints if node.is_unschedulable else node.taints
         if node.ready is not None and node.ready.status != "True":
-            found = (*found, _NOT_READY)
-        return self.taints if found == self.taints else found
+            taints = (*taints, _NOT_READY)
+        return self.taints if taints == self.taints else taints
 
     @cached_property
     def capacity_nano(self) -> dict[str, int]:
-        """Capacity in nano-units, with one ``nodes``."""
+        """Capacity in nano-units, including one ``nodes``."""
         node, claim = self.node, self.claim
         amounts = self._reported(node.capacity if node else None, claim.capacity if claim else None)
         amounts[NODES] = NANO
@@ -213,7 +210,7 @@ class StateNode:
         return self._reported(node.allocatable if node else None, claim.allocatable if claim else None)
 
     def _reported(self, of_node: ResourceList | None, of_claim: ResourceList | None) -> dict[str, int]:
-        """Return what the node reports; until it is initialised the claim's promise stands in for zeroes."""
+        """Return the node's resources; until it is initialized, zeros are replaced by the NodeClaim's amounts."""
         amounts = {name: amount.nano for name, amount in (of_node or {}).items()}
         if of_claim is not None and not self.is_initialized:
             for name, amount in of_claim.items():
@@ -223,18 +220,18 @@ class StateNode:
 
 
 def track_nodes(inventory: Inventory, rules: Rules = NEWEST) -> list[StateNode]:
-    """Return the nodes that Karpenter tracks: launched NodeClaims and Nodes that it can make sense of.
+    """Return the nodes that Karpenter tracks: launched NodeClaims and valid Nodes.
 
-    A Node of a NodePool is passed over while it has no provider id, or neither an instance type nor the initialised
-    label. Pods are attached to the Node they are bound to.
+    A Node of a NodePool is ignored while it has no provider id, or neither an instance type nor the initialized label.
+    Pods are attached to their Node.
     """
-    found = [StateNode(*one, rules=rules) for one in tracked(inventory.nodes, inventory.nodeclaims)]
-    by_name = {one.node.name: one for one in found if one.node is not None}
+    states = [StateNode(*parts, rules=rules) for parts in tracked(inventory.nodes, inventory.nodeclaims)]
+    by_name = {state.node.name: state for state in states if state.node is not None}
     for pod in inventory.pods:
         state = by_name.get(pod.node_name)
         if state is not None:
             state.take(pod)
-    return found
+    return states
 
 
 def tracked(nodes: Iterable[Node], claims: Iterable[NodeClaim]) -> Iterator[tuple[str, Node | None, NodeClaim | None]]:
@@ -253,23 +250,23 @@ def tracked(nodes: Iterable[Node], claims: Iterable[NodeClaim]) -> Iterator[tupl
 
 
 StateChange = tuple[StateNode | None, StateNode | None]
-"""A tracked node as it was, None where it is new, and as it is, None where it has gone."""
+"""A tracked node before (None if new) and after (None if removed)."""
 
 
 def state_changes(before: Iterable[StateNode], after: Iterable[StateNode]) -> list[StateChange]:
-    """Return the tracked nodes that differ between two moments; those that do not must be the same objects."""
-    known = {state.provider_id: state for state in before}
+    """Return the changed nodes between two points in time; unchanged ones must be the same objects."""
+    old_states = {state.provider_id: state for state in before}
     changes: list[StateChange] = []
     for state in after:
-        was = known.pop(state.provider_id, None)
-        if was is not state:
-            changes.append((was, state))
-    changes.extend((state, None) for state in known.values())
+        old = old_states.pop(state.provider_id, None)
+        if old is not state:
+            changes.append((old, state))
+    changes.extend((state, None) for state in old_states.values())
     return changes
 
 
 def is_under_consolidate_after(state: StateNode, pool: NodePool | None, now_ns: int) -> bool:
-    """Return whether a node is too young, or had a pod come or go too recently, to be consolidated.
+    """Return whether a node is too new, or had pods added or removed too recently, to be consolidated.
 
     Rule: ``IsUnderConsolidateAfter`` in ``pkg/utils/disruption/disruption.go``.
     """

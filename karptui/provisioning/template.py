@@ -1,4 +1,4 @@
-"""NodePools as patterns of claims: what a new claim begins with.
+"""NodePools as templates of new claims.
 
 Rules: ``nodeclaimtemplate.go`` and ``NewScheduler`` in ``pkg/controllers/provisioning/scheduling``.
 """
@@ -24,7 +24,7 @@ def pool_requirements(pool: NodePool) -> Requirements:
 
 
 def template_requirements(pool: NodePool) -> Requirements:
-    """Return what a new claim of a NodePool is bound to."""
+    """Return the requirements of a NodePool's new claims."""
     labels = {**pool.template_labels, NODEPOOL: pool.name}
     ref = pool.node_class_ref
     labels[f"{ref.group}/{ref.kind.lower()}"] = ref.name
@@ -36,14 +36,14 @@ def template_requirements(pool: NodePool) -> Requirements:
 
 
 def is_counted(requirement: Requirement, value: str, rules: Rules) -> bool:
-    """Return whether ``minValues`` counts a value that a type names: since 1.14.3 only one that is still allowed."""
+    """Return whether ``minValues`` counts a type's value: since 1.14.3 only values that are still allowed."""
     return not rules.counts_allowed_values or requirement.allows(value)
 
 
 def unmet_min_values(catalogue: Catalogue, types: int, requirements: Requirements) -> dict[str, int]:
-    """Return the keys of which types offer fewer values than ``minValues`` asks, with how many they offer.
+    """Return the keys with fewer values than ``minValues``, with the number of values.
 
-    No types at all is no such failure. Rule: ``SatisfiesMinValues`` in ``pkg/cloudprovider/types.go``.
+    An empty set of types meets every ``minValues``. Rule: ``SatisfiesMinValues`` in ``pkg/cloudprovider/types.go``.
     """
     unmet: dict[str, int] = {}
     if not types:
@@ -61,7 +61,7 @@ def unmet_min_values(catalogue: Catalogue, types: int, requirements: Requirement
 
 
 class Template:
-    """One NodePool with the instance types that its claims may have."""
+    """A NodePool with the instance types for its claims."""
 
     def __init__(
         self,
@@ -74,20 +74,20 @@ class Template:
     ) -> None:
         self.pool = pool
         self.index = index
-        """Place in the order in which NodePools are tried."""
+        """Position in the order Karpenter tries NodePools."""
         self.name = pool.name
         self.taints: tuple[Taint, ...] = pool.taints
         self.catalogue = catalogue
         self.requirements = requirements
         self.types = types
-        """Types that are compatible, usable and on offer."""
+        """Types that are compatible, usable and available."""
         self.groups: list[DaemonGroup] = []
         self.amount_indexes: tuple[AmountIndex | None, ...] = ()
         """Allocatable by column."""
         self.has_min_values = requirements.value.has_min_values()
 
     def set_daemons(self, daemons: Sequence[DaemonPod], columns: Columns) -> None:
-        """Find out which daemons run on which types; drops terms of the daemons on the way."""
+        """Determine which DaemonSet pods run on which types; drops affinity terms of DaemonSets along the way."""
         compatible = [
             (daemon, daemon.compatible_types(self.taints, self.requirements.value, self.catalogue, self.types))
             for daemon in daemons
@@ -98,7 +98,7 @@ class Template:
         self.amount_indexes = tuple(self.catalogue.allocatable.get(name) for name in columns.names)
 
     def fitting_rows(self, need: Sequence[int]) -> int:
-        """Return the rows of the catalogue that have room for a row of amounts."""
+        """Return the rows of the catalogue with room for a row of amounts."""
         rows = self.catalogue.usable_rows
         for amount_index, amount in zip(self.amount_indexes, need, strict=True):
             if amount > 0:
@@ -113,16 +113,16 @@ def make_templates(
     *,
     is_strict: bool,
 ) -> tuple[list[Template], dict[str, bool]]:
-    """Return the templates in the order in which they are tried, and the NodePools without any type.
+    """Return the templates in the order Karpenter tries them, and the NodePools without any type.
 
     Args:
-        pools: In order.
+        pools: NodePools in order.
         catalogues: Instance types by NodePool.
-        interner: Of the run.
-        is_strict: Whether types that cannot satisfy ``minValues`` rule a NodePool out.
+        interner: Interner of the cluster.
+        is_strict: Whether unmet ``minValues`` exclude a NodePool.
 
     Returns:
-        Templates, and by name of each NodePool left out whether that was because of ``minValues``.
+        Templates, and for the name of each excluded NodePool whether ``minValues`` are the reason.
     """
     templates: list[Template] = []
     left_out: dict[str, bool] = {}

@@ -1,4 +1,4 @@
-"""All topology rules of one run.
+"""All topology rules of a run.
 
 Rules: ``pkg/controllers/provisioning/scheduling/topology.go``.
 """
@@ -16,11 +16,11 @@ from karptui.provisioning.topology_group import TopologyGroup
 from karptui.provisioning.topology_spec import TopologyKind, TopologySpec
 
 Holder = tuple[str, str | None, TopologySpec]
-"""Pod uid, the domain it runs in (None if its node has none) and the rule with its own tolerations."""
+"""Pod uid, its domain (None if its node has none) and the rule with the pod's tolerations."""
 
 
 class InverseBase:
-    """Pods that run and keep others away by one rule."""
+    """Running pods that keep others away by the same rule."""
 
     __slots__ = ("holders", "spec")
 
@@ -30,7 +30,7 @@ class InverseBase:
 
 
 class Topology:
-    """The rules that pods of a run state, and those of running pods that keep them away, with their counts."""
+    """Topology rules of a run's pods and anti-affinity of running pods, with their counts."""
 
     def __init__(
         self,
@@ -41,14 +41,14 @@ class Topology:
         gone_nodes: frozenset[str],
         is_scheduler: bool = False,
     ) -> None:
-        """Begin a run.
+        """Start a run.
 
         Args:
-            running: Pods that run.
+            running: Running pods.
             inverse_bases: Their required anti-affinity.
-            moving: The pods that the run places, by uid; they do not count where they are.
-            gone_nodes: Provider ids of nodes that are left out.
-            is_scheduler: Whether only domains that have a node count.
+            moving: Pods by uid that are rescheduled and do not count where they are.
+            gone_nodes: Provider ids of removed nodes.
+            is_scheduler: Whether only domains with a node count.
         """
         self._is_scheduler = is_scheduler
         self._running = running
@@ -79,7 +79,7 @@ class Topology:
         return group
 
     def own(self, stage: Stage) -> list[TopologyGroup]:
-        """Return the rules that a stage states, counting the cluster for those not seen before."""
+        """Return the rules of a stage; new rules are counted in the cluster."""
         for spec in stage.owner.inverse_specs:
             self._inverse_group(spec)
         return [self.groups.get(spec.identity) or self._begin(spec) for spec in stage.specs]
@@ -113,40 +113,40 @@ class Topology:
         return () if self._is_scheduler else self._running.universe_of(spec)
 
     def _registered(self, base: BaseCount) -> Iterator[str]:
-        """Yield the domains that have a node yet."""
+        """Yield the domains that still have a node."""
         gone = [base.nodes.domain_by_node.get(node) for node in self._gone_nodes]
         for domain, nodes in base.nodes.by_domain.items():
             if nodes > gone.count(domain):
                 yield domain
 
     def counting(self, owner: PodClass) -> list[TopologyGroup]:
-        """Return the rules that select pods of a class, and so count them where they land."""
-        seen, found = self._counting.get(owner.face, (0, []))
+        """Return the rules that select pods of a class and therefore count them."""
+        seen, groups = self._counting.get(owner.face, (0, []))
         if seen < len(self._group_list):
             for group in self._group_list[seen:]:
                 if group.spec.selects(owner.namespace, owner.labels):
-                    found.append(group)
-            self._counting[owner.face] = (len(self._group_list), found)
-        return found
+                    groups.append(group)
+            self._counting[owner.face] = (len(self._group_list), groups)
+        return groups
 
     def keeping_away(self, owner: PodClass) -> list[TopologyGroup]:
         """Return the rules of other pods that keep pods of a class away."""
-        seen, found = self._keeping_away.get(owner.face, (0, []))
+        seen, groups = self._keeping_away.get(owner.face, (0, []))
         if seen < len(self._inverse_list):
             for group in self._inverse_list[seen:]:
                 if group.spec.selects(owner.namespace, owner.labels):
-                    found.append(group)
-            self._keeping_away[owner.face] = (len(self._inverse_list), found)
-        return found
+                    groups.append(group)
+            self._keeping_away[owner.face] = (len(self._inverse_list), groups)
+        return groups
 
     @property
     def met_tie(self) -> bool:
-        """Return whether any rule has chosen a domain among equals, even if nothing came of it."""
+        """Whether any rule has chosen between equally good domains, even without effect."""
         return any(group.met_tie for group in self._group_list)
 
     @property
     def inverse_count(self) -> int:
-        """Return how many rules keep pods away; grows while pods state new ones."""
+        """Number of rules that keep pods away; increases as new ones appear."""
         return len(self._inverse_list)
 
     def record(
@@ -156,13 +156,13 @@ class Topology:
         hostname: str,
         taints: tuple[Taint, ...],
     ) -> None:
-        """Count a placed pod in every rule that selects it, and where its own rules keep others away.
+        """Count a scheduled pod in every rule that selects it, and in its own anti-affinity rules.
 
         Args:
             owner: The pod's class.
-            labels: Final requirements of the node or claim, without its host name.
-            hostname: Of the node or claim.
-            taints: Of the node or claim.
+            labels: Final requirements of the node or claim, without the hostname.
+            hostname: Hostname of the node or claim.
+            taints: Taints of the node or claim.
         """
         for group in self.counting(owner):
             rule = group.spec.node_filter

@@ -1,4 +1,4 @@
-"""Domains that a topology key can have at all, and the pods that run already, as topology rules count them.
+"""Possible domains of topology keys, and counts of running pods for topology rules.
 
 Rules: ``buildDomainGroups``, ``countDomains`` and ``updateInverseAffinities`` in ``topology.go``, and
 ``topologydomaingroup.go``, of ``pkg/controllers/provisioning/scheduling``.
@@ -24,12 +24,12 @@ from karptui.provisioning.state_node import StateChange, StateNode
 from karptui.provisioning.topology_spec import TopologySpec
 
 PoolDomains = tuple[Requirements, tuple[Taint, ...], Catalogue]
-"""A NodePool's requirements and labels, its taints, and every instance type it draws on, available or not; pools
-without types have no part in it."""
+"""A NodePool's requirements and labels, its taints, and all its instance types, available or not. NodePools without
+types are ignored."""
 
 
 class DomainUniverse:
-    """Domains by topology key, with the taints under which each can be reached."""
+    """Domains by topology key, with the taints of the NodePools that can reach them."""
 
     def __init__(self, pools: Sequence[PoolDomains]) -> None:
         self._pools = pools
@@ -37,78 +37,78 @@ class DomainUniverse:
         self._domains: dict[tuple[str, tuple[Toleration, ...] | None], tuple[str, ...]] = {}
 
     def domains(self, key: str, tolerations: tuple[Toleration, ...] | None) -> tuple[str, ...]:
-        """Return the domains of a key, sorted.
+        """Return the sorted domains of a key.
 
         Args:
             key: Topology key.
-            tolerations: Leave out domains that only pools with other taints reach; None leaves out nothing.
+            tolerations: Exclude domains that only NodePools with other taints can reach; None to include all.
         """
-        known = self._domains.get((key, tolerations))
-        if known is None:
+        cached = self._domains.get((key, tolerations))
+        if cached is None:
             by_domain = self._taints_by_domain.get(key)
             if by_domain is None:
                 by_domain = self._taints_by_domain[key] = self._collect(key)
-            known = tuple(
+            cached = tuple(
                 sorted(
                     domain
                     for domain, sets in by_domain.items()
                     if tolerations is None or any(not untolerated(taints, tolerations) for taints in sets)
                 )
             )
-            self._domains[key, tolerations] = known
-        return known
+            self._domains[key, tolerations] = cached
+        return cached
 
     def _collect(self, key: str) -> dict[str, list[tuple[Taint, ...]]]:
-        found: dict[str, list[tuple[Taint, ...]]] = {}
+        taints_by_domain: dict[str, list[tuple[Taint, ...]]] = {}
         for requirements, taints, catalogue in self._pools:
             for domain in _pool_domains(key, requirements, catalogue):
-                found.setdefault(domain, []).append(taints)
-        return found
+                taints_by_domain.setdefault(domain, []).append(taints)
+        return taints_by_domain
 
 
 def _pool_domains(key: str, requirements: Requirements, catalogue: Catalogue) -> Iterable[str]:
-    """Return a pool's domains; of a NotIn that a type does not narrow these are the excluded values."""
-    own = requirements.find(key)
+    """Return a NodePool's domains; for a NotIn that a type does not narrow, the excluded values, as in Karpenter."""
+    pool_requirement = requirements.find(key)
     domains: set[str] = set()
-    if own is not None and own.operator == IN:
-        domains |= own.values
+    if pool_requirement is not None and pool_requirement.operator == IN:
+        domains |= pool_requirement.values
     index = catalogue.keys.get(key)
     if index is None:
-        return domains if own is None else domains | own.values
+        return domains if pool_requirement is None else domains | pool_requirement.values
     for requirement in index.distinct:
-        domains |= requirement.values if own is None else requirement.intersect(own).values
-    if own is not None and index.undefined:
-        domains |= own.values
+        domains |= (requirement if pool_requirement is None else requirement.intersect(pool_requirement)).values
+    if pool_requirement is not None and index.undefined:
+        domains |= pool_requirement.values
     return domains
 
 
-def _pods_left(one: StateNode | None, other: StateNode | None) -> list[Pod]:
-    """Return the pods of a node that count, and that it does not have, or not on the same Node, at the other moment."""
-    if one is None:
+def _pods_left(state: StateNode | None, other: StateNode | None) -> list[Pod]:
+    """Return the counted pods of a node that are missing, or on another Node, in its other state."""
+    if state is None:
         return []
-    same = {id(pod) for pod in other.pods} if other is not None and other.node is one.node else set()
-    return [pod for pod in one.pods if id(pod) not in same and is_counted(pod)]
+    same = {id(pod) for pod in other.pods} if other is not None and other.node is state.node else set()
+    return [pod for pod in state.pods if id(pod) not in same and is_counted(pod)]
 
 
 NodeLabels = tuple[RequirementSet, str | None]
-"""A Node's labels as requirements, and its host name label or None."""
+"""A Node's labels as requirements, and its hostname label or None."""
 
 _NODE_NAME: Final = attrgetter("node_name")
 
 
 class RegisteredNodes:
-    """Nodes that count for a rule, with pods or without."""
+    """Nodes that count for a rule, with or without pods."""
 
     __slots__ = ("by_domain", "domain_by_node")
 
     def __init__(self) -> None:
         self.by_domain: Counter[str] = Counter()
-        """How many there are by domain."""
+        """Number of nodes by domain."""
         self.domain_by_node: dict[str, str] = {}
         """Domain by provider id."""
 
     def add(self, provider_id: str, domain: str, change: int) -> None:
-        """Count a node, or with -1 count it no more."""
+        """Add a node, or remove it if ``change`` is -1."""
         if change > 0:
             self.domain_by_node[provider_id] = domain
         else:
@@ -116,11 +116,11 @@ class RegisteredNodes:
         _count(self.by_domain, domain, change)
 
     def copy(self) -> RegisteredNodes:
-        """Return the same, to be changed."""
-        found = RegisteredNodes()
-        found.by_domain.update(self.by_domain)
-        found.domain_by_node.update(self.domain_by_node)
-        return found
+        """Return a copy."""
+        copied = RegisteredNodes()
+        copied.by_domain.update(self.by_domain)
+        copied.domain_by_node.update(self.domain_by_node)
+        return copied
 
 
 def _count(counts: Counter[str], domain: str | None, change: int) -> None:
@@ -131,7 +131,7 @@ def _count(counts: Counter[str], domain: str | None, change: int) -> None:
 
 
 class BaseCount:
-    """Where a rule's pods run, before a run decides anything."""
+    """Counts of a rule's running pods before the run."""
 
     __slots__ = ("nodes", "pods")
 
@@ -142,12 +142,12 @@ class BaseCount:
 
 
 def is_counted(pod: Pod) -> bool:
-    """Return whether a pod counts for topology rules: bound, neither ended nor being deleted."""
+    """Return whether a pod counts for topology rules: bound and active."""
     return bool(pod.node_name) and pod.is_active
 
 
 class RunningPods:
-    """Bound pods by namespace and label, for counting; and the Nodes they run on."""
+    """Running pods by namespace and label, with their Nodes, for counting."""
 
     def __init__(
         self,
@@ -163,83 +163,83 @@ class RunningPods:
         self._labels_of = labels_of
         self._universe = universe
         self.counts: dict[TopologySpec, BaseCount] = {}
-        """What was counted, by rule."""
+        """Counts by rule."""
         self.registered: dict[str, RegisteredNodes] = {}
-        """By key, for the rules that count every node."""
+        """Nodes by key, for the rules that count every node."""
         self._by_label: dict[tuple[str, str], dict[str, list[Pod]]] = {}
-        """By namespace and label key: pods that count, by value."""
+        """Counted pods by value, by namespace and label key."""
 
     @cached_property
     def _by_namespace(self) -> dict[str, list[Pod]]:
-        """Pods that count."""
-        found: dict[str, list[Pod]] = defaultdict(list)
+        """Counted pods."""
+        by_namespace: dict[str, list[Pod]] = defaultdict(list)
         for pod in self._pods:
             if is_counted(pod):
-                found[pod.template.namespace].append(pod)
-        return found
+                by_namespace[pod.template.namespace].append(pod)
+        return by_namespace
 
     def later(
         self, pods: Iterable[Pod], nodes: Iterable[Node], active: Sequence[StateNode], changes: Sequence[StateChange]
     ) -> RunningPods:
-        """Return the same at a later moment, with what was counted carried over.
+        """Return the counts at a later time, updated instead of recounted.
 
         Args:
-            pods: Every pod then.
-            nodes: Every Node then.
-            active: Tracked nodes that are not going away then.
-            changes: Every tracked node that has changed; all pods that are bound must belong to one.
+            pods: All pods then.
+            nodes: All Nodes then.
+            active: Tracked nodes then that are not being deleted.
+            changes: All changed tracked nodes; every bound pod must belong to a tracked node.
         """
-        found = RunningPods(pods, nodes, active, self._labels_of, self._universe)
-        gone = [pod for before, after in changes for pod in _pods_left(before, after)]
-        come = [pod for before, after in changes for pod in _pods_left(after, before)]
+        later = RunningPods(pods, nodes, active, self._labels_of, self._universe)
+        removed = [pod for before, after in changes for pod in _pods_left(before, after)]
+        added = [pod for before, after in changes for pod in _pods_left(after, before)]
         renewed: dict[int, RegisteredNodes] = {}
         for spec, base in self.counts.items():
             nodes_then = renewed.get(id(base.nodes))
             if nodes_then is None:
                 nodes_then = renewed[id(base.nodes)] = self._moved(spec, base.nodes, changes)
-            made = found.counts[spec] = BaseCount(nodes_then)
-            made.pods.update(base.pods)
-            for pod in gone:
-                _count(made.pods, self.domain_of(spec, pod), -1)
-            for pod in come:
-                _count(made.pods, found.domain_of(spec, pod), 1)
+            count = later.counts[spec] = BaseCount(nodes_then)
+            count.pods.update(base.pods)
+            for pod in removed:
+                _count(count.pods, self.domain_of(spec, pod), -1)
+            for pod in added:
+                _count(count.pods, later.domain_of(spec, pod), 1)
         for key, registered in self.registered.items():
-            found.registered[key] = renewed[id(registered)]
-        return found
+            later.registered[key] = renewed[id(registered)]
+        return later
 
     def _moved(self, spec: TopologySpec, nodes: RegisteredNodes, changes: Sequence[StateChange]) -> RegisteredNodes:
-        found = nodes
+        moved = nodes
         for before, after in changes:
-            was, now = self._registered_in(spec, before), self._registered_in(spec, after)
-            if was == now:
+            old, new = self._registered_in(spec, before), self._registered_in(spec, after)
+            if old == new:
                 continue
-            if found is nodes:
-                found = nodes.copy()
-            for state, domain, change in ((before, was, -1), (after, now, 1)):
+            if moved is nodes:
+                moved = nodes.copy()
+            for state, domain, change in ((before, old, -1), (after, new, 1)):
                 if state is not None and domain is not None:
-                    found.add(state.provider_id, domain, change)
-        return found
+                    moved.add(state.provider_id, domain, change)
+        return moved
 
     def universe_of(self, spec: TopologySpec) -> tuple[str, ...]:
-        """Return the domains that NodePools offer for a rule."""
+        """Return the domains of a rule that NodePools can create."""
         return self._universe.domains(spec.key, spec.tolerations if spec.honors_taints else None)
 
     def count(self, spec: TopologySpec) -> BaseCount:
-        """Return where a rule's pods run, computed once per rule."""
-        found = self.counts.get(spec)
-        if found is None:
-            found = self.counts[spec] = BaseCount(self._register(spec))
+        """Return the counts of a rule's running pods, cached per rule."""
+        base = self.counts.get(spec)
+        if base is None:
+            base = self.counts[spec] = BaseCount(self._register(spec))
             names: Counter[str] = Counter()
             for namespace in spec.namespaces:
                 names.update(map(_NODE_NAME, self._selected(spec.selector, namespace)))
             for name, count in names.items():
                 domain = self._domain(spec, name)
                 if domain is not None:
-                    found.pods[domain] += count
-        return found
+                    base.pods[domain] += count
+        return base
 
     def domain_of(self, spec: TopologySpec, pod: Pod) -> str | None:
-        """Return the domain in which a rule counts a pod that counts, None if it does not."""
+        """Return the domain in which a rule counts a counted pod, None if it does not."""
         if pod.namespace not in spec.namespaces:
             return None
         if spec.selector is not None and not spec.selector.matches(pod.labels):
@@ -250,28 +250,28 @@ class RunningPods:
         rule = spec.node_filter
         if rule is not None and not rule.counts_all:
             return self._read_nodes(spec)
-        found = self.registered.get(spec.key)
-        if found is None:
-            found = self.registered[spec.key] = self._read_nodes(spec)
-        return found
+        registered = self.registered.get(spec.key)
+        if registered is None:
+            registered = self.registered[spec.key] = self._read_nodes(spec)
+        return registered
 
     def _read_nodes(self, spec: TopologySpec) -> RegisteredNodes:
-        found = RegisteredNodes()
+        registered = RegisteredNodes()
         for state in self._active:
             domain = self._registered_in(spec, state)
             if domain is not None:
-                found.add(state.provider_id, domain, 1)
-        return found
+                registered.add(state.provider_id, domain, 1)
+        return registered
 
     def _registered_in(self, spec: TopologySpec, state: StateNode | None) -> str | None:
-        """Return the domain in which a node counts for a rule; None where it does not, or goes away."""
+        """Return the domain in which a node counts for a rule; None if it does not, or is being deleted."""
         if spec.key == HOSTNAME or state is None or state.node is None or state.is_marked_for_deletion:
             return None
         domain = state.labels.get(spec.key)
         return domain if domain is not None and self._is_counted(spec, state.node) else None
 
     def _selected(self, selector: LabelSelector | None, namespace: str) -> Iterable[Pod]:
-        """Return the pods of a namespace that a selector lists; without a selector that is every one."""
+        """Return the pods of a namespace that a selector matches; all pods without a selector."""
         if selector is None:
             return self._by_namespace.get(namespace, ())
         if not selector.match_labels:
@@ -283,14 +283,14 @@ class RunningPods:
         return (pod for pod in pods if selector.matches(pod.labels))
 
     def _with_label(self, namespace: str, key: str) -> Mapping[str, Sequence[Pod]]:
-        found = self._by_label.get((namespace, key))
-        if found is None:
-            found = self._by_label[namespace, key] = defaultdict(list)
+        pods_by_value = self._by_label.get((namespace, key))
+        if pods_by_value is None:
+            pods_by_value = self._by_label[namespace, key] = defaultdict(list)
             for pod in self._by_namespace.get(namespace, ()):
                 value = pod.labels.get(key)
                 if value is not None:
-                    found[value].append(pod)
-        return found
+                    pods_by_value[value].append(pod)
+        return pods_by_value
 
     def _domain(self, spec: TopologySpec, node_name: str) -> str | None:
         node = self._nodes.get(node_name)

@@ -1,4 +1,4 @@
-"""Pods counted by domain for one topology rule, and the domains that rules leave a pod, a node or a claim.
+"""Counts of pods by domain for a topology rule, and the domains that rules allow for a pod.
 
 Rules: ``pkg/controllers/provisioning/scheduling/topologygroup.go`` and ``AddRequirements`` in ``topology.go`` there.
 """
@@ -18,22 +18,22 @@ _MAX_COUNT: Final = 2**31 - 1
 
 
 class DomainChoice:
-    """What a rule leaves of a key: the domains, and the others that Karpenter might have chosen as well."""
+    """Domains that a rule allows for a key, and others that Karpenter might have chosen instead."""
 
     __slots__ = ("domains", "equals")
 
     def __init__(self, domains: frozenset[str], equals: tuple[str, ...] = ()) -> None:
         self.domains = domains
-        """Empty where the rule cannot be met."""
+        """Empty if the rule cannot be met."""
         self.equals = equals
-        """Domains among which Karpenter chooses at random; the one chosen here is the first of them."""
+        """Domains among which Karpenter chooses at random; here the first is chosen."""
 
 
 _NOWHERE: Final = DomainChoice(_NONE)
 
 
 class TopologyGroup:
-    """Counts of one rule during a run."""
+    """Counts of a rule during a run."""
 
     __slots__ = ("_choices", "_least", "counts", "is_hostname", "kind", "met_tie", "occupied", "spec", "version")
 
@@ -42,18 +42,18 @@ class TopologyGroup:
         self.kind = spec.kind
         self.is_hostname = spec.key == HOSTNAME
         self.counts = counts
-        """Pods by known domain; 0 where there is none. Of host names only those that have pods."""
+        """Pods by known domain, including 0; for the hostname only hosts with pods."""
         self.occupied = sum(1 for count in counts.values() if count)
-        """Domains that have pods."""
+        """Number of domains with pods."""
         self.met_tie = False
-        """Whether a domain was ever chosen among equals."""
+        """Whether a domain was ever chosen among equally good ones."""
         self.version = 0
-        """Grows whenever a choice may come out differently than before."""
+        """Increases whenever a choice may change."""
         self._choices: dict[tuple[Requirement | None, Requirement | None, bool], DomainChoice] = {}
         self._least: dict[Requirement | None, int] = {}
 
     def record(self, domains: Iterable[str]) -> None:
-        """Count one more pod in each of these domains."""
+        """Count another pod in each of these domains."""
         for domain in domains:
             count = self.counts.get(domain, 0)
             self.counts[domain] = count + 1
@@ -65,11 +65,11 @@ class TopologyGroup:
                 self._least.clear()
 
     def allows_host(self, hostname: str, pod_host: Requirement | None, *, is_selected: bool) -> bool:
-        """Return whether a host-name rule allows a pod on this very host.
+        """Return whether a hostname rule allows a pod on a host.
 
         Args:
-            hostname: Of the node or claim.
-            pod_host: What the pod itself asks of the host name.
+            hostname: Hostname of the node or claim.
+            pod_host: The pod's requirement on the hostname.
             is_selected: Whether the rule selects the pod.
         """
         count = self.counts.get(hostname, 0)
@@ -87,27 +87,27 @@ class TopologyGroup:
         """Return the domains in which the rule allows a pod.
 
         Args:
-            pod_domains: What the pod strictly asks of the key; None is anything.
-            node_domains: What the node or claim still allows; None is anything.
+            pod_domains: The pod's strict requirement on the key; None for any.
+            node_domains: Domains that the node or claim allows; None for any.
             is_selected: Whether the rule selects the pod.
         """
         key = (pod_domains, node_domains, is_selected)
-        found = self._choices.get(key)
-        if found is None:
+        choice = self._choices.get(key)
+        if choice is None:
             if self.kind is TopologyKind.SPREAD:
-                found = self._spread(pod_domains, node_domains, is_selected=is_selected)
+                choice = self._spread(pod_domains, node_domains, is_selected=is_selected)
             elif self.kind is TopologyKind.AFFINITY:
-                found = self._affinity(pod_domains, node_domains, is_selected=is_selected)
+                choice = self._affinity(pod_domains, node_domains, is_selected=is_selected)
             else:
-                found = DomainChoice(
+                choice = DomainChoice(
                     frozenset(
                         domain
                         for domain in self._allowed(node_domains)
                         if not self.counts[domain] and (pod_domains is None or pod_domains.allows(domain))
                     )
                 )
-            self._choices[key] = found
-        return found
+            self._choices[key] = choice
+        return choice
 
     def _allowed(self, domains: Requirement | None) -> Iterable[str]:
         """Return the known domains that a requirement allows."""
@@ -118,15 +118,15 @@ class TopologyGroup:
         return [domain for domain in self.counts if domains.allows(domain)]
 
     def least(self, pod_domains: Requirement | None) -> int:
-        """Return the fewest pods in any domain that the pod may use; 0 while there are fewer than ``minDomains``."""
-        found = self._least.get(pod_domains)
-        if found is None:
+        """Return the lowest number of pods in the allowed domains; 0 while there are fewer than ``minDomains``."""
+        least = self._least.get(pod_domains)
+        if least is None:
             counts = [self.counts[domain] for domain in self._allowed(pod_domains)]
-            found = min(counts, default=_MAX_COUNT)
+            least = min(counts, default=_MAX_COUNT)
             if self.spec.min_domains is not None and len(counts) < self.spec.min_domains:
-                found = 0
-            self._least[pod_domains] = found
-        return found
+                least = 0
+            self._least[pod_domains] = least
+        return least
 
     def _spread(
         self, pod_domains: Requirement | None, node_domains: Requirement | None, *, is_selected: bool
@@ -136,12 +136,12 @@ class TopologyGroup:
         if not valid:
             return _NOWHERE
         fewest = min(self.counts[domain] for domain in valid)
-        # An empty label value cannot be chosen, and if it alone has the fewest pods nothing is.
+        # An empty label value cannot be chosen; if only it has the fewest pods, no domain is.
         equals = tuple(sorted(domain for domain in valid if self.counts[domain] == fewest and domain))
         return self._first(equals)
 
     def _first(self, equals: tuple[str, ...]) -> DomainChoice:
-        """Choose the first of domains that are equal to Karpenter."""
+        """Choose the first of several domains that are equal to Karpenter."""
         if len(equals) > 1:
             self.met_tie = True
             return DomainChoice(frozenset(equals[:1]), equals)
@@ -159,7 +159,7 @@ class TopologyGroup:
         return self._first(equals)
 
     def _may_begin(self, pod_domains: Requirement | None) -> bool:
-        """Return whether the first pod of a self-affine group may go anywhere."""
+        """Return whether the first pod of a group with affinity to itself may use any domain."""
         if not self.occupied:
             return True
         return not any(
@@ -168,29 +168,29 @@ class TopologyGroup:
 
 
 Ruled = tuple[TopologyGroup, bool]
-"""A rule that binds a pod, and whether it selects that pod."""
+"""An applicable rule, and whether it selects the pod."""
 Left = dict[str, Requirement]
-"""What rules leave of their keys."""
+"""Requirements that rules allow, by key."""
 
 _MAX_TRIED: Final = 32
-"""So many ways to break ties are tried; a pod that fits in none of them is said not to fit."""
+"""Maximum number of tie breaks tried; a pod that fits with none of them counts as unschedulable."""
 
 
 def narrowed(
     rules: Sequence[Ruled], labels: Requirements, strict: Requirements
 ) -> tuple[Sequence[Left], Sequence[DomainChoice], Ruled | None]:
-    """Return what rules leave of their keys on a node or claim, a way for each way to break ties.
+    """Return the requirements that rules allow on a node or claim, for each way to break ties.
 
-    Every rule sees the same labels; two rules on one key that choose differently leave nothing of it. Where Karpenter
-    chooses among equals at random it draws anew in every attempt, so a way in which the pod fits is the likely one.
+    All rules see the same labels; two rules with different choices for a key leave nothing of it. Karpenter breaks ties
+    at random in every attempt, so it is likely to find a way in which the pod fits.
 
     Args:
-        rules: Rules on keys other than the host name.
-        labels: Of the node or claim, with what the pod asks.
-        strict: What the pod asks without preferences.
+        rules: Rules on keys other than the hostname.
+        labels: Requirements of the node or claim, including the pod's.
+        strict: The pod's requirements without preferences.
 
     Returns:
-        The ways, the first by name first, the choices that were made, and the first rule that cannot be met, if any.
+        The ways in order of names, the choices, and the first unmet rule, if any.
     """
     choices: list[DomainChoice] = []
     has_tie = False
@@ -208,7 +208,7 @@ def narrowed(
 
 
 def _meet(rules: Sequence[Ruled], picks: Sequence[frozenset[str]], labels: Requirements) -> Left:
-    """Return what these picks leave together, one for each rule."""
+    """Return the requirements for a choice of domains for each rule."""
     left: Left = {}
     for (group, _), domains in zip(rules, picks, strict=True):
         key = group.spec.key
@@ -219,7 +219,7 @@ def _meet(rules: Sequence[Ruled], picks: Sequence[frozenset[str]], labels: Requi
 
 
 def _ways(rules: Sequence[Ruled], choices: Sequence[DomainChoice], labels: Requirements) -> Iterator[Left]:
-    """Yield what is left for each way to break ties, those first in which rules on one key agree."""
+    """Yield the requirements for each way to break ties, starting with those in which rules on a key agree."""
     common: dict[str, frozenset[str]] = {}
     for (group, _), choice in zip(rules, choices, strict=True):
         key = group.spec.key
@@ -227,7 +227,7 @@ def _ways(rules: Sequence[Ruled], choices: Sequence[DomainChoice], labels: Requi
         common[key] = common[key] & may if key in common else may
     tied = {group.spec.key for (group, _), choice in zip(rules, choices, strict=True) if choice.equals}
     options = [sorted(common[key]) if key in tied else () for key in common]
-    for ways in product(*(one or (None,) for one in options)):
+    for ways in product(*(option or (None,) for option in options)):
         agreed = {key: frozenset((way,)) for key, way in zip(common, ways, strict=True) if way is not None}
         picks = [agreed.get(group.spec.key, choice.domains) for (group, _), choice in zip(rules, choices, strict=True)]
         yield _meet(rules, picks, labels)

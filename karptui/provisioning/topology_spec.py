@@ -1,4 +1,4 @@
-"""Topology rules as pods state them: spread constraints, affinity and anti-affinity terms; labels they ask about.
+"""Topology rules in pod specs: spread constraints, affinity and anti-affinity; and the labels they refer to.
 
 Rules: ``topologygroup.go``, ``topologynodefilter.go`` and ``newForTopologies``, ``newForAffinities`` of
 ``topology.go`` in ``pkg/controllers/provisioning/scheduling``.
@@ -21,11 +21,11 @@ HONOR: Final = "Honor"
 IGNORE: Final = "Ignore"
 
 Asked = tuple[RequirementSet, Requirement | None]
-"""Requirements on a node's labels, those on its host name apart."""
+"""Requirements on a node's labels, and separately on its hostname."""
 
 
 class TopologyKind(StrEnum):
-    """What a rule weighs."""
+    """Kind of a topology rule."""
 
     SPREAD = "topology spread"
     AFFINITY = "pod affinity"
@@ -33,14 +33,14 @@ class TopologyKind(StrEnum):
 
 
 def host_allowed(rule: Requirement | None, hostname: str | None) -> bool:
-    """Return whether a requirement on the host name allows a node of this name; None is a node without the label."""
+    """Return whether a requirement allows a hostname; None is a node without the hostname label."""
     if rule is None:
         return True
     return rule.is_negative if hostname is None else rule.allows(hostname)
 
 
 class NodeFilter:
-    """Which nodes a spread constraint counts."""
+    """Nodes that a spread constraint counts."""
 
     def __init__(
         self,
@@ -56,10 +56,10 @@ class NodeFilter:
         self.tolerations = tolerations
         everywhere = any(not len(labels.value) and host is None for labels, host in alternatives)
         self.counts_all = not honors_taints and (not honors_affinity or not alternatives or everywhere)
-        """Whether it counts every node, so that nothing needs to be looked at."""
+        """Whether it counts all nodes."""
 
     def counts(self, taints: tuple[Taint, ...], labels: RequirementSet, hostname: str | None) -> bool:
-        """Return whether a node with these taints and labels counts; labels must be defined, even well-known ones."""
+        """Return whether a node counts; labels must be defined, even well-known ones."""
         if self.honors_affinity and self.alternatives and not self._is_wanted(labels, hostname):
             return False
         return not (self.honors_taints and untolerated(taints, self.tolerations))
@@ -71,7 +71,7 @@ class NodeFilter:
 
 
 class TopologySpec:
-    """One rule of one pod class; rules with the same ``identity`` share counts, and the first decides on its filter."""
+    """A rule of a pod class; rules with the same ``identity`` share counts, and the first one's filter applies."""
 
     __slots__ = (
         "honors_taints",
@@ -103,7 +103,7 @@ class TopologySpec:
         self.min_domains: int | None = None
         self.node_filter: NodeFilter | None = None
         self.honors_taints = True
-        """Whether its domains are only those of NodePools whose taints the pod tolerates."""
+        """Whether only domains of NodePools with tolerated taints count."""
         self.identity: tuple[object, ...] = ()
 
     def selects(self, namespace: str, labels: Mapping[str, str]) -> bool:
@@ -128,7 +128,7 @@ _NONE: Final[frozenset[object]] = frozenset()
 
 
 def _odd_ones(items: Iterable[object]) -> frozenset[object]:
-    """Return what occurs an odd number of times: Karpenter's hash lets equal elements cancel each other."""
+    """Return the items that occur an odd number of times: in Karpenter's hash equal elements cancel each other."""
     odd: set[object] = set()
     for item in items:
         odd ^= {item}
@@ -136,9 +136,9 @@ def _odd_ones(items: Iterable[object]) -> frozenset[object]:
 
 
 def _filter_identity(rule: NodeFilter) -> tuple[object, ...]:
-    """Return what Karpenter's hash sees of a filter: of its alternatives only which keys they name."""
+    """Return what Karpenter's hash includes of a filter: only the keys of its alternatives."""
     keys = (
-        frozenset(own.key for own in labels.value) | ({host.key} if host is not None else frozenset())
+        frozenset(requirement.key for requirement in labels.value) | ({host.key} if host is not None else frozenset())
         for labels, host in rule.alternatives
     )
     tolerations = _odd_ones(rule.tolerations) if rule.tolerations else _NONE
@@ -148,7 +148,9 @@ def _filter_identity(rule: NodeFilter) -> tuple[object, ...]:
 def _selector_identity(selector: LabelSelector | None) -> tuple[object, ...] | None:
     if selector is None:
         return None
-    expressions = frozenset((one.key, one.operator, _odd_ones(one.values)) for one in selector.match_expressions)
+    expressions = frozenset(
+        (expression.key, expression.operator, _odd_ones(expression.values)) for expression in selector.match_expressions
+    )
     return (selector.match_labels, expressions)
 
 
@@ -165,11 +167,11 @@ def spread_spec(
 
     Args:
         constraint: The constraint.
-        namespace: The pod's.
-        labels: The pod's, for ``matchLabelKeys``.
-        node_selector: The pod's node selector.
-        required: Alternatives of the pod's required node affinity with the node selector in each; None without one.
-        tolerations: The pod's.
+        namespace: Namespace of the pod.
+        labels: Labels of the pod, for ``matchLabelKeys``.
+        node_selector: Node selector of the pod.
+        required: Alternatives of the pod's required node affinity, each including the node selector; None without one.
+        tolerations: Tolerations of the pod.
     """
     spec = TopologySpec(
         TopologyKind.SPREAD,
@@ -213,17 +215,17 @@ def affinity_spec(
 
 
 class NamespaceIndex:
-    """Which namespaces an affinity term is about."""
+    """Finds the namespaces of affinity terms."""
 
     def __init__(self, interner: Interner, labels_by_name: Mapping[str, Mapping[str, str]]) -> None:
         self.interner = interner
         self._labels_by_name = labels_by_name
         self._selected: dict[LabelSelector, frozenset[str]] = {}
 
-    def of_term(self, term: PodAffinityTerm, own: str) -> frozenset[str] | None:
-        """Return the namespaces of a term of a pod in namespace ``own``; None if its selector cannot be read."""
+    def of_term(self, term: PodAffinityTerm, pod_namespace: str) -> frozenset[str] | None:
+        """Return the namespaces of a term of a pod; None if its namespace selector is invalid."""
         if term.namespace_selector is None:
-            return frozenset(term.namespaces) if term.namespaces else frozenset({own})
+            return frozenset(term.namespaces) if term.namespaces else frozenset({pod_namespace})
         selector = term.namespace_selector
         if not selector.is_valid:
             return None
@@ -235,7 +237,7 @@ class NamespaceIndex:
 
 
 def is_constrained(template: PodTemplate) -> bool:
-    """Return whether pods of a template ask anything of a node's labels or of other pods."""
+    """Return whether pods of a template have requirements on node labels or other pods."""
     return bool(
         template.node_selector
         or template.topology_spread
@@ -249,9 +251,10 @@ def is_constrained(template: PodTemplate) -> bool:
 
 
 def asked_keys(template: PodTemplate) -> Iterable[str]:
-    """Yield the label keys that pods of a template ask of nodes, topology keys included."""
+    """Yield the node label keys in a template's requirements, including topology keys."""
     yield from template.node_selector
-    for term in (*(template.required_node_terms or ()), *(one.preference for one in template.preferred_node_terms)):
+    preferences = (weighted.preference for weighted in template.preferred_node_terms)
+    for term in (*(template.required_node_terms or ()), *preferences):
         for expression in term.match_expressions:
             yield expression.key
     for constraint in template.topology_spread:
@@ -259,22 +262,22 @@ def asked_keys(template: PodTemplate) -> Iterable[str]:
     for term_ in (
         *template.pod_affinity,
         *template.pod_anti_affinity,
-        *(one.term for one in template.preferred_pod_affinity),
-        *(one.term for one in template.preferred_pod_anti_affinity),
+        *(weighted.term for weighted in template.preferred_pod_affinity),
+        *(weighted.term for weighted in template.preferred_pod_anti_affinity),
     ):
         yield term_.topology_key
 
 
 def selector_keys(template: PodTemplate) -> Iterable[str]:
-    """Yield the pod labels that rules of a template look at."""
+    """Yield the pod label keys in a template's rules."""
     selectors = [constraint.label_selector for constraint in template.topology_spread]
     selectors += [
         term.label_selector
         for term in (
             *template.pod_affinity,
             *template.pod_anti_affinity,
-            *(one.term for one in template.preferred_pod_affinity),
-            *(one.term for one in template.preferred_pod_anti_affinity),
+            *(weighted.term for weighted in template.preferred_pod_affinity),
+            *(weighted.term for weighted in template.preferred_pod_anti_affinity),
         )
     ]
     for selector in selectors:

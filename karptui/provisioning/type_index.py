@@ -1,4 +1,4 @@
-"""Labels and offerings of instance types, each value and kind with the types that have it as a bit set, and prices."""
+"""Index of the labels, offerings and prices of instance types as bit sets."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from karptui.karpenter.rules import NEWEST, Rules
 from karptui.kube.selectors import NodeSelectorRequirement
 
 _MOST_KEPT: Final = 4_096
-"""Answers of one kind that are remembered."""
+"""Maximum number of cached results of a kind."""
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
 class KeyIndex:
-    """The requirements that types have on one label key."""
+    """Requirements of types for a label key."""
 
     __slots__ = ("by_value", "complements", "distinct", "undefined")
 
@@ -38,22 +38,22 @@ class KeyIndex:
         self.undefined = everything & ~defined
 
     def meeting(self, requirement: Requirement) -> int:
-        """Return the types whose requirement does not clash with this one; undefined never does."""
+        """Return the types compatible with this requirement, including those without the key."""
         mask = self.undefined
         if requirement.values and not requirement.complement:
             for value in requirement.values:
                 mask |= self.by_value.get(value, 0)
-            for own, types in self.complements:
-                if not own.clashes(requirement):
+            for type_requirement, types in self.complements:
+                if not type_requirement.clashes(requirement):
                     mask |= types
         else:
-            for own, types in self.distinct.items():
-                if not own.clashes(requirement):
+            for type_requirement, types in self.distinct.items():
+                if not type_requirement.clashes(requirement):
                     mask |= types
         return mask
 
     def value_masks(self) -> Iterator[tuple[str, int]]:
-        """Yield each value that types name, excluded ones too, with the types that name it."""
+        """Yield each value in types' requirements, including excluded ones, with these types."""
         if not self.complements:
             yield from self.by_value.items()
             return
@@ -65,29 +65,30 @@ class KeyIndex:
 
 
 class LabelIndex:
-    """The labels of one list of types."""
+    """Index of the labels of a list of types."""
 
     def __init__(self, types: Sequence[InstanceType]) -> None:
-        self._requirements = [one.requirements for one in types]
+        self._requirements = [instance_type.requirements for instance_type in types]
         self.everything = (1 << len(types)) - 1
         self._requirement_cache: dict[NodeSelectorRequirement, Requirement] = {}
         self.keys = self._index_requirements()
         self.negative_keys = frozenset(
-            key for key, index in self.keys.items() if any(own.is_negative for own in index.distinct)
+            key for key, index in self.keys.items() if any(requirement.is_negative for requirement in index.distinct)
         )
-        """Keys that some type answers with NotIn or DoesNotExist: meeting them may become easier as claims narrow."""
+        """Keys with a NotIn or DoesNotExist of some type: more types may match as claims are narrowed."""
         self._meeting: dict[Requirement, int] = {}
 
     def suits(self, types: Sequence[InstanceType]) -> bool:
-        """Return whether these have the same labels; equal ones that are other objects do not."""
+        """Return whether these types have the same label objects; equal copies do not count."""
         return len(types) == len(self._requirements) and all(
-            one.requirements is requirements for one, requirements in zip(types, self._requirements, strict=True)
+            instance_type.requirements is requirements
+            for instance_type, requirements in zip(types, self._requirements, strict=True)
         )
 
     def _requirement(self, selector: NodeSelectorRequirement) -> Requirement:
-        made = Requirement.of(selector.key, selector.operator, selector.values, selector.min_values)
-        self._requirement_cache[selector] = made
-        return made
+        requirement = Requirement.of(selector.key, selector.operator, selector.values, selector.min_values)
+        self._requirement_cache[selector] = requirement
+        return requirement
 
     def _index_requirements(self) -> dict[str, KeyIndex]:
         by_key: dict[str, dict[Requirement, int]] = {}
@@ -97,8 +98,8 @@ class LabelIndex:
             seen: dict[str, Requirement] = {}
             for selector in requirements:
                 requirement = cached.get(selector) or self._requirement(selector)
-                known = seen.get(requirement.key)
-                seen[requirement.key] = requirement if known is None else requirement.intersect(known)
+                present = seen.get(requirement.key)
+                seen[requirement.key] = requirement if present is None else requirement.intersect(present)
             for key, requirement in seen.items():
                 masks = by_key.get(key)
                 if masks is None:
@@ -107,7 +108,7 @@ class LabelIndex:
         return {key: KeyIndex(masks, self.everything) for key, masks in by_key.items()}
 
     def meeting(self, requirement: Requirement) -> int:
-        """Return the types that a requirement leaves; ``minValues`` does not matter here."""
+        """Return the types compatible with a requirement, ignoring ``minValues``."""
         mask = self._meeting.get(requirement)
         if mask is None:
             index = self.keys.get(requirement.key)
@@ -117,40 +118,40 @@ class LabelIndex:
 
 
 def keep(kept: dict[_Key, _Value], key: _Key, value: _Value) -> None:
-    """Remember an answer; all are forgotten before there are too many of them."""
+    """Cache a result; all results are dropped before there are too many."""
     if len(kept) >= _MOST_KEPT:
         kept.clear()
     kept[key] = value
 
 
 NO_PRICE: Final = float("inf")
-"""Price of a type without a usable offering, for ordering."""
+"""Price of a type without a usable offering, for sorting."""
 
 
 class OfferingKind:
-    """Offerings of any types that have the same requirements and are available."""
+    """Available offerings with the same requirements, of any types."""
 
     __slots__ = ("capacity_type", "may_be_reserved", "prices", "requirements", "reservation_id", "roomy", "rows")
 
     def __init__(self, requirements: Requirements) -> None:
         self.requirements = requirements
         self.rows = 0
-        """Rows (types, and overrides of types) that have such an offering."""
+        """Rows (types, and types with overrides) that have such an offering."""
         self.roomy = 0
-        """Types whose offering a node can be launched into."""
+        """Types whose offering is launchable."""
         self.prices: list[tuple[int, float]] = []
-        """Type and price per hour of each that a node can be launched into."""
+        """Type and price per hour of each launchable offering."""
         self.capacity_type = single_value(requirements, CAPACITY_TYPE)
         self.reservation_id = single_value(requirements, RESERVATION_ID)
         asked = requirements.find(CAPACITY_TYPE)
         self.may_be_reserved = asked is not None and asked.allows(RESERVED)
-        """Whether it is held to the room of a reservation: ``Launchable`` asks whether the capacity type allows one."""
+        """Whether it needs free capacity in a reservation: ``Launchable`` checks whether reserved is allowed."""
 
 
 def single_value(requirements: Requirements, key: str) -> str:
-    """Return a value of a key, empty where it is undefined; of several the first in text order.
+    """Return the value of a key, empty if it is undefined; the first in text order of several.
 
-    Of a key that may be anything, or anything but some values, Karpenter draws a number: that equals none it looks for.
+    For a complement Karpenter generates a random value, which equals none it looks for.
     """
     requirement = requirements.find(key)
     if requirement is None or requirement.complement:
@@ -159,18 +160,18 @@ def single_value(requirements: Requirements, key: str) -> str:
 
 
 class PriceOrder:
-    """Types in order of what they cost under some requirements."""
+    """Types in order of price under some requirements."""
 
     __slots__ = ("_steps", "_upto", "prices")
 
     def __init__(self, prices: tuple[float, ...]) -> None:
         self.prices = prices
-        """The least price per hour of each type, `NO_PRICE` where there is none."""
+        """Lowest price per hour of each type, `NO_PRICE` without any."""
         alike: dict[float, int] = {}
         for i, price in enumerate(prices):
             alike[price] = alike.get(price, 0) | 1 << i
         self._upto: list[int] = []
-        """Types that cost no more than each price, ascending."""
+        """Types that cost at most each price, ascending."""
         self._steps = sorted(alike)
         mask = 0
         for price in self._steps:
@@ -183,54 +184,56 @@ class PriceOrder:
         return self._upto[step - 1] if step else 0
 
     def cheapest(self, types: int, count: int) -> int | None:
-        """Return the so many cheapest of some types; None where types of one price vie for the last places."""
+        """Return the cheapest of some types; None if types with equal prices compete for the last places."""
         if types.bit_count() <= count:
             return types
         step = bisect_left(self._upto, count, key=lambda upto: (upto & types).bit_count())
-        found = self._upto[step] & types
-        return found if found.bit_count() == count else None
+        cheapest = self._upto[step] & types
+        return cheapest if cheapest.bit_count() == count else None
 
 
 class TypeIndex:
-    """Labels and offerings of one list of types, whatever these hold: lists that differ in capacity alone share one.
+    """Labels and offerings of a list of types, shared between lists that differ only in capacity.
 
     Args:
         types: The list.
-        labels: Of these types, where they are known from a list that differs in offerings.
-        rules: How this version of Karpenter reads offerings.
+        labels: Index of the labels, if available from a list that differs only in offerings.
+        rules: Rules of the Karpenter version.
     """
 
     def __init__(self, types: Sequence[InstanceType], labels: LabelIndex | None = None, rules: Rules = NEWEST) -> None:
         self._rules = rules
-        self._sold_as = [(one.name, one.offerings) for one in types]
+        self._sold_as = [(instance_type.name, instance_type.offerings) for instance_type in types]
         self.labels = LabelIndex(types) if labels is None else labels
         self._offering_cache: dict[tuple[NodeSelectorRequirement, ...], Requirements] = {}
         self.overrides: list[tuple[int, Offering]] = []
-        """Type and an offering of each row after the first ``len(types)``: allocatable differs there by offering."""
+        """Type and offering of each row after the first ``len(types)``, for offerings that change allocatable."""
         self.reservation_capacity: dict[str, int] = {}
         self.offering_kinds: tuple[OfferingKind, ...] = self._index_offerings()
         self.reserved_kinds = [kind for kind in self.offering_kinds if kind.capacity_type == RESERVED]
-        self.offering_keys = frozenset(own.key for kind in self.offering_kinds for own in kind.requirements)
+        self.offering_keys = frozenset(
+            requirement.key for kind in self.offering_kinds for requirement in kind.requirements
+        )
         self._allowed: dict[Requirements, int] = {}
         self._price_orders: dict[int, PriceOrder] = {}
 
     def suits(self, types: Sequence[InstanceType], rules: Rules) -> bool:
-        """Return whether these have the same names, labels and offerings; equal ones that are other objects do not."""
+        """Return whether types have the same names and the same objects as labels and offerings."""
         return (
             rules == self._rules
             and self.labels.suits(types)
             and all(
-                one.offerings is offerings and one.name == name
-                for one, (name, offerings) in zip(types, self._sold_as, strict=True)
+                instance_type.offerings is offerings and instance_type.name == name
+                for instance_type, (name, offerings) in zip(types, self._sold_as, strict=True)
             )
         )
 
     def requirements_of(self, selectors: tuple[NodeSelectorRequirement, ...]) -> Requirements:
-        """Return the requirements of an offering, shared between equal ones."""
-        made = self._offering_cache.get(selectors)
-        if made is None:
-            made = self._offering_cache[selectors] = Requirements.from_selectors(selectors)
-        return made
+        """Return the requirements of an offering; equal ones are the same object."""
+        requirements = self._offering_cache.get(selectors)
+        if requirements is None:
+            requirements = self._offering_cache[selectors] = Requirements.from_selectors(selectors)
+        return requirements
 
     def _index_offerings(self) -> tuple[OfferingKind, ...]:
         kinds: dict[Requirements, OfferingKind] = {}
@@ -282,7 +285,7 @@ class TypeIndex:
         return mask
 
     def price_order(self, requirements: Requirements) -> PriceOrder:
-        """Return the types in order of the least price of an available offering that these requirements allow."""
+        """Return the types in order of their lowest price for an available offering that the requirements allow."""
         allowed = self.allowed(requirements)
         order = self._price_orders.get(allowed)
         if order is None:

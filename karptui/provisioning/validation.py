@@ -1,4 +1,4 @@
-"""Pending pods that Karpenter does not look at, and the words of its event for them.
+"""Validates pending pods as Karpenter does, with the texts of its events.
 
 Rules: ``Provisioner.Validate`` in ``pkg/controllers/provisioning/provisioner.go`` and
 ``pkg/apis/v1/nodeclaim_validation.go``.
@@ -38,13 +38,13 @@ _MAX_PREFIX: Final = 253
 
 
 def avoids_karpenter(requirements: Requirements) -> bool:
-    """Return whether a pod's requirements, preferences included, leave it no NodePool: it is passed over in silence."""
+    """Return whether a pod's requirements including preferences exclude all NodePools, so that Karpenter ignores it."""
     pool = requirements.find(NODEPOOL)
     return pool is not None and pool.operator == DOES_NOT_EXIST
 
 
 def selector_problems(pod: Pod) -> list[str]:
-    """Return what is wrong with a pod's node selector and required node affinity, as Karpenter words it."""
+    """Return the errors in a pod's node selector and required node affinity, in Karpenter's words."""
     template = pod.template
     problems = [
         problem
@@ -60,7 +60,7 @@ def selector_problems(pod: Pod) -> list[str]:
 
 
 def requirement_problems(requirement: NodeSelectorRequirement) -> Iterator[str]:
-    """Yield what is wrong with one requirement of a pod or NodePool."""
+    """Yield the errors in a requirement of a pod or NodePool."""
     key, operator, values = KEY_ALIASES.get(requirement.key, requirement.key), requirement.operator, requirement.values
     if operator not in OPERATORS:
         yield f"key {key} has an unsupported operator {operator} not in [{' '.join(sorted(OPERATORS))}]"
@@ -70,9 +70,9 @@ def requirement_problems(requirement: NodeSelectorRequirement) -> Iterator[str]:
             f" well known label: [{' '.join(sorted(WELL_KNOWN))}], or a custom label that does not use a restricted"
             f" domain: [{' '.join(sorted(RESTRICTED_DOMAINS))}]"
         )
-    known = KNOWN_VALUES.get(key)
-    if known is not None and operator == "In":
-        yield from _value_problems(requirement, key, known)
+    allowed = KNOWN_VALUES.get(key)
+    if allowed is not None and operator == "In":
+        yield from _value_problems(requirement, key, allowed)
     for problem in _name_problems(key):
         yield f"key {key} is not a qualified name, {problem}"
     for value in values:
@@ -91,16 +91,16 @@ def _is_bound(values: tuple[str, ...]) -> bool:
     return number is not None and number >= 0
 
 
-def _value_problems(requirement: NodeSelectorRequirement, key: str, known: frozenset[str]) -> Iterator[str]:
-    valid = [value for value in requirement.values if value in known]
+def _value_problems(requirement: NodeSelectorRequirement, key: str, allowed: frozenset[str]) -> Iterator[str]:
+    valid = [value for value in requirement.values if value in allowed]
     given = f"[{' '.join(requirement.values)}]"
-    expected = " ".join(f"{value}:{{}}" for value in sorted(known))
+    expected = " ".join(f"{value}:{{}}" for value in sorted(allowed))
     if not valid:
         yield f"no valid values found in {given} for {key}, expected one of: map[{expected}], got: {given}"
     elif requirement.min_values is not None and len(valid) < requirement.min_values:
         yield (
             f"not enough valid values found in {given} for {key}, expected at least {requirement.min_values} valid"
-            f" values from: [{' '.join(sorted(known))}], got: {len(valid)}"
+            f" values from: [{' '.join(sorted(allowed))}], got: {len(valid)}"
         )
 
 

@@ -1,4 +1,4 @@
-"""What a pod's volumes ask of its node: where it may be, and how many attachments it takes.
+"""Location and attachment limits of pods' volumes.
 
 Rules: ``pkg/controllers/provisioning/scheduling/volumetopology.go`` and ``pkg/scheduling/volumeusage.go``.
 """
@@ -43,33 +43,37 @@ _BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
 
 
 class VolumeLookupError(LookupError):
-    """A volume whose claim, volume or class cannot be found."""
+    """A claim, volume or storage class does not exist."""
 
 
 class VolumeLimits:
-    """How many volumes each driver attaches to a node.
+    """Maximum number of volumes per driver and node.
 
-    The node's CSINode decides. Since 1.15 the instance type's limit applies to drivers that the CSINode does not list,
-    if the node's NodePool is eligible for scheduling: Karpenter resolves no types of other NodePools.
+    The node's CSINode is decisive. Since 1.15 the instance type's limit applies to drivers missing in the CSINode, if
+    the NodePool is active: Karpenter does not resolve types of other NodePools.
     """
 
     def __init__(self, inventory: Inventory, types: Mapping[str, Sequence[InstanceType]], rules: Rules) -> None:
-        """Read the limits of a cluster.
+        """Create from a cluster.
 
         Args:
             inventory: The cluster.
-            types: Instance types of the NodePools that are eligible for scheduling, by name.
+            types: Instance types of the active NodePools, by name.
             rules: Rules of the Karpenter version.
         """
         self._nodes = {node.name: node for node in inventory.csi_nodes}
         self._rules = rules
         self._types: dict[tuple[str, str], Mapping[str, int]] = {}
         if rules.types_limit_volumes:
-            for pool, own in types.items():
-                self._types.update(((pool, one.name), one.volume_limits) for one in own if one.volume_limits)
+            for pool, pool_types in types.items():
+                self._types.update(
+                    ((pool, instance_type.name), instance_type.volume_limits)
+                    for instance_type in pool_types
+                    if instance_type.volume_limits
+                )
 
     def of(self, state: StateNode) -> Mapping[str, int]:
-        """Return the limits of a node by driver; a driver that is missing is not limited."""
+        """Return the limits of a node by driver; a missing driver has no limit."""
         limits: dict[str, int] = {}
         if self._types:
             limits |= self._types.get((state.nodepool_name, state.labels.get(INSTANCE_TYPE, "")), {})
@@ -93,23 +97,23 @@ class VolumeIndex:
         self._classes = {storage_class.name: storage_class for storage_class in inventory.storage_classes}
         self._unread = inventory.unread
         self._missing: dict[str, tuple[Pod, bool]] = {}
-        """By uid, whether any volume object of a pod is missing."""
+        """Whether any volume object of a pod is missing, by pod uid."""
 
     def is_missing(self, pod: Pod) -> bool:
         """Return whether a claim, a bound volume or a storage class of a pod does not exist."""
-        known = self._missing.get(pod.uid)
-        if known is None or known[0] is not pod:
+        cached = self._missing.get(pod.uid)
+        if cached is None or cached[0] is not pod:
             try:
                 self.alternatives(pod)
             except VolumeLookupError:
-                known = (pod, True)
+                cached = (pod, True)
             else:
-                known = (pod, False)
-            self._missing[pod.uid] = known
-        return known[1]
+                cached = (pod, False)
+            self._missing[pod.uid] = cached
+        return cached[1]
 
     def _claim(self, pod: Pod, volume: PodVolume) -> PersistentVolumeClaim | None:
-        """Return the claim of a volume; None where claims were not read."""
+        """Return the claim of a volume; None if claims were not read."""
         name = volume.claim_of(pod.name)
         claim = self._claims.get((pod.namespace, name))
         if claim is None and CLAIM not in self._unread:
@@ -118,35 +122,35 @@ class VolumeIndex:
         return claim
 
     def _volume(self, name: str) -> PersistentVolume | None:
-        """Return a volume; None where volumes were not read."""
+        """Return a volume; None if volumes were not read."""
         volume = self._volumes.get(name)
         if volume is None and VOLUME not in self._unread:
             raise VolumeLookupError(f'persistentvolumes "{name}" not found')
         return volume
 
     def alternatives(self, pod: Pod) -> tuple[Requirements, ...]:
-        """Return where a pod's volumes can be reached, as alternatives to try in order; none is everywhere.
+        """Return alternatives for the location of a pod's volumes, in order; empty means anywhere.
 
         Raises:
-            VolumeLookupError: when a claim, a bound volume or a storage class does not exist.
+            VolumeLookupError: A claim, a bound volume or a storage class does not exist.
         """
-        found: list[Requirements | None] = [None]
+        combined: list[Requirements | None] = [None]
         for volume in pod.volumes:
             claim = self._claim(pod, volume)
-            own = list(self._alternatives_of(claim)) if claim is not None else []
-            if own:
-                found = _combine(found, own)
-        return tuple(one for one in found if one is not None)
+            alternatives = list(self._alternatives_of(claim)) if claim is not None else []
+            if alternatives:
+                combined = _combine(combined, alternatives)
+        return tuple(alternative for alternative in combined if alternative is not None)
 
     def reach(self, pod: Pod) -> tuple[tuple[str, tuple[Requirements, ...]], ...]:
-        """Return for each volume of a pod that is not to be had everywhere its claim, and where it can be reached.
+        """Return the claim and possible locations of each volume of a pod that is not available everywhere.
 
         Raises:
-            VolumeLookupError: when a claim, a bound volume or a storage class does not exist.
+            VolumeLookupError: A claim, a bound volume or a storage class does not exist.
         """
         claims = [claim for volume in pod.volumes if (claim := self._claim(pod, volume)) is not None]
-        found = ((claim.key, tuple(self._alternatives_of(claim))) for claim in claims)
-        return tuple((key, own) for key, own in found if own)
+        locations = ((claim.key, tuple(self._alternatives_of(claim))) for claim in claims)
+        return tuple((key, alternatives) for key, alternatives in locations if alternatives)
 
     def _alternatives_of(self, claim: PersistentVolumeClaim) -> Iterator[Requirements]:
         if claim.volume_name:
@@ -163,19 +167,19 @@ class VolumeIndex:
                     yield Requirements(Requirement.of(key, IN, values) for key, values in term.match_label_expressions)
 
     def attachments(self, pod: Pod) -> Attachments:
-        """Return the attachments that count against drivers' limits; missing claims and classes do not.
+        """Return the attachments that count against drivers' limits; missing claims and classes do not count.
 
         Raises:
-            VolumeLookupError: when a claim is bound to a volume that does not exist.
+            VolumeLookupError: A claim is bound to a volume that does not exist.
         """
-        found = set()
+        counted = set()
         for volume in pod.volumes:
             claim = self._claims.get((pod.namespace, volume.claim_of(pod.name)))
             if claim is not None:
                 driver = self._driver(claim)
                 if driver:
-                    found.add((driver, claim.key))
-        return tuple(sorted(found))
+                    counted.add((driver, claim.key))
+        return tuple(sorted(counted))
 
     def _driver(self, claim: PersistentVolumeClaim) -> str:
         if claim.volume_name:
@@ -189,11 +193,11 @@ class VolumeIndex:
         return _DRIVER_OF_IN_TREE.get(storage_class.provisioner, storage_class.provisioner)
 
     def problem(self, pod: Pod, *, is_scheduler: bool = False) -> str:
-        """Return why a pending pod's volumes keep Karpenter from looking at it, empty if nothing does.
+        """Return the reason why Karpenter ignores a pending pod because of its volumes, or an empty string.
 
         Args:
             pod: The pod.
-            is_scheduler: Whether kube-scheduler is asked, whose VolumeBinding does not mind a volume that is going.
+            is_scheduler: Whether to use kube-scheduler's rules, which accept a volume being deleted.
         """
         for volume in pod.volumes:
             try:
@@ -242,7 +246,7 @@ class VolumeIndex:
 
 
 def unread_of_volumes(inventory: Inventory) -> tuple[str, ...]:
-    """Return the kinds that were not read and without which volumes of pods bind to no zone or count to no limit."""
+    """Return the kinds that were not read although pods' volumes need them for zones or limits."""
     if not inventory.unread or not any(pod.volumes for pod in inventory.pods):
         return ()
     if CLAIM in inventory.unread and not inventory.claims:
@@ -259,8 +263,8 @@ def _reachable_from(volume: PersistentVolume) -> Iterator[Requirements]:
     for term in volume.required_node_terms:
         expressions: tuple[NodeSelectorRequirement, ...] = term.match_expressions
         if volume.is_local:
-            # A local volume's pod is moved without its data, so the node it was on does not bind it.
-            expressions = tuple(one for one in expressions if one.key != HOSTNAME)
+            # A local volume does not tie its pod to the node: the pod is moved without its data.
+            expressions = tuple(expression for expression in expressions if expression.key != HOSTNAME)
             if term.match_expressions and not expressions:
                 yield Requirements()
                 continue
@@ -268,8 +272,8 @@ def _reachable_from(volume: PersistentVolume) -> Iterator[Requirements]:
             yield Requirements.from_selectors(expressions)
 
 
-def _combine(found: list[Requirements | None], own: list[Requirements]) -> list[Requirements | None]:
-    """Return every pair that can be met together; if none can, every pair, which then fails at placement."""
-    pairs = [(one, other) for one in found for other in own]
-    kept = [(one, other) for one, other in pairs if one is None or one.intersects(other)]
-    return [other if one is None else one.merge(other) for one, other in kept or pairs]
+def _combine(alternatives: list[Requirements | None], more: list[Requirements]) -> list[Requirements | None]:
+    """Return all compatible pairs; if there are none, all pairs, which then fail to schedule."""
+    pairs = [(left, right) for left in alternatives for right in more]
+    compatible = [(left, right) for left, right in pairs if left is None or left.intersects(right)]
+    return [right if left is None else left.merge(right) for left, right in compatible or pairs]

@@ -1,4 +1,4 @@
-"""The pods that a run places: those that wait for a node, those of nodes that go away, and the room of CapacityBuffers.
+"""Pods to be scheduled: pending pods, pods of nodes being deleted, and placeholder pods of CapacityBuffers.
 
 Rules: ``GetPendingPods`` in ``pkg/controllers/provisioning/provisioner.go``, ``CurrentlyReschedulablePods`` in
 ``pkg/controllers/state/statenode.go`` and ``pkg/state/virtualpods/utilities.go``.
@@ -26,20 +26,20 @@ from karptui.provisioning.volumes import VolumeIndex
 _PRIORITY = -(2**31)
 _READY = "ReadyForProvisioning"
 _WRAPPED: Final = re.compile(r'^(?:(?:getting|failed to) [^,"]+, )+')
-"""What stands before the innermost of nested errors."""
+"""Prefix of the innermost of nested errors."""
 _OF_CLAIM: Final = re.compile(r"PersistentVolumeClaim=(?:[^/,)]*/)?([^,)]+)")
 
 
 def buffer_pods(inventory: Inventory, now_ns: int) -> tuple[Pod, ...]:
-    """Return the virtual pods of the buffers that are ready; they have no phase and no volumes.
+    """Return the placeholder pods of the buffers that are ready; they have no phase and no volumes.
 
     Args:
         inventory: The cluster.
-        now_ns: When they come into being.
+        now_ns: Their creation time.
     """
     return tuple(
         pod
-        for buffer in sorted(inventory.capacity_buffers, key=lambda one: (one.namespace, one.name))
+        for buffer in sorted(inventory.capacity_buffers, key=lambda buffer: (buffer.namespace, buffer.name))
         for pod in _pods_of(buffer, inventory, now_ns)
     )
 
@@ -76,17 +76,17 @@ def _template_of(buffer: CapacityBuffer, inventory: Inventory) -> PodTemplate | 
 
 
 class IgnoredPod(msgspec.Struct, frozen=True):
-    """A pending pod that Karpenter does not look at."""
+    """A pending pod that Karpenter ignores."""
 
     pod: Pod
     problems: tuple[str, ...]
-    """In Karpenter's words."""
+    """Karpenter's messages."""
     is_silent: bool
-    """Whether Karpenter says nothing, because the pod's own rules keep it off NodePools."""
+    """Whether Karpenter publishes no event, because the pod's rules exclude NodePools."""
 
 
 def problem_in_short(problem: str) -> str:
-    """Return what Karpenter finds faulty about a pod: the innermost of its errors, and the claim that it is about."""
+    """Return the innermost error in Karpenter's message about a pod, and the claim it refers to."""
     claim = _OF_CLAIM.search(problem)
     if claim is None:
         return problem
@@ -95,35 +95,35 @@ def problem_in_short(problem: str) -> str:
 
 
 def pending_pods(pods: Iterable[Pod], volumes: VolumeIndex) -> tuple[list[Pod], list[IgnoredPod]]:
-    """Return the pods that wait for a node, by namespace and name, and those of them that Karpenter passes over."""
+    """Return the pending pods, by namespace and name, and those that Karpenter ignores."""
     pending: list[Pod] = []
     ignored: list[IgnoredPod] = []
     problems: dict[PodTemplate, tuple[list[str], bool]] = {}
     for pod in sorted(filter(is_provisionable, pods), key=_listed):
         template = pod.template
-        known = problems.get(template)
-        if known is None:
-            known = problems[template] = (selector_problems(pod), avoids_karpenter(_preferences_of(template)))
-        found, is_silent = known
+        cached = problems.get(template)
+        if cached is None:
+            cached = problems[template] = (selector_problems(pod), avoids_karpenter(_preferences_of(template)))
+        pod_problems, is_silent = cached
         if pod.volumes:
             problem = volumes.problem(pod)
-            found = [*found, problem] if problem else found
-        if found or is_silent:
-            ignored.append(IgnoredPod(pod, tuple(found), is_silent))
+            pod_problems = [*pod_problems, problem] if problem else pod_problems
+        if pod_problems or is_silent:
+            ignored.append(IgnoredPod(pod, tuple(pod_problems), is_silent))
         else:
             pending.append(pod)
     return pending, ignored
 
 
 LeavingPods = tuple[tuple[Pod, bool], ...]
-"""Pods that come back elsewhere when their node goes, in order, each with whether anything may pin it there."""
+"""Pods to be rescheduled when their node is removed, in order, each with whether anything may block it."""
 
 
 def leaving_by_node(
-    going: Iterable[StateNode], predicates: PodPredicates, known: Mapping[StateNode, LeavingPods]
+    removed: Iterable[StateNode], predicates: PodPredicates, known: Mapping[StateNode, LeavingPods]
 ) -> dict[StateNode, LeavingPods]:
-    """Return nodes that go away, in order, with their pods; what is known of nodes serves again."""
-    ordered = sorted(going, key=attrgetter("name"))
+    """Return nodes being deleted, in order, with their pods; known results are reused."""
+    ordered = sorted(removed, key=attrgetter("name"))
     return {state: known[state] if state in known else _leaving(state, predicates) for state in ordered}
 
 
@@ -133,7 +133,7 @@ def _leaving(state: StateNode, predicates: PodPredicates) -> LeavingPods:
 
 
 def leaving_pods(by_node: Mapping[StateNode, LeavingPods], predicates: PodPredicates) -> list[Pod]:
-    """Return the pods of nodes that go away which need another place now."""
+    """Return the pods of nodes being deleted that must be rescheduled now."""
     return [
         pod
         for pods in by_node.values()
@@ -147,7 +147,7 @@ def _listed(pod: Pod) -> tuple[str, str]:
 
 
 def _preferences_of(template: PodTemplate) -> Requirements:
-    """Return a pod's requirements with its heaviest preference, as the check for a NodePool label sees them."""
+    """Return a pod's requirements with its heaviest preference, used to check for a NodePool label."""
     preferences = Requirements.from_labels(template.node_selector)
     if template.preferred_node_terms:
         heaviest = template.preferred_node_terms[go_sort([-term.weight for term in template.preferred_node_terms])[0]]

@@ -20,7 +20,7 @@ from karptui.disruption.static_drift import is_refillable
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.resources import NODES
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.provisioning.pool_order import Bystanding, bystanding, served_pools
+from karptui.provisioning.pool_order import SkipReason, served_pools, skip_reason
 from karptui.verdict.blocked import (
     all_leaving,
     held,
@@ -376,8 +376,8 @@ def _stopped(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
 
 def _takes_no_pods(pools: Sequence[NodePool]) -> Iterator[str]:
     """Yield why NodePools take no pods, with how many of them where they differ."""
-    counts = Counter(map(bystanding, pools))
-    for reason in Bystanding:
+    counts = Counter(map(skip_reason, pools))
+    for reason in SkipReason:
         if counts[reason]:
             yield reason if counts[reason] == len(pools) else f"{counts[reason]} {reason}"
 

@@ -182,7 +182,7 @@ def test_a_nodepool_that_the_pod_is_meant_for_comes_nearest_though_it_takes_no_p
     pools = [a_nodepool(budgets=()), a_nodepool(name="static", budgets=(), replicas=3)]
     found = _reason(pods=[a_pod(**HERE, node_selector={labels.NODEPOOL: "static"})], pools=pools)
     assert found.named == ("static",)
-    assert found.bystander == "static"
+    assert found.skip_text == "static"
     assert cause_text(found).startswith("NodePool static takes no part: it is static: it keeps 3 nodes")
     assert reason_of(found)[0].startswith("NodePool static takes no part")
 

@@ -83,7 +83,7 @@ def test_nothing_is_repaired_by_the_policies_of_another_provider(
     assert main(["simulate", "-o", "json", str(path)]) == 0
     made = json.loads(capsys.readouterr().out)
     assert [one["commands"] for one in made["disruption"] if one["name"] == "Repair"] == [[]]
-    said = f"the repair policies of {provider.group} are not known, so no node counts as unhealthy"
+    said = f"the repair policies of {provider.group} are unknown, so no node counts as unhealthy"
     assert said in made["notModelled"]
 
 

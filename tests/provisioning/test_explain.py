@@ -152,7 +152,7 @@ class TestPools:
             ({"conditions": ()}, "not ready"),
             ({"conditions": (a_condition("Ready", status="False", message="no subnets"),)}, "no subnets"),
             ({"node_class_ref": NodeClassRef("other", "OtherNodeClass", "x")}, "another provider"),
-            ({"requirements": (a_requirement(ZONE, "In", "mars"),)}, "no instance type is compatible"),
+            ({"requirements": (a_requirement(ZONE, "In", "mars"),)}, "no compatible instance type is available"),
             (
                 {"requirements": (a_requirement("node.kubernetes.io/instance-type", "Exists", min_values=3),)},
                 "minValues",
@@ -276,7 +276,7 @@ class TestNodes:
                 a_pod(pod_affinity=(PodAffinityTerm(HOSTNAME, LabelSelector((("app", "db"),))),)),
                 {},
                 PlacementGate.TOPOLOGY,
-                "host names",
+                "hostname rule",
             ),
             (
                 a_pod(pod_affinity=(PodAffinityTerm(ZONE, LabelSelector((("app", "db"),))),)),
@@ -350,7 +350,7 @@ class TestNodes:
         prepared = prepare(inventory, TYPES, Settings(), NOW_NS)
         solution = solve(prepared, excluded=[prepared.states[0].provider_id])
         [refusal] = explain(solution, inventory.pods[0]).nodes
-        assert refusal.reason == "it is taken away"
+        assert refusal.reason == "it is removed"
 
     def test_a_node_that_would_take_the_pod_too(self) -> None:
         two: dict[str, Any] = {

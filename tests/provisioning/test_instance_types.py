@@ -82,7 +82,7 @@ def test_each_type_is_counted_at_the_first_filter_that_rules_it_out() -> None:
     assert removed(result) == {
         "fits": (None, ""),
         "unwanted": ("requirements", "node.kubernetes.io/instance-type NotIn [unwanted]"),
-        "sold-out": ("offerings", "sold out, or ruled out by the NodeClass"),
+        "sold-out": ("offerings", "sold out, or excluded by the NodeClass"),
         "spot-only": ("offerings", "no offering in the zones and capacity types allowed"),
         "reserved": ("reserved", "memory"),
         "few-slots": ("daemonsets", "pods"),
@@ -168,9 +168,9 @@ def test_pools_that_take_no_part_come_last_and_say_why() -> None:
         ("heavy", 1, ""),
         ("light", 2, ""),
         ("asleep", None, "not Ready"),
-        ("foreign", None, "another provider's: the controller that serves AWS passes it over"),
+        ("foreign", None, "another provider's: Karpenter for AWS skips it"),
         ("leaving", None, "being deleted"),
-        ("static", None, "static: it keeps its replicas and takes no pending pods"),
+        ("static", None, "static: it keeps its replicas and accepts no pending pods"),
     ]
     assert [len(one.verdicts) for one in results] == [0, 1, 0, 0, 0, 0]
 

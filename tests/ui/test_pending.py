@@ -77,7 +77,7 @@ async def test_pods_are_folded_with_three_verdicts_side_by_side(make_story: Make
 async def test_the_sentences_say_who_said_what(make_story: MakeStory) -> None:
     async with make_story().run_test(size=(160, 40)) as pilot:
         app = await settled(pilot)
-        assert "closest: flex: no instance type is compatible and on offer" in said(app, "#story")
+        assert "closest: flex: no compatible instance type is available" in said(app, "#story")
         await pilot.press("slash", *"front", "enter")
         await settled(pilot)
         story = said(app, "#story")

@@ -92,7 +92,7 @@ _SHORT: Final[Mapping[str, str]] = {
 _LONG_WORD: Final = 8
 """Length of a short verdict from which its age is left out; the lines below the table show it."""
 _IN_FEW: Final = (
-    ("no instance type is compatible and on offer", "no type is on offer"),
+    ("no compatible instance type is available", "no type is on offer"),
     ("no type with the labels has an offering to be had", "no type is on offer"),
     (NO_ZONE_WORDS, "no zone is left"),
     (NO_TYPES, "no NodePool has any type"),

@@ -217,7 +217,7 @@ class TestGates:
         idle = a_nodepool(name="idle", requirements=(a_requirement(INSTANCE_TYPE, "In", "*"),))
         found = furthest(explained(a_pod(**fields), a_nodepool(), idle))
         assert found is not None
-        assert (found.nodepool, miss_text(found)) == ("idle", "no instance type is compatible and on offer")
+        assert (found.nodepool, miss_text(found)) == ("idle", "no compatible instance type is available")
 
 
 class TestNodes:

@@ -28,7 +28,7 @@ _UNBOUND = "pvc is considered unbound because it does not contain annotation"
         (f"✘ general: {NO_ZONE_WORDS}", "✘ general: no zone is left"),
         ("✘ general: its nodes have no label company.io/tier", "✘ general: no label company.io/tier"),
         (
-            "✘ a-pool-with-a-very-long-name: no instance type is compatible and on offer",
+            "✘ a-pool-with-a-very-long-name: no compatible instance type is available",
             "✘ a-pool-with-a-very-long-name: no type is on offer",
         ),
         ("→ ip-10-0-67-16 of gpu", "→ ip-10-0-67-16 of gpu"),
