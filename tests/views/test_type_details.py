@@ -115,9 +115,9 @@ def test_a_nodeclass_rules_types_out() -> None:
     view = view_of(a_nodeclass(), nodepools=(a_pool("a1", "m5"),))
     pool = general(view)
     entry = type_of(pool, "a1.large")
-    assert entry.ruled_out == "a1 types do not boot AL2023"
+    assert entry.ruled_out == "a1 types cannot boot AL2023"
     assert {offer.availability for offer in entry.offers} == {Availability.RULED_OUT}
-    assert "a1 types do not boot AL2023" in said(fit_lines(entry, None))
+    assert "a1 types cannot boot AL2023" in said(fit_lines(entry, None))
     assert "not offered: sold out, or excluded by the NodeClass −" in said(reason_lines(pool.entry))
 
 
