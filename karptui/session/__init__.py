@@ -1,3 +1,3 @@
-"""The running program beside the screen: what follows a cluster and works things out."""
+"""Follows a cluster and computes what screens show of it."""
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class AdviceEntry(msgspec.Struct, frozen=True, tag=True, eq=False):
 
     @property
     def rule(self) -> Rule:
-        """What has found it."""
+        """The rule that reported it."""
         return BY_ID[self.finding.rule]
 
     @property
@@ -59,7 +59,7 @@ class AdviceGroup(GroupHeading[AdviceEntry], frozen=True, tag=True, eq=False):
 
     @property
     def severities(self) -> tuple[Severity, ...]:
-        """Those of the members."""
+        """Severities of the members."""
         return tuple(one.severity for one in self.members)
 
 
@@ -74,7 +74,7 @@ def advice_entries(report: AdviceReport | None) -> tuple[AdviceEntry, ...]:
 
 
 class AdviceGrouping(Grouping):
-    """What the findings of a group have in common."""
+    """The property that the findings of a group share."""
 
     NOTHING = "nothing"
     SEVERITY = "severity"

@@ -1,4 +1,4 @@
-"""Has the rules asked every so often: findings change slowly, and asking all of them takes a moment."""
+"""Runs the advice rules at intervals: findings change slowly, and running all rules takes a moment."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from karptui.session.nodeclasses import unread_classes
 from karptui.session.prepare import prepare_view
 
 PACE: Final = 20
-"""The rules rest for so many times what asking them took."""
+"""Rest this multiple of the rules' last duration before running them again."""
 LOOKED_AT_PACE: Final = 4
-"""The same while somebody looks at the answers."""
+"""The same while the advice is on the screen."""
 REST_SECONDS: Final = 10.0
-"""And for so long at least."""
+"""Shortest rest between two runs, in seconds."""
 LOOKED_AT_REST_SECONDS: Final = 2.0
-"""The same while somebody looks."""
+"""The same while the advice is on the screen."""
 _ON_THE_WAY = frozenset({"connecting", "syncing", "disconnected"})
 
 
@@ -43,7 +43,7 @@ class AdviceRounds:
         self._asked: tuple[Prepared, ClusterView, DisruptionStudy] | None = None
 
     def begin(self, prepared: Prepared, view: ClusterView, study: DisruptionStudy) -> None:
-        """Take over a cluster; its nodes have been surveyed by the time the rules are asked."""
+        """Store a cluster for the next run; its nodes are surveyed before the rules run."""
         self._asked = (prepared, view, study)
 
     def is_due(self, *, is_looked_at: bool) -> bool:
@@ -80,7 +80,7 @@ def _is_same(left: AdviceReport, right: AdviceReport) -> bool:
 
 
 def advice_context(view: ClusterView, prepared: Prepared, study: DisruptionStudy) -> AdviceContext:
-    """Return what rules look at, from a study that has surveyed all nodes."""
+    """Return the rules' input, from a study that has surveyed all nodes."""
     hidden = frozenset(
         kind
         for kind, status in view.statuses.items()
@@ -100,7 +100,7 @@ def advice_context(view: ClusterView, prepared: Prepared, study: DisruptionStudy
 
 
 def advice_of(view: ClusterView, now_ns: int) -> tuple[AdviceReport, tuple[str, ...]]:
-    """Return what all rules find, and what was assumed about instance types, in sentences; belongs in a thread.
+    """Return all advice, and the assumptions about instance types; slow, so call it in a thread.
 
     Args:
         view: The cluster.

@@ -1,4 +1,4 @@
-"""The thread that works out why nodes are still here, beside the screen: newest cluster first, what is seen first."""
+"""The thread that analyses nodes: the newest generation first, nodes on the screen first."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from karptui.session.pending_report import PendingAnswer
 
 PUBLISH_SECONDS: Final = 0.2
-"""How often what is known so far is shown."""
+"""Publish interval in seconds."""
 SLOW_PUBLISH_SECONDS: Final = 1.0
-"""How often while only nodes are simulated that nobody looks at."""
+"""Publish interval while only off-screen nodes are being simulated, in seconds."""
 LEAST_SECONDS: Final = 2.0
 """For how long removals of nodes on the screen are simulated before the next generation may break them off."""
 REST_SECONDS: Final = 1.0
-"""For how long those of other nodes are at most: every generation gets on with a few of them."""
+"""Longest time for off-screen nodes before a newer generation may interrupt: each generation simulates some."""
 REST_SHARE: Final = 0.5
 """And for no longer than this share of what finding all blockers took, so that small clusters stay up to date."""
 OFF_SCREEN_SECONDS: Final = 20.0
@@ -41,16 +41,16 @@ QUIET_SECONDS: Final = 3.0
 LONGEST_BACK_OFF_SECONDS: Final = 30.0
 """After failures in a row work begins again after one second, two, four, and no more than this."""
 PRICES_SECONDS: Final = 3.0
-"""For how long at most removals wait for prices and settings on their way: else they are simulated twice."""
+"""Longest wait for prices and settings, in seconds: without them removals would be simulated twice."""
 STALE_SECONDS: Final = 15
-"""After so long a cluster that has not changed is looked at again: timers run."""
+"""Re-analyse an unchanged cluster after this many seconds, because timers expire."""
 
 
 class _Job(NamedTuple):
     view: ClusterView
     now_ns: int
     awaits_prices: bool
-    """Whether what keeps nodes is all that can be said yet: removals are simulated once prices are known."""
+    """Whether to find blockers only: removals are simulated once prices are known."""
 
 
 class Superseded(Exception):  # noqa: N818 - not an error
@@ -67,17 +67,17 @@ class Analyst:
         clock: Callable[[], float] = time.monotonic,
         keyboard: Keyboard = KEYBOARD,
     ) -> None:
-        """Make one that has nothing to do yet.
+        """Create an idle analyst.
 
         Args:
-            has_thread: whether it works by itself; without a thread it works when `catch_up` is called.
+            has_thread: whether it works in a thread of its own; without one it works in `catch_up`.
             clock: tells seconds that pass.
             keyboard: whoever types there is not held up.
         """
         self._has_thread = has_thread
         self._clock = clock
         self._work_at_hand: tuple[Iterator[Focus], Focus] | None = None
-        """Without a thread: the work that rests, and what it has answered."""
+        """Without a thread: the suspended work, and the focus it has answered."""
         self._wake = threading.Condition()
         self._job: _Job | None = None
         self._waiting_since = 0.0
@@ -94,7 +94,7 @@ class Analyst:
         self._pending: PendingQuestions | None = None
         self._advice: AdviceRounds | None = None
         self._evidence: Evidence = NO_EVIDENCE
-        """What was known of types and prices when nodes were looked at last."""
+        """Types and prices of the last analysis."""
         self._failure = ""
         self._failures = 0
         """In a row."""
@@ -102,26 +102,26 @@ class Analyst:
         """After a failure nothing is looked into before this instant."""
         self._submitted: tuple[object, object, bool, int] = (None, None, False, 0)
         self._prices_until: float | None = None
-        """Until when prices are waited for at most; None before anybody has."""
+        """Deadline of the wait for prices; None before the first wait."""
 
     @property
     def latest(self) -> Analysis | None:
-        """What is known so far, None before anything is; the same object as long as there is nothing new."""
+        """The newest analysis, None before the first; the same object as long as nothing has changed."""
         return self._latest
 
     @property
     def pending(self) -> PendingAnswer | None:
-        """Why pods wait, None before somebody has asked; the same object as long as there is nothing new."""
+        """Why pods are pending, None before the first request; the same object as long as nothing has changed."""
         return self._pending.report if self._pending is not None else None
 
     @property
     def advice(self) -> AdviceReport | None:
-        """What the rules find, None before they have been asked; the same object as long as there is nothing new."""
+        """The newest advice, None before the first run; the same object as long as nothing has changed."""
         return self._advice.report if self._advice is not None else None
 
     @property
     def failure(self) -> str:
-        """Why the last view could not be analysed, empty where it could."""
+        """Error message of the last failed analysis, or an empty string."""
         return self._failure
 
     def submit(self, view: ClusterView, now_ns: int, *, prices_come: bool = False) -> None:
@@ -130,7 +130,7 @@ class Analyst:
         Args:
             view: The cluster.
             now_ns: The present instant: nanoseconds since the epoch.
-            prices_come: Whether somebody who has been asked for prices or settings has neither answered nor refused.
+            prices_come: Whether a source of prices or settings has neither answered nor refused.
         """
         state, evidence, awaited_prices, at_ns = self._submitted
         awaits_prices = prices_come and self._has_patience()
@@ -162,7 +162,7 @@ class Analyst:
         return now < self._prices_until
 
     def look_at(self, focus: Focus) -> None:
-        """Say what somebody looks at now."""
+        """Set what is on the screen."""
         if focus != self._focus:
             with self._wake:
                 self._focus = focus
@@ -175,12 +175,12 @@ class Analyst:
             self._rouse()
 
     def wait_until_at_rest(self, seconds: float) -> bool:
-        """Wait until nothing is left to do for the moment; return whether that came within so many seconds."""
+        """Wait until the analyst is idle; return whether that happened within this many seconds."""
         with self._wake:
             return self._wake.wait_for(lambda: self._is_at_rest, seconds)
 
     def catch_up(self) -> None:
-        """Work out whatever is asked; for an analyst without a thread, which neither gives way nor rests."""
+        """Do all requested work at once; for an analyst without a thread."""
         if self._job is not None:
             job, self._job = self._job, None
             work = self._worked_out(job)
@@ -208,13 +208,13 @@ class Analyst:
                 self._rest_until_asked(answered)
 
     def _worked_out(self, job: _Job) -> Iterator[Focus]:
-        """Work on a job, and say so where that fails; rests where ``_work`` does."""
+        """Work on a job and record its failure; suspends where ``_work`` does."""
         self._throttle.begin(time.thread_time())
         try:
             yield from self._work(job)
         except Superseded:
             pass
-        except Exception as error:  # noqa: BLE001 - whatever it is, the screen has to live on and say so
+        except Exception as error:  # noqa: BLE001 - the app must survive and show the error
             self._fail(error)
         self._throttle.end(self._clock(), time.thread_time())
 
@@ -229,7 +229,7 @@ class Analyst:
 
     @property
     def wait_seconds(self) -> float | None:
-        """How long the job at hand has to wait yet; None where there is none. What is asked anew does not wait."""
+        """Seconds until the job may start; None without a job. A new focus does not wait."""
         if self._job is None:
             return None
         return max(
@@ -257,7 +257,7 @@ class Analyst:
             return None if self._is_stopped else job
 
     def _work(self, job: _Job) -> Iterator[Focus]:
-        """Work on a job, and yield what is looked at whenever nothing is left to do until somebody looks elsewhere."""
+        """Work on a job, and yield the focus whenever nothing is left to do for it."""
         # Imported here, in the thread: the first frame does not wait for the engines.
         from karptui.disruption.study import NOTHING_KNOWN, DisruptionStudy  # noqa: PLC0415
         from karptui.session.advising import AdviceRounds  # noqa: PLC0415
@@ -298,7 +298,7 @@ class Analyst:
             self._advise(throttle)
 
     def _advise(self, throttle: ThreadThrottle) -> None:
-        """Ask the rules, where it is time."""
+        """Run the advice rules if they are due."""
         if self._advice is not None and self._advice.is_due(is_looked_at=self._focus.asks_advice):
             for _ in self._advice.ask():
                 throttle.take()
@@ -306,7 +306,7 @@ class Analyst:
                     return
 
     def _simulate(self, study: DisruptionStudy, throttle: ThreadThrottle, rest_seconds: float) -> Iterator[Focus]:
-        """Simulate removals, those that are looked at first, until all are done or there is something newer."""
+        """Simulate removals, those on the screen first, until all are done or a newer generation is due."""
         began = published = self._clock()
         close_up = ""
         answered: set[str] = set()
@@ -341,7 +341,7 @@ class Analyst:
                         rest, postponed = postponed, []
                     if self.wait_seconds == 0 or self._is_stopped:
                         return
-                    began = self._clock()  # what is asked anew has its time, also while changes wait
+                    began = self._clock()  # a new focus gets its share of time even if changes are waiting
                     continue
             throttle.take()
             if self._clock() - published > (SLOW_PUBLISH_SECONDS if is_listed else PUBLISH_SECONDS):
@@ -362,7 +362,7 @@ class Analyst:
         return False
 
     def _split(self, study: DisruptionStudy) -> tuple[list[str], list[str]]:
-        """Return the nodes to simulate now and those that may keep their answer for a while, both last first."""
+        """Return the nodes to simulate now and those that may keep their answer for a while, both in reverse order."""
         now, keys = self._clock(), study.unsimulated()
         self._simulated_at = {key: at for key, at in self._simulated_at.items() if key in study.keys}
         if not self._has_thread:
@@ -392,7 +392,7 @@ class Analyst:
     def _answers(
         self, study: DisruptionStudy, focus: Focus, answered: set[str], throttle: ThreadThrottle, began: float
     ) -> bool:
-        """Answer a long question that is asked, once; return whether there was one."""
+        """Answer one long question of the focus that is not answered yet; return whether there was one."""
         if focus.asks_overlap and "overlap" not in answered:
             answered.add("overlap")
             for _ in study.compare_pools():
@@ -419,9 +419,9 @@ class Analyst:
         return True
 
     def _reporter(self, throttle: ThreadThrottle) -> Reporter:
-        """Return what long runs of the engine call between two pods."""
+        """Return the reporter that the engine calls between two pods."""
 
-        def take_turns(done: int, total: int) -> None:  # noqa: ARG001 - nobody is shown how far it is
+        def take_turns(done: int, total: int) -> None:  # noqa: ARG001 - progress is not shown
             throttle.take()
             if self._is_stopped:
                 raise Superseded

@@ -1,4 +1,4 @@
-"""What a session is asked about and what it answers: values, never a live object, a lock or a callback."""
+"""Queries and answers of a session: values, never a live object, a lock or a callback."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ AnswerT = TypeVar("AnswerT")
 
 
 class PlayMoment(msgspec.Struct, frozen=True, kw_only=True):
-    """An instant of a play, and those that one may go on to."""
+    """An instant of a forecast, and the instants that the user can step to."""
 
     play: int
     """Number of the play."""
@@ -40,7 +40,7 @@ class PlayMoment(msgspec.Struct, frozen=True, kw_only=True):
     """When anything happens, the first first."""
 
     def stepped(self, by: int) -> PlayMoment | None:
-        """Return the moment so many steps on, or back; None where there is none."""
+        """Return the moment this many steps later or earlier; None if there is none."""
         place = self.instants.index(self.at_ns) + by if self.at_ns in self.instants else -1
         if not 0 <= place < len(self.instants):
             return None
@@ -48,20 +48,20 @@ class PlayMoment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Focus(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody looks at, to be worked out first."""
+    """What is on the screen, to be analysed first."""
 
     keys: tuple[str, ...] = ()
     """Nodes on the screen."""
     detail: str = ""
-    """The node of which every gate and every landing place is asked for."""
+    """The node whose gates and landing places are shown."""
     asks_next: bool = False
-    """Whether the next command is asked for."""
+    """Whether the next command is shown."""
     asks_overlap: bool = False
-    """Whether it is asked which NodePools could take which pods."""
+    """Whether the NodePools that share pods are shown."""
     asks_pending: bool = False
-    """Whether it is asked why pods wait."""
+    """Whether the reasons of pending pods are shown."""
     pod: str = ""
-    """``namespace/name`` of the pending pod that is asked about at length."""
+    """``namespace/name`` of the pending pod that is shown at length."""
     asks_advice: bool = False
     """Whether the advice is on the screen; the rules run anyway, but less often."""
 
@@ -70,22 +70,22 @@ class Focus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Analysed(msgspec.Struct, frozen=True, kw_only=True):
-    """How far it is worked out why nodes are still here."""
+    """Progress of the analysis."""
 
     generation: int
     """Of the cluster that it holds for."""
     now_ns: int
     """The instant that it holds for: nanoseconds since the epoch."""
     nodes: int
-    """Of which anything is known."""
+    """Analysed nodes."""
     simulated: int
     """Whose removal was simulated on that very generation."""
     managed: int
     """That Karpenter manages."""
     notes: tuple[str, ...] = ()
-    """What was assumed about instance types, in sentences."""
+    """Assumptions about instance types."""
     problem: str = ""
-    """Why a newer generation could not be analysed, empty where it could."""
+    """Error message if a newer generation could not be analysed."""
 
     @property
     def is_complete(self) -> bool:
@@ -94,7 +94,7 @@ class Analysed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PendingStudied(msgspec.Struct, frozen=True, kw_only=True):
-    """How far it is worked out why pods wait."""
+    """Progress of the explanation of pending pods."""
 
     generation: int
     """Of the cluster that it holds for."""
@@ -102,18 +102,18 @@ class PendingStudied(msgspec.Struct, frozen=True, kw_only=True):
     """The instant that it holds for: nanoseconds since the epoch."""
     groups: int
     explained: int
-    """Groups of which everything is known."""
+    """Groups that are fully explained."""
     notes: tuple[str, ...] = ()
-    """What was assumed, in sentences."""
+    """Assumptions."""
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """How much is known of the cluster, and what all of it comes to."""
+    """The state of the whole cluster, and its totals."""
 
     generation: int
     """Counts up with every change of the cluster."""
     statuses: Mapping[str, SourceStatus]
-    """How the source stands, by kind."""
+    """Status of the source, by kind."""
     totals: ClusterTotals
     hidden: frozenset[str] = frozenset()
     """Kinds that may not be listed."""
@@ -122,15 +122,15 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     counts: Mapping[str, int]
     """What wants attention, by the name of a screen."""
     unready_because: str
-    """Why nothing can be said of what keeps nodes yet, or at all; empty where enough is known."""
+    """Why blockers cannot be shown, yet or at all; empty if they can."""
     is_out_of_reach: bool
-    """Whether nothing can be said of it as long as a permission or Karpenter is missing."""
+    """Whether blockers cannot be shown until a permission is granted or Karpenter is installed."""
     analysed: Analysed | None = None
     """None until the first analysis."""
     pending: PendingStudied | None = None
-    """None until somebody has asked."""
+    """None until a screen has asked."""
     karpenter_version: str = ""
-    """Karpenter's version as it was found, empty where nobody tells it."""
+    """Karpenter's detected version; empty if unknown."""
     has_prices: bool = True
     """Whether prices are shown at all."""
 
@@ -151,7 +151,7 @@ class RowQuery(msgspec.Struct, frozen=True, kw_only=True):
     is_notable_only: bool = False
     """Whether rows that are neither blocked nor faulty are left out."""
     group_by: str = ""
-    """What the rows of a group have in common; empty in a list without groups."""
+    """The property that the rows of a group share; empty in a list without groups."""
     is_folded: bool | None = None
     """Whether groups show their headings only; None for the list's default."""
     other_way: frozenset[str] = frozenset()
@@ -171,7 +171,7 @@ class RowSet(NamedTuple):
     shown: int
     """Rows that match the filter."""
     lines: int
-    """The same with the headings of groups, and without what they hide."""
+    """Rows and group headings, without rows in folded groups."""
     total: int
     """Items without the filter."""
 
@@ -214,10 +214,10 @@ class PendingPod(NamedTuple):
 
 
 class RemedyList(NamedTuple):
-    """What can be done about blockers."""
+    """Remedies for some blockers."""
 
     members: tuple[BlockerEntry, ...] = ()
-    """The blockers as they are now; those that are gone are left out."""
+    """The blockers in their current state; those that are gone are left out."""
     remedies: tuple[BlockerRemedy, ...] = ()
 
 
@@ -242,11 +242,11 @@ class Proportion(NamedTuple):
     first: str = ""
     """Shares to begin with."""
     hint: str = ""
-    """What can be entered, and for which pods."""
+    """The accepted input, and the pods that it applies to."""
     opening: Opening | None = None
-    """The what-if that gives the shares that were asked for; None without any."""
+    """The what-if that gives the requested shares; None without shares."""
     problem: str = ""
-    """Error message for the shares that were asked for."""
+    """Error message for the requested shares."""
 
 
 class TypeReport(NamedTuple):
@@ -273,7 +273,7 @@ class TypeSources(NamedTuple):
 
 
 class ControllerInfo(NamedTuple):
-    """What is known of Karpenter itself."""
+    """Facts about Karpenter itself."""
 
     settings: Settings
     version: str
@@ -299,14 +299,14 @@ class ReplayState(NamedTuple):
     moves: bool = False
     """Whether another question would be answered on a newer cluster."""
     is_due: bool = False
-    """Whether it was asked so long ago that it should be asked again if the cluster has changed."""
+    """Whether the question is old enough to be asked again if the cluster has changed."""
 
 
 class Forecast(NamedTuple):
     """A scenario simulated over time."""
 
     name: str
-    """Of the scenario; empty for the cluster as it is."""
+    """Of the scenario; empty for the current cluster."""
     played: Played | None = None
     number: int = 0
     """Under which the session can show the cluster at any moment of it; 0 if it cannot."""

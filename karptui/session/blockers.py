@@ -19,7 +19,7 @@ from karptui.session.nodes import NodeEntry
 
 
 class BlockerEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
-    """A node and one thing that keeps it; without a node, what holds the whole cluster."""
+    """A node and one of its blockers; without a node, a blocker of the whole cluster."""
 
     blocker: Blocker
     index: int
@@ -52,7 +52,7 @@ class BlockerEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
 
     @property
     def owner(self) -> str:
-        """Where it comes from: the pod's origin (CI jobs of one kind share it), or the object itself."""
+        """The pod's origin (shared by CI jobs of one kind), or the object itself."""
         one = self.blocker
         if one.origin:
             return one.origin
@@ -62,15 +62,15 @@ class BlockerEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
 
     @cached_property
     def held(self) -> float | None:
-        """Dollars per hour that would be saved if nothing held the node; None where that is not known.
+        """Dollars per hour that would be saved without the node's blockers; None if unknown.
 
-        Zero where no method wants the node: then this holds nobody.
+        Zero if no method wants the node: then nothing is blocked.
         """
         return held_per_hour(self.node) if self.node is not None and not self.is_idle else 0.0
 
     @property
     def without(self) -> str:
-        """What becomes of the node without this one blocker: ``delete``, ``replace``, ``no``, ``unknown``.
+        """Outcome for the node without this one blocker: ``delete``, ``replace``, ``no``, ``unknown``.
 
         Empty until it has been simulated.
         """
@@ -79,7 +79,7 @@ class BlockerEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
 
     @property
     def lifted(self) -> str:
-        """What becomes of the node without anything in its way; empty until it has been simulated."""
+        """Outcome for the node without any blocker; empty until it is simulated."""
         outlook = self.findings.outlook if self.findings is not None else None
         return str(outlook.lifted.outcome) if outlook is not None else ""
 
@@ -95,7 +95,7 @@ class BlockerEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
 
     @property
     def recent_pods(self) -> int:
-        """Pods that came to the node in the last hour."""
+        """Pods scheduled to the node in the last hour."""
         return self.findings.recent_pods if self.findings is not None else 0
 
     @property
@@ -105,18 +105,18 @@ class BlockerEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
 
     @property
     def is_passing(self) -> bool:
-        """Whether it ends by itself, so that nobody has to lift it."""
+        """Whether it ends without any action."""
         return self.blocker.is_passing
 
 
 class Without(msgspec.Struct, frozen=True, kw_only=True):
-    """What becomes of the nodes of a group without anything of it."""
+    """Outcomes for the nodes of a group without the group's blockers."""
 
     nodes: int
     known: int
-    """Of how many it is known."""
+    """Nodes with a known outcome."""
     unknown: int = 0
-    """Of how many nobody can say."""
+    """Nodes with an unknown outcome."""
     goes: int
     waits: int
     """How many nothing else holds but what stops the whole cluster."""
@@ -126,13 +126,13 @@ class BlockerGroup(GroupHeading[BlockerEntry], frozen=True, tag=True, eq=False):
     """The heading of blockers that have something in common."""
 
     joint_held: Held | None = None
-    """What its nodes hold if they are removed together; None where that is not worked out."""
+    """Savings if its nodes are removed together; None if unknown."""
     is_idle: bool = False
-    """Whether it stands, within a group, for what is in the way of nodes that no method wants."""
+    """Whether this is the part of a group that blocks nodes which no method wants."""
 
     @property
     def title(self) -> str:
-        """The name as it is shown: ``namespace/name`` of what pods come from."""
+        """The displayed name: ``namespace/name`` of the pods' origin."""
         kind, _, key = self.name.partition("/")
         return key if "/" in key and kind else self.name
 
@@ -143,22 +143,22 @@ class BlockerGroup(GroupHeading[BlockerEntry], frozen=True, tag=True, eq=False):
 
     @cached_property
     def counted(self) -> tuple[BlockerEntry, ...]:
-        """The members that hold a method that wants the node; all of them where none does."""
+        """The members that block a method that wants the node; all of them if there are none."""
         return tuple(one for one in self.members if not one.is_idle) or self.members
 
     @cached_property
     def nodes(self) -> tuple[NodeEntry, ...]:
-        """The nodes of what is counted, each once."""
+        """The counted nodes, each once."""
         return nodes_of(self.counted)
 
     @cached_property
     def held(self) -> Held:
-        """What its nodes hold, each counted once; nothing where no method wants any of them."""
+        """Savings that its nodes hold, each counted once; zero if no method wants any of them."""
         return self.joint_held or held_of(nodes_of(one for one in self.members if not one.is_idle))
 
     @cached_property
     def without(self) -> Without:
-        """What becomes of its nodes, each by itself, without anything of the group."""
+        """Outcomes for its nodes, each alone, without the group's blockers."""
         by_node: dict[str, list[BlockerEntry]] = {}
         for one in self.counted:
             if one.findings is not None and not one.is_idle:
@@ -185,7 +185,7 @@ class BlockerGroup(GroupHeading[BlockerEntry], frozen=True, tag=True, eq=False):
 
     @property
     def objects(self) -> int:
-        """How many objects stand in the way."""
+        """Number of blocking objects."""
         return len({one.blocker.object_ref for one in self.counted})
 
 
@@ -196,7 +196,7 @@ _GONE: Final = frozenset({"delete", "replace"})
 
 
 def _without_all(members: Sequence[BlockerEntry]) -> str:
-    """Return what becomes of a node without some of its blockers; empty until it has been simulated."""
+    """Return the outcome for a node without some of its blockers; empty until it is simulated."""
     if not all(one.without for one in members):
         return ""
     if any(one.without in _GONE for one in members):
@@ -240,11 +240,11 @@ def blocker_entries(view: ClusterView) -> tuple[BlockerEntry, ...]:
 
 
 FEWEST_IDLE: Final = 2
-"""So many things in the way of nodes that no method wants share a row."""
+"""Fewest blockers of unwanted nodes that share a row."""
 
 
 class BlockerGrouping(Grouping):
-    """What the blockers of a group have in common."""
+    """The property that the blockers of a group share."""
 
     OWNER = "owner"
     NAMESPACE = "namespace"
@@ -293,14 +293,14 @@ def grouped(
 
 
 def _group(name: str, members: tuple[BlockerEntry, ...], folding: Folding, joint: JointFigures | None) -> BlockerGroup:
-    """Return a group; one whose nodes no method wants is folded until somebody opens it, or all of them."""
+    """Return a group; one without wanted nodes is folded until the user opens it, or all groups."""
     held = held_of(nodes_of(one for one in members if not one.is_idle), joint)
     group = BlockerGroup(name, members, is_folded=True, joint_held=held)
     return msgspec.structs.replace(group, is_folded=folding.hides(name, opens_last=group.opens_last))
 
 
 def _of_group(group: BlockerGroup, folding: Folding) -> list[BlockerLine]:
-    """Return the rows of an open group; where no method wants any of its nodes they follow one by one."""
+    """Return the rows of an open group; without wanted nodes they follow one by one."""
     return list(group.members) if group.is_only_idle else without_idle(group.members, f"{group.name} idle", folding)
 
 
@@ -309,8 +309,8 @@ def without_idle(entries: Sequence[BlockerEntry], name: str, folding: Folding) -
 
     Args:
         entries: The rows, in order.
-        name: Of the row; where it is an exception to the folding the rows follow one by one.
-        folding: Which groups are not as they are at first.
+        name: Of the row; its rows follow one by one if it is an exception to the folding.
+        folding: Which groups differ from the default.
     """
     idle = tuple(entry for entry in entries if entry.is_idle)
     if len(idle) < FEWEST_IDLE:

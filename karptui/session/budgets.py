@@ -15,7 +15,7 @@ from karptui.session.readiness import is_out_of_reach, unready_because
 
 
 class WindowChange(NamedTuple):
-    """A window that opens or closes, and what is allowed from then on."""
+    """A window that opens or closes, and the allowed disruptions from then on."""
 
     at_ns: int
     before: int
@@ -23,7 +23,7 @@ class WindowChange(NamedTuple):
 
 
 class BudgetEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
-    """A NodePool and a reason; without ``found`` what its budgets come to is not known."""
+    """A NodePool and a reason; without ``found`` its budgets are not evaluated."""
 
     pool: NodePool
     reason: Reason
@@ -31,7 +31,7 @@ class BudgetEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
     is_passed_over: bool = False
     """Whether this Karpenter does not manage the NodePool: it disrupts none of its nodes."""
     missing: str = ""
-    """What may not be listed and is needed to know, in a sentence; empty where ``found`` is known or on its way."""
+    """The missing permission, as text; empty if ``found`` is known or pending."""
 
     @property
     def key(self) -> str:
@@ -44,12 +44,12 @@ class BudgetEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
 
     @property
     def state(self) -> BudgetState | None:
-        """What is allowed now."""
+        """The currently allowed disruptions."""
         return self.found.states[self._place] if self.found is not None else None
 
     @property
     def week(self) -> tuple[AllowanceSpan, ...]:
-        """What is allowed from the last midnight UTC on."""
+        """The allowed disruptions from the last midnight UTC on."""
         return self.found.weeks[self._place] if self.found is not None else ()
 
     @property

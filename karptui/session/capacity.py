@@ -16,14 +16,14 @@ from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.state.usage import NO_SHARE, Share, total_share
 
 GROUPINGS: Final = ("zone", "pool", "type")
-"""What nodes may be put together by; a zone is told apart by capacity type."""
+"""Properties that nodes can be grouped by; zones are split by capacity type."""
 
 
 class CapacityEntry(msgspec.Struct, frozen=True, tag=True, kw_only=True):
-    """Nodes that have a place, an owner or a type in common."""
+    """Nodes that share a zone, a NodePool or a type."""
 
     name: str
-    """The zone, NodePool or type; empty where nodes have none."""
+    """The zone, NodePool or type; empty if nodes have none."""
     capacity_type: str = ""
     """Of a zone's nodes; empty in other groupings."""
     nodes: int = 0
@@ -39,7 +39,7 @@ class CapacityEntry(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     """Of every group together."""
     all_per_hour: float
     alive: tuple[int | None, ...] = ()
-    """NodeClaims at the end of each step of the last hour; None where that is not known."""
+    """NodeClaims at the end of each step of the last hour; None if unknown."""
 
     @property
     def key(self) -> str:
@@ -71,7 +71,7 @@ def capacity_entries(
     Args:
         entries: All nodes and NodeClaims.
         grouping: One of ``GROUPINGS``.
-        churn: What came and went; None where that is not known.
+        churn: Created and removed NodeClaims; None if unknown.
         joint: Joint removals; without it what several nodes hold is an upper bound.
     """
     groups: dict[_Place, list[NodeEntry]] = {}

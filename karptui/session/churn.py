@@ -1,4 +1,4 @@
-"""A cluster's churn, worked out again only where something has changed that bears on it, and what NodePools got."""
+"""A cluster's churn, recomputed only if relevant objects have changed."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from karptui.state.inventory import inventory_of
 
 NO_POOL: Final = "(no NodePool)"
 _FRESH_NS: Final = 15 * NS_PER_SECOND
-"""For how long rates may stand while nothing happens."""
+"""Longest time that rates stay unchanged without events."""
 BUSY_FROM: Final = 3_000
-"""From so many events and NodeClaims on working it out takes a tenth of a second and more."""
+"""From this many events and NodeClaims on, computing it takes a tenth of a second and more."""
 _REST_NS: Final = 2 * NS_PER_SECOND
-"""For how long the answer then stands while things happen."""
+"""Shortest time between two computations then."""
 
 
 def unknown_because(statuses: Mapping[str, KindStatus]) -> str:
-    """Return why nothing can be said of churn, or not yet; empty where it can."""
+    """Return why churn is unknown, yet or at all; empty if it is known."""
     status = statuses.get(Kind.NODECLAIM)
     if status is None:
         return ""
@@ -57,11 +57,11 @@ class ChurnBook:
 
     @property
     def latest(self) -> Churn | None:
-        """The last answer; None before there is one, and where nothing can be said."""
+        """The last answer; None before the first, and if churn is unknown."""
         return self._churn
 
     def churn(self, view: ClusterView, now_ns: int) -> Churn | None:
-        """Return the churn of a cluster; None where nothing can be said of it.
+        """Return the churn of a cluster; None if it is unknown.
 
         Args:
             view: The cluster.
@@ -85,7 +85,7 @@ class Counters(msgspec.Struct, frozen=True, kw_only=True):
     """What Karpenter itself has counted of a NodePool since its controller began."""
 
     since_ns: int
-    """Nanoseconds since the epoch, 0 where it is not said."""
+    """Nanoseconds since the epoch, 0 if unknown."""
     created: int
     disrupted: tuple[tuple[str, int], ...]
     """By Karpenter's reason in lower case, the most frequent first."""
@@ -98,7 +98,7 @@ class ChurnEntry(msgspec.Struct, frozen=True, tag=True, eq=False):
     figures: PoolChurn
     window: ChurnWindow
     pool: NodePool | None = None
-    """None where it is not there."""
+    """None if there is no such NodePool."""
     counters: Counters | None = None
 
     @property
@@ -160,10 +160,10 @@ def _counters(view: ClusterView, name: str) -> Counters | None:
 
 
 def replacements(churn: Churn, pool: str | None = None) -> tuple[ReplacedClaim, ...]:
-    """Return what was removed within the window.
+    """Return the NodeClaims removed within the window.
 
     Args:
-        churn: What is known.
+        churn: The cluster's churn.
         pool: Only of this NodePool; None is all of them.
     """
     by_pool: dict[str, list[Life]] = {}
@@ -196,16 +196,16 @@ PROVISIONED: Final = "provisioned"
 
 
 class ControllerCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """What Karpenter's own counters say of one NodePool."""
+    """Karpenter's own counters for one NodePool."""
 
     created: int
     """NodeClaims created since the counters began."""
     provisioned: int
-    """Of these, those that pending pods needed."""
+    """Those created for pending pods."""
     created_since_look: int | None = None
-    """NodeClaims created since karptui first read the counters; None where there are no two readings."""
+    """NodeClaims created since karptui first read the counters; None before the second reading."""
     pods: int | None = None
-    """Pods on its nodes, those of DaemonSets included; None where the counters do not say."""
+    """Pods on its nodes, including those of DaemonSets; None if the counters lack them."""
 
 
 class CountSource(msgspec.Struct, frozen=True, kw_only=True):
@@ -214,7 +214,7 @@ class CountSource(msgspec.Struct, frozen=True, kw_only=True):
     is_by_controller: bool
     endpoint: str = ""
     since_ns: int = 0
-    """When the counters began at zero, 0 where that is not said; nanoseconds since the epoch."""
+    """When the counters started at zero, nanoseconds since the epoch; 0 if unknown."""
     first_read_ns: int = 0
     """When karptui first read them: nanoseconds since the epoch."""
     why_not: str = ""
@@ -222,7 +222,7 @@ class CountSource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def count_source(view: ClusterView) -> CountSource:
-    """Return who counts, and why not Karpenter itself."""
+    """Return the source of the counts, and why it is not Karpenter itself."""
     evidence = view.evidence
     metrics = usable_metrics(view)
     if metrics is not None:
@@ -238,13 +238,13 @@ def count_source(view: ClusterView) -> CountSource:
 
 
 def usable_metrics(view: ClusterView) -> ControllerMetrics | None:
-    """Return Karpenter's metrics where they tell of NodePools."""
+    """Return Karpenter's metrics if they cover NodePools."""
     metrics = view.evidence.metrics
     return metrics if metrics is not None and metrics.is_leader and metrics.pools else None
 
 
 def controller_counts(view: ClusterView, name: str) -> ControllerCounts | None:
-    """Return what Karpenter's own counters say of a NodePool; None where they cannot be read."""
+    """Return Karpenter's own counters for a NodePool; None if they cannot be read."""
     metrics = usable_metrics(view)
     if metrics is None:
         return None
@@ -264,6 +264,6 @@ def controller_counts(view: ClusterView, name: str) -> ControllerCounts | None:
 
 
 def created_lately(created_ns: Iterable[int], now_ns: int) -> int:
-    """Return how many instants at which NodeClaims were created are within ``LATELY_SECONDS``."""
+    """Return how many creation times are within ``LATELY_SECONDS``."""
     since_ns = now_ns - LATELY_SECONDS * NS_PER_SECOND
     return sum(one >= since_ns for one in created_ns)

@@ -1,4 +1,4 @@
-"""One row of the Claims screen: a NodeClaim, the node it became, and how far its end has come."""
+"""One row of the Claims screen: a NodeClaim, its node, and the progress of its termination."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ClaimStep(NamedTuple):
 
     name: str
     seconds: int | None
-    """From creation until it was done, or until now while it is under way; None where it has not begun."""
+    """Seconds from creation to completion, or to now while in progress; None if it has not started."""
     is_done: bool
 
 
@@ -54,7 +54,7 @@ class ClaimEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
 
     @property
     def node_name(self) -> str:
-        """Name of its node, also of one that is not there; empty before there is one."""
+        """Name of its node, even if the node is gone; empty before there is one."""
         return self.node.name if self.node is not None else self.claim.node_name
 
     @cached_property
@@ -74,13 +74,13 @@ class ClaimEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
 
     @property
     def drifted(self) -> Condition | None:
-        """The Drifted condition where it is True."""
+        """The Drifted condition if it is True."""
         found = self.claim.condition("Drifted")
         return found if found is not None and found.status == "True" else None
 
     @property
     def expires_ns(self) -> int | None:
-        """When it expires; None where it never does, or is being deleted already."""
+        """When it expires; None if it never does, or is being deleted already."""
         return None if self.claim.is_deleting else self.claim.expires_ns
 
     @cached_property
@@ -90,7 +90,7 @@ class ClaimEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
 
     @property
     def grace_ns(self) -> int | None:
-        """How long a drain may take once it begins; None where nothing bounds it."""
+        """Longest duration of a drain; None if unlimited."""
         drain = self.findings.drain if self.findings is not None else None
         if drain is not None and drain.bound_ns is not None:
             return drain.bound_ns
@@ -120,7 +120,7 @@ def _since(start_ns: int, end_ns: int) -> int | None:
 
 
 def expiries_of(entries: Iterable[ClaimEntry], pool: str) -> tuple[Expiry, ...]:
-    """Return when the NodeClaims of a NodePool expire, the first first; those that never do are left out."""
+    """Return when the NodeClaims of a NodePool expire, soonest first; those that never do are left out."""
     found = (claim_expiry(one.claim, one.node_name) for one in entries if one.pool == pool)
     return tuple(sorted((one for one in found if one is not None), key=lambda one: (one.at_ns, one.claim_name)))
 

@@ -1,4 +1,4 @@
-"""One generation of the cluster as screens see it: entries tied together once, and kept where nothing changed."""
+"""One generation of the cluster as screens see it: entries built once, and reused if nothing changed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class _Booked(NamedTuple):
-    """Prices, and what they were made of."""
+    """Prices and their inputs."""
 
     nodes: Mapping[str, Node]
     nodeclasses: Mapping[str, NodeClass]
@@ -62,7 +62,7 @@ _NO_PODS: Final = _PodTable(MappingProxyType({}), (), MappingProxyType({}))
 
 
 class _Known(NamedTuple):
-    """What has been worked out so far, or was taken over where nobody has asked for it yet."""
+    """Values computed so far, or carried over from the view before."""
 
     booked: _Booked | None = None
     nodes: _Nodes = _NO_NODES
@@ -71,9 +71,9 @@ class _Known(NamedTuple):
 
 
 class ClusterView:
-    """A state, how its source stands, and what was worked out about it; compared by identity.
+    """A state, the status of its source, and values derived from them; compared by identity.
 
-    What it is made of never changes. What follows from that (entries, prices, totals) is worked out when it is first
+    Its inputs never change. Derived values (entries, prices, totals) are computed at first use, in one
     asked for, in one thread at a time, and is the same object from then on. Entries of the view before are taken over
     where their objects are the same.
     """
@@ -96,11 +96,11 @@ class ClusterView:
             state: one generation of the cluster.
             statuses: by kind.
             before: the view that this one follows.
-            evidence: what is known of instance types and prices.
+            evidence: instance types and prices.
             analysis: why nodes are still here, of this generation or one before it.
             pending: why pods wait, of this generation or one before it.
-            advice: what the rules find, of this generation or one before it.
-            live_usage: what nodes and pods really use, where metrics-server tells; that of the view before when None.
+            advice: findings of the rules, of this generation or an earlier one.
+            live_usage: usage by metrics-server; that of the view before when None.
         """
         known_usage: LiveUsage = before.live_usage if before is not None else NO_LIVE_USAGE
         self.state: Final = state
@@ -113,7 +113,7 @@ class ClusterView:
         self.hidden: Final = frozenset(kind for kind, status in statuses.items() if status.is_unread)
         """The kinds that may not be listed, or that a file does not hold."""
         self.access: Final = pod_access(statuses.get(Kind.POD))
-        """Whether pods are known, on their way, or hidden by a missing permission."""
+        """Whether pods are listed, loading, or hidden by a missing permission."""
         self._lock: Final = threading.RLock()
         self._before = before.known() if before is not None else _Known()
         self._booked: _Booked | None = None
@@ -129,7 +129,7 @@ class ClusterView:
                 self._nodes, self._totals = before._nodes, before._totals  # noqa: SLF001 - as above
 
     def known(self) -> _Known:
-        """Return what the next view may take over."""
+        """Return the values that the next view may carry over."""
         with self._lock:
             before = self._before
             return _Known(
@@ -151,7 +151,7 @@ class ClusterView:
 
     @property
     def totals(self) -> ClusterTotals:
-        """What all nodes hold and cost together."""
+        """Requests and cost of all nodes."""
         if self._totals is None:
             with self._lock:
                 if self._totals is None:
@@ -159,7 +159,7 @@ class ClusterView:
         return self._totals
 
     def totals_of(self, entries: Sequence[NodeEntry], pod_count: int) -> ClusterTotals:
-        """Return what some nodes and claims hold and cost together."""
+        """Return the requests and cost of some nodes and claims."""
         return totals_of(
             entries,
             pod_count,
@@ -175,7 +175,7 @@ class ClusterView:
 
     @property
     def prices(self) -> NodePrices:
-        """What nodes cost; the same object as long as nobody says anything else."""
+        """Prices of nodes; the same object as long as their inputs do not change."""
         return self._known_prices().book
 
     def pods_on(self, node_name: str) -> tuple[PodEntry, ...]:
@@ -190,19 +190,19 @@ class ClusterView:
         )
 
     def pod_entry(self, key: str) -> PodEntry | None:
-        """Return the entry of a pod by ``namespace/name``, None where it is not there or has ended."""
+        """Return the entry of a pod by ``namespace/name``, None if there is none or it has ended."""
         return self._known_pods().by_key.get(key)
 
     def node_entry(self, key: str) -> NodeEntry | None:
-        """Return the entry of a key, None where it is not there (any more)."""
+        """Return the entry of a key, None if there is none (any more)."""
         return next((entry for entry in self.node_entries if entry.key == key), None)
 
     def node_of(self, name: str) -> NodeEntry | None:
-        """Return the entry of a node by its name, None where it is not there."""
+        """Return the entry of a node by its name, None if there is none."""
         return self._known_nodes().by_name.get(f"Node/{name}")
 
     def claim_of(self, name: str) -> NodeEntry | None:
-        """Return the entry of a NodeClaim that has no node, by its name; None where there is none such."""
+        """Return the entry of a NodeClaim without a node, by its name; None if there is none."""
         return self._known_nodes().by_name.get(f"NodeClaim/{name}")
 
     # Working out
@@ -323,7 +323,7 @@ class ClusterView:
 
 
 def pod_access(status: KindStatus | None) -> PodAccess:
-    """Return whether pods are known, on their way, or hidden by a missing permission."""
+    """Return whether pods are listed, loading, or hidden by a missing permission."""
     if status is None or (status.phase in ("connecting", "disconnected") and not status.count):
         return PodAccess.PENDING
     return PodAccess.FORBIDDEN if status.is_unread else PodAccess.KNOWN

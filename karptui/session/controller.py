@@ -33,7 +33,7 @@ def is_karpenter(pod: Pod) -> bool:
 
 
 def controller_of_view(view: ClusterView, pods: Sequence[Pod], now_ns: int) -> Controller:
-    """Return how Karpenter is, by its pods and by what else shows it."""
+    """Return Karpenter's health, by its pods, lease, Deployment and events."""
     if Kind.POD in view.hidden:
         return Controller(denials=tuple(_denials(view, now_ns)))
     deployment = next(

@@ -1,4 +1,4 @@
-"""What nodes cost together, what is spent on those that something keeps, and how full all of them are."""
+"""Cost of nodes, cost of blocked nodes, and their utilization."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Total(msgspec.Struct, frozen=True):
     priced: int = 0
     """Nodes with a known price."""
     unpriced: int = 0
-    """Nodes that run and whose price nobody knows."""
+    """Running nodes without a known price."""
 
 
 class Held(msgspec.Struct, frozen=True):
@@ -38,7 +38,7 @@ class Held(msgspec.Struct, frozen=True):
     nodes: int = 0
     """Nodes that would go."""
     unpriced: int = 0
-    """Those of them whose price nobody knows."""
+    """Those without a known price."""
     waiting: int = 0
     """Nodes that are not looked into yet, or are held and have never been simulated."""
     is_joint: bool = True
@@ -48,11 +48,11 @@ class Held(msgspec.Struct, frozen=True):
 
 
 SETTLES_NS: Final = 15 * NS_PER_SECOND
-"""For so long a new sum has to hold before it takes the place of the last: pods of a rollout take room for seconds."""
+"""A new sum replaces the last one only after this time: pods of a rollout take room for seconds."""
 
 
 class SteadyHeld:
-    """What is held, as a figure that stands still: the last complete sum until another has held for a while."""
+    """The held cost without flicker: the last complete sum until another has stood for a while."""
 
     def __init__(self) -> None:
         self._last: Held | None = None
@@ -65,7 +65,7 @@ class SteadyHeld:
         Args:
             held: The sum of this moment.
             now_ns: The instant.
-            settles_ns: For so long a new sum has to hold; nothing where time and cluster stand still.
+            settles_ns: Time that a new sum must stand; zero if time and cluster stand still.
         """
         if held.waiting:
             self._next = None
@@ -94,10 +94,10 @@ def _is_alike(one: Held, other: Held) -> bool:
 
 
 def held_per_hour(entry: NodeEntry) -> float | None:
-    """Return what would be saved per hour if nothing held a node that a method wants; None where that is not known.
+    """Return the hourly savings if a wanted node had no blockers; None if unknown.
 
-    Zero where no method wants it, where it would stay anyway, where nothing holds it, and where what comes in its
-    place costs as much or more. While something has changed and it is not simulated again, what was known last holds.
+    Zero if no method wants it, if it would stay anyway, if nothing blocks it, and if its replacement
+    costs as much or more. After a change the last known value holds until the node is simulated again.
     """
     found = entry.findings
     if found is None:
@@ -117,10 +117,10 @@ def held_per_hour(entry: NodeEntry) -> float | None:
 
 
 def share_saved(entry: NodeEntry, verdict: Verdict) -> float | None:
-    """Return what would be saved per hour by what becomes of a node; None where a price of it is unknown.
+    """Return the hourly savings of an outcome; None if a price is unknown.
 
     The saving is the share that Karpenter reckons with, of the price that is shown for the node. A reservation is
-    billed whether it is used or not: what goes of it saves nothing, and only what comes in its place costs.
+    billed even if unused: removing such a node saves nothing, and only its replacement costs.
     """
     found = entry.findings
     if entry.price is None or found is None or verdict.is_open:
@@ -133,7 +133,7 @@ def share_saved(entry: NodeEntry, verdict: Verdict) -> float | None:
 
 
 def held_of(entries: Iterable[NodeEntry], joint: JointFigures | None = None) -> Held:
-    """Return what nodes hold together.
+    """Return the savings that nodes hold together.
 
     Args:
         entries: The nodes.
@@ -161,7 +161,7 @@ def held_of(entries: Iterable[NodeEntry], joint: JointFigures | None = None) -> 
 
 
 def total_of(entries: Iterable[NodeEntry]) -> Total:
-    """Return the sum of what nodes cost; claims that have no instance type yet cost nothing and are not missing."""
+    """Return the cost of nodes; claims without an instance type cost nothing and do not count as missing."""
     per_hour, priced, unpriced, currency = 0.0, 0, 0, "USD"
     for entry in entries:
         if entry.price is not None:
@@ -174,7 +174,7 @@ def total_of(entries: Iterable[NodeEntry]) -> Total:
 
 
 class ClusterTotals(msgspec.Struct, frozen=True, kw_only=True):
-    """What nodes and NodeClaims hold and cost together."""
+    """Requests and cost of nodes and NodeClaims."""
 
     nodes: int = 0
     claims: int = 0
@@ -182,13 +182,13 @@ class ClusterTotals(msgspec.Struct, frozen=True, kw_only=True):
     pods: int = 0
     """Bound or not."""
     access: PodAccess = PodAccess.PENDING
-    """Whether what pods ask of the nodes is known."""
+    """Whether pod requests are known."""
     hidden: frozenset[str] = frozenset()
     """Kinds that may not be listed."""
     cost: Total | None = None
-    """None where prices are off."""
+    """None if prices are off."""
     held: Held | None = None
-    """What is spent on nodes that something keeps; None where that is not known, and where prices are off."""
+    """Cost of blocked nodes; None if unknown, and if prices are off."""
     cpu: Share = NO_SHARE
     memory: Share = NO_SHARE
     slots: Share = NO_SHARE
@@ -203,7 +203,7 @@ def totals_of(
     has_prices: bool,
     analysis: Analysis | None,
 ) -> ClusterTotals:
-    """Return what nodes and claims hold and cost together.
+    """Return the requests and cost of nodes and claims.
 
     Args:
         entries: All of them, or some.

@@ -1,4 +1,4 @@
-"""What was said and happened in a cluster, folded by object and reason."""
+"""Events and conditions of a cluster, folded by object and reason."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from karptui.session.cluster_view import ClusterView
 CONDITION: Final = "condition"
 """The source of what conditions tell."""
 DELETED: Final = "Deleted"
-"""What the object records when its deletion begins."""
+"""Reason recorded when deletion begins."""
 HEALTHY_FALSE: Final = ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable")
 """Conditions of a node that are as they should be while they are False."""
 
@@ -34,7 +34,7 @@ class EventEntry(msgspec.Struct, frozen=True, tag=True):
     """The newest."""
     first_ns: int
     last_ns: int
-    """``ABSENT_NS`` where nothing tells."""
+    """``ABSENT_NS`` if unknown."""
     source: str
     """Who said it; ``condition`` for a transition that the object itself records."""
     count: int = 1
@@ -43,7 +43,7 @@ class EventEntry(msgspec.Struct, frozen=True, tag=True):
     is_warning: bool = False
     """Whether one of them is of the type ``Warning``."""
     condition: Condition | None = None
-    """What the object itself records, where that is a condition."""
+    """The object's own condition, if it is one."""
 
     @property
     def key(self) -> str:
@@ -65,7 +65,7 @@ def folded(events: Iterable[Event]) -> tuple[EventEntry, ...]:
 
 
 def _key(event: Event) -> str:
-    # Events about cluster-scoped objects stand in a namespace that is not the object's.
+    # Events about cluster-scoped objects have a namespace that is not the object's.
     if event.involved_namespace and event.involved_kind not in ("Node", "NodeClaim", "NodePool", "EC2NodeClass"):
         return f"{event.involved_namespace}/{event.involved_name}"
     return event.involved_name
@@ -89,7 +89,7 @@ def _fold(key: tuple[str, str, str, str], group: list[Event]) -> EventEntry:
 
 
 def transitions(item: Node | NodeClaim) -> Iterator[EventEntry]:
-    """Yield what an object records of its own life: creation, deletion, and conditions that say something."""
+    """Yield an object's own history: creation, deletion, and conditions with a message."""
     if item.created_ns:
         pool = item.labels.get(NODEPOOL, "")
         yield _moment(item, "Created", f"for NodePool {pool}" if pool else "", item.created_ns)
@@ -125,7 +125,7 @@ def _word(condition: Condition) -> str:
 
 
 class Timeline:
-    """Makes the rows of the Events screen, again only where something has changed."""
+    """Builds the rows of the Events screen, only if they have changed."""
 
     def __init__(self) -> None:
         self._sources: tuple[object, object, object] = (None, None, None)

@@ -46,14 +46,14 @@ Fact = (
     | BlockerEntry
     | BlockerGroup
 )
-"""What a row of a list is drawn from."""
+"""A row of a list."""
 
 
 class ClaimsAround(msgspec.Struct, frozen=True, tag=True):
     """When the NodeClaims of a NodePool expire."""
 
     expiries: tuple[Expiry, ...]
-    """The first first; those that never do are left out."""
+    """Soonest first; those that never expire are left out."""
 
 
 class BudgetsAround(msgspec.Struct, frozen=True, tag=True, eq=False):
@@ -70,7 +70,7 @@ class CapacityAround(msgspec.Struct, frozen=True, tag=True, eq=False):
 
 
 class ChurnAround(msgspec.Struct, frozen=True, tag=True, eq=False):
-    """What has come and gone in the whole cluster."""
+    """Churn of the whole cluster."""
 
     churn: Churn
 
@@ -82,7 +82,7 @@ class NextAround(msgspec.Struct, frozen=True, tag=True):
 
 
 class PoolsAround(msgspec.Struct, frozen=True, tag=True, eq=False):
-    """What holds for all NodePools."""
+    """Facts about all NodePools."""
 
     cost: Total
     """Of the nodes of all of them."""
@@ -100,7 +100,7 @@ class PoolsAround(msgspec.Struct, frozen=True, tag=True, eq=False):
 
 
 def pools_around(view: ClusterView, now_ns: int) -> PoolsAround:
-    """Return what holds for all NodePools; takes as long as their rows."""
+    """Return facts about all NodePools; takes as long as their rows."""
     counts = tuple(
         PoolCount(
             name=row.name,
@@ -123,37 +123,37 @@ class PoolAround(msgspec.Struct, frozen=True, tag=True, eq=False):
 
 
 class TypesAround(msgspec.Struct, frozen=True, tag=True, eq=False):
-    """The NodePools, and what the types of one of them come to."""
+    """The NodePools, and the type counts of one of them."""
 
     names: tuple[str, ...]
-    """In the order in which Karpenter tries them."""
+    """In Karpenter's order."""
     pool: PoolEntry | None = None
-    """None where it is not there."""
+    """None if there is no such NodePool."""
 
 
 class AdviceAround(msgspec.Struct, frozen=True, tag=True, eq=False, kw_only=True):
-    """What all rules have found."""
+    """Summary of all findings."""
 
     severities: tuple[Severity, ...]
     """Of all findings, the worst first."""
     failures: tuple[str, ...]
-    """Rules that could not be asked, a sentence each."""
+    """Rules that failed, with their error messages."""
     now_ns: int
     """The instant that it holds for: nanoseconds since the epoch."""
     rules: int
-    """How many rules were asked."""
+    """Number of rules that ran."""
     found: frozenset[str]
     """Ids of the rules that have found something."""
     is_there: bool
-    """Whether the finding that is asked about still holds."""
+    """Whether the finding in question still holds."""
 
 
 def advice_around(report: AdviceReport | None, finding: str = "") -> AdviceAround | None:
-    """Return what all rules have found; None before they were asked.
+    """Return a summary of all findings; None before the rules have run.
 
     Args:
         report: Their report.
-        finding: Key of the finding that is asked about.
+        finding: Key of the finding in question.
     """
     if report is None:
         return None
@@ -178,4 +178,4 @@ Around = (
     | PoolAround
     | TypesAround
 )
-"""What stands around the rows of a list."""
+"""What is shown around the rows of a list."""

@@ -1,4 +1,4 @@
-"""Takes over what the source says, as often as a key allows, and has it shown."""
+"""Merges the source's changes as often as keys allow, and has them shown."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from karptui.session.throttle import GARBAGE, KEYBOARD, MergeThrottle
 
 TAKING_OVER: Final = "taking over what has changed"
 IDLE_POLLS: Final = 4
-"""While the terminal is not in front, only every so many polls count."""
+"""While the terminal is not focused, only every n-th poll counts."""
 
 
 class Display(Protocol):
     """Whoever shows the cluster."""
 
     def show_changes(self, *, is_changed: bool) -> None:
-        """Show what was taken over.
+        """Show merged changes.
 
         Args:
             is_changed: whether it was anything; time goes on in any case.
@@ -29,20 +29,20 @@ class Display(Protocol):
         ...
 
     def first_rows_shown(self) -> None:
-        """Begin what the first rows of a cluster must not wait for."""
+        """Start what the first rows must not wait for."""
         ...
 
     def call_after_refresh(self, callback: Callable[[], Any], /) -> object:
-        """Call something once what has changed is drawn."""
+        """Call something after the next redraw."""
         ...
 
     def fault_caught(self, error: Exception, during: str) -> None:
-        """Say what could not be done, and go on."""
+        """Show an error, and continue."""
         ...
 
 
 class Feed:
-    """Owns the follower: polls it, in a thread where that takes longer than a key should wait."""
+    """Polls the follower, in a thread if that takes longer than a key should wait."""
 
     def __init__(self, follower: ClusterFollower, clock: Clock, display: Display) -> None:
         """Make a feed that has not begun.
@@ -50,7 +50,7 @@ class Feed:
         Args:
             follower: follows the cluster.
             clock: tells the time.
-            display: shows what is taken over.
+            display: shows merged changes.
         """
         self.follower = follower
         """Follows the cluster that is shown; another may take its place."""
@@ -69,11 +69,11 @@ class Feed:
         return self.clock.now_ns()
 
     def look_at(self, focus: Focus) -> None:
-        """Say which nodes are looked at, so that they are analysed first."""
+        """Set what is on the screen, to be analysed first."""
         self.follower.analyst.look_at(focus)
 
     def want_usage(self) -> None:
-        """Say that live usage is looked at: metrics-server is asked only then."""
+        """Announce that live usage is on the screen: metrics-server is asked only then."""
         self.follower.want_usage()
 
     def refresh_source(self) -> None:
@@ -81,14 +81,14 @@ class Feed:
         self.follower.refresh()
 
     async def fetch_raw(self, kind: str, key: str) -> str:
-        """Return an object as YAML, straight from the source; a sentence starting with ``# `` when it cannot be had."""
+        """Return an object as YAML from the source; an error message starting with ``# `` if that fails."""
         return await asyncio.to_thread(self.follower.fetch_raw, kind, key)
 
     async def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
         """Return an object as the API server has it.
 
         Raises:
-            SourceError: when it cannot be had, with a sentence.
+            SourceError: if it cannot be read, with a message.
         """
         return await asyncio.to_thread(self.follower.fetch_object, kind, key)
 
@@ -96,12 +96,12 @@ class Feed:
         """Return the cluster's CustomResourceDefinitions of Karpenter's kinds.
 
         Raises:
-            SourceError: when they cannot be had, with a sentence.
+            SourceError: if they cannot be read, with a message.
         """
         return await asyncio.to_thread(self.follower.crds)
 
     def tick(self) -> None:
-        """Take over what there is, if it is time for that; called a few times a second."""
+        """Merge waiting changes if it is time; called a few times a second."""
         KEYBOARD.rested()
         GARBAGE.search_at_rest()
         self._polls += 1
@@ -113,7 +113,7 @@ class Feed:
             self._poll_aside()
 
     def poll_now(self) -> None:
-        """Take over what the source has said, and show it."""
+        """Merge the source's changes, and show them."""
         try:
             self._took_over(is_changed=self.follower.poll(self.now_ns()))
         except Exception as error:  # noqa: BLE001  the next time is soon
@@ -121,7 +121,7 @@ class Feed:
 
     def _poll_aside(self) -> None:
         """Do the same in a thread, so that the work a large cluster makes holds up no key."""
-        # No worker: each is a reference cycle with its task, which holds what it worked on until it is searched for.
+        # No worker: each is a reference cycle with its task, which would keep a generation alive until collected.
         self._polling = asyncio.create_task(self._poll_in_thread())
         self._polling.add_done_callback(self._polled)
 

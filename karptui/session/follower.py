@@ -1,4 +1,4 @@
-"""One connection to a cluster: its source, and the view made of what the source says."""
+"""Follows one cluster: its source, and the newest view of its state."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LARGE_FROM_PODS: Final = 3_000
 
 
 class ClusterFollower:
-    """What is known of one cluster, from the first connection to the last."""
+    """The state of one cluster, from the first connection to the last."""
 
     def __init__(
         self,
@@ -38,10 +38,10 @@ class ClusterFollower:
         """Make a session that has not begun.
 
         Args:
-            source: where objects come from; None shows the state as it is.
-            state: what is known already.
-            evidence: what is known of instance types and prices; nothing but the built-in catalogue when None.
-            analyst: works out why nodes are still here; one with a thread of its own when None.
+            source: source of objects; None shows ``state`` only.
+            state: the initial state.
+            evidence: instance types and prices; only the built-in catalogue when None.
+            analyst: analyses nodes; one with its own thread when None.
         """
         self.source = source
         self.evidence = evidence or EvidenceSource()
@@ -50,11 +50,11 @@ class ClusterFollower:
         self.failure = ""
         """Why the source could not start; empty when it did."""
         self.trouble = ""
-        """What of the cluster could not be taken over, in a sentence; empty where all of it was."""
+        """Error message if some changes could not be merged."""
         self._state = state
-        """What is known; ahead of the view only where no view could be made of it."""
+        """The newest state; newer than the view only if no view could be made of it."""
         self._is_behind = False
-        """Whether no view could be made of what is known."""
+        """Whether the newest state has no view."""
         self._left_out: dict[tuple[Kind, str], str] = {}
         """Objects that could not be taken over, and why."""
         self.analyst = analyst or Analyst()
@@ -64,16 +64,16 @@ class ClusterFollower:
         self._asks_for_evidence = False
         self._refusals = RefusalReader()
         self.priced_from = 0
-        """The generation with which prices, offerings or settings came in anew: sums of before are of others."""
+        """The generation in which prices, offerings or settings last changed: earlier sums used others."""
 
     @property
     def title(self) -> str:
-        """What the top bar calls it."""
+        """Name in the top bar."""
         return self.source.title if self.source is not None else "no cluster"
 
     @property
     def caution(self) -> str:
-        """What is to be said against the connection, for the banner; empty as a rule."""
+        """Warning about the connection, for the banner; usually empty."""
         return self.source.caution if self.source is not None else ""
 
     @property
@@ -83,7 +83,7 @@ class ClusterFollower:
 
     @property
     def has_news(self) -> bool:
-        """Whether the source has said of a kind that it is complete, or lost, since that was last taken over."""
+        """Whether a kind was completed or lost since the last merge."""
         return self._mailbox.has_news
 
     def start(self) -> None:
@@ -96,12 +96,12 @@ class ClusterFollower:
 
     @property
     def knows_nodes(self) -> bool:
-        """Whether the source has come to an end with the nodes, be it that there are none, or none to be had."""
+        """Whether listing nodes has finished, even with none or an error."""
         status = self.view.statuses.get(Kind.NODE)
         return status is not None and status.phase not in ("connecting", "syncing")
 
     def ask_for_evidence(self) -> None:
-        """Let prices, metrics and Karpenter's settings be asked for; only once, however often it is called."""
+        """Request prices, metrics and Karpenter's settings; only the first call counts."""
         if not self._asks_for_evidence:
             self._asks_for_evidence = True
             self.evidence.start()
@@ -115,10 +115,10 @@ class ClusterFollower:
             self.source.stop()
 
     def poll(self, now_ns: int = 0) -> bool:
-        """Take over what the source has said and return whether it said anything. May be called in a thread.
+        """Merge the source's changes and return whether there were any. May be called in a thread.
 
         Args:
-            now_ns: nanoseconds since the epoch: what has gone meanwhile is remembered with it; with 0 nothing is.
+            now_ns: nanoseconds since the epoch, recorded for objects that are gone; nothing is recorded with 0.
         """
         with self._polling:
             return self._poll(now_ns)
@@ -136,7 +136,7 @@ class ClusterFollower:
         if mail.is_empty and evidence is before.evidence and is_same:
             return False
         if not decides_alike(evidence, before.evidence):
-            # As if the cluster had changed: what was worked out with other prices and settings holds no longer.
+            # As if the cluster had changed: results of other prices and settings are invalid.
             state = self._state = msgspec.structs.replace(state, generation=state.generation + 1)
             self.priced_from = state.generation
         statuses = {**before.statuses, **{str(kind): status for kind, status in mail.statuses.items()}}
@@ -151,8 +151,8 @@ class ClusterFollower:
                 advice=advice,
                 live_usage=usage,
             )
-            _ = view.totals  # worked out here, where it may take its time
-        except Exception as error:  # noqa: BLE001  what was known before is still worth showing
+            _ = view.totals  # computed here, off the event loop
+        except Exception as error:  # noqa: BLE001  the last view is still worth showing
             crash.record(error, "tying the cluster together")
             self._is_behind = True
             self._say_trouble(crash.sentence(error))
@@ -200,7 +200,7 @@ class ClusterFollower:
         self.evidence.refresh()
 
     def want_usage(self) -> None:
-        """Say that somebody looks at live usage."""
+        """Announce that live usage is on the screen."""
         self.evidence.want_usage()
 
     def analyse(self, now_ns: int) -> None:
@@ -209,7 +209,7 @@ class ClusterFollower:
             self.analyst.submit(self.view, now_ns, prices_come=not self.evidence.is_settled)
 
     def fetch_raw(self, kind: str, key: str) -> str:
-        """Return an object as YAML, or a comment that says why not; may take as long as a request."""
+        """Return an object as YAML, or an error message as a comment; may take as long as a request."""
         from karptui.kube.yaml_text import to_yaml  # noqa: PLC0415 - slow to import, and only this needs it
 
         try:
@@ -225,16 +225,16 @@ class ClusterFollower:
             key: ``namespace/name``, or the name of a cluster-scoped object.
 
         Raises:
-            SourceError: when it cannot be had, with a sentence.
+            SourceError: if it cannot be read, with a message.
         """
         if self.source is None:
             raise SourceError(f"{self.title} cannot give single objects as they are; d describes what is known of them")
         return self.source.fetch_object(kind, key)
 
     def crds(self) -> tuple[dict[str, Any], ...]:
-        """Return the CustomResourceDefinitions of Karpenter's kinds; nothing where the source has none.
+        """Return the CustomResourceDefinitions of Karpenter's kinds; none if the source has none.
 
         Raises:
-            SourceError: when they cannot be had, with a sentence.
+            SourceError: if they cannot be read, with a message.
         """
         return self.source.crds() if self.source is not None else ()

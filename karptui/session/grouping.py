@@ -1,4 +1,4 @@
-"""Rows in groups: what the rows of a group have in common, their heading, and which groups show their rows."""
+"""Grouped rows: the grouping property, headings, and which groups are open."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EntryT = TypeVar("EntryT")
 
 
 class Grouping(StrEnum):
-    """What the rows of a group have in common; a table has a subclass with its ways, one of them ``nothing``."""
+    """The property that the rows of a group share; each table has a subclass, with ``nothing`` as one value."""
 
     @property
     def next(self) -> Self:
@@ -37,12 +37,12 @@ class Folding(NamedTuple):
     """Whether groups that are folded among open ones are open too."""
 
     def hides(self, name: str, *, opens_last: bool = False) -> bool:
-        """Return whether a group shows its heading only; open where nobody has said, but for one that opens last."""
+        """Return whether a group shows only its heading; by default all but idle groups are open."""
         is_folded = bool(self.is_folded) or (opens_last and not self.opens_all)
         return is_folded is not (name in self.exceptions)
 
     def with_default(self, *, is_folded: bool) -> Folding:
-        """Return the same, with groups as they are at first where the reader has not said."""
+        """Return the same, with defaults for what the user has not chosen."""
         return self if self.is_folded is not None else self._replace(is_folded=is_folded)
 
     def toggled(self, name: str) -> Folding:

@@ -1,4 +1,4 @@
-"""Moments of plays as clusters of their own: what every screen shows can be asked of each, read-only."""
+"""Moments of forecasts as read-only clusters that every screen can show."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _MOST_KEPT: Final = 8
 
 
 class CachedPlay(msgspec.Struct, frozen=True, eq=False):
-    """What it takes to show a cluster at any moment of a play."""
+    """The data to show a cluster at any moment of a forecast."""
 
     beginning: Inventory
     journal: Journal
     evidence: Evidence
-    """What is known of instance types, prices and settings; settings as edits make them."""
+    """Instance types, prices and settings, with edited settings."""
     has_outage: bool = False
     """Whether it was played with offerings taken out, which evidence does not know."""
 
@@ -57,7 +57,7 @@ class PlayCache:
         return self._number
 
     def get(self, number: int) -> CachedPlay | None:
-        """Return a play; None where it is not kept any more."""
+        """Return a forecast; None if it is no longer cached."""
         return self._plays.get(number)
 
 
@@ -68,7 +68,7 @@ class MomentSource:
         """Take a cluster.
 
         Args:
-            title: What the real one is called.
+            title: Name of the real cluster.
             inventory: Every object.
             at_ns: The moment.
             has_outage: Whether it was played with offerings taken out, which are there again.
@@ -134,7 +134,7 @@ class PlaySessions:
     """Moments of plays in place of the cluster that is followed, which goes on meanwhile; one within the other."""
 
     def __init__(self, feed: Feed, kept: PlayCache, analyst_of: Callable[[], Analyst]) -> None:
-        """Begin with the cluster as it is.
+        """Begin with the current cluster.
 
         Args:
             feed: Has the session that is shown.
@@ -146,10 +146,10 @@ class PlaySessions:
         self._analyst_of = analyst_of
         self._outer: list[tuple[ClusterFollower, Clock, PlayMoment | None]] = []
         self.moment: PlayMoment | None = None
-        """The moment that is shown; None for the cluster as it is."""
+        """The shown moment; None for the current cluster."""
 
     async def enter(self, moment: PlayMoment) -> SwitchResult:
-        """Show a moment in place of what is shown, until `leave`."""
+        """Show a moment instead, until `leave`."""
         feed = self._feed
         outer = feed.follower, feed.clock, self.moment
         session = await self._made(moment)
@@ -177,7 +177,7 @@ class PlaySessions:
         return SwitchResult.SHOWN
 
     def leave(self) -> bool:
-        """Go back to what was shown before; return whether anything was."""
+        """Return to the view before; return whether there was one."""
         if not self._outer:
             return False
         self._feed.follower.stop()
@@ -185,7 +185,7 @@ class PlaySessions:
         return True
 
     def end(self) -> None:
-        """Go back to the cluster as it is."""
+        """Return to the current cluster."""
         while self.leave():
             pass
 
@@ -193,7 +193,7 @@ class PlaySessions:
         self._feed.follower, self._feed.clock, self.moment = session, clock, moment
 
     async def _made(self, moment: PlayMoment) -> ClusterFollower | None:
-        """Make the cluster of a moment in a thread; where that is called off, it is ended as soon as it is made."""
+        """Build the cluster of a moment in a thread; if cancelled, it is stopped as soon as it is built."""
         making = asyncio.create_task(asyncio.to_thread(self._session_at, moment))
         try:
             return await asyncio.shield(making)
@@ -220,7 +220,7 @@ def _end(making: asyncio.Task[ClusterFollower | None]) -> None:
 
 
 def with_drains(inventory: Inventory) -> Inventory:
-    """Return a cluster of a play with the drains that its NodeClaims do not tell of: in plays they begin at once."""
+    """Return a forecast's cluster with Drained conditions: in forecasts drains begin at once."""
     claims = tuple(
         msgspec.structs.replace(
             claim,
@@ -234,11 +234,11 @@ def with_drains(inventory: Inventory) -> Inventory:
 
 
 def lasting(evidence: Evidence, situation: Situation) -> Evidence:
-    """Return what of the evidence holds at later moments of a play too.
+    """Return the evidence that also holds at later moments of a forecast.
 
     Args:
-        evidence: What is known now.
-        situation: The cluster as it is played: edits may have changed Karpenter's settings, and types that were given.
+        evidence: The current evidence.
+        situation: The simulated cluster: edits may have changed Karpenter's settings and given types.
     """
     given = situation.types.types
     is_given = evidence.instance_types is not None and not isinstance(given, Mapping)

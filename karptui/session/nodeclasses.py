@@ -1,4 +1,4 @@
-"""EC2NodeClasses that exist and were not read: which they are, what is assumed of them, and what is said of it."""
+"""Existing EC2NodeClasses that were not read: their names, assumptions and messages."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _ALIASES: Final = (
 )
 """What images of nodes call themselves, and the alias that selects them."""
 _LISTED: Final = ("live", "stale", "not installed", "disconnected")
-"""Phases of a kind of which all that there is may have been listed."""
+"""Phases of a kind that may have been listed completely."""
 _LINUX: Final = "al2023"
 _WINDOWS: Final = "windows2022"
 
 
 def unread_ec2(nodepools: Iterable[NodePool], nodeclasses: Iterable[NodeClass]) -> tuple[NodeClassRef, ...]:
-    """Return which EC2NodeClasses exist and were not read, by name."""
+    """Return the existing EC2NodeClasses that were not read, by name."""
     return tuple(ref for ref in unread_nodeclasses(nodepools, nodeclasses) if is_ec2(ref))
 
 
@@ -48,7 +48,7 @@ def assumed_nodeclasses(
     its zone nothing can be assumed.
 
     Args:
-        unread: Those that exist and were not read.
+        unread: Existing NodeClasses that were not read.
         nodepools: What may refer to them.
         nodes: Every node.
     """
@@ -92,7 +92,7 @@ def alias_of(nodeclass: NodeClass) -> str:
 
 
 def assumed_text(nodeclass: NodeClass) -> str:
-    """Return that an EC2NodeClass was not read, and what is assumed of it."""
+    """Return a message that an EC2NodeClass was not read, and its assumptions."""
     return (
         f"{EC2_KIND} {nodeclass.name} was not read: {alias_of(nodeclass)} in the zones of the nodes is assumed, with "
         "the kubelet's defaults"
@@ -100,7 +100,7 @@ def assumed_text(nodeclass: NodeClass) -> str:
 
 
 class Absence(StrEnum):
-    """Why a NodeClass that a NodePool refers to is not among those that are known, as it is said of it."""
+    """Why a NodePool's NodeClass is missing, as shown to the user."""
 
     ON_THE_WAY = "is on its way"
     GONE = "is not there"
@@ -109,7 +109,7 @@ class Absence(StrEnum):
 
 
 class UnreadClasses(NamedTuple):
-    """What is known of NodeClasses that nobody has read."""
+    """NodeClasses that could not be read."""
 
     refs: tuple[NodeClassRef, ...] = ()
     """EC2NodeClasses that exist and were not read."""
@@ -119,18 +119,18 @@ class UnreadClasses(NamedTuple):
     """Whether all there are have been listed."""
 
     def absence(self, pool: NodePool) -> Absence:
-        """Return why the NodeClass of a NodePool is not among those that are known."""
+        """Return why a NodePool's NodeClass is missing."""
         if self.is_on_the_way:
             return Absence.ON_THE_WAY
         if self.is_none or pool.nodeclass_exists is False:
             return Absence.GONE
         ref = pool.node_class_ref
-        # What a what-if adds says that it is ready; only NodePools of the cluster tell what exists.
+        # What-ifs add NodePools that are ready; only NodePools of the cluster prove what exists.
         exists = pool.nodeclass_exists and (not is_ec2(ref) or any(one.key == ref.key for one in self.refs))
         return Absence.UNREAD if exists else Absence.UNKNOWN
 
     def why_no_types(self, pool: NodePool) -> str:
-        """Return why no types are known for the EC2NodeClass of a NodePool, which was neither read nor is assumed."""
+        """Return why a NodePool has no known types: its EC2NodeClass was neither read nor assumed."""
         absence = self.absence(pool)
         return f"{absence}, and no node tells its zone" if absence is Absence.UNREAD else absence
 
@@ -138,7 +138,7 @@ class UnreadClasses(NamedTuple):
 def unread_classes(view: ClusterView) -> UnreadClasses:
     """Return which NodeClasses of a view were not read.
 
-    What a cluster lists to its end is believed: a NodeClass that is not among it is not there. Of files nobody knows.
+    A complete list from a cluster is trusted: a NodeClass that is not in it does not exist. Files may lack some.
     """
     status = view.statuses.get(str(Kind.NODECLASS))
     if status is not None and status.phase in ON_THE_WAY:
@@ -154,7 +154,7 @@ _ASSUMED: Final[LastAnswer[tuple[NodeClass, ...]]] = LastAnswer()
 
 
 def assumed_of(view: ClusterView) -> tuple[NodeClass, ...]:
-    """Return the EC2NodeClasses that a view assumes: none where instance types came with a snapshot."""
+    """Return the EC2NodeClasses that a view assumes: none if instance types came with a snapshot."""
     state = view.state
     if view.evidence.instance_types is not None:
         return ()

@@ -31,11 +31,11 @@ ACCELERATOR_WORDS: Final = ("gpu", "neuron", "gaudi", "tpu", "/mig-")
 
 
 NEEDED_FOR_WHY: Final = (Kind.NODE, Kind.NODECLAIM, Kind.NODEPOOL, Kind.POD)
-"""Without one of these nothing can be said of what keeps nodes."""
+"""Kinds without which blockers are unknown."""
 
 
 class PodAccess(StrEnum):
-    """Whether what pods ask of the nodes is known."""
+    """Whether pod requests are known."""
 
     KNOWN = "known"
     PENDING = "pending"
@@ -57,21 +57,21 @@ class Delta(msgspec.Struct, frozen=True, gc=False):
 
 
 class NodeEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
-    """A node, a NodeClaim, or both, and what pods ask of it."""
+    """A node, a NodeClaim, or both, and their pod requests."""
 
     node: Node | None
     claim: NodeClaim | None
     usage: NodeUsage | None = None
-    """What pods ask of the node; None where it has none."""
+    """Pod requests; None without a node."""
     access: PodAccess = PodAccess.KNOWN
     price: Price | None = None
-    """What it costs per hour; None where nobody knows."""
+    """Price per hour; None if unknown."""
     findings: NodeFindings | None = None
     """Why it is still here; None until that is worked out."""
     hidden: frozenset[str] = frozenset()
     """Kinds that may not be listed."""
     used: Used | None = None
-    """What the node really uses; None where metrics-server does not tell."""
+    """Live usage; None without metrics-server."""
 
     @property
     def is_auto_mode(self) -> bool:
@@ -107,7 +107,7 @@ class NodeEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
 
     @property
     def key(self) -> str:
-        """Identity across refreshes: the claim's name where there is one, because it comes before the node's."""
+        """Identity across refreshes: the claim's name if there is a claim, because it exists before the node."""
         return node_key(self.claim, self.name)
 
     @property
@@ -152,14 +152,14 @@ class NodeEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
 
     @property
     def created_ns(self) -> int:
-        """When it came to be: of the node, or of the claim while there is no node."""
+        """Creation time of the node, or of the claim while there is no node."""
         if self.node is not None:
             return self.node.created_ns
         return self.claim.created_ns if self.claim is not None else ABSENT_NS
 
     @property
     def expires_ns(self) -> int | None:
-        """When Karpenter deletes it for its age; None where it never does, or is deleting it already."""
+        """When Karpenter expires it; None if never, or if it is being deleted."""
         return self.claim.expires_ns if self.claim is not None and not self.claim.is_deleting else None
 
     @property
@@ -175,7 +175,7 @@ class NodeEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
 
     @property
     def allocatable(self) -> ResourceList:
-        """What pods may ask for, as the node says; empty while there is no node."""
+        """The node's allocatable resources; empty while there is no node."""
         return self.node.allocatable if self.node is not None else resources.EMPTY
 
     @cached_property
@@ -207,7 +207,7 @@ class NodeEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
 
     @cached_property
     def delta(self) -> Delta | None:
-        """What the node really offers compared with what its claim promised; None where one of them has not said."""
+        """The node's capacity minus the claim's estimate; None if one of them is unknown."""
         if self.node is None or self.claim is None or not self.node.allocatable or not self.claim.allocatable:
             return None
         real, promised = self.node.allocatable, self.claim.allocatable
@@ -218,7 +218,7 @@ class NodeEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
         )
 
     def share(self, name: str, unit: int) -> Share:
-        """Return what pods ask of a resource by its name, in the unit of so many nano-units."""
+        """Return the requests of a resource by its name, in the unit of this many nano-units."""
         return Share(
             -(-resources.nano(self.daemons, name) // unit),
             -(-resources.nano(self.workload, name) // unit),
@@ -232,7 +232,7 @@ def is_accelerator(resource: str) -> bool:
 
 
 def going_nodes(entries: Iterable[NodeEntry]) -> tuple[NodeEntry, ...]:
-    """Return the nodes that a method wants and takes, now or once nothing holds it; as far as they are simulated."""
+    """Return the simulated nodes that a method wants and removes, now or without blockers."""
     return tuple(
         entry
         for entry in entries

@@ -1,4 +1,4 @@
-"""How much is known of a cluster, in a few figures that every screen shows."""
+"""Summary of a cluster that every screen shows."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from karptui.sources.base import SourceStatus
 
 DEAR: Final = 1_000_000
-"""Stands for the size of a list of few items that take a tenth of a second to make."""
+"""Stands for the size of a short list that takes a tenth of a second to build."""
 MOMENTS_OF_A_NODE: Final = 12
-"""About how many moments a node and its claim record of their own."""
+"""Approximate number of own events of a node and its claim."""
 
 
 def overview_of(view: ClusterView) -> Overview:
@@ -94,7 +94,7 @@ def _blockers(analysis: Analysis | None) -> int:
 
 
 def blocker_count(analysis: Analysis | None) -> int:
-    """Return how many things hold a method that wants a node, those of the whole cluster among them."""
+    """Return the number of blockers of wanted nodes, including those of the whole cluster."""
     if analysis is None:
         return 0
     return len(analysis.cluster) + sum(

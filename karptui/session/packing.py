@@ -27,7 +27,7 @@ from karptui.whatif.situation import WhatIfBase
 
 
 class Block(msgspec.Struct, frozen=True, gc=False):
-    """What a pod requests."""
+    """A pod's requests."""
 
     cpu: int
     """Millicores."""
@@ -52,7 +52,7 @@ class Bin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def bins_of(view: ClusterView) -> tuple[Bin, ...]:
-    """Return the nodes that say what they have, those of a NodePool together, the fullest first in each."""
+    """Return the nodes with known allocatable resources, grouped by NodePool, fullest first."""
     found = [
         _bin(view, entry)
         for entry in view.node_entries
@@ -79,7 +79,7 @@ def _bin(view: ClusterView, entry: NodeEntry) -> Bin:
 
 
 def block_of(asked: ResourceList) -> Block:
-    """Return what is requested, in whole units."""
+    """Return requests in whole units."""
     return Block(
         -(-resources.nano(asked, resources.CPU) // NANO_PER_MILLI), -(-resources.nano(asked, resources.MEMORY) // NANO)
     )
@@ -89,19 +89,19 @@ class PackedNode(msgspec.Struct, frozen=True, kw_only=True):
     """A node on both sides."""
 
     before: Bin | None = None
-    """None where only the edited side has it."""
+    """None if only the edited side has it."""
     after: Bin | None = None
-    """None where only the base has it."""
+    """None if only the base has it."""
     is_launched: bool = False
     """Whether it does not exist: it would be launched, and is drawn as the cheapest type that it may come as."""
 
 
 class Packed(NamedTuple):
-    """How pods fill nodes as they are and with a scenario."""
+    """How pods fill nodes now and with a scenario."""
 
     nodes: tuple[PackedNode, ...] = ()
     left_out: int = 0
-    """Nodes of the edited side without a picture: on their way out, or nobody knows yet what they have."""
+    """Nodes of the edited side without a picture: terminating, or of unknown size."""
     waiting_before: int = 0
     """Unschedulable pods."""
     waiting_after: int = 0
@@ -124,7 +124,7 @@ def packed(before: ReplayOutcome, after: ReplayOutcome) -> Packed:
 
 
 def packed_sides(base: WhatIfBase, scenario: Scenario) -> Packed:
-    """Return the nodes of a cluster as it is and with a scenario."""
+    """Return the nodes of a cluster now and with a scenario."""
     try:
         edited = apply(base, scenario.edits)
     except EditError as error:
@@ -133,7 +133,7 @@ def packed_sides(base: WhatIfBase, scenario: Scenario) -> Packed:
 
 
 class _Side:
-    """The nodes of one replay as bins: those that stay, and those that would be launched."""
+    """The nodes of one replay as bins: existing and launched ones."""
 
     def __init__(self, outcome: ReplayOutcome) -> None:
         self.nodes: dict[str, Bin] = {}
@@ -208,7 +208,7 @@ def _replacement(node: NewNode, moved: Mapping[str, Pod]) -> _Made | None:
 
 
 def _made(name: str, pool: str, have: Mapping[str, int], asked: ResourceList, pods: Iterable[Pod]) -> _Made:
-    """Return a node that would be launched: what is asked beyond its pods is asked by DaemonSets."""
+    """Return a launched node: requests beyond its pods are those of DaemonSets."""
     placed = tuple(pods)
     whole, own = block_of(asked), _sum(placed)
     daemons = Block(max(whole.cpu - own.cpu, 0), max(whole.memory - own.memory, 0))

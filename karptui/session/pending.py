@@ -19,9 +19,9 @@ from karptui.state.cluster import ClusterState
 from karptui.whatif.remedies.pending.search import RemedySearch
 
 REMEDIED: Final = frozenset({Cause.UNPLACED, Cause.RESERVED, Cause.FULL, Cause.IGNORED, Cause.SILENT})
-"""Pods for which changes are tried."""
+"""Number of pods for which remedies are tried."""
 AGAIN_NS: Final = 20_000_000_000
-"""So long an answer of an older generation stands before it is worked out again."""
+"""How long an answer of an older generation is kept before it is computed again."""
 KEPT: Final = 16
 """Answers about pods that are kept."""
 
@@ -46,7 +46,7 @@ class PendingQuestions:
 
     @property
     def report(self) -> PendingAnswer | None:
-        """What is known so far, None before anything is."""
+        """The newest report, None before the first."""
         return self._report
 
     def begin(self, prepared: Prepared, view: ClusterView, notes: tuple[str, ...] = ()) -> None:
@@ -59,8 +59,8 @@ class PendingQuestions:
         """Do one piece of work and return whether there was any.
 
         Args:
-            pod_key: ``namespace/name`` of the pod that is looked at; empty for none.
-            reporter: Told of progress; may raise to break off.
+            pod_key: ``namespace/name`` of the pod on the screen; empty for none.
+            reporter: Told of progress; may raise to cancel.
         """
         if self._study is None:
             return False
@@ -75,7 +75,7 @@ class PendingQuestions:
         return False
 
     def look_at(self, pod_key: str, reporter: Reporter = silent) -> bool:
-        """Do one piece of work for one pod and return whether there was any; the arguments are those of ``step``."""
+        """Do one piece of work for one pod and return whether there was any; takes the arguments of ``step``."""
         if self._study is None:
             return False
         if not self._is_solved:
@@ -156,7 +156,7 @@ def may_list_events(view: ClusterView) -> bool:
 
 
 def surroundings_of(pod: Pod, state: ClusterState) -> PodSurroundings:
-    """Return what of a cluster is said beside why a pod waits."""
+    """Return the facts of a cluster that are shown next to a pod's reason."""
     findings = (
         (pool.name, finding)
         for pool in state.nodepools.values()
@@ -166,7 +166,7 @@ def surroundings_of(pod: Pod, state: ClusterState) -> PodSurroundings:
 
 
 def pending_entries(view: ClusterView) -> tuple[PendingEntry, ...]:
-    """Return the groups of the newest report, without those whose pods have all found a node or gone since."""
+    """Return the groups of the newest report, without those whose pods are all scheduled or gone."""
     report = view.pending
     if report is None:
         return ()

@@ -1,4 +1,4 @@
-"""Why pods wait: the rows of it, and the one pod that somebody looks at."""
+"""Pending pods: their rows, and the pod on the screen."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ class PodDetail(msgspec.Struct, frozen=True, eq=False):
     now_ns: int
     """The instant that it holds for."""
     explanation: PodExplanation | None = None
-    """None where the pod takes no part in a run."""
+    """None if the pod is not part of a run."""
     remedies: RemedyReport | None = None
-    """Single changes that were tried; None where there is nothing to remedy."""
+    """Single changes that were tried; None if there is nothing to remedy."""
 
 
 class PodSurroundings(msgspec.Struct, frozen=True):
-    """What of the cluster is said beside why a pod waits."""
+    """Facts of the cluster that are shown next to a pod's reason."""
 
     zones: tuple[tuple[str, frozenset[str]], ...] = ()
     """Volumes that bind it, with the zones they leave."""
     findings: tuple[tuple[str, LintFinding], ...] = ()
-    """What is wrong with the requirements of NodePools, with the NodePool's name."""
+    """Problems of NodePools' requirements, with the NodePool's name."""
 
 
 class PendingAnswer(PendingReport, frozen=True, eq=False, dict=True):
-    """Why pods wait, as far as it is known."""
+    """Reasons of pending pods, as far as they are known."""
 
     detail: PodDetail | None = None
-    """The pod that somebody looks at; it may be of a generation before."""
+    """The pod on the screen; it may be of an older generation."""
 
 
 class PendingEntry(msgspec.Struct, frozen=True, tag=True, eq=False):

@@ -1,4 +1,4 @@
-"""One row of the Pods screen: a pod, who made it, where it runs, and what protects it."""
+"""One row of the Pods screen: a pod, its owner, its node, and its protection."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from karptui.session.nodes import is_accelerator
 from karptui.state.cluster import ClusterState
 
 POD_TEMPLATE_HASH: Final = "pod-template-hash"
-"""The label with which a Deployment tells its ReplicaSets apart: it names them ``<deployment>-<hash>``."""
+"""The label by which a Deployment distinguishes its ReplicaSets, named ``<deployment>-<hash>``."""
 _MADE_BY_OTHERS: Final = (Kind.REPLICASET, Kind.JOB)
 
 
@@ -39,7 +39,7 @@ class Owners(NamedTuple):
     known: OwnerIndex
 
     def of(self, pod: Pod) -> PodOwner | None:
-        """Return a pod's owner, None for one that nobody would make again."""
+        """Return a pod's owner, None if nothing would recreate the pod."""
         found, controller = self.known.of(pod), controller_of(pod.owners)
         if found is None or controller is None:
             return None
@@ -51,7 +51,7 @@ class Owners(NamedTuple):
 
 
 def owners_of(state: ClusterState, before: Owners | None = None) -> Owners:
-    """Return what finds the owners of a state's pods; the same as before where nothing bears on it has changed."""
+    """Return the owner index of a state; the same object if no relevant workload has changed."""
     sources = tuple(state.of(kind) for kind in _MADE_BY_OTHERS)
     if before is not None and all(one is other for one, other in zip(sources, before.sources, strict=True)):
         return before
@@ -78,9 +78,9 @@ class PodEntry(msgspec.Struct, frozen=True, tag=True, eq=False, gc=False):
     pool: str = ""
     """Empty while it is not bound, or bound to a node that Karpenter does not manage."""
     made_by: PodOwner | None = None
-    """The workload behind it; None where that has not been looked for, or there is none."""
+    """The pod's workload; None if there is none, or it was not looked up."""
     used: Used | None = None
-    """What its containers really use; None where metrics-server does not tell."""
+    """Live usage of its containers; None without metrics-server."""
     kept_by: tuple[str, ...] = ()
     """Names of the PodDisruptionBudgets that keep it from being evicted, with or without do-not-disrupt."""
 
@@ -108,7 +108,7 @@ class PodEntry(msgspec.Struct, frozen=True, tag=True, eq=False, gc=False):
         return f"{OWNER_WORDS.get(controller.kind, controller.kind.lower())}/{controller.name}"
 
     def protection(self, now_ns: int) -> Protection:
-        """Return what do-not-disrupt does for the pod now."""
+        """Return the current effect of do-not-disrupt on the pod."""
         return protection_of(self.pod, now_ns)
 
     def keeps_node(self, now_ns: int) -> bool:
@@ -116,9 +116,9 @@ class PodEntry(msgspec.Struct, frozen=True, tag=True, eq=False, gc=False):
         return bool(self.kept_by) or self.protection(now_ns).is_active
 
     def protection_text(self, now_ns: int) -> str:
-        """Return what Karpenter does with the pod when its node goes.
+        """Return how Karpenter treats the pod when its node is removed.
 
-        ``do-not-disrupt`` where that protects now, with its duration; ``PDB front`` where that PodDisruptionBudget
+        ``do-not-disrupt`` if that protects now, with its duration; ``PDB front`` if that PodDisruptionBudget
         allows no eviction, ``PDBs`` and their names where several select it; ``DaemonSet``, ``static`` or nothing.
         """
         template = self.pod.template

@@ -1,6 +1,6 @@
-"""The instance types that each NodePool chooses from, and what was assumed about them; resolved once for everybody.
+"""The instance types of each NodePool, and the assumptions about them; resolved once per generation.
 
-Of providers whose list is not known: what nodes show of their types, and Karpenter's own metrics.
+Other providers' types come from the labels of their nodes, and from Karpenter's own metrics.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from karptui.state.inventory import inventory_of
 
 
 def asked_keys(inventory: Inventory) -> frozenset[str]:
-    """Return the labels of types that NodePools ask for, and those of the providers that pods ask for."""
+    """Return the type labels that NodePools ask for, and the providers' labels that pods ask for."""
     groups = {pool.node_class_ref.group for pool in inventory.nodepools}
     templates = {pod.template for pod in inventory.pods if not pod.node_name}
     selected = (key for template in templates for key in _selected(template))
@@ -69,7 +69,7 @@ def _selected(template: PodTemplate) -> Iterable[str]:
 
 
 def shown_by(inventory: Inventory) -> tuple[Node | NodeClaim, ...]:
-    """Return what shows types: the nodes, and NodeClaims that are launched and have no node yet."""
+    """Return the sources of type facts: the nodes, and launched NodeClaims without a node."""
     names = {node.name for node in inventory.nodes}
     return (*inventory.nodes, *(claim for claim in inventory.nodeclaims if claim.node_name not in names))
 
@@ -77,8 +77,8 @@ def shown_by(inventory: Inventory) -> tuple[Node | NodeClaim, ...]:
 def seen_types(nodes: Iterable[Node | NodeClaim], asked: frozenset[str] = frozenset()) -> tuple[InstanceType, ...]:
     """Return a type for every instance type label, as small as the smallest of its nodes, with its nodes' labels.
 
-    Offerings are the zones and capacity types that nodes have; their prices are not known and stand as 0. Of labels
-    that are asked for and that no node of a type has, any value may be there.
+    Offerings are the zones and capacity types of nodes; their prices are unknown and set to 0. A requested
+    label that no node of a type has may have any value.
     """
     by_type: dict[str, list[Node | NodeClaim]] = {}
     for node in nodes:
@@ -89,7 +89,7 @@ def seen_types(nodes: Iterable[Node | NodeClaim], asked: frozenset[str] = frozen
 
 
 _OF_NODES: Final = frozenset({HOSTNAME, NODEPOOL, REGISTERED, INITIALIZED, CAPACITY_TYPE, INSTANCE_TYPE})
-"""Labels that say nothing of a type beside its name and its offerings."""
+"""Labels that describe no more of a type than its name and offerings."""
 
 
 def _seen_type(name: str, nodes: list[Node | NodeClaim], asked: frozenset[str]) -> InstanceType:
@@ -124,7 +124,7 @@ def _seen_type(name: str, nodes: list[Node | NodeClaim], asked: frozenset[str]) 
 
 
 KUBELET_PODS: Final = 110
-"""The kubelet's own default: metrics do not say how many pods a type takes."""
+"""The kubelet's default: metrics do not contain the pod limit of a type."""
 _IN_METRICS: Final = frozenset({INSTANCE_TYPE, CAPACITY_TYPE, ZONE})
 """Labels of a type that metrics tell."""
 
@@ -134,12 +134,12 @@ def with_metrics(
 ) -> tuple[InstanceType, ...]:
     """Return types as Karpenter's own metrics know them: their offerings and prices, and types that no node shows.
 
-    Of a type that no node shows cpu, memory and offerings are known and its labels are not: it is left out where any
-    other label is asked for. What its nodes keep back is taken as the largest share that nodes of other types do.
+    A type without nodes has known cpu, memory and offerings, but no labels: it is left out if any other
+    label is requested. Its overhead is the largest share among nodes of other types.
 
     Args:
-        seen: What nodes show.
-        metrics: What Karpenter says; None where nobody asks.
+        seen: Types of existing nodes.
+        metrics: Karpenter's metrics; None if they are not read.
         asked: Labels that NodePools and pods ask for.
     """
     offerings = _offerings(metrics) if metrics is not None else {}
@@ -157,7 +157,7 @@ def with_metrics(
 
 
 def _offerings(metrics: ControllerMetrics) -> dict[str, tuple[Offering, ...]]:
-    """Return what the metrics offer by type; without a price nothing can be launched there."""
+    """Return the offerings in the metrics, by type; without a price nothing can be launched there."""
     found: dict[str, list[Offering]] = {}
     has_spot_prices = metrics.has_spot_prices
     for name, one in metrics.offerings.items():
@@ -177,7 +177,7 @@ def _offerings(metrics: ControllerMetrics) -> dict[str, tuple[Offering, ...]]:
 
 
 def _kept_share(one: InstanceType, name: str) -> float:
-    """Return which share of a resource the nodes of a type keep back."""
+    """Return the share of a resource that nodes of a type reserve."""
     whole = resources.nano(one.capacity, name)
     return resources.nano(one.overhead.kube_reserved, name) / whole if whole else 0.0
 
@@ -202,18 +202,18 @@ def _named(
 
 
 class OfferedTypes(msgspec.Struct, frozen=True, eq=False):
-    """What the NodePools of a cluster choose from."""
+    """The instance types that a cluster's NodePools choose from."""
 
     types: InstanceTypes
     """Before NodeOverlays."""
     nodeclasses: ClusterTypes
-    """What each EC2NodeClass comes to; empty where the types came with a snapshot."""
+    """The types of each EC2NodeClass; empty if the types came with a snapshot."""
     pool_notes: tuple[str, ...] = ()
-    """What was assumed for single NodePools, in sentences."""
+    """Assumptions for single NodePools."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Everything that was assumed, in sentences."""
+        """All assumptions."""
         return (*self.nodeclasses.notes, *self.nodeclasses.problems.values(), *self.pool_notes)
 
 
@@ -222,7 +222,7 @@ _NO_NODECLASSES: Final = ClusterTypes(by_nodeclass={}, problems={}, notes=())
 
 
 def offered_types_of(view: ClusterView) -> OfferedTypes:
-    """Return what the NodePools of a view choose from; the same object as long as nothing that counts has changed."""
+    """Return the types of a view's NodePools; the same object as long as no relevant input has changed."""
     state, evidence, unread = view.state, view.evidence, unread_classes(view)
     return _OFFERED.get(
         (state.nodepools, state.nodeclasses, state.nodes, state.nodeclaims, state.of(Kind.NODEOVERLAY), evidence),
@@ -234,16 +234,16 @@ def offered_types_of(view: ClusterView) -> OfferedTypes:
 def offered_types(
     inventory: Inventory, settings: Settings, evidence: Evidence, unread: UnreadClasses | None = None
 ) -> OfferedTypes:
-    """Return what the NodePools of a cluster choose from.
+    """Return the types of a cluster's NodePools.
 
-    Types are those that came with a snapshot, else what each EC2NodeClass comes to (one that was not read is assumed),
-    else what nodes of other providers report.
+    Types come from the snapshot if it has them, else from each EC2NodeClass (one that was not read is assumed),
+    else from nodes of other providers.
 
     Args:
         inventory: The cluster.
-        settings: Karpenter's; they need not be those of the evidence.
-        evidence: What is known of instance types and prices.
-        unread: What is known of NodeClasses that were not read; what its NodePools know where None.
+        settings: Karpenter's; they may differ from those of the evidence.
+        evidence: Instance types and prices.
+        unread: NodeClasses that were not read; when None, as the NodePools report them.
     """
     if evidence.instance_types is not None:
         return OfferedTypes(evidence.instance_types, _NO_NODECLASSES)
@@ -296,14 +296,14 @@ def _seen(inventory: Inventory, evidence: Evidence) -> tuple[InstanceType, ...]:
 
 
 class _AutoMode:
-    """The types of the NodePools of EKS Auto Mode, worked out where there are any."""
+    """The types of EKS Auto Mode's NodePools, computed if there are any."""
 
     def __init__(self, inventory: Inventory, settings: Settings, evidence: Evidence) -> None:
         self._inventory, self._settings, self._evidence = inventory, settings, evidence
         self._by_nodeclass: dict[str, tuple[InstanceType, ...]] = {}
 
     def of(self, pool: NodePool) -> tuple[InstanceType, ...]:
-        """Return what AWS documents for a NodePool, and what its nodes show beside; these alone without a NodeClass."""
+        """Return AWS's documented types for a NodePool, plus those of its nodes; only the latter without a NodeClass."""
         name = pool.node_class_ref.name
         if name not in self._by_nodeclass:
             self._by_nodeclass[name] = self._types(name)
@@ -339,7 +339,7 @@ class _AutoMode:
 
 
 def auto_mode_note(pool: NodePool, types: Sequence[InstanceType]) -> str:
-    """Return what the types of a NodePool of EKS Auto Mode are taken from, and what is reckoned of them."""
+    """Return the source of the types of an EKS Auto Mode NodePool, and the approximations."""
     documented = sum(not one.seen_on for one in types)
     if not documented:
         return seen_note(pool, types)
@@ -350,7 +350,7 @@ def auto_mode_note(pool: NodePool, types: Sequence[InstanceType]) -> str:
 
 
 def seen_note(pool: NodePool, types: Sequence[InstanceType]) -> str:
-    """Return what is not known of a NodePool of another provider."""
+    """Return the unknown facts of another provider's NodePool."""
     kind = pool.node_class_ref.kind or "its NodeClass"
     if not types:
         return f"NodePool {pool.name}: no instance types of {kind} are known, and no node shows one"

@@ -1,7 +1,7 @@
-"""One row of the Pools screen: a NodePool, its types, its nodes, its place among the others, what its limits leave.
+"""One row of the Pools screen: a NodePool, its types, its nodes, its rank, and its remaining limits.
 
 Rules: ``filterByRemainingResources`` in ``pkg/controllers/provisioning/scheduling/scheduler.go``: a type is out when
-its whole capacity does not fit into what is left, whatever the pod asks.
+its whole capacity exceeds the remaining limit, whatever the pod requests.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ class PoolLimit(msgspec.Struct, frozen=True, kw_only=True):
     """Capacity of its nodes, in nano-units."""
     limit: int
     left: int
-    """Below zero where the limit is exceeded."""
+    """Below zero if the limit is exceeded."""
     smallest: int | None = None
     """The least that any allowed type needs of it; None without any allowed type."""
     smallest_type: str = ""
 
     @property
     def is_closed(self) -> bool:
-        """Whether no allowed type fits into what is left."""
+        """Whether no allowed type fits under the limit."""
         return self.left < 0 or (self.smallest is not None and self.smallest > self.left)
 
     @property
@@ -88,7 +88,7 @@ def _use(types: TypesOfPool, name: str, limit: int) -> PoolLimit:
 
 
 def usable_types(types: TypesOfPool) -> int:
-    """Return how many types a new node could have now, whichever pods wait."""
+    """Return how many types a new node could have now, for any pod."""
     left = types.found.remaining
     if left.get(NODES) == 0:
         return 0
@@ -107,9 +107,9 @@ class PoolCount(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     created: int
-    """As Karpenter counts them, else those of the last day that still exist."""
+    """By Karpenter's counters, else those of the last day that still exist."""
     since_look: int | None
-    """Since karptui first read the counters; None where there are no two readings."""
+    """Since karptui first read the counters; None before the second reading."""
 
 
 class Neighbour(NamedTuple):
@@ -124,11 +124,11 @@ class PoolRow(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_onl
 
     pool: NodePool
     types: PoolEntry
-    """What its types come to."""
+    """Counts and findings of its types."""
     usable: int
     """How many types a new node could have now, whichever pods wait."""
     used: Mapping[str, int]
-    """Capacity of its nodes that are not on their way out, in nano-units, as its limits count it."""
+    """Capacity of its nodes that are not being deleted, in nano-units, as its limits count it."""
     limits: tuple[PoolLimit, ...]
     """Every limited resource."""
     nodes: int
@@ -138,40 +138,40 @@ class PoolRow(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_onl
     drifted: int
     """Its nodes that no longer match it."""
     deleting: int
-    """Its nodes that are on their way out: limits do not count them."""
+    """Its nodes that are being deleted: limits do not count them."""
     total: Total
-    """What its nodes cost."""
+    """Cost of its nodes."""
     claims_created_ns: tuple[int, ...]
     """When its NodeClaims were created."""
     class_conditions: tuple[Condition, ...] | None
-    """Of its NodeClass; None where that is not known."""
+    """Of its NodeClass; None if unknown."""
     class_absence: Absence | None = None
-    """Why its NodeClass is not known; None where it is."""
+    """Why its NodeClass is unknown; None if it is known."""
     subnets: tuple[SubnetRoom, ...] = ()
     """Of its EC2NodeClass."""
     pods: int = 0
-    """Pods on its nodes that have not ended, those of DaemonSets included."""
+    """Active pods on its nodes, including those of DaemonSets."""
     cpu: Share = NO_SHARE
-    """What pods request of its nodes, and what these have."""
+    """Pod requests on its nodes, and their allocatable cpu."""
     memory: Share = NO_SHARE
     access: PodAccess = PodAccess.KNOWN
-    """Whether what pods request is known."""
+    """Whether pod requests are known."""
     counted: ControllerCounts | None = None
-    """What Karpenter's own counters say; None where they cannot be read."""
+    """Karpenter's own counters; None if they cannot be read."""
     starting: int = 0
-    """How many of its nodes are such NodeClaims."""
+    """Number of its nodes that are such NodeClaims."""
     order: tuple[Neighbour, ...] = ()
     """Every NodePool that Karpenter tries, in that order; all rows share it."""
     budgets: PoolBudgets | None = None
-    """None until they are worked out, and where this Karpenter does not manage the NodePool."""
+    """None until they are evaluated, and if this Karpenter does not manage the NodePool."""
     is_passed_over: bool = False
     """Whether this Karpenter does not manage the NodePool."""
     overlap: PoolOverlap | None = None
     """None until it is worked out."""
     alive: tuple[int | None, ...] = ()
-    """NodeClaims every five minutes of the last hour; None from before anything is known, empty where nothing is."""
+    """NodeClaims every five minutes of the last hour; None before the first known one, empty if unknown."""
     hidden: frozenset[str] = frozenset()
-    """Kinds that may not be listed: what follows from them is not known, rather than nothing."""
+    """Kinds that may not be listed: values that depend on them are unknown, not zero."""
 
     @property
     def name(self) -> str:
@@ -180,7 +180,7 @@ class PoolRow(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_onl
 
     @property
     def rank(self) -> int | None:
-        """Place in the order in which Karpenter tries NodePools, from 1; None where it takes no part."""
+        """Position in Karpenter's order of NodePools, from 1; None if it is excluded."""
         return self.types.rank
 
     @property
@@ -195,7 +195,7 @@ class PoolRow(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_onl
 
     @property
     def ties(self) -> tuple[Neighbour, ...]:
-        """Other NodePools of the same weight, in the order in which they are tried."""
+        """Other NodePools of the same weight, in Karpenter's order."""
         if self.rank is None:
             return ()
         begin, end = self._weights_within(0)
@@ -219,7 +219,7 @@ class PoolRow(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_onl
 
     @property
     def share_percent(self) -> float | None:
-        """Its part of all nodes in percent; None where no NodePool has one."""
+        """Its percentage of all nodes; None without any."""
         return 100 * self.nodes / self.all_nodes if self.all_nodes else None
 
     @property
@@ -235,7 +235,7 @@ class PoolRow(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_onl
         return not self.hidden.isdisjoint(kinds)
 
     def limit(self, resource: str) -> PoolLimit | None:
-        """Return the limit of a resource, None where there is none."""
+        """Return the limit of a resource, None if there is none."""
         return next((one for one in self.limits if one.resource == resource), None)
 
     @property
@@ -244,7 +244,7 @@ class PoolRow(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_onl
         return self.types.removed_by.get(Filter.DAEMONSETS, 0)
 
     def created(self, now_ns: int) -> int:
-        """Return how many NodeClaims Karpenter has counted, else those of the last day that still exist."""
+        """Return the NodeClaims that Karpenter has counted, else those of the last day that still exist."""
         return self.counted.created if self.counted is not None else created_lately(self.claims_created_ns, now_ns)
 
 
@@ -253,12 +253,12 @@ def _descending(pool: Neighbour) -> int:
 
 
 _NO_OVERLAP: Final = PoolOverlap()
-"""Of a NodePool that takes no part, or has no usable type."""
+"""Of a NodePool that is excluded, or has no usable type."""
 _ROWS: Final[LastAnswer[tuple[PoolRow, ...]]] = LastAnswer()
 
 
 def pool_rows(view: ClusterView) -> tuple[PoolRow, ...]:
-    """Return the NodePools in the order in which they are tried; the same object as long as nothing has changed.
+    """Return the NodePools in Karpenter's order; the same object as long as nothing has changed.
 
     Takes as long as the types of all NodePools the first time, so it belongs in a thread.
     """
@@ -341,22 +341,22 @@ class DaemonRow(msgspec.Struct, frozen=True, tag=True, eq=False):
 
     @property
     def is_carried(self) -> bool:
-        """Whether a new node carries its pod, on some type at least."""
+        """Whether a new node of some type runs its pod."""
         return self.found.types > 0
 
     @property
     def cpu_millis(self) -> int:
-        """What its pod asks."""
+        """Request of its pod."""
         return resources.cpu_millis(self.found.requests)
 
     @property
     def memory_bytes(self) -> int:
-        """What its pod asks."""
+        """Request of its pod."""
         return resources.memory_bytes(self.found.requests)
 
 
 def daemon_rows(view: ClusterView, pool: str) -> tuple[DaemonRow, ...]:
-    """Return every DaemonSet as a NodePool meets it; nothing where that is not there."""
+    """Return every DaemonSet with its effect on a NodePool; none if there is no such NodePool."""
     types = types_of_pool(view, pool)
     if types is None:
         return ()

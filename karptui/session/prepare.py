@@ -1,4 +1,4 @@
-"""From a view of the cluster to what the engines and what-ifs take."""
+"""Converts a view of the cluster to the input of engines and what-ifs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from karptui.whatif.situation import TypesResult, WhatIfBase
 
 
 def prepare_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> tuple[Prepared, tuple[str, ...]]:
-    """Return a cluster made ready for the engines, and what was assumed about its instance types, in sentences.
+    """Return a cluster prepared for the engines, and the assumptions about its instance types.
 
     Takes a good part of a second for a large cluster, so it belongs in a thread.
 
@@ -44,7 +44,7 @@ def prepare_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> tup
 
 
 def base_of(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> WhatIfBase:
-    """Return the cluster as it is; instance types follow from NodeClasses and settings as edits change them.
+    """Return the current cluster; edits of NodeClasses and settings change its instance types.
 
     Args:
         view: The cluster.
@@ -77,11 +77,11 @@ def open_cluster(
 
     Args:
         inventory: Every object.
-        evidence: What is known of types, settings and prices.
+        evidence: Types, settings and prices.
         now_ns: The instant to look at it from: nanoseconds since the epoch.
-        unread: What is known of NodeClasses that were not read; None to take all that NodePools refer to.
+        unread: NodeClasses that were not read; None to use all that NodePools refer to.
         types: Its instance types if they are known already.
-        prices: What nodes cost if that is known already.
+        prices: Prices of nodes, if they are computed already.
         pause: Called now and then while it is made ready, now and later.
     """
     if unread is None:
@@ -99,11 +99,11 @@ def open_cluster(
 
 
 def types_for(evidence: Evidence, unread: UnreadClasses) -> Callable[[Inventory, Settings], TypesResult]:
-    """Return what tells the instance types of a cluster that edits have changed.
+    """Return the function that resolves the instance types of an edited cluster.
 
     Args:
-        evidence: What is known of types.
-        unread: What is known of NodeClasses that were not read, before any edit.
+        evidence: Types.
+        unread: NodeClasses that were not read, before any edit.
     """
     return partial(_resolved, evidence, unread)
 

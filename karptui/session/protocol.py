@@ -44,14 +44,14 @@ if TYPE_CHECKING:
 
 
 class Session(Protocol):
-    """What a screen may ask of the cluster that is shown; ``now_ns`` is the present, in nanoseconds since the epoch.
+    """Questions about the shown cluster; ``now_ns`` is the present, in nanoseconds since the epoch.
 
-    What takes a while says so, and belongs in a thread.
+    Slow methods are marked, and belong in a thread.
     """
 
     @property
     def whatif(self) -> WhatIfs:
-        """Scenarios on the cluster as it is."""
+        """Scenarios on the current cluster."""
         ...
 
     @property
@@ -65,11 +65,11 @@ class Session(Protocol):
         ...
 
     def overview(self) -> Overview:
-        """Return how much is known of the cluster; the same object for the same generation."""
+        """Return the state of the whole cluster; the same object for the same generation."""
         ...
 
     def verdict(self, now_ns: int) -> tuple[ClusterFinding, ...]:
-        """Return what endangers or blocks the cluster, worst first; nothing before nodes are analysed."""
+        """Return the causes that endanger or block the cluster, worst first; nothing before nodes are analysed."""
         ...
 
     # Rows of lists
@@ -99,7 +99,7 @@ class Session(Protocol):
         ...
 
     def around(self, name: str, of: str, now_ns: int) -> Around | None:
-        """Return what is shown around the rows of a list; None if nothing is known.
+        """Return the facts around the rows of a list; None if unknown.
 
         Args:
             name: The list.
@@ -139,7 +139,7 @@ class Session(Protocol):
         ...
 
     def last_hour(self, now_ns: int) -> tuple[int | None, ...]:
-        """Return the number of NodeClaims every five minutes of the last hour; None where it is unknown."""
+        """Return the number of NodeClaims every five minutes of the last hour; None if unknown."""
         ...
 
     def packing(self) -> tuple[Bin, ...]:
@@ -149,7 +149,7 @@ class Session(Protocol):
     # Blockers
 
     def remedies(self, members: Sequence[str], now_ns: int, *, makes_edits: bool = True) -> RemedyList:
-        """Return what can be done about blockers.
+        """Return the remedies for blockers.
 
         Args:
             members: Their row keys.
@@ -170,26 +170,26 @@ class Session(Protocol):
         Args:
             pool: The NodePool.
             name: The type.
-            pods: Keys of pending pods, one of which is compared with the type; the largest if none may go there.
+            pods: Keys of pending pods, one of which is compared with the type; by default the largest.
         """
         ...
 
     def type_sources(self, pool: str = "") -> TypeSources:
-        """Return where instance types, settings and prices come from; those of a NodePool if it is given."""
+        """Return the sources of instance types, settings and prices; of a NodePool's if it is given."""
         ...
 
-    # What a what-if begins with
+    # The start of a what-if
 
     def opening(self, objects: Sequence[tuple[str, str]]) -> Opening:
         """Return the start of a what-if of some objects (kind and key), at least one."""
         ...
 
     def proportion(self, pools: Sequence[str], shares: str | None = None) -> Proportion:
-        """Return how NodePools share pods, and the what-if that gives some shares if they are given."""
+        """Return how NodePools share pods, and the what-if for the given shares."""
         ...
 
     def controller(self) -> ControllerInfo:
-        """Return what is known of Karpenter itself."""
+        """Return facts about Karpenter itself."""
         ...
 
     def known_values(self) -> KnownValues:
@@ -198,7 +198,7 @@ class Session(Protocol):
 
 
 class WhatIfs(Protocol):
-    """Scenarios on the cluster as it is."""
+    """Scenarios on the current cluster."""
 
     def replay(
         self, scenario: Scenario, now_ns: int, *, is_typing: bool = False, is_first: bool = False
@@ -214,11 +214,11 @@ class WhatIfs(Protocol):
         ...
 
     def state(self, now_ns: int, *, is_typing: bool = False) -> ReplayState:
-        """Return the progress of the last question, and whether it should be asked again."""
+        """Return the progress of the last question, and whether to ask it again."""
         ...
 
     def subscribe(self, listener: Callable[[int, Answer], None], /) -> None:
-        """Pass the number of a question and its answer to a listener as soon as it is known, in any thread.
+        """Pass the number of each question and its answer to a listener, in any thread.
 
         A question is answered again when what takes longer is known too.
         """
@@ -253,7 +253,7 @@ class Forecasts(Protocol):
     """Simulations of the cluster over time, one at a time."""
 
     def play(self, scenarios: Sequence[Scenario], horizon_ns: int, seeds: int, now_ns: int) -> tuple[Forecast, ...]:
-        """Simulate the cluster as it is, and with each scenario; nothing if cancelled. Takes a while.
+        """Simulate the current cluster, and each scenario; nothing if cancelled. Slow.
 
         Args:
             scenarios: The scenarios.
@@ -276,7 +276,7 @@ class Studies(Protocol):
     """Questions about the whole cluster, one at a time; each takes a while."""
 
     def drills(self, now_ns: int) -> StudyAnswer[tuple[Drill, ...]]:
-        """Return what is left without each zone, capacity type and NodePool."""
+        """Return the drill of each zone, capacity type and NodePool."""
         ...
 
     def solve(
@@ -299,7 +299,7 @@ class Studies(Protocol):
     def policies(
         self, pools: Sequence[str], afters: Sequence[str], horizon_ns: int, seeds: int, now_ns: int
     ) -> StudyAnswer[Comparison]:
-        """Return what consolidation policies save, and how many pods they evict.
+        """Return the savings of consolidation policies, and their evictions.
 
         Args:
             pools: NodePools that are edited; all that are not static if empty.

@@ -1,4 +1,4 @@
-"""Whether enough is known of a cluster to say why nodes are still here."""
+"""Whether a cluster is read far enough to show blockers."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from karptui.session.nodes import NEEDED_FOR_WHY
 from karptui.session.status import ON_THE_WAY, plural
 
 OPTIONAL: Final = (Kind.PDB, Kind.DAEMONSET, Kind.NODECLASS)
-"""Done without, which is said, where they may not be listed."""
+"""Kinds that may be missing if they may not be listed; a note says so."""
 _AWAITED: Final = (*OPTIONAL, *VOLUME_KINDS, Kind.NODEOVERLAY, Kind.NAMESPACE)
-"""Waited for where they are on their way, and done without where they may not be listed."""
+"""Kinds that are awaited while loading, and may be missing if they may not be listed."""
 ASKED_BY_ENGINES: Final = (*NEEDED_FOR_WHY, *_AWAITED)
 """All that answers about nodes and pods rest on."""
 
 
 def unready_because(view: ClusterView) -> str:
-    """Return why nothing can be said yet, or at all; empty where enough is known."""
+    """Return why blockers cannot be shown, yet or at all; empty if they can."""
     return _out_of_reach(view) or _on_the_way(view)
 
 
 def is_out_of_reach(view: ClusterView) -> bool:
-    """Whether nothing can be said as long as a permission or Karpenter is missing."""
+    """Whether blockers cannot be shown until a permission is granted or Karpenter is installed."""
     return bool(_out_of_reach(view))
 
 
@@ -56,7 +56,7 @@ def is_on_the_way(view: ClusterView, kind: Kind) -> bool:
 
 
 def left_out(view: ClusterView) -> tuple[str, ...]:
-    """Return what the answers leave out of account because it may not be listed, or was not read, in sentences."""
+    """Return the kinds that answers ignore because they may not be listed or were not read, as messages."""
     return tuple(
         f"{plural(kind)} {'may not be listed' if kind in view.hidden else 'were not read'} and count as none"
         for kind in OPTIONAL

@@ -24,7 +24,7 @@ _KINDS: Final = (Kind.EVENT, Kind.NODECLAIM, Kind.NODEPOOL, Kind.NODECLASS, Kind
 
 
 def with_refusals(evidence: Evidence, state: ClusterState, now_ns: int) -> Evidence:
-    """Return the evidence with the refusals that a cluster's events tell of; the same object if it has them."""
+    """Return the evidence with the refusals in a cluster's events; the same object if it has them."""
     return _with(evidence, _refused(state, now_ns))
 
 
@@ -63,6 +63,6 @@ def _refused(state: ClusterState, now_ns: int) -> UnavailableOfferings:
 
 
 def _inventory(state: ClusterState) -> Inventory:
-    """Return what refusals are read from: pods, of which there may be many, are left out."""
+    """Return the input for refusals, without the many pods."""
     events, claims, pools, nodeclasses, nodes = (tuple(state.of(kind).values()) for kind in _KINDS)
     return Inventory(events=events, nodeclaims=claims, nodepools=pools, nodeclasses=nodeclasses, nodes=nodes)

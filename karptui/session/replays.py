@@ -1,4 +1,4 @@
-"""What-ifs that are replayed beside the screen, and the cluster made ready once for them and for what else asks."""
+"""Replays what-ifs in a thread, on a cluster that is prepared once for all that use it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SharedBase:
 
         Args:
             view: The cluster.
-            now_ns: The instant to look at it from where it is seen for the first time: nanoseconds since the epoch.
+            now_ns: The instant to look at a new view from: nanoseconds since the epoch.
         """
         from karptui.session.prepare import base_of  # noqa: PLC0415 - the engines are imported in the thread
 
@@ -45,7 +45,7 @@ class SharedBase:
             yield known[2]
 
     def take(self, view: ClusterView, now_ns: int) -> WhatIfBase:
-        """Return the base of a view for reading what is never changed in it: objects, settings, instance types."""
+        """Return the base of a view for reading its constant parts: objects, settings, instance types."""
         with self.borrowed(view, now_ns) as base:
             return base
 
@@ -61,7 +61,7 @@ class ReplayQuestion(NamedTuple):
 
 
 class ReplayProgress(NamedTuple):
-    """How far the replay of the question has come."""
+    """Progress of the current replay."""
 
     number: int
     done: int
@@ -77,12 +77,12 @@ class Replayer:
         clock: Callable[[], float] = time.monotonic,
         shared_base: SharedBase | None = None,
     ) -> None:
-        """Make one that has nothing to do yet.
+        """Create an idle replayer.
 
         Args:
             answered: called with every answer, in the thread.
             clock: tells seconds, for how long answers take.
-            shared_base: the cluster made ready, which others replay on as well; one of its own when None.
+            shared_base: the prepared cluster, shared with others; its own when None.
         """
         self._answered = answered
         self._clock = clock
@@ -93,7 +93,7 @@ class Replayer:
         self._thread: threading.Thread | None = None
         self._number = 0
         self.shared_base = shared_base or SharedBase()
-        """The cluster as it is, for whoever else replays on it."""
+        """The prepared current cluster."""
         self.progress = ReplayProgress(0, 0, 0)
         """Of the question that is being worked on; replaced, never changed."""
         self.answered = 0
@@ -105,7 +105,7 @@ class Replayer:
         return self.answered < self._number
 
     def ask(self, view: ClusterView, now_ns: int, scenario: Scenario) -> int:
-        """Have a scenario replayed on a view, in the place of whatever was asked before; return its number."""
+        """Start replaying a scenario on a view instead of the one before; return its number."""
         with self._wake:
             self._number += 1
             self._question = ReplayQuestion(self._number, view, now_ns, scenario)
@@ -122,7 +122,7 @@ class Replayer:
             self._wake.notify_all()
 
     def wait_until_at_rest(self, seconds: float) -> bool:
-        """Wait until everything that was asked is answered; return whether that came within so many seconds."""
+        """Wait until all questions are answered; return whether that happened within this many seconds."""
         with self._wake:
             return self._wake.wait_for(lambda: self._question is None and not self._is_at_work, seconds)
 
@@ -136,7 +136,7 @@ class Replayer:
                 self._work(question)
             except Cancelled:
                 continue
-            except Exception as error:  # noqa: BLE001 - whatever it is, the screen has to live on and say so
+            except Exception as error:  # noqa: BLE001 - the app must survive and show the error
                 crash.record(error, "replaying a what-if")
                 with suppress(Exception):  # the listener itself may be what fails
                     self._give(question, _failed(question, error))
@@ -199,16 +199,16 @@ class _Report:
 
 
 FOLLOW_AFTER_NS: Final = 2_000_000_000
-"""How long the base may be behind a cluster that keeps changing."""
+"""Longest lag of the base behind a changing cluster."""
 FOLLOW_TYPED_NS: Final = 8_000_000_000
-"""How long it may while somebody types."""
+"""The same while the user types."""
 
 
 class ReplayServer:
-    """Asks the replayer; while somebody edits, about the cluster as it was a moment ago, which has been made ready."""
+    """Asks the replayer; while the user edits, about the prepared cluster of a moment ago."""
 
     def __init__(self, view: Callable[[], ClusterView], shared_base: SharedBase) -> None:
-        """Begin before anything is asked.
+        """Begin without questions.
 
         Args:
             view: Returns the newest generation of the cluster.
@@ -249,7 +249,7 @@ class ReplayServer:
         return self.state(now_ns, is_typing=is_typing)
 
     def state(self, now_ns: int, *, is_typing: bool = False) -> ReplayState:
-        """Return the progress of the last question, and whether it should be asked again."""
+        """Return the progress of the last question, and whether to ask it again."""
         if self._known is None:
             return ReplayState()
         progress, next_view = self._known.progress, self._view_to_ask(now_ns, is_typing=is_typing)
@@ -275,7 +275,7 @@ class ReplayServer:
         return now_ns - self._asked_ns >= (FOLLOW_TYPED_NS if is_typing else FOLLOW_AFTER_NS)
 
     def _is_asked_of(self, view: ClusterView) -> bool:
-        """Whether the last question was about a cluster as it is here."""
+        """Whether the last question was about this state of the cluster."""
         asked = self._asked
         return asked is not None and asked.state is view.state and asked.evidence is view.evidence
 
@@ -285,5 +285,5 @@ class ReplayServer:
             self._known.stop()
 
     def wait_until_at_rest(self, seconds: float) -> bool:
-        """Wait until everything that was asked is answered; return whether that came within so many seconds."""
+        """Wait until all questions are answered; return whether that happened within this many seconds."""
         return self._known is None or self._known.wait_until_at_rest(seconds)

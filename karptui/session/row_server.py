@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from karptui.verdict.finding import ClusterFinding
 
 KEPT: Final = 2
-"""Orders that rows of a list can still be fetched from: that on the screen, and the one that takes its place."""
+"""Row sets kept per list: the one on the screen, and its successor."""
 MOST_KEPT: Final = 8
 """The same of a list that has the rows of several."""
 _KINDS: Final = frozenset(str(kind) for kind in Kind)
@@ -38,24 +38,24 @@ class Arranged(NamedTuple):
     is_timed: bool = False
     """Whether another instant might bring other rows."""
     shown: int = 0
-    """How many they are without the headings of groups, and with what those hide."""
+    """Number of rows without group headings, including those in folded groups."""
 
 
 class List(NamedTuple):
-    """A list that rows can be asked of."""
+    """A list that can be queried."""
 
     items: Callable[[ClusterView, RowQuery], Sequence[Any]]
-    """Every item of a view, also those that the filter leaves out; the same object while nothing about them changes."""
+    """Every item of a view, also those that the filter leaves out; the same object while none changes."""
     arrange: Callable[[Sequence[Any], RowQuery], Arranged]
     """Filters and sorts items."""
     around: Callable[[ClusterView, str, int], Around | None] | None = None
-    """From a view, the owner of the rows and the present to what is shown around them; None if nothing is."""
+    """From a view, the owner of the rows and the present to the facts around them; None if there are none."""
     nodes: Callable[[Sequence[Any]], Sequence[NodeEntry]] | None = None
-    """The nodes that rows hold, where what they cost is said whatever else of prices is; None for rows of nodes."""
+    """The nodes that rows block, which are always priced; None for rows of nodes."""
 
 
 class _Rows(NamedTuple):
-    """Rows in an order, and what they were made from."""
+    """A row set, and its inputs."""
 
     source: Sequence[Any]
     query: RowQuery
@@ -66,7 +66,7 @@ class _Rows(NamedTuple):
 
 
 class RowServer:
-    """Keeps the orders of rows that were asked for last; may be asked from any thread."""
+    """Keeps the last row sets; may be asked from any thread."""
 
     def __init__(self, view: Callable[[], ClusterView], lists: Mapping[str, Callable[[], List]]) -> None:
         """Make a server that has arranged nothing yet.
@@ -85,14 +85,14 @@ class RowServer:
         self._verdict: LastAnswer[tuple[ClusterFinding, ...]] = LastAnswer()
 
     def overview(self) -> Overview:
-        """Return how much is known of the cluster; the same object for the same generation."""
+        """Return the state of the whole cluster; the same object for the same generation."""
         view = self._view()
         return self._overview.get((view,), lambda: overview_of(view))
 
     def verdict(self, now_ns: int) -> tuple[ClusterFinding, ...]:
-        """Return what endangers or blocks the cluster, worst first; computed once for what is known of it.
+        """Return the causes that endanger or block the cluster, worst first; computed once per analysis.
 
-        Nothing before nodes are analysed; if a missing permission prevents the analysis, what is known without it.
+        Nothing before nodes are analysed; if a missing permission prevents the analysis, only independent causes.
         """
         view = self._view()
         if view.analysis is None and not is_out_of_reach(view):
@@ -191,7 +191,7 @@ class RowServer:
         return view.node_of(pod.node_name) if pod is not None else None
 
     def around(self, name: str, of: str, now_ns: int) -> Around | None:
-        """Return what is shown around the rows of a list; None if nothing is known."""
+        """Return the facts around the rows of a list; None if unknown."""
         around = self._list(name).around
         return around(self._view(), of, now_ns) if around is not None else None
 
@@ -212,7 +212,7 @@ def _joint_of(view: ClusterView) -> JointFigures | None:
 
 
 def _sums_of(view: ClusterView) -> Callable[[Sequence[NodeEntry]], ClusterTotals]:
-    """Return what sums nodes up as a view does, without holding the view."""
+    """Return a function that sums nodes with a view's settings, without holding the view."""
     hidden, has_prices = view.hidden, not view.evidence.price_settings.is_disabled
     analysis = view.analysis
 
@@ -224,5 +224,5 @@ def _sums_of(view: ClusterView) -> Callable[[Sequence[NodeEntry]], ClusterTotals
 
 
 def _is_alike(left: RowQuery, right: RowQuery) -> bool:
-    """Whether the same rows are asked for, at any instant."""
+    """Whether two queries ask for the same rows, at any instant."""
     return msgspec.structs.replace(left, now_ns=0) == msgspec.structs.replace(right, now_ns=0)

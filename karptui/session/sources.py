@@ -1,4 +1,4 @@
-"""How the sources stand: of every kind of object, of instance types, prices and live usage."""
+"""Status of the sources: of every kind of object, of instance types, prices and live usage."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LEFT_OUT: Final = "none in the file, which counts as not read"
 
 
 class SourceRow(msgspec.Struct, frozen=True, tag=True, kw_only=True):
-    """How a kind stands, or somebody who is asked for types, prices or usage; a `KindStatus`."""
+    """Status of a kind, or of a source of types, prices or usage; a `KindStatus`."""
 
     kind: str
     phase: str
@@ -48,7 +48,7 @@ class SourceRow(msgspec.Struct, frozen=True, tag=True, kw_only=True):
 
 
 def source_rows(view: ClusterView, now_ns: int) -> tuple[SourceRow, ...]:
-    """Return how every kind stands, then who is asked for instance types, prices and live usage."""
+    """Return the status of every kind, then the sources of instance types, prices and live usage."""
     usage = usage_row(view.live_usage, now_ns)
     kinds = (
         SourceRow(
@@ -68,7 +68,7 @@ def source_rows(view: ClusterView, now_ns: int) -> tuple[SourceRow, ...]:
 
 
 def usage_row(live: LiveUsage, now_ns: int) -> SourceRow | None:
-    """Return a row for metrics-server; None where there is nobody to ask."""
+    """Return a row for metrics-server; None without one."""
     if not live.is_asked:
         return None
     waits = "asked while it is looked at: Pods, Advice, a node, and the wide layout of Nodes"
@@ -85,7 +85,7 @@ def usage_row(live: LiveUsage, now_ns: int) -> SourceRow | None:
 
 
 def evidence_rows(evidence: Evidence, now_ns: int) -> tuple[SourceRow, ...]:
-    """Return a row for Karpenter's metrics and for each kind of fact that AWS is asked for; none where nobody is."""
+    """Return a row for Karpenter's metrics and for each kind of AWS fact; none without these sources."""
     rows = []
     if evidence.metrics_status is not None:
         offerings = len(evidence.metrics.offerings) if evidence.metrics is not None else 0

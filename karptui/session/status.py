@@ -1,15 +1,15 @@
-"""How a source stands with each kind of object."""
+"""Status of a source for each kind of object."""
 
 from __future__ import annotations
 
 from typing import Final, Protocol
 
 ON_THE_WAY: Final = ("connecting", "syncing")
-"""Phases of a kind that is being listed for the first time, or anew."""
+"""Phases of a kind that is being listed."""
 
 
 class KindStatus(Protocol):
-    """How a source stands with one kind; ``sources.base.SourceStatus`` is one."""
+    """Status of a source for one kind; ``sources.base.SourceStatus`` is one."""
 
     @property
     def kind(self) -> str:
@@ -48,16 +48,16 @@ class KindStatus(Protocol):
 
     @property
     def retry_at_ns(self) -> int:
-        """When it will be tried again; 0 where it is not waiting."""
+        """When it is retried; 0 if it is not waiting."""
         ...
 
     @property
     def is_unread(self) -> bool:
-        """Whether nothing can be known of the kind: it may not be listed, or nobody asked for it."""
+        """Whether the kind is unknown: it may not be listed, or was not requested."""
         ...
 
 
 def plural(kind: str) -> str:
-    """Return how people call the objects of a kind: ``pods``, ``NodeClaims``."""
+    """Return the plural of a kind: ``pods``, ``NodeClaims``."""
     name = kind.lower() if kind in ("Node", "Pod", "Namespace", "Event") else kind
     return f"{name}es" if name.endswith(("s", "ss")) else f"{name}s"

@@ -1,4 +1,4 @@
-"""Runs sweeps in processes of their own, so that neither the screen nor one core holds them up."""
+"""Runs sweeps in separate processes, so that neither the screen nor one core is the bottleneck."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class Sweeper:
-    """One sweep at work: gives its points as they are ready, in any order.
+    """A running sweep: yields its points as they are ready, in any order.
 
     Args:
-        base: The cluster as it is.
+        base: The current cluster.
         sweep: The parameter and its values.
-        mode: What is replayed.
+        mode: The kind of replay.
         jobs: Processes; 1 works in this one.
         lock: Held while something is replayed on the base, where others use it too.
     """
@@ -55,7 +55,7 @@ class Sweeper:
         self._workers.cancel()
 
     def points(self) -> Iterator[tuple[int, SweepPoint]]:
-        """Yield the position of each value and what it comes to, as they are ready."""
+        """Yield the position of each value and its result, as they are ready."""
         for position, point in self._here() if self._workers.count <= 1 else self._elsewhere():
             self.done += 1
             yield position, point
@@ -78,15 +78,15 @@ class Sweeper:
 
 
 def point_of(common: Any, value: str, is_stopped: Callable[[], bool]) -> SweepPoint:
-    """Return what a value comes to; in another process as well.
+    """Return the result of one value; also runs in other processes.
 
     Args:
-        common: the cluster as it is, the sweep, and what is replayed.
+        common: the current cluster, the sweep, and the kind of replay.
         value: of the parameter.
-        is_stopped: whether nobody waits for it any more.
+        is_stopped: whether the sweep was cancelled.
 
     Raises:
-        Cancelled: when nobody does.
+        Cancelled: if the sweep was cancelled.
     """
     from karptui.provisioning.reporter import Cancelled  # noqa: PLC0415 - as above
     from karptui.whatif.sweep import sweep_point  # noqa: PLC0415 - as above

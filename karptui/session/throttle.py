@@ -1,4 +1,4 @@
-"""How the work beside the screen is kept from holding up keys."""
+"""Keeps background work from delaying keys."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from contextlib import contextmanager
 from typing import Final
 
 SLICE_SECONDS: Final = 0.002
-"""How long a thread works before it lets the screen have its turn."""
+"""Longest time that a thread works before it yields to the screen."""
 PAUSE_SECONDS: Final = 0.0005
 KEY_SECONDS: Final = 0.12
-"""For so long after a key the screen has the better part of the processor."""
+"""For this long after a key the screen has priority."""
 KEY_PAUSE_SECONDS: Final = 0.01
 KEY_REST_FACTOR: Final = 5.0
-"""While somebody types, a thread rests for so many times as long as its turn took, be it that it could not end it."""
+"""While the user types, a thread rests for this multiple of its last turn, even if that overran."""
 KEY_REST_SECONDS: Final = 1.0
 """And for no longer than that."""
 PUT_OFF_SECONDS: Final = 5.0
-"""For so long at most no garbage is looked for while somebody types."""
+"""Maximum time garbage collection is deferred while the user types, in seconds."""
 LEAST_SECONDS: Final = 0.2
 """Between two times that the mailbox is emptied."""
 TYPED_SECONDS: Final = 0.75
-"""The same while somebody types."""
+"""The same while the user types."""
 REST_FACTOR: Final = 4.0
-"""For so many times as long as taking over changes took, changes collect before they are taken over again."""
+"""Wait this multiple of the last merge's duration before merging again."""
 ANSWER_FACTOR: Final = 6.0
-"""For so many times as long as an answer kept the processor, changes collect before the next is worked out."""
+"""Wait this multiple of an answer's processor time before the next analysis."""
 WORK_FACTOR: Final = 15.0
-"""And for so many times as long as all work that came with it did, the processor is left to others."""
+"""Wait this multiple of the whole analysis' processor time."""
 BETWEEN_SECONDS: Final = (2.0, 5.0)
 """Within these bounds."""
 PATIENCE_SECONDS: Final = 3.0
-"""For so long work that nobody is looking at waits for somebody who types."""
+"""Longest time that unwatched work waits for a typing user, in seconds."""
 
 
 @contextmanager
@@ -49,9 +49,9 @@ def garbage_put_off() -> Iterator[None]:
 
 
 class Keyboard:
-    """When a key was pressed last; set by the screen, heeded by the threads beside it.
+    """Time of the last key press; set by the screen, read by the threads.
 
-    While somebody types no garbage is looked for, as everything stands still meanwhile.
+    While the user types no garbage is collected, because that stops all threads.
     """
 
     def __init__(self) -> None:
@@ -67,10 +67,10 @@ class Keyboard:
             gc.disable()
 
     def rested(self, *, is_over: bool = False) -> None:
-        """Look for garbage again if nobody types any more, or long enough has passed; called now and then.
+        """Resume garbage collection if the user stopped typing, or after a limit; called regularly.
 
         Args:
-            is_over: nobody types any more, however short a while ago it was: the screen is gone.
+            is_over: the screen is gone, so nothing is deferred any more.
         """
         now = time.monotonic()
         if is_over:
@@ -83,16 +83,16 @@ class Keyboard:
         gc.enable()
 
     def is_busy(self, now: float) -> bool:
-        """Whether somebody is typing, by the monotonic clock."""
+        """Whether the user is typing, by the monotonic clock."""
         return now - self._pressed_at < KEY_SECONDS
 
     def is_at_rest(self, now: float, seconds: float) -> bool:
-        """Whether no key was pressed for so long."""
+        """Whether no key was pressed for this many seconds."""
         return now - self._pressed_at >= seconds
 
 
 KEYBOARD: Final = Keyboard()
-"""There is one, whoever works beside it."""
+"""The process-wide keyboard."""
 
 
 class MergeThrottle:
@@ -115,13 +115,13 @@ class MergeThrottle:
 
 
 class ThreadThrottle:
-    """Lets other threads have theirs, and the screen nearly all of them while somebody types."""
+    """Yields to other threads, and to the screen most of the time while the user types."""
 
     def __init__(self, keyboard: Keyboard = KEYBOARD) -> None:
         self._keyboard = keyboard
         self._thread = 0
         self._worked = 0.0
-        """What the thread had worked when its turn began: seconds of the processor."""
+        """The thread's processor time when its turn began, in seconds."""
 
     def take(self) -> None:
         """Pause when the slice is over."""
@@ -140,13 +140,13 @@ class ThreadThrottle:
         self._worked = time.thread_time()
 
     def _rest_until(self, due: float) -> None:
-        """Rest, but for no longer than somebody types."""
+        """Rest, but only while the user types."""
         while (left := due - (now := time.monotonic())) > 0 and self._keyboard.is_busy(now):
             time.sleep(min(left, KEY_PAUSE_SECONDS))
 
 
 class NoThrottle(ThreadThrottle):
-    """For work that nobody waits beside."""
+    """Never yields: for work without a screen."""
 
     def take(self) -> None:
         """Go on at once."""
@@ -169,7 +169,7 @@ class AnalysisThrottle:
         self._began, self._due, self._is_over = worked, 0.0, False
 
     def answered(self, now: float, worked: float) -> None:
-        """Note that what matters most is known: what follows may be broken off."""
+        """Note that the main answer is known: the rest may be interrupted."""
         self._due = now + _bounded(ANSWER_FACTOR * (worked - self._began))
 
     def end(self, now: float, worked: float) -> None:
@@ -179,11 +179,11 @@ class AnalysisThrottle:
             self._due = max(self._due, now + min(WORK_FACTOR * (worked - self._began), BETWEEN_SECONDS[1]))
 
     def wait_seconds(self, now: float, asked_at: float | None = None) -> float:
-        """How long it is until the next may begin.
+        """Return the seconds until the next analysis may begin.
 
         Args:
             now: the instant.
-            asked_at: since when the next has been waiting: while somebody types, it waits for a few seconds more.
+            asked_at: since when the next is waiting: it waits longer while the user types.
         """
         wait = max(0.0, self._due - now)
         if asked_at is not None and now < asked_at + PATIENCE_SECONDS and self._keyboard.is_busy(now):
@@ -197,31 +197,31 @@ def _bounded(seconds: float) -> float:
 
 
 SWITCH_SECONDS: Final = 0.001
-"""How long a thread that decodes may go on while a key waits; Python's own five milliseconds add up."""
+"""Longest turn of a decoding thread while a key waits; Python's default of five milliseconds adds up."""
 YOUNG_OBJECTS: Final = 5_000
-"""So many new objects are searched at a time."""
+"""Number of new objects that start a collection."""
 YOUNG_ROUNDS: Final = 5
-"""After so many times, those that have outlived it are searched too."""
+"""Collections after which their survivors are searched too."""
 BY_ITSELF: Final = 1_000_000
-"""So many such rounds would make Python search everything: never, in practice."""
+"""Such rounds before Python searches everything by itself: practically never."""
 FIRST_SECONDS: Final = 6.0
 """After the start; by then most clusters are read."""
 REST_SECONDS: Final = 1.5
-"""For so long no key must have been pressed."""
+"""Shortest time since the last key press."""
 LONGEST_WAIT_SECONDS: Final = 120.0
 """A search that is due waits no longer than that for whoever types."""
 EVERY_SECONDS: Final = (10.0, 60.0)
 """Between two searches, within these bounds."""
 COST_FACTOR: Final = 300.0
-"""So many times as long as the last took of the processor."""
+"""Wait this multiple of the last collection's processor time."""
 SHORT_SECONDS: Final = 0.03
-"""Once a search takes longer, too much has come to stay since the last thorough one."""
+"""A collection that takes longer makes the next one thorough."""
 THOROUGH_SECONDS: Final = 600.0
-"""After so long there is a thorough one in any case."""
+"""Longest time between thorough collections."""
 
 
 class Garbage:
-    """Searches everything when it is due and nobody types; does nothing before ``begin``."""
+    """Collects garbage when it is due and the user is not typing; idle before ``begin``."""
 
     def __init__(
         self,
@@ -249,7 +249,7 @@ class Garbage:
         self._due = self._thorough_due = self._clock() + FIRST_SECONDS
 
     def search_at_rest(self) -> None:
-        """Search if it is time and nobody types; called several times a second."""
+        """Collect garbage if it is due and the user is not typing; called several times a second."""
         now = self._clock()
         if self._due is None or now < self._due:
             return

@@ -1,4 +1,4 @@
-"""One instance type of a NodePool made into a value: its account, what it may be bought for, what rules it out."""
+"""One instance type of a NodePool as a value: its memory ledger, its offerings, and why it is ruled out."""
 
 from __future__ import annotations
 
@@ -36,31 +36,31 @@ from karptui.session.types import Availability, TypeEntry, TypeOffer
 
 
 class PoolContext(msgspec.Struct, frozen=True, eq=False):
-    """What the types of one NodePool are looked at with."""
+    """The inputs shared by all types of one NodePool."""
 
     pool_name: str
     requirements: Requirements
     settings: Settings
     book: NodePrices
     nodeclass: Ec2NodeClass | None
-    """None off AWS, and where it cannot be read."""
+    """None off AWS, and if it cannot be read."""
     nodeclass_types: NodeClassTypes | None
-    """None where the types were not worked out from an EC2NodeClass."""
+    """None if the types were not resolved from an EC2NodeClass."""
     facts: Mapping[str, InstanceTypeFacts]
     observed: Mapping[str, ObservedType]
     origin: str
-    """Where the list of types comes from, in words."""
+    """Source of the list of types, as text."""
     unlisted: str = ""
-    """That the list of types lacks some that its nodes have, in words; empty where it has all."""
+    """Note that the list lacks types of existing nodes; empty if it is complete."""
 
 
 class TypeReader:
     """Makes the value of one type.
 
     Args:
-        context: What the types of its NodePool are looked at with.
+        context: Inputs shared by the types of its NodePool.
         verdict: What became of it there.
-        allowed: Which offerings the NodePool allows, by what they say of themselves; added to as they are met.
+        allowed: Offerings that the NodePool allows, by their requirements; extended as they are met.
     """
 
     def __init__(

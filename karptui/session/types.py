@@ -1,4 +1,4 @@
-"""Instance types as values: one type in one NodePool, a NodePool with what its types come to, a pod against a type."""
+"""Instance types as values: a type in a NodePool, a NodePool's counts, and a pod's fit on a type."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from karptui.provisioning.pool_types import Filter, FilterCount
 
 
 class Availability(StrEnum):
-    """Whether an offering is to be had, and why not."""
+    """Whether an offering is available, and why not."""
 
     OFFERED = "offered"
     NOT_ALLOWED = "not allowed by the pool"
@@ -39,7 +39,7 @@ class TypeOffer(msgspec.Struct, frozen=True):
     capacity_type: str
     availability: Availability
     price: Price | None
-    """None where nobody knows it."""
+    """None if unknown."""
     reservation_id: str = ""
     instances_left: int = 0
     """In the reservation."""
@@ -54,7 +54,7 @@ class TypeEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_o
     reason: str
     """What exactly ruled it out: a requirement's key, a resource."""
     shortages: tuple[Shortage, ...]
-    """Where DaemonSets, pods or limits ruled it out: what there is too little of."""
+    """If DaemonSets, pods or limits ruled it out: the missing resources."""
     rank: int | None
     """Place in the order of prices among the types that are left, from 1; equal prices share one."""
     price_per_hour: float | None
@@ -66,23 +66,23 @@ class TypeEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_o
     capacity: ResourceList
     overhead: Overhead
     allocatable: ResourceList
-    """What pods may request of a node."""
+    """Allocatable resources of a node."""
     largest_pod: ResourceList
-    """The most that one pod may request beside the DaemonSets, never below zero."""
+    """Largest possible pod besides the DaemonSets, never below zero."""
     memory_mib: int | None
-    """What EC2 advertises; None where nobody knows the type."""
+    """Memory advertised by EC2; None for an unknown type."""
     observed: ObservedType | None
-    """What nodes of the type report in this cluster; None where there is no such node."""
+    """Values reported by nodes of the type in this cluster; None without such a node."""
     matching_overhead_percent: float | None
-    """The VM_MEMORY_OVERHEAD_PERCENT that would match what they report; None where that cannot be said."""
+    """The VM_MEMORY_OVERHEAD_PERCENT that would match the reported values; None if unknown."""
     ledger: Ledger | None
-    """Where the advertised memory goes; None where EC2's facts or the NodeClass are not known."""
+    """Breakdown of the advertised memory; None if EC2's facts or the NodeClass are unknown."""
     expressions: Mapping[str, str]
-    """Kubelet settings that are expressions, with what they come to on the type: by place, such as ``maxPods``."""
+    """Kubelet settings that are expressions, with their values on the type: by field, such as ``maxPods``."""
     offers: tuple[TypeOffer, ...]
     """Every way to buy it, by zone and capacity type; each pair once."""
     ruled_out: str
-    """Why the EC2NodeClass rules the type out; empty where it does not."""
+    """Why the EC2NodeClass rules the type out; empty if it does not."""
 
     @property
     def is_left(self) -> bool:
@@ -95,7 +95,7 @@ class TypeEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_o
         return self.removed_by is not Filter.REQUIREMENTS
 
     def cheapest(self, capacity_type: str) -> Price | None:
-        """Return the least known price of a capacity type among offerings that are to be had, else among all."""
+        """Return the least known price of a capacity type among available offerings, else among all."""
         known = [offer for offer in self.offers if offer.capacity_type == capacity_type and offer.price is not None]
         had = [offer for offer in known if offer.availability is Availability.OFFERED] or known
         return min((offer.price for offer in had if offer.price is not None), key=lambda p: p.per_hour, default=None)
@@ -107,12 +107,12 @@ class TypeEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_o
 
     @cached_property
     def spot(self) -> Price | None:
-        """The least spot price that somebody really knows."""
+        """The least known spot price."""
         return self.cheapest(SPOT)
 
     @cached_property
     def offered(self) -> Mapping[str, tuple[str, ...]]:
-        """Zones to be had by capacity type."""
+        """Available zones by capacity type."""
         found: dict[str, list[str]] = {}
         for offer in self.offers:
             if offer.availability is Availability.OFFERED and offer.zone not in found.setdefault(
@@ -145,49 +145,49 @@ class AskingPod(msgspec.Struct, frozen=True):
 
 
 class PoolEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_only=True):
-    """One NodePool on the Types screen: what its types come to."""
+    """One NodePool on the Types screen, with the counts of its types."""
 
     name: str
     rank: int | None
-    """Place in the order in which Karpenter tries NodePools, from 1; None where it takes no part in provisioning."""
+    """Position in Karpenter's order of NodePools, from 1; None if it is excluded from provisioning."""
     why_not: str
-    """Why it takes no part, or why no type at all is usable, in words."""
+    """Why it is excluded, or why no type is usable, as text."""
     problem: str
-    """Why there are no types, in words; empty when there are."""
+    """Why there are no types, as text; empty if there are."""
     origin: str
-    """Where the list of types comes from, in words."""
+    """Source of the list of types, as text."""
     types: int
-    """How many the NodeClass comes to."""
+    """Number of types of the NodeClass."""
     is_guessed: bool
-    """Whether the list is not known, and made of what nodes and metrics show."""
+    """Whether the list is unknown, and derived from nodes and metrics."""
     named: int
-    """How many of a guessed list only Karpenter's metrics name."""
+    """Types of a guessed list that only Karpenter's metrics name."""
     counts: tuple[FilterCount, ...]
-    """What each filter takes and leaves."""
+    """Types that each filter removes and leaves."""
     left: tuple[str, ...]
     """Names of the types that a new node may have, cheapest first."""
     allowed: int
-    """How many a new node could have were there no limits, whichever pods wait."""
+    """Types that a new node could have without limits, for any pod."""
     first: TypeEntry | None
-    """What Karpenter reckons cheapest of those that are left; None where others are not known."""
+    """The cheapest remaining type by Karpenter's prices; None if others have no known price."""
     unlisted: str
-    """That the list of types lacks some that its nodes have, in words; empty where it has all."""
+    """Note that the list lacks types of existing nodes; empty if it is complete."""
     furthest: TypeEntry | None
-    """Where none is left: of those that the requirements allow the one that comes through most filters, then lacks
+    """If none remains: the allowed type that passes most filters, then lacks
     least."""
     carries: tuple[Carried, ...]
-    """What new nodes carry, by type, from the least to the most: types that are left, else those that carry any."""
+    """Pods that fit on new nodes, by type, ascending: of remaining types, else of those with room for any."""
     heaviest: Carried | None
-    """The most pods that one of them carries; None where they are not known."""
+    """Most pods on one of them; None if unknown."""
     crowded: tuple[tuple[str, Shortage], ...]
-    """Types that the DaemonSets' pods do not fit on, and what they lack first."""
+    """Types that are too small for the DaemonSets' pods, with the first missing resource."""
     without_slot: int
     """Types that have room for the DaemonSets' pods, and no slot for another."""
     findings: tuple[LintFinding, ...]
     pods: tuple[AskingPod, ...]
-    """Pending pods that may go to the pool, one of each kind, those that ask the most memory first."""
+    """Pending pods that may go to the pool, one of each kind, largest memory request first."""
     observed: int
-    """How many of the types that the requirements allow have nodes."""
+    """Allowed types that have nodes."""
     safe_overhead_percent: float | None
     """The least VM_MEMORY_OVERHEAD_PERCENT that overestimates no type of the pool that has nodes; None without any."""
 
@@ -222,8 +222,8 @@ class TypeFit(msgspec.Struct, frozen=True, kw_only=True):
     requests: ResourceList
     """The pod's, its slot included."""
     short: ResourceList
-    """What is missing, by resource; empty where it fits."""
+    """Missing resources; empty if it fits."""
     overhead_percent: float | None
-    """The largest VM_MEMORY_OVERHEAD_PERCENT with which its memory fits, cut to four decimals; None where none does."""
+    """Largest VM_MEMORY_OVERHEAD_PERCENT at which its memory fits, to four decimals; None if none."""
     next_type: NextType | None
-    """The cheapest type of the pool that it fits on; of the same family where there is one."""
+    """The cheapest type of the pool on which it fits; of the same family if possible."""

@@ -1,4 +1,4 @@
-"""The instance types of every NodePool at work: what each filter leaves, and the values that are said of them."""
+"""The instance types of every NodePool: the result of each filter, and their values."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ _STEPS: Final = tuple(Filter)
 
 
 class TypesOfPool:
-    """The types of one NodePool; each becomes a value when somebody asks for it, once."""
+    """The types of one NodePool; each is converted to a value once, when it is first asked for."""
 
     def __init__(self, found: PoolTypes, context: PoolContext, *, problem: str, pods: tuple[AskingPod, ...]) -> None:
-        """Keep what is known.
+        """Store the inputs.
 
         Args:
-            found: What each filter leaves.
-            context: What the types are looked at with.
-            problem: Why there are no types, in words; empty when there are.
-            pods: Pending pods that may go to the pool, one of each kind, those that ask the most memory first.
+            found: The types that each filter leaves.
+            context: Inputs shared by the types.
+            problem: Why there are no types, as text; empty if there are.
+            pods: Pending pods that may go to the pool, one of each kind, largest memory request first.
         """
         self.found, self.context, self.problem, self.pods = found, context, problem, pods
         self._verdicts = {one.instance_type.name: one for one in reversed(found.verdicts)}
@@ -111,7 +111,7 @@ class TypesOfPool:
 
     @cached_property
     def entry(self) -> PoolEntry:
-        """What its types come to."""
+        """Counts and findings of its types."""
         found, verdicts = self.found, self.found.verdicts
         wanted = [one for one in verdicts if one.removed_by is not Filter.REQUIREMENTS]
         observed = self.context.observed
@@ -179,7 +179,7 @@ class TypesOfPool:
 
         Args:
             entry: The type.
-            meant: Keys of pods one of which is taken where it stands for its kind; else the one that asks most.
+            meant: Keys of pods, one of which represents its kind; by default the largest.
         """
         if not self.pods:
             return None
@@ -221,12 +221,12 @@ class TypesOfPool:
 
 
 def _scarcity(verdict: TypeVerdict) -> float:
-    """Return how many times over the scarcest resource of a type is asked for, as refusals of pods measure it."""
+    """Return the ratio of request to capacity of a type's scarcest resource, as pod refusals measure it."""
     return max((one.need.nano / max(one.room.nano, 1) for one in verdict.shortages), default=0.0)
 
 
 def _shortage(entry: TypeEntry, requests: ResourceList) -> dict[str, Quantity]:
-    """Return what is missing on a type for requests and its DaemonSets together, by resource."""
+    """Return the missing resources on a type for requests plus its DaemonSets."""
     asked, have = resources.add(entry.daemons, requests), entry.allocatable
     return {
         name: Quantity(amount.nano - resources.nano(have, name), amount.format)
@@ -240,20 +240,20 @@ _ENTRIES: Final[LastAnswer[tuple[PoolEntry, ...]]] = LastAnswer()
 
 
 def pool_entries(view: ClusterView) -> tuple[PoolEntry, ...]:
-    """Return what the types of every NodePool come to; the same object as long as nothing that counts has changed."""
+    """Return the counts of every NodePool's types; the same object as long as no relevant input has changed."""
     pools = types_of_pools(view)
     return _ENTRIES.get((pools,), lambda: tuple(one.entry for one in pools))
 
 
 def types_of_pool(view: ClusterView, name: str) -> TypesOfPool | None:
-    """Return the types of a NodePool; None where it is not there."""
+    """Return the types of a NodePool; None if there is no such NodePool."""
     return next((one for one in types_of_pools(view) if one.name == name), None)
 
 
 def types_of_pools(view: ClusterView) -> tuple[TypesOfPool, ...]:
     """Return the types of every NodePool; the same object as long as nothing that counts has changed.
 
-    Takes a tenth of a second the first time, so it belongs in a thread. Of pods, only those that wait are watched for
+    Takes a tenth of a second the first time, so call it in a thread. Only pending pods are watched for
     changes: what DaemonSets ask follows their templates or, as in Karpenter, their newest live pod.
     """
     state, offered = view.state, offered_types_of(view)
