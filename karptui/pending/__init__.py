@@ -1,3 +1,3 @@
-"""Why pods wait: what the engine, Karpenter and the scheduler make of each."""
+"""Reasons of pending pods: from the engine, Karpenter and the scheduler."""
 
 from __future__ import annotations

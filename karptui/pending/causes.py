@@ -1,4 +1,4 @@
-"""Why a pod has no node: what it waits for, and what the engine makes of it."""
+"""Why a pod has no node, by the engine and the pod's own state."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from karptui.state.cluster import ClusterState
 
 
 class Cause(StrEnum):
-    """What a pending pod waits for."""
+    """Why a pod is pending."""
 
     UNPLACED = "no place"
-    """Karpenter finds no place for it."""
+    """Karpenter cannot schedule it."""
     UNKNOWN = "not known"
-    """Whether Karpenter finds a place hangs on instance types that are not known here."""
+    """Depends on instance types that are unknown here."""
     RESERVED = "waits for reserved capacity"
     """Karpenter waits in silence for a reservation that another claim of the run holds."""
     FULL = "reservations full"
@@ -62,11 +62,11 @@ class Cause(StrEnum):
 
 
 FAULTY: Final = frozenset({Cause.UNPLACED, Cause.FULL, Cause.IGNORED, Cause.SILENT, Cause.NO_POOL, Cause.LOST_NODE})
-"""Those that somebody has to do something about."""
+"""Causes that the user must fix."""
 SILENT: Final = frozenset({Cause.RESERVED, Cause.FULL, Cause.SILENT, Cause.NO_POOL})
-"""Those of which Karpenter publishes nothing."""
+"""Causes for which Karpenter publishes no event."""
 ENGINE: Final = frozenset({Cause.UNPLACED, Cause.UNKNOWN, Cause.RESERVED, Cause.FULL, Cause.NODE, Cause.CLAIM})
-"""Those that a run of the engine decides."""
+"""Causes that a run of the engine decides."""
 
 
 class PodDestination(msgspec.Struct, frozen=True):
@@ -78,9 +78,9 @@ class PodDestination(msgspec.Struct, frozen=True):
     instance_type: str = ""
     """The cheapest of a new node."""
     other_types: int = 0
-    """Types that a new node may have besides."""
+    """Other types that the new node may have."""
     price_per_hour: float | None = None
-    """Dollars, of the cheapest offering of a new node; None where it is not known."""
+    """Dollars, of the cheapest offering of a new node; None if unknown."""
     requests: ResourceList = {}
     """Of all pods of a new node, DaemonSets included."""
 
@@ -96,12 +96,12 @@ class Diagnosis(msgspec.Struct, frozen=True):
 
 
 class Diagnoses:
-    """Tells why pods wait after a run.
+    """Explains pending pods after a run.
 
     Args:
         prepared: The cluster.
         solution: Its run.
-        prices: What is made of Karpenter's prices where dollars are shown.
+        prices: Price settings of displayed dollars.
     """
 
     def __init__(self, prepared: Prepared, solution: Solution, prices: PriceSettings = LIST_PRICES) -> None:
@@ -114,7 +114,7 @@ class Diagnoses:
             self._destinations.update((pod.uid, destination) for pod in filled.pods)
         self._guessed = prepared.guessed_pools
         self._unknown: set[str] = set()
-        """Pods that go to a type of which a label that they or the NodePool ask for is not known."""
+        """Pods that go to a type without a known value for a label that they or the NodePool require."""
         for claim in solution.claims:
             destination = destination_of_claim(claim, prices)
             self._destinations.update((pod.uid, destination) for pod in claim.pods)
@@ -122,7 +122,7 @@ class Diagnoses:
                 self._unknown.update(pod.uid for pod in claim.pods)
 
     def of(self, pod: Pod) -> Diagnosis:
-        """Return why a pod without a running node waits."""
+        """Return why a pod has no running node."""
         outside = self._outside(pod)
         if outside is not None:
             return Diagnosis(outside)
@@ -147,7 +147,7 @@ class Diagnoses:
         return Cause.UNKNOWN if error.hangs_on(self._guessed.keys()) else Cause.UNPLACED
 
     def _outside(self, pod: Pod) -> Cause | None:
-        """Return why Karpenter does not look for a place, None where it does.
+        """Return why Karpenter does not schedule a pod, None if it does.
 
         Rule: ``IsProvisionable`` in Karpenter's ``pkg/utils/pod/scheduling.go``.
         """
@@ -188,7 +188,7 @@ def destination_of_claim(claim: NewClaim, settings: PriceSettings = LIST_PRICES)
 
 
 def zones_of_volumes(pod: Pod, state: ClusterState) -> list[tuple[str, frozenset[str]]]:
-    """Return the zones that each of a pod's volumes is bound to, by its claim; nothing where one is unknown."""
+    """Return the zones that each of a pod's volumes is bound to, by its claim; nothing if one is unknown."""
     inventory = Inventory(
         claims=tuple(state.of(Kind.PVC).values()),
         volumes=tuple(state.of(Kind.PV).values()),
@@ -204,7 +204,7 @@ def zones_of_volumes(pod: Pod, state: ClusterState) -> list[tuple[str, frozenset
 
 
 def _zones(alternatives: tuple[Requirements, ...]) -> frozenset[str] | None:
-    """Return the zones of a volume's alternatives; None where one of them is not bound to zones."""
+    """Return the zones of a volume's alternatives; None if one of them is not bound to zones."""
     asked = [one.find(ZONE) for one in alternatives]
     if any(one is None or one.operator != IN for one in asked):
         return None

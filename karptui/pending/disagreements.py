@@ -18,9 +18,9 @@ from karptui.pending.causes import ENGINE, SILENT, Cause, Diagnosis, PodDestinat
 from karptui.pending.messages import FAILED, NOMINATED, PodMessage, PodMessages
 
 PATIENCE_NS: Final = 300 * NS_PER_SECOND
-"""For so long a nomination may lead to a node that is still starting."""
+"""How long a nomination may lead to a node that is still starting."""
 SHORT_PATIENCE_NS: Final = 120 * NS_PER_SECOND
-"""For so long two of them may not have heard of the same news."""
+"""How long Karpenter and the scheduler may know of different states."""
 LAUNCH_REFUSED: Final = "launch refused"
 _STAGES: Final = (("Initialized", "Initializing"), ("Registered", "Registering"), ("Launched", "Launching"))
 
@@ -34,13 +34,13 @@ class Disagreement(msgspec.Struct, frozen=True):
 
 
 class Nominations:
-    """Knows what a nomination leads to.
+    """Finds the node of a nomination.
 
     Args:
         nodes: By name.
         claims: By name.
         refusals: Launches that EC2 refused and Karpenter still remembers, the oldest first.
-        has_karpenter_events: Whether any of Karpenter's events can be seen at all.
+        has_karpenter_events: Whether Karpenter's events are visible at all.
     """
 
     def __init__(
@@ -66,15 +66,15 @@ class Nominations:
         *,
         knows_volumes: bool = True,
     ) -> tuple[Disagreement, ...]:
-        """Return what does not fit together.
+        """Return contradictions between the engine, Karpenter and the scheduler.
 
         Args:
-            diagnosis: What the engine makes of the pod.
-            messages: What the others said.
+            diagnosis: The engine's result for the pod.
+            messages: Messages of Karpenter and the scheduler.
             since_ns: Since when the pod waits.
             now_ns: The instant: nanoseconds since the epoch.
-            nodes: Where the pod and those that wait for the same cause have room, a name for each of them.
-            knows_volumes: Whether it is known what its volumes ask.
+            nodes: A node name for each pod of the same cause that fits on a node.
+            knows_volumes: Whether the requirements of its volumes are known.
         """
         without = "" if knows_volumes else "volumes, which were not read,"
         return tuple(self._found(diagnosis, messages, since_ns, now_ns, nodes, without=without))
@@ -146,7 +146,7 @@ class Nominations:
             yield Disagreement(short, f"nominated {age} ago, still pending: {name} is {stage.lower()}")
 
     def stage(self, said: PodMessage) -> str:
-        """Return how far the nominated node has come: ``Launching``, ..., ``Ready``; empty where it is gone."""
+        """Return the phase of the nominated node: ``Launching``, ..., ``Ready``; empty if it is gone."""
         for kind, name in said.targets:
             claim = self._claims.get(name) if kind == "nodeclaim" else None
             if claim is not None:

@@ -1,4 +1,4 @@
-"""Pending pods, folded where their workload, their requests and what stands in their way are the same; all of them."""
+"""Pending pods, grouped by workload, requests and cause."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class PendingGroup(msgspec.Struct, frozen=True, eq=False, dict=True):
     key: str
     """Identity across refreshes."""
     origin: str
-    """``Kind/namespace/name`` of what the pods come from."""
+    """``Kind/namespace/name`` of the pods' owner."""
     members: tuple[tuple[Pod, Diagnosis, PodMessages], ...]
-    """Each pod with why it waits and what was said about it, the oldest first."""
+    """Each pod with its diagnosis and messages, oldest first."""
     disagreements: tuple[Disagreement, ...] = ()
-    """Where those who speak of them disagree."""
+    """Contradictions between the engine, Karpenter and the scheduler."""
     explanation: PodExplanation | None = None
     """Why no NodePool and no node takes the first of them; None until it is worked out."""
 
@@ -49,7 +49,7 @@ class PendingGroup(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @property
     def first(self) -> Pod:
-        """The oldest pod, which stands for all."""
+        """The oldest pod, which represents the group."""
         return self.members[0][0]
 
     @property
@@ -59,11 +59,11 @@ class PendingGroup(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @property
     def cause(self) -> Cause:
-        """What they wait for."""
+        """Why the pods are pending."""
         return self.diagnosis.cause
 
     def is_stuck(self, now_ns: int) -> bool:
-        """Whether the first will hardly come to a node by itself: it has no place, or has one and waits for long."""
+        """Whether the first pod needs help: it is unschedulable, or has been pending for long although it fits."""
         may_come = self.cause in ENGINE or self.cause is Cause.UNTRIED
         is_late = now_ns - waits_since(self.first) >= PATIENCE_NS
         return self.cause in FAULTY or (is_late and (may_come or bool(self.disagreements)))
@@ -99,7 +99,7 @@ class PendingGroup(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @property
     def is_faulty(self) -> bool:
-        """Whether somebody has to do something."""
+        """Whether the user must act."""
         return self.cause in FAULTY or bool(self.disagreements)
 
 
@@ -118,16 +118,16 @@ def fold(
     now_ns: int,
     knows_volumes: bool = True,
 ) -> tuple[PendingGroup, ...]:
-    """Return pods in groups, those that find no place first, then the largest.
+    """Return pods in groups, unschedulable ones first, then the largest.
 
     Args:
         pods: Pods without a node that runs them.
         diagnoses: Why each waits.
         messages: What events tell about them, by key.
-        origins: Finds what they come from.
-        nominations: Compares what is said.
+        origins: Finds the pods' owners.
+        nominations: Compares messages.
         now_ns: The instant: nanoseconds since the epoch.
-        knows_volumes: Whether it is known what pods' volumes ask.
+        knows_volumes: Whether the requirements of pods' volumes are known.
     """
     found: dict[tuple[object, ...], list[tuple[Pod, Diagnosis, PodMessages]]] = {}
     for pod in sorted(pods, key=lambda pod: (pod.created_ns or ABSENT_NS, pod.namespace, pod.name)):
@@ -187,14 +187,14 @@ def folded_name(namespace: str, names: Sequence[str], owner_name: str = "") -> s
 
 
 def _beginning(names: Sequence[str]) -> str:
-    """Return what all names begin with."""
+    """Return the common prefix of all names."""
     first, last = min(names), max(names)
     length = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
     return first[:length]
 
 
 def _numbered(names: Sequence[str]) -> str:
-    """Return the name of pods that differ by their ordinals only, nothing where they differ otherwise."""
+    """Return the name of pods that differ by their ordinals only, else nothing."""
     found = [_ORDINAL.fullmatch(name) for name in names]
     stems = {match[1] for match in found if match is not None}
     if len(stems) != 1 or not all(found):
@@ -219,7 +219,7 @@ class PendingReport(msgspec.Struct, frozen=True, eq=False, dict=True):
     groups: tuple[PendingGroup, ...] = ()
     """The pods, folded."""
     notes: tuple[str, ...] = ()
-    """What was assumed about instance types, in sentences."""
+    """Assumptions about instance types."""
 
     @cached_property
     def by_pod(self) -> Mapping[str, PendingGroup]:

@@ -17,16 +17,16 @@ _TARGETS: Final = "Pod should schedule on: "
 
 
 class PodMessage(msgspec.Struct, frozen=True, gc=False):
-    """The newest thing that somebody said about a pod."""
+    """The newest message about a pod."""
 
     reason: str
     message: str
     at_ns: int
-    """When it was last said; ``ABSENT_NS`` where nothing tells."""
+    """When it was last sent; ``ABSENT_NS`` if unknown."""
     count: int = 1
-    """How often it was said."""
+    """Number of times it was sent."""
     is_condition: bool = False
-    """Whether it stands in the pod's PodScheduled condition instead of an event."""
+    """Whether it is the pod's PodScheduled condition instead of an event."""
 
     @property
     def targets(self) -> tuple[tuple[str, str], ...]:
@@ -48,11 +48,11 @@ NO_MESSAGES: Final = PodMessages()
 
 
 def messages_about(events: Iterable[Event], pods: Container[str]) -> dict[str, PodMessages]:
-    """Return what events tell about pods, by ``namespace/name``.
+    """Return messages from events about pods, by ``namespace/name``.
 
     Args:
         events: Events of any object.
-        pods: The pods that are asked about.
+        pods: The pods in question.
     """
     newest: dict[tuple[str, bool], Event] = {}
     for event in events:
@@ -74,7 +74,7 @@ def messages_about(events: Iterable[Event], pods: Container[str]) -> dict[str, P
 
 
 def with_condition(messages: PodMessages, pod: Pod) -> PodMessages:
-    """Return the same with what the pod's condition says, where the scheduler has no newer event."""
+    """Return the same with the pod's condition, if the scheduler has no newer event."""
     said = messages.scheduler
     if not pod.scheduled_reason or (said is not None and said.at_ns >= pod.scheduled_ns):
         return messages

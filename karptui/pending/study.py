@@ -21,7 +21,7 @@ from karptui.state.cluster import ClusterState
 
 
 def waiting_pods(state: ClusterState) -> Iterator[Pod]:
-    """Yield the pods that have no node, and those bound to one that is not there."""
+    """Yield the pods without a node, and those bound to a missing one."""
     yield from (pod for pod in state.pending_pods.values() if not pod.is_terminal)
     if state.nodes:
         for name, pods in state.pods_by_node.items():
@@ -38,8 +38,8 @@ class PendingStudy:
     Args:
         prepared: The cluster, made ready for runs.
         state: The same generation.
-        notes: What was assumed about instance types.
-        prices: What is made of Karpenter's prices where dollars are shown.
+        notes: Assumptions about instance types.
+        prices: Price settings of displayed dollars.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class PendingStudy:
 
     @property
     def report(self) -> PendingReport:
-        """What is known so far."""
+        """The results so far."""
         return PendingReport(
             self._state.generation, self._prepared.now_ns, tuple(self._groups.values()), notes=self._notes
         )
@@ -101,7 +101,7 @@ class PendingStudy:
         """Explain one more group and return whether there was one.
 
         Args:
-            first: Key of a group that is wanted before the others.
+            first: Key of a group that is explained before the others.
         """
         if not self._open:
             return False
@@ -116,7 +116,7 @@ class PendingStudy:
         return True
 
     def explanation(self, pod: Pod) -> PodExplanation | None:
-        """Return why a pod goes where it goes, or nowhere; None for a pod that the run did not see."""
+        """Return why a pod is scheduled where it is, or nowhere; None for a pod that was not in the run."""
         group = next((one for one in self._groups.values() if pod.uid in {own.uid for own in one.pods}), None)
         if group is None or group.cause not in ENGINE or self._solution is None:
             return None
@@ -128,7 +128,7 @@ class PendingStudy:
 def study_pending(
     prepared: Prepared, state: ClusterState, notes: tuple[str, ...] = (), *, prices: PriceSettings = LIST_PRICES
 ) -> PendingReport:
-    """Return the whole report at once, for those who can wait; the arguments are those of ``PendingStudy``."""
+    """Return the complete report at once; takes the arguments of ``PendingStudy``."""
     study = PendingStudy(prepared, state, notes, prices=prices)
     study.solve()
     while study.explain_next():

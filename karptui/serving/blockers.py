@@ -1,4 +1,4 @@
-"""What keeps nodes, as rows, and what can be done about it."""
+"""Blockers as rows, and their remedies."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from karptui.views.served import served
 from karptui.whatif.remedies.blockers.trial import ranked, try_remedies
 
 FOLDED_FROM: Final = 60
-"""From so many blockers up groups start folded."""
+"""Fewest blockers with which groups start folded."""
 PACED_FROM: Final = 3_000
-"""From so many blockers up rows follow the analysis only every so often."""
+"""Fewest blockers with which rows follow the analysis at intervals only."""
 PACE: Final = 10
-"""Then they are left alone for so many times what making them took."""
+"""Rest this multiple of the time that building the rows took."""
 
 
 def blockers(clock: Callable[[], float] = time.monotonic) -> List:
@@ -83,7 +83,7 @@ def _held_nodes(lines: Sequence[BlockerLine]) -> Sequence[NodeEntry]:
 
 
 class Remedies:
-    """Answers what can be done about blockers, and what each of it comes to."""
+    """Remedies for blockers, and the outcome of each remedy."""
 
     def __init__(self, shared_base: SharedBase) -> None:
         """Begin without any.
@@ -95,20 +95,20 @@ class Remedies:
         self._by_key: LastAnswer[Mapping[str, BlockerEntry]] = LastAnswer()
 
     def _members(self, view: ClusterView, keys: Iterable[str]) -> tuple[BlockerEntry, ...]:
-        """Return blockers as the newest analysis has them; those that are gone are left out."""
+        """Return blockers of the newest analysis; deleted ones are left out."""
         by_key = self._by_key.get(
             (view.analysis, view.node_entries), lambda: {one.key: one for one in blocker_entries(view)}
         )
         return tuple(by_key[key] for key in keys if key in by_key)
 
     def offered(self, view: ClusterView, keys: Sequence[str], now_ns: int, *, makes_edits: bool = True) -> RemedyList:
-        """Return what can be done."""
+        """Return the remedies for some blockers."""
         members = self._members(view, keys)
         offered = remedies(members, objects_of(view.state), now_ns, makes_edits=makes_edits)
         return RemedyList(members, tuple(offered))
 
     def tried(self, view: ClusterView, keys: Sequence[str], now_ns: int) -> RemedyTrials:
-        """Try every remedy separately, on the cluster as it is."""
+        """Try every remedy separately, on the current cluster."""
         found = self.offered(view, keys, now_ns)
         with self._shared_base.borrowed(view, now_ns) as base:
             tried = try_remedies(base, found.remedies, [one.blocker for one in found.members])

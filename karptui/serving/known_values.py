@@ -20,7 +20,7 @@ MOST_VALUES: Final = 1_200
 
 
 class _OfTypes(NamedTuple):
-    """What the last instance types are labelled with."""
+    """Labels of the newest instance types."""
 
     by_type: tuple[Mapping[str, tuple[str, ...]], ...]
     by_list: tuple[Mapping[str, tuple[str, ...]], ...]
@@ -28,13 +28,13 @@ class _OfTypes(NamedTuple):
 
 _OF_LISTS: Final[LastAnswer[_OfTypes]] = LastAnswer()
 """`karptui.aws.cluster_types` returns the same lists as long as nothing changes that they follow from, so that a
-cluster that changes several times a second costs this once; those before are let go."""
+cluster that changes several times a second pays for this once; older lists are released."""
 _OF_LABELS: Final[LastAnswer[_OfTypes]] = LastAnswer()
-"""And the same labels where something is sold out or costs another price."""
+"""The same labels even if offerings become unavailable or prices change."""
 
 
 def known_values(view: ClusterView) -> KnownValues:
-    """Return what the cluster and its instance types know: labels with values, and names of objects."""
+    """Return the labels (with values) and the object names of a cluster and its instance types."""
     state = view.state
     classes: dict[str, list[str]] = {}
     for nodeclass in state.nodeclasses.values():
@@ -114,7 +114,7 @@ def label_values(types: Sequence[InstanceType]) -> Mapping[str, tuple[str, ...]]
     for one in types:
         for selector in one.requirements:
             found.setdefault(selector.key, set()).update(selector.values)
-        # Types share the requirements of their offerings, of which there are few.
+        # Types share the few requirement objects of their offerings.
         offered.update((id(offering.requirements), offering.requirements) for offering in one.offerings)
     for selector in chain.from_iterable(offered.values()):
         found.setdefault(selector.key, set()).update(selector.values)

@@ -110,7 +110,7 @@ def _budgets() -> List:
 
 
 def _capacity(config: Config, churn: _Churn) -> List:
-    """Return the parts of the cluster by what is asked for."""
+    """Return the capacity of the cluster, grouped by zone, NodePool or type."""
     from karptui.session.capacity import GROUPINGS, CapacityEntry, capacity_entries
     from karptui.views.capacity import capacity_table
 
@@ -132,7 +132,7 @@ def _capacity(config: Config, churn: _Churn) -> List:
 
 
 class _Churn:
-    """The rows of what comes and goes, all made of one answer."""
+    """The lists about churn, all built from one answer."""
 
     def __init__(self) -> None:
         self._book: ChurnBook | None = None
@@ -145,7 +145,7 @@ class _Churn:
         return self._book
 
     def known(self, view: ClusterView, now_ns: int) -> Churn | None:
-        """Return what came and went; None where that is not known."""
+        """Return the cluster's churn; None if unknown."""
         return self._known().churn(view, now_ns)
 
     def pools(self) -> List:
@@ -184,7 +184,7 @@ class _Churn:
 
 
 def _pool_meant(of: str) -> tuple[bool, str]:
-    """Return whether one NodePool is meant, and which: what has none is one too."""
+    """Return whether the rows are of one NodePool, and its name; empty for nodes without NodePool."""
     kind, _, name = of.partition("/")
     return kind == "pool", name
 
@@ -303,7 +303,7 @@ def _sources() -> List:
 
 
 def _types_of_pool(config: Config) -> List:
-    """Return the types of a NodePool: ``wanted/NAME`` is those that its requirements allow, ``all/NAME`` all."""
+    """Return the types of a NodePool: ``wanted/NAME`` has the allowed types, ``all/NAME`` all."""
     from karptui.session.types_of_pools import pool_entries, types_of_pool
     from karptui.views.types.columns import types_table
 

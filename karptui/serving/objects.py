@@ -62,11 +62,11 @@ class Objects:
         )
 
     def pending_reasons(self, view: ClusterView) -> Mapping[str, str]:
-        """Return why pods are pending in a few words, by the key of their group."""
+        """Return short reasons of pending pods, by the key of their group."""
         return self._reasons.get((view.pending,), lambda: pending_reasons(view.pending))
 
     def type_sources(self, view: ClusterView, pool_name: str) -> TypeSources:
-        """Return where instance types, settings and prices come from."""
+        """Return the sources of instance types, settings and prices."""
 
         def sources() -> TypeSources:
             pools = pool_entries(view) if pool_name else ()
@@ -82,7 +82,7 @@ class Objects:
 
 
 def pending_pod(view: ClusterView, key: str) -> PendingPod:
-    """Return why a pod is pending."""
+    """Return the reason of a pending pod."""
     pod, report = view.state.pods.get(key), view.pending
     detail = report.detail if report is not None else None
     group = report.by_pod.get(key) if report is not None else None
@@ -137,7 +137,7 @@ def _pods(state: ClusterState) -> Iterator[ObjectRef]:
 
 
 def proportion(view: ClusterView, pools: Sequence[str], shares: str | None = None) -> Proportion:
-    """Return how NodePools share pods, and the what-if that gives some shares."""
+    """Return how NodePools share pods, and the what-if for the given shares."""
     overlap = view.analysis.overlap if view.analysis is not None else None
     if overlap is None:
         return Proportion()
@@ -157,7 +157,7 @@ def proportion(view: ClusterView, pools: Sequence[str], shares: str | None = Non
 
 
 def _hint(pools: Sequence[str], state: ClusterState, overlap: Overlap) -> str:
-    """Return what the line takes, and for which pods."""
+    """Return the accepted input, and the pods that it applies to."""
     names = [clean(str(owner)) for owner in owners_of_shared(pools, state, overlap)]
     many = f"{count_text(overlap.shared_by(pools))} pods{f' of {first_of(names, NAMED)}' if names else ''}"
     return (

@@ -96,13 +96,13 @@ class ClusterSession(RowServer):
         return self._objects.node(self._view(), key, name)
 
     def pending_pod(self, key: str) -> PendingPod:
-        """Return why a pod is pending."""
+        """Return the reason of a pending pod."""
         from karptui.serving.objects import pending_pod
 
         return pending_pod(self._view(), key)
 
     def pending_reasons(self) -> Mapping[str, str]:
-        """Return why pods are pending in a few words, by the key of their group."""
+        """Return short reasons of pending pods, by the key of their group."""
         return self._objects.pending_reasons(self._view())
 
     def last_hour(self, now_ns: int) -> tuple[int | None, ...]:
@@ -119,7 +119,7 @@ class ClusterSession(RowServer):
         return bins_of(self._view())
 
     def remedies(self, members: Sequence[str], now_ns: int, *, makes_edits: bool = True) -> RemedyList:
-        """Return what can be done about blockers."""
+        """Return the remedies for blockers."""
         return self._blockers.offered(self._view(), members, now_ns, makes_edits=makes_edits)
 
     def try_remedies(self, members: Sequence[str], now_ns: int) -> RemedyTrials:
@@ -133,7 +133,7 @@ class ClusterSession(RowServer):
         return instance_type(self._view(), pool, name, pods)
 
     def type_sources(self, pool: str = "") -> TypeSources:
-        """Return where instance types, settings and prices come from."""
+        """Return the sources of instance types, settings and prices."""
         return self._objects.type_sources(self._view(), pool)
 
     def opening(self, objects: Sequence[tuple[str, str]]) -> Opening:
@@ -143,13 +143,13 @@ class ClusterSession(RowServer):
         return opening_for_all(self._view().state, tuple(objects))
 
     def proportion(self, pools: Sequence[str], shares: str | None = None) -> Proportion:
-        """Return how NodePools share pods, and the what-if that gives some shares."""
+        """Return how NodePools share pods, and the what-if for the given shares."""
         from karptui.serving.objects import proportion
 
         return proportion(self._view(), pools, shares)
 
     def controller(self) -> ControllerInfo:
-        """Return what is known of Karpenter itself."""
+        """Return facts about Karpenter itself."""
         from karptui.session.answers import ControllerInfo
 
         evidence = self._view().evidence

@@ -56,7 +56,7 @@ class OneAtATime:
         """Return the answer to a question; None if it was cancelled.
 
         Args:
-            work: Answers it; calls what it is given between two steps.
+            work: Answers it; calls both arguments between two steps.
         """
         from karptui.provisioning.reporter import Cancelled
 
@@ -91,7 +91,7 @@ class Studies(OneAtATime):
         self._view = view
 
     def drills(self, now_ns: int) -> StudyAnswer[tuple[Drill, ...]]:
-        """Return what is left without each zone, capacity type and NodePool."""
+        """Return the drill of each zone, capacity type and NodePool."""
         from karptui.plan.drill import drills
 
         return self._answer(now_ns, lambda base, reporter: drills(base, reporter=reporter))
@@ -108,7 +108,7 @@ class Studies(OneAtATime):
         )
 
     def headrooms(self, kind: str, key: str, now_ns: int) -> StudyAnswer[tuple[Headroom, ...]]:
-        """Return how many more of a pod fit, of the pods on a NodePool, or of every workload."""
+        """Return the headroom for a pod, for the pods on a NodePool, or for every workload."""
         from karptui.plan.headroom import headroom, headrooms, pool_samples
         from karptui.plan.samples import HeadroomError, sample_of, samples
         from karptui.whatif.edits import EditError, ObjectRef
@@ -126,7 +126,7 @@ class Studies(OneAtATime):
     def policies(
         self, pools: Sequence[str], afters: Sequence[str], horizon_ns: int, seeds: int, now_ns: int
     ) -> StudyAnswer[Comparison]:
-        """Return what consolidation policies save, and how many pods they evict."""
+        """Return the savings of consolidation policies, and their evictions."""
         from karptui.plan.policies import PolicyError, compare
         from karptui.whatif.edits import EditError
 
@@ -138,7 +138,7 @@ class Studies(OneAtATime):
         return self._answer(now_ns, compared, PolicyError, EditError)
 
     def unreached(self, now_ns: int) -> StudyAnswer[Unreached]:
-        """Return which nodes consolidation does not evaluate before its timeout."""
+        """Return the nodes not evaluated before the consolidation timeout."""
         from karptui.plan.unreached import unreached
 
         metrics = self._view().evidence.metrics
@@ -188,13 +188,13 @@ class Studies(OneAtATime):
         Args:
             now_ns: The instant to look at the cluster from.
             work: Answers it.
-            errors: What it may raise, with a message for the user.
+            errors: Exceptions with a message for the user.
         """
         from karptui.session.prepare import base_of
 
         view = self._view()
         try:
-            # A base of its own: what-ifs share theirs, and would wait for each other.
+            # A base of its own: what-ifs share theirs, and the two would wait for each other.
             found = self._run(lambda pause, report: work(base_of(view, now_ns, pause), report))
         except errors as error:
             return StudyAnswer(problem=str(error))
@@ -218,7 +218,7 @@ class Forecasts(OneAtATime):
         self._kept = kept
 
     def play(self, scenarios: Sequence[Scenario], horizon_ns: int, seeds: int, now_ns: int) -> tuple[Forecast, ...]:
-        """Simulate the cluster as it is, and with each scenario; nothing if cancelled."""
+        """Simulate the current cluster, and each scenario; nothing if cancelled."""
         view = self._view()
 
         def forecast(scenario: Scenario | None, report: Reporter) -> Forecast:
@@ -260,7 +260,7 @@ class Forecasts(OneAtATime):
         return Forecast(name=name, played=played, number=self._kept.keep(kept))
 
     def _ready(self, view: ClusterView, scenario: Scenario | None, now_ns: int) -> Rollout:
-        """Return a rollout; only preparing it shares the base, the simulation has a cluster of its own."""
+        """Return a rollout; only preparing it uses the shared base."""
         from karptui.plan.rollout import rollout
         from karptui.whatif.edits.apply import apply
 

@@ -1,4 +1,4 @@
-"""What the top bar says of a session: whose it is, how its data stands, what its nodes hold, which Karpenter runs."""
+"""Content of the top bar: cluster, data health, held cost, Karpenter's version."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 class TopBarFacts:
-    """Makes what the top bar shows; the sum that is held stands still while it is worked out anew."""
+    """Builds the top bar; the held cost stays the same while it is recomputed."""
 
     def __init__(self, feed: Feed, session: Session, config: Config) -> None:
         self._feed, self._session, self._config = feed, session, config
         self._held, self._held_of = SteadyHeld(), feed.follower
 
     def values(self, moment: PlayMoment | None) -> TopBarValues:
-        """Return what the top bar shows.
+        """Return the content of the top bar.
 
         Args:
-            moment: The moment of a play that screens show; None for the cluster as it is.
+            moment: The shown moment of a forecast; None for the current cluster.
         """
         follower, overview = self._feed.follower, self._session.overview()
         settings = self._config.context(follower.title)
@@ -52,7 +52,7 @@ class TopBarFacts:
         return TopBarValues(follower.title, banner, label, facts, health, version_fact(overview.karpenter_version))
 
     def held(self) -> tuple[Held | None, bool]:
-        """Return what all nodes hold, as a sum that stands still, and whether it is that of this moment."""
+        """Return the held cost of all nodes, without flicker, and whether it is current."""
         follower, overview = self._feed.follower, self._session.overview()
         held, analysed = overview.totals.held, overview.analysed
         if held is None:

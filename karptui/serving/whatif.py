@@ -1,4 +1,4 @@
-"""What-ifs: replays beside the screen, comparisons, sweeps, and a check of the model."""
+"""What-ifs: replays in a thread, comparisons, sweeps, and a check of the model."""
 
 # ruff: noqa: PLC0415 - the first rows wait for no engine: each is imported in the thread that asks
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from karptui.whatif.sweep import Sweep, SweepPoint
 
 MOST_JOBS: Final = 8
-"""Processes of a sweep at most; each holds the cluster once more."""
+"""Most processes of a sweep; each holds a copy of the cluster."""
 
 
 class WhatIfs(ReplayServer):
-    """Scenarios on the cluster as it is."""
+    """Scenarios on the current cluster."""
 
     _sweep: tuple[int, Sweeper, Iterator[tuple[int, SweepPoint]]] | None = None
     """The running sweep, and its number."""
@@ -40,14 +40,14 @@ class WhatIfs(ReplayServer):
             return answer(base, scenario, silent, time.monotonic)
 
     def packed(self, scenario: Scenario, now_ns: int) -> Packed:
-        """Return how pods fill nodes now and with a scenario."""
+        """Return how pods fill nodes, now and with a scenario."""
         from karptui.session.packing import packed_sides
 
         with self._shared_base.borrowed(self._view(), now_ns) as base:
             return packed_sides(base, scenario)
 
     def self_check(self, now_ns: int) -> str:
-        """Return how many recently created NodeClaims the model reproduces, as text."""
+        """Return as text how many recently created NodeClaims the model reproduces."""
         from karptui.views.whatif.compare import self_check_text
         from karptui.whatif.self_check import self_check
 

@@ -70,7 +70,7 @@ class Analyst:
         """Create an idle analyst.
 
         Args:
-            has_thread: whether it works in a thread of its own; without one it works in `catch_up`.
+            has_thread: whether to work in a separate thread; without one, work happens in `catch_up`.
             clock: tells seconds that pass.
             keyboard: whoever types there is not held up.
         """
@@ -362,7 +362,7 @@ class Analyst:
         return False
 
     def _split(self, study: DisruptionStudy) -> tuple[list[str], list[str]]:
-        """Return the nodes to simulate now and those that may keep their answer for a while, both in reverse order."""
+        """Return the nodes to simulate now and those to simulate later, both in reverse order."""
         now, keys = self._clock(), study.unsimulated()
         self._simulated_at = {key: at for key, at in self._simulated_at.items() if key in study.keys}
         if not self._has_thread:

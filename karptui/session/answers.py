@@ -217,7 +217,7 @@ class RemedyList(NamedTuple):
     """Remedies for some blockers."""
 
     members: tuple[BlockerEntry, ...] = ()
-    """The blockers in their current state; those that are gone are left out."""
+    """The current blockers; deleted ones are left out."""
     remedies: tuple[BlockerRemedy, ...] = ()
 
 

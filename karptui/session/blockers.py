@@ -222,7 +222,7 @@ def nodes_of(entries: Iterable[BlockerEntry]) -> tuple[NodeEntry, ...]:
 
 
 def blocker_entries(view: ClusterView) -> tuple[BlockerEntry, ...]:
-    """Return a row for every node and blocker, those of the whole cluster first."""
+    """Return a row for every node and blocker, blockers of the whole cluster first."""
     analysis = view.analysis
     if analysis is None:
         return ()

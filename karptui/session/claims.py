@@ -120,7 +120,7 @@ def _since(start_ns: int, end_ns: int) -> int | None:
 
 
 def expiries_of(entries: Iterable[ClaimEntry], pool: str) -> tuple[Expiry, ...]:
-    """Return when the NodeClaims of a NodePool expire, soonest first; those that never do are left out."""
+    """Return when the NodeClaims of a NodePool expire, soonest first; without the permanent ones."""
     found = (claim_expiry(one.claim, one.node_name) for one in entries if one.pool == pool)
     return tuple(sorted((one for one in found if one is not None), key=lambda one: (one.at_ns, one.claim_name)))
 

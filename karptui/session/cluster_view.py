@@ -62,7 +62,7 @@ _NO_PODS: Final = _PodTable(MappingProxyType({}), (), MappingProxyType({}))
 
 
 class _Known(NamedTuple):
-    """Values computed so far, or carried over from the view before."""
+    """Computed values, and those carried over from the view before."""
 
     booked: _Booked | None = None
     nodes: _Nodes = _NO_NODES
@@ -73,9 +73,8 @@ class _Known(NamedTuple):
 class ClusterView:
     """A state, the status of its source, and values derived from them; compared by identity.
 
-    Its inputs never change. Derived values (entries, prices, totals) are computed at first use, in one
-    asked for, in one thread at a time, and is the same object from then on. Entries of the view before are taken over
-    where their objects are the same.
+    Its inputs never change. Derived values (entries, prices, totals) are computed once, at first use, in one thread at a
+    time. Entries of the view before are carried over if their objects are the same.
     """
 
     def __init__(

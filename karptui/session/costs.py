@@ -65,7 +65,7 @@ class SteadyHeld:
         Args:
             held: The sum of this moment.
             now_ns: The instant.
-            settles_ns: Time that a new sum must stand; zero if time and cluster stand still.
+            settles_ns: Time that a new sum must stand; zero if time does not pass.
         """
         if held.waiting:
             self._next = None

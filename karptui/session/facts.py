@@ -53,7 +53,7 @@ class ClaimsAround(msgspec.Struct, frozen=True, tag=True):
     """When the NodeClaims of a NodePool expire."""
 
     expiries: tuple[Expiry, ...]
-    """Soonest first; those that never expire are left out."""
+    """Soonest first, without permanent ones."""
 
 
 class BudgetsAround(msgspec.Struct, frozen=True, tag=True, eq=False):
@@ -178,4 +178,4 @@ Around = (
     | PoolAround
     | TypesAround
 )
-"""What is shown around the rows of a list."""
+"""Facts around the rows of a list."""

@@ -29,7 +29,7 @@ class Display(Protocol):
         ...
 
     def first_rows_shown(self) -> None:
-        """Start what the first rows must not wait for."""
+        """Start the work that is postponed until the first rows are shown."""
         ...
 
     def call_after_refresh(self, callback: Callable[[], Any], /) -> object:

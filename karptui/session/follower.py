@@ -64,7 +64,7 @@ class ClusterFollower:
         self._asks_for_evidence = False
         self._refusals = RefusalReader()
         self.priced_from = 0
-        """The generation in which prices, offerings or settings last changed: earlier sums used others."""
+        """The generation of the last change of prices, offerings or settings."""
 
     @property
     def title(self) -> str:

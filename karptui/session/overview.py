@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from karptui.sources.base import SourceStatus
 
 DEAR: Final = 1_000_000
-"""Stands for the size of a short list that takes a tenth of a second to build."""
+"""Size of a short list that takes a tenth of a second to build."""
 MOMENTS_OF_A_NODE: Final = 12
 """Approximate number of own events of a node and its claim."""
 
@@ -94,7 +94,7 @@ def _blockers(analysis: Analysis | None) -> int:
 
 
 def blocker_count(analysis: Analysis | None) -> int:
-    """Return the number of blockers of wanted nodes, including those of the whole cluster."""
+    """Return the number of blockers of wanted nodes, including blockers of the whole cluster."""
     if analysis is None:
         return 0
     return len(analysis.cluster) + sum(

@@ -208,7 +208,7 @@ def _replacement(node: NewNode, moved: Mapping[str, Pod]) -> _Made | None:
 
 
 def _made(name: str, pool: str, have: Mapping[str, int], asked: ResourceList, pods: Iterable[Pod]) -> _Made:
-    """Return a launched node: requests beyond its pods are those of DaemonSets."""
+    """Return a launched node; requests that its pods do not explain are those of DaemonSets."""
     placed = tuple(pods)
     whole, own = block_of(asked), _sum(placed)
     daemons = Block(max(whole.cpu - own.cpu, 0), max(whole.memory - own.memory, 0))

@@ -19,7 +19,7 @@ from karptui.state.cluster import ClusterState
 from karptui.whatif.remedies.pending.search import RemedySearch
 
 REMEDIED: Final = frozenset({Cause.UNPLACED, Cause.RESERVED, Cause.FULL, Cause.IGNORED, Cause.SILENT})
-"""Number of pods for which remedies are tried."""
+"""Number of pods with remedies."""
 AGAIN_NS: Final = 20_000_000_000
 """How long an answer of an older generation is kept before it is computed again."""
 KEPT: Final = 16
@@ -166,7 +166,7 @@ def surroundings_of(pod: Pod, state: ClusterState) -> PodSurroundings:
 
 
 def pending_entries(view: ClusterView) -> tuple[PendingEntry, ...]:
-    """Return the groups of the newest report, without those whose pods are all scheduled or gone."""
+    """Return the groups of the newest report that still have pending pods."""
     report = view.pending
     if report is None:
         return ()

@@ -34,7 +34,7 @@ class PodSurroundings(msgspec.Struct, frozen=True):
 
 
 class PendingAnswer(PendingReport, frozen=True, eq=False, dict=True):
-    """Reasons of pending pods, as far as they are known."""
+    """Known reasons of pending pods."""
 
     detail: PodDetail | None = None
     """The pod on the screen; it may be of an older generation."""

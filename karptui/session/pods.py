@@ -19,7 +19,7 @@ from karptui.session.nodes import is_accelerator
 from karptui.state.cluster import ClusterState
 
 POD_TEMPLATE_HASH: Final = "pod-template-hash"
-"""The label by which a Deployment distinguishes its ReplicaSets, named ``<deployment>-<hash>``."""
+"""The Deployment's label for each ReplicaSet, named ``<deployment>-<hash>``."""
 _MADE_BY_OTHERS: Final = (Kind.REPLICASET, Kind.JOB)
 
 
@@ -119,7 +119,7 @@ class PodEntry(msgspec.Struct, frozen=True, tag=True, eq=False, gc=False):
         """Return how Karpenter treats the pod when its node is removed.
 
         ``do-not-disrupt`` if that protects now, with its duration; ``PDB front`` if that PodDisruptionBudget
-        allows no eviction, ``PDBs`` and their names where several select it; ``DaemonSet``, ``static`` or nothing.
+        allows no eviction, ``PDBs`` and their names if several select it; ``DaemonSet``, ``static`` or nothing.
         """
         template = self.pod.template
         protection = self.protection(now_ns)

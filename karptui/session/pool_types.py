@@ -303,7 +303,7 @@ class _AutoMode:
         self._by_nodeclass: dict[str, tuple[InstanceType, ...]] = {}
 
     def of(self, pool: NodePool) -> tuple[InstanceType, ...]:
-        """Return AWS's documented types for a NodePool, plus those of its nodes; only the latter without a NodeClass."""
+        """Return AWS's documented types of a NodePool, plus those of its nodes; the latter only without NodeClass."""
         name = pool.node_class_ref.name
         if name not in self._by_nodeclass:
             self._by_nodeclass[name] = self._types(name)

@@ -88,7 +88,7 @@ def _use(types: TypesOfPool, name: str, limit: int) -> PoolLimit:
 
 
 def usable_types(types: TypesOfPool) -> int:
-    """Return how many types a new node could have now, for any pod."""
+    """Return the number of types for a new node, for any pod."""
     left = types.found.remaining
     if left.get(NODES) == 0:
         return 0
@@ -107,7 +107,7 @@ class PoolCount(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     created: int
-    """By Karpenter's counters, else those of the last day that still exist."""
+    """By Karpenter's counters, else existing ones of the last day."""
     since_look: int | None
     """Since karptui first read the counters; None before the second reading."""
 
@@ -244,7 +244,7 @@ class PoolRow(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_onl
         return self.types.removed_by.get(Filter.DAEMONSETS, 0)
 
     def created(self, now_ns: int) -> int:
-        """Return the NodeClaims that Karpenter has counted, else those of the last day that still exist."""
+        """Return the NodeClaims created by Karpenter's counters, else existing ones of the last day."""
         return self.counted.created if self.counted is not None else created_lately(self.claims_created_ns, now_ns)
 
 

@@ -131,11 +131,11 @@ class Session(Protocol):
         ...
 
     def pending_pod(self, key: str) -> PendingPod:
-        """Return why a pod is pending."""
+        """Return the reason of a pending pod."""
         ...
 
     def pending_reasons(self) -> Mapping[str, str]:
-        """Return why pods are pending in a few words, by the key of their group."""
+        """Return short reasons of pending pods, by the key of their group."""
         ...
 
     def last_hour(self, now_ns: int) -> tuple[int | None, ...]:
@@ -229,11 +229,11 @@ class WhatIfs(Protocol):
         ...
 
     def packed(self, scenario: Scenario, now_ns: int) -> Packed:
-        """Return how pods fill nodes now and with a scenario; takes a while."""
+        """Return how pods fill nodes, now and with a scenario; slow."""
         ...
 
     def self_check(self, now_ns: int) -> str:
-        """Return how many recently created NodeClaims the model reproduces, as text; takes a while."""
+        """Return as text how many recently created NodeClaims the model reproduces; slow."""
         ...
 
     def start_sweep(self, sweep: Sweep, replay: Replay, now_ns: int) -> int:
@@ -293,7 +293,7 @@ class Studies(Protocol):
         ...
 
     def headrooms(self, kind: str, key: str, now_ns: int) -> StudyAnswer[tuple[Headroom, ...]]:
-        """Return how many more of a pod fit, of the pods on a NodePool, or of every workload if ``kind`` is empty."""
+        """Return the headroom for a pod, for the pods on a NodePool, or for every workload if ``kind`` is empty."""
         ...
 
     def policies(
@@ -311,7 +311,7 @@ class Studies(Protocol):
         ...
 
     def unreached(self, now_ns: int) -> StudyAnswer[Unreached]:
-        """Return which nodes consolidation does not evaluate before its timeout."""
+        """Return the nodes not evaluated before the consolidation timeout."""
         ...
 
     def rehearsals(

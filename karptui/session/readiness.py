@@ -11,7 +11,7 @@ from karptui.session.nodes import NEEDED_FOR_WHY
 from karptui.session.status import ON_THE_WAY, plural
 
 OPTIONAL: Final = (Kind.PDB, Kind.DAEMONSET, Kind.NODECLASS)
-"""Kinds that may be missing if they may not be listed; a note says so."""
+"""Kinds that may be missing without permission; a note names them."""
 _AWAITED: Final = (*OPTIONAL, *VOLUME_KINDS, Kind.NODEOVERLAY, Kind.NAMESPACE)
 """Kinds that are awaited while loading, and may be missing if they may not be listed."""
 ASKED_BY_ENGINES: Final = (*NEEDED_FOR_WHY, *_AWAITED)

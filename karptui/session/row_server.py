@@ -45,7 +45,7 @@ class List(NamedTuple):
     """A list that can be queried."""
 
     items: Callable[[ClusterView, RowQuery], Sequence[Any]]
-    """Every item of a view, also those that the filter leaves out; the same object while none changes."""
+    """Every item of a view, unfiltered; the same object while none changes."""
     arrange: Callable[[Sequence[Any], RowQuery], Arranged]
     """Filters and sorts items."""
     around: Callable[[ClusterView, str, int], Around | None] | None = None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Sweeper:
-    """A running sweep: yields its points as they are ready, in any order.
+    """A running sweep: yields its points in order of completion.
 
     Args:
         base: The current cluster.
@@ -55,7 +55,7 @@ class Sweeper:
         self._workers.cancel()
 
     def points(self) -> Iterator[tuple[int, SweepPoint]]:
-        """Yield the position of each value and its result, as they are ready."""
+        """Yield the position of each value and its result, in order of completion."""
         for position, point in self._here() if self._workers.count <= 1 else self._elsewhere():
             self.done += 1
             yield position, point

@@ -96,7 +96,7 @@ KEYBOARD: Final = Keyboard()
 
 
 class MergeThrottle:
-    """How often changes are taken over: less often the longer that takes, as one large step costs less than several."""
+    """Interval between merges: the longer merging takes the longer, because one large step is cheaper than several."""
 
     def __init__(self, keyboard: Keyboard = KEYBOARD) -> None:
         self._keyboard = keyboard
@@ -203,7 +203,7 @@ YOUNG_OBJECTS: Final = 5_000
 YOUNG_ROUNDS: Final = 5
 """Collections after which their survivors are searched too."""
 BY_ITSELF: Final = 1_000_000
-"""Such rounds before Python searches everything by itself: practically never."""
+"""Such rounds before Python searches everything: practically never."""
 FIRST_SECONDS: Final = 6.0
 """After the start; by then most clusters are read."""
 REST_SECONDS: Final = 1.5

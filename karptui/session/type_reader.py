@@ -60,7 +60,7 @@ class TypeReader:
     Args:
         context: Inputs shared by the types of its NodePool.
         verdict: What became of it there.
-        allowed: Offerings that the NodePool allows, by their requirements; extended as they are met.
+        allowed: Allowed offerings, by their requirements; extended on demand.
     """
 
     def __init__(

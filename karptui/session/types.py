@@ -173,8 +173,7 @@ class PoolEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_o
     unlisted: str
     """Note that the list lacks types of existing nodes; empty if it is complete."""
     furthest: TypeEntry | None
-    """If none remains: the allowed type that passes most filters, then lacks
-    least."""
+    """If none remains: the allowed type that passes most filters, then the one with the smallest shortage."""
     carries: tuple[Carried, ...]
     """Pods that fit on new nodes, by type, ascending: of remaining types, else of those with room for any."""
     heaviest: Carried | None

@@ -36,7 +36,7 @@ NO_LINKS: Final = Links()
 
 
 def link(nodes: Iterable[Node], claims: Iterable[NodeClaim]) -> Links:
-    """Tie nodes to NodeClaims: by providerID, and by node name where one of the two has no providerID yet.
+    """Match nodes with NodeClaims: by providerID, or by node name if one of them has no providerID yet.
 
     A node that came back under an old name has another providerID, and so is not taken for the old claim's. Where
     several would do, the one is taken that names the other half, and else the latest; never by the order they came in.
@@ -63,12 +63,12 @@ def link(nodes: Iterable[Node], claims: Iterable[NodeClaim]) -> Links:
 
 
 def _recency(claim: NodeClaim) -> tuple[bool, int, str]:
-    """Of several claims for one machine the latest is meant: the others' node is gone."""
+    """Of several claims for one machine the newest counts: the others' node is gone."""
     return not claim.is_deleting, claim.created_ns, claim.name
 
 
 def _nearer(claim: NodeClaim, one: Node, other: Node) -> Node:
-    """Return which of two nodes with its providerID a claim means."""
+    """Return the node that matches a claim, of two with its providerID."""
     return max(one, other, key=lambda node: (node.name == claim.node_name, node.created_ns, node.name))
 
 
@@ -108,10 +108,10 @@ class ClusterState(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Pods that have not ended, by node name and key; those without a node under the empty name. There may be pods of
     a node that is not (yet) known."""
     node_usage: Mapping[str, NodeUsage] = MappingProxyType({})
-    """What pods ask, by node name; nodes without pods are left out."""
+    """Pod requests by node name; nodes without pods are left out."""
     links: Links = NO_LINKS
     history: ClusterHistory = NO_HISTORY
-    """What has been seen to go; nothing of a cluster that is looked at once."""
+    """Deleted objects seen so far; empty for a snapshot."""
     unread: frozenset[str] = frozenset()
     """Kinds that may not be listed, are yet to come, or that a file does not hold: that there are none says nothing."""
 
@@ -121,7 +121,7 @@ class ClusterState(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def pods(self) -> Mapping[str, Pod]:
-        """Every pod, also those that have ended."""
+        """Every pod, including ended ones."""
         return self.objects.get(Kind.POD, _NOTHING)
 
     @property
@@ -169,16 +169,16 @@ class ClusterState(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return self.pods_by_node.get(node_name, _NOTHING) if node_name else _NOTHING
 
     def usage(self, node_name: str) -> NodeUsage:
-        """Return what pods ask of a node."""
+        """Return the pod requests of a node."""
         return self.node_usage.get(node_name, NO_USAGE)
 
     def claim_of(self, node_name: str) -> NodeClaim | None:
-        """Return the NodeClaim behind a node, None where there is none."""
+        """Return the NodeClaim of a node, None if there is none."""
         name = self.links.claim_of_node.get(node_name)
         return None if name is None else self.nodeclaims.get(name)
 
     def node_of(self, claim_name: str) -> Node | None:
-        """Return the node that a NodeClaim has become, None where it has not."""
+        """Return the node of a NodeClaim, None if there is none."""
         name = self.links.node_of_claim.get(claim_name)
         return None if name is None else self.nodes.get(name)
 

@@ -1,4 +1,4 @@
-"""What the reducer remembers of objects that go: NodeClaims, the pods of nodes that leave, and events about both."""
+"""The reducer's memory of deleted objects: NodeClaims, the pods of removed nodes, and events about both."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ REASONS: Final = frozenset(
 pkg/controllers/interruption/events/events.go."""
 
 Changes = Mapping[str, tuple[Any, Any]]
-"""By key, the object before and after; None where there is none."""
+"""By key, the object before and after; None if there is none."""
 _ItemT = TypeVar("_ItemT")
 
 
@@ -52,9 +52,9 @@ def remember(
     """Return the history after a batch; the same object when nothing that it keeps has gone.
 
     Args:
-        history: What is remembered so far.
+        history: The memory so far.
         before: The cluster before the batch.
-        changes: What the batch changes, by kind.
+        changes: Changed objects of the batch, by kind.
         at_ns: When the batch was taken over: nanoseconds since the epoch.
     """
     claims = tuple(_claims(changes.get(Kind.NODECLAIM, {}), at_ns))
@@ -90,7 +90,7 @@ def _claims(changes: Changes, at_ns: int) -> Iterator[GoneClaim]:
 def _bare(claim: NodeClaim) -> NodeClaim:
     return msgspec.structs.replace(
         claim,
-        # Without them it is not known what a failed launch asked for.
+        # Without them the requirements of a failed launch are unknown.
         requirements=() if claim.provider_id else claim.requirements,
         requests=resources.EMPTY,
         taints=(),

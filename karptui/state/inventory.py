@@ -38,7 +38,7 @@ WORKLOAD_KINDS: Final = (*WORKLOAD_API_VERSIONS, Kind.REPLICATION_CONTROLLER)
 
 @lru_cache(maxsize=1)
 def inventory_of(state: ClusterState) -> Inventory:
-    """Return what the engines take; the same object as long as it is asked for the same generation."""
+    """Return the engines' input; the same object for the same generation."""
     fields: dict[str, Any] = {field: tuple(state.of(kind).values()) for kind, field in FIELDS.items()}
     fields["workloads"] = tuple(item for kind in WORKLOAD_KINDS for item in state.of(kind).values())
     return Inventory(**fields, unread=state.unread)

@@ -18,29 +18,29 @@ class KindDelta(msgspec.Struct, frozen=True):
     """What changed in one kind since the last batch."""
 
     objects: Mapping[str, Any]
-    """Objects by key; None stands for one that is gone."""
+    """Objects by key; None for a deleted one."""
     replaces: bool = False
     """The objects are all there are: whatever else the state holds of this kind is gone."""
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """What a source has reported since the mailbox was last emptied."""
+    """Changes reported by a source since the mailbox was last emptied."""
 
     deltas: Mapping[Kind, KindDelta]
     unread: frozenset[str] | None = None
-    """All kinds that cannot be read, or have not been yet; None where those are the same as before."""
+    """All kinds that cannot be read, or have not been yet; None if unchanged."""
 
     def __bool__(self) -> bool:
         return bool(self.deltas) or self.unread is not None
 
 
 class _Changes(msgspec.Struct, frozen=True):
-    """What a delta comes to."""
+    """The changes of a delta."""
 
     come: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """Objects that were not there before."""
     others: Mapping[str, tuple[Any, Any]] = msgspec.field(default_factory=dict)
-    """By key, objects before and after; None after one that is gone."""
+    """By key, objects before and after; None after a deletion."""
 
     def __bool__(self) -> bool:
         return bool(self.come or self.others)
@@ -118,7 +118,7 @@ def _changes(before: Mapping[str, Any], delta: KindDelta) -> _Changes:
 
 def _is_same(old: Any, new: Any) -> bool:
     if isinstance(old, Pod) and isinstance(new, Pod):
-        # Pods have no equality of their own, as their templates are compared by identity.
+        # Pods have no equality of their own, because their templates are compared by identity.
         return msgspec.structs.astuple(old) == msgspec.structs.astuple(new)
     return bool(old == new)
 

@@ -1,4 +1,4 @@
-"""What pods ask of the node they are bound to, kept up as pods come, change and go."""
+"""Pod requests by node, updated as pods are created, changed and deleted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _bookings: Final[WeakKeyDictionary[PodTemplate, _Booking]] = WeakKeyDictionary()
 class NodeUsage(msgspec.Struct, frozen=True, gc=False):
     """Sums over the pods bound to one node that have not ended; those being deleted still count.
 
-    Amounts that come to zero are left out. Pod slots are part of the sums, as ``pods``.
+    Zero amounts are left out. Pod slots are part of the sums, as ``pods``.
     """
 
     daemonset: ResourceList = resources.EMPTY
@@ -49,12 +49,12 @@ _NO_PODS: Final[Mapping[str, Pod]] = MappingProxyType({})
 
 
 class Share(msgspec.Struct, frozen=True, gc=False):
-    """What is asked of one resource: integers of one unit."""
+    """Requests of one resource, as integers of one unit."""
 
     daemons: int
     workload: int
     capacity: int
-    """Allocatable; 0 where the node has not said."""
+    """Allocatable; 0 if the node has not reported it."""
 
     @property
     def requested(self) -> int:
@@ -63,12 +63,12 @@ class Share(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def free(self) -> int:
-        """What is left; negative where more is asked than there is."""
+        """Free amount; negative if requests exceed it."""
         return self.capacity - self.requested
 
     @property
     def percent(self) -> float | None:
-        """Requested of allocatable in percent; None where the node has not said what there is."""
+        """Requests in percent of allocatable; None if the node has not reported it."""
         return 100 * self.requested / self.capacity if self.capacity > 0 else None
 
 
@@ -86,7 +86,7 @@ def total_share(shares: Iterable[Share]) -> Share:
 
 
 class _Sums:
-    """A node in the making: what its present sums are to change by, in plain integers while many pods are counted."""
+    """Pending changes of a node's sums, as plain integers while many pods are counted."""
 
     __slots__ = ("daemonset", "daemonset_pods", "pods", "workload", "workload_pods")
 
@@ -127,17 +127,17 @@ def _changed(before: ResourceList, changes: Mapping[str, int]) -> ResourceList:
 
 
 class UsageTally:
-    """Works changes to pods into the index by node and the sums; what is not touched stays the same object."""
+    """Updates the pods by node and the sums; nodes without changes keep their objects."""
 
     def __init__(self, pods_by_node: PodsByNode, usage: Mapping[str, NodeUsage]) -> None:
         self._pods_by_node = pods_by_node
         self._usage = usage
         self._touched: dict[str, _Sums] = {}
         self._bookings: dict[PodTemplate, _Booking] = {}
-        """Of the templates met so far, as plain dictionaries are quicker to look into than weak ones."""
+        """Templates met so far: plain dictionaries are quicker to search than weak ones."""
 
     def change(self, key: str, old: Pod | None, new: Pod | None) -> None:
-        """Take one pod out and put another in; None where there is none."""
+        """Replace one pod by another; None if there is none."""
         if old is not None and new is not None and _takes_the_same(old, new):
             self._sums(new.node_name).pods[key] = new
             return
@@ -202,7 +202,7 @@ def _takes_the_same(old: Pod, new: Pod) -> bool:
 
 
 def _booking(template: PodTemplate) -> _Booking:
-    """Return whether pods of a template belong to a DaemonSet, and what each takes, with its slot."""
+    """Return whether a template's pods belong to a DaemonSet, and the requests of each pod with its slot."""
     booking = _bookings.get(template)
     if booking is None:
         amounts = [(name, amount.nano) for name, amount in template.requests.items() if amount]

@@ -1,4 +1,4 @@
-"""A Dask cluster: the extra ``karptui[dask]``, imported only when somebody names a scheduler.
+"""A Dask cluster: the extra ``karptui[dask]``, imported only if the user names a scheduler.
 
 Answers are unpickled here, so a scheduler and its workers can run code on this machine: they must be trusted.
 """
@@ -21,25 +21,25 @@ from karptui.crash import sentence
 from karptui.workers.workers import MOST_LOST, Question, WorkersError, never, packed, unpacked
 
 ANSWER_SECONDS: Final = 10.0
-"""How long a scheduler may take to answer."""
+"""Longest wait for an answer of the scheduler, in seconds."""
 FETCH_SECONDS: Final = 2.0
 """How long fetching an answer may take before it is begun anew, at first: most are small, and where its worker has died
 this moment, the scheduler tries to reach it for 30 s (Dask's comm.timeouts.connect) while another has made it again."""
 EMPTY_SECONDS: Final = 60.0
-"""How long a cluster may have no worker at all."""
+"""Longest time without any worker, in seconds."""
 TLS: Final = "tls://"
 TLS_FILES: Final = "DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …__CLIENT__CERT and …__CLIENT__KEY"
-"""Environment variables in which Dask looks for the certificates of this side."""
+"""Environment variables in which Dask looks for the client's certificates."""
 MOST_GIVEN_UP: Final = 20
-"""How often a scheduler may give up what it was asked before nothing more is asked of it."""
+"""Cancelled tasks of a scheduler after which nothing more is submitted."""
 _POLL_SECONDS: Final = 0.02
 _LOOK_SECONDS: Final = 2.0
-"""How often it is looked whether there are any workers."""
+"""Interval between checks for workers, in seconds."""
 _AHEAD: Final = 2
 
 
 def own_version() -> str:
-    """Return what must be the same on both sides: karptui's version and Python's."""
+    """Return the versions that must be equal on both sides: karptui's and Python's."""
     python = ".".join(platform.python_version_tuple()[:2])
     return f"karptui {metadata.version('karptui')} on Python {python}"
 
@@ -59,7 +59,7 @@ def _check_tls(security: Any) -> None:
 
 
 def _client(kind: Any, address: str) -> Any:
-    """Connect to a scheduler; a second time where it greeted with more than Dask expects, as a busy one may."""
+    """Connect to a scheduler; retry once if a busy one sends an unexpected greeting."""
     with contextlib.suppress(AssertionError):
         return kind(address, timeout=ANSWER_SECONDS, set_as_default=False)
     return kind(address, timeout=ANSWER_SECONDS, set_as_default=False)
@@ -75,7 +75,7 @@ class _Hope:
     def __init__(self, client: Any, address: str) -> None:
         self._client, self._address = client, address
         self.seconds = FETCH_SECONDS
-        """For how long the next answer is waited for at a time; what is large takes longer."""
+        """Timeout of one attempt to fetch the next answer; grows for large answers."""
         self._looked_at = self._empty_since = time.monotonic()
 
     def check(self) -> None:
@@ -95,7 +95,7 @@ class _Hope:
 
 
 def _threads(client: Any) -> int:
-    """Return how many questions a cluster answers at once."""
+    """Return how many questions a cluster answers at the same time."""
     return sum(one.get("nthreads", 1) for one in client.scheduler_info(n_workers=-1)["workers"].values())
 
 
@@ -118,7 +118,7 @@ class FarWorkers:
             raise WorkersError("a Dask cluster needs Dask here too: pip install 'karptui[dask]'") from None
         self._address = address
         self._is_cancelled = threading.Event()
-        # What goes wrong is said in sentences of ours.
+        # Errors are reported in our own messages.
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         if address.startswith(TLS):
             _check_tls(distributed.Security)
@@ -145,7 +145,7 @@ class FarWorkers:
         return _threads(self._client)
 
     def cancel(self) -> None:
-        """End soon; what a worker has begun it ends, but nothing else is begun. May be called from another thread."""
+        """Cancel: running items finish, no others start. May be called from another thread."""
         self._is_cancelled.set()
 
     def close(self) -> None:
@@ -162,7 +162,7 @@ class FarWorkers:
         """
         try:
             yield from self._run(question, common, items)
-        except OSError:  # TimeoutError included: nobody takes what is common, or the connection is lost
+        except OSError:  # TimeoutError included: no worker takes the common data, or the connection is lost
             raise WorkersError(f"no worker of the Dask cluster at {self._address} answers") from None
 
     def _run(self, question: Question, common: object, items: Iterable[object]) -> Iterator[tuple[int, Any]]:
@@ -197,7 +197,7 @@ class FarWorkers:
                         hope.seconds *= 2
                         continue
                     except concurrent.futures.CancelledError:
-                        # What all questions share was lost with the last worker that had it.
+                        # The common data was lost with the last worker that had it.
                         given_up += 1
                         if given_up > MOST_GIVEN_UP:
                             raise WorkersError(
@@ -208,16 +208,16 @@ class FarWorkers:
                         again.append(following)
                         continue
                     yield following[0], result
-                    hope = _Hope(self._client, self._address)  # somebody has answered
+                    hope = _Hope(self._client, self._address)  # the cluster has answered
         finally:
             with contextlib.suppress(Exception):
                 self._client.cancel([*pending, shared], force=True)
 
     def _ready(self, pending: Iterable[Any], hope: _Hope) -> list[Any]:
-        """Return what is done, as soon as something is, or somebody cancels.
+        """Return the finished items as soon as there are any, or after a cancellation.
 
         Raises:
-            WorkersError: when nothing can become of it.
+            WorkersError: if nothing can finish any more.
         """
         while not self._is_cancelled.is_set():
             hope.check()
@@ -254,7 +254,7 @@ class FarWorkers:
             return error
 
     def _check(self) -> None:
-        """Compare versions; functions of the standard library are asked, as karptui may not be there at all.
+        """Compare versions by standard library functions, because workers may lack karptui.
 
         Raises:
             WorkersError: naming the first that has another version.
@@ -284,7 +284,7 @@ class FarWorkers:
 # On the workers
 
 _kept = threading.local()
-"""What is common, unpacked once in each thread: threads do not share what they work out in it."""
+"""The common data, unpacked once per thread: threads do not share intermediate results."""
 
 
 def answer(question: Question, common: bytes, token: str, item: bytes, version: str) -> bytes:

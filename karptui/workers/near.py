@@ -1,6 +1,6 @@
 """Worker processes on this machine.
 
-A worker that dies is replaced, and its items are asked again. A worker ends itself as soon as this process has ended,
+A worker that dies is replaced, and its items are asked again. A worker exits as soon as this process has ended,
 however that happens (SIGKILL included), or has no more use for it.
 """
 
@@ -30,7 +30,7 @@ _AHEAD: Final = 2
 
 
 class NearWorkers:
-    """So many processes; a single one is this process."""
+    """A number of processes; a single one is this process."""
 
     sees_files: Final = True
 
@@ -159,7 +159,7 @@ def _begin(given: bytes, lifeline: Connection, inherited: Connection | None) -> 
     if inherited is not None:
         inherited.close()
     threading.Thread(target=_end_with, args=(lifeline,), name="lifeline", daemon=True).start()
-    # Ctrl-c is sent to every process of the terminal; the parent decides what becomes of its workers.
+    # Ctrl-c is sent to every process of the terminal; the parent decides when its workers end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _STATE["common"] = unpacked(given)
 

@@ -12,10 +12,10 @@ FAR: Final = ("tcp://", "tls://")
 
 
 def workers_at(text: str) -> Workers:
-    """Return the workers that somebody asks for: a number of processes here, or the address of a Dask scheduler.
+    """Return the workers for the user's text: a number of local processes, or a Dask scheduler's address.
 
     Raises:
-        WorkersError: when it is neither, or nobody answers there.
+        WorkersError: if it is neither, or no scheduler answers.
     """
     if text.startswith(FAR):
         from karptui.workers.far import FarWorkers  # noqa: PLC0415 - Dask is imported only when asked for

@@ -1,7 +1,7 @@
 """What runs a function over many items, and how its results come back: in the order of the items, whoever ran it.
 
-The function is one of a module, so that another process finds it by name, and is called with what all items have in
-common, one item, and a function that tells whether its result is still wanted.
+The function belongs to a module, so that other processes find it by name. Its arguments are the common data,
+an item, and a function that returns whether the result is still needed.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 Question = Callable[[Any, Any, Callable[[], bool]], Any]
-"""Called with what is common, an item, and a function that returns whether the result is no longer wanted."""
+"""Takes the common data, an item, and a function that returns whether the result is no longer needed."""
 MOST_LOST: Final = 3
-"""So many workers in a row that are lost with nothing to show for it are not a matter of chance."""
+"""Workers lost in a row without a result after which this is no accident."""
 
 
 class WorkersError(Exception):
-    """The workers cannot be used, or are lost; the text is a sentence for the user."""
+    """The workers cannot be used, or are lost; the text is a message for the user."""
 
 
 class Workers(Protocol):
@@ -37,7 +37,7 @@ class Workers(Protocol):
         ...
 
     def run(self, question: Question, common: object, items: Iterable[object]) -> Iterator[tuple[int, Any]]:
-        """Yield the position of each item and its result, as they are ready; what is left unread is given up.
+        """Yield the position of each item and its result, as they are ready; the caller may stop early.
 
         Raises:
             WorkersError: when no worker is left.
@@ -92,5 +92,5 @@ def packed(value: object) -> bytes:
 
 
 def unpacked(data: bytes) -> Any:
-    """Return what another process has packed; the data can run any code, so whoever sends it must be trusted."""
+    """Return data packed by another process; unpickling can run any code, so the sender must be trusted."""
     return pickle.loads(data)  # noqa: S301 - from a process of this program, or a Dask cluster that the user trusts
