@@ -73,8 +73,8 @@ class _Known(NamedTuple):
 class ClusterView:
     """A state, the status of its source, and values derived from them; compared by identity.
 
-    Its inputs never change. Derived values (entries, prices, totals) are computed once, at first use, in one thread at a
-    time. Entries of the view before are carried over if their objects are the same.
+    Its inputs never change. Derived values (entries, prices, totals) are computed once, when they are first used.
+    Entries of the view before are carried over if their objects are the same.
     """
 
     def __init__(
