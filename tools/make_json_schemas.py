@@ -38,7 +38,7 @@ from karptui.views.rehearsal import TABLE as REHEARSE
 from karptui.views.table import TableSpec
 from karptui.views.types.columns import types_table
 from karptui.views.types.pools import TABLE as TYPES_OF_POOLS
-from karptui.views.whatif.compare import POINT
+from karptui.views.whatif.compare import POINT, SELF_CHECK
 from karptui.views.whatif.document import ANSWER
 from karptui.whatif.scenario import Replay
 
@@ -133,6 +133,7 @@ DOCUMENTS: Final[Mapping[str, Mapping[str, Any]]] = {
         ),
         (NAME, SCENARIO),
     ),
+    "simulate-self-check": or_error(SELF_CHECK, (NAME,)),
     "sweep": or_error(
         (
             Value("parameter", lambda *_: None, TEXT),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from karptui.cli.errors import UsageError, fail, say
-from karptui.cli.listing import json_text, print_csv
+from karptui.cli.listing import json_text, print_csv, width_of_terminal
 from karptui.cli.many import ask_parts, opened
 from karptui.cli.options import (
     add_base_scenario_flag,
@@ -23,8 +23,6 @@ from karptui.cli.options import (
 )
 from karptui.cli.streams import put
 from karptui.cli.whatif_scenarios import read_files
-from karptui.cli.whatif_table import price_text, table
-from karptui.kube.units import counted, verb
 from karptui.session.sweeper import point_of
 from karptui.views.sanitize import clean, page
 
@@ -32,9 +30,6 @@ if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase
     from karptui.whatif.scenario import Replay
     from karptui.whatif.sweep import Sweep, SweepPoint
-
-CHART_WIDTH: Final = 30
-_EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -104,64 +99,30 @@ def _point_of(cluster: NamedBase, given: Any, value: Any, is_stopped: Callable[[
 
 
 def _answer(cluster: NamedBase, sweep: Sweep, mode: Replay, points: Sequence[SweepPoint], form: str) -> int:
+    """Print the sweep of one cluster."""
     from karptui.views.column import plain
-    from karptui.views.whatif.compare import POINT
+    from karptui.views.whatif.compare import POINT, sweep_lines, sweep_sentence
+    from karptui.views.whatif.totals import mode_text
 
-    if cluster.problem:
-        _print({"name": cluster.name, "error": cluster.problem}, form)
-        return 1
-    document = {
-        "name": cluster.name,
-        "parameter": sweep.name,
-        "replay": str(mode),
-        "points": [plain(POINT, one) for one in points],
-    }
-    _print(document, form)
-    return int(any(point.problem for point in points))
+    of = {"name": cluster.name, "parameter": sweep.name}
+    if form == "json":
+        answer = {"parameter": sweep.name, "replay": str(mode), "points": [plain(POINT, one) for one in points]}
+        put(json_text({"name": cluster.name, **({"error": cluster.problem} if cluster.problem else answer)}))
+    elif cluster.problem and form == "csv":
+        say(cluster.problem, "sweep")
+    elif cluster.problem:
+        put(page(clean(cluster.problem)))
+    elif form == "csv":
+        print_csv(_columns(), [{**of, **plain(POINT, one)} for one in points], has_header=False)
+    else:
+        by_place = dict(enumerate(points))
+        lines = (*sweep_lines(sweep.values, by_place, "", width_of_terminal()), sweep_sentence(sweep.values, by_place))
+        put(page(clean(f"{cluster.name}: {sweep.name} ({mode_text(mode)})")))
+        put(page("\n".join(clean("".join(text for text, _ in line).rstrip()) for line in lines)))
+    return int(bool(cluster.problem) or any(point.problem for point in points))
 
 
 def _columns() -> tuple[str, ...]:
     from karptui.views.whatif.compare import POINT
 
     return ("name", "parameter", *(value.name for value in POINT))
-
-
-def _print(document: dict[str, Any], form: str) -> None:
-    if form == "json":
-        put(json_text(document))
-    elif form == "csv" and "error" in document:
-        say(document["error"], "sweep")
-    elif form == "csv":
-        of = {"name": document["name"], "parameter": document["parameter"]}
-        print_csv(_columns(), [{**of, **point} for point in document["points"]], has_header=False)
-    else:
-        put(page("\n".join(map(clean, lines_of(document)))))
-
-
-def lines_of(document: dict[str, Any]) -> Iterator[str]:
-    """Yield a sweep as a table with a bar for what each value costs."""
-    if "error" in document:
-        yield document["error"]
-        return
-    yield f"{document['name']}: {document['parameter']} ({document['replay']})"
-    points = document["points"]
-    bars = iter(_bars([point["pricePerHour"] for point in points if not point["problem"]]))
-    rows = [("VALUE", "NODES", "NEW", "PENDING", "DRIFTED", "$/H", "")]
-    for point in points:
-        if point["problem"]:
-            rows.append((point["value"], "-", "-", "-", "-", "-", ""))
-            continue
-        figures = (str(point[name]) for name in ("nodes", "launched", "pending", "drifted"))
-        rows.append((point["value"], *figures, price_text(point["pricePerHour"], point["unpriced"]), next(bars)))
-    widest = max((len(row[-1]) for row in rows), default=0)
-    padded = [(*row[:-1], row[-1].ljust(widest)) for row in rows]
-    yield from (f"  {line}" for line in table(padded))
-    if unpriced := max((point["unpriced"] for point in points), default=0):
-        yield f"  {counted(unpriced, 'node')} at most of unknown price: $/H leaves {verb(unpriced, 'it', 'them')} out"
-    yield from (f"  {point['value']}: {point['problem']}" for point in points if point["problem"])
-
-
-def _bars(prices: Sequence[float]) -> list[str]:
-    most = max(prices, default=0.0)
-    eighths = [round(price / most * CHART_WIDTH * 8) if most else 0 for price in prices]
-    return ["█" * (one // 8) + _EIGHTHS[one % 8].strip() for one in eighths]

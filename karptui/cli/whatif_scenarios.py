@@ -14,7 +14,6 @@ from karptui.cli.evidence import configuration
 from karptui.cli.listing import json_text, versions_json
 from karptui.cli.options import ASKING_FLAGS, LIVE_FLAGS, refuse_unused
 from karptui.cli.streams import given_text, put
-from karptui.cli.whatif_table import lines_of
 from karptui.decode.kinds import Kind
 from karptui.sources.base import SourceError
 from karptui.views.sanitize import clean, page
@@ -167,8 +166,10 @@ class ScenarioAnswer(NamedTuple):
     """What a scenario changes about a cluster."""
 
     document: dict[str, Any]
-    failures: list[str]
-    """Conditions that are met, in words."""
+    lines: Sequence[str]
+    """The answer as text."""
+    failures: Sequence[str] = ()
+    """Conditions that are met, as text."""
     difference: Difference | None = None
 
 
@@ -190,14 +191,14 @@ def run_scenarios(args: argparse.Namespace) -> int:
         status = max(status, named.report("simulate"))
         found = [scenario_answer(named, scenario, replay, args.fail_on or ()) for scenario in scenarios]
         comparison = _compare(found)
-        for document, failures, _ in found:
-            if "error" in document:
+        for one in found:
+            if one.difference is None:
                 status = max(status, 1)
-            elif failures:
+            elif one.failures:
                 status = FAILED
-            _print(document, args.output)
-            for failure in failures:
-                say(f"{named.name}: {document['scenario']}: {failure}", "simulate")
+            _print(one.document, one.lines, args.output)
+            for failure in one.failures:
+                say(f"{named.name}: {one.document['scenario']}: {failure}", "simulate")
         if comparison and args.output != "json":
             put(page(f"{clean(comparison)}\n"))
     return status
@@ -207,7 +208,7 @@ def _compare(found: Sequence[ScenarioAnswer]) -> str:
     """Say which of several scenarios is best, and write it into their documents too; empty where it cannot be said."""
     from karptui.views.whatif.compare import Compared, best_sentence, places
 
-    known = [(document, difference) for document, _, difference in found if difference is not None]
+    known = [(one.document, one.difference) for one in found if one.difference is not None]
     if len(known) < 2:
         return ""
     said = best_sentence([Compared(document["scenario"], difference) for document, difference in known])
@@ -228,41 +229,23 @@ def run_self_check(args: argparse.Namespace) -> int:
     """
     if args.scenario:
         raise UsageError("--self-check is about the cluster as it is: leave --scenario out")
+    from karptui.views.column import plain
+    from karptui.views.whatif.compare import SELF_CHECK, self_check_text
+    from karptui.whatif.self_check import self_check
+
     status = 0
     for named in bases(args):
         status = max(status, named.report("simulate"))
-        document = self_check_answer(named)
-        if "error" in document or document["reproduced"] < document["comparable"]:
+        if named.base is None:
             status = 1
-        _print(document, args.output)
+            _print({"name": named.name, "error": named.problem}, (named.name, f"  {named.problem}"), args.output)
+            continue
+        found = self_check(named.base)
+        if found.reproduced < found.comparable:
+            status = 1
+        lines = f"{named.name}: {self_check_text(found)}".splitlines()
+        _print({"name": named.name, **plain(SELF_CHECK, found)}, lines, args.output)
     return status
-
-
-def self_check_answer(named: NamedBase) -> dict[str, Any]:
-    """Return the self-check of a cluster."""
-    from karptui.whatif.self_check import self_check
-
-    if named.base is None:
-        return {"name": named.name, "error": named.problem}
-    found = self_check(named.base)
-    return {
-        "name": named.name,
-        "comparable": found.comparable,
-        "reproduced": found.reproduced,
-        "sentence": found.sentence(),
-        "nodeClaims": [
-            {
-                "name": one.claim_name,
-                "node": one.node_name,
-                "nodePool": one.pool_name,
-                "instanceType": one.type_name,
-                "finding": str(one.finding),
-                "because": one.because,
-                "hasSameTypes": one.has_same_types,
-            }
-            for one in found.claims
-        ],
-    }
 
 
 def read_files(paths: Sequence[str]) -> list[Scenario]:
@@ -294,27 +277,34 @@ def scenario_answer(
         conditions: Of ``--fail-on``.
     """
     from karptui.views.whatif.document import answer_values
+    from karptui.views.whatif.result import text_lines
     from karptui.views.whatif.sentences import headline_text
+    from karptui.views.whatif.totals import mode_text
     from karptui.whatif.edits import EditError
     from karptui.whatif.edits.apply import apply
     from karptui.whatif.refusals import refusals
     from karptui.whatif.run import answers
 
     document: dict[str, Any] = {"name": named.name, "scenario": scenario.name}
+    title = ": ".join(filter(None, (named.name, scenario.name)))
+
+    def refuse(problem: str) -> ScenarioAnswer:
+        return ScenarioAnswer({**document, "error": problem}, (title, f"  {problem}"))
+
     if named.base is None:
-        return ScenarioAnswer({**document, "error": named.problem}, [])
+        return refuse(named.problem)
     asked = replace(scenario, replay=mode) if mode else scenario
     try:
         edited = apply(named.base, asked.edits)
     except EditError as error:
-        return ScenarioAnswer({**document, "error": str(error)}, [])
+        return refuse(str(error))
     *_, found = answers(named.base, asked, edited=edited)
     refused = refusals(edited)
     assert found.difference is not None
-    document |= {"sentence": headline_text(found), "refused": list(refused), **answer_values(found)}
     failures = list(_failures(conditions, found.difference, refused))
-    document["failed"] = failures
-    return ScenarioAnswer(document, failures, found.difference)
+    document |= {"sentence": headline_text(found), "refused": list(refused), **answer_values(found), "failed": failures}
+    lines = (f"{title} ({mode_text(asked.replay)})", *(f"  {line}" for line in text_lines(found, refused)))
+    return ScenarioAnswer(document, lines, failures, found.difference)
 
 
 def _failures(
@@ -327,14 +317,8 @@ def _failures(
             yield f"--fail-on {one.text}: {why}"
 
 
-def _print(document: dict[str, Any], form: str) -> None:
+def _print(document: dict[str, Any], lines: Sequence[str], form: str) -> None:
     if form == "json":
         put(json_text(document))
-        return
-
-    put(page("\n".join(clean(line) for line in _spaced(lines_of(document)))))
-
-
-def _spaced(lines: Iterator[str]) -> Iterator[str]:
-    yield from lines
-    yield ""
+    else:
+        put(page("".join(f"{clean(line).rstrip()}\n" for line in lines)))

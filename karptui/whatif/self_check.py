@@ -82,16 +82,6 @@ class SelfCheck(msgspec.Struct, frozen=True):
         """Those that the model makes too."""
         return sum(1 for one in self.claims if one.finding is Reproduction.REPRODUCED)
 
-    def sentence(self) -> str:
-        """Return the result in a sentence."""
-        if not self.claims:
-            return "self-check: there are no NodeClaims to compare with"
-        if not self.comparable:
-            return f"self-check: none of the last {len(self.claims)} NodeClaims can be compared any more"
-        rest = len(self.claims) - self.comparable
-        more = f", {rest} more cannot be compared any more" if rest else ""
-        return f"self-check: the model reproduces {self.reproduced} of the last {self.comparable} NodeClaims{more}"
-
 
 def self_check(base: WhatIfBase, *, last: int = CLAIMS, reporter: Reporter = silent) -> SelfCheck:
     """Replay the NodeClaims created lately and say which of them the model makes too.

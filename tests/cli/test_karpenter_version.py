@@ -59,7 +59,7 @@ def test_a_flag_outweighs_the_snapshot(capsys: pytest.CaptureFixture[str], tmp_p
 
 @pytest.mark.parametrize(
     ("fields", "modelled", "note"),
-    [({}, NEWEST.version, "is not known"), ({"karpenterVersion": "1.12.0"}, "1.14.1", "1.12.0 is not modelled")],
+    [({}, NEWEST.version, "is unknown"), ({"karpenterVersion": "1.12.0"}, "1.14.1", "1.12.0 is not modelled")],
 )
 def test_a_version_that_is_not_modelled_is_said(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, fields: dict[str, Any], modelled: str, note: str

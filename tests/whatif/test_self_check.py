@@ -12,6 +12,7 @@ from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, NOD
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.provisioning.reporter import Cancelled
+from karptui.views.whatif.compare import summary
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
 from karptui.whatif.self_check import Reproduction, self_check
@@ -84,7 +85,7 @@ def test_what_the_model_made_it_makes_again() -> None:
     found = self_check(launched(base(POOL, types=TYPES, pods=waiting(30, cpu="1"))))
     assert found.reproduced == found.comparable == len(found.claims) == 2
     assert all(one.has_same_types for one in found.claims)
-    assert found.sentence() == "self-check: the model reproduces 2 of the last 2 NodeClaims"
+    assert summary(found) == "of the last 2 NodeClaims 2 can be compared, and the model makes 2"
 
 
 @pytest.mark.parametrize("family", ["weights", "storyA", "topology", "daemons"])
@@ -123,9 +124,9 @@ def test_what_cannot_be_compared() -> None:
     unlaunched = replace(claim, conditions=())
     inventory = replace(made.inventory, nodeclaims=(unlaunched,))
     empty = self_check(WhatIfBase(inventory, lambda *_: start.types, start.settings, made.now_ns))
-    assert empty.sentence() == "self-check: there are no NodeClaims to compare with"
+    assert empty.claims == ()
     none = self_check(WhatIfBase(replace(made.inventory, pods=()), lambda *_: start.types, start.settings, made.now_ns))
-    assert none.sentence() == "self-check: none of the last 1 NodeClaims can be compared any more"
+    assert (len(none.claims), none.comparable) == (1, 0)
 
 
 def test_what_differs() -> None:
@@ -146,7 +147,7 @@ def test_what_differs() -> None:
         WhatIfBase(replace(made.inventory, nodeclaims=(other,)), lambda *_: start.types, start.settings, made.now_ns)
     )
     assert "none that may be x9.huge" in found.claims[0].because
-    assert found.sentence() == "self-check: the model reproduces 0 of the last 1 NodeClaims"
+    assert (found.comparable, found.reproduced) == (1, 0)
     free = a_node(name="own", pool="", cpu="16", memory="64Gi")
     tolerant = base(POOL, types=TYPES, pods=waiting(1, cpu="1", tolerations=(_all(),)))
     made = launched(tolerant)
@@ -167,7 +168,7 @@ def test_some_that_can_be_compared_and_some_that_cannot() -> None:
     found = self_check(
         WhatIfBase(replace(made.inventory, pods=pods), lambda *_: made.types, made.settings, made.now_ns)
     )
-    assert found.sentence().endswith("1 of the last 1 NodeClaims, 1 more cannot be compared any more")
+    assert (len(found.claims), found.comparable, found.reproduced) == (2, 1, 1)
 
 
 def test_it_reports_and_can_be_cancelled() -> None:

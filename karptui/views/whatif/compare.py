@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from karptui.aws.money import per_hour_change_text, per_hour_text
 from karptui.kube.units import NA, count_text, counted, verb
-from karptui.views.column import INTEGER, NUMBER, TEXT, TEXT_OR_NULL, Value
+from karptui.views.column import BOOLEAN, INTEGER, NUMBER, TEXT, TEXT_OR_NULL, Value, one_of, records
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.totals import mode_text
 from karptui.whatif.difference import Difference
@@ -352,6 +352,27 @@ def _bar(price: float, most: float, width: int) -> tuple[str, Tone]:
 
 
 GLYPHS = {Reproduction.REPRODUCED: "✔", Reproduction.DIFFERS: "✘", Reproduction.NOT_COMPARABLE: "·"}
+
+
+SELF_CHECK: Final[tuple[Value[SelfCheck], ...]] = (
+    Value("comparable", lambda found, _: found.comparable, INTEGER, "NodeClaims that can be compared."),
+    Value("reproduced", lambda found, _: found.reproduced, INTEGER, "Those of them that the model launches too."),
+    Value("sentence", lambda found, _: summary(found), TEXT, "The result in a sentence."),
+    records(
+        "nodeClaims",
+        lambda found: found.claims,
+        (
+            Value("name", lambda claim, _: claim.claim_name, TEXT),
+            Value("node", lambda claim, _: claim.node_name, TEXT),
+            Value("nodePool", lambda claim, _: claim.pool_name, TEXT),
+            Value("instanceType", lambda claim, _: claim.type_name, TEXT),
+            Value("finding", lambda claim, _: claim.finding, one_of(*Reproduction)),
+            Value("because", lambda claim, _: claim.because, TEXT),
+            Value("hasSameTypes", lambda claim, _: claim.has_same_types, BOOLEAN),
+        ),
+        "The NodeClaims created lately, the newest first.",
+    ),
+)
 
 
 def self_check_text(found: SelfCheck) -> str:

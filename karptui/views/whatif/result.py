@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from karptui.aws.money import saved_text
@@ -23,14 +23,16 @@ from karptui.views.whatif.placements import (
     node_lines,
     still_pending_lines,
 )
-from karptui.views.whatif.sentences import replacements_text
-from karptui.views.whatif.totals import pool_lines
+from karptui.views.whatif.sentences import headline_text, replacements_text
+from karptui.views.whatif.totals import not_counted_text, pool_lines, totals_lines
 from karptui.views.wrapping import wrapped_below
 from karptui.whatif.accuracy import Accuracy
 from karptui.whatif.difference import BlockerLine, Difference
 from karptui.whatif.difference_lines import BudgetChange, CommandLine, DriftLine, NextLines
 from karptui.whatif.run import Answer
 
+MAX_LINES: Final = 20
+"""Lines of a section in plain text."""
 _OWN_DOMAIN: Final = "karpenter.k8s.aws/"
 """Prefix left out of rows, because most requirements share it."""
 
@@ -289,3 +291,43 @@ def opened(lines: tuple[ResultLine, ...], keys: frozenset[str], width: int) -> t
                 for number, (row, target) in enumerate(details)
             ]
     return tuple(shown)
+
+
+def text_lines(answer: Answer, refused: Sequence[str] = ()) -> Iterator[str]:
+    """Yield an answer as plain text: the sentence, the figures, then the screen's lines without their details.
+
+    Args:
+        answer: The answer.
+        refused: Edits that the API server would reject.
+    """
+    found, accuracy = answer.difference, answer.accuracy
+    assert found is not None
+    assert accuracy is not None
+    yield from (f"{sentence}; the rest is as if it took that" for sentence in refused)
+    yield headline_text(answer)
+    yield from map(_text, totals_lines(found, price_note(answer)))
+    without = not_counted_text(found.not_counted)
+    yield from ([f"not counted: {without}"] if without else [])
+    blockers = blocker_lines(answer.blockers_gained or (), answer.blockers_lost or ())
+    for section in _sections((*pool_lines(found), *result_lines(found, blockers))):
+        yield ""
+        yield from (_text(line.pieces) for line in section[:MAX_LINES])
+        if len(section) > MAX_LINES:
+            yield f"    and {len(section) - MAX_LINES} more: -o json has all"
+    yield ""
+    groups = (("note", answer.notes), ("approximated", accuracy.approximated), ("not modelled", accuracy.not_modelled))
+    yield from (f"{title}: {sentence}" for title, sentences in groups for sentence in sentences)
+
+
+def _sections(lines: Iterable[ResultLine]) -> list[list[ResultLine]]:
+    """Return the lines of each heading together."""
+    sections: list[list[ResultLine]] = []
+    for line in lines:
+        if line.is_heading or not sections:
+            sections.append([])
+        sections[-1].append(line)
+    return sections
+
+
+def _text(pieces: Pieces) -> str:
+    return "".join(text for text, _ in pieces).rstrip()
