@@ -23,14 +23,6 @@ class CapacityScreen(ListScreen[CapacityEntry]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("b", "turn", "By…", id="capacity.by", tooltip="By zone, by NodePool, by instance type"),
         Binding(
-            "R",
-            "run_command('rehearse')",
-            "Rehearse",
-            show=False,
-            id="capacity.rehearse",
-            tooltip="Node groups moved to Karpenter in imagination",
-        ),
-        Binding(
             "D",
             "run_command('drill')",
             "Drill",

@@ -42,7 +42,7 @@ class ChurnScreen(ListScreen[ChurnEntry]):
     """Charts of what came and went, above a row for each NodePool."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "open_replacements", "One by one", id="churn.replacements", tooltip="Of every NodePool"),
+        Binding("R", "open_replacements", "Replacements", id="churn.replacements", tooltip="Of every NodePool"),
         Binding("o", "open_nodes", "Nodes", show=False, id="churn.nodes", tooltip="The nodes of the pool"),
     ]
 
@@ -112,7 +112,7 @@ class ReplacementsScreen(ListScreen[ReplacedClaim]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "open_events", "Events", id="replacements.events", tooltip="What was said about the NodeClaim"),
-        Binding("n", "open_successor", "What came", id="replacements.successor", tooltip="The node that came instead"),
+        Binding("s", "open_successor", "What came", id="replacements.successor", tooltip="The node that came instead"),
     ]
 
     entry_name = "claims"

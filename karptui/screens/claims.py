@@ -25,9 +25,9 @@ class ClaimsScreen(ListScreen[ClaimEntry]):
     """One row for each NodeClaim, the newest first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("E", "sort('deadline')", "Sort by deadline", show=False, id="claims.sort-deadline"),
         replace(CHURN, show=True, id="claims.churn"),
         Binding("o", "open_pods", "Pods of the node", show=False, id="claims.pods"),
-        Binding("D", "sort('deadline')", "Sort by deadline", show=False, id="claims.sort-deadline"),
         Binding("X", "sort('expires')", "Sort by expiry", show=False, id="claims.sort-expires"),
     ]
 

@@ -15,9 +15,7 @@ from karptui.screens.destinations import (
     ToHeadroom,
     ToPlan,
     ToPolicies,
-    ToRehearsal,
     ToSolve,
-    ToUnreached,
 )
 from karptui.screens.frame import FrameScreen
 from karptui.screens.host import Host
@@ -147,16 +145,6 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
             (),
             lambda: _names(app, "NodePool"),
             "[POOL]",
-        ),
-        TypedCommand(
-            "unreached",
-            "Nodes that consolidation never looks at, as its time is over before their turn",
-            lambda _: app.go(ToUnreached()),
-        ),
-        TypedCommand(
-            "rehearse",
-            "Node groups moved to Karpenter in imagination, with the edits of the what-if in front",
-            lambda _: _rehearse(app),
         ),
         TypedCommand(
             "solve",
@@ -317,12 +305,6 @@ def _solve(app: CommandHost, text: str) -> None:
 def _workload_words(app: CommandHost) -> Sequence[str]:
     found = app.session.names("Deployment", "StatefulSet", "Pod")
     return [f"{one.kind} {one.key}" for one in found]
-
-
-def _rehearse(app: CommandHost) -> None:
-    """Rehearse with NodePools as they are, or as the what-if in front makes them."""
-    scenario = app.front.scenario_in_front() if app.front is not None else None
-    app.go(ToRehearsal(scenario.edits if scenario is not None else ()))
 
 
 def _plan(app: CommandHost) -> None:

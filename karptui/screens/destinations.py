@@ -9,7 +9,6 @@ import msgspec
 
 if TYPE_CHECKING:
     from karptui.session.answers import Forecast, PlayMoment
-    from karptui.whatif.edits import AnyEdit
     from karptui.whatif.scenario import Scenario
 
 
@@ -113,17 +112,6 @@ class ToPolicies(msgspec.Struct, frozen=True):
     """The NodePool that is edited; empty for all that are not static."""
 
 
-class ToUnreached(msgspec.Struct, frozen=True):
-    """Which nodes consolidation never looks at."""
-
-
-class ToRehearsal(msgspec.Struct, frozen=True):
-    """What comes of moving node groups to Karpenter."""
-
-    manifests: tuple[AnyEdit, ...] = ()
-    """What is applied before: NodePools and DaemonSets as they would be."""
-
-
 class ToSolve(msgspec.Struct, frozen=True):
     """The change that reaches a goal."""
 
@@ -140,6 +128,6 @@ class ToPlan(msgspec.Struct, frozen=True):
     scenario: Scenario
 
 
-ToStudy: TypeAlias = ToHeadroom | ToDrill | ToPolicies | ToUnreached | ToRehearsal | ToSolve | ToPlan
+ToStudy: TypeAlias = ToHeadroom | ToDrill | ToPolicies | ToSolve | ToPlan
 """Answers that take a while."""
 ToScreen: TypeAlias = ToText | ToNode | ToPool | ToPending | ToTypes | ToLedger | ToExplanation | ToForward | ToStudy

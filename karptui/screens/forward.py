@@ -70,7 +70,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
     """The cluster played forward as it is, beside what scenarios make of it; the row under the cursor is its time."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("t", "horizon", "Horizon", id="forward.horizon", tooltip="Play 6 hours, 24, 72, or one"),
+        Binding("z", "horizon", "Horizon", id="forward.horizon", tooltip="Play 6 hours, 24, 72, or one"),
         Binding(
             "s", "seeds", "Seeds", id="forward.seeds", tooltip="Play with 5 seeds, 20, or one: what chance changes"
         ),
@@ -82,7 +82,6 @@ class ForwardScreen(ListScreen[PlayedStep]):
             id="forward.values",
             tooltip="Play another span, or another number of seeds, of one's own",
         ),
-        Binding("r", "again", "Play again", id="forward.again", tooltip="From the cluster as it is now"),
         Binding("o", "node_now", "Node now", id="forward.now", tooltip="The node that goes, as it is now"),
         Binding(
             "w",
@@ -278,8 +277,9 @@ class ForwardScreen(ListScreen[PlayedStep]):
             AskScreen("How far, and with how many seeds", value=value, hint=_HINT, check=fault_of), answered
         )
 
-    def action_again(self) -> None:
-        """Play from the cluster as it is now."""
+    def action_refresh_data(self) -> None:
+        """Simulate again, from the cluster as it is now."""
+        super().action_refresh_data()
         self._play()
 
     def action_scroll_panel(self, step: int) -> None:

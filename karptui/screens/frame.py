@@ -83,6 +83,7 @@ _FOOTER_LAST: Final = (
     "whatif.solve",
     "whatif.plan",
     "screen.whatif",
+    "screen.ask",
     "list.filter",
     "screen.command",
     "list.wide",
@@ -122,6 +123,13 @@ class FrameScreen(SwiftScreen):
         # Handled before keys are handed to widgets, so that what is typed right behind finds the line open.
         Binding("colon", "command", "Command", key_display=":", id="screen.command", priority=True),
         Binding("question_mark", "help", "Help", key_display="?", id="screen.help"),
+        Binding(
+            "Q",
+            "ask",
+            "Ask…",
+            id="screen.ask",
+            tooltip="Every question that karptui answers, for the object under the cursor",
+        ),
         Binding("q", "leave", "Quit", id="screen.leave", tooltip="Back, and quit from a first screen"),
         Binding(
             "ctrl+t",
@@ -431,6 +439,13 @@ class FrameScreen(SwiftScreen):
     def action_run_command(self, line: str) -> None:
         """Run a command as if it had been typed after ``:``."""
         self.host.run_command(line)
+
+    @work
+    async def action_ask(self) -> None:
+        """Show the questions that karptui answers."""
+        from karptui.screens.ask import ask  # noqa: PLC0415 - only when asked for
+
+        await ask(self)
 
     def action_help(self) -> None:
         """Explain this screen."""

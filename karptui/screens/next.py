@@ -26,13 +26,6 @@ class NextScreen(ListScreen[NodeEntry]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("e", "explain_why", "Explain", id="next.explain", tooltip="Why the node is still here"),
-        Binding(
-            "t",
-            "run_command('unreached')",
-            "Never reached",
-            id="next.unreached",
-            tooltip="Nodes that consolidation never looks at, as its time is over before their turn",
-        ),
     ]
 
     entry_name = "blockers"

@@ -20,13 +20,11 @@ from karptui.screens.destinations import (
     ToPlan,
     ToPolicies,
     ToPool,
-    ToRehearsal,
     ToScreen,
     ToSolve,
     ToStudy,
     ToText,
     ToTypes,
-    ToUnreached,
 )
 from karptui.screens.frame import FrameScreen
 from karptui.screens.host import Host
@@ -71,7 +69,7 @@ def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
             from karptui.screens.forward import ForwardScreen
 
             return ForwardScreen(scenarios, played)
-        case ToHeadroom() | ToDrill() | ToPolicies() | ToUnreached() | ToRehearsal() | ToSolve() | ToPlan():
+        case ToHeadroom() | ToDrill() | ToPolicies() | ToSolve() | ToPlan():
             return _study_screen(to)
         case _:
             assert_never(to)
@@ -79,7 +77,7 @@ def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
 
 def _study_screen(to: ToStudy) -> FrameScreen:
     from karptui.screens.study import StudyScreen
-    from karptui.views import drill, headroom, plan, policies, rehearsal, solve, unreached
+    from karptui.views import drill, headroom, plan, policies, solve
 
     match to:
         case ToHeadroom(kind, key):
@@ -88,10 +86,6 @@ def _study_screen(to: ToStudy) -> FrameScreen:
             return StudyScreen(drill.drill_study())
         case ToPolicies(pool):
             return StudyScreen(policies.policies_study(pool))
-        case ToUnreached():
-            return StudyScreen(unreached.unreached_study())
-        case ToRehearsal(manifests):
-            return StudyScreen(rehearsal.rehearsal_study(manifests))
         case ToSolve(goal, given, on_top_of):
             return StudyScreen(solve.solve_study(goal, given, on_top_of))
         case ToPlan(scenario):

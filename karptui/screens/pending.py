@@ -152,7 +152,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
     BINDINGS: ClassVar[list[BindingType]] = [
         OPEN_LEDGER,
         Binding(
-            "n", "nodes", "Nodes tried", id="pending.nodes", tooltip="Every node, and why it does not take the pod"
+            "x", "nodes", "Nodes tried", id="pending.nodes", tooltip="Every node, and why it does not take the pod"
         ),
         Binding("pagedown", "scroll_panel(1)", "Scroll", show=False, id="pending.down"),
         Binding("pageup", "scroll_panel(-1)", "Scroll back", show=False, id="pending.up"),

@@ -48,16 +48,6 @@ class PoolsScreen(ListScreen[PoolRow]):
         Binding("o", "open_nodes", "Nodes", id="pools.nodes", tooltip="The nodes of the pool"),
         Binding("t", "open_types", "Types", id="pools.types", tooltip="The instance types of the pool"),
         Binding("b", "open_budgets", "Budgets", show=False, id="pools.budgets"),
-        Binding(
-            "P",
-            "run_command('policies')",
-            "Policies",
-            id="pools.policies",
-            tooltip="Consolidation policies compared: savings against evictions",
-        ),
-        Binding(
-            "p", "share_out", "Proportion", id="pools.share", tooltip="What keeps a proportion of pools: a what-if"
-        ),
     ]
 
     entry_name = "pools"

@@ -33,8 +33,7 @@ class StudyScreen(ListScreen[Any]):
     """The answer to a question about the whole cluster, above a row for each case that it looks at."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "again", "Again", id="study.again", tooltip="Work it out from the cluster as it is now"),
-        Binding("t", "turn('further')", "Horizon", id="study.horizon", tooltip="Play 6 hours, 24, 72, or one"),
+        Binding("z", "turn('further')", "Horizon", id="study.horizon", tooltip="Play 6 hours, 24, 72, or one"),
         Binding("s", "turn('with_seeds')", "Seeds", id="study.seeds", tooltip="Play with five seeds, or with one"),
         Binding("v", "values", "Values", id="study.values", tooltip="Other values, such as of consolidateAfter"),
         Binding("x", "text", "Text", id="study.text", tooltip="The answer as text, for a pull request"),
@@ -202,8 +201,9 @@ class StudyScreen(ListScreen[Any]):
         self.study = study
         self._work_out()
 
-    def action_again(self) -> None:
-        """Work it out from the cluster as it is now."""
+    def action_refresh_data(self) -> None:
+        """Compute the answer again, from the cluster as it is now."""
+        super().action_refresh_data()
         self._work_out()
 
     def action_scroll_panel(self, step: int) -> None:

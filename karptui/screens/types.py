@@ -93,8 +93,8 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "everything", "All types", id="types.all", tooltip="Also those that the requirements rule out"),
-        Binding("p", "pool(1)", "Next pool", id="types.pool"),
-        Binding("P", "pool(-1)", "Pool before", show=False, id="types.pool-before"),
+        Binding("greater_than_sign", "pool(1)", "Next pool", key_display=">", id="types.pool"),
+        Binding("less_than_sign", "pool(-1)", "Previous pool", key_display="<", show=False, id="types.pool-before"),
         Binding("o", "nodes", "Nodes of the type", show=False, id="types.nodes"),
     ]
 
@@ -194,10 +194,24 @@ class TypeLedgerScreen(FrameScreen):
     """The ledger of a type."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("p", "pod(1)", "Next pending pod", id="ledger.pod", tooltip="Hold another pending pod against it"),
-        Binding("P", "pod(-1)", "Pending pod before", show=False, id="ledger.pod-before"),
-        Binding("n", "neighbour(1)", "Next size", id="ledger.next", tooltip="The next type of the family by memory"),
-        Binding("b", "neighbour(-1)", "Size before", show=False, id="ledger.before"),
+        Binding(
+            "greater_than_sign",
+            "pod(1)",
+            "Next pending pod",
+            key_display=">",
+            id="ledger.pod",
+            tooltip="Compare another pod",
+        ),
+        Binding("less_than_sign", "pod(-1)", "Previous pod", key_display="<", show=False, id="ledger.pod-before"),
+        Binding(
+            "plus",
+            "neighbour(1)",
+            "Next size",
+            key_display="+",
+            id="ledger.next",
+            tooltip="The next larger type",
+        ),
+        Binding("minus", "neighbour(-1)", "Previous size", key_display="-", show=False, id="ledger.before"),
         Binding("o", "nodes", "Nodes of the type", show=False, id="ledger.nodes"),
         Binding("j,down", "scroll(1)", "Down", show=False, id="ledger.down"),
         Binding("k,up", "scroll(-1)", "Up", show=False, id="ledger.up"),

@@ -16,16 +16,13 @@ if TYPE_CHECKING:
     from karptui.plan.drill import Drill
     from karptui.plan.headroom import Headroom
     from karptui.plan.policies import Comparison
-    from karptui.plan.rehearsal import Rehearsal
     from karptui.plan.rollout import Rollout
     from karptui.plan.sheet import PlanSheet
-    from karptui.plan.unreached import Unreached
     from karptui.provisioning.reporter import Pause, Reporter
     from karptui.session.cluster_view import ClusterView
     from karptui.session.moments import PlayCache
     from karptui.session.replays import SharedBase
     from karptui.solve.answer import Solved
-    from karptui.whatif.edits import AnyEdit
     from karptui.whatif.scenario import Scenario
     from karptui.whatif.situation import WhatIfBase
 
@@ -136,27 +133,6 @@ class Studies(OneAtATime):
             )
 
         return self._answer(now_ns, compared, PolicyError, EditError)
-
-    def unreached(self, now_ns: int) -> StudyAnswer[Unreached]:
-        """Return the nodes not evaluated before the consolidation timeout."""
-        from karptui.plan.unreached import unreached
-
-        metrics = self._view().evidence.metrics
-        return self._answer(now_ns, lambda base, reporter: unreached(base, metrics=metrics, reporter=reporter))
-
-    def rehearsals(
-        self, manifests: Sequence[AnyEdit], at_once: int, horizon_ns: int, now_ns: int
-    ) -> StudyAnswer[tuple[Rehearsal, ...]]:
-        """Return the outcome of moving each node group to Karpenter, and all of them."""
-        from karptui.plan.rehearsal import RehearsalError, rehearsals
-        from karptui.whatif.edits import EditError
-
-        def rehearsed(base: WhatIfBase, reporter: Reporter) -> tuple[Rehearsal, ...]:
-            return rehearsals(
-                base, manifests=tuple(manifests), at_once=at_once, horizon_ns=horizon_ns, reporter=reporter
-            )
-
-        return self._answer(now_ns, rehearsed, RehearsalError, EditError)
 
     def plan(self, scenario: Scenario, horizon_ns: int, now_ns: int) -> StudyAnswer[PlanSheet]:
         """Return the effects of applying a scenario: risks, rollout and its order, the text for a pull request."""

@@ -9,9 +9,7 @@ if TYPE_CHECKING:
     from karptui.plan.drill import Drill
     from karptui.plan.headroom import Headroom
     from karptui.plan.policies import Comparison
-    from karptui.plan.rehearsal import Rehearsal
     from karptui.plan.sheet import PlanSheet
-    from karptui.plan.unreached import Unreached
     from karptui.session.answers import (
         ControllerInfo,
         Forecast,
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
     from karptui.session.packing import Bin, Packed
     from karptui.solve.answer import Solved
     from karptui.verdict.finding import ClusterFinding
-    from karptui.whatif.edits import AnyEdit, ObjectRef
+    from karptui.whatif.edits import ObjectRef
     from karptui.whatif.opening import Opening
     from karptui.whatif.run import Answer
     from karptui.whatif.scenario import Replay, Scenario
@@ -306,23 +304,6 @@ class Studies(Protocol):
             afters: Values of consolidateAfter; a default set and those in use if empty.
             horizon_ns: The simulated span.
             seeds: How many seeds each policy is simulated with.
-            now_ns: The present.
-        """
-        ...
-
-    def unreached(self, now_ns: int) -> StudyAnswer[Unreached]:
-        """Return the nodes not evaluated before the consolidation timeout."""
-        ...
-
-    def rehearsals(
-        self, manifests: Sequence[AnyEdit], at_once: int, horizon_ns: int, now_ns: int
-    ) -> StudyAnswer[tuple[Rehearsal, ...]]:
-        """Return the outcome of moving each node group to Karpenter, and all of them.
-
-        Args:
-            manifests: NodePools and DaemonSets that are applied before.
-            at_once: How many nodes are drained at a time.
-            horizon_ns: The simulated span of a drain that does not finish.
             now_ns: The present.
         """
         ...

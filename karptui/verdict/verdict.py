@@ -321,8 +321,8 @@ def _timed_out(case: VerdictCase) -> Iterator[ClusterFinding]:
         code=FindingCode.TIMED_OUT,
         since_ns=case.started_ns,
         detail=str(case.timeouts),
-        screen="unreached",
-        key=":unreached",
+        screen="advice",
+        key="0",
     )
 
 

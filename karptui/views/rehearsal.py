@@ -9,7 +9,6 @@ import msgspec
 
 from karptui.aws.money import per_hour_change_text
 from karptui.forward.kubectl_drain import HeldPod
-from karptui.forward.run import HORIZON_NS
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted, first_of, span_text, verb
 from karptui.plan.group_drain import GroupDrain
@@ -33,10 +32,7 @@ from karptui.views.column import (
 from karptui.views.drill import LAUNCH, UNPLACED, landing_columns, launch_text, part, places_text, reasons_text
 from karptui.views.prices import known_sum_text, money_column
 from karptui.views.row import Tone
-from karptui.views.study import Study, Values, answer_lines, next_horizon, notes_of
 from karptui.views.table import Sort, TableSpec
-from karptui.whatif.edits import AnyEdit
-from karptui.whatif.scenario import Scenario
 
 NO_GROUP: Final = "(no group)"
 _FEW: Final = 3
@@ -317,38 +313,3 @@ TABLE: Final[TableSpec[Rehearsal]] = TableSpec(
 
 _MANY: Final = 1000
 """Nodes that are never drained at a time."""
-
-
-def rehearsal_study(
-    manifests: tuple[AnyEdit, ...] = (), *, at_once: int = 1, horizon_ns: int = HORIZON_NS
-) -> Study[tuple[Rehearsal, ...], Rehearsal]:
-    """Return what comes of moving node groups to Karpenter.
-
-    Args:
-        manifests: What is applied before: NodePools and DaemonSets as they would be.
-        at_once: How many nodes are drained at a time.
-        horizon_ns: How far a drain is played that does not come to its end.
-    """
-    edited = " with the edits of the what-if" if manifests else ""
-    span = "" if horizon_ns == HORIZON_NS else f", over {span_text(horizon_ns)}"
-    return Study(
-        title=f"Rehearsal ─ node groups moved to Karpenter{edited}{span}",
-        rows_title="Node groups",
-        table=TABLE,
-        ask=lambda session, now_ns: session.studies.rehearsals(manifests, at_once, horizon_ns, now_ns),
-        rows=lambda found: found,
-        lines=lambda found: answer_lines(overview(found)),
-        name_of=name_of,
-        story=lambda row: answer_lines(headline(row), story_lines(row)),
-        notes=lambda found: notes_of(found[0].assumed, found[0].drain.not_modelled) if found else (),
-        scenario=lambda row: Scenario(name=f"without {name_of(row)}", edits=row.edits),
-        tab="nodes",
-        further=lambda: rehearsal_study(manifests, at_once=at_once, horizon_ns=next_horizon(horizon_ns)),
-        values=Values(
-            title="Nodes drained at a time",
-            value=str(at_once),
-            hint="1, as kubectl drain does, or more",
-            fault=lambda text: "" if text.isdecimal() and 0 < int(text) < _MANY else f"a number below {_MANY}",
-            study=lambda text: rehearsal_study(manifests, at_once=int(text), horizon_ns=horizon_ns),
-        ),
-    )

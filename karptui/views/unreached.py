@@ -26,10 +26,7 @@ from karptui.views.column import (
 from karptui.views.prices import money_column
 from karptui.views.row import Tone
 from karptui.views.sanitize import short_name
-from karptui.views.study import Study, answer_lines, notes_of
 from karptui.views.table import Sort, TableSpec
-from karptui.whatif.edits import RemoveNode
-from karptui.whatif.scenario import Replay, Scenario
 
 _ORIGINS: Final = {
     "given": "as given",
@@ -192,20 +189,3 @@ REPORT: Final[tuple[Value[Unreached], ...]] = (
     texts("assumed", lambda found: found.assumed),
 )
 """The values of the document beside its nodes."""
-
-
-def unreached_study() -> Study[Unreached, NodeTurn]:
-    """Return which nodes consolidation never looks at."""
-    return Study(
-        title="Never reached ─ the order of single-node consolidation and its three minutes",
-        rows_title="Nodes in their order",
-        table=TABLE,
-        ask=lambda session, now_ns: session.studies.unreached(now_ns),
-        rows=lambda found: found.turns,
-        lines=lambda found: answer_lines(headline(found), more_lines(found)),
-        name_of=lambda row: row.node,
-        story=lambda row: answer_lines(sentence(row)),
-        notes=lambda found: notes_of(found.assumed),
-        scenario=lambda row: Scenario(name=f"without {row.node}", replay=Replay.REMOVE, edits=(RemoveNode(row.node),)),
-        tab="blockers",
-    )

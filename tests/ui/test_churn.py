@@ -134,9 +134,9 @@ async def test_keys_lead_on(make_app: MakeApp) -> None:
         assert screen.current_object() is None
         await pilot.press("enter")
         assert "is gone; o shows" in str(screen.info.pieces)
-        await pilot.press("n")
+        await pilot.press("s")
         assert "nothing is known to have come" in str(screen.info.pieces)
-        await pilot.press("G", "n")
+        await pilot.press("G", "s")
         assert "general-ccccc is gone" in str(screen.info.pieces)
         await pilot.press("o")
         await settled(pilot)
@@ -151,7 +151,7 @@ async def test_from_a_claim_that_is_still_there(make_app: MakeApp) -> None:
         await settled(pilot)
         await pilot.press("colon", *"churn", "enter")
         await settled(pilot)
-        await pilot.press("r")
+        await pilot.press("R")
         await settled(pilot)
         assert isinstance(app.screen, ReplacementsScreen)
         assert app.screen.table_title == "Replacements"
@@ -188,9 +188,9 @@ async def test_before_claims_are_there(make_app: MakeApp) -> None:
         await pilot.resize_terminal(90, 30)
         await settled(pilot)
         assert "NodeClaims may not be listed: what comes and goes is not known" in screen_text(app)
-        await pilot.press("r")
+        await pilot.press("R")
         await settled(pilot)
-        await pilot.press("o", "n")
+        await pilot.press("o", "s")
         assert isinstance(app.screen, ReplacementsScreen)
 
 

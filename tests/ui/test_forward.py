@@ -66,7 +66,7 @@ async def test_a_remedy_is_played_beside_the_cluster_as_it_is(app: KarptuiApp) -
 
 async def test_a_longer_horizon_is_played_anew(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
-        await pressing("F", "t")(pilot)
+        await pressing("F", "z")(pilot)
         assert "Forward ─ 24h" in screen_text(app)
         assert "then nothing more" in screen_text(app)
 

@@ -126,7 +126,7 @@ async def test_the_nodes_that_were_tried_open_one_by_one(make_story: MakeStory) 
         app = await settled(pilot)
         await pilot.press("down", "enter")
         await settled(pilot)
-        await pilot.press("n")
+        await pilot.press("x")
         await settled(pilot)
         assert isinstance(app.screen, PendingNodesScreen)
         assert column(app, 1) == ["memory"] * 3
@@ -144,7 +144,7 @@ async def test_a_gated_pod_has_nothing_to_try(make_story: MakeStory) -> None:
         text = screen_text(app)
         assert "scheduling gates hold it" in text
         assert "there is nothing to try" in text
-        await pilot.press("n")
+        await pilot.press("x")
         await pilot.pause()
         assert "the nodes have not been tried for this pod" in screen_text(app)
 
@@ -187,7 +187,7 @@ async def test_nothing_from_the_cluster_steers_the_terminal(make_story: MakeStor
     async with make_story(hostile_document(text)).run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
         frames = [screen_text(app)]
-        for keys in (("down",), ("enter",), ("n",), ("escape", "enter"), ("escape", "escape", "question_mark")):
+        for keys in (("down",), ("enter",), ("x",), ("escape", "enter"), ("escape", "escape", "question_mark")):
             await pilot.press(*keys)
             await settled(pilot)
             frames.append(screen_text(app))

@@ -77,7 +77,7 @@ def make_app(tmp_path: Path) -> MakeApp:
 async def test_pools_asks_for_a_proportion_and_the_what_if_keeps_it(make_app: MakeApp) -> None:
     async with make_app().run_test(size=(160, 60)) as pilot:
         app = await settled(pilot)
-        await pilot.press("p")
+        await app.screen.run_action("share_out")
         await settled(pilot)
         assert isinstance(app.screen, AskScreen)
         text = screen_text(app)
@@ -100,7 +100,7 @@ async def test_pools_asks_for_a_proportion_and_the_what_if_keeps_it(make_app: Ma
 async def test_what_cannot_be_had_is_said_and_can_be_corrected(make_app: MakeApp) -> None:
     async with make_app().run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
-        await pilot.press("p")
+        await app.screen.run_action("share_out")
         await settled(pilot)
         await pilot.press("ctrl+a", "ctrl+k", *"73/27")
         assert "it takes 100 values of the label" in screen_text(app)
@@ -131,7 +131,7 @@ async def test_advice_asks_where_weights_look_like_shares(make_app: MakeApp) -> 
 async def test_pods_without_labels_cannot_be_spread(make_app: MakeApp) -> None:
     async with make_app(labels={}).run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
-        await pilot.press("p")
+        await app.screen.run_action("share_out")
         await settled(pilot)
         await pilot.press("enter")
         assert "no pod with labels of its own" in screen_text(app)
@@ -140,7 +140,7 @@ async def test_pods_without_labels_cannot_be_spread(make_app: MakeApp) -> None:
 async def test_nothing_to_share_out(make_app: MakeApp) -> None:
     async with make_app(replicas=0).run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
-        await pilot.press("p")
+        await app.screen.run_action("share_out")
         assert not isinstance(app.screen, AskScreen)
         text = screen_text(app)
         assert "there is nothing to share out" in text or "still being worked out" in text

@@ -66,7 +66,7 @@ def test_flags_reach_the_settings(monkeypatch: pytest.MonkeyPatch, words: tuple[
     ("words", "sentence"),
     [
         (("--screen", "nodez"), "screen: there is no screen nodez; the screens are nodes, pools, "),
-        (("--node-sort", "size=asc"), "node_sort: there is no column size; the columns are name, pool, "),
+        (("--node-sort", "size=asc"), "node_sort: there is no column size; the columns are name, why, "),
         (("--node-sort", "age=down"), "'age=down' is not"),
         (("-l", "a in"), "'a in' is not a label selector"),
         (("--config", "/none/karptui.toml"), "/none/karptui.toml: no such configuration file"),

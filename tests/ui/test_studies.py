@@ -85,21 +85,12 @@ async def test_a_plan_needs_edits(app: KarptuiApp) -> None:
 
 async def test_values_seeds_and_span_of_policies_are_chosen_by_keys(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
-        await pressing("2", "P", "v")(pilot)
+        await pressing(*typed("policies"), "v")(pilot)
         await pressing(*"0s", "enter", "s")(pilot)
         text = screen_text(app)
         assert "over 6h, 5 seeds" in text
         assert "WhenEmpty" in text
         assert " 5m " not in text
-
-
-async def test_the_order_of_consolidation_and_node_groups_have_screens(app: KarptuiApp) -> None:
-    async with app.run_test(size=(120, 40)) as pilot:
-        await pressing(*typed("next"), "t")(pilot)
-        assert "Never reached ─ the order of single-node consolidation" in screen_text(app)
-        assert "a simulation lasts 0.03 s (assumed by the number of nodes" in screen_text(app)
-        await pressing("escape", *typed("rehearse"))(pilot)
-        assert "there is no node group to move" in screen_text(app)
 
 
 async def test_what_is_not_there_is_told_in_its_place(app: KarptuiApp) -> None:

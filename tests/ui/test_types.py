@@ -69,14 +69,14 @@ async def test_from_pools_to_the_ledger_and_back(make_stories: MakeApp) -> None:
         await typing("enter")(pilot)
         ledger = app.screen
         assert isinstance(ledger, TypeLedgerScreen)
-        await typing("n")(pilot)
+        await typing("+")(pilot)
         assert ledger.entry is not None
         assert ledger.entry.name == "r5a.16xlarge"
-        await typing("b", "b")(pilot)
+        await typing("-", "-")(pilot)
         assert ledger.entry.name == "r5a.8xlarge"
         assert ledger.pod is not None
         assert ledger.pod.name == "worker-0"
-        await typing("p")(pilot)
+        await typing(">")(pilot)
         assert ledger.pod.name == "worker-0", "both workers ask the same: one kind of pod"
         await typing("q", "q")(pilot)
         assert isinstance(app.screen, PoolsOfTypesScreen)
@@ -85,13 +85,13 @@ async def test_from_pools_to_the_ledger_and_back(make_stories: MakeApp) -> None:
 async def test_pools_follow_each_other_and_all_types_show(make_stories: MakeApp) -> None:
     app = make_stories()
     async with app.run_test(size=(120, 40)) as pilot:
-        await typing(":types small", "p")(pilot)
+        await typing(":types small", ">")(pilot)
         screen = app.screen
         assert isinstance(screen, TypesOfPoolScreen)
         assert "general" in str(screen.table.border_title)
-        await typing("P", "P")(pilot)
+        await typing("<", "<")(pilot)
         assert "flex" in str(screen.table.border_title)
-        await typing("P")(pilot)
+        await typing("<")(pilot)
         assert "trino [8]" in str(screen.table.border_title)
         await typing("a")(pilot)
         assert "trino ─ all [1,392]" in str(screen.table.border_title)
@@ -110,7 +110,7 @@ async def test_a_pool_that_is_not_there(make_stories: MakeApp) -> None:
         app.push_screen(TypeLedgerScreen("trino", "m9.huge"))
         await settled(pilot)
         assert isinstance(app.screen, TypeLedgerScreen)
-        await typing("n", "p", "j", "k")(pilot)
+        await typing("+", ">", "j", "k")(pilot)
         assert app.screen.entry is None
 
 

@@ -40,7 +40,12 @@ class CompareScreen(FrameScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
-            "n", "page(1)", "Next ones", id="compare.next", tooltip="Where there are more scenarios than have room"
+            "greater_than_sign",
+            "page(1)",
+            "More",
+            key_display=">",
+            id="compare.next",
+            tooltip="Further scenarios",
         ),
         Binding(
             "m", "mode", "Mode", id="compare.mode", tooltip="What is replayed of every scenario: the next of the modes"

@@ -51,7 +51,7 @@ class WhatIfScreen(FrameScreen):
         Binding("x", "export", "Export", id="whatif.export"),
         Binding("u", "undo", "Undo", id="whatif.undo"),
         Binding("U,ctrl+y", "redo", "Redo", show=False, id="whatif.redo"),
-        Binding("r", "focus_result", "Result", show=False, id="whatif.result"),
+        Binding("R", "focus_result", "Result", show=False, id="whatif.result"),
         Binding(
             "o",
             "open_target",
@@ -90,7 +90,7 @@ class WhatIfScreen(FrameScreen):
             id="whatif.packing",
             tooltip="A picture of nodes and pods, as it is beside as it would be",
         ),
-        Binding("n", "rename", "Name the scenario", show=False, id="whatif.rename"),
+        Binding("N", "rename", "Name the scenario", show=False, id="whatif.rename"),
     ]
     BINDING_GROUP_TITLE = "What-if"
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]  # noqa: RUF012 - as Textual declares it

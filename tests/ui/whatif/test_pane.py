@@ -8,7 +8,6 @@ import pytest
 from textual import events
 from textual.widgets import Input
 
-from karptui.screens.destinations import ToRehearsal
 from karptui.screens.dialogs import PickScreen
 from karptui.screens.nodes import NodesScreen
 from karptui.screens.packing import PackingScreen
@@ -211,7 +210,7 @@ async def test_lines_open_and_close() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await begin(pilot)
-        await press(pilot, "r")
+        await press(pilot, "R")
         before = len(screen.result.lines.picks)
         await press(pilot, "enter")
         assert len(screen.result.lines.picks) > before
@@ -247,7 +246,7 @@ async def test_scenarios_are_named_duplicated_compared_and_thrown_away(tmp_path:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await begin(pilot)
         await control(pilot, "VM overhead", "left", "left", "left", "left", "left", "left")
-        await press(pilot, "n", "ctrl+u", *"less", "enter")
+        await press(pilot, "N", "ctrl+u", *"less", "enter")
         assert app.whatif.book.sheet.name == "less"
         await press(pilot, "s", *["down"] * 2, "enter")
         assert [one.name for one in app.whatif.book.sheets] == ["less", "less (2)"]
@@ -450,14 +449,3 @@ async def test_packing_is_drawn_before_and_after() -> None:
         assert "memory" in next(line for line in screen_text(app).splitlines() if "─ general" in line)
         await press(pilot, "escape")
         assert isinstance(app.screen, WhatIfScreen)
-
-
-async def test_a_rehearsal_takes_the_edits_in_front(monkeypatch: pytest.MonkeyPatch) -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await begin(pilot)
-        app.whatif.book.put_edits((RemoveNode("ip-10-0-3-219.ec2.internal"),), "gone")
-        went: list[object] = []
-        monkeypatch.setattr(app, "go", went.append)
-        app.run_command("rehearse")
-        assert went == [ToRehearsal((RemoveNode("ip-10-0-3-219.ec2.internal"),))]

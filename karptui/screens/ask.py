@@ -1,0 +1,70 @@
+"""Ask…: the questions that karptui answers, for the object under the cursor and for the cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from karptui.screens.dialogs import Choice, pick
+from karptui.views.sanitize import clean
+
+if TYPE_CHECKING:
+    from karptui.screens.frame import FrameScreen
+
+
+class Question(NamedTuple):
+    """A question, and how it is answered."""
+
+    text: str
+    """``{}`` is replaced by the name of the object."""
+    command: str = ""
+    """Command line that answers it; ``{}`` is replaced by the object's key."""
+    kinds: tuple[str, ...] = ()
+    """Kinds of objects it is about; empty for the cluster."""
+    action: str = ""
+    """Action of the screen that answers it instead of a command."""
+
+
+QUESTIONS: Final = (
+    Question("Why is {} still here?", kinds=("Node", "NodeClaim"), action="explain_why"),
+    Question("Why is {} pending, or its node still here?", kinds=("Pod",), action="explain_why"),
+    Question("What happens if I change {}?", kinds=("Node", "NodePool", "NodeClass", "Pod"), action="whatif"),
+    Question("Which instance types can {} launch?", "types {}", ("NodePool",)),
+    Question("How many more pods fit within the limits of {}?", "headroom NodePool {}", ("NodePool",)),
+    Question("Which consolidation policy suits {}?", "policies {}", ("NodePool",)),
+    Question("How do I keep a ratio between {} and another pool?", kinds=("NodePool",), action="share_out"),
+    Question("How many more copies of {} fit?", "headroom Pod {}", ("Pod",)),
+    Question("What does Karpenter do next?", "next"),
+    Question("What happens in the next hours?", "forward"),
+    Question("What happens if I change something?", "whatif"),
+    Question("Which change schedules the pending pods?", "solve pending"),
+    Question("What if a zone, a capacity type or a NodePool is lost?", "drill"),
+    Question("How many more pods fit?", "headroom"),
+    Question("Which consolidation policy is best?", "policies"),
+    Question("Which memory overhead do my nodes really need?", "solve overhead"),
+    Question("Why are nodes replaced so often?", "churn"),
+    Question("Where is the capacity?", "capacity"),
+    Question("How are pods packed on nodes?", "packing"),
+    Question("Which faults and risks are in the configuration?", "advice"),
+)
+
+
+async def ask(screen: FrameScreen) -> None:
+    """Show the questions, those about the object under the cursor first, and answer the chosen one."""
+    kind, key = screen.current_object() or ("", "")
+    asked = {
+        question.text.format(clean(key)): question
+        for question in QUESTIONS
+        if (kind in question.kinds if question.kinds else True) and _can_answer(screen, question)
+    }
+    chosen = await pick(screen.app, "Ask", [Choice(text, text) for text in asked])
+    if chosen is None:
+        return
+    question = asked[chosen]
+    if question.action:
+        await screen.run_action(question.action)
+    else:
+        screen.host.run_command(question.command.format(key))
+
+
+def _can_answer(screen: FrameScreen, question: Question) -> bool:
+    return not question.action or hasattr(screen, f"action_{question.action}")
