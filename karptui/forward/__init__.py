@@ -1,3 +1,3 @@
-"""What becomes of a cluster: Karpenter's decisions under a clock, until nothing more happens or time is up."""
+"""Forecast of a cluster: Karpenter's decisions over simulated time."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Time in a play: what is to happen, in order, and the steps that have been."""
+"""Time in a forecast: scheduled events in order, and past steps."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class Turn(IntEnum):
     """Who comes first at one instant: each sees what those before it have left."""
 
     CALENDAR = 0
-    """What the calendar brings, whatever has happened: expiry, edges of budgets, the end of a protection."""
+    """Turn of calendar events, which do not depend on decisions: expiry, budget windows, the end of a protection."""
     EVENT = 1
     PROVISIONING = 2
     DISRUPTION = 3
 
 
 class Agenda:
-    """What is to happen at which instant; of two things at one instant the one that was entered first."""
+    """Scheduled events; of two at one instant, the one scheduled first comes first."""
 
     def __init__(self, now_ns: int) -> None:
         """Begin at an instant."""
@@ -34,26 +34,26 @@ class Agenda:
         self._number = 0
 
     def at(self, at_ns: int, action: Callable[[], None], turn: Turn = Turn.EVENT) -> None:
-        """Enter what is to be done at an instant, now where that is over."""
+        """Schedule an event; at the present instant if its time has passed."""
         self._number += 1
         heapq.heappush(self._entries, (max(at_ns, self.now_ns), turn, self._number, action))
 
     def come_to(self, at_ns: int) -> None:
-        """Have the play come to an instant, at whose end everybody looks again."""
+        """Make the forecast stop at an instant, so that all controllers run there."""
         self.at(at_ns, _nothing)
 
     @property
     def next_ns(self) -> int | None:
-        """The instant of what comes next, None where nothing does."""
+        """Time of the next event, None without any."""
         return self._entries[0][0] if self._entries else None
 
     @property
     def has_only_dates(self) -> bool:
-        """Whether nothing is left but what the calendar brings."""
+        """Whether only calendar events are left."""
         return all(turn is Turn.CALENDAR for _, turn, _, _ in self._entries)
 
     def advance(self) -> None:
-        """Go on to the next instant and do what is to be done in the first turn there."""
+        """Go to the next instant and run the events of its first turn."""
         self.now_ns, turn = self._entries[0][:2]
         while self._entries and self._entries[0][:2] == (self.now_ns, turn):
             heapq.heappop(self._entries)[3]()

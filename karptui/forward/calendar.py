@@ -33,7 +33,7 @@ from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 
 CONSOLIDATABLE: Final = "Consolidatable"
 _LOOK_AGAIN_NS: Final = 300 * NS_PER_SECOND
-"""How long the controller of node repair leaves nodes alone once it found too many of them unhealthy."""
+"""Time for which node repair pauses after it found too many unhealthy nodes."""
 
 
 class Calendar:
@@ -54,7 +54,7 @@ class Calendar:
         self._left: list[str] = []
         """Names of unhealthy nodes that are left, as too many others are unhealthy."""
         self._unhealthy: tuple[tuple[int, int], Mapping[str, HealthDeletion]] | None = None
-        """The unhealthy nodes, with the versions of Nodes and NodeClaims of which they are."""
+        """Unhealthy nodes, with the versions of Nodes and NodeClaims they were computed from."""
 
     def expect_budgets(self, until_ns: int) -> None:
         """Have disruption look again whenever a window of a budget opens or closes."""
@@ -95,7 +95,7 @@ class Calendar:
             self._agenda.at(expires_ns, partial(self._expire, claim.name), Turn.CALENDAR)
 
     def expect_repairs(self, settings: Settings) -> None:
-        """Enter when the controller of node repair, where there is one, looks at the nodes that are unhealthy now."""
+        """Schedule the next check of unhealthy nodes by the node repair controller, if it runs."""
         due: dict[int, list[str]] = {}
         for name, one in self._health_deletions(settings).items():
             due.setdefault(max(one.at_ns, self._agenda.now_ns), []).append(name)
@@ -132,7 +132,7 @@ class Calendar:
         self._repair(names, settings)
 
     def _health_deletions(self, settings: Settings) -> Mapping[str, HealthDeletion]:
-        """Return which unhealthy nodes go, and whether too many are: the same until Nodes or NodeClaims change."""
+        """Return the unhealthy nodes to delete; cached until Nodes or NodeClaims change."""
         world = self._world
         version = (world.nodes_version, world.claims_version)
         if self._unhealthy is None or self._unhealthy[0] != version:
@@ -149,14 +149,14 @@ class Calendar:
         self._agenda.note(StepKind.EXPIRE, nodes=(shown,), evicted=evicted)
 
     def leaving(self, claim: NodeClaim) -> tuple[str, tuple[Pod, ...]]:
-        """Return what a NodeClaim is shown as, and the pods that are evicted from its node."""
+        """Return a NodeClaim's name, and the pods that are evicted from its node."""
         node = self._world.node_of(claim)
         if node is None:
             return claim.name, ()
         return node.name, tuple(pod for pod in self._world.pods_on(node.name) if is_reschedulable(pod))
 
     def expect_quiet(self, node_name: str) -> None:
-        """Begin consolidateAfter anew for a node on which a pod came or went."""
+        """Restart consolidateAfter for a node whose pods changed."""
         world = self._world
         node = world.nodes.get(node_name)
         claim = world.claim_of(node) if node is not None else None

@@ -1,7 +1,7 @@
-"""Commands that come again and again: nodes replace each other, and the cluster never comes to rest.
+"""Commands that repeat: nodes replace each other, and the cluster never comes to rest.
 
-Consolidation counts on places for pods that kube-scheduler then does not give them: a node is launched for those that
-are left over, and soon is worth replacing, with the first, by a node like the one that was there before.
+Consolidation plans places for pods to which kube-scheduler then does not bind them: a node is launched for the
+remaining pods, and soon is worth replacing, with the first, by a node like the one before.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Final
 from karptui.forward.result import Circle, Moment, Played, Step, StepKind
 
 _LONGEST: Final = 12
-"""Commands of a circle, at most."""
+"""Highest number of commands in a cycle."""
 _ROUNDS: Final = 3
 """How often commands come, one after the other and to the end, before they are a circle."""
 
 
 def circle_of(played: Played) -> Circle | None:
-    """Return the circle that a play ends in, None where it comes to rest or where something else goes on.
+    """Return the cycle in which a forecast ends, None if it comes to rest or something else happens.
 
-    Only nodes that came meanwhile go round, and nodes and dollars are the same after each round.
+    Only nodes launched in the forecast take part, and the number and price of nodes are the same after each round.
     """
     if played.is_quiescent:
         return None

@@ -1,9 +1,9 @@
-"""Commands of disruption: carried out, and waiting for their replacements.
+"""Execution of disruption commands, which wait for their replacements.
 
-Karpenter keeps those that wait in memory; when a play begins, objects tell of them. A node is tainted and its NodeClaim
-marked, then the replacements are made, and once all are initialised the NodeClaim is deleted. Where a replacement has
-gone, or a Karpenter that was started anew has forgotten the command, both marks are taken away within seconds. A
-command has ten minutes, more where thousands of nodes are held, and ends when one of its replacements is gone.
+Karpenter keeps waiting commands in memory; at the start of a forecast they are derived from objects. A node is
+tainted and its NodeClaim marked, then the replacements are created, and once all are initialized the NodeClaim is
+deleted. If a replacement is gone, or a restarted Karpenter has forgotten the command, both marks are removed within
+seconds. A command times out after ten minutes, later with thousands of nodes.
 Rules: ``queue.go`` and ``controller.go`` of ``pkg/controllers/disruption``.
 """
 
@@ -39,15 +39,15 @@ from karptui.provisioning.state_node import StateNode, tracked
 _LEAST_NS: Final = 600 * NS_PER_SECOND
 _MOST_NS: Final = 3600 * NS_PER_SECOND
 _BY_CANDIDATE_NS: Final = NS_PER_SECOND * 80 // 1000
-"""How long a command may take, and how much of it each node of all commands counts: ``GetMaxRetryDuration``."""
+"""Timeout of a command, and its increase per node of all commands: ``GetMaxRetryDuration``."""
 _MADE_WITHIN_NS: Final = 10 * NS_PER_SECOND
-"""How long after the mark a NodeClaim is taken for a replacement: they are made right after it."""
+"""Time after the mark within which a new NodeClaim counts as a replacement."""
 _SKEW_NS: Final = NS_PER_SECOND
-"""By how much the clocks of Karpenter, that marks, and of the API server, that stamps, may differ."""
+"""Highest difference between the clocks of Karpenter and the API server."""
 
 
 class Running:
-    """A command whose replacements are on their way."""
+    """A command that waits for its replacements."""
 
     def __init__(
         self,
@@ -57,14 +57,14 @@ class Running:
         method: str = "",
         bounds_ns: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
-        """Wait for replacements.
+        """Take the inputs.
 
         Args:
-            claims: Names of the NodeClaims that go in the end.
-            awaited: Names of the NodeClaims that are not initialised yet.
-            began_ns: When it began.
-            method: What gave it; empty where that was before the play.
-            bounds_ns: How long a drain may take at most, by NodeClaim: of those that are repaired.
+            claims: Names of the NodeClaims to delete.
+            awaited: Names of the NodeClaims that are not initialized yet.
+            began_ns: Start of the command.
+            method: Its method; empty if it began before the forecast.
+            bounds_ns: Highest drain time by NodeClaim, of repaired nodes.
         """
         self.claims = tuple(claims)
         self.awaited = set(awaited)
@@ -88,7 +88,7 @@ class Waiting(msgspec.Struct, frozen=True):
     reason: str
     """Of the command, as the mark has it."""
     replacements: tuple[NodeClaim, ...]
-    """Those that are still there."""
+    """Replacements that still exist."""
 
     @property
     def awaited(self) -> tuple[str, ...]:
@@ -97,9 +97,9 @@ class Waiting(msgspec.Struct, frozen=True):
 
 
 def waiting(nodes: Iterable[Node], claims: Iterable[NodeClaim]) -> list[Waiting]:
-    """Return the nodes that commands hold which have begun already.
+    """Return the commands that began before the forecast.
 
-    Whose replacement a NodeClaim is, it does not say: it is taken for one of the last command that began before it.
+    A NodeClaim does not name the node that it replaces: it is assigned to the last command that began before it.
     """
     claims = tuple(claims)
     if not any(claim.is_true(DISRUPTION_REASON) for claim in claims):
@@ -123,7 +123,7 @@ def waiting(nodes: Iterable[Node], claims: Iterable[NodeClaim]) -> list[Waiting]
 
 
 class CommandQueue:
-    """Carries commands out, and keeps those whose replacements are on their way."""
+    """Executes commands, and holds those that wait for replacements."""
 
     def __init__(
         self,
@@ -136,16 +136,16 @@ class CommandQueue:
         pools: Mapping[str, NodePool],
         most: int | None = None,
     ) -> None:
-        """Take up the commands that have begun: those whose replacements are gone leave their nodes as they were.
+        """Take over the commands that have begun; those whose replacements are gone are undone.
 
         Args:
             world: The cluster.
-            agenda: Where ends are entered.
-            launches: Makes replacements.
-            durations: How long things take.
-            sight: Leaves nodes alone on which pods are expected.
+            agenda: Schedules ends.
+            launches: Launches replacements.
+            durations: Durations of launches and drains.
+            sight: Excludes nodes on which pods are expected.
             pools: NodePools by name.
-            most: How many are carried out; None for no bound.
+            most: Limit of commands; None for no limit.
         """
         self._world = world
         self._agenda = agenda
@@ -169,11 +169,11 @@ class CommandQueue:
 
     @property
     def has_ended(self) -> bool:
-        """Whether there have been as many commands as are asked for."""
+        """Whether the limit of commands is reached."""
         return self._most is not None and self.count >= self._most
 
     def advance(self) -> None:
-        """Delete the nodes of commands that wait for nothing any more; end those whose replacements are gone."""
+        """Delete the nodes of commands whose replacements are ready; end commands whose replacements are gone."""
         claims = self._world.claims
         for running in tuple(self._running):
             running.awaited -= {name for name in running.awaited if _is_initialized(claims.get(name))}
@@ -200,7 +200,7 @@ class CommandQueue:
             self._agenda.at(end_ns + 1, partial(self._time_out, running), Turn.CALENDAR)
 
     def _fail(self, running: Running, why: Failure) -> None:
-        """Leave the nodes of a command as they were; replacements that come nevertheless stay until they are empty."""
+        """Undo a command; replacements that still arrive stay until they are empty."""
         self._running.remove(running)
         nodes = []
         for name in running.claims:
@@ -269,7 +269,7 @@ class CommandQueue:
             yield template_order(one.pool, one.book)
 
     def _reboot(self, command: Command) -> None:
-        """Take a node that was started anew as healthy: its conditions go."""
+        """Remove the conditions of a rebooted node."""
         for one in command.candidates:
             node = self._world.nodes.get(one.name)
             if node is not None:
@@ -279,7 +279,7 @@ class CommandQueue:
 
 
 def _bounds_of(begun: Iterable[Waiting], sight: Sight) -> dict[str, int]:
-    """Return by NodeClaim how long the drains of nodes that are being repaired may take, by what is wrong with them."""
+    """Return the drain limits of repaired nodes by NodeClaim, from their conditions."""
     names = {one.claim_name for one in begun if one.reason == Reason.UNHEALTHY and one.replacements}
     if not names:
         return {}
@@ -290,7 +290,7 @@ def _bounds_of(begun: Iterable[Waiting], sight: Sight) -> dict[str, int]:
 
 
 def _bounds(repaired: Iterable[tuple[NodeClaim, Ailment]]) -> dict[str, int]:
-    """Return by NodeClaim how long the drains of repaired nodes may take, where Karpenter writes that down."""
+    """Return the drain limits of repaired nodes by NodeClaim, if Karpenter records them."""
     found = ((claim.name, ailment.written_bound(claim.termination_grace_period_ns)) for claim, ailment in repaired)
     return {name: bound_ns for name, bound_ns in found if bound_ns is not None}
 

@@ -1,4 +1,4 @@
-"""Karpenter's disruption in a play: when it looks, how long a pass takes, and the second look before it acts.
+"""Karpenter's disruption in a forecast: when it runs, the duration of a pass, and validation.
 
 Rules: ``pkg/controllers/disruption/controller.go``, ``pkg/controllers/nodeclaim/disruption/consolidation.go``.
 """
@@ -60,7 +60,7 @@ class DisruptionLoop:
         """Removals that the last pass has simulated."""
 
     def advance(self) -> None:
-        """Enter the next look where something has changed."""
+        """Schedule the next pass if something has changed."""
         if not self._is_due and not self._is_busy and self._is_news():
             self._look_at(self._next_look_ns())
 
@@ -76,7 +76,7 @@ class DisruptionLoop:
         self._agenda.at(at_ns, self._disrupt, Turn.DISRUPTION)
 
     def _next_look_ns(self) -> int:
-        """Return when disruption looks next: so often since it last found nothing."""
+        """Return the time of the next pass: at a fixed interval after one that found nothing."""
         poll_ns = self._durations.poll_ns
         if not poll_ns:
             return self._agenda.now_ns
@@ -86,7 +86,7 @@ class DisruptionLoop:
         return self._seen != self._world.news or self._agenda.is_woken
 
     def _disrupt(self, after: Method | None = None) -> None:
-        """Ask the methods in turn, or those after one whose second look came to nothing."""
+        """Run the methods in turn, or those after one whose command was invalid."""
         if self._queue.has_ended:
             return
         is_following = self.is_following
@@ -112,7 +112,7 @@ class DisruptionLoop:
             self._carry_out(acting)
 
     def _carry_out(self, acting: MethodResult) -> None:
-        """Carry out what a method has found."""
+        """Execute a method's commands."""
         self._is_busy = False
         executed = [self._queue.execute(acting.method, command) for command in acting.commands]
         if any(executed):
@@ -121,7 +121,7 @@ class DisruptionLoop:
             self._looked_ns = self._agenda.now_ns
 
     def find(self, after: Method | None = None) -> NextPass:
-        """Return what a pass comes to, and count what it simulates."""
+        """Return the result of a pass, and count its simulations."""
         prepared, fleet = self._sight.prepared(), self._sight.fleet()
         self._simulated = 0
         simulator = EngineSimulator(prepared, fleet, is_brief=True, before=self._count_removal)
@@ -131,7 +131,7 @@ class DisruptionLoop:
         self._simulated += 1
 
     def _validate(self, method: Method, command: Command) -> None:
-        """Look again: what was found is carried out if it still holds."""
+        """Validate the commands, and execute them if they are still valid."""
         self._is_busy = False
         prepared, fleet = self._sight.prepared(), self._sight.fleet()
         simulator = EngineSimulator(prepared, fleet)

@@ -27,13 +27,13 @@ class Drains:
     def __init__(
         self, world: World, agenda: Agenda, calendar: Calendar, durations: Durations, fleet: Callable[[], Fleet]
     ) -> None:
-        """Begin without any.
+        """Take the inputs.
 
         Args:
             world: The cluster.
-            agenda: Where ends are entered.
-            calendar: Told of nodes on which a pod has gone.
-            durations: How long things take.
+            agenda: Schedules ends.
+            calendar: Notified of nodes whose pods changed.
+            durations: Durations of pods' ends.
             fleet: Returns the cluster as disruption sees it now.
         """
         self._world = world
@@ -45,7 +45,9 @@ class Drains:
         """NodeClaims whose pods have gone."""
         self._due: set[tuple[str, int]] = set()
         self._seen: dict[str, tuple[int, int, int | None]] = {}
-        """What a drain depended on when it was last looked at, and until when that holds; None for ever."""
+        """Versions of the inputs of each drain when it was last checked, and until when the result holds; None for
+        ever.
+        """
         self._refused: dict[str, int] = {}
         """When the eviction of a pod was first refused."""
         self._tries: dict[str, int] = {}
@@ -87,12 +89,12 @@ class Drains:
         return known[2] is not None and self._agenda.now_ns > known[2]
 
     def _versions(self, claim: NodeClaim) -> tuple[int, int]:
-        """Return versions of what a drain depends on besides time."""
+        """Return versions of a drain's inputs other than time."""
         node = self._world.node_of(claim)
         return self._world.pods_versions.get(node.name, 0) if node is not None else -1, self._world.credits.version
 
     def _expect(self, waiting: Iterable[WaitingPod]) -> int | None:
-        """Enter when holds end by themselves, and return the first of these dates."""
+        """Schedule the ends of temporary blockers, and return the first."""
         now_ns = self._agenda.now_ns
         dates = [
             (at_ns, one.pod.uid)
@@ -107,10 +109,10 @@ class Drains:
         return min(dates)[0] if dates else None
 
     def _evict_free(self, waiting: Iterable[WaitingPod]) -> int | None:
-        """Evict the pods of the first tier that nothing holds, and those that are forced.
+        """Evict the unblocked pods of the first tier, and those that are forced.
 
         Returns:
-            The instant before which no refused eviction is tried again, None where none is.
+            The time of the next eviction attempt, None without refused evictions.
         """
         tier = min(one.tier for one in waiting)
         tries = []

@@ -16,11 +16,11 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 
 _LEAST_SEEN: Final = 3
-"""NodeClaims of a NodePool that tell how long its nodes take; of fewer, those of all NodePools do."""
+"""NodeClaims of a NodePool needed to measure its durations; with fewer, those of all NodePools are used."""
 _SHARES: Final = (0.0, 0.5, 1.0, 2.0)
-"""By turns of the seeds: how busy Karpenter's processor will be nobody knows."""
+"""Loads of Karpenter's processor, by seed in turn."""
 _LEAST_PATIENCE_NS: Final = 900 * NS_PER_SECOND
-"""As long as Karpenter gives a node to join, so long it may at least take to be ready."""
+"""Shortest time that a joined node may take to be ready: Karpenter's registration timeout."""
 _TIMES_USUAL: Final = 5
 _LONGEST_START_NS: Final = 3600 * NS_PER_SECOND
 """A node that took longer was in trouble, and is no measure."""
@@ -30,7 +30,7 @@ class Durations(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Waits, in nanoseconds."""
 
     batch_ns: int = 1 * NS_PER_SECOND
-    """From a pod without a place to the pass that seeks one: ``BATCH_IDLE_DURATION``."""
+    """Time from a pending pod to the pass that schedules it: ``BATCH_IDLE_DURATION``."""
     poll_ns: int = 10 * NS_PER_SECOND
     """Between passes of disruption that find nothing; pkg/controllers/disruption/controller.go."""
     validation_ns: int = 15 * NS_PER_SECOND
@@ -48,7 +48,7 @@ class Durations(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     eviction_retry_most_ns: int = 10 * NS_PER_SECOND
     """The longest of these waits; pkg/controllers/node/termination/terminator/eviction.go."""
     pod_end_share: float = 1.0
-    """How much of its grace period a pod takes to end."""
+    """Share of its grace period that a pod takes to end."""
     drain_ns: int = 5 * NS_PER_SECOND
     """The least that a drain takes, also of an empty node: ``MinDrainTime``; pkg/controllers/node/termination."""
     termination_ns: int = 1 * NS_PER_SECOND
@@ -56,16 +56,16 @@ class Durations(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     instance_end_ns: int = 30 * NS_PER_SECOND
     """From an empty node to its end."""
     nomination_ns: int = 20 * NS_PER_SECOND
-    """How long a node that pods are expected on is left alone; pkg/controllers/state/statenode.go."""
+    """Time for which a node on which pods are expected is not disrupted; pkg/controllers/state/statenode.go."""
     is_validating: bool = True
-    """Whether Emptiness and consolidation look again; otherwise what they find is taken as valid."""
+    """Whether Emptiness and consolidation validate; otherwise their commands count as valid."""
 
     def start_of(self, pool_name: str) -> int:
-        """Return how long a new node of a NodePool takes until it takes pods."""
+        """Return the start-up time of a new node of a NodePool."""
         return self.start_ns_by_pool.get(pool_name, self.start_ns)
 
     def patience_of(self, pool_name: str) -> int:
-        """Return after how long a node that has joined and is not ready is in trouble, as nobody says."""
+        """Return the time after which a joined node that is not ready counts as stuck; an assumption."""
         return max(_LEAST_PATIENCE_NS, _TIMES_USUAL * self.start_of(pool_name))
 
     def next_eviction(self, first_ns: int, now_ns: int) -> int:
@@ -99,12 +99,12 @@ INSTANT: Final = Durations(
 
 
 def simulation_ns(measured_seconds: float | None, seed: int, nodes: int) -> int:
-    """Return what Karpenter takes for a simulated removal.
+    """Return Karpenter's time for a simulated removal.
 
     Args:
-        measured_seconds: By its metrics; None where not known.
-        seed: 0 goes by the metrics, and takes no time without them; the others vary it.
-        nodes: Of the cluster, by which it is assumed where it is not measured.
+        measured_seconds: By its metrics; None if unknown.
+        seed: 0 uses the metrics, and no time without them; others vary it.
+        nodes: Number of nodes, for the estimate if it is not measured.
     """
     if not seed:
         return round((measured_seconds or 0.0) * NS_PER_SECOND)
@@ -113,7 +113,7 @@ def simulation_ns(measured_seconds: float | None, seed: int, nodes: int) -> int:
 
 
 def joined_since(claim: NodeClaim) -> int:
-    """Return since when the node of a NodeClaim has joined, ``ABSENT_NS`` where it has not, or nobody can say."""
+    """Return the time at which a NodeClaim's node joined, ``ABSENT_NS`` if it did not or that is unknown."""
     registered = claim.condition("Registered")
     return registered.last_transition_ns if registered is not None and registered.status == "True" else ABSENT_NS
 

@@ -1,4 +1,4 @@
-"""How long pods of Jobs run, as those of their kind that have ended tell: of one CronJob, or of one name."""
+"""Run times of Job pods, from ended pods of the same CronJob or name."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from karptui.kube.timestamps import ABSENT_NS
 
 _JOB: Final = "Job"
 _LEAST_SEEN: Final = 3
-"""Ended pods that tell how long those of a kind run; fewer say too little."""
+"""Ended pods of a kind needed to measure its run time."""
 _OF_ONE: Final = re.compile(r"(-[a-z0-9]*[0-9][a-z0-9]*)+$")
 """The end of a Job's name that tells it from others of its kind: a time, a number, a hash with a digit."""
 
 
 def kind_of(pod: Pod) -> str:
-    """Return what the Jobs of a pod's kind have in common, ``namespace/name``; empty where no Job owns it."""
+    """Return the common name of a pod's Jobs, ``namespace/name``; empty if no Job owns it."""
     owner = controller_of(pod.owners)
     if owner is None or owner.kind != _JOB:
         return ""
@@ -37,14 +37,13 @@ class JobTimes(msgspec.Struct, frozen=True):
     longest: Mapping[str, int]
 
     def end_of(self, pod: Pod, since_ns: int, now_ns: int) -> int | None:
-        """Return when a pod ends; None where its kind does not tell.
+        """Return the end of a pod; None if the run time of its kind is unknown.
 
-        One that has run longer than usual runs as long as the longest of its kind, one that has run longer than that
-        for ever.
+        A pod that runs longer than usual runs as long as the longest of its kind; after that, for ever.
 
         Args:
             pod: The pod.
-            since_ns: Since when it runs.
+            since_ns: Its start.
             now_ns: The present instant.
         """
         kind = kind_of(pod)
@@ -55,7 +54,7 @@ class JobTimes(msgspec.Struct, frozen=True):
 
 
 def job_times(pods: Iterable[Pod]) -> JobTimes:
-    """Return how long pods of Jobs run, as those tell that have ended and are still listed."""
+    """Return the run times of Job pods, from ended pods that are still listed."""
     seen: dict[str, list[int]] = defaultdict(list)
     for pod in pods:
         if pod.is_terminal and ABSENT_NS not in (pod.start_ns, pod.ended_ns) and pod.ended_ns > pod.start_ns:

@@ -1,4 +1,4 @@
-"""What changes in a play, and when: it gives the cluster back as it was at any instant."""
+"""Changes of a forecast by time, from which the cluster at any instant is restored."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Journal:
     def __init__(self) -> None:
         """Begin with nothing."""
         self._changes: list[tuple[str, str, Changed | None]] = []
-        """Field of the inventory, key, and the object as it is then; None where it is gone."""
+        """Field of the inventory, key, and the new object; None if it was deleted."""
         self._instants: list[int] = []
         self._ends: list[int] = []
         """How many changes there were when each instant was over."""
@@ -51,10 +51,10 @@ class Journal:
             self._ends.append(len(self._changes))
 
     def at(self, beginning: Inventory, at_ns: int) -> Inventory:
-        """Return the cluster as it is when an instant is over.
+        """Return the cluster at the end of an instant.
 
         Args:
-            beginning: As it was when the play began.
+            beginning: The cluster at the start.
             at_ns: The instant.
         """
         place = bisect_right(self._instants, at_ns)

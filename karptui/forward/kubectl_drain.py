@@ -1,7 +1,7 @@
-"""Nodes that somebody drains by hand in a play: all are cordoned, then emptied in their order, a few at a time.
+"""Nodes drained by a user in a forecast: all are cordoned, then emptied in order, a few at a time.
 
-As ``kubectl drain --ignore-daemonsets --force --delete-emptydir-data`` does it: it asks for evictions and tries those
-that a PodDisruptionBudget refuses again every five seconds. do-not-disrupt is Karpenter's word, and not heeded.
+As by ``kubectl drain --ignore-daemonsets --force --delete-emptydir-data``: evictions that a PodDisruptionBudget
+refuses are tried again every five seconds. kubectl ignores do-not-disrupt.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class HeldPod(msgspec.Struct, frozen=True, gc=False):
     """PodDisruptionBudgets that refused it: ``namespace/name``."""
     from_ns: int
     until_ns: int | None
-    """When it was evicted; None where it never is."""
+    """Time of its eviction; None if it is never evicted."""
 
 
 class DrainedNode(msgspec.Struct, frozen=True, gc=False):
@@ -41,9 +41,9 @@ class DrainedNode(msgspec.Struct, frozen=True, gc=False):
 
     node: str
     from_ns: int | None = None
-    """When its first pod was to be evicted; None where its turn never came."""
+    """Time of its first eviction; None if its turn is not reached."""
     empty_ns: int | None = None
-    """When the last pod that has to go was gone; None where some are left."""
+    """Time at which its last pod was gone; None if some are left."""
     gone_ns: int | None = None
     """When its instance was gone."""
 
@@ -65,11 +65,11 @@ class KubectlDrain:
 
         Args:
             world: The cluster.
-            agenda: Where ends are entered.
-            durations: How long things take.
-            pod_gone: Takes a pod away that has ended.
-            names: The nodes, in the order in which they are drained.
-            at_once: How many at a time.
+            agenda: Schedules ends.
+            durations: Durations of pods' ends.
+            pod_gone: Removes a pod that has ended.
+            names: The nodes, in drain order.
+            at_once: Nodes drained at a time.
         """
         self._world = world
         self._agenda = agenda
@@ -78,7 +78,7 @@ class KubectlDrain:
         self._at_once = at_once
         self._nodes = {name: DrainedNode(name) for name in names if name in world.nodes}
         self._refused: dict[str, HeldPod] = {}
-        """By uid, those that are held now."""
+        """Currently refused pods by uid."""
         self._tries: set[tuple[str, int]] = set()
         self._held: list[HeldPod] = []
         for name in self._nodes:
@@ -91,7 +91,7 @@ class KubectlDrain:
 
     @property
     def held(self) -> tuple[HeldPod, ...]:
-        """Pods that were held for a while, and those that still are."""
+        """Pods whose eviction was refused, or still is."""
         return (*self._held, *self._refused.values())
 
     @property

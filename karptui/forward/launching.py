@@ -51,7 +51,7 @@ from karptui.provisioning.template import template_requirements
 _ORDER: Final = (RESERVED, SPOT, ON_DEMAND)
 _LAUNCH_NS: Final = 300 * NS_PER_SECOND
 _REGISTER_NS: Final = 900 * NS_PER_SECOND
-"""How long a NodeClaim may take until it is launched, and from then on until its node has joined."""
+"""Karpenter's timeouts of a NodeClaim's launch, and of its registration."""
 
 
 class LaunchOrder(msgspec.Struct, frozen=True, eq=False):
@@ -80,7 +80,7 @@ def order_of(claim: NewClaim) -> LaunchOrder:
 
 
 def template_order(pool: NodePool, book: ReckonedPrices) -> LaunchOrder:
-    """Return the order of a node of a static NodePool: its template as it stands."""
+    """Return the order of a static NodePool's node, from its template."""
     return LaunchOrder(pool, tuple(book.types.values()), template_requirements(pool), {})
 
 
@@ -114,7 +114,7 @@ class Launch(msgspec.Struct, frozen=True, eq=False):
 
 
 def choose(order: LaunchOrder, rules: Rules) -> tuple[InstanceType, Offering] | None:
-    """Return the type and offering that are launched, None where nothing is on offer."""
+    """Return the type and offering to launch, None if none is available."""
     by_capacity: dict[str, tuple[float, int, str, InstanceType, Offering]] = {}
     for rank, one in enumerate(order.types):
         for offering in one.offerings:
@@ -133,12 +133,12 @@ def choose(order: LaunchOrder, rules: Rules) -> tuple[InstanceType, Offering] | 
 
 
 def launch(order: LaunchOrder, rules: Rules, *, name: str, now_ns: int) -> Launch | None:
-    """Return a NodeClaim as it is right after its launch; None where nothing that it may have is on offer.
+    """Return a NodeClaim right after its launch; None if none of its offerings is available.
 
     Args:
-        order: What is asked for.
-        rules: Of the version.
-        name: Of the NodeClaim, and of its node.
+        order: The order.
+        rules: Rules of the version.
+        name: Name of the NodeClaim and of its node.
         now_ns: The instant.
     """
     chosen = choose(order, rules)
@@ -182,11 +182,11 @@ def launch(order: LaunchOrder, rules: Rules, *, name: str, now_ns: int) -> Launc
 
 
 def ready(claim: NodeClaim, node: Node | None, now_ns: int) -> tuple[NodeClaim, Node]:
-    """Return a NodeClaim and its Node once the node takes pods.
+    """Return a NodeClaim and its Node once the node is ready.
 
     Args:
         claim: The NodeClaim.
-        node: Its Node where it has joined already.
+        node: Its Node, if it has joined.
         now_ns: The instant.
     """
     conditions = (
@@ -220,9 +220,9 @@ def ready(claim: NodeClaim, node: Node | None, now_ns: int) -> tuple[NodeClaim, 
 
 
 def given_up_ns(claim: NodeClaim) -> int | None:
-    """Return when Karpenter deletes a NodeClaim that does not launch or register; None of one that has.
+    """Return the time at which Karpenter deletes a NodeClaim that does not launch or register; None if it did both.
 
-    A condition without a time has lasted since the NodeClaim was made.
+    A condition without a time counts from the creation of the NodeClaim.
     """
     launched = claim.condition("Launched")
     if launched is None or claim.is_true("Registered"):
@@ -236,9 +236,9 @@ def given_up_ns(claim: NodeClaim) -> int | None:
 
 
 def is_stuck(claim: NodeClaim, durations: Durations, now_ns: int) -> bool:
-    """Return whether a node has joined and is not initialised so long after that it must be in trouble.
+    """Return whether a node has joined and is not initialized after so long that it counts as stuck.
 
-    Karpenter ends no node for it: liveness.go knows launches and registrations alone.
+    Karpenter never deletes it: liveness.go checks launches and registrations only.
     """
     joined_ns = joined_since(claim)
     is_starting = joined_ns != ABSENT_NS and not claim.is_true("Initialized") and not claim.is_deleting
@@ -269,18 +269,18 @@ class Launches:
         self._rules = rules
         self._made = 0
         self._stuck: set[str] = set()
-        """NodeClaims whose nodes are taken to stay as they are."""
+        """NodeClaims whose nodes count as stuck."""
 
     @property
     def is_any_starting(self) -> bool:
-        """Whether a node is on its way."""
+        """Whether a node is starting."""
         return any(
             not one.is_deleting and not one.is_true("Initialized") and one.name not in self._stuck
             for one in self._world.claims.values()
         )
 
     def prepare(self, order: LaunchOrder) -> Launch | None:
-        """Return the NodeClaim that an order comes to; None where nothing is on offer."""
+        """Return the NodeClaim of an order; None if no offering is available."""
         self._made += 1
         name = f"{order.pool.name}-f{self._made:04d}"
         return launch(order, self._rules, name=name, now_ns=self._agenda.now_ns)
@@ -319,7 +319,7 @@ class Launches:
         return self._sight.prepared().types_by_pool.get(name, ()) if name in self._sight.pools else ()
 
     def _get_instance(self, name: str, ready_ns: int) -> None:
-        """Launch a NodeClaim that had no instance when the play began; where nothing is on offer it waits in vain."""
+        """Launch a NodeClaim that had no instance at the start; without an available offering it stays pending."""
         claim = self._world.claims.get(name)
         if claim is None or claim.is_deleting:
             return
@@ -374,9 +374,9 @@ def _selectors(requirements: Requirements) -> Iterable[NodeSelectorRequirement]:
 
 
 def _custom_labels(requirements: Requirements) -> dict[str, str]:
-    """Return a value for each label of the user's own that a new node is to have, as Karpenter resolves them.
+    """Return a value for each custom label of a new node, as Karpenter resolves them.
 
-    Of several values Karpenter takes any, and of those that are only bounded any number.
+    Of several values Karpenter takes any, and of bounded ones any number.
     """
     found = {one.key: _any_value(one) for one in requirements if one.key not in WELL_KNOWN}
     return {key: value for key, value in found.items() if value}

@@ -1,4 +1,4 @@
-"""What nodes are to Karpenter, which takes any of those that are alike."""
+"""Equivalence of nodes to Karpenter, which may pick any of equal candidates."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from karptui.karpenter.labels import INSTANCE_TYPE, NODEPOOL, ZONE
 
 
 class Likeness:
-    """Tells by what a node looked like when the play began, or of a later one by what it is."""
+    """Equivalence keys of nodes: by their state at the start, or for later nodes by their labels."""
 
     def __init__(self, inventory: Inventory) -> None:
-        """Go by a cluster as it is in the beginning."""
+        """Take the cluster at the start."""
         self._inventory = inventory
 
     def of(self, name: str, labels: Mapping[str, str]) -> str:
-        """Return NodePool, type, zone and pods of a node as it was in the beginning, of another one the first two.
+        """Return NodePool, type, zone and pods of a node at the start; of a later node the first two.
 
         Args:
-            name: Of the node, or of its NodeClaim where it has none yet.
-            labels: As they are now.
+            name: Name of the node, or of its NodeClaim.
+            labels: Its current labels.
         """
         found = self._beginning.get(name)
         return _values(labels, NODEPOOL, INSTANCE_TYPE) if found is None else found

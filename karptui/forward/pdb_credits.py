@@ -12,20 +12,20 @@ from karptui.kube.pod import Pod
 
 
 class PdbCredits:
-    """The PodDisruptionBudgets of a cluster, with what they allow now."""
+    """PodDisruptionBudgets with the number of disruptions that they allow now."""
 
     def __init__(self, pdbs: Sequence[PodDisruptionBudget]) -> None:
-        """Begin with what the cluster says."""
+        """Take the numbers of the cluster."""
         self.version = 0
         """Counts changes."""
         self._pdbs = {pdb.key: pdb for pdb in pdbs}
         self._credits = {pdb.key: pdb.disruptions_allowed for pdb in pdbs}
-        """What each allows, below zero where more pods have gone than it would have allowed."""
+        """Allowed disruptions of each, negative if more pods are gone."""
         self._limits = PdbLimits(pdbs)
 
     @property
     def pdbs(self) -> tuple[PodDisruptionBudget, ...]:
-        """The objects as they are now."""
+        """The objects with current numbers."""
         return tuple(self._pdbs.values())
 
     def allow(self, pod: Pod) -> bool:
@@ -35,7 +35,7 @@ class PdbCredits:
         return not any(self._pdbs[pdb.key].disruptions_allowed <= 0 for pdb in self._limits.matching(pod))
 
     def refusing(self, pod: Pod) -> tuple[str, ...]:
-        """Return the PodDisruptionBudgets for which the API refuses the eviction of a pod now: ``namespace/name``."""
+        """Return the PodDisruptionBudgets that refuse a pod's eviction now: ``namespace/name``."""
         found = [self._pdbs[pdb.key] for pdb in self._limits.matching(pod)]
         if not found or pod.phase == "Pending":
             return ()
@@ -47,7 +47,7 @@ class PdbCredits:
         return () if len(found) == 1 and is_allowed else tuple(pdb.key for pdb in found)
 
     def change(self, pod: Pod, count: int) -> Iterator[PodDisruptionBudget]:
-        """Count a pod that has become healthy, or with -1 one that goes; yield each PodDisruptionBudget it changes."""
+        """Count a pod that became healthy, or with -1 one that ends; yield each changed PodDisruptionBudget."""
         for found in self._limits.matching(pod):
             self.version += 1
             credit = self._credits[found.key] = self._credits[found.key] + count

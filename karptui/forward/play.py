@@ -1,4 +1,4 @@
-"""Karpenter and kube-scheduler under a clock: the same decisions, one after the other, each on what the last left."""
+"""Karpenter and kube-scheduler over simulated time: the same decisions, each on the state that the last one left."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from karptui.provisioning.pool_order import served_pools
 from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
 
 MAX_STEPS: Final = 20_000
-"""Steps after which a play ends whatever it is doing: a cluster that replaces the same nodes for ever."""
+"""Limit of steps, for clusters that replace the same nodes for ever."""
 
 
 class Play:
@@ -59,22 +59,22 @@ class Play:
         pause: Pause = no_pause,
         prices: PriceSettings = LIST_PRICES,
     ) -> None:
-        """Set the scene.
+        """Take the inputs.
 
         Args:
             inventory: The cluster.
             types: One list of instance types for all NodePools, or a list by NodePool name.
-            settings: Karpenter's own.
-            now_ns: When the play begins.
-            until_ns: The horizon.
-            durations: How long things take.
-            seed: Decides what kube-scheduler and Karpenter leave to chance; with 0 Karpenter does the likeliest.
-            most_commands: Commands of disruption after which it ends; None for no bound.
+            settings: Karpenter's settings.
+            now_ns: Start of the forecast.
+            until_ns: Its horizon.
+            durations: Durations of launches, drains and passes.
+            seed: Seed of what kube-scheduler and Karpenter leave to chance; with 0 Karpenter does the likeliest.
+            most_commands: Limit of disruption commands; None for no limit.
             refused_until_ns: When the offerings that EC2 refused are available again; 0 for never.
-            journal: Gets every change, to tell later how the cluster was at an instant.
-            reporter: Told of the time that has passed and the whole, in seconds; may raise ``Cancelled``.
-            pause: Called now and then while something is worked out.
-            prices: What nodes cost beside list prices; Karpenter decides by list prices.
+            journal: Records every change.
+            reporter: Called with the passed and the total seconds; may raise ``Cancelled``.
+            pause: Called now and then during computation.
+            prices: Prices with discounts or surcharges; Karpenter decides by list prices.
         """
         self._prices = prices
         self.world = world = World(inventory, journal, settings.rules)
@@ -91,7 +91,7 @@ class Play:
         self._drains = Drains(world, agenda, self._calendar, durations, sight.fleet)
         self._series: list[Moment] = []
         self._price = (-1, 0.0, 0)
-        """What the cluster costs and how many nodes count for nothing in it, with the version of its NodeClaims."""
+        """Price of the cluster and its unpriced nodes, with the version of NodeClaims it was computed from."""
         self._books: Mapping[str, ReckonedPrices] = {}
         self._launches = launches = Launches(
             world, agenda, self._calendar, sight, durations=durations, rules=settings.rules
@@ -165,14 +165,14 @@ class Play:
         return self._agenda.now_ns
 
     def delete_node(self, name: str) -> None:
-        """Delete a node that Karpenter made, as somebody does by hand; others are left alone."""
+        """Delete one of Karpenter's nodes, as a user does; others are ignored."""
         node = self.world.nodes.get(name)
         claim = self.world.claim_of(node) if node is not None else self.world.claims.get(name)
         if claim is not None and not claim.is_deleting:
             self.world.delete_claim(claim, self.now_ns)
 
     def drain_by_hand(self, names: Sequence[str], at_once: int) -> KubectlDrain:
-        """Drain nodes that Karpenter did not make, so many at a time; the play ends when the last new node is ready."""
+        """Drain nodes that Karpenter does not manage; the forecast ends when the last new node is ready."""
         self._by_hand = KubectlDrain(
             self.world, self._agenda, self._durations, self._drains.pod_gone, names=names, at_once=at_once
         )
@@ -207,7 +207,7 @@ class Play:
             self._agenda.at(at_ns, self._agenda.wake, Turn.CALENDAR)
 
     def _react(self) -> None:
-        """Let everybody who watches the cluster see what has changed, until nobody does anything at this instant."""
+        """Run all controllers until none of them acts at this instant."""
         self._static.keep_replicas(self._books)
         self._queue.advance()
         if self._by_hand is not None:
@@ -220,7 +220,7 @@ class Play:
         self._note_moment()
 
     def fleet(self) -> Fleet:
-        """Return the cluster as it is now, as disruption sees it."""
+        """Return the cluster as disruption sees it now."""
         return self.sight.fleet()
 
     def _note_moment(self) -> None:

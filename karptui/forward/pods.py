@@ -1,4 +1,4 @@
-"""Pods of a play: kube-scheduler gives them nodes, there they start, and those of Jobs end by themselves."""
+"""Pods in a forecast: kube-scheduler binds them, they start, and Job pods end."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class PodRuns:
             self._expect_end(pod)
 
     def _expect_end(self, pod: Pod) -> None:
-        """Enter when a pod of a Job ends, where its kind tells."""
+        """Schedule the end of a Job pod, if the run time of its kind is known."""
         ends_ns = self._job_times.end_of(pod, pod.start_ns, self._agenda.now_ns)
         if ends_ns is not None:
             self._agenda.at(ends_ns, partial(self._end, pod.uid), Turn.CALENDAR)

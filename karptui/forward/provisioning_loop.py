@@ -1,4 +1,4 @@
-"""Karpenter's provisioner in a play: it waits for a batch of pods, and looks again as long as some have no place.
+"""Karpenter's provisioner in a forecast: it collects a batch of pods, and runs again while some are unschedulable.
 
 Rules: ``controller.go`` and ``batcher.go`` of ``pkg/controllers/provisioning``.
 """
@@ -18,7 +18,7 @@ from karptui.provisioning.run import UNCONCERNED
 from karptui.provisioning.solution import NewClaim, solve
 
 _RENEWED_NS: Final = 10 * NS_PER_SECOND
-"""How often provisioning looks again for pods without a place: ``RequeueAfter`` of its triggers."""
+"""Interval of passes for unschedulable pods: ``RequeueAfter`` of its triggers."""
 
 
 class ProvisioningLoop:
@@ -43,11 +43,11 @@ class ProvisioningLoop:
         self._seen = -1
         """The version of the cluster of the last run."""
         self._expected: frozenset[str] = frozenset()
-        """Nodes on which provisioning expects pods, since when it last looked anew."""
+        """Nodes on which provisioning expects pods since its last pass."""
         self._expected_ns = agenda.now_ns
 
     def advance(self) -> None:
-        """Enter a run where a pod has no place, and stop expecting pods where all have one."""
+        """Schedule a pass if a pod is pending, and stop expecting pods if none is."""
         if not self._is_due and self._seen != self._world.version and self._has_homeless():
             self._is_due = True
             self._agenda.at(self._agenda.now_ns + self._durations.batch_ns, self._provision, Turn.PROVISIONING)
@@ -59,7 +59,7 @@ class ProvisioningLoop:
         self._seen = -1
 
     def _has_homeless(self) -> bool:
-        """Return whether a pod waits for a node, or stands on one that goes or is to go."""
+        """Return whether a pod is pending, or on a node that is being removed."""
         if self._world.leaving or self._world.commanded:
             return True
         return any(pod.scheduled_reason == "Unschedulable" for pod in self._world.unbound())

@@ -1,4 +1,4 @@
-"""What a play came to: its steps, the cluster over time, and how it stands at the end."""
+"""Result of a forecast: its steps, the cluster over time, and its state at the end."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class StepKind(StrEnum):
     EXPIRE = "expire"
     """A NodeClaim was deleted for its age."""
     JOB_ENDS = "job-ends"
-    """Pods of Jobs came to their end."""
+    """Pods of Jobs ended."""
     REJECT = "reject"
-    """A command came to nothing."""
+    """A command failed."""
 
 
 class Failure(StrEnum):
-    """Why a command came to nothing."""
+    """Why a command failed."""
 
     NO_LONGER_VALID = "no longer valid"
     """It did not hold on the second look."""
@@ -54,24 +54,24 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     method: str = ""
     """Of a command: the method that gave it."""
     decision: str = ""
-    """Of a command: ``delete``, ``replace``, ``terminate-first`` or ``reboot``; empty of one that no longer held."""
+    """Of a command: ``delete``, ``replace``, ``terminate-first`` or ``reboot``; empty of one that failed."""
     nodes: tuple[str, ...] = ()
     """Nodes that go, or that it is about."""
     looks: tuple[str, ...] = ()
-    """Of a command: what its nodes are to Karpenter, which takes any of those that are alike, sorted."""
+    """Sorted equivalence keys of a command's nodes; Karpenter may pick any node with an equal key."""
     claims: tuple[dict[str, Any], ...] = ()
     """NodeClaims that come, in the form of ``karptui simulate``."""
     savings_per_hour: float | None = None
-    """Of a command: what it saves; None where nobody can say: `Command.priced_savings`."""
+    """Savings of a command; None if unknown: `Command.priced_savings`."""
     reckoned_savings: float | None = 0.0
-    """The same as Karpenter counts it, what a template makes as 0; None where a price is missing, or none is said."""
+    """The same as Karpenter counts it, with templates as 0; None if a price is missing, or prices are off."""
     evictions: int = 0
     pods: tuple[str, ...] = ()
     """``namespace/name`` of the pods that it moves or places."""
     lost: tuple[str, ...] = ()
-    """Those of them that nothing recreates after their eviction."""
+    """Evicted pods that nothing recreates."""
     because: Failure | None = None
-    """Why a command came to nothing."""
+    """Why a command failed."""
 
 
 class Moment(msgspec.Struct, frozen=True, gc=False):
@@ -82,21 +82,21 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
     price_per_hour: float
     pending: int
     unpriced: int = 0
-    """Nodes of Karpenter's that count for nothing in ``price_per_hour``, as no price is known by their NodeClaim."""
+    """Karpenter's nodes that ``price_per_hour`` leaves out, because no price is known by their NodeClaim."""
 
     @property
     def known_price_per_hour(self) -> float | None:
-        """Dollars of the nodes whose price is known; None where it is of none."""
+        """Price of the nodes with a known price; None without any."""
         return None if self.unpriced and not self.price_per_hour else self.price_per_hour
 
 
 class Spread(msgspec.Struct, frozen=True, kw_only=True):
-    """The least and the greatest of what plays with different seeds come to."""
+    """Lowest and highest results over several seeds."""
 
     seeds: int
     """How many were played."""
     seed: int
-    """The one that is shown: at each command it does what most of those do that have done the same until then."""
+    """Seed of the shown forecast: at each command it does what most forecasts with the same history do."""
     nodes: tuple[int, int]
     price_per_hour: tuple[float, float] | None
     """None if no price is known."""
@@ -104,11 +104,11 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
     pending: tuple[int, int]
     commands: tuple[int, int]
     same_commands: int
-    """How many of them give the same commands, in order, as the one that is shown; that one counts."""
+    """Number of forecasts with the same commands in order, the shown one included."""
 
 
 class Circle(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """Commands that come again and again: nodes replace each other, and the cluster never comes to rest."""
+    """Commands that repeat: nodes replace each other, and the cluster never comes to rest."""
 
     from_ns: int
     """When the first round began."""
@@ -124,14 +124,14 @@ class Circle(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 
 class PodWait(msgspec.Struct, frozen=True, gc=False):
-    """How long a pod was without a node."""
+    """Time for which a pod was without a node."""
 
     pod: str
     """``namespace/name``."""
     from_ns: int
     """When it was made, which may be before the play began."""
     until_ns: int | None
-    """When it got a node; None where it has none at the end."""
+    """When it got a node; None if it never did."""
 
 
 class KeptNode(msgspec.Struct, frozen=True, gc=False):
@@ -156,17 +156,17 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     assumptions: tuple[str, ...]
     not_modelled: tuple[str, ...]
     problem: str = ""
-    """Why it ended early, in a sentence."""
+    """Why it ended early."""
     waits: tuple[PodWait, ...] = ()
-    """Pods that were without a node for a while, in the order in which they got one; last those that have none."""
+    """Pods without a node for a while, in the order in which they got one; last those that got none."""
     lost: tuple[str, ...] = ()
     """``namespace/name`` of the pods that are gone at the end because nothing recreates them."""
     circle: Circle | None = None
-    """What it goes round in at the end, where it does."""
+    """Cycle at the end, if there is one."""
     spread: Spread | None = None
-    """What chance changes, where it was played with several seeds; this is the likeliest of these plays."""
+    """Range over several seeds; this forecast is the likeliest."""
     has_prices: bool = True
-    """Whether dollars are said at all."""
+    """Whether prices are on."""
     next_date_ns: int | None = None
     """The first date after it on which something may happen: an expiry, a budget's window, the end of a protection.
 
@@ -202,7 +202,7 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 
 def without_dollars(played: Played) -> Played:
-    """Return a play of which no price is known."""
+    """Return a forecast without prices."""
     return replace(
         played,
         steps=tuple(_without_dollars(step) for step in played.steps),

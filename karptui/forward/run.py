@@ -1,4 +1,4 @@
-"""Play a cluster forward: with how long things take here, what is assumed and left out, and what is kept at the end."""
+"""Forecast of a cluster with observed durations, assumptions, and what blocks nodes at the end."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
 _MOST_NAMES: Final = 3
 RECKONED: Final = "reserved nodes as good as free, spot on demand where no spot price is known"
 HORIZON_NS = 6 * 3600 * NS_PER_SECOND
-"""How far a play goes unless somebody says otherwise."""
+"""Default length of a forecast."""
 
 
 def forward(
@@ -56,28 +56,28 @@ def forward(
     reporter: Reporter = silent,
     pause: Pause = no_pause,
 ) -> Played:
-    """Return what becomes of a cluster.
+    """Return the forecast of a cluster.
 
     Args:
         inventory: The cluster.
         types: One list of instance types for all NodePools, or a list by NodePool name, before NodeOverlays.
-        settings: Karpenter's own.
-        now_ns: When the play begins: nanoseconds since the epoch.
-        horizon_ns: How far it goes.
-        is_instant: Whether launches, drains and starts of pods take no time and validation passes.
-        seed: Decides what kube-scheduler and Karpenter leave to chance, and how busy Karpenter is.
-        simulation_seconds: What Karpenter takes for one simulated removal, by its metrics; None where not known.
-        removed: Names of nodes that somebody deletes at the beginning.
-        most_commands: Commands of disruption after which it ends; None for no bound.
+        settings: Karpenter's settings.
+        now_ns: Start: nanoseconds since the epoch.
+        horizon_ns: Its length.
+        is_instant: Whether launches, drains and pod starts take no time and validation passes.
+        seed: Seed of what kube-scheduler and Karpenter leave to chance, and of Karpenter's load.
+        simulation_seconds: Duration of one simulated removal by Karpenter's metrics; None if unknown.
+        removed: Nodes that a user deletes at the start.
+        most_commands: Limit of disruption commands; None for no limit.
         refused_until_ns: When the offerings that EC2 refused are available again; 0 for never.
-        has_prices: Whether the answer has dollars; Karpenter decides by them either way.
-        prices: What nodes cost beside list prices, a discount or a surcharge; Karpenter decides by list prices.
-        journal: Gets every change, to tell later how the cluster was at an instant.
-        reporter: Told of the seconds that have passed and of all; may raise ``Cancelled``.
-        pause: Called now and then while something is worked out.
+        has_prices: Whether the result has prices; Karpenter decides by them either way.
+        prices: Prices with a discount or a surcharge; Karpenter decides by list prices.
+        journal: Records every change.
+        reporter: Called with the passed and the total seconds; may raise ``Cancelled``.
+        pause: Called now and then during computation.
 
     Raises:
-        Cancelled: when the reporter does.
+        Cancelled: The reporter cancelled.
     """
     durations = INSTANT
     if not is_instant:
@@ -139,15 +139,15 @@ def premises(
     is_measured: bool = False,
     refused_until_ns: int = 0,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what a play assumes, and what it leaves out, in sentences.
+    """Return the assumptions of a forecast, and the rules that it leaves out.
 
     Args:
         inventory: The cluster.
-        settings: Karpenter's own.
-        durations: How long things take.
-        now_ns: When the play begins.
-        is_instant: Whether it was played without time.
-        is_measured: Whether Karpenter's metrics say what its passes take.
+        settings: Karpenter's settings.
+        durations: Durations of launches, drains and passes.
+        now_ns: Start of the forecast.
+        is_instant: Whether nothing takes time.
+        is_measured: Whether Karpenter's metrics have the duration of its passes.
         refused_until_ns: When the offerings that EC2 refused are available again; 0 for never.
     """
     usual = None if is_measured else assumed_seconds(len(inventory.nodes))
@@ -173,9 +173,9 @@ def _refused_again(until_ns: int) -> Iterator[str]:
 
 
 def kept_nodes(fleet: Fleet) -> tuple[KeptNode, ...]:
-    """Return the managed nodes that something keeps, each with the worst of what does.
+    """Return the blocked managed nodes, each with its worst blocker.
 
-    What nothing wants is not kept, and what ends by itself does not keep it.
+    Nodes that no method wants to remove, and temporary blockers, are left out.
     """
     survey = BlockerSurvey(fleet)
     kept = []
@@ -220,13 +220,13 @@ def _assumptions(durations: Durations, usual_seconds: float | None, *, is_instan
 
 
 def _unmanaged(inventory: Inventory) -> int:
-    """Return how many nodes Karpenter did not make."""
+    """Return the number of nodes that Karpenter does not manage."""
     claimed = {claim.provider_id for claim in inventory.nodeclaims if claim.provider_id}
     return sum(1 for node in inventory.nodes if node.provider_id not in claimed)
 
 
 def _foreign(count: int, *, has_prices: bool) -> Iterator[str]:
-    """Yield that nodes which Karpenter did not make count as nodes and not in dollars; nothing where there are none."""
+    """Yield a note that nodes not managed by Karpenter count as nodes and not in prices, if there are any."""
     if count:
         counts = verb(count, "counts", "count")
         dollars = ", and not in $/h" if has_prices else ""
@@ -249,7 +249,7 @@ def _scheduled(inventory: Inventory, played: Played) -> Iterator[str]:
 
 
 def _paid(step: Step, prices: PriceSettings) -> Step:
-    """Return a step with savings in what is paid; Karpenter's own reckoning stays."""
+    """Return a step with savings by paid prices; Karpenter's own savings stay."""
     if step.savings_per_hour is None:
         return step
     saved = prices.saved(step.savings_per_hour, len(step.nodes) - len(step.claims))
@@ -257,7 +257,7 @@ def _paid(step: Step, prices: PriceSettings) -> Step:
 
 
 def about_dollars(played: Played, prices: PriceSettings = LIST_PRICES) -> Iterator[str]:
-    """Yield what the dollars of a play are, and how many nodes they leave out."""
+    """Yield notes on the prices of a forecast, and the number of nodes that they leave out."""
     if any(moment.price_per_hour for moment in played.series):
         parts = [f"times {prices.multiplier:g}"] if prices.multiplier != 1 else []
         parts += [f"plus ${prices.surcharge_per_node_hour:g} a node"] if prices.surcharge_per_node_hour else []

@@ -1,4 +1,4 @@
-"""What is worked out of a play's cluster: made ready for runs, and as disruption sees it, each moment from the last."""
+"""Derived state of a forecast's cluster, for the provisioner and for disruption, updated from the last."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from karptui.provisioning.refused_types import offered_again
 from karptui.provisioning.reporter import Pause, no_pause
 
 FOR_EVER_NS: Final = 2**63 - 1
-"""The end of what is renewed as long as it is asked for."""
+"""End of what is renewed as long as it is needed."""
 
 
 class Sight:
-    """The cluster as Karpenter sees it now; what has not changed since the last time serves again."""
+    """The cluster as Karpenter sees it now; unchanged parts are reused."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Sight:
             self._agenda.at(until_ns, self._agenda.wake)
 
     def forget(self) -> None:
-        """Look at everything anew the next time."""
+        """Derive everything again the next time."""
         self._prepared = self._fleet = None
 
     def offer_again(self) -> None:
@@ -82,7 +82,7 @@ class Sight:
         self.forget()
 
     def prepared(self) -> Prepared:
-        """Return the cluster as it is now, made ready for runs of the engine."""
+        """Return the cluster prepared for the provisioner."""
         world, now_ns, known = self._world, self._agenda.now_ns, self._prepared
         if known is not None and known[:2] == (world.version, now_ns):
             return known[2]
@@ -97,7 +97,7 @@ class Sight:
         return made
 
     def fleet(self) -> Fleet:
-        """Return the cluster as it is now, as disruption sees it."""
+        """Return the cluster as disruption sees it now."""
         prepared, known, now_ns = self.prepared(), self._fleet, self._agenda.now_ns
         if known is not None and known[0] is prepared and not self._is_stale:
             return known[1]

@@ -1,4 +1,4 @@
-"""What is left to chance in a play, measured by playing it with several seeds."""
+"""Range of a forecast over several seeds."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def shown_of(plays: Sequence[Played], first_seed: int = 0) -> Played:
 
 
 def likeliest(plays: Sequence[Played]) -> int:
-    """Return which play does at each command what most of those do that have done the same until then.
+    """Return the forecast that does at each command what most of those with the same history do.
 
-    Of as many for one command as for another, the one of the first play among them counts.
+    In a tie the command of the first forecast wins.
     """
     commands = [_commands(play.steps) for play in plays]
     left = list(range(len(plays)))

@@ -25,7 +25,7 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.provisioning.state_node import StateNode
 
 DEPROVISIONING: Final = "static.deprovisioning"
-"""The controller that deletes what is more than replicas."""
+"""The controller that deletes nodes beyond replicas."""
 
 
 class StaticPools:
@@ -41,14 +41,14 @@ class StaticPools:
         pools: tuple[NodePool, ...],
         fleet: Callable[[], Fleet],
     ) -> None:
-        """Begin.
+        """Take the inputs.
 
         Args:
             world: The cluster.
-            agenda: Where steps are noted.
-            calendar: Knows the pods that a NodeClaim takes with it.
-            launches: Makes nodes.
-            pools: Those that are static, where Karpenter heeds ``replicas``.
+            agenda: Records steps.
+            calendar: Knows the pods of a NodeClaim.
+            launches: Launches nodes.
+            pools: Static NodePools, if Karpenter observes ``replicas``.
             fleet: Returns the cluster as disruption sees it now.
         """
         self._world = world
@@ -87,7 +87,7 @@ class StaticPools:
             self._agenda.note(StepKind.PROVISION, claims=tuple(template_json(pool) for pool in made))
 
     def missing(self) -> list[tuple[NodePool, int]]:
-        """Return which NodePools get how many more nodes now; nothing where no NodeClaim has changed."""
+        """Return the number of missing nodes by NodePool; nothing if no NodeClaim has changed."""
         found: list[tuple[NodePool, int]] = []
         for pool in self._changed():
             running, held = self._counts(pool)
@@ -123,7 +123,7 @@ class StaticPools:
         return [claim for claim in own if not claim.is_deleting and claim.name not in held]
 
     def _counts(self, pool: NodePool) -> tuple[int, int]:
-        """Return how many NodeClaims stay, and how many a command holds that are not being deleted yet."""
+        """Return the numbers of NodeClaims that stay, and of those of a command that are not being deleted yet."""
         own = [claim for claim in self._world.claims.values() if claim.labels.get(NODEPOOL) == pool.name]
         left = [claim for claim in own if not claim.is_deleting]
         held = sum(1 for claim in left if claim.name in self._world.commanded)

@@ -33,15 +33,15 @@ _STATEFUL: Final = "StatefulSet"
 
 
 class World:
-    """Objects by uid or name, in the order in which they came; every change counts as a new version."""
+    """Objects by uid or name, in order of creation; every change counts as a new version."""
 
     def __init__(self, inventory: Inventory, journal: Journal | None = None, rules: Rules = NEWEST) -> None:
-        """Begin with a cluster as it is.
+        """Take the inputs.
 
         Args:
-            inventory: Its objects.
-            journal: Gets every change.
-            rules: What this version of Karpenter reads of a node.
+            inventory: The objects of the cluster.
+            journal: Records every change.
+            rules: Rules of the version.
         """
         self._rules = rules
         self._journal = journal
@@ -65,15 +65,15 @@ class World:
         self.credits = PdbCredits(inventory.pdbs)
         self._by_node: dict[str, dict[str, None]] = {}
         self._places = {uid: place for place, uid in enumerate(self.pods)}
-        """Where each pod stands in `pods`."""
+        """Index of each pod in `pods`."""
         self._bound: dict[str, dict[PodTemplate, dict[str, None]]] = {}
         self._next_place = len(self._places)
         self._without_node = {pod.uid: None for pod in inventory.pods if not pod.node_name}
         self._states: dict[str, StateNode] = {}
         self._objects_version = 0
-        """Counts Nodes and NodeClaims that come, go or become others: what is tracked."""
+        """Version of the Nodes and NodeClaims."""
         self._tracked_at = -1
-        """The version of which `_states` are."""
+        """Version that `_states` were derived from."""
         self.pods_versions: dict[str, int] = {}
         """Counts changes of the pods of each node, and of when its drain ends by force."""
         self.leaving = {claim.name: None for claim in inventory.nodeclaims if claim.is_deleting}
@@ -97,7 +97,7 @@ class World:
 
     @property
     def inventory(self) -> Inventory:
-        """Every object as it is now."""
+        """All current objects."""
         if self._known[0] != self.version:
             made = msgspec.structs.replace(
                 self._rest,
@@ -119,13 +119,13 @@ class World:
         return [self.pods[uid] for uid in self._without_node]
 
     def adopt(self, states: Iterable[StateNode]) -> None:
-        """Begin with tracked nodes that somebody has made of the cluster as it is now."""
+        """Take tracked nodes that were derived from the current cluster."""
         self._states = {state.provider_id: state for state in states}
         self._tracked_at = -1
         self._stale.clear()
 
     def states(self) -> list[StateNode]:
-        """Return the nodes that Karpenter tracks; those that have not changed are the same objects as the last time."""
+        """Return the nodes that Karpenter tracks; unchanged ones are the same objects as last time."""
         if self._tracked_at != self._objects_version:
             self._tracked_at = self._objects_version
             made: dict[str, StateNode] = {}
@@ -163,7 +163,7 @@ class World:
         return [pod for pod in self.without_node if awaits_node(pod)]
 
     def claim_of(self, node: Node) -> NodeClaim | None:
-        """Return the NodeClaim of a node, None where Karpenter did not make it."""
+        """Return the NodeClaim of a node, None if Karpenter does not manage it."""
         return self.claims.get(self._by_provider.get(node.provider_id, ""))
 
     # Changes
@@ -173,7 +173,7 @@ class World:
         self.add_node(cordoned(msgspec.structs.replace(self.nodes[node_name], is_unschedulable=True)))
 
     def remove_node(self, node_name: str, now_ns: int) -> None:
-        """Take a node and what is left on it away; owners make its pods again."""
+        """Remove a node and its pods; owners recreate the pods."""
         node = self.nodes[node_name]
         for pod in self.pods_on(node_name):
             self._leave_behind(pod, now_ns)
@@ -185,7 +185,7 @@ class World:
         self._note(NODES, node, is_gone=True)
 
     def bind(self, pod: Pod, node_name: str, now_ns: int) -> Pod:
-        """Put a pod on a node, where it does not run yet."""
+        """Bind a pod to a node, unless it already runs there."""
         if now_ns > pod.created_ns != ABSENT_NS:
             self._waits.append(PodWait(pod.key, pod.created_ns, now_ns))
         bound = msgspec.structs.replace(
@@ -202,7 +202,7 @@ class World:
         return bound
 
     def waits(self) -> tuple[PodWait, ...]:
-        """Return how long pods were without a node; last those that still are."""
+        """Return the times for which pods were without a node; last those that still are."""
         left = [pod for pod in self.without_node if pod.is_active and pod.created_ns != ABSENT_NS]
         return (*self._waits, *(PodWait(pod.key, pod.created_ns, None) for pod in left))
 
@@ -237,7 +237,7 @@ class World:
         self._credit(pod, 1)
 
     def end(self, uid: str, now_ns: int) -> str:
-        """Let a pod end by itself, if it still runs; return the node on which it ran."""
+        """End a pod if it still runs; return its node."""
         pod = self.pods.get(uid)
         if pod is None or not pod.node_name or not pod.is_active:
             return ""
@@ -332,12 +332,12 @@ class World:
     def delete_claims(
         self, names: Iterable[str], now_ns: int, bounds_ns: Mapping[str, int] = MappingProxyType({})
     ) -> None:
-        """Begin the end of NodeClaims by name, of those that are there and do not go yet.
+        """Delete NodeClaims by name that exist and are not being deleted.
 
         Args:
-            names: Of the NodeClaims.
+            names: Names of the NodeClaims.
             now_ns: The instant.
-            bounds_ns: How long the drains of some may take at most, besides what their grace periods say.
+            bounds_ns: Drain limits of some, in addition to their grace periods.
         """
         for name in names:
             claim = self.claims.get(name)
@@ -346,12 +346,12 @@ class World:
                 self.delete_claim(claim, now_ns, ends_ns=None if bound_ns is None else now_ns + bound_ns)
 
     def delete_claim(self, claim: NodeClaim, now_ns: int, *, ends_ns: int | None = None) -> None:
-        """Begin the end of a NodeClaim and its node.
+        """Delete a NodeClaim and its node.
 
         Args:
             claim: The NodeClaim.
             now_ns: The instant.
-            ends_ns: When its drain ends by force at the latest, besides what its grace period says.
+            ends_ns: Latest end of its drain, in addition to its grace period.
         """
         annotations = dict(claim.annotations)
         if ends_ns is not None:
@@ -365,7 +365,7 @@ class World:
             self.add_node(msgspec.structs.replace(node, deletion_ns=now_ns, taints=_disrupted(node)))
 
     def end_drain(self, claim: NodeClaim, ends_ns: int) -> None:
-        """End the drain of a NodeClaim that is being deleted by force, where nothing ends it earlier."""
+        """End the drain of a NodeClaim by force, unless it ends earlier."""
         self.add_claim(msgspec.structs.replace(claim, annotations=_ended_by(claim, ends_ns)))
         node = self.node_of(claim)
         if node is not None:
@@ -384,7 +384,7 @@ class World:
         return next((one for one in self.nodes.values() if one.provider_id == claim.provider_id), None)
 
     def remove_claim(self, name: str, now_ns: int) -> None:
-        """Take a NodeClaim, its node and what is left on it away; owners make its pods again."""
+        """Remove a NodeClaim, its node and its pods; owners recreate the pods."""
         claim = self.claims.pop(name, None)
         self.leaving.pop(name, None)
         self.commanded.pop(name, None)
@@ -410,7 +410,7 @@ class World:
             self._make_again(pod, now_ns)
 
     def _make_again(self, pod: Pod, now_ns: int) -> None:
-        """Let a pod's owner make another in its place; nobody does for pods that stand alone or go with their node."""
+        """Recreate a pod by its owner, unless it has none or ends with its node."""
         if pod.is_terminal:
             return
         if pod.template.is_lost_if_evicted:
@@ -490,7 +490,7 @@ class World:
         self._changed()
 
     def _discredit(self, pod: Pod) -> None:
-        """Count a pod that goes against its PodDisruptionBudgets, where it was healthy."""
+        """Count the end of a healthy pod against its PodDisruptionBudgets."""
         if pod.ready is not False and pod.phase != "Pending":
             self._credit(pod, -1)
 
@@ -500,7 +500,7 @@ class World:
             self._changed()
 
     def _note_pod_event(self, pod: Pod, now_ns: int) -> None:
-        """Start consolidateAfter anew, not twice in ten seconds: pkg/controllers/nodeclaim/podevents/controller.go."""
+        """Restart consolidateAfter, at most every ten seconds: pkg/controllers/nodeclaim/podevents/controller.go."""
         if pod.template.is_daemonset_owned:
             return
         node = self.nodes.get(pod.node_name)
@@ -533,5 +533,5 @@ def _disrupted(node: Node) -> tuple[Taint, ...]:
 
 
 def pending_count(pods: Iterable[Pod]) -> int:
-    """Return how many pods have no node."""
+    """Return the number of pods without a node."""
     return sum(1 for pod in pods if not pod.node_name and pod.is_active)

@@ -1,4 +1,4 @@
-"""What is left when a zone, a capacity type or a NodePool goes away at once."""
+"""Loss of a zone, a capacity type or a NodePool at once: where its pods land."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class LossKind(StrEnum):
     NODEPOOL = "nodepool"
 
     def of(self, labels: Mapping[str, str]) -> str:
-        """Return the name of it that a node's labels tell; empty where they tell none."""
+        """Return the zone, capacity type or NodePool that a node's labels name; empty if they name none."""
         if self is LossKind.CAPACITY_TYPE:
             return capacity_type_of(labels)
         return labels.get(ZONE if self is LossKind.ZONE else NODEPOOL, "")
@@ -57,7 +57,7 @@ class Loss(msgspec.Struct, frozen=True):
 
 
 class DrillError(ValueError):
-    """A loss that cannot be tried, in a sentence."""
+    """The cluster has no such zone, capacity type or NodePool."""
 
 
 class DrillLaunch(msgspec.Struct, frozen=True):
@@ -68,21 +68,21 @@ class DrillLaunch(msgspec.Struct, frozen=True):
     price_per_hour: float
     """Dollars at the cheapest offering of each; spot of unknown price as on demand."""
     unpriced: int
-    """Nodes of which no price is known at all; they are left out of the dollars."""
+    """Nodes without a known price, left out of the price."""
     is_at_most: bool
     """Whether spot of unknown price is in the dollars."""
     types: tuple[tuple[str, int], ...]
-    """The cheapest type, capacity type and zone of each node, in words, and how many: the most frequent first."""
+    """Cheapest type, capacity type and zone of the nodes, with their number: the most frequent first."""
 
 
 class LeftBehind(NamedTuple):
-    """What nodes leave behind when they go."""
+    """Nodes that are removed, and their pods."""
 
     nodes: tuple[str, ...]
     moved: frozenset[str]
     """Pods that their owners make again: ``namespace/name``."""
     lost: tuple[Pod, ...]
-    """Pods that nobody makes again."""
+    """Pods without an owner: nothing recreates them."""
 
     @property
     def edits(self) -> tuple[AnyEdit, ...]:
@@ -94,11 +94,11 @@ class LeftBehind(NamedTuple):
 
     @property
     def lost_keys(self) -> tuple[str, ...]:
-        """``namespace/name`` of the pods that nobody makes again."""
+        """``namespace/name`` of the pods that nothing recreates."""
         return tuple(sorted(pod.key for pod in self.lost))
 
     def places(self, edited: Situation) -> Counter[PlaceKind]:
-        """Return where the pods that are made again land, and how many."""
+        """Return the number of recreated pods by the kind of their place."""
         places = replay(edited, Replay.PENDING).places
         return Counter(places[key].kind for key in self.moved)
 
@@ -108,7 +108,7 @@ class LeftBehind(NamedTuple):
 
 
 class Drill(msgspec.Struct, frozen=True, kw_only=True):
-    """What comes of a loss."""
+    """Outcome of a loss."""
 
     loss: Loss
     nodes: tuple[str, ...]
@@ -118,17 +118,17 @@ class Drill(msgspec.Struct, frozen=True, kw_only=True):
     pods: int
     """Pods of the nodes that are gone which their owners make again."""
     on_nodes: int
-    """Those of them that fit on nodes that stay."""
+    """Pods that fit on the remaining nodes."""
     on_new: int
-    """Those of them that get a new node."""
+    """Pods that get a new node."""
     launches: tuple[DrillLaunch, ...]
     """By NodePool."""
     pending: tuple[Unplaced, ...]
-    """Those of them that find no place."""
+    """Pods that are unschedulable."""
     also_pending: tuple[Unplaced, ...]
     """Pods that wait today, would get a place, and get none now."""
     lost: tuple[str, ...]
-    """Pods of the nodes that are gone which nobody makes again: ``namespace/name``."""
+    """Pods of the lost nodes without an owner, which nothing recreates: ``namespace/name``."""
     closed: tuple[str, ...]
     """NodePools that have types to launch today, and none then."""
     edits: tuple[AnyEdit, ...]
@@ -138,7 +138,7 @@ class Drill(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def waiting(self) -> int:
-        """How many pods are without a place that have one, or would get one, today."""
+        """Number of pods that are unschedulable and were not, or would not have been, before."""
         return len(self.pending) + len(self.also_pending)
 
     @property
@@ -164,17 +164,17 @@ def drills(
     reporter: Reporter = silent,
     each: Each = one_by_one,
 ) -> tuple[Drill, ...]:
-    """Return what comes of losses, each for itself: by kind, the worst first.
+    """Return the outcome of losses, each alone: by kind, the worst first.
 
     Args:
-        base: The cluster as it is.
-        wanted: The losses; every zone, capacity type and NodePool that has nodes where there are none.
-        reporter: Told of progress; may raise ``Cancelled``.
-        each: Drills, here or side by side elsewhere.
+        base: The cluster.
+        wanted: The losses; without any, every zone, capacity type and NodePool that has nodes.
+        reporter: Called with the progress; may raise ``Cancelled``.
+        each: Runs the drills, here or in other processes.
 
     Raises:
-        DrillError: for one that the cluster does not have.
-        Cancelled: when the reporter does.
+        DrillError: The cluster has no such zone, capacity type or NodePool.
+        Cancelled: The reporter cancelled.
     """
     found = list(each(drill, base, dict.fromkeys(wanted or losses(base.inventory)), reporter))
     kinds = list(LossKind)
@@ -182,16 +182,16 @@ def drills(
 
 
 def drill(base: WhatIfBase, loss: Loss, reporter: Reporter = silent) -> Drill:
-    """Return what comes of one loss: its nodes are gone, its offerings or its NodePool too, and pods look for a place.
+    """Return the outcome of one loss: its nodes, and its offerings or NodePool, are removed, and pods are rescheduled.
 
     Args:
-        base: The cluster as it is.
-        loss: What goes away.
-        reporter: Told of progress; may raise ``Cancelled``.
+        base: The cluster.
+        loss: The loss.
+        reporter: Called with the progress; may raise ``Cancelled``.
 
     Raises:
-        DrillError: where the cluster has no such zone, capacity type or NodePool.
-        Cancelled: when the reporter does.
+        DrillError: The cluster has no such zone, capacity type or NodePool.
+        Cancelled: The reporter cancelled.
     """
     inventory = base.inventory
     members = list(_members(inventory))
@@ -254,7 +254,7 @@ def _unknown(inventory: Inventory, loss: Loss) -> str:
 
 
 def left_by(inventory: Inventory, gone: Iterable[str]) -> LeftBehind:
-    """Return what nodes, and NodeClaims without one, leave behind when they go."""
+    """Return removed nodes, and NodeClaims without a node, with their pods."""
     names = frozenset(gone)
     coming = [pod for pod in inventory.pods if pod.node_name in names and is_reschedulable(pod)]
     return LeftBehind(

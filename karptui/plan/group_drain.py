@@ -1,4 +1,4 @@
-"""Node groups drained over time: how long it takes, what stalls it and by what, nodes and dollars at their peak."""
+"""Node groups drained over time: duration, blockers, and peak number and price of nodes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PREMISES: Final = (
 
 
 class GroupDrain(msgspec.Struct, frozen=True, kw_only=True):
-    """A drain as it was played."""
+    """A simulated drain."""
 
     at_once: int
     """How many nodes are drained at a time."""
@@ -33,7 +33,7 @@ class GroupDrain(msgspec.Struct, frozen=True, kw_only=True):
     """When the last node was gone and the last new one ready, or the horizon."""
     nodes: tuple[DrainedNode, ...]
     held: tuple[HeldPod, ...]
-    """Pods whose eviction PodDisruptionBudgets refused for a while: those that are never evicted first."""
+    """Pods whose eviction PodDisruptionBudgets refused: those that are never evicted first."""
     do_not_disrupt: tuple[str, ...]
     """Pods that ask not to be disrupted, which kubectl does not know: ``namespace/name``."""
     launched: int
@@ -41,14 +41,14 @@ class GroupDrain(msgspec.Struct, frozen=True, kw_only=True):
     nodes_before: int
     most_nodes: int
     price_before: float
-    """Dollars per hour of Karpenter's nodes and the group's."""
+    """Price per hour of Karpenter's nodes and the node group."""
     most_price: float
     unpriced: int
-    """Nodes that the dollars leave out at a time, at most, as their price is not known."""
+    """Highest number of nodes that prices leave out at a time, because their price is unknown."""
     has_prices: bool
-    """Whether dollars are said at all."""
+    """Whether prices are on."""
     longest_wait_ns: int
-    """How long a pod was without a node, at most, once the drain had begun."""
+    """Longest time that a pod was without a node during the drain."""
     waiting_before: int
     waiting: int
     """Pods without a node at the end."""
@@ -57,7 +57,7 @@ class GroupDrain(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def took_ns(self) -> int | None:
-        """How long it takes until the last node is gone; None where some are left."""
+        """Time until the last node is removed; None if some are left."""
         ends = [one.gone_ns for one in self.nodes if one.gone_ns is not None]
         return max(ends, default=self.from_ns) - self.from_ns if len(ends) == len(self.nodes) else None
 
@@ -67,7 +67,7 @@ class GroupDrain(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(one.node for one in self.nodes if one.empty_ns is None)
 
     def waited_ns(self, held: HeldPod) -> int:
-        """Return how long a pod was held."""
+        """Return the time for which a pod's eviction was refused."""
         return (self.until_ns if held.until_ns is None else held.until_ns) - held.from_ns
 
 
@@ -80,18 +80,18 @@ def drain_groups(
     horizon_ns: int = HORIZON_NS,
     reporter: Reporter = silent,
 ) -> GroupDrain:
-    """Play the drain of nodes that Karpenter did not make.
+    """Simulate the drain of nodes that Karpenter does not manage.
 
     Args:
-        situation: The cluster, with NodePools as they would be.
-        prices: Dollars per hour of nodes by name, where they are known.
+        situation: The cluster, with its planned NodePools.
+        prices: Known prices per hour by node.
         names: The nodes.
-        at_once: How many are drained at a time.
-        horizon_ns: How far it is played where it does not come to its end.
-        reporter: Told of progress; may raise ``Cancelled``.
+        at_once: Nodes drained at a time.
+        horizon_ns: Limit of the simulated time.
+        reporter: Called with the progress; may raise ``Cancelled``.
 
     Raises:
-        Cancelled: when the reporter does.
+        Cancelled: The reporter cancelled.
     """
     inventory, settings, now_ns = situation.inventory, situation.settings, situation.now_ns
     durations = observed(inventory.nodeclaims)
@@ -143,7 +143,7 @@ def drain_groups(
 
 
 def _costs(series: Iterable[Moment], nodes: Sequence[DrainedNode], prices: Mapping[str, float]) -> Iterable[float]:
-    """Yield dollars per hour of Karpenter's nodes and of those of the group that are left, moment by moment."""
+    """Yield the price per hour of Karpenter's nodes and the node group at each moment."""
     for moment in series:
         left = (one.node for one in nodes if one.gone_ns is None or one.gone_ns > moment.at_ns)
         yield round(moment.price_per_hour + sum(prices.get(name, 0.0) for name in left), 6)

@@ -25,7 +25,7 @@ from karptui.whatif.placement_difference import passed_over_text
 from karptui.whatif.situation import Situation, WhatIfBase
 
 MOST: Final = 1000
-"""Pods up to which it is tried, unless somebody says otherwise."""
+"""Default limit of the pods that are tried."""
 ASSUMED: Final = (
     "the pods come at once, as when their workload is scaled, and are alike",
     "pods that wait today look for a place beside them",
@@ -35,7 +35,7 @@ ASSUMED: Final = (
 
 
 class LimitUse(msgspec.Struct, frozen=True):
-    """What the nodes of a NodePool use of one of its limits today, in nano-units."""
+    """Use of a NodePool's limit by its nodes today, in nano-units."""
 
     resource: str
     used: int
@@ -53,9 +53,9 @@ class PoolRoom(msgspec.Struct, frozen=True):
     price_per_hour: float
     """Dollars of these nodes."""
     reason: str = ""
-    """Why the next one finds no place."""
+    """Why the next pod is unschedulable."""
     limits: tuple[LimitUse, ...] = ()
-    """Its limits as they are used today."""
+    """Its limits with their use today."""
 
 
 class Headroom(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,27 +63,27 @@ class Headroom(msgspec.Struct, frozen=True, kw_only=True):
 
     sample: SamplePod
     requests: tuple[tuple[str, str], ...]
-    """What one asks for: resource and amount."""
+    """Requests of one pod: resource and amount."""
     pods: int
     """How many there are."""
     starts: int
     """How many kube-scheduler puts on the nodes that are ready now."""
     on_starting: int
-    """How many of ``fits`` go to nodes that are still starting."""
+    """Pods of ``fits`` on nodes that are still starting."""
     on_launched: int = 0
-    """How many of ``fits`` go to nodes that are launched anyway, for pods that wait today."""
+    """Pods of ``fits`` on nodes that are launched anyway, for pods that are pending today."""
     has_preferences: bool = False
-    """Whether they prefer what Karpenter launches a node for, and kube-scheduler gives up where it has no room."""
+    """Whether the pods have preferences that Karpenter launches a node for and kube-scheduler ignores if it must."""
     fits: int
     """How many come before Karpenter launches a node for them, or for a CapacityBuffer that they take room from."""
     is_fits_at_least: bool
     """Whether more may fit than were tried."""
     nodes: tuple[tuple[str, int], ...]
-    """Nodes that take them before one is launched, and how many each."""
+    """Nodes that take pods before one is launched, with the number of pods."""
     next_pool: str = ""
-    """NodePool of the node that the one after that needs; empty where it gets none."""
+    """NodePool of the node that the next pod needs; empty if it gets none."""
     next_type: str = ""
-    """Its cheapest type, capacity type and zone, in words."""
+    """Its cheapest type, capacity type and zone."""
     next_price_per_hour: float | None = None
     total: int
     """How many fit until nothing more is launched."""
@@ -94,13 +94,13 @@ class Headroom(msgspec.Struct, frozen=True, kw_only=True):
     price_per_hour: float
     """Dollars of them."""
     reason: str
-    """Why the one after that finds no place; empty where it was not reached."""
+    """Why the next pod after ``total`` is unschedulable; empty if that is not reached."""
     pools: tuple[PoolRoom, ...]
-    """Each NodePool by itself; empty where that was not asked."""
+    """Each NodePool alone; empty if that was not asked."""
     buffered: int
     """Pods whose room CapacityBuffers keep."""
     tried: int
-    """Pods up to which it was tried."""
+    """Number of pods that were tried."""
     assumed: tuple[str, ...]
 
 
@@ -113,19 +113,19 @@ def headrooms(
     reporter: Reporter = silent,
     each: Each = one_by_one,
 ) -> tuple[Headroom, ...]:
-    """Return how many more of each pod fit: those first of which the fewest do.
+    """Return the headroom of each pod: the least first.
 
     Args:
-        base: The cluster as it is.
+        base: The cluster.
         wanted: The pods.
-        most: How many of each are tried.
-        pool: A NodePool that is asked by itself, too, and by which they are sorted; none of them where it is empty.
-        reporter: Told of progress; may raise ``Cancelled``.
-        each: Tries, here or side by side elsewhere.
+        most: Limit of the pods that are tried.
+        pool: A NodePool whose own headroom sorts the result; empty for none.
+        reporter: Called with the progress; may raise ``Cancelled``.
+        each: Tries pods, here or in other processes.
 
     Raises:
-        HeadroomError: where one cannot be added.
-        Cancelled: when the reporter does.
+        HeadroomError: A pod cannot be added.
+        Cancelled: The reporter cancelled.
     """
     found: list[Headroom] = []
     for one in each(_of_sample, (base, most, (pool,) if pool else ()), wanted, silent):
@@ -139,10 +139,10 @@ def headrooms(
 
 
 def pool_samples(base: WhatIfBase, pool: str) -> tuple[SamplePod, ...]:
-    """Return a pod of every workload with pods on nodes of a NodePool; of every workload where it has none.
+    """Return a pod of every workload on a NodePool's nodes; of every workload if it has no pods.
 
     Raises:
-        HeadroomError: where there is no such NodePool.
+        HeadroomError: There is no such NodePool.
     """
     if pool not in {one.name for one in base.inventory.nodepools}:
         known = ", ".join(sorted(one.name for one in base.inventory.nodepools))
@@ -168,19 +168,19 @@ def headroom(
     reporter: Reporter = silent,
     each: Each = one_by_one,
 ) -> Headroom:
-    """Return how many more of a pod fit.
+    """Return the headroom of a pod.
 
     Args:
-        base: The cluster as it is.
+        base: The cluster.
         sample: The pod.
-        most: How many are tried.
-        pools: NodePools that are asked by themselves, too; each where it is None.
-        reporter: Told of progress; may raise ``Cancelled``.
-        each: Asks NodePools, here or side by side elsewhere.
+        most: Limit of the pods that are tried.
+        pools: NodePools that are also asked alone; None for each.
+        reporter: Called with the progress; may raise ``Cancelled``.
+        each: Asks NodePools, here or in other processes.
 
     Raises:
-        HeadroomError: where it cannot be added.
-        Cancelled: when the reporter does.
+        HeadroomError: The pod cannot be added.
+        Cancelled: The reporter cancelled.
     """
     from_base = {pod.key for pod in base.inventory.pods}
     edited = apply(base, sample.edits(most))
@@ -237,7 +237,7 @@ def headroom(
 
 
 def _alike(base: WhatIfBase, sample: SamplePod) -> int:
-    """Return how many pods of the sample's origin there are."""
+    """Return the number of pods with the sample's origin."""
     origins = OriginIndex(OwnerIndex(base.inventory.workloads))
     if sample.first or sample.ref.kind != "Pod":
         return sample.present
@@ -273,13 +273,13 @@ def _pool_room(common: Any, name: Any, _reporter: Reporter) -> PoolRoom:
 
 
 def _closed(edited: Situation, pool: NodePool, reason: str) -> PoolRoom:
-    """Return what there is of a NodePool that is not usable: nothing."""
+    """Return the empty headroom of an unusable NodePool."""
     limits = tuple(_limits(edited, pool))
     return PoolRoom(pool.name, 0, is_at_least=False, nodes=0, price_per_hour=0.0, reason=reason, limits=limits)
 
 
 def _limits(edited: Situation, pool: NodePool) -> Iterator[LimitUse]:
-    """Yield what nodes that do not go use of each limit, as Karpenter counts it."""
+    """Yield the use of each limit by nodes that are not being removed, as Karpenter counts it."""
     staying = (
         state
         for state in edited.prepared.states
@@ -299,7 +299,7 @@ def _without_karpenter(
     asked: Sequence[str],
     reason: str,
 ) -> Headroom:
-    """Return how many fit where Karpenter looks at none of them, for a reason: what kube-scheduler places."""
+    """Return the headroom without Karpenter: pods that kube-scheduler binds."""
     placed = _placed(edited, copies)
     is_at_least = len(placed) == len(copies)
     return Headroom(
@@ -337,9 +337,9 @@ def _has_preferences(template: PodTemplate) -> bool:
 
 
 def _placed(edited: Situation, copies: Sequence[Pod]) -> dict[str, str]:
-    """Return what kube-scheduler puts on nodes that are ready, by uid: after pods that wait today, which are older.
+    """Return the ready node for each pod that kube-scheduler binds, by uid; older pending pods are bound first.
 
-    It knows nothing of CapacityBuffers.
+    kube-scheduler ignores CapacityBuffers.
     """
     pods = edited.inventory.pods
     placed = Scheduler(edited.prepared, bound_pods(pods)).place([pod for pod in pods if awaits_node(pod)])

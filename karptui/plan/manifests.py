@@ -13,7 +13,7 @@ from karptui.whatif.yaml.parse import parse
 
 
 class ManifestError(Exception):
-    """A text that cannot be read, in a sentence that names file and line."""
+    """Unreadable text; the message names file and line."""
 
 
 class Manifests(msgspec.Struct, frozen=True):
@@ -23,17 +23,17 @@ class Manifests(msgspec.Struct, frozen=True):
     names: tuple[str, ...]
     """``Kind/name`` of each edit."""
     notes: tuple[str, ...] = ()
-    """What was passed over, in sentences."""
+    """Objects that were skipped, as messages."""
 
 
 def manifests_of(files: Iterable[tuple[str, str]]) -> Manifests:
-    """Return the edits that apply files.
+    """Return the edits that apply manifests.
 
     Args:
-        files: Name and text of each.
+        files: Name and text of each file.
 
     Raises:
-        ManifestError: where one cannot be read.
+        ManifestError: A file is unreadable.
     """
     edits: list[PutObject] = []
     names: list[str] = []

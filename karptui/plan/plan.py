@@ -50,25 +50,26 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What Karpenter would do for pods that wait, in the form of ``karptui simulate``."""
     decisions_edited: dict[str, Any]
     now: Played
-    """The cluster as it is, played forward."""
+    """Forecast of the cluster without the edits."""
     edited: Played
     """As the edits make it."""
     gained: tuple[Finding, ...]
     """Advice that the edits bring, the worst first."""
     lost: tuple[Finding, ...]
     drifted_before: tuple[str, ...] = ()
-    """Nodes that have drifted already and are of the rollout: the edits change the template of their NodePool, so that
-    what comes in their place is as edited, or the nodes would go as it is and stay as edited."""
+    """Nodes of the rollout that drifted before: the edits change their NodePool's template, or start or stop their
+    replacement.
+    """
     placed_again: Answer | None = None
     """The edits where every pod is placed again, if they change nothing for the pods that are pending now."""
 
     paused: tuple[PausedPool, ...] = ()
     refused: tuple[str, ...] = ()
-    """What of the edits the API server would not take, in sentences; the rest is as if it took them."""
+    """Edits that the API server would reject, as messages; the rest assumes it did not."""
 
     @property
     def difference(self) -> Difference:
-        """What the edits change at once."""
+        """Immediate effect of the edits."""
         assert self.answer.difference is not None
         return self.answer.difference
 
@@ -79,7 +80,7 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def drifted(self) -> tuple[str, ...]:
-        """Nodes that the rollout replaces: those that the edits drift, and those that waited for it."""
+        """Nodes that the rollout replaces: those that the edits drift, and those that drifted before."""
         return (*(line.node_name or line.claim_name for line in self.difference.drift_gained), *self.drifted_before)
 
     @property
@@ -90,22 +91,19 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def rollout_ns(self) -> int | None:
-        """How long it takes until no drifted node is left; None where some are left, or none drifts."""
+        """Time until no drifted node is left; None if some are left, or none drifts."""
         drifted = set(self.drifted)
         ends = [step.at_ns for step in self.edited.steps if step.kind is StepKind.DRAIN and drifted & set(step.nodes)]
         return None if self.unfinished or not ends else max(ends) - self.edited.from_ns
 
     @property
     def extra_nodes(self) -> int:
-        """How many nodes more than as it is there are at the same time, at most, until the rollout is through."""
+        """Most extra nodes at once during the rollout."""
         return most_more_nodes(self.edited, self.now, self._until_ns)
 
     @property
     def extra_dollars(self) -> float | None:
-        """What it costs more than as it is until the rollout is through, or until nothing more happens.
-
-        None where nobody can say, as nodes without a price come or go.
-        """
+        """Extra cost of the rollout; None if nodes without a price change."""
         if not leave_out_alike(self.edited, self.now):
             return None
         return spent(self.edited, self._until_ns) - spent(self.now, self._until_ns)
@@ -118,14 +116,14 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def stalled_by(self) -> tuple[tuple[str, str], ...]:
-        """Drifted nodes that are left at the end, and what keeps each, in words; empty where nothing does."""
+        """Drifted nodes that are left at the end, with the label of their blocker; empty without one."""
         going = _nodes_of(self.edited, StepKind.DISRUPT) | _nodes_of(self.edited, StepKind.EXPIRE)
         by = dict.fromkeys(going, "its drain, which goes on")
         by |= {one.node: CODES[Code(one.code)].word for one in self.edited.kept}
         return tuple((name, by.get(name, "")) for name in self.unfinished)
 
     def risks(self) -> list[str]:
-        """Return what may go wrong, in sentences, the worst first."""
+        """Return the risks as messages, the worst first."""
         return list(self._risks())
 
     def _risks(self) -> Iterator[str]:
@@ -174,18 +172,18 @@ def plan(
     reporter: Reporter = silent,
     each: Each = one_by_one,
 ) -> Plan:
-    """Return what edits do to a cluster.
+    """Return the effect of edits on a cluster.
 
     Args:
-        base: The cluster as it is.
-        edits: What is applied.
-        horizon_ns: How far the cluster is played forward.
-        reporter: Told of progress; may raise ``Cancelled``.
-        each: Plays both, here or side by side elsewhere.
+        base: The cluster.
+        edits: The edits.
+        horizon_ns: Length of the forecasts.
+        reporter: Called with the progress; may raise ``Cancelled``.
+        each: Runs both forecasts, here or in other processes.
 
     Raises:
-        EditError: for the first edit that cannot be made.
-        Cancelled: when the reporter does.
+        EditError: An edit is invalid.
+        Cancelled: The reporter cancelled.
     """
     edited = apply(base, edits)
     scenario = Scenario(name="plan", edits=tuple(edits), replay=Replay.PENDING)
@@ -275,7 +273,7 @@ def _nodes_of(played: Played, kind: StepKind) -> set[str]:
 
 
 def _played(common: Any, edits: Any, reporter: Reporter) -> Played:
-    """Return what becomes of the cluster as it is, or as edits make it."""
+    """Return the forecast of a cluster with edits."""
     base, horizon_ns = common
     return rollout(base, apply(base, edits) if edits else None).play(horizon_ns=horizon_ns, reporter=reporter)
 
@@ -287,7 +285,7 @@ def _decisions(situation: Situation) -> dict[str, Any]:
 
 
 def _advice(before: Situation, after: Situation) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
-    """Return the findings that come and those that go."""
+    """Return the new findings and those that are gone."""
     was, now = (advise(AdviceContext(one.prepared, one.fleet)).findings for one in (before, after))
     known, left = {finding.key for finding in was}, {finding.key for finding in now}
     return (

@@ -1,4 +1,4 @@
-"""The first so many of some pods added to a cluster: what one pass of the provisioner decides, and what all come to."""
+"""Pods added to a cluster, any number of them: decisions of one provisioner pass, and the final result."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ _MOST_PASSES: Final = 50
 
 
 class SettledPods(msgspec.Struct, frozen=True):
-    """What passes of the provisioner come to once none launches anything more."""
+    """Result of repeated provisioner passes."""
 
     waiting: int
-    """Pods without a place."""
+    """Unschedulable pods."""
     on_new: int
     """Pods on new nodes."""
     nodes: int
     """New nodes that hold any of the pods."""
     price_per_hour: float
     reason: str = ""
-    """Why the first of those without a place has none."""
+    """Why the first unschedulable pod is so."""
 
 
 class PodTrial:
-    """Adds the first so many of some pods to a cluster, any number of times."""
+    """Adds the first N of some pods to a cluster, for any N."""
 
     def __init__(self, situation: Situation, inventory: Inventory, copies: Sequence[Pod]) -> None:
         self._situation = situation
@@ -48,14 +48,14 @@ class PodTrial:
         own = situation if inventory is situation.inventory else situation.derive(inventory)
         self._prepared = own.prepared
         self._ignored = {one.pod.uid: one for one in own.prepared.ignored if one.pod.key in self.keys}
-        """Those of them that Karpenter passes over, by uid."""
+        """Pods that Karpenter skips, by uid."""
         self._latest = self._prepared
-        """What the cluster with so many of them is made from next: it hands on what no pod without a node changes."""
+        """Last prepared cluster, from which the next is derived: pending pods do not change most of it."""
         self._inventory = inventory
         self.solved: Callable[[int], Solution] = cache(lambda count: solve(self._with(count)))
-        """What one pass decides with so many of them."""
+        """Decisions of one pass by number of pods."""
         self.settled: Callable[[int], SettledPods] = cache(self._settle)
-        """What all passes come to with so many of them."""
+        """Final results by number of pods."""
 
     def _with(self, count: int) -> Prepared:
         pods = (*self._rest, *self._copies[:count])
@@ -70,12 +70,12 @@ class PodTrial:
         return self._latest
 
     def greatest(self, holds: Callable[[int], bool], most: int, guess: int) -> int:
-        """Return the greatest count for which something holds that holds for every lesser one; 0 always counts.
+        """Return the greatest count for which a monotone condition is true; 0 is always true.
 
         Args:
-            holds: Tells it of a count.
-            most: The greatest that is tried.
-            guess: Where to begin.
+            holds: The condition.
+            most: The greatest count to try.
+            guess: The count to begin with.
         """
         low, high = 0, most + 1
         for count in (guess, guess + 1):
@@ -87,25 +87,25 @@ class PodTrial:
         return low
 
     def on_nodes(self, count: int) -> int:
-        """Return how many of so many land on nodes that are there."""
+        """Return the number of pods that land on existing nodes."""
         return sum(1 for filled in self.solved(count).nodes for pod in filled.pods if pod.key in self.keys)
 
     def on_claims(self, count: int) -> int:
-        """Return how many of so many land on nodes that are launched."""
+        """Return the number of pods that land on launched nodes."""
         return sum(1 for claim in self.solved(count).claims for pod in claim.pods if pod.key in self.keys)
 
     def _passed_over(self, count: int) -> list[IgnoredPod]:
-        """Return those of so many that Karpenter passes over."""
+        """Return the pods that Karpenter skips."""
         return [self._ignored[pod.uid] for pod in self._copies[:count] if pod.uid in self._ignored]
 
     def needs_no_node(self, count: int) -> bool:
-        """Return whether so many find a place and nothing is launched that would not be launched today."""
+        """Return whether all pods are scheduled without an additional node."""
         found = self.solved(count)
         is_placed = not self._passed_over(count) and not any(pod.key in self.keys for pod in found.failed)
         return is_placed and len(found.claims) <= len(self.solved(0).claims)
 
     def claim_of(self, place: int) -> NewClaim | None:
-        """Return the NodeClaim that comes for the pod behind the first so many."""
+        """Return the NodeClaim for the pod after the first ``count``."""
         known = [frozenset(pod.key for pod in claim.pods) for claim in self.solved(place).claims]
         made = self.solved(place + 1).claims
         mine = [claim for claim in made if any(pod.key in self.keys for pod in claim.pods)]
@@ -119,12 +119,15 @@ class PodTrial:
         return self._situation.claim_types.first(claim) if claim is not None else None
 
     def price_of(self, claim: NewClaim) -> float | None:
-        """Return what a claim costs at its cheapest, spot of unknown price as on demand."""
+        """Return the cheapest price of a claim, with spot of unknown price as on-demand."""
         cost = cost_of_option(self._situation.prices, self.first_type(claim))
         return cost.at_most_per_hour if cost.per_hour is None else cost.per_hour
 
     def _settle(self, count: int) -> SettledPods:
-        """Let passes follow each other: limits count the largest type within one, and what was launched in the next."""
+        """Run passes until nothing is launched.
+
+        Limits count the largest type within a pass, and the launched nodes in the next.
+        """
         prepared = self._with(count)
         ignored = self._passed_over(count)
         on_new = nodes = 0

@@ -1,4 +1,4 @@
-"""Consolidation policies and consolidateAfter compared: what each saves, and how many pods it evicts for that."""
+"""Consolidation policies and consolidateAfter compared: savings and evictions of each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from karptui.whatif.situation import WhatIfBase
 POLICIES: Final = (WHEN_EMPTY, WHEN_EMPTY_OR_UNDERUTILIZED, BALANCED)
 NEVER: Final = "Never"
 AFTERS: Final = ("0s", "5m", "1h")
-"""What is tried of consolidateAfter beside what is in use."""
+"""Values of consolidateAfter that are tried in addition to those in use."""
 _MOST_OWN: Final = 3
 ALL_COUNT: Final = "evictions and dollars are of everything that happens, drift, expiry and repair too"
 _PATH: Final = ("spec", "disruption")
@@ -31,14 +31,14 @@ _NS_PER_HOUR: Final = 3600 * NS_PER_SECOND
 
 
 class PolicyError(ValueError):
-    """NodePools that cannot be compared, in a sentence."""
+    """NodePools that cannot be compared."""
 
 
 def afters_of(text: str) -> tuple[str, ...]:
-    """Return values of consolidateAfter as somebody lists them.
+    """Return a list of values of consolidateAfter.
 
     Raises:
-        PolicyError: for one that is none, or where there are none.
+        PolicyError: A value is invalid, or there is none.
     """
     found = tuple(text.replace(",", " ").split())
     for one in found:
@@ -54,33 +54,33 @@ def afters_of(text: str) -> tuple[str, ...]:
 
 
 class Worth(StrEnum):
-    """Whether a policy is worth it, beside the cluster as it is and the others."""
+    """Whether a policy is worth it, compared with the cluster as it is and the others."""
 
     YES = "yes"
     SAME = "same"
-    """It comes to what the cluster as it is comes to."""
+    """Same result as without a change."""
     NO = "no"
-    """Another one is better, or it saves nothing, and less than the cluster as it is."""
+    """Another policy is better, or it saves nothing, and less than the cluster as it is."""
     UNKNOWN = "n/a"
-    """Nobody can say what it saves."""
+    """The savings are unknown."""
 
 
 class PolicySpread(msgspec.Struct, frozen=True, kw_only=True):
-    """The least and the greatest of what plays with different seeds come to."""
+    """Lowest and highest result over several seeds."""
 
     seeds: int
     saved: tuple[float, float] | None
-    """None where nobody can say."""
+    """None if unknown."""
     evictions: tuple[int, int]
 
 
 class PolicyOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What comes of one policy and one consolidateAfter."""
+    """Result of one policy and consolidateAfter."""
 
     policy: str
-    """Empty for the cluster as it is."""
+    """Empty without a change."""
     after: str
-    """``consolidateAfter``; empty for the cluster as it is."""
+    """``consolidateAfter``; empty without a change."""
     edits: tuple[AnyEdit, ...]
     nodes: int
     """At the end."""
@@ -91,28 +91,28 @@ class PolicyOutcome(msgspec.Struct, frozen=True, kw_only=True):
     dollars_unchanged: float
     """Over the whole span if nothing happened at all."""
     unpriced: int = 0
-    """Nodes at the end whose price nobody knows: dollars leave them out."""
+    """Nodes at the end without a known price, left out of prices."""
     is_saving_known: bool = True
-    """Whether somebody can say what is saved: not where nodes without a price come or go."""
+    """Whether the savings are known: not if nodes without a price are launched or removed."""
     commands: int
     """Commands of disruption."""
     evictions: int
-    """Pods that they evict, and those of nodes that expire."""
+    """Pods evicted by commands and by expiry."""
     pending: int
     """Pods without a node at the end."""
     seconds: int
     """Until the last command."""
     kept: tuple[tuple[str, int], ...]
-    """What keeps nodes at the end, in words, and how many."""
+    """Labels of what blocks nodes at the end, with their number."""
     spread: PolicySpread | None = None
-    """What chance changes, where it was played with several seeds; the figures above are those of the first."""
+    """Range over several seeds; the figures above are those of the first seed."""
     is_beaten: bool = False
     """Whether another one costs no more and evicts no more, with every seed, and is better in one of them."""
     worth: Worth = Worth.YES
 
     @property
     def saved(self) -> float | None:
-        """Dollars that the span costs less than if nothing happened; None where nobody can say."""
+        """Savings against the cluster if nothing happened; None if unknown."""
         return self.dollars_unchanged - self.dollars if self.is_saving_known else None
 
     @property
@@ -122,13 +122,13 @@ class PolicyOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Policies beside each other."""
+    """Results of all policies."""
 
     pools: tuple[tuple[str, str, str], ...]
-    """NodePools that are edited, each with its policy and consolidateAfter as they are."""
+    """Edited NodePools, each with its current policy and consolidateAfter."""
     horizon_ns: int
     outcomes: tuple[PolicyOutcome, ...]
-    """As it is first, then in the order asked."""
+    """The cluster without a change first, then in the order asked."""
     assumed: tuple[str, ...]
     not_modelled: tuple[str, ...]
 
@@ -145,23 +145,23 @@ def compare(
     reporter: Reporter = silent,
     each: Each = one_by_one,
 ) -> Comparison:
-    """Play the cluster as it is and with every policy and consolidateAfter, each from the same moment.
+    """Forecast the cluster without a change and with every policy and consolidateAfter.
 
     Args:
-        base: The cluster as it is.
-        pools: NodePools that are edited; all that are not static where there are none.
-        policies: What is tried.
-        afters: What is tried of consolidateAfter; where there is nothing, a few values and those in use.
-        horizon_ns: How far is played.
-        seed: Decides what kube-scheduler leaves to chance.
-        seeds: How many seeds, from that one on, each is played with.
-        reporter: Told of progress; may raise ``Cancelled``.
-        each: Plays, here or side by side elsewhere.
+        base: The cluster.
+        pools: NodePools that are edited; without any, all that are not static.
+        policies: Policies to try.
+        afters: Values of consolidateAfter to try; without any, a few values and those in use.
+        horizon_ns: Length of each forecast.
+        seed: First seed of what kube-scheduler leaves to chance.
+        seeds: Number of seeds.
+        reporter: Called with the progress; may raise ``Cancelled``.
+        each: Runs forecasts, here or in other processes.
 
     Raises:
-        PolicyError: for a NodePool that there is not, or that is not consolidated.
-        EditError: where an edit cannot be made.
-        Cancelled: when the reporter does.
+        PolicyError: A NodePool does not exist or is not consolidated.
+        EditError: An edit is invalid.
+        Cancelled: The reporter cancelled.
     """
     chosen = _chosen(base, tuple(pools))
     variants: list[tuple[str, str]] = [("", "")]
@@ -209,8 +209,6 @@ class _PolicyPlay(msgspec.Struct, frozen=True):
 
 
 class _PlayOutcome(msgspec.Struct, frozen=True):
-    """What a play comes to."""
-
     outcome: PolicyOutcome
     assumed: tuple[str, ...]
     not_modelled: tuple[str, ...]
@@ -225,7 +223,7 @@ def _played(common: Any, part: Any, reporter: Reporter) -> _PlayOutcome:
 
 
 def with_spread(outcomes: Sequence[PolicyOutcome]) -> PolicyOutcome:
-    """Return the first of what differs in its seed alone, with what all of them have between them."""
+    """Return the first of several seeds' results, with the range of all."""
     first = outcomes[0]
     if len(outcomes) == 1:
         return first
@@ -241,7 +239,7 @@ def with_spread(outcomes: Sequence[PolicyOutcome]) -> PolicyOutcome:
 
 
 def tried_afters(pools: Iterable[NodePool]) -> tuple[str, ...]:
-    """Return what is tried of consolidateAfter unless somebody says otherwise: a few values, and those most in use."""
+    """Return the default values of consolidateAfter: a few, and the most frequent in use."""
     used = Counter(_after_text(pool) for pool in pools)
     own = sorted(used.keys() - set(AFTERS), key=lambda one: (-used[one], one))[:_MOST_OWN]
     return tuple(sorted({*AFTERS, *own}, key=lambda one: float("inf") if one == NEVER else parse_duration(one)))
@@ -295,9 +293,9 @@ def _outcome(policy: str, after: str, edits: tuple[AnyEdit, ...], played: Played
 
 
 def beats(one: Sequence[PolicyOutcome], other: Sequence[PolicyOutcome]) -> bool:
-    """Return whether one is as good in cents, evictions and pods that wait, seed by seed, and better in any.
+    """Return whether one policy is never worse in cost, evictions and pending pods with any seed, and better in some.
 
-    Nobody can say where dollars are not known.
+    False if a cost is unknown.
     """
     if not all(each.is_saving_known for each in (*one, *other)):
         return False
@@ -307,12 +305,12 @@ def beats(one: Sequence[PolicyOutcome], other: Sequence[PolicyOutcome]) -> bool:
 
 
 def worth_of(one: Sequence[PolicyOutcome], today: Sequence[PolicyOutcome], *, is_beaten: bool) -> Worth:
-    """Return whether one is worth it.
+    """Return whether a policy is worth it.
 
     Args:
-        one: What comes of it with each seed.
-        today: The same of the cluster as it is.
-        is_beaten: Whether another one is better.
+        one: Its results by seed.
+        today: Results without a change.
+        is_beaten: Whether another policy is better.
     """
     if not all(each.is_saving_known for each in (*one, *today)):
         return Worth.UNKNOWN

@@ -33,7 +33,7 @@ GROUP_LABELS: Final = (
 )
 """Labels that name a node group, the first that a node has."""
 TOGETHER: Final = "all together"
-"""What stands for every group where there are several."""
+"""Name of all node groups together."""
 _FARGATE: Final = "eks.amazonaws.com/compute-type"
 ASSUMED: Final = (
     "where pods land in the end is worked out as if all nodes went at once; the drain over time is played by itself",
@@ -43,43 +43,43 @@ ASSUMED: Final = (
 
 
 class RehearsalError(ValueError):
-    """A node group that cannot be moved, in a sentence."""
+    """A node group that cannot be moved."""
 
 
 class Rehearsal(msgspec.Struct, frozen=True, kw_only=True):
-    """What comes of moving one node group."""
+    """Result of moving one node group."""
 
     group: str
     """Name of the node group, or the label that was asked for; empty for nodes without one."""
     nodes: tuple[str, ...]
     """Nodes that are drained."""
     price_before: float
-    """Dollars per hour of those of them whose price is known."""
+    """Price per hour of the nodes with a known price."""
     unpriced: int
-    """Those of unknown price."""
+    """Nodes without a known price."""
     pods: int
     """Pods that have to move."""
     on_nodes: int
-    """Those that fit on nodes that stay."""
+    """Pods that fit on the remaining nodes."""
     on_new: int
-    """Those that get a new node."""
+    """Pods that get a new node."""
     launches: tuple[DrillLaunch, ...]
     pending: tuple[Unplaced, ...]
-    """Those that find no place."""
+    """Pods that are unschedulable."""
     lost: tuple[str, ...]
-    """Pods that nobody makes again: ``namespace/name``."""
+    """Pods without an owner, which nothing recreates: ``namespace/name``."""
     held: tuple[str, ...]
     """Pods that a PodDisruptionBudget keeps from eviction today: ``namespace/name``."""
     daemons: tuple[tuple[str, int], ...]
     """DaemonSets whose pods end with the nodes, and how many."""
     absent_daemons: tuple[tuple[str, tuple[str, ...]], ...]
-    """Those of them that would not run on new nodes, with the NodePools of these."""
+    """DaemonSets that would not run on new nodes, with the NodePools of these nodes."""
     edits: tuple[AnyEdit, ...]
     """All of it as a scenario."""
     drain: GroupDrain
     """The same over time."""
     notes: tuple[str, ...] = ()
-    """What the manifests mean here that is not plain."""
+    """Non-obvious effects of the manifests, as messages."""
 
     @property
     def launched(self) -> int:
@@ -93,22 +93,22 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def unpriced_after(self) -> int:
-        """Those of these of unknown price."""
+        """New nodes without a known price."""
         return sum(one.unpriced for one in self.launches)
 
     @property
     def assumed(self) -> tuple[str, ...]:
-        """What is assumed, of where pods land and of the drain."""
+        """Assumptions about placements and about the drain."""
         return (*ASSUMED, *self.drain.assumed)
 
 
 def group_of(labels: Mapping[str, str]) -> str:
-    """Return the node group that a node's labels name; empty where they name none."""
+    """Return the node group named by a node's labels; empty if they name none."""
     return next((labels[key] for key in GROUP_LABELS if labels.get(key)), "")
 
 
 def unmanaged(inventory: Inventory) -> tuple[Node, ...]:
-    """Return the nodes that Karpenter did not make; those of Fargate are no node group's."""
+    """Return the nodes that Karpenter does not manage, without Fargate."""
     claimed = {claim.provider_id for claim in inventory.nodeclaims} - {""}
     named = {claim.node_name for claim in inventory.nodeclaims}
     return tuple(
@@ -136,21 +136,21 @@ def rehearsals(
     reporter: Reporter = silent,
     each: Each = one_by_one,
 ) -> tuple[Rehearsal, ...]:
-    """Return what comes of moving node groups, each by itself, and all of them together where there are several.
+    """Return the result of moving each node group, and all together if there are several.
 
     Args:
-        base: The cluster as it is.
-        wanted: Names of node groups, or ``label=value`` of nodes; every node group where there are none.
-        manifests: What is applied before: NodePools, NodeClasses, DaemonSets as they would be.
-        at_once: How many nodes are drained at a time.
-        horizon_ns: How far a drain is played that does not come to its end.
-        reporter: Told of progress; may raise ``Cancelled``.
-        each: Rehearses, here or side by side elsewhere.
+        base: The cluster.
+        wanted: Names of node groups, or ``label=value`` of nodes; every node group without any.
+        manifests: Edits applied first: planned NodePools, NodeClasses and DaemonSets.
+        at_once: Nodes drained at a time.
+        horizon_ns: Limit of the simulated drain.
+        reporter: Called with the progress; may raise ``Cancelled``.
+        each: Runs rehearsals, here or in other processes.
 
     Raises:
-        RehearsalError: for a node group that there is not.
-        EditError: where a manifest cannot be applied.
-        Cancelled: when the reporter does.
+        RehearsalError: There is no such node group.
+        EditError: A manifest is invalid.
+        Cancelled: The reporter cancelled.
     """
     chosen = [(name, _nodes(base.inventory, name)) for name in wanted or groups(base.inventory)]
     if len(chosen) > 1:
@@ -159,7 +159,7 @@ def rehearsals(
     found: list[Rehearsal] = []
 
     def report(done: int, total: int) -> None:
-        """Count what is done, and what is at work by how far its drain is played."""
+        """Report finished groups, and the progress of the current drain."""
         reporter(len(found) * 100 + done * 100 // max(total, 1), len(chosen) * 100)
 
     reporter(0, len(chosen) * 100)
@@ -247,7 +247,7 @@ def _absent_daemons(
 
 
 def _price(base: Situation, node: Node) -> float | None:
-    """Return what a node that Karpenter did not make costs, by its labels."""
+    """Return the price of a node that Karpenter does not manage, by its labels."""
     labels = node.labels
     place = labels.get(INSTANCE_TYPE, ""), labels.get(ZONE, ""), capacity_type_of(labels)
     if base.prices is not None:

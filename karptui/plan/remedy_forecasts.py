@@ -1,4 +1,4 @@
-"""Remedies played forward: what they save under budgets, and how long that takes."""
+"""Forecasts of remedies: savings under budgets, and their duration."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ MOST_NODES: Final = 150
 
 
 class RemedyForecasts:
-    """Plays remedies as Forward plays them; the cluster as it is only once."""
+    """Forecasts remedies; the cluster without a remedy only once."""
 
     def __init__(self, base: WhatIfBase, simulation_seconds: float | None = None) -> None:
-        """Begin without any.
+        """Take the inputs.
 
         Args:
-            base: The cluster as it is.
-            simulation_seconds: What Karpenter takes for one simulated removal, by its metrics; None if not known.
+            base: The cluster.
+            simulation_seconds: Duration of one simulated removal by Karpenter's metrics; None if unknown.
         """
         self._base = base
         self._simulation_seconds = simulation_seconds
 
     def of(self, remedies: Sequence[BlockerRemedy], trials: Sequence[Trial]) -> tuple[Trial, ...]:
-        """Return trials with forecasts of those that free nodes without waiting for pods to end.
+        """Return trials, with forecasts of those that free nodes without waiting for pods to end.
 
         Args:
-            remedies: As they were tried.
-            trials: What simulated removals came to.
+            remedies: The remedies.
+            trials: Their simulated removals.
         """
         is_small = len(self._base.inventory.nodes) <= MOST_NODES
         return tuple(

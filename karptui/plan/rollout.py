@@ -1,4 +1,4 @@
-"""A cluster played forward as it is, or as edits make it: with what they drift, and without the nodes they remove."""
+"""Forecast of a cluster, or of the cluster with edits, with the drift that they cause and without removed nodes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from karptui.whatif.situation import EditedCluster, Situation, WhatIfBase
 
 
 class Rollout(msgspec.Struct, frozen=True, eq=False):
-    """A cluster that is ready to be played; playing it changes nothing of what it was made of."""
+    """A cluster that is ready to be forecast."""
 
     situation: Situation
     inventory: Inventory
@@ -36,20 +36,20 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
         reporter: Reporter = silent,
         pause: Pause = no_pause,
     ) -> Played:
-        """Return what becomes of it.
+        """Return the forecast.
 
         Args:
-            horizon_ns: How far it goes.
-            is_instant: Whether launches, drains and starts of pods take no time and validation passes.
-            seed: Decides what kube-scheduler and Karpenter leave to chance, and how busy Karpenter is.
-            seeds: How many seeds, from that one on, it is played with; the answer is the likeliest, with the spread.
-            simulation_seconds: What Karpenter takes for one simulated removal, by its metrics; None where not known.
-            journal: Gets every change, to tell later how the cluster was at an instant.
-            reporter: Told of the seconds that have passed and of all, of every seed's play; may raise ``Cancelled``.
-            pause: Called now and then while something is worked out.
+            horizon_ns: Its length.
+            is_instant: Whether launches, drains and pod starts take no time and validation passes.
+            seed: Seed of what kube-scheduler and Karpenter leave to chance, and of Karpenter's load.
+            seeds: Number of seeds; the answer is the likeliest, with the range.
+            simulation_seconds: Duration of one simulated removal by Karpenter's metrics; None if unknown.
+            journal: Records every change, to restore the cluster at an instant.
+            reporter: Called with the passed and the total seconds of all seeds; may raise ``Cancelled``.
+            pause: Called now and then during computation.
 
         Raises:
-            Cancelled: when the reporter does.
+            Cancelled: The reporter cancelled.
         """
         count = seeds + 1 if journal is not None and seeds > 1 else seeds
 
@@ -85,7 +85,7 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
 
 
 def _part(reporter: Reporter, number: int, count: int) -> Reporter:
-    """Return what hears of the progress of one play of several."""
+    """Return the reporter of one forecast of several."""
     return lambda done, total: reporter(number * total + done, count * total)
 
 
@@ -107,7 +107,7 @@ def leave_out_alike(*plays: Played) -> bool:
 
 
 def most_more_nodes(played: Played, other: Played, until_ns: int) -> int:
-    """Return how many nodes more than another play one has at the same instant, at most, until an instant."""
+    """Return the highest number of nodes that a forecast has more than another at an instant."""
     counts = [played.series[0].nodes, other.series[0].nodes]
     changes = sorted(
         (moment.at_ns, which, moment.nodes)
@@ -124,11 +124,11 @@ def most_more_nodes(played: Played, other: Played, until_ns: int) -> int:
 
 
 def rollout(base: WhatIfBase, edited: EditedCluster | None = None) -> Rollout:
-    """Return a cluster to play.
+    """Return a cluster to forecast.
 
     Args:
-        base: The cluster as it is.
-        edited: The same as edits make it; None to play it as it is.
+        base: The cluster.
+        edited: The cluster with edits; None without.
     """
     if edited is None:
         return Rollout(base, base.inventory)

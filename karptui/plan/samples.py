@@ -16,23 +16,23 @@ from karptui.whatif.situation import WhatIfBase
 
 
 class HeadroomError(ValueError):
-    """A pod that cannot be added, in a sentence."""
+    """A pod that cannot be added."""
 
 
 class SamplePod(msgspec.Struct, frozen=True):
     """The pod that is added over and over."""
 
     name: str
-    """``Kind/namespace/name`` of its workload or of the pod; what it asks for where it is a made-up one."""
+    """``Kind/namespace/name`` of its workload or pod; its requests if it is made up."""
     ref: ObjectRef
-    """What is scaled or copied."""
+    """The object that is scaled or copied."""
     first: tuple[AnyEdit, ...] = ()
     """What puts it into the cluster."""
     present: int = 0
-    """Pods that are there before the first is added: those of a workload that is scaled, or one that was put there."""
+    """Pods that exist before the first is added."""
 
     def edits(self, count: int) -> tuple[AnyEdit, ...]:
-        """Return what adds so many pods."""
+        """Return the edits that add pods."""
         if self.ref.kind != "Pod":
             return (*self.first, ScaleWorkload(self.ref, self.present + count))
         copies = count - len(self.first)
@@ -40,10 +40,10 @@ class SamplePod(msgspec.Struct, frozen=True):
 
 
 def sample_of(base: WhatIfBase, ref: ObjectRef) -> SamplePod:
-    """Return a pod of the cluster, or one of a workload's.
+    """Return a pod, or a pod of a workload.
 
     Raises:
-        HeadroomError: where there is none.
+        HeadroomError: There is none.
     """
     name = f"{ref.kind}/{ref.key}"
     pods = [pod for pod in base.inventory.pods if pod.is_active]

@@ -1,4 +1,4 @@
-"""A plan in words and steps, for a screen: what it comes to, its risks, its rollout, its text for a pull request."""
+"""A plan as text and steps for a screen: result, risks, rollout, and text for a pull request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from karptui.whatif.edits.objects import read_document
 
 
 class PlanSheet(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """What a plan says."""
+    """A plan as text."""
 
     headline: str
     risks: tuple[str, ...]
@@ -20,7 +20,7 @@ class PlanSheet(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     blockers: tuple[str, ...]
     """New ones of disruption, a line for each kind."""
     rollout: tuple[str, ...]
-    """How long it takes, where it stalls, and what it takes meanwhile."""
+    """Duration of the rollout, where it stalls, and its extra nodes."""
     costs: str
     edited: Played
     """The cluster as the edits make it, played forward."""
@@ -29,7 +29,7 @@ class PlanSheet(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 
 def objects_of(edits: Iterable[AnyEdit]) -> tuple[str, ...]:
-    """Return what edits are about, each once: ``Kind/name``."""
+    """Return the objects of edits, each once: ``Kind/name``."""
     return tuple(dict.fromkeys(_named(edits)))
 
 

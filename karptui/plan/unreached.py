@@ -1,7 +1,7 @@
-"""Nodes that single-node consolidation never looks at, as its three minutes are over before their turn comes.
+"""Nodes that single-node consolidation never evaluates, because it times out after three minutes.
 
 Rules: ``singlenodeconsolidation.go`` and ``multinodeconsolidation.go`` of ``pkg/controllers/disruption``: every
-pass begins with the first of the same order: what stands behind the limit is not looked at in the next one either.
+pass begins with the first of the same order, so later nodes are not evaluated in the next pass either.
 """
 
 from __future__ import annotations
@@ -44,29 +44,29 @@ class NodeTurn(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds from the beginning of the pass."""
     is_reached: bool
     passed_over: str = ""
-    """Why it costs no time: its budget, or a policy; empty where it is simulated."""
+    """Why it takes no time: its budget, or a policy; empty if it is simulated."""
     decision: str = ""
-    """``delete`` or ``replace`` where it would go, by today's state."""
+    """``delete`` or ``replace`` if Karpenter would remove it in the current state."""
     saves_per_hour: float = 0.0
 
 
 class Unreached(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a pass of consolidation comes."""
+    """Progress of a consolidation pass."""
 
     per_simulation: float
     """Seconds that one lasts."""
     origin: str
-    """Who says so: ``given``, ``measured`` or ``assumed``."""
+    """Source of the duration: ``given``, ``measured`` or ``assumed``."""
     has_metrics: bool
-    """Whether anything is known of Karpenter's metrics; no recording holds them."""
+    """Whether Karpenter's metrics are known; recordings hold none."""
     turns: tuple[NodeTurn, ...]
     """In their order."""
     multi_simulations: int
-    """Simulations that multi-node consolidation needs at most."""
+    """Most simulations of a multi-node pass."""
     multi_left_out: int
     """Candidates that multi-node consolidation never looks at, as it takes the first 101 only."""
     timeouts: Mapping[str, int]
-    """Passes that Karpenter says it gave up, by ``single`` and ``multi``; empty where it does not say."""
+    """Passes that timed out by Karpenter's metrics, by ``single`` and ``multi``; empty if unknown."""
     assumed: tuple[str, ...] = ASSUMED
 
     @property
@@ -76,17 +76,17 @@ class Unreached(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def missed_savings(self) -> float:
-        """Dollars per hour of those of them that would go."""
+        """Savings per hour of those that would be removed."""
         return sum(one.saves_per_hour for one in self.missed)
 
     @property
     def seconds(self) -> float:
-        """How long a whole pass would take."""
+        """Duration of a complete pass."""
         return self.per_simulation * sum(1 for one in self.turns if not one.passed_over)
 
     @property
     def acts_before(self) -> NodeTurn | None:
-        """The first node that would go among those that are reached: then the pass ends with it."""
+        """The first evaluated node that is removed: it ends the pass."""
         return next((one for one in self.turns if one.is_reached and one.decision), None)
 
     @property
@@ -101,11 +101,11 @@ class Unreached(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def measured_seconds(metrics: ControllerMetrics | None, candidates: int) -> float | None:
-    """Return what one simulation lasts by Karpenter's metrics, on the mean; None where unknown.
+    """Return the mean duration of a simulation by Karpenter's metrics; None if unknown.
 
-    Where it is not said how many were simulated, a mean pass of single-node consolidation is taken to try every
-    candidate: some end early, so that it is rather too little. A pass that was given up for lack of time says that its
-    limit was too little for all of them.
+    Without the number of simulations, a mean pass is assumed to try every candidate; some end early, so this is
+    rather
+    too low. A timed-out pass gives a lower bound.
     """
     if metrics is None or not candidates:
         return None
@@ -124,16 +124,16 @@ def unreached(
     metrics: ControllerMetrics | None = None,
     reporter: Reporter = silent,
 ) -> Unreached:
-    """Return how far a pass of consolidation comes with the cluster as it is.
+    """Return the progress of a consolidation pass.
 
     Args:
         base: The cluster.
-        per_simulation: Seconds that one simulation lasts; measured or assumed where None.
-        metrics: What Karpenter says of itself, where that is known.
-        reporter: Told of progress; may raise ``Cancelled``.
+        per_simulation: Seconds of one simulation; measured or assumed if None.
+        metrics: Karpenter's metrics, if known.
+        reporter: Called with the progress; may raise ``Cancelled``.
 
     Raises:
-        Cancelled: when the reporter does.
+        Cancelled: The reporter cancelled.
     """
     run = MethodRun(base.fleet, EngineSimulator(base.prepared, base.fleet), Recorder())
     method = Method.SINGLE_NODE

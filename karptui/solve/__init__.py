@@ -1,3 +1,3 @@
-"""Look for the change that reaches a goal: what is asked for is given, and the edit is the answer."""
+"""Search for an edit that reaches a goal."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a search came to: the change that reaches the goal, the runner-up and why it lost, and what was not tried."""
+"""Result of a search: the best change, the runner-up and why it lost, and what was not tried."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from karptui.whatif.edits import AnyEdit
 from karptui.whatif.scenario import Replay, Scenario
 
 MOST_NOTED: Final = 20
-"""Changes that are shown of those that were tried, the best first."""
+"""Shown changes, the best first."""
 _LONGEST_NAME: Final = 60
 """Of a scenario."""
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
-    """What the cluster comes to with a change, or without one."""
+    """Figures of the cluster with a change, or without one."""
 
     pending: int
-    """Pods without a place."""
+    """Unschedulable pods."""
     lost: tuple[str, ...] = ()
-    """Those of them, ``namespace/name``, that have one as it is."""
+    """Those of them, ``namespace/name``, that are schedulable without the change."""
     nodes: int
     """Nodes of Karpenter, new ones included."""
     price_per_hour: float
-    """Dollars of these nodes, spot of unknown price as on demand; of a play the mean over its time.
+    """Price of these nodes, with spot of unknown price as on-demand; of a forecast the mean over its time.
 
-    Where no dollars are said, those of Karpenter's own prices: answers go by them.
+    With prices off, Karpenter's own prices decide.
     """
     unpriced: int = 0
     """Nodes without a known price; those on spot count as on demand."""
     drifts: int = 0
     """NodeClaims that the change drifts: Karpenter replaces their nodes as budgets allow."""
     wanted: int | None = None
-    """Of the pods that are to come to a NodePool, those that do."""
+    """Wanted pods that come to the NodePool."""
     moved: int | None = None
-    """Other pods that come to another NodePool than as it is."""
+    """Other pods that change their NodePool."""
     evictions: int | None = None
     """Of a play: pods evicted within a day."""
 
@@ -49,19 +49,19 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     """A change that was tried."""
 
     parts: tuple[str, ...]
-    """What it does, a change each: ``NodePool spot: weight 20``."""
+    """Its edits as text: ``NodePool spot: weight 20``."""
     outcome: str
-    """What it comes to, beside dollars: ``nothing pending``."""
+    """Its result besides the price: ``nothing pending``."""
     edits: tuple[AnyEdit, ...]
     figures: Figures
     is_enough: bool
     """Whether it reaches the goal."""
     why_not: str = ""
-    """Of one that was not taken: in what it is worse than the answer."""
+    """Why it is worse than the answer, if it is not the answer."""
 
     @property
     def words(self) -> str:
-        """What it does, in a line."""
+        """Its edits in one line."""
         return together(self.parts)
 
 
@@ -83,7 +83,7 @@ def by_object(parts: Sequence[str]) -> list[str]:
 
 
 def _verb_once(words: Sequence[str]) -> list[str]:
-    """Return what is done to one object; of neighbours that differ in their last word only that."""
+    """Return the edits of one object, without words that repeat those of the edit before."""
     said = [words[0]]
     for before, one in pairwise(words):
         head, _, last = one.rpartition(" ")
@@ -92,15 +92,15 @@ def _verb_once(words: Sequence[str]) -> list[str]:
 
 
 class Effort(msgspec.Struct, frozen=True, kw_only=True):
-    """How far the search went."""
+    """Extent of a search."""
 
     tried: int
     all: int
     """Of how many."""
     how: str
-    """What was tried, in words."""
+    """Description of what was tried."""
     not_tried: tuple[str, ...] = ()
-    """What was left out, in sentences."""
+    """Messages about what was left out."""
     is_monotone: bool | None = None
     """Of values on a line: whether more was never better again once it had been worse; None of sets."""
 
@@ -116,13 +116,13 @@ class Solved(msgspec.Struct, frozen=True, kw_only=True):
     goal: str
     """Its name, as the command has it."""
     question: str
-    """What was asked, in words."""
+    """The question as text."""
     replay: Replay
-    """How the answer is replayed where it is opened."""
+    """Replay mode of the answer in the what-if."""
     now: Figures
-    """The cluster as it is."""
+    """Figures without a change."""
     best: Tried | None
-    """The change; None where nothing helps, or nothing has to be changed."""
+    """The best change; None if nothing helps or nothing has to change."""
     runner_up: Tried | None
     is_reached: bool
     """Whether the goal is reached, by the change or without one."""
@@ -134,11 +134,11 @@ class Solved(msgspec.Struct, frozen=True, kw_only=True):
     approximated: tuple[str, ...] = ()
     not_modelled: tuple[str, ...] = ()
     risk: str = ""
-    """What the answer may bring about that is not modelled, where that can undo it."""
+    """Effects of the answer that are not modelled and can undo it."""
     on_top_of: Scenario | None = None
     """Edits that were made before; ``now`` is the cluster with them, and every change opens with them."""
     has_prices: bool = True
-    """Whether dollars are said at all."""
+    """Whether prices are on."""
 
     @property
     def scenario(self) -> Scenario:
@@ -147,7 +147,7 @@ class Solved(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def scenario_of(solved: Solved, tried: Tried | None) -> Scenario:
-    """Return a change as the what-if opens it; no edits where there is none."""
+    """Return a change as a scenario; without edits if there is none."""
     before = solved.on_top_of.edits if solved.on_top_of is not None else ()
     if tried is None:
         return Scenario(f"solve {solved.goal}", solved.replay, before)
@@ -155,24 +155,24 @@ def scenario_of(solved: Solved, tried: Tried | None) -> Scenario:
 
 
 class Criterion(msgspec.Struct, frozen=True):
-    """One thing by which two changes are compared; the less the better."""
+    """A property by which changes are compared; the lower the better."""
 
     value: Callable[[Tried], float]
     says: Callable[[float, float], str]
-    """Tells of what is compared, of the answer and of another, in what the other is worse."""
+    """Describes why the second value is worse."""
     tolerance: Callable[[float], float] = lambda _least: 0.0
     """From the least value to how much more counts as nearly the same: then the next criteria decide."""
     better: Callable[[float, float], str] = lambda _ours, _theirs: ""
-    """Tells, like ``says``, in what the other is better, if a later criterion decides against it."""
+    """Describes why the second value is better, if a later criterion decides against it."""
 
 
 def key_of(criteria: Sequence[Criterion]) -> Callable[[Tried], tuple[float, ...]]:
-    """Return what changes are sorted by: the first criterion first."""
+    """Return the sort key of changes: the first criterion first."""
     return lambda tried: tuple(one.value(tried) for one in criteria)
 
 
 def why_lost(criteria: Iterable[Criterion], best: Tried, other: Tried) -> str:
-    """Return the first thing in which a change is worse than the answer, and in what it is better."""
+    """Return the first criterion in which a change is worse than the answer, and one in which it is better."""
     better = ""
     for one in criteria:
         ours, theirs = one.value(best), one.value(other)
@@ -184,7 +184,7 @@ def why_lost(criteria: Iterable[Criterion], best: Tried, other: Tried) -> str:
 
 
 def _best_of(tried: Sequence[Tried], criteria: Sequence[Criterion]) -> Tried:
-    """Return the best change: each criterion in turn keeps those that are best by it, or nearly so."""
+    """Return the best change: each criterion in turn keeps the best, within its tolerance."""
     left = tried
     for one in criteria:
         least = min(map(one.value, left))
@@ -195,11 +195,11 @@ def _best_of(tried: Sequence[Tried], criteria: Sequence[Criterion]) -> Tried:
 def ranked(
     tried: Sequence[Tried], criteria: Sequence[Criterion]
 ) -> tuple[Tried | None, Tried | None, tuple[Tried, ...]]:
-    """Return the best change, the next that is not merely more of it, and the others; each loser says why it lost.
+    """Return the best change, the next that does not contain it, and the others with the reason why they lost.
 
     Args:
         tried: The changes, in the order in which they were tried.
-        criteria: What they are compared by.
+        criteria: The criteria.
     """
     in_order = sorted(tried, key=key_of(criteria))
     if not in_order:
@@ -231,11 +231,11 @@ def _drift(ours: float, theirs: float) -> str:
 
 
 def costs_more(more: float, *, has_prices: bool) -> str:
-    """Return that a change costs more, and how much where dollars are said.
+    """Return that a change costs more, with the amount if prices are on.
 
     Args:
-        more: Dollars per hour.
-        has_prices: Whether dollars are said.
+        more: Price per hour.
+        has_prices: Whether prices are on.
     """
     if more < LEAST_CHANGE:
         return "costs a little more"
@@ -251,11 +251,11 @@ def cheaper(*, has_prices: bool) -> Criterion:
 
 
 def nearly_cheapest(now: Figures, *, has_prices: bool) -> Criterion:
-    """Return the criterion of dollars that takes costs within ``NEARLY_SAME`` as the same.
+    """Return the price criterion that treats prices within ``NEARLY_SAME`` as equal.
 
     Args:
-        now: The cluster without a change: the tolerance is a share of what a change adds or saves.
-        has_prices: Whether dollars are said.
+        now: The cluster without a change: the tolerance is a share of the added or saved price.
+        has_prices: Whether prices are on.
     """
 
     def better(ours: float, theirs: float) -> str:
@@ -272,9 +272,9 @@ def nearly_cheapest(now: Figures, *, has_prices: bool) -> Criterion:
 
 NEARLY_SAME: Final = 0.10
 NEARLY_SAME_SHARE: Final = 0.01
-"""Dollars per hour, or the share of what the cheapest change adds or saves, that are too little to drift nodes for."""
+"""Price per hour, or share of the cheapest change's difference, that is too small to drift nodes for."""
 LEAST_CHANGE: Final = 0.005
-"""Dollars per hour from which on a difference can be seen in two digits."""
+"""Smallest price per hour that two digits show."""
 FEWER_WAIT: Final = Criterion(lambda one: one.figures.pending, _wait)
 FEWER_LOSE: Final = Criterion(lambda one: len(one.figures.lost), _lose)
 FEWER_DRIFT: Final = Criterion(lambda one: one.figures.drifts, _drift)

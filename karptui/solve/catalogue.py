@@ -1,4 +1,4 @@
-"""The goals that can be asked for, and what is given with each."""
+"""The goals and their parameters."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ import msgspec
 
 
 class SolveError(ValueError):
-    """A question that cannot be asked of a cluster, in a sentence."""
+    """A question that cannot be asked of a cluster."""
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
-    """What is given with a goal."""
+    """A parameter of a goal."""
 
     name: str
     """As the command's flag has it."""
     metavar: str
     question: str
-    """What a dialog asks."""
+    """Question of the dialog."""
     help: str
     default: str = ""
     is_required: bool = False
     numbers: tuple[int, int] | None = None
     """The least and the greatest, of a number."""
     choices: Mapping[str, str] = MappingProxyType({})
-    """The values it may have, each with what it means; any value if there are none."""
+    """Possible values with their meaning; without any, all values are possible."""
 
     def fault(self, value: str) -> str:
-        """Return what is wrong with a value, in a sentence; empty where nothing is."""
+        """Return why a value is invalid; empty if it is valid."""
         if self.numbers is not None:
             least, most = self.numbers
             if not value.isdecimal() or not value.isascii() or not least <= int(value[:12]) <= most:
@@ -44,11 +44,11 @@ MOST_TRIES: Final = 5_000
 
 
 class Goal(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that can be asked for; the module of the same name in ``karptui/solve/goals`` finds it."""
+    """A goal; the module of the same name in ``karptui/solve/goals`` implements it."""
 
     name: str
     title: str
-    """What is looked for, in words."""
+    """The goal as text."""
     parameters: tuple[Parameter, ...]
     is_cheapest: bool = False
     """Whether the answer is the cheapest of what reaches it."""
@@ -196,10 +196,10 @@ def with_defaults(goal: Goal, given: Mapping[str, str]) -> dict[str, str]:
 
     Args:
         goal: The goal.
-        given: Values by name; what is missing or empty is as by default.
+        given: Values by name; defaults apply to missing or empty ones.
 
     Raises:
-        SolveError: where something is given that the goal does not take, or cannot be, or missing.
+        SolveError: A value is unknown, invalid or missing.
     """
     known = {one.name: one for one in goal.parameters}
     for name in given:
@@ -215,10 +215,10 @@ def with_defaults(goal: Goal, given: Mapping[str, str]) -> dict[str, str]:
 
 
 def given_of(text: str) -> dict[str, str]:
-    """Return what is given as ``nodepool=general most=2``.
+    """Return the parameters of ``nodepool=general most=2``.
 
     Raises:
-        SolveError: where a word is not name=value.
+        SolveError: A word is not name=value.
     """
     found: dict[str, str] = {}
     for word in text.split():

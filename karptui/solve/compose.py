@@ -16,13 +16,13 @@ _LIMITS = ("spec", "limits")
 
 
 def composed(base: WhatIfBase, changes: Sequence[tuple[AnyEdit, ...]]) -> tuple[AnyEdit, ...] | None:
-    """Return the edits of several changes as one; None where two of them cannot both be made.
+    """Return the edits of several changes as one; None if two of them conflict.
 
-    Lists that both lengthen get what either adds, lists that both shorten lose what either takes; limits rise by what
-    both raise them together; of two settings of the overhead the lower holds, of two numbers the higher.
+    Lists get all additions and lose all removals; limits get the sum of the increases; the lower overhead and the
+    higher number win.
 
     Args:
-        base: The cluster as it is, which every change was made for.
+        base: The cluster that every change was made for.
         changes: The edits of each.
     """
     found: dict[object, AnyEdit] = {}

@@ -1,4 +1,4 @@
-"""The edits of an answer as what can be applied: edited manifests, or kubectl commands."""
+"""The edits of an answer as manifests or kubectl commands."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def commands_text(base: WhatIfBase, solved: Solved) -> str:
 
 
 def _changes(base: WhatIfBase, edits: Iterable[AnyEdit]) -> tuple[tuple[Change, ...], tuple[AnyEdit, ...]]:
-    """Return the objects that edits change, and the edits of what is no object known as it was written."""
+    """Return the objects that edits change, and the edits of unknown objects."""
     originals: dict[ObjectRef, Mapping[str, Any]] = {}
     texts: dict[ObjectRef, str] = {}
     rest: list[AnyEdit] = []

@@ -1,4 +1,4 @@
-"""A goal that is asked of a cluster: what is given with it, and how a change is measured."""
+"""A goal asked of a cluster: its parameters, and the measure of a change."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ class GoalQuestion:
     """One goal asked of one cluster.
 
     Args:
-        base: The cluster as it is.
-        goal: What is asked for.
-        given: Values by the names of the goal's parameters; what is missing is as by default.
-        reporter: Told how many changes were tried, and of how many; may raise ``Cancelled``.
-        each: Measures changes, here or side by side elsewhere.
-        has_prices: Whether the answer says dollars.
+        base: The cluster.
+        goal: The goal.
+        given: Values of the goal's parameters; defaults apply to missing ones.
+        reporter: Called with the number of changes tried and in all; may raise ``Cancelled``.
+        each: Measures changes, here or in other processes.
+        has_prices: Whether prices are on.
 
     Raises:
-        SolveError: where something is given that the goal does not take, or missing.
+        SolveError: A value is unknown, invalid or missing.
     """
 
     def __init__(
@@ -64,14 +64,14 @@ class GoalQuestion:
         self._reporter = reporter
         self._each = each
         self.asked = goal.title
-        """What is asked, in words."""
+        """The question as text."""
         self.tried = 0
         """Changes that were measured."""
         self.to_try = 1
         """About how many will be, for whoever watches."""
 
     def text(self, name: str) -> str:
-        """Return what is given as a parameter; its default where nothing is."""
+        """Return a parameter's value, or its default."""
         return self._given[name]
 
     def count(self, name: str) -> int:
@@ -79,10 +79,10 @@ class GoalQuestion:
         return int(self._given[name])
 
     def pool(self, name: str) -> NodePool:
-        """Return the NodePool that is given as a parameter.
+        """Return the NodePool of a parameter.
 
         Raises:
-            SolveError: where it is not there, or takes no part in provisioning.
+            SolveError: It does not exist, or does not provision.
         """
         wanted = self._given[name]
         usable = {pool.name: pool for pool in usable_pools(self.base.inventory.nodepools)}
@@ -97,39 +97,39 @@ class GoalQuestion:
         return usable[wanted]
 
     def report(self, done: int = 0, total: int = 0) -> None:  # noqa: ARG002 - an engine's own progress is not shown
-        """Say how far the search is; the reporter of runs."""
+        """Report the progress of the search; used as reporter."""
         self._reporter(min(self.tried, self.to_try), max(self.to_try, 1))
 
     def as_it_is(self, mode: Replay) -> ReplayOutcome:
-        """Return what the cluster comes to without a change."""
+        """Return the figures without a change."""
         return replay(self.base, mode, self.report)
 
     def measured(
         self, changes: Iterable[tuple[KeyT, tuple[AnyEdit, ...]]], modes: tuple[Replay, ...]
     ) -> Iterator[tuple[KeyT, tuple[Figures, ...] | None]]:
-        """Yield what each change comes to in some ways of replaying it; None for one that cannot be made.
+        """Yield the figures of each change in some replay modes; None if it is invalid.
 
         Args:
-            changes: Each with what it is known by.
-            modes: The ways.
+            changes: Each change with its key.
+            modes: The modes.
 
         Raises:
-            Cancelled: when the reporter does.
+            Cancelled: The reporter cancelled.
         """
         return self.asked_of_each(_figures_of_change, modes, changes)
 
     def asked_of_each(
         self, ask: Ask, given: object, items: Iterable[tuple[KeyT, object]]
     ) -> Iterator[tuple[KeyT, Any]]:
-        """Yield what is found of each item, in their order.
+        """Yield the answer for each item, in order.
 
         Args:
-            ask: A function of a module, called with the cluster and what is given as one, and an item.
-            given: What all items have in common.
-            items: What is tried, each with what it is known by; the next is taken when it can be worked on.
+            ask: A function of a module, called with the cluster and ``given``, and an item.
+            given: Common argument of all items.
+            items: Items with their keys, taken when they can be worked on.
 
         Raises:
-            Cancelled: when the reporter does.
+            Cancelled: The reporter cancelled.
         """
         keys = deque[KeyT]()
 
@@ -145,12 +145,12 @@ class GoalQuestion:
             yield keys.popleft(), found
 
     def now(self, mode: Replay) -> Figures:
-        """Return the cluster as it is in figures."""
+        """Return the figures without a change."""
         outcome = self.as_it_is(mode)
         return figures_of(outcome, outcome)
 
     def accuracy(self, edits: Iterable[AnyEdit], mode: Replay) -> Accuracy:
-        """Return how far an answer can be trusted."""
+        """Return the accuracy of an answer."""
         return accuracy_of(self.base, apply(self.base, tuple(edits)), mode)
 
     def settled(self, mode: Replay, now: Figures, because: str) -> Solved:
@@ -179,15 +179,15 @@ class GoalQuestion:
         *,
         because: str = "",
     ) -> Solved:
-        """Return the best of what was tried; it may fall short of the goal.
+        """Return the best change; it may not reach the goal.
 
         Args:
-            mode: How the answer is replayed where it is opened.
-            now: The cluster as it is.
+            mode: Replay mode of the answer in the what-if.
+            now: Figures without a change.
             tried: The changes, in the order in which they were tried.
-            criteria: What they are compared by.
-            effort: How far the search went.
-            because: Why it falls short, where that is known.
+            criteria: The criteria.
+            effort: Extent of the search.
+            because: Why it does not reach the goal, if known.
         """
         best, runner_up, others = ranked(tried, criteria)
         accuracy = self.accuracy(best.edits if best is not None else (), mode)
@@ -211,16 +211,16 @@ class GoalQuestion:
 def measure(
     base: WhatIfBase, edits: tuple[AnyEdit, ...], mode: Replay, reporter: Reporter
 ) -> tuple[Figures, ReplayOutcome]:
-    """Return what a change comes to, in figures and whole.
+    """Return a change's figures and its replay.
 
     Args:
-        base: The cluster as it is.
+        base: The cluster.
         edits: The change.
-        mode: How it is replayed.
-        reporter: Called now and then; may raise ``Cancelled``.
+        mode: Replay mode.
+        reporter: Called with the progress; may raise ``Cancelled``.
 
     Raises:
-        EditError: where it cannot be made.
+        EditError: An edit is invalid.
     """
     edited = apply(base, edits)
     outcome = replay(edited, mode, reporter)
@@ -237,11 +237,11 @@ def _figures_of_change(common: Any, edits: Any, reporter: Reporter) -> tuple[Fig
 
 
 def figures_of(outcome: ReplayOutcome, as_it_is: ReplayOutcome) -> Figures:
-    """Return what a replay comes to.
+    """Return the figures of a replay.
 
     Args:
         outcome: The replay.
-        as_it_is: The same of the cluster without a change.
+        as_it_is: The replay without a change.
     """
     figures = outcome.pools.values()
     before = waiting_keys(as_it_is)
@@ -255,7 +255,7 @@ def figures_of(outcome: ReplayOutcome, as_it_is: ReplayOutcome) -> Figures:
 
 
 def waiting_keys(outcome: ReplayOutcome) -> frozenset[str]:
-    """Return ``namespace/name`` of every pod without a place."""
+    """Return ``namespace/name`` of every unschedulable pod."""
     return frozenset(pod.key for pod in outcome.unplaced)
 
 

@@ -25,10 +25,10 @@ from karptui.whatif.without_nodes import without_nodes
 
 
 def edited_base(base: WhatIfBase, edits: Sequence[AnyEdit]) -> WhatIfBase:
-    """Return the cluster as edits make it: with what they drift, and without the nodes that they remove.
+    """Return the cluster with edits: with the drift that they cause, and without the nodes that they remove.
 
     Raises:
-        EditError: for the first edit that cannot be made.
+        EditError: An edit is invalid.
     """
     if not edits:
         return base
@@ -45,7 +45,7 @@ def edited_base(base: WhatIfBase, edits: Sequence[AnyEdit]) -> WhatIfBase:
 
 
 def _with_dollars(base: WhatIfBase) -> WhatIfBase:
-    """Return the cluster with the dollars that Karpenter reckons with where none are to be said: answers go by them."""
+    """Return the cluster with Karpenter's own prices if prices are off, because they decide the answer."""
     if base.has_prices:
         return base
     return WhatIfBase(
@@ -87,16 +87,16 @@ def solve_goal(
     """Return the change that reaches a goal.
 
     Args:
-        base: The cluster as it is.
-        goal: Its name.
-        given: Values by the names of its parameters; what is missing is as by default.
-        reporter: Told how many changes were tried, and of about how many; may raise ``Cancelled``.
-        each: Measures changes, here or side by side elsewhere; the answer is the same.
-        on_top_of: Edits that are made before.
+        base: The cluster.
+        goal: Name of the goal.
+        given: Values of its parameters; defaults apply to missing ones.
+        reporter: Called with the number of changes tried and about in all; may raise ``Cancelled``.
+        each: Measures changes, here or in other processes; the answer is the same.
+        on_top_of: Edits that are applied first.
 
     Raises:
-        SolveError: where the question cannot be asked of this cluster.
-        Cancelled: when the reporter does.
+        SolveError: The question cannot be asked of this cluster.
+        Cancelled: The reporter cancelled.
     """
     known = GOALS.get(goal)
     if known is None:

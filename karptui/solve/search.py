@@ -16,10 +16,10 @@ _KEPT: Final = 6
 
 
 class ValueLine(msgspec.Struct, frozen=True):
-    """What a search along a line of values found."""
+    """Result of a search along a line of values."""
 
     highest: int | None
-    """Position of the last value that is good; None where none of those tried is."""
+    """Position of the last good value; None if no tried value is good."""
     tried: tuple[int, ...]
     """Positions that were tried, sorted."""
     is_monotone: bool
@@ -27,16 +27,15 @@ class ValueLine(msgspec.Struct, frozen=True):
 
 
 def highest_good(count: int, are_good: Callable[[Iterable[int]], Iterable[bool]], most: int) -> ValueLine:
-    """Return the last good one of some values that begin good and, as a rule, end bad.
+    """Return the last good value of a line that begins good and usually ends bad.
 
-    Halves the line and then tries values on either side. Where one does not fit, the rule does not hold: then all
-    values are tried, or as many as may be, evenly spread, and the last good one of them is followed up to its edge.
+    Bisects the line and then checks values on either side. If one contradicts, all values are tried, or an evenly
+    spread sample, and the last good one is followed up to its edge.
 
     Args:
-        count: How many values there are; at least one.
-        are_good: Tells of positions whether the value at each is good; asked once for each, and for several at a time
-            where none depends on the other.
-        most: How many values are tried where the rule does not hold.
+        count: Number of values; at least one.
+        are_good: Returns whether the values at positions are good; called once for each position.
+        most: Limit of tried values if the line is not monotone.
     """
     known: dict[int, bool] = {}
 
@@ -97,16 +96,15 @@ def search_sets(
     *,
     listed: int = 0,
 ) -> Sets:
-    """Try sets of things: all of them where the bound allows it, else the best of each size and one thing more.
+    """Try sets of things: all of them if the bound allows it, else the best of each size and one thing more.
 
     Args:
-        count: How many things there are.
-        largest: How many of them a set holds at most.
-        most: How many sets are tried at most.
-        values: Called with sets that are tried, each once; tells of each a key by which the less is the better. Takes
-            the next set when it can do something with it.
-        excludes: Tells whether a set cannot be, or is like one that was tried; it counts as none.
-        listed: Up to how many sets are gone through one by one, where most of them are excluded; ``most`` at least.
+        count: Number of things.
+        largest: Size limit of a set.
+        most: Limit of tried sets.
+        values: Called with sets, each once; yields a sort key for each, the lower the better.
+        excludes: Returns whether a set is impossible or like one that was tried; it does not count.
+        listed: Limit of sets listed one by one if most of them are excluded; at least ``most``.
     """
     sizes = range(1, min(largest, count) + 1)
     total = sum(comb(count, size) for size in sizes)
@@ -143,7 +141,7 @@ def search_sets(
 
 
 def _grown(sets: list[Chosen], things: Iterable[int]) -> Iterator[Chosen]:
-    """Yield sets with one thing more: first each with what is best by itself."""
+    """Yield sets with one thing more, beginning with the best single things."""
     for more in things:
         for one in sets:
             if more not in one:
@@ -151,7 +149,7 @@ def _grown(sets: list[Chosen], things: Iterable[int]) -> Iterator[Chosen]:
 
 
 def _noted(sets: Iterable[Chosen], known: set[Chosen], drawn: list[Chosen]) -> Iterator[Chosen]:
-    """Yield sets, and note each as it is taken."""
+    """Yield sets, and record each."""
     for one in sets:
         known.add(one)
         drawn.append(one)

@@ -1,3 +1,3 @@
-"""What can be asked for, a module for each goal."""
+"""A module per goal."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The consolidateAfter that is cheapest with at most so many evictions a day, by playing the cluster forward."""
+"""The cheapest consolidateAfter with a limited number of evictions a day, by forecasts."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _edit(pool: NodePool, value: str) -> AnyEdit:
 
 
 def _days_of(common: Any, edits: Any, reporter: Reporter) -> Figures:
-    """Return what some days come to with edits."""
+    """Return the results of forecast days with edits."""
     base, (days, seeds) = common
     edited = rollout(base, apply(base, edits))
     plays = [
@@ -158,7 +158,7 @@ def _evictions_by_day(played: Played, days: int) -> list[int]:
 
 
 def _runner_up(known: dict[int, Tried], best: int | None, highest: int | None, *, has_prices: bool) -> Tried | None:
-    """Return the next shorter value that evicts too many; where none does, the next best of the others."""
+    """Return the next shorter value with too many evictions, else the next best of the others."""
     if best is None:
         return None
     beyond = [at for at, one in known.items() if not one.is_enough and at > best]

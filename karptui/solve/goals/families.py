@@ -1,4 +1,4 @@
-"""The instance families to add that make what a NodePool takes cheapest."""
+"""The instance families to allow so that a NodePool's pods run cheapest."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from karptui.whatif.remedies.pending.remedy import RemedyKind
 from karptui.whatif.scenario import Replay
 
 _KEYS: Final = (FAMILY, INSTANCE_TYPE, CATEGORY, GENERATION)
-"""What a NodePool names families by."""
+"""Labels by which a NodePool names families."""
 _FEW: Final = 3
 
 
 class _Family(msgspec.Struct, frozen=True):
-    """What could be allowed besides: a family, or all families of a category or generation."""
+    """A family, or all families of a category or generation, that could be allowed."""
 
     words: str
     edits: tuple[AnyEdit, ...]
@@ -115,7 +115,7 @@ def _counted(count: int) -> str:
 
 
 def _families(question: GoalQuestion, pool: NodePool) -> Iterator[_Family]:
-    """Yield what each requirement that names families, types, categories or generations keeps out by itself."""
+    """Yield the families excluded by each requirement on families, types, categories or generations."""
     catalogue = question.base.prepared.catalogues[pool.name]
     template = next((one for one in question.base.prepared.templates if one.name == pool.name), None)
     allowed = template.types if template is not None else 0

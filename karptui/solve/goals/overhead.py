@@ -1,4 +1,4 @@
-"""The highest vmMemoryOverheadPercent with which all that fits today still fits."""
+"""The highest vmMemoryOverheadPercent with which all pods that fit today still fit."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _SHARE: Final = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,3})?)%?")
 
 
 class _Bounds(msgspec.Struct, frozen=True):
-    """What a value may not be worse than."""
+    """Bounds that a value must not exceed."""
 
     now: Figures
     share: float | None
-    """Percent by which it may be dearer; None where it may by any."""
+    """Highest price increase in percent; None for any."""
     has_prices: bool
-    """Whether dollars are said."""
+    """Whether prices are on."""
 
 
 def find(question: GoalQuestion) -> Solved:

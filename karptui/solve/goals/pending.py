@@ -38,7 +38,7 @@ from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
 
 MOST_GROUPS: Final = 6
-"""Kinds of pods for which changes are looked for."""
+"""Kinds of pods for which changes are searched."""
 _OF_PODS: Final = frozenset(
     {
         RemedyKind.TOLERATE,
@@ -134,7 +134,7 @@ def _left_out(groups: Sequence[Sequence[Pod]]) -> Iterator[str]:
 def _changes(
     question: GoalQuestion, groups: Sequence[Sequence[Pod]], solution: Solution, *, has_pods: bool
 ) -> tuple[list[_Change], list[str]]:
-    """Return what places any pods: changes to Karpenter's objects, and to pods only where nothing else places them."""
+    """Return changes that schedule pods: of Karpenter's objects, and of pods only if nothing else helps."""
     found: dict[str, _Change] = {}
     notes: list[str] = []
     passed_over = 0
@@ -183,7 +183,7 @@ def _explained(solution: Solution, pod: Pod) -> PodExplanation | None:
 
 
 def _parts(changes: Sequence[_Change], edits: tuple[AnyEdit, ...]) -> tuple[str, ...]:
-    """Return what changes do together: a limit that several raise is given as it comes out."""
+    """Return the edits of combined changes; a limit that several raise appears once."""
     said: list[str] = []
     for one in changes:
         is_whole = all(edit in edits for edit in one.edits)
@@ -214,11 +214,11 @@ NO_RISK: Final = Criterion(lambda one: _is_risky(one.edits), lambda _ours, _thei
 
 
 def criteria_of(now: Figures, *, has_prices: bool) -> tuple[Criterion, ...]:
-    """Return what changes are compared by: of those that cost nearly the same, fewer drifted nodes decide.
+    """Return the criteria: among changes of nearly the same price, fewer drifted nodes win.
 
     Args:
         now: The cluster without a change.
-        has_prices: Whether dollars are said.
+        has_prices: Whether prices are on.
     """
     nearly = nearly_cheapest(now, has_prices=has_prices)
     return FEWER_WAIT, FEWER_LOSE, NO_RISK, nearly, FEWER_DRIFT, cheaper(has_prices=has_prices), FEWER_CHANGES

@@ -42,7 +42,7 @@ HIGHEST: Final = 100
 MOST_POOLS: Final = 3
 """NodePools that are given another weight at once."""
 MOST_LISTED: Final = 20_000
-"""Sets of weights whose orders are looked at."""
+"""Sets of weights whose orders are listed."""
 
 
 class _Move(msgspec.Struct, frozen=True):
@@ -138,10 +138,10 @@ def _outcome(figures: Figures, asked: int, pool: str) -> str:
 
 
 def _asked(question: GoalQuestion, text: str) -> tuple[list[Pod], Replay]:
-    """Return the pods that are asked about, and the replay that places them.
+    """Return the wanted pods, and the replay that places them.
 
     Raises:
-        SolveError: where there are none that Karpenter would place.
+        SolveError: Karpenter would place none.
     """
     parts = text.split("/")
     scratch = question.as_it_is(Replay.SCRATCH).waiting
@@ -240,7 +240,7 @@ def _all(count: int) -> str:
 def _alone(
     question: GoalQuestion, pools: Sequence[NodePool], pool: NodePool, wanted: frozenset[str], mode: Replay
 ) -> tuple[str, int]:
-    """Return why not all pods come to a NodePool even without any other, and how many have no place then."""
+    """Return why some pods do not come to a NodePool even without any other, and the number of unschedulable ones."""
     alone = tuple(DeleteObject(ObjectRef("NodePool", one.name)) for one in pools if one is not pool)
     edited = apply(question.base, alone)
     found = difference(question.base, edited, mode, question.report)
