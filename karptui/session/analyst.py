@@ -285,7 +285,8 @@ class Analyst:
             if self._is_stopped:
                 return
         self._failure, self._failures, self._not_before = "", 0, 0.0
-        self._latest = study.analysis
+        if self._latest is None or job.awaits_prices or self._clock() - began > PUBLISH_SECONDS:
+            self._latest = study.analysis  # else the first simulations follow at once
         self._throttle.answered(self._clock(), time.thread_time())
         if job.awaits_prices:
             return
@@ -293,7 +294,11 @@ class Analyst:
         self._advice.begin(prepared, job.view, study)
         if self._focus.asks_advice:
             self._advise(throttle)
-        yield from self._simulate(study, throttle, min(REST_SECONDS, REST_SHARE * (self._clock() - began)))
+        try:
+            yield from self._simulate(study, throttle, min(REST_SECONDS, REST_SHARE * (self._clock() - began)))
+        except Superseded:
+            self._latest = study.analysis
+            raise
         if not self._is_stopped:
             self._advise(throttle)
 

@@ -140,11 +140,13 @@ class Feed:
     def _took_over(self, *, is_changed: bool) -> None:
         follower = self.follower
         self._display.show_changes(is_changed=is_changed)
-        follower.analyse(self.now_ns())
-        if follower.knows_nodes and follower is not self._shown:
+        if follower is self._shown or not follower.knows_nodes:
+            follower.analyse(self.now_ns())
+        else:
             self._shown = follower
             self._display.call_after_refresh(self._first_rows_shown)
 
     def _first_rows_shown(self) -> None:
+        self.follower.analyse(self.now_ns())
         self.follower.ask_for_evidence()
         self._display.first_rows_shown()

@@ -20,6 +20,7 @@ from karptui.session.readiness import is_out_of_reach
 
 if TYPE_CHECKING:
     from karptui.disruption.joint_saving import JointFigures
+    from karptui.karpenter.nodepool import NodePool
     from karptui.session.facts import Around, Fact
     from karptui.verdict.finding import ClusterFinding
 
@@ -27,6 +28,8 @@ KEPT: Final = 2
 """Row sets kept per list: the one on the screen, and its successor."""
 MOST_KEPT: Final = 8
 """The same of a list that has the rows of several."""
+VERDICT_STANDS_NS: Final = 2_000_000_000
+"""Shortest time between two verdicts of a cluster that changes: each goes through all pods."""
 _KINDS: Final = frozenset(str(kind) for kind in Kind)
 
 
@@ -65,6 +68,14 @@ class _Rows(NamedTuple):
     joint: JointFigures | None
 
 
+class _VerdictAt(NamedTuple):
+    """The last verdict, and when it was computed."""
+
+    pools: Mapping[str, NodePool]
+    now_ns: int
+    findings: tuple[ClusterFinding, ...]
+
+
 class RowServer:
     """Keeps the last row sets; may be asked from any thread."""
 
@@ -83,6 +94,7 @@ class RowServer:
         self._number = 0
         self._overview: LastAnswer[Overview] = LastAnswer()
         self._verdict: LastAnswer[tuple[ClusterFinding, ...]] = LastAnswer()
+        self._verdict_at = _VerdictAt({}, 0, ())
 
     def overview(self) -> Overview:
         """Return the state of the whole cluster; the same object for the same generation."""
@@ -99,8 +111,15 @@ class RowServer:
             return ()
         from karptui.session.verdict import verdict_of_view  # noqa: PLC0415 - the first rows wait for no engine
 
-        known = (view.analysis or view, view.pending, view.advice, view.hidden, view.state.nodepools)
-        return self._verdict.get(known, lambda: verdict_of_view(view, now_ns))
+        pools, last = view.state.nodepools, self._verdict_at
+        is_same_cluster = bool(pools) and pools is last.pools  # another cluster or moment has NodePools of its own
+        if is_same_cluster and 0 < now_ns - last.now_ns < VERDICT_STANDS_NS:
+            return last.findings
+        inputs = (view.analysis or view, view.pending, view.advice, view.hidden, view.state.nodepools)
+        findings = self._verdict.get(inputs, lambda: verdict_of_view(view, now_ns))
+        if findings is not last.findings:
+            self._verdict_at = _VerdictAt(pools, now_ns, findings)
+        return findings
 
     def rows(self, query: RowQuery) -> RowSet:
         """Filter and sort a list; the same rows as before while nothing that counts has changed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import threading
 from collections.abc import Callable, Sequence
 from copy import copy
 
@@ -225,3 +226,37 @@ def test_a_question_is_given_up_for_a_newer_one_and_at_the_end(view: ClusterView
         report(5, 9)
     replayer.ask(view, NOW_NS, heavier(2))
     assert replayer._thread is None
+
+
+# One base for all that replay on the same view, one thread at a time
+
+
+def test_the_same_view_has_the_same_base(view: ClusterView) -> None:
+    shared, first, second = SharedBase(), view, ClusterView(a_cluster(nodes=1), {})
+    base = shared.take(first, NOW_NS)
+    assert shared.take(first, NOW_NS + 1) is base
+    with shared.borrowed(first, NOW_NS) as again:
+        assert again is base
+    other = shared.take(second, NOW_NS + 2)
+    assert other is not base
+    assert other.now_ns == NOW_NS + 2
+
+
+def test_other_threads_wait_until_the_base_is_given_back(view: ClusterView) -> None:
+    shared, got = SharedBase(), []
+
+    def try_it() -> None:
+        got.append(shared.lock.acquire(blocking=False))
+        if got[-1]:
+            shared.lock.release()
+
+    with shared.borrowed(view, NOW_NS):
+        _elsewhere(try_it)
+    _elsewhere(try_it)
+    assert got == [False, True]
+
+
+def _elsewhere(work: Callable[[], None]) -> None:
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()

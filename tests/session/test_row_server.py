@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from karptui.config import DEFAULTS
 from karptui.serving.lists import lists_of
 from karptui.session.answers import Overview, RowQuery, RowSet, RowWindow
+from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import ClusterTotals
 from karptui.session.overview import overview_of
 from karptui.session.pods import PodEntry
-from karptui.session.row_server import RowServer
+from karptui.session.row_server import VERDICT_STANDS_NS, RowServer
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.table import build_rows
 from tests.builders import NOW_NS
 from tests.ui.fleet import a_fleet, view_of
+from tests.views.why.test_words import analysed
 
 FLEET = view_of(a_fleet())
 
@@ -100,3 +104,22 @@ def test_an_overview_is_made_once_for_a_generation() -> None:
 
 def test_every_list_has_a_size() -> None:
     assert set(overview_of(FLEET).sizes) == set(lists_of(DEFAULTS))
+
+
+def test_a_verdict_stands_for_a_moment_while_the_same_cluster_changes() -> None:
+    first, other = analysed(), analysed()
+    assert first.analysis is not None
+    later = ClusterView(first.state, first.statuses, first, evidence=first.evidence, analysis=replace(first.analysis))
+    views = [first]
+    asked = RowServer(lambda: views[-1], lists_of(DEFAULTS))
+    verdict = asked.verdict(NOW_NS)
+    assert verdict
+    views.append(later)
+    assert asked.verdict(NOW_NS + 1) is verdict
+    newer = asked.verdict(NOW_NS + VERDICT_STANDS_NS)
+    assert newer is not verdict
+    views.append(other)
+    of_other = asked.verdict(NOW_NS + VERDICT_STANDS_NS + 1)
+    assert of_other is not newer, "another cluster"
+    views.append(later)
+    assert asked.verdict(NOW_NS) is not of_other

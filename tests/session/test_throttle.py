@@ -1,9 +1,12 @@
-"""How often changes are taken over."""
+"""Background work gives way to keys, and garbage is collected while the user does not type."""
 
 from __future__ import annotations
 
 import gc
+import sys
 import threading
+import time
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -11,13 +14,10 @@ import pytest
 from karptui.session import throttle as module
 
 
-def test_the_first_changes_are_taken_over_at_once() -> None:
-    assert module.MergeThrottle(module.Keyboard()).is_due(0.0)
-
-
 @pytest.mark.parametrize(("took", "rest"), [(0.0, 0.2), (0.05, 0.2), (0.3, 1.2)])
 def test_rests_longer_after_longer_work(took: float, rest: float) -> None:
     throttle = module.MergeThrottle(module.Keyboard())
+    assert throttle.is_due(0.0)
     throttle.took(10.0, 10.0 + took)
     assert not throttle.is_due(10.0 + took + rest - 0.01)
     assert throttle.is_due(10.0 + took + rest + 0.01)
@@ -112,6 +112,7 @@ def test_threads_pause_after_every_slice(clock: Clock) -> None:
     [
         (1.1 * module.SLICE_SECONDS, 1.1 * module.SLICE_SECONDS * module.KEY_REST_FACTOR),
         (0.01, 0.01 * module.KEY_REST_FACTOR),
+        (0.1, module.KEY_SECONDS),
     ],
 )
 def test_threads_rest_longer_while_somebody_types(clock: Clock, worked: float, rest: float) -> None:
@@ -121,17 +122,7 @@ def test_threads_rest_longer_while_somebody_types(clock: Clock, worked: float, r
     clock.work(worked)
     keyboard.pressed()
     throttle.take()
-    assert clock.slept == pytest.approx(rest)
-
-
-def test_threads_go_on_when_nobody_types_any_more(clock: Clock) -> None:
-    keyboard = module.Keyboard()
-    throttle = module.ThreadThrottle(keyboard)
-    throttle.take()
-    clock.work(0.1)
-    keyboard.pressed()
-    throttle.take()
-    assert clock.slept == pytest.approx(module.KEY_SECONDS, abs=module.KEY_PAUSE_SECONDS)
+    assert clock.slept == pytest.approx(rest, abs=module.KEY_PAUSE_SECONDS if worked > 0.01 else 1e-9)
 
 
 def test_no_garbage_is_looked_for_while_somebody_types(clock: Clock) -> None:
@@ -189,3 +180,123 @@ def test_changes_wait_a_little_for_somebody_who_types(clock: Clock) -> None:
     clock.now += module.TYPED_SECONDS
     keyboard.pressed()
     assert rests.is_due(clock.now)
+
+
+# Garbage
+
+
+class Searches:
+    """Stands for the collector: takes note of what is asked of it, and how long a search takes."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1000.0
+        self.takes = 0.01
+        self.asked: list[str] = []
+        self.keyboard = module.Keyboard()
+        self.garbage = module.Garbage(self.keyboard, lambda: self.now, lambda: self.now)
+        monkeypatch.setattr(gc, "collect", self._collect)
+        monkeypatch.setattr(gc, "freeze", lambda: self.asked.append("freeze"))
+        monkeypatch.setattr(gc, "unfreeze", lambda: self.asked.append("unfreeze"))
+        monkeypatch.setattr(gc, "set_threshold", lambda *_: None)
+
+    def _collect(self) -> int:
+        self.asked.append("collect")
+        self.now += self.takes
+        return 0
+
+    def wait(self, seconds: float) -> list[str]:
+        """Let time go by, and return what is asked then."""
+        self.now += seconds
+        self.asked = []
+        self.garbage.search_at_rest()
+        return self.asked
+
+
+@pytest.fixture
+def searches(monkeypatch: pytest.MonkeyPatch) -> Searches:
+    made = Searches(monkeypatch)
+    assert made.wait(10_000.0) == [], "it has not begun"
+    made.garbage.begin()
+    assert made.asked == ["freeze"], "what was imported stays"
+    return made
+
+
+def test_the_first_search_is_thorough_and_the_next_leave_out_what_survived(searches: Searches) -> None:
+    assert searches.wait(module.FIRST_SECONDS - 0.1) == []
+    assert searches.wait(0.2) == ["unfreeze", "collect", "freeze"]
+    assert searches.wait(module.EVERY_SECONDS[0] - 0.1) == []
+    assert searches.wait(0.2) == ["collect"]
+    assert searches.wait(module.THOROUGH_SECONDS) == ["unfreeze", "collect", "freeze"]
+
+
+def test_who_types_is_not_held_up_for_a_while(searches: Searches) -> None:
+    searches.now += module.FIRST_SECONDS
+    waited = 0.0
+    while waited < module.LONGEST_WAIT_SECONDS - 1.0:
+        searches.keyboard._pressed_at = searches.now
+        assert searches.wait(1.0) == []
+        waited += 1.0
+    searches.keyboard._pressed_at = searches.now
+    assert "collect" in searches.wait(1.0), "but not for ever"
+
+
+def test_a_search_comes_once_the_keys_rest(searches: Searches) -> None:
+    searches.keyboard._pressed_at = searches.now + module.FIRST_SECONDS
+    assert searches.wait(module.FIRST_SECONDS + module.REST_SECONDS - 0.1) == []
+    assert "collect" in searches.wait(0.2)
+
+
+def test_long_searches_are_seldom_and_make_the_next_thorough(searches: Searches) -> None:
+    searches.wait(module.FIRST_SECONDS)
+    searches.takes = 0.1
+    assert searches.wait(60.0) == ["collect"]
+    assert searches.wait(0.1 * module.COST_FACTOR - 0.1) == []
+    assert searches.wait(0.2) == ["unfreeze", "collect", "freeze"]
+    searches.takes = 9.0
+    searches.wait(module.THOROUGH_SECONDS)
+    assert searches.wait(module.EVERY_SECONDS[1] - 0.1) == []
+    assert "collect" in searches.wait(0.2)
+
+
+class Ring:
+    """Refers to itself."""
+
+    def __init__(self) -> None:
+        self.own = self
+
+
+@pytest.fixture
+def _as_before() -> Iterator[None]:
+    before = gc.get_threshold()
+    yield
+    gc.set_threshold(*before)
+
+
+@pytest.mark.usefixtures("_as_before")
+def test_what_was_frozen_is_found_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "FIRST_SECONDS", 0.0)
+    watched = module.Garbage(module.Keyboard())
+    ring = Ring()
+    known = weakref.ref(ring)
+    watched.begin()
+    del ring
+    assert gc.get_threshold()[2] == module.BY_ITSELF
+    assert known() is not None
+    watched._keyboard._pressed_at = time.monotonic() - 60.0
+    watched.search_at_rest()
+    assert known() is None
+
+
+@pytest.mark.usefixtures("_as_before")
+def test_a_process_that_shows_a_cluster_is_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    frozen: list[bool] = []
+    monkeypatch.setattr(module, "GARBAGE", module.Garbage(module.Keyboard()))
+    monkeypatch.setattr(gc, "freeze", lambda: frozen.append(True))
+    before = sys.getswitchinterval()
+    try:
+        module.keep_pauses_short()
+        assert sys.getswitchinterval() == pytest.approx(module.SWITCH_SECONDS)
+        assert gc.get_threshold() == (module.YOUNG_OBJECTS, module.YOUNG_ROUNDS, module.BY_ITSELF)
+        assert frozen
+    finally:
+        sys.setswitchinterval(before)
