@@ -21,6 +21,7 @@ from karptui.screens.list_screen import ListScreen
 from karptui.screens.panel import Panel
 from karptui.screens.row_sources import OwnRows
 from karptui.session.answers import Focus, PlayMoment
+from karptui.views.forward.chart import forecast_chart
 from karptui.views.forward.columns import TABLE, PlayedStep, played_steps
 from karptui.views.forward.sentences import AS_IT_IS, answer_lines, play_lines, step_text, waits_text
 from karptui.views.row import Pieces, Tone
@@ -28,11 +29,14 @@ from karptui.views.sanitize import clean
 from karptui.views.study import HORIZONS_NS
 from karptui.views.table import Rows
 from karptui.views.wrapping import hanging
+from karptui.widgets.time_chart import TimeChartView
 
 if TYPE_CHECKING:
     from karptui.whatif.scenario import Scenario
 
 MOST_SCENARIOS: Final = 3
+CHART_FROM_HEIGHT: Final = 30
+"""Terminal height in lines from which the chart is drawn."""
 SEEDS: Final = (1, 5, 20)
 """How many are played, one after the other, where it is asked what chance changes."""
 _MOST_PODS: Final = 6
@@ -107,7 +111,8 @@ class ForwardScreen(ListScreen[PlayedStep]):
             played: What was played before, to be seen again; None to play it now.
         """
         self.panel = Panel("forward")
-        super().__init__(TABLE, OwnRows(self._steps), above=(self.panel,))
+        self.chart = TimeChartView()
+        super().__init__(TABLE, OwnRows(self._steps), above=(self.panel, self.chart))
         self._scenarios = tuple(scenarios)[:MOST_SCENARIOS]
         self._horizon_ns = played.horizon_ns if played is not None else HORIZONS_NS[0]
         self._plays = played.plays if played is not None else ()
@@ -163,12 +168,17 @@ class ForwardScreen(ListScreen[PlayedStep]):
     def _show_panel(self) -> None:
         if not self._plays:
             self.panel.lines.set_lines((self._progress(),))
+            self.chart.display = False
             return
         row = self.current
         at_ns = row.step.at_ns if row is not None else None
         width = max(self.panel.lines.content_size.width, 40)
-        charts = play_lines(self._plays, width, at_ns)
-        self.panel.lines.set_lines((*hanging(answer_lines(self._plays), width), *(((),) if charts else ()), *charts))
+        self.panel.lines.set_lines((*hanging(answer_lines(self._plays), width), *play_lines(self._plays, width, at_ns)))
+        chart = forecast_chart(self._plays, self._horizon_ns, AS_IT_IS)
+        is_drawn = chart is not None and self.size.height >= CHART_FROM_HEIGHT
+        self.chart.display = is_drawn
+        if is_drawn:
+            self.chart.show(chart, (at_ns - self._since_ns) / NS_PER_SECOND if at_ns is not None else None)
 
     def _progress(self) -> Pieces:
         progress = self.host.session.forecasts.progress()

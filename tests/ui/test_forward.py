@@ -39,7 +39,7 @@ def pressing(*keys: str) -> Callable[[Pilot[None]], Any]:
 
 def marked(app: KarptuiApp) -> str:
     """Return the line that says how the cluster is at one instant."""
-    return next(line for line in screen_text(app).splitlines() if "▲" in line)
+    return next(line for line in screen_text(app).splitlines() if "cursor" in line)
 
 
 async def test_the_row_under_the_cursor_is_the_instant_of_the_charts(app: KarptuiApp) -> None:

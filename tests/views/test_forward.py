@@ -7,6 +7,7 @@ import msgspec
 from karptui.forward.result import KeptNode, Moment, Played, Spread, Step, StepKind, without_dollars
 from karptui.session.answers import Forecast
 from karptui.views.column import plain
+from karptui.views.forward.chart import forecast_chart
 from karptui.views.forward.columns import TABLE, played_steps
 from karptui.views.forward.document import PLAYED
 from karptui.views.forward.sentences import (
@@ -21,7 +22,7 @@ from karptui.views.forward.sentences import (
     waiting_text,
 )
 from karptui.views.row import Pieces
-from tests.builders import MINUTE_NS, NOW_NS
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS
 
 DELETED = Step(
     at_ns=NOW_NS + MINUTE_NS,
@@ -182,7 +183,7 @@ def test_plays_stand_side_by_side_where_there_is_room() -> None:
     beside = text(play_lines(plays, 100, NOW_NS + MINUTE_NS))
     assert beside[0].split() == ["as", "it", "is", "│", "x"]
     assert beside[1].startswith("$/h    2.50 ")
-    assert beside[3].count("12:01:00Z 3 nodes $2.00/h, 1 wait ▲") == 2
+    assert beside[3].count("cursor 12:01:00Z 3 nodes $2.00/h, 1 pending") == 2
     assert max(map(len, beside)) <= 100
     below = text(play_lines(plays, 60, None))
     assert len(below) == 2 * (len(beside) - 1)
@@ -236,3 +237,14 @@ def test_what_chance_changes_is_said_in_one_line() -> None:
     assert spread_text(settled).endswith("6 pods without a node; the same commands")
     some = spread_text(msgspec.structs.replace(spread, same_commands=3))
     assert some.endswith("; 3 give the same commands; shown: the likeliest, seed 3")
+
+
+def test_the_chart_holds_each_value_until_the_next_and_marks_commands() -> None:
+    chart = forecast_chart((Forecast(name="", played=a_play(DELETED, moments=(BEFORE, AFTER))),), HOUR_NS, "as it is")
+    assert chart is not None
+    assert chart.title == "cost, $/h"
+    assert chart.lines[0].seconds == (0.0, 60.0, 60.0, 3600.0)
+    assert chart.lines[0].values == (2.5, 2.5, 2.0, 2.0)
+    assert chart.commands == (60.0,)
+    assert chart.ticks[0][1] == "12:00"
+    assert forecast_chart((), HOUR_NS, "as it is") is None

@@ -401,34 +401,15 @@ def _block(play: Forecast, width: int, at_ns: int | None, *, is_named: bool) -> 
         ("$/h", _figure(first), _figure(last)),
         ("nodes", count_text(first.nodes), count_text(last.nodes)),
     ]
-    wide = [max(len(pair[side]) for pair in numbers) for side in (1, 2)]
-    room = min(width - _LABEL - sum(wide) - 2, MOST_CHART)
-    samples = sampled(played, max(room, 1))
-    series = ([moment.price_per_hour for moment in samples], [float(moment.nodes) for moment in samples])
-    for (label, before, after), values in zip(numbers, series, strict=True):
+    for label, before, after in numbers:
         if label == "$/h" and not _is_any_known(played):
             continue
-        drawn = f"{chart(values)} " if room >= 8 else "→ "
-        yield (
-            (f"{label:<{_LABEL}}", Tone.MUTED),
-            (f"{before:>{wide[0]}} ", Tone.NORMAL),
-            (drawn, Tone.WORKLOAD),
-            (after, Tone.STRONG),
-        )
+        yield ((f"{label:<{_LABEL}}", Tone.MUTED), (f"{before} → ", Tone.NORMAL), (after, Tone.STRONG))
     if at_ns is not None:
         moment = played.moment_at(at_ns)
-        span_ns = max(played.until_ns - played.from_ns, 1)
-        place = min(max((at_ns - played.from_ns) * max(room, 1) // span_ns, 0), max(room - 1, 0))
         label = f"{clock_text(at_ns)} {count_text(moment.nodes)} nodes {known_text(moment)}"
-        label += f", {count_text(moment.pending)} wait" if moment.pending else ""
-        start = _LABEL + wide[0] + 1
-        if room >= 8:
-            if place + 2 + len(label) > width - start:
-                yield ((" " * start + f"{label} ▲".rjust(place + 1), Tone.ACTIVE),)
-            else:
-                yield ((" " * (start + place) + f"▲ {label}", Tone.ACTIVE),)
-        else:
-            yield ((label[:width], Tone.ACTIVE),)
+        label += f", {count_text(moment.pending)} pending" if moment.pending else ""
+        yield ((f"{'cursor':<{_LABEL}}", Tone.MUTED), (label[: width - _LABEL], Tone.ACTIVE))
     yield ((f"{'evicts':<{_LABEL}}", Tone.MUTED), (counted(played.evictions, "pod"), Tone.NORMAL))
     if played.kept:
         yield ((f"{'kept':<{_LABEL}}", Tone.MUTED), (kept_text(played)[: width - _LABEL], Tone.NORMAL))
