@@ -148,7 +148,7 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
         ),
         TypedCommand(
             "solve",
-            "The change that reaches a goal: nothing pending, cheapest families, weights, overhead, consolidateAfter",
+            "The change that schedules the pending pods, or the memory overhead that nodes need",
             lambda text: _solve(app, text),
             (),
             _goal_names,
@@ -276,13 +276,14 @@ def _headroom(app: CommandHost, text: str) -> None:
 
 
 def _goal_names() -> Sequence[str]:
-    from karptui.solve.catalogue import GOALS  # noqa: PLC0415 - only when asked for
+    from karptui.screens.solve import ON_SCREEN  # noqa: PLC0415 - only when asked for
 
-    return tuple(GOALS)
+    return ON_SCREEN
 
 
 def _solve(app: CommandHost, text: str) -> None:
-    from karptui.solve.catalogue import GOALS, SolveError, given_of, with_defaults  # noqa: PLC0415 - only when asked for
+    from karptui.screens.solve import ON_SCREEN  # noqa: PLC0415 - only when asked for
+    from karptui.solve.catalogue import GOALS, SolveError, given_of, with_defaults  # noqa: PLC0415 - as above
 
     name, _, rest = text.partition(" ")
     front = app.front
@@ -292,8 +293,9 @@ def _solve(app: CommandHost, text: str) -> None:
 
         ask_aside(front, lambda: ask_for_goal(front))
         return
-    if name not in GOALS:
-        raise CommandError(f"there is no goal {clean(name)}; there are {', '.join(GOALS)}")
+    if name not in ON_SCREEN:
+        only = f"{name} is a goal of the command karptui solve only" if name in GOALS else f"unknown goal {clean(name)}"
+        raise CommandError(f"{only}; goals here: {', '.join(ON_SCREEN)}")
     try:
         given = given_of(rest)
         with_defaults(GOALS[name], given)

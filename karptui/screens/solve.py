@@ -10,10 +10,8 @@ from karptui.screens.dialogs import AskScreen, Choice, pick
 from karptui.screens.frame import FrameScreen
 from karptui.solve.catalogue import GOALS, Goal, Parameter
 
-POOL: Final = "nodepool"
-"""The parameter that is chosen from those of the cluster."""
-_ALL: Final = "*"
-"""Id of the choice that stands for all NodePools; no NodePool has this name."""
+ON_SCREEN: Final = ("pending", "overhead")
+"""Goals of the screens; `karptui solve` has them all."""
 
 
 async def ask_for_goal(screen: FrameScreen) -> None:
@@ -22,7 +20,7 @@ async def ask_for_goal(screen: FrameScreen) -> None:
     Args:
         screen: in front of which is asked.
     """
-    choices = [Choice(goal.name, goal.name, goal.title) for goal in GOALS.values()]
+    choices = [Choice(name, name, GOALS[name].title) for name in ON_SCREEN]
     chosen = await pick(screen.app, "Solve ─ what is looked for", choices)
     if chosen is None:
         return
@@ -39,13 +37,6 @@ async def ask_for_goal(screen: FrameScreen) -> None:
 async def _answer(screen: FrameScreen, goal: Goal, parameter: Parameter) -> str | None:
     """Return the answer to one question, empty for the default; None if the user gave up."""
     title = f"Solve {goal.name} ─ {parameter.question}"
-    if parameter.name == POOL:
-        pools = sorted(ref.name for ref in screen.host.session.names("NodePool"))
-        choices = [Choice(one, one) for one in pools]
-        if not parameter.is_required:
-            choices = [Choice(_ALL, "all NodePools", "one value for all of them"), *choices]
-        found = await pick(screen.app, title, choices)
-        return "" if found == _ALL else found
     if parameter.choices:
         choices = [Choice(value, means) for value, means in parameter.choices.items()]
         return await pick(screen.app, title, choices, current=parameter.default)

@@ -89,35 +89,15 @@ def typed(text: str) -> tuple[str, ...]:
 
 async def test_a_goal_and_its_numbers_are_asked_for_and_the_answer_opens(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
-        await pressing("ctrl+t", "S", *typed("families"), "enter")(pilot)
-        assert "NodePool" in screen_text(app)
-        await pressing("enter")(pilot)
-        assert "How many families may be added?" in screen_text(app)
-        await pressing("ctrl+u", *typed("1"), "enter")(pilot)
-        assert "only the pods that are pending now" in screen_text(app)
+        await pressing("ctrl+t", "S", *typed("pending"), "enter")(pilot)
         await pressing("enter", "ctrl+u", *typed("0"), "enter")(pilot)
-        assert "'0' is not a number from 1 to 5,000" in screen_text(app)
-        await pressing("ctrl+u", *typed("2000"), "enter")(pilot)
-        assert isinstance(app.screen, StudyScreen)
-        text = screen_text(app)
-        assert "Solve ─ of the instance families tried, those to add" in text
-        assert "none of 2 families makes it cheaper" in text
-
-
-async def test_every_parameter_is_a_question_and_defaults_need_only_enter(app: KarptuiApp) -> None:
-    async with app.run_test(size=(80, 24)) as pilot:
-        await pressing("ctrl+t", "S", *typed("consolidate"), "enter")(pilot)
-        assert "How many evictions a day are allowed?" in screen_text(app)
-        await pressing("enter")(pilot)
-        assert "one word is needed" in screen_text(app)
-        await pressing(*typed("5"), "enter")(pilot)
-        assert "all NodePools" in screen_text(app)
-        await pressing("enter", "enter", "enter")(pilot)
+        assert "'0' is not a number from 1 to" in screen_text(app)
+        await pressing("ctrl+u", *typed("50"), "enter")(pilot)
         assert isinstance(app.screen, StudyScreen)
         session = Mock()
         app.screen.study.ask(session, 0)
         goal, given, *_ = session.studies.solve.call_args.args
-        assert (goal, dict(given)) == ("consolidate-after", {"evictions": "5", "days": "1", "seeds": "1"})
+        assert (goal, dict(given)["tries"]) == ("pending", "50")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
@@ -144,9 +124,9 @@ async def test_the_row_under_the_cursor_opens_as_a_scenario_of_its_own(app: Karp
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("solve sleep", "there is no goal sleep; there are pending, overhead, weight"),
-        ("solve families", "families: nodepool is missing"),
-        ("solve families general", "is not name=value"),
+        ("solve sleep", "unknown goal sleep; goals here: pending, overhead"),
+        ("solve families", "families is a goal of the command karptui solve only"),
+        ("solve pending general", "is not name=value"),
         ("solve pending most=1", "there is no most; it takes change, tries"),
     ],
 )
@@ -154,9 +134,3 @@ async def test_what_cannot_be_asked_is_said_where_it_was_typed(app: KarptuiApp, 
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("colon", *typed(text), "enter")(pilot)
         assert says in screen_text(app)
-
-
-async def test_a_question_that_the_cluster_cannot_answer_is_told_in_its_place(app: KarptuiApp) -> None:
-    async with app.run_test(size=(120, 40)) as pilot:
-        await pressing("colon", *typed("solve families nodepool=none"), "enter")(pilot)
-        assert "NodePool 'none' is not there; there are" in screen_text(app)
