@@ -75,6 +75,7 @@ class DisruptionStudy:
         notes: What was assumed about instance types.
         prices: What is made of Karpenter's prices where dollars are shown; they decide nothing.
         is_repriced: Whether the analysis before is of other prices, offerings or settings.
+        unchanged_since: First generation with the same objects: its simulations still hold. This one when None.
     """
 
     def __init__(
@@ -86,10 +87,12 @@ class DisruptionStudy:
         *,
         prices: PriceSettings = LIST_PRICES,
         is_repriced: bool = False,
+        unchanged_since: int | None = None,
     ) -> None:
         self.fleet = observed_fleet(prepared)
         self._prepared = prepared
         self._generation = generation
+        self._unchanged_since = generation if unchanged_since is None else unchanged_since
         self._before = before
         self._notes = notes
         self._prices = prices
@@ -125,7 +128,7 @@ class DisruptionStudy:
             cluster=self._survey.cluster,
             budgets=MappingProxyType(self._budgets),
             simulated_in=MappingProxyType(dict(self._simulated_in)),
-            simulated=sum(1 for made in self._simulated_in.values() if made == self._generation),
+            simulated=sum(1 for made in self._simulated_in.values() if made >= self._unchanged_since),
             managed=self._managed,
             is_counted=self._is_counted,
             counted_from=self._counted_from,
@@ -253,7 +256,7 @@ class DisruptionStudy:
     def is_open(self, key: str) -> bool:
         """Whether a node is there and its removal has not been simulated on this generation."""
         node = self._nodes.get(key)
-        return node is not None and node.claim is not None and self._simulated_in.get(key) != self._generation
+        return node is not None and node.claim is not None and self._simulated_in.get(key, -1) < self._unchanged_since
 
     def is_outdated(self, key: str) -> bool:
         """Whether a node has no answer yet, or only one of other prices or one that is about to count."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from karptui.session.cluster_view import ClusterView
     from karptui.session.pending import PendingQuestions
     from karptui.session.pending_report import PendingAnswer
+    from karptui.state.cluster import ClusterState
 
 PUBLISH_SECONDS: Final = 0.2
 """Publish interval in seconds."""
@@ -38,6 +39,8 @@ OFF_SCREEN_SECONDS: Final = 20.0
 """Oldest answer that is kept for a node off the screen while the cluster keeps changing."""
 QUIET_SECONDS: Final = 3.0
 """After this long without a change such nodes are simulated again at once."""
+REUSE_SECONDS: Final = 60.0
+"""Longest time that answers are reused while no object that engines read has changed: timers matter to them too."""
 LONGEST_BACK_OFF_SECONDS: Final = 30.0
 """After failures in a row work begins again after one second, two, four, and no more than this."""
 PRICES_SECONDS: Final = 3.0
@@ -82,6 +85,10 @@ class Analyst:
         self._job: _Job | None = None
         self._waiting_since = 0.0
         self._throttle = AnalysisThrottle(keyboard)
+        self._engines_from = self._valid_from = -1
+        """Generation of the objects that engines read, and the first one whose simulations still hold."""
+        self._valid_at = 0.0
+        """Since when these hold, in seconds of the clock."""
         self._simulated_at: dict[str, float] = {}
         """When the removal of each node was simulated last, in seconds of the clock."""
         self._more_at: float | None = None
@@ -270,7 +277,13 @@ class Analyst:
         is_repriced = not decides_alike(self._evidence, job.view.evidence)
         self._evidence = job.view.evidence
         study = DisruptionStudy(
-            prepared, job.view.state.generation, before, notes, prices=prices, is_repriced=is_repriced
+            prepared,
+            job.view.state.generation,
+            before,
+            notes,
+            prices=prices,
+            is_repriced=is_repriced,
+            unchanged_since=self._unchanged_since(job.view.state),
         )
         self._pending = self._pending or PendingQuestions()
         self._pending.begin(prepared, job.view, notes)
@@ -301,6 +314,15 @@ class Analyst:
             raise
         if not self._is_stopped:
             self._advise(throttle)
+
+    def _unchanged_since(self, state: ClusterState) -> int:
+        """Return the first generation whose simulations still hold."""
+        now = self._clock()
+        if state.engines_from != self._engines_from:
+            self._engines_from, self._valid_from, self._valid_at = state.engines_from, state.engines_from, now
+        elif now - self._valid_at > REUSE_SECONDS:
+            self._valid_from, self._valid_at = state.generation, now
+        return self._valid_from
 
     def _advise(self, throttle: ThreadThrottle) -> None:
         """Run the advice rules if they are due."""

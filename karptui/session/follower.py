@@ -137,7 +137,9 @@ class ClusterFollower:
             return False
         if not decides_alike(evidence, before.evidence):
             # As if the cluster had changed: results of other prices and settings are invalid.
-            state = self._state = msgspec.structs.replace(state, generation=state.generation + 1)
+            state = self._state = msgspec.structs.replace(
+                state, generation=state.generation + 1, engines_from=state.generation + 1
+            )
             self.priced_from = state.generation
         statuses = {**before.statuses, **{str(kind): status for kind, status in mail.statuses.items()}}
         try:

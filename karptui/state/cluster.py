@@ -102,6 +102,8 @@ class ClusterState(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     generation: int = 0
     """Counts up with every change."""
+    engines_from: int = 0
+    """First generation with the same objects of all kinds that engines read."""
     objects: Mapping[Kind, Mapping[str, Any]] = MappingProxyType({})
     """By kind and key, in the order they first came."""
     pods_by_node: PodsByNode = MappingProxyType({})

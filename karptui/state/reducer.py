@@ -46,6 +46,8 @@ class _Changes(msgspec.Struct, frozen=True):
         return bool(self.come or self.others)
 
 
+_UNREAD_BY_ENGINES: Final = frozenset({Kind.LEASE})
+"""Kinds that no engine reads: Karpenter renews its lease every two seconds."""
 _NO_CHANGES: Final = _Changes()
 
 
@@ -83,11 +85,13 @@ def reduce(state: ClusterState, batch: Batch, at_ns: int = 0) -> ClusterState:
     ends = (all_changes.get(Kind.NODE, _NO_CHANGES), all_changes.get(Kind.NODECLAIM, _NO_CHANGES))
     if any(one.come or any(is_relinking(old, new) for old, new in one.others.values()) for one in ends):
         links = link(objects.get(Kind.NODE, {}).values(), objects.get(Kind.NODECLAIM, {}).values())
+    is_seen_by_engines_alike = not all_changes.keys() - _UNREAD_BY_ENGINES and unread == state.unread
     history = state.history
     if at_ns:
         history = remember(history, state, {kind: changes.others for kind, changes in all_changes.items()}, at_ns)
     return ClusterState(
         generation=state.generation + 1,
+        engines_from=state.engines_from if is_seen_by_engines_alike else state.generation + 1,
         objects=objects,
         pods_by_node=pods_by_node,
         node_usage=node_usage,

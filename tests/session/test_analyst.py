@@ -6,11 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.analysis import Analysis
 from karptui.disruption.study import DisruptionStudy
+from karptui.kube.objects import Lease
 from karptui.session import analyst as module
 from karptui.session import throttle
 from karptui.session.analyst import Analyst
@@ -321,6 +324,70 @@ def test_nodes_off_the_screen_keep_their_answers_while_the_cluster_keeps_changin
     third = changed(second, "newest")
     next(beside._worked_out(module._Job(third, NOW_NS, False)))
     assert is_complete(beside, third.state.generation), "all answers are old"
+
+
+def renewed(view: ClusterView, at_ns: int) -> ClusterView:
+    lease = Lease(name="karpenter-leader-election", namespace="kube-system", holder="a", renewed_ns=at_ns)
+    state = reduce(view.state, Batch({Kind.LEASE: KindDelta({lease.key: lease})}))
+    return ClusterView(state, view.statuses, view, evidence=view.evidence)
+
+
+def test_answers_are_reused_for_a_minute_if_no_object_of_the_engines_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    typist = Typist()
+    worker = Analyst(has_thread=False, clock=typist.monotonic, keyboard=typist)
+    simulate, simulated = DisruptionStudy.simulate, []
+
+    def noted(study: DisruptionStudy, key: str) -> None:
+        simulated.append(key)
+        simulate(study, key)
+
+    monkeypatch.setattr(DisruptionStudy, "simulate", noted)
+    view = story_view()
+    steps = [(view, 8), (renewed(view, 1), 0), (changed(renewed(view, 2)), 8)]
+    for view, count in steps:
+        simulated.clear()
+        worker.submit(view, NOW_NS)
+        worker.catch_up()
+        assert len(simulated) == count
+        assert known(worker).generation == view.state.generation
+        assert known(worker).is_complete
+    typist.now += module.REUSE_SECONDS + 1
+    worker.submit(renewed(view, 3), NOW_NS)
+    worker.catch_up()
+    assert len(simulated) == 16, "timers matter too"
+
+
+@given(st.lists(st.sampled_from(["lease", "pod", "gone", "ready"]), min_size=1, max_size=5))
+@settings(max_examples=15, deadline=None)
+def test_a_reused_answer_equals_a_fresh_one(steps: list[str]) -> None:
+    worker, view = Analyst(has_thread=False), story_view()
+    for number, step in enumerate(steps):
+        worker.submit(view, NOW_NS)
+        worker.catch_up()
+        pods = view.state.pods
+        first = next(iter(pods.values()))
+        new = a_pod(name=f"new-{number}", node="ip-10-0-8-41", cpu="2")
+        delta = {
+            "pod": KindDelta({new.key: new}),
+            "gone": KindDelta({first.key: None}),
+            "ready": KindDelta({first.key: replace(first, ready=not first.ready)}),
+        }
+        if step == "lease":
+            view = renewed(view, number)
+        else:
+            state = reduce(view.state, Batch({Kind.POD: delta[step]}))
+            view = ClusterView(state, view.statuses, view, evidence=view.evidence)
+    worker.submit(view, NOW_NS)
+    worker.catch_up()
+    fresh = Analyst(has_thread=False)
+    fresh.submit(view, NOW_NS)
+    fresh.catch_up()
+    found, expected = known(worker).findings, known(fresh).findings
+    assert found.keys() == expected.keys()
+    for key, one in expected.items():
+        outlook = found[key].outlook
+        assert (outlook is None) == (one.outlook is None)
+        assert outlook is None or one.outlook is None or outlook.now == one.outlook.now
 
 
 def test_what_is_looked_at_is_looked_up_during_the_rest(beside: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
