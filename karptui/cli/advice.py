@@ -46,14 +46,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="warning",
         help="the least severity that makes the exit status other than 0 (default: warning)",
     )
-    group.add_argument(
-        "--explain", metavar="RULE", help="print what a rule is about, and what to do, instead of looking at a cluster"
-    )
+    group.add_argument("--explain", metavar="RULE", help="print the meaning and remedy of a rule; no cluster is read")
     group.add_argument("--rules", action="store_true", help="list the rules instead of looking at a cluster")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the findings; the status says how bad the worst of those shown is."""
+    """Print the findings; the exit status is that of the worst severity shown."""
     if args.rules or args.explain:
         try:
             return _rules(args)
@@ -72,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
         fail(str(error), "advice")
     reason = unready_because(loaded.view)
     if reason:
-        fail(f"the rules cannot be asked: {reason}", "advice")
+        fail(f"the rules cannot run: {reason}", "advice")
     try:
         found, notes = advice_of(loaded.view, loaded.now_ns)
         rows = rows_of(TABLE, advice_entries(found), args, loaded.now_ns)
@@ -105,7 +103,7 @@ def _rules(args: argparse.Namespace) -> int:
     unused = {**ROW_FLAGS, "no_headers": "--no-headers", "usage": "--usage", **CLUSTER_FLAGS, **PRICE_FLAGS}
     if args.rules:
         unused["explain"] = "--explain"
-    refuse_unused(args, unused, f"is about findings of a cluster: leave it out beside {what}")
+    refuse_unused(args, unused, f"is about findings of a cluster: it does not go with {what}")
     if args.output != "table":
         raise UsageError(f"{what} prints text: leave -o {args.output} out")
     from karptui.advice.catalogue import BY_ID, RULES, rule_text

@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 COLUMNS: Final = {
     "node": Entry("NODE", "The node that is kept; - is what stops the whole cluster."),
-    "pricePerHour": Entry("$/H", "What the node costs per hour; n/a where nobody knows."),
+    "pricePerHour": Entry("$/H", "Price of the node per hour; n/a if unknown."),
     "code": Entry("CODE", "What keeps it: see below."),
     "object": Entry("OBJECT", "The pod, node or NodePool that has it."),
     "owner": Entry("OWNER", "The controller behind the pod."),
-    "value": Entry("VALUE", "What is written there: annotation, budget, PodDisruptionBudgets."),
-    "since": Entry("SINCE", "Since when it stands in the way; - where that is not known."),
-    "until": Entry("UNTIL", "When it ends by itself; - where it never does."),
+    "value": Entry("VALUE", "Its annotation, budget or PodDisruptionBudgets."),
+    "since": Entry("SINCE", "Since when it blocks; - if unknown."),
+    "until": Entry("UNTIL", "When it ends without a change; - if never."),
     "wouldGoWithout": Entry(
         "WITHOUT IT",
         "What becomes of the node without this one (simulated): delete or replace; no: it stays for something else; "
         "unknown: not simulated, or not known.",
     ),
-    "podsInLastHour": Entry("PODS 1H", "Pods that came to the node in the last hour, without those of DaemonSets."),
+    "podsInLastHour": Entry("PODS 1H", "Pods bound to the node in the last hour, without DaemonSets."),
 }
-"""The columns of CSV, how the table calls them, and what they are."""
+"""CSV columns, with their titles in the table and their help."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the blockers; 1 where something is missing from them, 2 where nothing can be read."""
+    """Print the blockers. Status 1 if something is missing, 2 if nothing can be read."""
     from karptui.cli.loading import load
     from karptui.session.prepare import prepare_view
 
@@ -110,7 +110,7 @@ def _print(rows: list[dict[str, Any]], form: str) -> None:
 
 
 def without_idle(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return rows with what is in the way of nodes that no method wants last: unpriced, one row for each code."""
+    """Return rows with blockers of nodes that no method wants to remove last, folded by code."""
     idle: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         if not row["wanted"]:
@@ -123,7 +123,7 @@ def without_idle(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _folded(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return what rows of one code share."""
+    """Return the values that rows of one code share."""
     nodes, objects = len({row["node"] for row in rows}), {row["object"] for row in rows}
     return {
         "node": f"{nodes} node{'s' if nodes > 1 else ''} that no method wants",

@@ -19,7 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the budgets; 1 where something is missing from them."""
+    """Print the budgets. Status 1 if something is missing."""
     from karptui.cli.loading import analysed, load
     from karptui.session.budgets import budget_entries
     from karptui.views.budgets.columns import budgets_table

@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--by",
         choices=GROUPINGS,
         default=GROUPINGS[0],
-        help="what nodes are put together by: zone and capacity type (the default), NodePool, or instance type",
+        help="group nodes by zone and capacity type (the default), NodePool, or instance type",
     )
     parser.add_argument(
         "--packing",
@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the parts of the cluster; 1 where something is missing from them."""
+    """Print the parts of the cluster. Status 1 if something is missing."""
     from karptui.disruption.churn.report import churn_of
     from karptui.session.capacity import capacity_entries
     from karptui.session.churn import unknown_because

@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the churn; 1 where something is missing from it."""
+    """Print the churn. Status 1 if something is missing."""
     from karptui.session.churn import churn_entries, replacements
     from karptui.views.churn.columns import TABLE as POOLS
     from karptui.views.churn.replacements import TABLE as REPLACEMENTS
@@ -65,7 +65,7 @@ def _load(args: argparse.Namespace) -> tuple[Loaded, Churn]:
     """Return the cluster and its churn.
 
     Raises:
-        UsageError: when nothing can be said of it, or there is no such NodePool.
+        UsageError: The churn is unknown, or there is no such NodePool.
     """
     from karptui.cli.loading import load
     from karptui.disruption.churn.report import churn_of
@@ -110,5 +110,5 @@ def _print_json(churn: Churn, details: dict[str, Any]) -> None:
 
     from karptui.views.churn.sentences import window_values
 
-    # ASCII only: names from a cluster may hold what a terminal would act on.
+    # ASCII only: names from a cluster may hold control characters.
     put(page(json.dumps({"window": window_values(churn.window), **details}, indent=2)))

@@ -18,7 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the NodeClaims; 1 where something is missing from them."""
+    """Print the NodeClaims. Status 1 if something is missing."""
     from karptui.cli.loading import analysed, load
     from karptui.session.claims import claim_entries
     from karptui.views.claims.columns import TABLE

@@ -14,7 +14,7 @@ from karptui.views.sanitize import page
 
 SHELLS: Final = ("bash", "zsh", "fish")
 FIRST_WORDS: Final = MappingProxyType({"completion": SHELLS, "explain": ("pod", "node", "pool")})
-"""What a command asks for first, where there are only a few words."""
+"""First argument of commands that take one of a few words."""
 _CONTEXTS: Final = "kubectl config get-contexts -o name 2>/dev/null"
 
 

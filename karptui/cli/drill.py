@@ -1,4 +1,4 @@
-"""`karptui drill`: what is left when a zone, a capacity type or a NodePool goes away at once."""
+"""`karptui drill`: where pods land if a zone, a capacity type or a NodePool is lost at once."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=_loss,
         default=[],
-        help="what goes away: zone=us-east-1a, capacity-type=spot or nodepool=general; repeatable, each for itself"
+        help="the loss: zone=us-east-1a, capacity-type=spot or nodepool=general; repeatable, each alone"
         " (default: each that has nodes)",
     )
     parser.add_argument(
         "--fail-on",
         choices=("pending",),
-        help="end with status 3 if a pod is left without a place that has one now, or would get one",
+        help="end with status 3 if a pod becomes unschedulable",
     )
     add_many_flags(parser, rows="losses", filter_example="pending>0", sort_example="gone=dsc")
 
@@ -45,14 +45,14 @@ def _loss(text: str) -> Loss:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what comes of each loss; 1 where something is missing, 3 where pods are left without a place."""
+    """Print the outcome of each loss. Status 1 if something is missing, 3 if pods become unschedulable."""
     from karptui.views.drill import TABLE
 
     return run_study(args, "drill", _drilled, args, TABLE)
 
 
 def _drilled(named: NamedBase, args: Any, each: Each, reporter: Reporter) -> StudyAnswer:
-    """Take away what is asked of one cluster; in another process as well."""
+    """Run the drills of one cluster; also in another process."""
     from karptui.plan.drill import DrillError, drills
     from karptui.views.drill import TABLE
 
@@ -85,7 +85,7 @@ def _lines(name: str, found: tuple[Drill, ...], rows: Rows[Drill], args: Any) ->
             yield ""
             yield from table_lines(rows, args)
             yield ""
-            yield f"karptui drill --without {max(found, key=_waiting).loss} tells which pods wait, and why"
+            yield f"karptui drill --without {max(found, key=_waiting).loss} shows which pods stay pending, and why"
         return
     for one in rows.items:
         yield f"{name}: {headline(one)}"

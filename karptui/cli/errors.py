@@ -1,4 +1,4 @@
-"""What is said on standard error: sentences, and what cannot be had."""
+"""Messages on standard error."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from karptui.cli import heartbeat
 
 
 class UsageError(Exception):
-    """What was asked for cannot be had; a sentence for the user."""
+    """An invalid request; the message is for the user."""
 
 
 def say(sentence: str, command: str = "") -> None:
-    """Print a sentence to standard error."""
+    """Print a message to standard error."""
     from karptui.views.sanitize import clean
 
     heartbeat.pause()
@@ -24,7 +24,7 @@ def say(sentence: str, command: str = "") -> None:
 
 
 def fail(sentence: str, command: str = "") -> NoReturn:
-    """Print a sentence and leave with status 2."""
+    """Print a message and exit with status 2."""
     say(sentence, command)
     raise SystemExit(2)
 

@@ -17,7 +17,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the time line; 1 where something is missing from it."""
+    """Print the events. Status 1 if something is missing."""
     from karptui.cli.loading import load
     from karptui.session.events import Timeline
     from karptui.views.events import TABLE

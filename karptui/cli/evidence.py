@@ -1,4 +1,4 @@
-"""From flags and settings to what is known of instance types and prices."""
+"""Instance types and prices from flags and settings."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 
 PATIENCE_SECONDS: Final = 10.0
-"""How long a command that looks once waits for prices; what has not come by then is taken from the built-in list."""
+"""Time that a command waits for prices; afterwards it uses the built-in list."""
 _POLL_SECONDS: Final = 0.01
 
 
 def evidence_source(source: Source | None, config: Config, version: str = "") -> EvidenceSource:
-    """Return what is known of types and prices beside what a source says; only a live cluster lets anybody be asked.
+    """Return the source of instance types and prices; only a live cluster's asks AWS.
 
     Args:
-        source: Where objects come from.
-        config: Prices and settings that the user has said.
-        version: Karpenter's, as the user says it; empty where it is to be found.
+        source: Source of the objects.
+        config: Prices and settings of the user.
+        version: Karpenter's version if the user gives it.
     """
     from karptui.sources.cluster.source import ClusterSource
     from karptui.sources.demo.source import DemoSource
@@ -54,11 +54,11 @@ def evidence_source(source: Source | None, config: Config, version: str = "") ->
 
 
 def live_evidence(client: ProxyClient, config: Config, version: str = "") -> EvidenceSource:
-    """Return the evidence of a live cluster: Karpenter's Deployment and metrics, metrics-server and AWS are asked.
+    """Return the evidence of a live cluster from Karpenter's Deployment and metrics, metrics-server and AWS.
 
     Args:
-        client: Sends requests to the API server.
-        config: The user's prices and settings, and whether AWS is asked.
+        client: Client of the API server.
+        config: Prices and settings of the user, and whether AWS is asked.
         version: Karpenter's version if the user gives it.
     """
     from karptui.sources.controller import ControllerSource
@@ -142,19 +142,19 @@ def _of_demo(source: DemoSource, base: Evidence) -> EvidenceSource:
 
 
 def _origin(origins: Iterable[str]) -> str:
-    """Return all who say something of settings, in words."""
+    """Return the sources of settings as text."""
     from karptui.karpenter.controller import DEFAULTS
 
     return " and ".join(sorted(set(origins), reverse=True)) or DEFAULTS
 
 
 def evidence_for(args: argparse.Namespace, source: Source) -> EvidenceSource:
-    """Return what is known of types and prices for a command that looks once.
+    """Return instance types and prices for a command.
 
-    Commands without the flags of ``add_price_flags`` ask nobody; what a snapshot says of the controller they know.
+    Commands without the flags of ``add_price_flags`` ask no other source, but know the controller of a snapshot.
 
     Raises:
-        UsageError: when the configuration cannot be used.
+        UsageError: The configuration is invalid.
     """
     from karptui.config import Config
     from karptui.sources.demo.source import DemoSource
@@ -187,12 +187,12 @@ def configuration(args: argparse.Namespace) -> Config:
 
 
 def await_prices(source: EvidenceSource, nodes: Iterable[Node], nodeclasses: Iterable[NodeClass]) -> None:
-    """Wait until everybody who may be asked has answered or refused, but not for long.
+    """Wait until all sources have answered or refused, within a limit.
 
     Args:
-        source: Who is asked.
-        nodes: The cluster's; they name its region.
-        nodeclasses: Likewise.
+        source: The source.
+        nodes: The cluster's nodes; they name its region.
+        nodeclasses: The cluster's NodeClasses; they do too.
     """
     import time
 
@@ -222,11 +222,11 @@ def _aws(config: Config) -> AwsSource:
 
 
 def measured_once(args: argparse.Namespace, source: Source) -> LiveUsage:
-    """Return one measurement where ``--usage`` asks for it; why there is none is its sentence.
+    """Return one measurement with ``--usage``, or the reason why there is none.
 
     Args:
-        args: the flags; commands without ``--usage`` ask nobody.
-        source: the cluster, while it still answers.
+        args: The flags; commands without ``--usage`` measure nothing.
+        source: The cluster, while it still answers.
     """
     from karptui.kube.live_usage import NO_LIVE_USAGE
 

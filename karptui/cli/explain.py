@@ -1,4 +1,4 @@
-"""`karptui explain pod|node|pool NAME`: why a pod waits, why a node is still here, what a NodePool does with pods."""
+"""`karptui explain pod|node|pool NAME`: why a pod is pending, why a node is still here, how a NodePool treats pods."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _kind(text: str) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the explanation; 1 where something is missing from it, 2 where there is no such object."""
+    """Print the explanation. Status 1 if something is missing, 2 if there is no such object."""
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
 
@@ -61,13 +61,13 @@ def run(args: argparse.Namespace) -> int:
     try:
         documents, lines, loaded = _explained(args, loaded)
     except UsageError as error:
-        # What is not there may be what could not be read.
+        # A missing object may be unreadable.
         report("explain", loaded)
         fail(str(error), "explain")
     if args.output == "json":
         import json
 
-        # ASCII only: names from a cluster may hold what a terminal would act on.
+        # ASCII only: names from a cluster may hold control characters.
         put(page(json.dumps(documents, indent=2)))
     else:
         from karptui.views.sanitize import clean

@@ -42,10 +42,10 @@ _SHOWN = ("name", "namespace", "cpu", "mem", "owner", "protection", "age", "land
 
 
 def explain_node(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[str, Any]], Iterable[Pieces], Loaded]:
-    """Return a node, or a NodeClaim without one, as values and as lines; of one that is gone what churn knows.
+    """Return a node, or a NodeClaim without one, as values and as lines; of a removed one the churn.
 
     Raises:
-        UsageError: when there is no such node, and nothing is known of one.
+        UsageError: There is no such node, and no churn of one.
     """
     if _found(loaded.view, args.name) is None and (gone := _gone(loaded, args.name)) is not None:
         events = _events_of(loaded.view, gone)

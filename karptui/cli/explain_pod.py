@@ -1,4 +1,4 @@
-"""`karptui explain pod`: NodePools against the gates, the nodes tried, what was said, and what would help."""
+"""`karptui explain pod`: gates of each NodePool, nodes tried, messages, and remedies."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ def explain_pod(args: argparse.Namespace, loaded: Loaded) -> Explained:
 
 
 def find_pod(view: ClusterView, name: str, namespace: str) -> Pod:
-    """Return the pod that is meant.
+    """Return the named pod.
 
     Raises:
-        UsageError: when there is none, or several.
+        UsageError: There is none, or several.
     """
     pods = view.state.pods
     key = name if "/" in name else f"{namespace}/{name}" if namespace else ""
@@ -94,7 +94,7 @@ def _settled(view: ClusterView, pod: Pod, loaded: Loaded) -> Explained:
     ended = "has ended" if pod.is_terminal else f"does not wait: it is on {clean(pod.node_name)}"
     lines: list[Pieces] = [((f"{clean(pod.key)} {ended}", Tone.STRONG),), sentence]
     if pod.node_name and not pod.is_terminal:
-        lines.append(((f"`karptui explain node {clean(pod.node_name)}` tells why its node is still here", Tone.MUTED),))
+        lines.append(((f"`karptui explain node {clean(pod.node_name)}` shows why its node is still here", Tone.MUTED),))
     return [values], lines, loaded
 
 

@@ -1,4 +1,4 @@
-"""`karptui explain pool`: its place in the order, limits, what a new node carries, and its types after each filter."""
+"""`karptui explain pool`: its place in the order, limits, DaemonSets, and its types after each filter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`karptui forward`: what becomes of clusters, as they are or as scenarios change them."""
+"""`karptui forward`: forecasts of clusters, with or without the edits of scenarios."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_snapshots(parser, "files or directories, each a snapshot, instead of a cluster; - is stdin")
     add_play_flags(
         parser,
-        "how far to play",
-        "play with so many seeds, from that one on: the likeliest play, and what chance changes",
+        "length of the forecast",
+        "number of seeds from --seed on: the likeliest forecast, with the range of all",
     )
     parser.add_argument(
         "--instant",
         action="store_true",
-        help="launches, drains and starts of pods take no time, and validation passes",
+        help="launches, drains and pod starts take no time, and validation passes",
     )
-    add_scenarios_flag(parser, "play the cluster as the edits of a scenario make it (tables show it as it is, too)")
+    add_scenarios_flag(parser, "forecast the cluster with the edits of a scenario (the table also shows it without)")
     add_output_flag(parser, ("table", "json"))
     add_cluster_flags(parser, takes_several=False, files="")
     add_price_flags(parser)
@@ -53,10 +53,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what becomes of each cluster; 1 where one cannot be read or an edit cannot be made."""
+    """Print the forecast of each cluster. Status 1 if one cannot be read or an edit is invalid."""
     try:
         edited = read_files(args.scenario)
-        # For people the cluster as it is comes first; a script gets one line for what it asks.
+        # The text begins with the cluster without edits; JSON has one line per scenario.
         as_it_is = () if edited and args.output == "json" else (None,)
         scenarios: list[Scenario | None] = [*as_it_is, *edited]
         parts = [_SeededPlay(scenario, args.seed + number) for scenario in scenarios for number in range(args.seeds)]
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 class _PrintedPlay(NamedTuple):
-    """What is printed of a play."""
+    """Output of a forecast."""
 
     text: str = ""
     complaint: str = ""
@@ -83,7 +83,7 @@ class _PrintedPlay(NamedTuple):
 
 
 class _SeededPlay(NamedTuple):
-    """What is played: the cluster as it is, or as a scenario makes it, with a seed."""
+    """A forecast to run: the scenario, None without edits, and the seed."""
 
     scenario: Scenario | None
     seed: int
@@ -111,7 +111,7 @@ def _ask(named: NamedBase, args: Any, part: Any, is_stopped: Callable[[], bool])
 
 
 def _merged(named: NamedBase, args: Any, found: Sequence[tuple[str, Played | str]]) -> list[_PrintedPlay]:
-    """Return what is printed of each scenario, whose plays differ in their seeds."""
+    """Return the output of each scenario, whose forecasts differ in their seeds."""
     from karptui.forward.spread import shown_of
 
     answers = []

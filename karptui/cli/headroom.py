@@ -60,7 +60,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a taint that the pod of --requests tolerates, as kubectl taint writes it; repeatable",
     )
     parser.add_argument(
-        "--most", metavar="N", type=number(_LARGEST), help="how many are tried (default: --at-least, and 1000 at least)"
+        "--most",
+        metavar="N",
+        type=number(_LARGEST),
+        help="number of pods to try (default: --at-least, but no fewer than 1000)",
     )
     parser.add_argument(
         "--at-least",
@@ -115,7 +118,7 @@ def _toleration(text: str) -> dict[str, str]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print how many more fit; 1 where something is missing, 3 where fewer fit than asked."""
+    """Print the headroom. Status 1 if something is missing, 3 if fewer pods fit than asked."""
     try:
         _refuse(args)
         wanted = _wanted(args)
@@ -171,10 +174,10 @@ def _refuse(args: argparse.Namespace) -> None:
 
 
 def _wanted(args: argparse.Namespace) -> tuple[PutObject | None, ObjectRef | None]:
-    """Return the pod that is meant, with what puts it into a cluster; neither for those of every workload.
+    """Return the named pod, with the edit that adds it; neither without a name.
 
     Raises:
-        UsageError: where a manifest cannot be read.
+        UsageError: A manifest is unreadable.
     """
     from karptui.plan.manifests import ManifestError, manifests_of
 
@@ -196,14 +199,14 @@ def _wanted(args: argparse.Namespace) -> tuple[PutObject | None, ObjectRef | Non
     except ManifestError as error:
         raise UsageError(str(error)) from error
     if len(manifests.edits) != 1:
-        raise UsageError(f"{args.filename}: has {len(manifests.edits)} objects that pods come of; one is wanted")
+        raise UsageError(f"{args.filename}: has {len(manifests.edits)} objects that create pods; one is needed")
     kind, _, key = manifests.names[0].partition("/")
     namespace, _, name = key.rpartition("/")
     return manifests.edits[0], ObjectRef(kind, name, namespace)
 
 
 def _fitting(found: Headroom, ref: ObjectRef | None) -> int:
-    """Return how many more fit: on new nodes of the NodePool that is asked about, else in all."""
+    """Return the headroom on new nodes of the named NodePool, else in all."""
     return found.pools[0].pods if ref is not None and ref.kind == "NodePool" else found.total
 
 
@@ -224,7 +227,7 @@ def _lines(
             yield ""
             yield from table_lines(rows, args)
             yield ""
-            yield f"karptui headroom {found[0].sample.name} tells of one, with each NodePool"
+            yield f"karptui headroom {found[0].sample.name} shows one workload, with each NodePool"
     else:
         (one,) = found
         yield f"{name}: {views.headline(one)}"

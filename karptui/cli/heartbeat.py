@@ -1,4 +1,4 @@
-"""What a terminal shows while a command works and has nothing to say yet: for how long it has worked."""
+"""Progress on a terminal before a command prints anything: its working time."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from types import FrameType, SimpleNamespace
 from typing import Final
 
 FIRST_SECONDS: Final = 2.0
-"""How long a command may work before anything is shown."""
+"""Time before anything is shown."""
 STDERR: Final = 2
 _CLEAR: Final = "\r\x1b[K"
 _STATE: Final = SimpleNamespace(command="", is_shown=False, since=0.0)
 
 
 def start(command: str) -> None:
-    """Show from now on how long a command has worked, where standard error is a terminal.
+    """Show the working time if standard error is a terminal.
 
-    By a timer's signal, since a thread would make worker processes start slowly.
+    By a timer signal, because a thread would make worker processes start slowly.
     """
     if sys.stderr is None or not sys.stderr.isatty() or threading.current_thread() is not threading.main_thread():
         return
@@ -38,7 +38,7 @@ def pause() -> None:
 
 
 def stop() -> None:
-    """Show it no longer: called before a result or a progress of its own is printed."""
+    """Stop; called before a result or other progress is printed."""
     if not _STATE.command:
         return
     signal.setitimer(signal.ITIMER_REAL, 0)

@@ -1,4 +1,4 @@
-"""What help says of the columns and codes that a command prints: the words of the screens' own help."""
+"""Columns and codes in the help of a command, from the screens' help."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _TABLES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
         "advice": {"columns": "advice:TABLE"},
     }
 )
-"""By command and title, where in the views the table stands."""
+"""Tables in ``karptui.views`` by command and title."""
 
 
 def legend_of(command: str) -> tuple[Section, ...]:
-    """Return titled lists: the columns of a command's tables, then the codes that stand in them."""
+    """Return titled lists: the columns of a command's tables, then their codes."""
     tables = tuple((title, _columns(place)) for title, place in _TABLES.get(command, {}).items())
     if command == "blockers":
         from karptui.cli.blockers import COLUMNS
@@ -72,7 +72,7 @@ def _codes(command: str) -> tuple[Section, ...]:
         case "pending":
             from karptui.views.pending.sentences import CAUSE_HELP
 
-            return (("what pods wait for, as --filter knows it", _entries(CAUSE_HELP)),)
+            return (("causes of pending pods, for --filter", _entries(CAUSE_HELP)),)
         case _:
             return ()
 

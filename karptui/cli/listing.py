@@ -57,9 +57,9 @@ def print_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, has_
     """Print rows to standard output.
 
     Args:
-        columns: names, in their order. The header has them even where there are no rows.
-        rows: values by name; a name that is missing leaves its cell empty.
-        has_header: whether names stand above the rows.
+        columns: names, in order; the header has them even without rows.
+        rows: values by name; a missing value leaves its cell empty.
+        has_header: whether to print the header.
     """
     import csv
 
@@ -70,11 +70,11 @@ def print_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, has_
 
 
 def cell(value: object) -> object:
-    """Return a value as one cell holds it.
+    """Return a value as a CSV cell.
 
-    Lists are their members between blanks, objects are ``name=value`` between blanks with the names of objects
-    within joined by dots, and objects in a list are parted by ``; ``. What a terminal would act on is made visible, and
-    what a spreadsheet would work out is kept as text.
+    Members of lists are separated by blanks, objects are ``name=value`` with names of nested objects joined by dots,
+    and
+    objects in a list are separated by ``; ``. Control characters are made visible, and formulas are escaped.
     """
     from karptui.views.sanitize import clean
     from karptui.views.table import without_formula
@@ -115,18 +115,18 @@ def rows_of(
     extra_filter: str = "",
     keeps_order: bool = False,
 ) -> Rows[ItemT]:
-    """Return the rows that the flags ask for, in their order.
+    """Return the rows that the flags ask for, in order.
 
     Args:
         spec: the table.
-        items: what the rows are made of.
+        items: the items of the rows.
         args: the flags of ``add_row_flags``.
         now_ns: nanoseconds since the epoch.
-        extra_filter: a filter besides ``--filter``.
+        extra_filter: a filter in addition to ``--filter``.
         keeps_order: whether the rows stay in the items' order without ``--sort-by``.
 
     Raises:
-        UsageError: when a filter, a selector or an order cannot be read.
+        UsageError: A filter, a selector or an order is invalid.
     """
     from karptui.config import ConfigError, parse_node_sort
     from karptui.views.query import QueryError, parse_label_query, parse_query
@@ -158,7 +158,7 @@ def print_rows(rows: Rows[ItemT], args: argparse.Namespace, *, total: int = 0) -
     Args:
         rows: the rows.
         args: the flags of ``add_row_flags``.
-        total: how many items there were before a choice of the command's own; 0 where it made none.
+        total: number of items before the command's own selection; 0 without one.
     """
     if args.output == "json":
         _print_json(rows.values())
@@ -172,7 +172,7 @@ def print_rows(rows: Rows[ItemT], args: argparse.Namespace, *, total: int = 0) -
 def _print_json(rows: list[dict[str, Any]]) -> None:
     import json
 
-    # ASCII only: names from a cluster may hold what a terminal would act on.
+    # ASCII only: names from a cluster may hold control characters.
     put(page(json.dumps(rows, indent=2)))
 
 
@@ -190,31 +190,31 @@ def _print_table(rows: Rows[Any], *, is_wide: bool, has_header: bool, total: int
 
 
 def versions_json(found: str, modelled: str) -> dict[str, str | None]:
-    """Return what every document says of Karpenter's version.
+    """Return Karpenter's versions for a document.
 
     Args:
-        found: In the cluster or snapshot, or as a flag says; empty where it is not known.
-        modelled: The one whose rules decide.
+        found: Version of the cluster, snapshot or flag; empty if unknown.
+        modelled: Version whose rules decide.
     """
     return {"karpenterFound": found or None, "karpenterModelled": modelled}
 
 
 def report(command: str, loaded: Loaded) -> int:
-    """Say on standard error what was missing, and return the exit status that goes with it."""
+    """Print what was missing to standard error, and return the exit status."""
     for sentence in (*loaded.notes, *loaded.complaints):
         say(sentence, command)
     return 1 if loaded.complaints else 0
 
 
 def refuse_unseen(command: str, loaded: Loaded, *kinds: Kind) -> None:
-    """Give no answer where there is nothing of some kinds because it may not be seen or cannot be read.
+    """Exit without an answer if some kinds are empty because they cannot be read.
 
-    An empty table or list would read as an empty cluster. What is missing is said on standard error.
+    An empty table or list would look like an empty cluster. The reason is printed to standard error.
 
     Args:
         command: name of the command.
         loaded: the cluster.
-        kinds: what the command's rows are made of.
+        kinds: kinds of the command's rows.
 
     Raises:
         SystemExit: with status 1.
@@ -246,11 +246,11 @@ def check_resources(names: Iterable[str], flag: str) -> None:
 
 
 def width_of_terminal() -> int:
-    """Return how many cells a line may have."""
+    """Return the width of a line in cells."""
     import shutil
 
     return max(shutil.get_terminal_size((WIDTH, 40)).columns, 60) if sys.stdout.isatty() else WIDTH
 
 
 WIDTH = 120
-"""Cells of a line where nobody says how wide the terminal is."""
+"""Width of a line without a terminal."""

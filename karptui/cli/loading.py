@@ -33,10 +33,9 @@ if TYPE_CHECKING:
 
 @contextmanager
 def collector_at_rest() -> Iterator[None]:
-    """Keep the collector from walking a cluster again and again while it is read, and after that.
+    """Keep the garbage collector from scanning a cluster while it is read, and afterwards.
 
-    What there is at the end counts as here to stay, until another cluster is read; what is made later is collected as
-    usual.
+    Objects that exist at the end are frozen until another cluster is read; later ones are collected as usual.
     """
     gc.unfreeze()
     gc.disable()
@@ -51,18 +50,18 @@ PATIENCE_SECONDS: Final = 60.0
 _GRACE_SECONDS: Final = 20.0
 """How long, once the needed kinds are there, to wait for the others that answers rest on."""
 _LOOK_SECONDS: Final = 0.05
-"""How often at least what has come is taken in."""
+"""Longest interval between updates."""
 
 
 class Loaded(msgspec.Struct, frozen=True):
-    """A cluster as it was found."""
+    """A loaded cluster."""
 
     view: ClusterView
     now_ns: int
     complaints: tuple[str, ...]
-    """Sentences about what is missing from it; with any, the exit status is 1."""
+    """Messages about missing objects; with any, the exit status is 1."""
     notes: tuple[str, ...] = ()
-    """Sentences about what was assumed or passed over."""
+    """Messages about assumptions and skipped objects."""
 
 
 def load(args: argparse.Namespace, needed: Sequence[Kind], *, is_listed: bool = False) -> Loaded:
@@ -71,10 +70,10 @@ def load(args: argparse.Namespace, needed: Sequence[Kind], *, is_listed: bool = 
     Args:
         args: the flags of ``add_cluster_flags``.
         needed: the kinds that must have arrived.
-        is_listed: whether objects are only listed, so that nothing else is waited for.
+        is_listed: whether objects are only listed, so that no other source is needed.
 
     Raises:
-        UsageError: with a sentence, when nothing can be had.
+        UsageError: The cluster cannot be read.
     """
     from karptui.decode.kinds import Kind
     from karptui.session.cluster_view import ClusterView
@@ -118,17 +117,17 @@ def follow(
     awaited: Sequence[Kind] = (),
     and_then: Callable[[ClusterState], None] = lambda _: None,
 ) -> tuple[ClusterState, dict[Kind, SourceStatus]]:
-    """Return the state of a cluster once the kinds needed are complete, and how every kind stands.
+    """Return the state of a cluster once the needed kinds are complete, and the status of every kind.
 
     Args:
-        source: where objects come from; ended on return.
+        source: source of the objects; closed on return.
         needed: the kinds that must be complete.
         patience_seconds: how long to wait for them.
-        awaited: kinds that are waited for as well, but not for long, and done without where they do not come.
-        and_then: what to do with the state while the source still answers.
+        awaited: optional kinds with a short timeout.
+        and_then: called with the state while the source still answers.
 
     Raises:
-        UsageError: when the source cannot start, cannot connect, or takes too long.
+        UsageError: The source cannot start or connect, or takes too long.
     """
     from karptui.sources.mailbox import Mailbox
     from karptui.state.cluster import EMPTY
@@ -187,11 +186,11 @@ def _is_missing(status: SourceStatus, needed: Sequence[Kind]) -> bool:
 
 
 def open_snapshot(snapshot: Snapshot, config: Config) -> tuple[WhatIfBase, Evidence]:
-    """Return the cluster of a snapshot, and what is known of it beside its objects.
+    """Return the cluster of a snapshot, and its evidence.
 
     Args:
-        snapshot: The snapshot; instance types that it does not bring follow from its NodeClasses.
-        config: The user's settings, which override the snapshot's.
+        snapshot: The snapshot; its NodeClasses define the instance types that it does not hold.
+        config: Settings of the user, which override the snapshot's.
     """
     from karptui.aws.launch_refusals import unavailable_now
     from karptui.session.prepare import open_cluster
@@ -203,12 +202,12 @@ def open_snapshot(snapshot: Snapshot, config: Config) -> tuple[WhatIfBase, Evide
 
 
 def analysed(loaded: Loaded, *, simulates: bool | None, asks_next: bool | None = None) -> Loaded:
-    """Return the cluster with why its nodes are still here, and what was assumed or left out for that.
+    """Return the cluster with the blockers of its nodes, and their assumptions.
 
     Args:
         loaded: The cluster.
-        simulates: Whether to simulate removals; by the size of the cluster where None.
-        asks_next: Whether to ask what Karpenter would do next; where removals are simulated where None.
+        simulates: Whether to simulate removals; None decides by the size of the cluster.
+        asks_next: Whether to simulate Karpenter's next command; None if removals are simulated.
     """
     from karptui.disruption.study import DisruptionStudy, study_all
     from karptui.session.cluster_view import ClusterView
@@ -227,6 +226,6 @@ def analysed(loaded: Loaded, *, simulates: bool | None, asks_next: bool | None =
         study.ask_next()
         analysis = study.analysis
     if simulates is None and not chosen:
-        notes = (*notes, "removals are not simulated for so many nodes: --simulate does it")
+        notes = (*notes, "removals are not simulated in clusters of this size: --simulate does it")
     view = ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=analysis)
     return replace(loaded, view=view, notes=(*loaded.notes, *notes))

@@ -1,7 +1,7 @@
-"""The command line. Without a command it opens the app; each command is a module of its own, imported when it runs.
+"""The command line. Without a command it opens the app; each command is a module that is imported when it runs.
 
-Exit status: 0 done; 1 done, and something was found or could not be answered; 2 the command line, a file, the
-configuration or the cluster's address cannot be used; 3 a condition of ``simulate --fail-on`` is met; 130 interrupted.
+Exit status: 0 done; 1 done, but something was found or is missing; 2 the command line, a file, the configuration or
+the cluster's address is invalid; 3 a condition of ``simulate --fail-on`` is met; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ COMMANDS: Final = MappingProxyType(
     {
         "nodes": "list nodes, and NodeClaims that have no node yet",
         "pools": "list NodePools in the order Karpenter tries them, with limits, types and overlap",
-        "pods": "list pods with what they request and where they run",
+        "pods": "list pods with their requests and nodes",
         "pending": "list pods without a node, folded by cause: what Karpenter, the scheduler and the engine say",
-        "explain": "explain one pod, node or NodePool: why it waits, why it is still here, what it takes",
-        "simulate": "say what Karpenter would do with snapshots, or what scenarios change: provisioning and disruption",
-        "sweep": "say what each value of a setting or field comes to: nodes, costs, pending pods",
-        "verdict": "say what holds or endangers a cluster, worst first, each in one sentence with its cost",
+        "explain": "explain why a pod is pending, why a node is still here, or which pods a NodePool takes",
+        "simulate": "simulate Karpenter's decisions for snapshots, or the effect of scenarios",
+        "sweep": "compare values of a setting or field: nodes, costs, pending pods",
+        "verdict": "list the problems of a cluster, worst first, one sentence each with its cost",
         "blockers": "list everything that keeps Karpenter from disrupting each node",
-        "remedies": "say what can be done about what keeps nodes: each remedy tried on the engine, best first",
-        "next": "say what Karpenter would do next, and which nodes would go without what keeps them",
-        "forward": "play clusters forward: what Karpenter does one after the other, and where it ends",
-        "plan": "say what applying manifests does: decisions, dollars, drift, rollout, risks",
-        "drill": "say what is left when a zone, a capacity type or a NodePool goes away at once",
-        "headroom": "say how many more of a pod fit: on present nodes, on new ones, until limits stop it",
+        "remedies": "list remedies for blocked nodes, each simulated, best first",
+        "next": "show Karpenter's next disruption command, and the nodes it would remove without their blockers",
+        "forward": "forecast clusters: Karpenter's decisions over time, and the result",
+        "plan": "show the effect of applying manifests: decisions, costs, drift, rollout, risks",
+        "drill": "show which pods become unschedulable if a zone, a capacity type or a NodePool is lost",
+        "headroom": "count how many more of a pod fit: on existing nodes, on new ones, until a limit stops launches",
         "solve": "find the change that reaches a goal: nothing pending, cheapest families, weights, overhead, ...",
         "policies": "compare consolidation policies and consolidateAfter: dollars saved against pods evicted",
-        "unreached": "say which nodes consolidation never looks at, as its time is over before their turn",
-        "rehearse": "say what comes of moving node groups to Karpenter: what launches, what waits, dollars",
+        "unreached": "list nodes that consolidation does not evaluate before its timeout",
+        "rehearse": "simulate moving node groups to Karpenter: launches, unschedulable pods, costs",
         "claims": "list NodeClaims: their life, drift, expiry and drain",
         "capacity": "list where nodes, pods, free room and dollars are: by zone, NodePool or instance type",
         "packing": "draw how pods fill nodes, now or before and after scenarios: a picture, or JSON",
-        "churn": "say how often nodes are replaced, why, how long they live, and whether it is a loop",
+        "churn": "show how often nodes are replaced, why, how long they live, and whether it is a loop",
         "budgets": "list how many nodes of each NodePool may be disrupted, now and when",
         "types": "list the instance types that NodePools may launch, and where their memory goes",
         "events": "list what Karpenter said and what happened to nodes, folded by object and reason",
-        "advice": "list traps in a cluster's objects, with what to do; the exit status says how bad the worst is",
+        "advice": "list traps in a cluster's objects, with remedies; the exit status is that of the worst",
         "record": "write a cluster to a snapshot file, without secrets",
         "completion": "print the completion script for a shell",
     }
@@ -82,7 +82,7 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}; {self.prog} --help tells more\n")
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Write help where it is asked for; argparse keeps to itself that it could not."""
+        """Print help to standard output; argparse would hide that it failed."""
         if file is sys.stdout:
             put(page(message), end="")
         else:
@@ -169,7 +169,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _crashed(error: Exception, command: str | None) -> int:
-    """Say in a sentence what has failed inside, and where the details are."""
+    """Print an internal error, and where its details are."""
     from karptui import crash
 
     during = f"running karptui {command}" if command else "running karptui"
@@ -186,7 +186,7 @@ def _execute(command: str | None, words: list[str]) -> int:
         return 2
     words = with_demo(words)
     if command is not None and "--demo" in words:
-        # A command looks at the demo once, as it begins: there it stands still anyway.
+        # A command reads the demo once, so the demo stands still anyway.
         words = [word for word in words if word != "--still"]
     if command is None and words and not words[0].startswith("-"):
         return _say_no_command(words[0])
@@ -212,7 +212,7 @@ def _say_no_command(word: str) -> int:
 
 
 def _unrecognized(command: str | None, unknown: Sequence[str]) -> str:
-    """Return what is wrong with words that nothing takes."""
+    """Return an error message for unrecognized words."""
     flag = unknown[0].partition("=")[0]
     if command is not None and _has(None, flag) and not any(_has(other, flag) for other in available()):
         return f"{flag} is for the app, which opens without a command"
@@ -242,17 +242,17 @@ def _take_late(parser: argparse.ArgumentParser, args: argparse.Namespace, words:
 
 
 def _leave_output() -> None:
-    """Give up what is still to be printed, or Python tries once more at its end and complains."""
+    """Discard buffered output, which Python would write and complain about at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 DEMOS: Final = (*"abcde", "still", "large")
-"""What may stand behind ``--demo=``: stories, and other ways to show the demo; commands take ``still`` alone."""
+"""Values of ``--demo=``: stories, and other kinds of demo; commands take ``still`` only."""
 _DEMO: Final = "--demo="
 
 
 def _refused_demo(command: str | None, words: Sequence[str]) -> str:
-    """Return why what stands behind ``--demo=`` cannot be shown; empty where it can."""
+    """Return why a value of ``--demo=`` is invalid; empty if it is valid."""
     known = DEMOS if command is None else ("still",)
     word = next((word for word in words if word.startswith(_DEMO) and word.removeprefix(_DEMO) not in known), None)
     if word is None:
@@ -264,7 +264,7 @@ def _refused_demo(command: str | None, words: Sequence[str]) -> str:
 
 
 def with_demo(words: Sequence[str]) -> list[str]:
-    """Return the words with what ``--demo=a``, ``--demo=still`` and ``--demo=large`` name as a flag of its own."""
+    """Return the words with ``--demo=a``, ``--demo=still`` and ``--demo=large`` as flags of their own."""
     parts = (("--demo", _of_demo(word.removeprefix(_DEMO))) if word.startswith(_DEMO) else (word,) for word in words)
     return [word for part in parts for word in part]
 
@@ -274,9 +274,9 @@ def _of_demo(named: str) -> str:
 
 
 def split(argv: Sequence[str]) -> tuple[str | None, list[str]]:
-    """Return the command and the words for its parser: the command first, and last what stood before it.
+    """Return the command and the words for its parser: the command first, the words before it last.
 
-    Flags may stand on either side of the command, as with kubectl.
+    Flags may precede or follow the command, as with kubectl.
     """
     words = list(argv)
     for index, word in enumerate(words):
@@ -288,7 +288,7 @@ def split(argv: Sequence[str]) -> tuple[str | None, list[str]]:
 
 
 def _takes_value(flag: str, command: str) -> bool:
-    """Whether what follows this word is the flag's value: ``--context nodes`` names a context."""
+    """Return whether the next word is this flag's value: ``--context nodes`` names a context."""
     if not flag.startswith("-") or "=" in flag:
         return False
     own, app = parser_of(build_parser(command), command), build_parser()

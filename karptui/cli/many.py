@@ -19,28 +19,28 @@ if TYPE_CHECKING:
     from karptui.provisioning.reporter import Each, Reporter
 
 Ask = Callable[[NamedBase, Any, Any, Callable[[], bool]], Any]
-"""Called with a cluster, what is given, one part of the question, and whether nobody waits any more."""
+"""Called with a cluster, the command's arguments, a part of the question, and a check for cancellation."""
 AskWhole = Callable[[NamedBase, Any, "Each", "Reporter"], Any]
-"""Called with a cluster, what is given, what asks many things at once, and what hears of progress."""
+"""Called with a cluster, the command's arguments, an executor of many parts, and a reporter."""
 Merge = Callable[[NamedBase, Any, Sequence[Any]], Sequence[Any]]
-"""Makes answers of those to all parts; called with the cluster and what is given before them."""
+"""Merges the answers to all parts; called with the cluster and the command's arguments first."""
 
 
 class ClusterAnswers(NamedTuple):
-    """What was found of one cluster."""
+    """Answers of one cluster."""
 
     cluster: NamedBase
-    """Without what was worked out in another process."""
+    """The cluster, without values computed in another process."""
     answers: tuple[Any, ...]
-    """One for each part of the question; none where there is no cluster."""
+    """An answer for each part; none without a cluster."""
 
 
 @contextmanager
 def opened(wanted: str) -> Iterator[Workers]:
-    """Give the workers that were asked for.
+    """Start the workers.
 
     Raises:
-        UsageError: when they cannot be had, or are lost.
+        UsageError: They cannot be started, or are lost.
     """
     workers: Workers | None = None
     try:
@@ -63,13 +63,13 @@ def ask_parts(
     command: str,
     merge: Merge | None = None,
 ) -> Iterator[ClusterAnswers]:
-    """Ask every part of a question of every cluster that the arguments name; yield the clusters in their order.
+    """Ask every part of a question of every cluster; yield the clusters in order.
 
-    Several snapshots are asked side by side, of one cluster the parts.
+    Several snapshots run in parallel; of one cluster the parts do.
 
     Raises:
-        UsageError: where the flags name no cluster that can be had.
-        WorkersError: where the workers are lost.
+        UsageError: The flags name no readable cluster.
+        WorkersError: The workers are lost.
     """
     if len(args.snapshots) > 1:
         check_snapshots(args)
@@ -96,13 +96,13 @@ def ask_whole(
     command: str,
     reporter: Reporter,
 ) -> Iterator[ClusterAnswers]:
-    """Ask one question of every cluster that the arguments name; yield clusters in their order, with an answer each.
+    """Ask one question of every cluster; yield the clusters in order, with an answer each.
 
-    Several snapshots are asked side by side; of one cluster what the question is made of.
+    Several snapshots run in parallel; of one cluster the parts of the question do.
 
     Raises:
-        UsageError: where the flags name no cluster that can be had.
-        WorkersError: where the workers are lost.
+        UsageError: The flags name no readable cluster.
+        WorkersError: The workers are lost.
     """
     if len(args.snapshots) > 1:
         yield from ask_parts(args, workers, _of_whole, (ask, given), (None,), command=command)
@@ -113,7 +113,7 @@ def ask_whole(
 
 
 def each_of(workers: Workers) -> Each:
-    """Return what has workers ask many things at once."""
+    """Return an executor that uses the workers."""
     from karptui.provisioning.reporter import one_by_one
 
     def each(ask: AskOne, common: object, items: Iterable[object], _reporter: Reporter) -> Iterator[Any]:
@@ -128,7 +128,7 @@ def _of_item(common: Any, item: object, is_stopped: Callable[[], bool]) -> Any:
 
 
 def ends_when(is_stopped: Callable[[], bool]) -> Reporter:
-    """Return what ends a run once nobody waits for it any more."""
+    """Return a reporter that cancels a run."""
     from karptui.provisioning.reporter import Cancelled
 
     def report(done: int, total: int) -> None:  # noqa: ARG001 - progress shows in what is ready
@@ -146,14 +146,14 @@ def _of_whole(cluster: NamedBase, given: Any, _part: object, is_stopped: Callabl
 
 
 def _import_engine() -> None:
-    """Import here what is needed there: processes that are forked have it then."""
+    """Import the engine, so that forked processes have it."""
     names = ("cli.evidence", "session.sweeper", "session.prepare", "sources.snapshot.reader", "whatif.sweep")
     for name in (*names, "plan.rollout"):
         import_module(f"karptui.{name}")
 
 
 def _clusters(args: argparse.Namespace, workers: Workers) -> Iterator[str | NamedBase]:
-    """Yield what clusters are known by where they are asked: a path that is read there, or all there is in it."""
+    """Yield clusters as they are sent to workers: a path that is read there, or the complete cluster."""
     for path in args.snapshots:
         yield path if workers.sees_files and path != "-" else base_of_snapshot(path, args)
 
@@ -174,7 +174,7 @@ def _of_part(common: Any, part: object, is_stopped: Callable[[], bool]) -> Any:
 
 
 def _counted(answers: Iterator[Any], total: int, command: str) -> Iterator[Any]:
-    """Yield answers, and say on a terminal how many there are: on a line that is gone when anything else is said."""
+    """Yield answers, and show their number on a terminal until something else is printed."""
     done = 0
     while True:
         is_shown = 1 < total > done

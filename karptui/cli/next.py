@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the next command and the nodes; 1 where something is missing from them."""
+    """Print the next command and the nodes. Status 1 if something is missing."""
     from karptui.session.nodes import going_nodes
     from karptui.views.next import TABLE, report_values
 
@@ -47,10 +47,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _load(args: argparse.Namespace) -> Loaded:
-    """Return the cluster with every removal simulated, and what Karpenter would do next.
+    """Return the cluster with all removals and Karpenter's next command simulated.
 
     Raises:
-        UsageError: when nothing can be said of it.
+        UsageError: The next command is unknown.
     """
     from karptui.cli.loading import load
     from karptui.disruption.study import DisruptionStudy, study_all
@@ -61,7 +61,7 @@ def _load(args: argparse.Namespace) -> Loaded:
     loaded = load(args, (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.PDB))
     reason = unready_because(loaded.view)
     if reason:
-        raise UsageError(f"what comes next is not known: {reason}")
+        raise UsageError(f"the next command is unknown: {reason}")
     before = loaded.view
     prepared, notes = prepare_view(before, loaded.now_ns)
     study = DisruptionStudy(prepared, before.state.generation, prices=before.evidence.price_settings)
@@ -86,5 +86,5 @@ def _print_lines(args: argparse.Namespace, loaded: Loaded) -> None:
 
 def _print_json(document: dict[str, Any]) -> None:
 
-    # ASCII only: names from a cluster may hold what a terminal would act on.
+    # ASCII only: names from a cluster may hold control characters.
     put(page(json.dumps(document, indent=2)))

@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the nodes; 1 where something is missing from them."""
+    """Print the nodes. Status 1 if something is missing."""
     from karptui.views.nodes.columns import nodes_table
 
     labels = tuple(args.extra_labels)

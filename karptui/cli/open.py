@@ -27,10 +27,10 @@ NO_TERMINAL: Final = "the app needs a terminal; in scripts and pipes use a comma
 
 
 def check_screen() -> None:
-    """Refuse to draw where nobody can see it: the app draws on standard error.
+    """Refuse to start if standard error is not a terminal: the app draws there.
 
     Raises:
-        UsageError: with a sentence.
+        UsageError: It is not a terminal.
     """
     if sys.__stderr__ is None or not sys.__stderr__.isatty():
         raise UsageError(NO_TERMINAL)
@@ -57,7 +57,7 @@ def take_keys(path: str = TERMINAL, *, descriptor: int = STDIN) -> None:
 
 
 _SETTINGS = ("screen", "theme", "node_selector", "extra_labels", "node_sort", "wide", "namespace", "resources")
-"""Flags that stand for settings of the same name."""
+"""Flags of settings with the same name."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -87,7 +87,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--tour",
         choices=("a", "b", "c", "d", "e"),
-        help="lead through a story of the demo, which stands still; --demo=a is the same",
+        help="show a story of the demo step by step; --demo=a is the same",
     )
     group.add_argument(
         "--large",
@@ -123,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
         if not is_served:
             check_screen()
     except UsageError as error:
-        # What is wrong with the command line is wrong with a terminal too, and so comes first.
+        # Invalid flags are reported first, because they are invalid with a terminal too.
         fail(_trouble_with_settings(args) or str(error))
     frame = FirstFrame()
     frame.draw(_title(args), "reading" if args.demo or args.snapshot else "connecting")
@@ -144,7 +144,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _serve(args: argparse.Namespace) -> int:
-    """Serve the app to browsers, each with an app of its own, until it is interrupted."""
+    """Serve the app to browsers, each with its own app, until interrupted."""
     host, _, port = args.serve.rpartition(":")
     if not port.isdecimal() or not 0 < int(port) < 1 << 16:
         fail(f"--serve: {args.serve} is not a port or HOST:PORT, such as 8000 or localhost:8000")
@@ -163,7 +163,7 @@ def _serve(args: argparse.Namespace) -> int:
 
 
 def without_serve(words: Sequence[str]) -> list[str]:
-    """Return a command line without ``--serve`` and its value: what each browser opens."""
+    """Return the command line without ``--serve`` and its value, for each browser."""
     kept: list[str] = []
     is_value = False
     for word in words:
@@ -221,7 +221,7 @@ def _settings(args: argparse.Namespace) -> Config:
 
 
 def as_the_terminal_shows(config: Config) -> Config:
-    """Return the settings with the theme for terminals of 16 colours where this one has no more, as Textual reckons."""
+    """Return the settings with the 16-colour theme if the terminal has no more colours, by Textual's rules."""
     import os
 
     from msgspec.structs import replace
@@ -237,7 +237,7 @@ def as_the_terminal_shows(config: Config) -> Config:
 
 
 def _as_ordered_last(config: Config) -> Config:
-    """Return the settings with the order of Nodes that was chosen last, where no flag, variable or file sets one."""
+    """Return the settings with the last order of Nodes, unless a flag, variable or file sets one."""
     from msgspec.structs import replace
 
     from karptui.remembered import remembered
@@ -255,13 +255,13 @@ def _as_ordered_last(config: Config) -> Config:
 
 
 def app_of(args: argparse.Namespace) -> KarptuiApp:
-    """Return the app that was asked for, ready to run; raises UsageError for what cannot be."""
+    """Return the app, ready to run; raises UsageError for invalid flags."""
     if args.tour and not args.demo:
         raise UsageError("--tour leads through the demo: karptui --demo --tour a, or --demo=a")
     if args.still and not args.demo:
         raise UsageError("--still keeps the demo from moving: karptui --demo --still, or --demo=still")
     if args.large and (args.still or args.tour or not args.demo):
-        raise UsageError("--large is a demo of its own: karptui --demo --large, or --demo=large")
+        raise UsageError("--large needs --demo: karptui --demo --large, or --demo=large")
     config = _settings(args)
     source, clock = open_source(args, is_still=args.still or bool(args.tour), is_large=args.large)
     is_live = not args.demo and not args.snapshot

@@ -1,4 +1,4 @@
-"""What the values of flags are read as: files, numbers, durations, instants, settings."""
+"""Values of flags: files, numbers, durations, instants, settings."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def words(text: str) -> list[str]:
 
 
 def file_name(text: str) -> str:
-    """Return the name of a file or directory; an empty one, as of a variable that is not set, names nothing.
+    """Return the name of a file or directory; an empty name, as of an unset variable, is invalid.
 
     Raises:
-        argparse.ArgumentTypeError: with a sentence.
+        argparse.ArgumentTypeError: The value is invalid.
     """
     if not text.strip():
         raise argparse.ArgumentTypeError("the name of a file is empty; a variable that is not set?")
@@ -49,7 +49,7 @@ def seed(text: str) -> int:
     """Return a seed, 0 or more.
 
     Raises:
-        argparse.ArgumentTypeError: with a sentence.
+        argparse.ArgumentTypeError: The value is invalid.
     """
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a number")
@@ -57,10 +57,10 @@ def seed(text: str) -> int:
 
 
 def horizon(text: str) -> int:
-    """Return how far a play goes, in nanoseconds.
+    """Return the length of a forecast in nanoseconds.
 
     Raises:
-        argparse.ArgumentTypeError: with a sentence.
+        argparse.ArgumentTypeError: The value is invalid.
     """
     from karptui.kube.durations import DurationError, parse_duration
 
@@ -74,22 +74,22 @@ def horizon(text: str) -> int:
 
 
 def identity(text: str) -> str:
-    """Return the name of a user or group to act as.
+    """Return the name of a user or group to impersonate.
 
     Raises:
-        argparse.ArgumentTypeError: with a sentence.
+        argparse.ArgumentTypeError: The value is invalid.
     """
-    # Without a name everything would be asked for with the user's own permissions.
+    # An empty name would use the user's own permissions.
     if not text.strip():
         raise argparse.ArgumentTypeError("the name is empty; a variable that is not set?")
     return text
 
 
 def seconds(text: str) -> float:
-    """Return a duration in seconds; a bare number is one.
+    """Return a duration in seconds; a bare number is in seconds.
 
     Raises:
-        argparse.ArgumentTypeError: with a sentence.
+        argparse.ArgumentTypeError: The value is invalid.
     """
     from karptui.kube.durations import DurationError, parse_duration
 
@@ -106,7 +106,7 @@ def version(text: str) -> str:
     """Return a version of Karpenter.
 
     Raises:
-        argparse.ArgumentTypeError: with a sentence.
+        argparse.ArgumentTypeError: The value is invalid.
     """
     from karptui.karpenter.controller import parse_version
 
@@ -120,7 +120,7 @@ def instant(text: str) -> int:
     """Return an instant: nanoseconds since the epoch.
 
     Raises:
-        argparse.ArgumentTypeError: with a sentence.
+        argparse.ArgumentTypeError: The value is invalid.
     """
     from karptui.kube.timestamps import parse_now
 
@@ -134,7 +134,7 @@ def amount(text: str) -> float:
     """Return an amount of 0 or more.
 
     Raises:
-        argparse.ArgumentTypeError: with a sentence.
+        argparse.ArgumentTypeError: The value is invalid.
     """
     from math import isfinite
 
@@ -151,7 +151,7 @@ def setting(text: str) -> tuple[str, str]:
     """Return a name and its value.
 
     Raises:
-        argparse.ArgumentTypeError: with a sentence.
+        argparse.ArgumentTypeError: The value is invalid.
     """
     name, separator, value = text.partition("=")
     if not separator or not name:

@@ -48,9 +48,9 @@ PRICE_FLAGS: Final = MappingProxyType(
 )
 """Flags of ``add_price_flags`` by the names of their values."""
 ASKING_FLAGS: Final = MappingProxyType({name: PRICE_FLAGS[name] for name in ("aws", "aws_profile")})
-"""Those about whether and as whom AWS is asked, which happens for a live cluster only."""
+"""Flags about access to AWS, which is used for live clusters only."""
 MOST_SIMULATED: Final = 500
-"""Nodes up to which removals are simulated without being asked for: a few milliseconds each."""
+"""Size of clusters, in nodes, up to which removals are simulated by default: a few milliseconds each."""
 
 _MOST_SEEDS: Final = 1_000
 
@@ -66,24 +66,24 @@ class TakesArguments(Protocol):
 _FILES: Final = MappingProxyType(
     {
         "snapshot": "recordings and manifests of one cluster, the same as --snapshot; - is standard input",
-        "snapshots": "recordings, each of a cluster of its own; - is standard input",
+        "snapshots": "recordings, one cluster each; - is standard input",
     }
 )
-"""What the words without a flag are, by the flag that means the same."""
+"""Help of positional files, by the flag with the same meaning."""
 _RECORDING_SUFFIXES: Final = (".json", ".yaml", ".yml", ".gz")
-"""How a word ends that is a recording where names may stand as well."""
+"""Suffixes by which a positional word is a recording and not a name."""
 
 
 def add_cluster_flags(
     parser: argparse.ArgumentParser, *, takes_several: bool = True, files: str = "snapshot", names: str = ""
 ) -> None:
-    """Add the flags that say which cluster: a live one, a snapshot or the demo.
+    """Add the flags that choose a cluster: a live one, a snapshot or the demo.
 
     Args:
         parser: the command's.
-        takes_several: whether ``--snapshot`` takes several files; not where arguments without a flag may follow.
-        files: what words without a flag stand for: ``snapshot`` or ``snapshots``; empty where they are something else.
-        names: the argument that takes names in front of the files.
+        takes_several: whether ``--snapshot`` takes several files; not if positional arguments may follow.
+        files: meaning of positional words: ``snapshot`` or ``snapshots``; empty for others.
+        names: the positional argument before the files, which takes names.
     """
     if files:
         parser.add_argument("files", metavar="FILE", type=file_name, nargs="*", help=_FILES[files])
@@ -106,7 +106,7 @@ def add_cluster_flags(
         "--request-timeout",
         metavar="SECONDS",
         type=seconds,
-        help="how long the API server may be silent (10s, 2m; default: 1m)",
+        help="timeout of requests to the API server (10s, 2m; default: 1m)",
     )
     group.add_argument(
         "--snapshot",
@@ -133,7 +133,7 @@ def add_cluster_flags(
 
 
 def merge_files(args: argparse.Namespace) -> None:
-    """Move files that stand by themselves to where ``--snapshot`` or ``--snapshots`` put theirs."""
+    """Move positional files to the values of ``--snapshot`` or ``--snapshots``."""
     flag, names = getattr(args, "files_flag", ""), getattr(args, "names", "")
     files = list(getattr(args, "files", None) or ())
     if names:
@@ -149,7 +149,7 @@ def merge_files(args: argparse.Namespace) -> None:
 
 
 def is_recording(word: object) -> bool:
-    """Return whether a word is a recording, where names may stand as well."""
+    """Return whether a positional word is a recording and not a name."""
     return isinstance(word, str) and (word == "-" or word.endswith(_RECORDING_SUFFIXES))
 
 
@@ -170,8 +170,8 @@ def add_output_flag(
 
     Args:
         parser: the command's, or a group of its flags.
-        forms: what it can be, beginning with the default.
-        about: what the forms hold, in words; nothing where that goes without saying.
+        forms: possible values, beginning with the default.
+        about: contents of the forms; may be empty.
     """
     more = f"; {about}" if about else ""
     parser.add_argument(
@@ -190,16 +190,17 @@ def add_row_flags(
     hold: str = "every column as plain values",
     forms: Sequence[str] = ("table", "wide", "json", "csv"),
 ) -> None:
-    """Add what chooses, orders and prints rows.
+    """Add the flags that choose, order and print rows.
 
     Args:
         parser: the command's.
-        labels_of: whose labels ``-l`` looks at: ``nodes``; None for rows without labels, which have no ``-l``.
+        labels_of: objects whose labels ``-l`` selects by: ``nodes``; None for rows without labels, which have no
+            ``-l``.
         sort_flags: other names of ``--sort-by``.
-        rows: what the rows are called.
-        filter_example: a filter that makes sense there.
-        sort_example: an order that does.
-        hold: what JSON and CSV hold.
+        rows: name of the rows.
+        filter_example: a useful filter.
+        sort_example: a useful order.
+        hold: contents of JSON and CSV.
         forms: of ``-o``.
     """
     group = parser.add_argument_group(f"which {rows}, and how")
@@ -220,11 +221,11 @@ def add_row_flags(
 
 
 def add_price_flags(parser: argparse.ArgumentParser, *, applies_to: str = "") -> None:
-    """Add what changes prices and who is asked for them; the settings of the same names are their defaults.
+    """Add the flags that change prices and their sources; settings of the same names are their defaults.
 
     Args:
         parser: the command's.
-        applies_to: which part of the command follows them, in a sentence; empty for all of it.
+        applies_to: the part of the command that follows them; empty for all of it.
     """
     group = parser.add_argument_group("prices and instance types", applies_to or None)
     group.add_argument("--disable-pricing", action="store_true", default=None, help="no prices at all")
@@ -252,7 +253,7 @@ def _add_asking(group: TakesArguments) -> None:
     group.add_argument("--profile", dest="aws_profile", metavar="NAME", help="profile of the AWS configuration")
     group.add_argument(
         "--karpenter-setting", dest="karpenter_settings", metavar="NAME=VALUE", action="append", type=setting,
-        help="one of Karpenter's own settings where it differs from the default, such as "
+        help="a setting of Karpenter that differs from the default, such as "
         "VM_MEMORY_OVERHEAD_PERCENT=0.05; repeatable",
     )  # fmt: skip
 
@@ -269,11 +270,11 @@ def price_flags(args: argparse.Namespace) -> dict[str, object]:
 
 def add_usage_flag(parser: argparse.ArgumentParser) -> None:
     """Add what asks metrics-server."""
-    parser.add_argument("--usage", action="store_true", help="ask metrics-server once for what is really used")
+    parser.add_argument("--usage", action="store_true", help="ask metrics-server once for actual usage")
 
 
 def add_why_flags(parser: argparse.ArgumentParser) -> None:
-    """Add what decides how much is worked out."""
+    """Add the flag that controls simulation."""
     group = parser.add_argument_group("why nodes are still here")
     group.add_argument(
         "--simulate",
@@ -295,18 +296,18 @@ def add_namespace_flags(parser: TakesArguments, about: str) -> None:
 
 
 def add_column_flags(parser: TakesArguments, *, default: tuple[str, ...] | None = None) -> None:
-    """Add what gives nodes more columns, or others.
+    """Add the flags for more or other columns of nodes.
 
     Args:
         parser: the command's, or a group of its flags.
-        default: what holds where nothing is given.
+        default: value without the flags.
     """
     parser.add_argument(
         "--extra-labels",
         metavar="KEY,KEY",
         type=words,
         default=default,
-        help="node labels that get a column of their own",
+        help="node labels to show as columns",
     )
     parser.add_argument(
         "--resources",
@@ -330,12 +331,12 @@ def add_scenarios_flag(parser: TakesArguments, about: str) -> None:
 
 
 def add_base_scenario_flag(parser: TakesArguments) -> None:
-    """Add ``--scenario`` for the one whose edits are made before anything is asked."""
+    """Add ``--scenario`` for edits that are applied before the question."""
     parser.add_argument(
         "--scenario",
         metavar="FILE",
         type=file_name,
-        help="edits that are made before: those of the first scenario of a file",
+        help="edits to apply first: those of the first scenario of a file",
     )
 
 
@@ -372,12 +373,12 @@ def add_play_flags(parser: TakesArguments, how_far: str, how_often: str) -> None
         how_often: that of ``--seeds``.
     """
     add_horizon_flag(parser, how_far)
-    parser.add_argument("--seed", metavar="N", type=seed, default=0, help="decides what is left to chance (default: 0)")
+    parser.add_argument("--seed", metavar="N", type=seed, default=0, help="seed for random choices (default: 0)")
     parser.add_argument("--seeds", metavar="N", type=number(_MOST_SEEDS), default=1, help=f"{how_often} (default: 1)")
 
 
 def add_workers_flag(parser: TakesArguments, *, default: str = "this one alone") -> None:
-    """Add ``--workers``; ``default`` is said of it."""
+    """Add ``--workers``; ``default`` completes its help."""
     parser.add_argument(
         "--workers",
         metavar="N|ADDRESS",
@@ -395,7 +396,7 @@ def add_study_flags(
     filter_example: str,
     sort_example: str,
 ) -> None:
-    """Add the flags of a command that looks at one cluster: those of `add_cluster_flags` and `add_row_flags`."""
+    """Add the flags of a command on one cluster: those of `add_cluster_flags` and `add_row_flags`."""
     add_cluster_flags(parser, takes_several=False, files=files, names=names)
     add_price_flags(parser)
     add_row_flags(
@@ -423,17 +424,17 @@ def add_many_flags(
         nargs="+",
         action="extend",
         default=[],
-        help="files or directories, each a snapshot of a cluster of its own",
+        help="files or directories, one cluster each",
     )
     add_workers_flag(parser)
 
 
 def given(args: argparse.Namespace, flags: Mapping[str, str]) -> list[str]:
-    """Return which of the flags stand on the command line.
+    """Return the flags that are on the command line.
 
     Args:
-        args: what was parsed.
-        flags: by the name of the value, whose default is nothing.
+        args: parsed arguments.
+        flags: flags by the name of the value, whose default is nothing.
     """
     return [flag for name, flag in flags.items() if _is_given(name, getattr(args, name, None))]
 
@@ -447,12 +448,12 @@ def refuse_unused(args: argparse.Namespace, flags: Mapping[str, str], because: s
     """Refuse flags that would have no effect.
 
     Args:
-        args: what was parsed.
-        flags: by the name of the value.
-        because: what is said behind the first that was given: ``goes with --pool``.
+        args: parsed arguments.
+        flags: flags by the name of the value.
+        because: end of the message: ``goes with --pool``.
 
     Raises:
-        UsageError: where one was given.
+        UsageError: Such a flag is on the command line.
     """
     found = given(args, flags)
     if found:
@@ -460,10 +461,10 @@ def refuse_unused(args: argparse.Namespace, flags: Mapping[str, str], because: s
 
 
 def refuse_live(args: argparse.Namespace) -> None:
-    """Refuse flags of a live cluster beside ``--demo`` or ``--snapshot``, which take its place.
+    """Refuse flags of a live cluster with ``--demo`` or ``--snapshot``.
 
     Raises:
-        UsageError: where one was given.
+        UsageError: Such a flag is on the command line.
     """
     beside = "--demo" if args.demo else "--snapshot"
     refuse_unused(args, LIVE_FLAGS, f"is about a live cluster: it does not go with {beside}; leave one of them out")

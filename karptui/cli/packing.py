@@ -28,9 +28,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--by",
         choices=("cpu", "memory"),
         default="cpu",
-        help="what the picture measures nodes and pods by (default: cpu); JSON has both",
+        help="resource that the picture shows (default: cpu); JSON has both",
     )
-    add_scenarios_flag(parser, "both sides of a what-if: the cluster as it is, and as the edits of a scenario make it")
+    add_scenarios_flag(parser, "both sides of a what-if: the cluster without and with the edits of a scenario")
     add_output_flag(parser, ("table", "json"))
     add_cluster_flags(parser, takes_several=False)
     add_price_flags(parser)
@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the nodes; 1 where something is missing from them, or an edit cannot be made."""
+    """Print the nodes. Status 1 if something is missing, or an edit is invalid."""
     try:
         return _print_sides(args) if args.scenario else _print_now(args)
     except UsageError as error:

@@ -10,48 +10,48 @@ from typing import Final, NamedTuple, TypeAlias
 
 
 class Entry(NamedTuple):
-    """A term and what it means."""
+    """A term and its meaning."""
 
     term: str
     meaning: str
 
 
 _WIDEST_TERM: Final = 20
-"""Cells of the longest term beside which its meaning stands."""
+"""Width of the longest term whose meaning is in the same line."""
 _NARROWEST_MEANING: Final = 30
 Section: TypeAlias = tuple[str, Sequence[Entry]]
 """A title, and the terms below it."""
 
 _DONE: Final = Entry("0", "done")
-_PARTLY: Final = Entry("1", "done, and something was found or could not be answered; standard error says what")
+_PARTLY: Final = Entry("1", "done, but something was found or is missing; standard error has the details")
 _UNUSABLE: Final = Entry("2", "the command line, a file, the configuration or the cluster's address cannot be used")
 _INTERRUPTED: Final = Entry("130", "interrupted")
 STATUSES: Final = (_DONE, _PARTLY, _UNUSABLE, _INTERRUPTED)
-"""Exit statuses of commands that have none of their own."""
+"""Default exit statuses."""
 
 OWN_STATUSES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
     {
         "": (_DONE, Entry("1", "the app ended by an error"), _UNUSABLE, _INTERRUPTED),
         "simulate": (*STATUSES[:3], Entry("3", "a condition of --fail-on is met"), _INTERRUPTED),
-        "drill": (*STATUSES[:3], Entry("3", "a pod is left without a place, with --fail-on pending"), _INTERRUPTED),
+        "drill": (*STATUSES[:3], Entry("3", "a pod becomes unschedulable, with --fail-on pending"), _INTERRUPTED),
         "plan": (*STATUSES[:3], Entry("3", "a condition of --fail-on is met"), _INTERRUPTED),
         "unreached": (
             *STATUSES[:3],
             Entry("3", "a node that would go is never looked at"),
             _INTERRUPTED,
         ),
-        "rehearse": (*STATUSES[:3], Entry("3", "a pod finds no place, with --fail-on pending"), _INTERRUPTED),
+        "rehearse": (*STATUSES[:3], Entry("3", "a pod is unschedulable, with --fail-on pending"), _INTERRUPTED),
         "headroom": (*STATUSES[:3], Entry("3", "fewer fit than --at-least asks"), _INTERRUPTED),
         "solve": (
             Entry("0", "the goal is reached, by the change that is named or without one"),
-            Entry("1", "the same, and something is missing from the cluster; standard error says what"),
+            Entry("1", "the same, but something is missing from the cluster; standard error has the details"),
             _UNUSABLE,
             Entry("3", "nothing that was tried reaches the goal"),
             _INTERRUPTED,
         ),
         "advice": (
             Entry("0", "no finding, or none as bad as --fail-on says"),
-            Entry("1", "done, and something could not be looked at"),
+            Entry("1", "done, but something could not be read"),
             _UNUSABLE,
             Entry("3", "the worst finding is a warning (or an info, with --fail-on info)"),
             Entry("4", "the worst finding is an error"),
@@ -80,7 +80,7 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui nodes --filter why=DND -o json", "what do-not-disrupt keeps, for a script"),
         ),
         "verdict": (
-            Entry("karptui verdict", "what holds or endangers the cluster, worst first"),
+            Entry("karptui verdict", "problems of the cluster, worst first"),
             Entry(
                 "karptui verdict --fail-on error -o markdown --snapshot incident.json", "of a snapshot, for a report"
             ),
@@ -94,16 +94,16 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui pods --node-selector karpenter.sh/nodepool=general", "pods on the nodes of a NodePool"),
         ),
         "pending": (
-            Entry("karptui pending", "who says what about pods without a node"),
+            Entry("karptui pending", "pending pods, with the messages of Karpenter and kube-scheduler"),
             Entry("karptui pending -n trino -o json", "of one namespace, for a script"),
         ),
         "explain": (
             Entry("karptui explain pod trino/worker-0", "why it waits, and which single changes would help"),
-            Entry("karptui explain node ip-10-0-71-204", "why it is still here, and where its pods would land"),
-            Entry("karptui explain pool general -o json", "what it takes, and what rules out types"),
+            Entry("karptui explain node ip-10-0-71-204", "why the node is still here, and where its pods would land"),
+            Entry("karptui explain pool general -o json", "its pods, and what rules out instance types"),
         ),
         "simulate": (
-            Entry("karptui simulate incident.json -o json", "what the provisioner would do, a line for each snapshot"),
+            Entry("karptui simulate incident.json -o json", "the provisioner's decisions, a line for each snapshot"),
             Entry("karptui simulate --disruption incident.json", "drift, emptiness and consolidation too"),
             Entry("karptui simulate --scenario change.yaml --fail-on pending incident.json", "a what-if for CI"),
             Entry("karptui simulate --self-check --context prod", "how many recent NodeClaims the model makes too"),
@@ -118,7 +118,7 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui blockers incident.json --node ip-10-0-71-204 -o json", "what keeps one node"),
         ),
         "remedies": (
-            Entry("karptui remedies", "what can be done about everything that keeps nodes, the dearest first"),
+            Entry("karptui remedies", "remedies for all blockers, the most expensive first"),
             Entry("karptui remedies --of gitlab/ci -o json", "about one workload, with YAML and commands"),
             Entry("karptui remedies --by pool --filter 'saves>0.5'", "by NodePool, what saves something"),
         ),
@@ -127,10 +127,8 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui next --filter 'why=DND saves>0.5' -o csv", "what do-not-disrupt costs"),
         ),
         "forward": (
-            Entry("karptui forward", "what Karpenter does in the next six hours, and where it ends"),
-            Entry(
-                "karptui forward incident.json --scenario change.yaml --horizon 24h", "as it is, and as edits make it"
-            ),
+            Entry("karptui forward", "Karpenter's decisions in the next six hours, and the result"),
+            Entry("karptui forward incident.json --scenario change.yaml --horizon 24h", "without and with edits"),
             Entry("karptui forward incident.json --instant -o json", "every step, for a script"),
         ),
         "plan": (
@@ -148,7 +146,7 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
         ),
         "headroom": (
             Entry("karptui headroom", "of every workload: how many more of its pods fit, the fewest first"),
-            Entry("karptui headroom Deployment/web/front", "of one, with each NodePool by itself"),
+            Entry("karptui headroom Deployment/web/front", "one workload, with each NodePool alone"),
             Entry("karptui headroom --requests cpu=2,memory=8Gi -o json", "of a pod that is not there, for a script"),
         ),
         "solve": (
@@ -156,10 +154,13 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
                 "karptui solve pending",
                 "the cheapest change tried that leaves nothing pending, and the runner-up",
             ),
-            Entry("karptui solve overhead --dearer-by 0%", "the highest percent with which all fits, at no more $/h"),
+            Entry(
+                "karptui solve overhead --dearer-by 0%",
+                "the highest percentage with which all pods fit, at no more $/h",
+            ),
             Entry(
                 "karptui solve weight --pods 'shop/*' --nodepool spot -o scenario > spot.yaml",
-                "weights with which these pods come to a NodePool, as a scenario",
+                "weights that bring these pods to a NodePool, as a scenario",
             ),
             Entry("karptui solve families --nodepool general -o patch", "families to add, as kubectl commands"),
             Entry("karptui solve consolidate-after --evictions 20 --workers 8", "by playing days, side by side"),
@@ -170,9 +171,9 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui policies --seeds 5 --workers 8 -o json", "with what chance changes, side by side"),
         ),
         "unreached": (
-            Entry("karptui unreached", "by what Karpenter's metrics say, where they are read"),
+            Entry("karptui unreached", "with the durations of Karpenter's metrics, if they are readable"),
             Entry(
-                "karptui unreached --per-simulation 2s --fail-on unreached -o json", "a check, with a time of its own"
+                "karptui unreached --per-simulation 2s --fail-on unreached -o json", "a check, with a given duration"
             ),
         ),
         "rehearse": (
@@ -191,11 +192,11 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
         "packing": (
             Entry("karptui packing", "NodePools as boxes, nodes as bins, pods as blocks, by cpu"),
             Entry("karptui packing --scenario edits.yaml", "the same before and after a what-if"),
-            Entry("karptui packing -o json", "what each node has, and what DaemonSets and each pod request of it"),
+            Entry("karptui packing -o json", "capacity of each node, and requests of DaemonSets and pods"),
         ),
         "churn": (
             Entry("karptui churn", "how often nodes of each NodePool are replaced, and why"),
-            Entry("karptui churn --replacements --pool general -o csv", "those of one NodePool, one by one"),
+            Entry("karptui churn --replacements --pool general -o csv", "replacements of one NodePool"),
         ),
         "budgets": (
             Entry("karptui budgets", "what may be disrupted now and within the week"),
@@ -207,13 +208,13 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui types --pool trino --ledger r5a.8xlarge", "where the memory of a type goes"),
         ),
         "events": (
-            Entry("karptui events --filter kind=NodePool", "what was said of NodePools"),
+            Entry("karptui events --filter kind=NodePool", "events of NodePools"),
             Entry("karptui events -o json", "everything, for a script"),
         ),
         "advice": (
             Entry("karptui advice --fail-on error", "a check for CI"),
             Entry("karptui advice --filter 'rule=pool-*' -o json", "findings about NodePools"),
-            Entry("karptui advice --explain pool-wildcard-value", "what a rule is about"),
+            Entry("karptui advice --explain pool-wildcard-value", "the meaning of a rule"),
         ),
         "record": (
             Entry("karptui record incident.json.gz", "the current context into one file, without secrets"),
@@ -225,7 +226,7 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
         ),
     }
 )
-"""By command, empty for the app: a command line, and what it does."""
+"""Examples by command, empty for the app: a command line, and its meaning."""
 
 ENVIRONMENT: Final = (
     Entry("KUBECONFIG", "kubeconfig files, separated by colons"),
@@ -235,7 +236,7 @@ ENVIRONMENT: Final = (
     Entry("AWS_PROFILE, AWS_REGION, …", "where prices and offerings come from, as every AWS tool reads them"),
     Entry("HTTPS_PROXY, NO_PROXY", "how the API server and AWS are reached"),
 )
-"""What the environment changes."""
+"""Environment variables."""
 
 FILES: Final = (
     Entry("~/.config/karptui/config.toml", "the configuration (macOS: ~/Library/Application Support/karptui)"),
@@ -243,7 +244,7 @@ FILES: Final = (
     Entry("~/.local/state/karptui", "the key of record --redact (macOS: ~/Library/Application Support/karptui)"),
     Entry("~/.kube/config", "the kubeconfig, where $KUBECONFIG names no other"),
 )
-"""What is read and written beside the files that are named on the command line."""
+"""Files other than those on the command line."""
 
 
 def statuses_of(command: str | None) -> Sequence[Entry]:
@@ -252,11 +253,11 @@ def statuses_of(command: str | None) -> Sequence[Entry]:
 
 
 def epilog_of(command: str | None, legend: Sequence[Section] = ()) -> str:
-    """Return what stands below the flags of a command.
+    """Return the help below the flags of a command.
 
     Args:
-        command: Its name; None is the app.
-        legend: What its columns and codes mean.
+        command: Its name; None for the app.
+        legend: Its columns and codes.
     """
     parts = [_examples(EXAMPLES.get(command or "", ())), *(_explained(*section) for section in legend)]
     parts.append(_listed("exit status", statuses_of(command)))
@@ -278,7 +279,7 @@ def _listed(title: str, entries: Sequence[Entry]) -> str:
 
 
 def _explained(title: str, entries: Sequence[Entry]) -> str:
-    """Return terms with meanings that are broken at the edge of the terminal, as those of flags are."""
+    """Return terms with meanings wrapped to the terminal, as argparse wraps flags."""
     column = min(max(len(entry.term) for entry in entries), _WIDEST_TERM) + 4
     width = max(shutil.get_terminal_size().columns - 2, column + _NARROWEST_MEANING)
     lines = [f"{title}:"]

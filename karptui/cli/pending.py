@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the pods that wait, folded by cause; 1 where something is missing from them."""
+    """Print the pending pods, folded by cause. Status 1 if something is missing."""
     from karptui.cli.loading import load
     from karptui.pending.study import study_pending
     from karptui.session.pending import may_list_events
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print_entries(entries: Sequence[PendingEntry]) -> None:
-    """Say where the verdicts differ, as the screen does under its table."""
+    """Print disagreements of the verdicts, as the screen does below its table."""
     from karptui.views.pending.sentences import disagreement_lines
 
     for entry in entries:

@@ -43,16 +43,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "manifests that would be applied: a file, a folder of .yaml, .yml and .json, or - for stdin",
         is_required=True,
     )
-    add_snapshots(parser, "files or directories, each a snapshot of a cluster of its own, instead of a cluster")
+    add_snapshots(parser, "files or directories, one cluster each, instead of a live cluster")
     add_output_flag(parser, ("text", "json", "markdown"))
-    add_horizon_flag(parser, "how far the rollout is played")
+    add_horizon_flag(parser, "length of the forecast")
     parser.add_argument(
         "--fail-on",
         metavar="CONDITION",
         action="append",
         type=_condition,
         default=[],
-        help="end with status 3 if more pods are left without a place (pending), NodeClaims drift (drift), it costs"
+        help="end with status 3 if more pods are unschedulable (pending), NodeClaims drift (drift), it costs"
         " more (cost, cost+10%%, cost+2.50 in $/h), the rollout is not through in time (stall), or the API server"
         " would refuse a manifest (refused); repeatable",
     )
@@ -66,7 +66,7 @@ def _condition(text: str) -> FailCondition | str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what the manifests do to the cluster; 1 where something is missing, 3 where a condition is met."""
+    """Print the effect of the manifests. Status 1 if something is missing, 3 if a condition is met."""
     from karptui.plan.manifests import ManifestError, manifests_of
     from karptui.provisioning.reporter import silent
 
@@ -87,11 +87,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 class _PrintedPlan(NamedTuple):
-    """What is printed of one cluster."""
+    """Output for one cluster."""
 
     text: str = ""
     failures: tuple[str, ...] = ()
-    """Conditions that are met, in words."""
+    """Conditions that are met, as messages."""
     problem: str = ""
     """Why there is no plan."""
 
@@ -127,7 +127,7 @@ def read_manifests(names: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield name and text of every file.
 
     Raises:
-        UsageError: where one cannot be read.
+        UsageError: A file is unreadable.
     """
     for name in names:
         path = Path(name)

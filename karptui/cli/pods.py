@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the pods; 1 where something is missing from them."""
+    """Print the pods. Status 1 if something is missing."""
     from karptui.cli.loading import load
     from karptui.views.pods import TABLE
 

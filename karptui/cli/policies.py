@@ -39,9 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=(),
         help="values of consolidateAfter, or Never (default: 0s, 5m, 1h and those in use)",
     )
-    add_play_flags(
-        parser, "how far each is played", "play each with so many seeds, from that one on, and tell what chance changes"
-    )
+    add_play_flags(parser, "length of each forecast", "number of seeds from --seed on, to show the range")
     add_study_flags(parser, rows="policies", filter_example="evictions<10 saved>0", sort_example="saved=dsc")
     add_workers_flag(parser)
 
@@ -56,7 +54,7 @@ def _afters(text: str) -> tuple[str, ...]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what comes of each policy; 1 where something is missing."""
+    """Print the result of each policy. Status 1 if something is missing."""
     from karptui.plan.policies import POLICIES, PolicyError, compare
     from karptui.views.column import plain
     from karptui.views.policies import REPORT, TABLE

@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print NodePools, or one; 1 where something is missing from them."""
+    """Print NodePools, or one. Status 1 if something is missing."""
     from karptui.cli.loading import load
     from karptui.session.pools import pool_rows, with_last_hour
 
@@ -55,14 +55,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def churn_of(loaded: Loaded) -> Churn | None:
-    """Return what came and went lately; None where that is not known."""
+    """Return the recent churn; None if unknown."""
     from karptui.session.churn import ChurnBook
 
     return ChurnBook().churn(loaded.view, loaded.now_ns)
 
 
 def compared(view: ClusterView, now_ns: int) -> tuple[ClusterView, tuple[str, ...]]:
-    """Return the view with budgets and with which pools pods match, and what was assumed."""
+    """Return the view with budgets and the NodePools that pods match, and the assumptions."""
     from karptui.disruption.study import DisruptionStudy, study_all
     from karptui.session.cluster_view import ClusterView
     from karptui.session.prepare import prepare_view

@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Record; 1 where something could not be read."""
+    """Record a cluster. Status 1 if something could not be read."""
     from karptui.sources.snapshot.recording import write_recording
 
     try:
@@ -154,7 +154,7 @@ def _from_cluster(args: argparse.Namespace, redactor: Redactor | None) -> tuple[
 
 
 def _inventory_of(objects: Sequence[Mapping[str, Any]], kinds: Sequence[Kind]) -> Inventory:
-    """Return the objects of some kinds; those that cannot be read are left out."""
+    """Return the objects of some kinds, without unreadable ones."""
     from karptui.sources.snapshot.objects import Manifest, ObjectPile
 
     pile = ObjectPile()
@@ -165,7 +165,7 @@ def _inventory_of(objects: Sequence[Mapping[str, Any]], kinds: Sequence[Kind]) -
 
 
 def _not_answered(evidence: Evidence, usage: LiveUsage) -> list[str]:
-    """Return a sentence for each source beside the objects that did not answer, or not completely."""
+    """Return a message for each other source that did not answer, or not completely."""
     statuses = (evidence.controller_status, evidence.metrics_status, *evidence.fact_statuses.values())
     sentences = [status.sentence for status in statuses if status is not None]
     return [*dict.fromkeys(filter(None, (*sentences, usage.sentence)))]

@@ -37,15 +37,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=1,
         help="how many nodes are drained at a time (default: 1)",
     )
-    add_horizon_flag(parser, "how far a drain is played that does not come to its end")
+    add_horizon_flag(parser, "limit of the simulated drain")
     parser.add_argument(
         "--fail-on",
         metavar="CONDITION",
         choices=("pending", "stall"),
         action="append",
         default=[],
-        help="end with status 3 if a pod finds no place (pending), or a drain does not come to its end (stall);"
-        " repeatable",
+        help="end with status 3 if a pod is unschedulable (pending), or a drain does not finish (stall); repeatable",
     )
     add_many_flags(
         parser, names="groups", rows="node groups", filter_example="pending>0 held>0", sort_example="gone=dsc"
@@ -53,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what comes of each node group; 1 where something is missing, 3 where a condition is met."""
+    """Print the result of each node group. Status 1 if something is missing, 3 if a condition is met."""
     from karptui.cli.plan import read_manifests
     from karptui.plan.manifests import ManifestError, manifests_of
     from karptui.views.rehearsal import TABLE
@@ -112,7 +111,7 @@ def _lines(name: str, found: Sequence[Rehearsal], rows: Rows[Rehearsal], args: A
             yield ""
             yield from table_lines(rows, args)
             yield ""
-            yield f"karptui rehearse {name_of(found[0])} tells which pods find no place, why, and what holds the drain"
+            yield f"karptui rehearse {name_of(found[0])} shows the unschedulable pods and what blocks the drain"
     else:
         for one in rows.items:
             yield f"{name}: {headline(one)}"

@@ -1,4 +1,4 @@
-"""`karptui remedies`: what can be done about what keeps nodes, each remedy tried on the engine, best first."""
+"""`karptui remedies`: remedies for blocked nodes, each simulated, best first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _MOST_NAMES: Final = 3
 _OWNERS: Final = (Kind.REPLICASET, Kind.DEPLOYMENT, Kind.STATEFULSET, Kind.JOB)
-"""What a cluster tells of the owners of pods."""
+"""Kinds that name the owners of pods."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the remedies; 1 where something is missing from them."""
+    """Print the remedies. Status 1 if something is missing."""
     from karptui.cli.loading import analysed, load
     from karptui.session.blockers import BlockerGroup, BlockerGrouping, blocker_entries, grouped
     from karptui.views.blockers.trials import REPORT
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _left_out_text(tried: Sequence[TriedRemedy]) -> str:
-    """Return how many remedies come to nothing, and of which blockers all do."""
+    """Return the number of remedies without effect, and the blockers that have only such remedies."""
     vain = sum(1 for row in tried if not row.helps)
     helped = {row.group for row in tried if row.helps}
     unhelped = list(dict.fromkeys(clean(row.group) for row in tried if row.group not in helped))
@@ -100,7 +100,7 @@ def _named(groups: Sequence[BlockerGroup], name: str) -> list[BlockerGroup]:
 
 
 def _tried(groups: Sequence[BlockerGroup], loaded: Loaded) -> list[TriedRemedy]:
-    """Return the remedies of every group, tried on the cluster as it is."""
+    """Return the remedies of every group, simulated on the cluster."""
     from karptui.plan.remedy_forecasts import RemedyForecasts
     from karptui.session.prepare import base_of
     from karptui.views.blockers.remedies import objects_of, remedies

@@ -1,4 +1,4 @@
-"""`karptui simulate`: what Karpenter would do with snapshots, as they are or as scenarios change them."""
+"""`karptui simulate`: Karpenter's decisions for snapshots, with or without the edits of scenarios."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from karptui.sources.snapshot.reader import SnapshotReader
 
 _Savings: TypeAlias = Mapping[str, Sequence[float | None]]
-"""By method, what each of its commands saves per hour; None where nobody can say."""
+"""Savings per hour of each command by method; None if unknown."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -59,21 +59,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_output_flag(parser, ("table", "json"))
     group = parser.add_argument_group("what if")
-    add_scenarios_flag(group, "say what the edits of scenarios change, for the snapshots, a live cluster or --demo")
-    add_replay_flag(group, "what is replayed, whatever scenarios say")
+    add_scenarios_flag(group, "show the effect of scenarios on snapshots, a live cluster or --demo")
+    add_replay_flag(group, "what is replayed, instead of the scenarios' choice")
     group.add_argument(
         "--fail-on",
         metavar="CONDITION",
         action="append",
         type=_condition,
-        help="end with status 3 if a scenario leaves more pods without a place (pending), drifts NodeClaims (drift),"
+        help="end with status 3 if a scenario makes more pods unschedulable (pending), drifts NodeClaims (drift),"
         " costs more (cost, cost+10%%, cost+2.50 in $/h), or makes what the API server would refuse (refused);"
         " repeatable",
     )
     group.add_argument(
         "--self-check",
         action="store_true",
-        help="replay the NodeClaims created lately and say how many of them the model makes too",
+        help="replay recent NodeClaims and count those that the model launches too",
     )
     add_cluster_flags(parser, takes_several=False, files="")
     add_price_flags(
@@ -94,7 +94,7 @@ def _count(text: str) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Answer each snapshot in turn; 1 where one cannot be read, the others are answered."""
+    """Answer each snapshot in turn. Status 1 if one cannot be read; the others are answered."""
     if args.scenario or args.self_check:
         try:
             alone = {"time": "--time", "disruption": "--disruption"}
@@ -229,7 +229,7 @@ def _name_in(path: str) -> str:
 
 
 def _decide(prepared: Prepared, times: int) -> tuple[float, Solution]:
-    """Return the least time of several decisions in milliseconds, each on a cluster prepared anew, and the decision."""
+    """Return the shortest time of several decisions in milliseconds, and the decision."""
     from karptui.provisioning import prepare, solve
 
     if not times:
@@ -291,11 +291,11 @@ MAX_NAMES: Final = 3
 
 
 def lines_of(document: dict[str, Any], savings: _Savings) -> Iterator[str]:
-    """Yield an answer as lines for people; nothing in them acts on a terminal.
+    """Yield an answer as text.
 
     Args:
         document: The answer.
-        savings: What its commands save.
+        savings: Savings of its commands.
     """
     for line in _lines(document, savings):
         yield clean(line)

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 FORMS: Final = ("text", "json", "markdown", "scenario", "yaml", "patch")
 NOT_REACHED: Final = 3
-"""Exit status where nothing that was tried reaches the goal."""
+"""Exit status if no tried change reaches the goal."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments: a flag for each parameter of any goal."""
     listed = "; ".join(f"{goal.name} ({goal.title})" for goal in GOALS.values())
-    parser.add_argument("goal", metavar="GOAL", choices=tuple(GOALS), help=f"what is looked for: {listed}")
-    add_snapshots(parser, "files or directories, each a snapshot of a cluster of its own, instead of a cluster")
+    parser.add_argument("goal", metavar="GOAL", choices=tuple(GOALS), help=f"the goal: {listed}")
+    add_snapshots(parser, "files or directories, one cluster each, instead of a live cluster")
     for name, (metavar, said) in _flags().items():
         parser.add_argument(f"--{name}", metavar=metavar, dest=_dest(name), help=said.replace("%", "%%"))
     add_base_scenario_flag(parser)
@@ -51,7 +51,7 @@ def _dest(name: str) -> str:
 
 
 def _flags() -> dict[str, tuple[str, str]]:
-    """Return metavar and help of each flag: what it means, and for which goals."""
+    """Return metavar and help of each flag, with the goals it belongs to."""
     said: dict[str, dict[str, list[str]]] = {}
     metavars: dict[str, str] = {}
     for goal in GOALS.values():
@@ -66,7 +66,7 @@ def _flags() -> dict[str, tuple[str, str]]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the answer; 1 where something is missing, 3 where nothing that was tried reaches the goal."""
+    """Print the answer. Status 1 if something is missing, 3 if no tried change reaches the goal."""
     from karptui.cli.whatif_scenarios import read_files
 
     given = {name: value for name in _flags() if (value := getattr(args, _dest(name))) is not None}
@@ -86,11 +86,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 class _PrintedSolution(NamedTuple):
-    """What is printed of one cluster."""
+    """Output for one cluster."""
 
     text: str = ""
     not_reached: str | None = None
-    """Why the goal is not reached; None where it is."""
+    """Why the goal is not reached; None if it is."""
     problem: str = ""
     """Why there is no answer."""
 
@@ -109,7 +109,7 @@ def _solved(named: NamedBase, asked: Any, each: Each, reporter: Reporter) -> _Pr
 
 
 def _print_answer(named: NamedBase, answer: _PrintedSolution, args: argparse.Namespace) -> int:
-    """Print the answer of one cluster; of several each may have a problem of its own."""
+    """Print the answer of one cluster; of several, each may have its own problem."""
     if answer.problem and len(args.snapshots) <= 1:
         fail(answer.problem, "solve")
     put(page(answer.text), end="")

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 def open_source(args: argparse.Namespace, *, is_still: bool = False, is_large: bool = False) -> tuple[Source, Clock]:
-    """Return the source the flags name, and the clock that goes with it; a snapshot's stands still.
+    """Return the source that the flags name, and its clock; that of a snapshot stands still.
 
     Args:
         args: the flags.
-        is_still: whether the demo stands still too.
+        is_still: whether the demo's clock stands still too.
         is_large: whether it is the large demo.
 
     Raises:
-        UsageError: with a sentence.
+        UsageError: The flags are invalid.
     """
     from karptui.clock import FrozenClock, SystemClock
 
@@ -69,14 +69,14 @@ def connect(args: argparse.Namespace, context: str | None) -> Source:
 
 
 def resolve(args: argparse.Namespace, context: str | None) -> Connection:
-    """Return how to reach the cluster that the flags name.
+    """Return the connection to the cluster that the flags name.
 
     Args:
         args: the flags.
-        context: the context to use; the current one where None.
+        context: the context to use; None for the current one.
 
     Raises:
-        UsageError: with a sentence that names file and field.
+        UsageError: The kubeconfig is invalid; the message names file and field.
     """
     from karptui.sources.base import SourceError
     from karptui.sources.cluster.connection import Impersonation, load_connection

@@ -1,4 +1,4 @@
-"""Standard input and output as they are handed over: closed, or in an encoding that lacks some of what is printed."""
+"""Standard streams, which may be closed, or use an encoding that lacks some characters."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def put(text: SafeText = _NOTHING, *, end: Literal["", "\n", "\n\n"] = "\n", is_
 
 
 def say_progress(text: str) -> None:
-    """Say on a terminal how far a command has come, in the place of what was said before; nothing clears the line."""
+    """Show progress on a terminal, in place of the last; an empty text clears the line."""
     heartbeat.stop()
     if sys.stderr is not None and sys.stderr.isatty():
         sys.stderr.write(f"\r\x1b[K{page(text)}")
@@ -67,16 +67,15 @@ def say_progress(text: str) -> None:
 
 
 def prepare_streams() -> None:
-    """See to it that something stands behind every standard stream, and that all that is printed can be.
+    """Make sure that every standard stream is open and can encode all output.
 
-    What is printed to a closed standard output fails, as it would with other programs; what is said on a closed
-    standard error is lost.
+    Writing to a closed standard output fails, as in other programs; messages on a closed standard error are lost.
     """
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)
         except OSError:
-            # Else the next file that is opened takes its number, and what is printed ends up in there.
+            # Otherwise the next opened file gets its number, and output ends up in it.
             os.open(os.devnull, os.O_RDONLY if descriptor == 1 else os.O_RDWR)
     if sys.stdout is None:
         sys.stdout = io.TextIOWrapper(io.BufferedWriter(io.FileIO(1, "w", closefd=False)), encoding="utf-8")
@@ -122,7 +121,7 @@ def given_text(name: str, most_bytes: int) -> str:
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:
-    """Return plain characters for those that an encoding lacks."""
+    """Return ASCII replacements for characters that an encoding lacks."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     missing = error.object[error.start : error.end]

@@ -1,4 +1,4 @@
-"""What the commands of studies have in common: clusters, workers, records printed as table, JSON or CSV."""
+"""Common parts of study commands: clusters, workers, and output as table, JSON or CSV."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 class StudyAnswer(NamedTuple):
-    """What is printed of one cluster."""
+    """Output for one cluster."""
 
     rows: tuple[dict[str, Any], ...] = ()
     """The rows by name, in the form of ``-o``."""
     lines: tuple[str, ...] = ()
     """The text."""
     failures: tuple[str, ...] = ()
-    """Conditions that are met, in words."""
+    """Conditions that are met, as messages."""
     notes: tuple[str, ...] = ()
-    """What is said beside it."""
+    """More messages."""
     problem: str = ""
     """Why there is no answer."""
 
@@ -38,14 +38,14 @@ def run_study(args: argparse.Namespace, command: str, ask: AskWhole, given: obje
     """Ask a question of every cluster, and print the answers in the form asked for.
 
     Args:
-        args: those of the command.
-        command: its name.
+        args: parsed arguments.
+        command: name of the command.
         ask: a function of a module that returns a `StudyAnswer`.
-        given: what it is given.
-        spec: the table of its rows; of several clusters ``cluster`` stands before its values.
+        given: its argument.
+        spec: the table; with several clusters, ``cluster`` precedes its values.
 
     Returns:
-        The exit status: 1 where something is missing, 3 where a condition is met.
+        The exit status: 1 if something is missing, 3 if a condition is met.
     """
     from karptui.cli.whatif_scenarios import FAILED
 
@@ -89,7 +89,7 @@ def one_base(args: argparse.Namespace) -> tuple[NamedBase, WhatIfBase]:
     """Return the cluster that the flags name.
 
     Raises:
-        UsageError: where none can be had.
+        UsageError: It cannot be read.
     """
     from karptui.cli.whatif_scenarios import bases
 
@@ -134,11 +134,11 @@ def print_document(
     """Print one document in the form asked for.
 
     Args:
-        head: its values beside its rows.
-        rows: their name in JSON, and the rows themselves, which are all of CSV.
-        tail: more values.
+        head: values before its rows.
+        rows: their name in JSON, and the rows, which are all of CSV.
+        tail: values after its rows.
         lines: the text.
-        args: those of the command.
+        args: parsed arguments.
     """
     if args.output == "json":
         put(json_text({**head, rows[0]: rows[1].values(), **tail}))

@@ -1,4 +1,4 @@
-"""`karptui sweep`: one parameter over several values, and what each comes to."""
+"""`karptui sweep`: results for several values of one parameter."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " 1,10,50 or a range 1..100/10, 30s..10m/30s, 100Gi..200Gi/20Gi",
     )
     add_base_scenario_flag(parser)
-    add_replay_flag(parser, "what is replayed (default: pending)")
+    add_replay_flag(parser, "replay mode (default: pending)")
     parser.add_argument("--jobs", metavar="N", type=_jobs, help="the same as --workers N")
-    add_workers_flag(parser, default="one for each processor, where there is enough to do")
+    add_workers_flag(parser, default="one per processor, if there is enough work")
     add_output_flag(parser)
     add_cluster_flags(parser, takes_several=False, files="")
     add_price_flags(parser)
@@ -94,7 +94,7 @@ def _asked(args: argparse.Namespace) -> tuple[Sweep, Replay]:
 
 
 def _point_of(cluster: NamedBase, given: Any, value: Any, is_stopped: Callable[[], bool]) -> SweepPoint:
-    """Return what one value comes to; in another process as well."""
+    """Return the result of one value; also in another process."""
     return point_of((cluster.base, *given), value, is_stopped)
 
 

@@ -1,4 +1,4 @@
-"""`karptui types`: the instance types that each NodePool may launch, or that an EC2NodeClass and settings come to."""
+"""`karptui types`: the instance types that each NodePool may launch, or those of an EC2NodeClass and settings."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the answer; 1 where Karpenter finds no types for the case, 2 where it or the cluster cannot be read."""
+    """Print the answer. Status 1 if Karpenter finds no types for the case, 2 if it or the cluster is unreadable."""
     try:
         if args.case is not None and args.case != "-" and _objects_in(args.case):
             args.snapshot, args.case = [*(args.snapshot or ()), args.case], None
@@ -94,7 +94,7 @@ def _run_case(args: argparse.Namespace) -> int:
 
 
 def _objects_in(path: str) -> str:
-    """Return which objects a file holds, in words: it is a recording or manifests then, and not a case."""
+    """Return the kinds of objects in a file as text: then it is a recording or manifests, and not a case."""
     from karptui.sources.snapshot.documents import documents
 
     return next(filter(None, (object_words(one.value) for one in documents([path]))), "")
@@ -115,7 +115,7 @@ def _case(path: str) -> TypesCase:
 
 
 def _run_pools(args: argparse.Namespace) -> int:
-    """Print NodePools, the types of one, or the ledger of one type; 1 where something is missing from them."""
+    """Print NodePools, the types of one, or the ledger of one type. Status 1 if something is missing."""
     from karptui.cli.loading import load
     from karptui.session.pool_types import offered_types_of
     from karptui.session.types_of_pools import types_of_pools

@@ -25,13 +25,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--per-simulation",
         metavar="DURATION",
         type=_duration,
-        help="how long Karpenter takes for one node (default: by its metrics where they are read, else by the number of"
+        help="Karpenter's time per node (default: from its metrics if readable, else by the number of"
         " nodes: 30ms up to 60, 900ms with 1,000)",
     )
     parser.add_argument(
         "--fail-on",
         choices=("unreached",),
-        help="end with status 3 if a node that would go is never looked at",
+        help="end with status 3 if a removable node is never evaluated",
     )
     add_study_flags(parser, rows="nodes", filter_example="reached=never saves>0", sort_example="saves=dsc")
 
@@ -47,7 +47,7 @@ def _duration(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print how far a pass comes; 1 where something is missing, 3 where a node that would go is never looked at."""
+    """Print the order of a pass. Status 1 if something is missing, 3 if a removable node is never evaluated."""
     from karptui.cli.whatif_scenarios import FAILED
     from karptui.plan.unreached import unreached
     from karptui.views.column import plain

@@ -1,4 +1,4 @@
-"""`karptui verdict`: what holds or endangers a cluster, worst first, each in one sentence."""
+"""`karptui verdict`: problems of a cluster, worst first, one sentence each."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the findings of one cluster, or of each snapshot.
 
     Returns:
-        1 where something is missing from them, 3 or 4 where one is as bad as ``--fail-on`` says.
+        1 if something is missing, 3 or 4 if a finding has the severity of ``--fail-on``.
     """
     if len(args.snapshots) > 1:
         try:
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run_one(args: argparse.Namespace, name: str = "") -> int:
-    """Print the findings of a cluster, under its name where it is one of several."""
+    """Print the findings of a cluster, under its name if it is one of several."""
     from karptui.session.verdict import verdict_of_view
     from karptui.views.findings import pending_reasons
     from karptui.views.verdict import money_text, verdict_values
@@ -77,7 +77,7 @@ def _run_one(args: argparse.Namespace, name: str = "") -> int:
     findings = verdict_of_view(loaded.view, loaded.now_ns)
     rows = verdict_values(findings, loaded.now_ns, pending_reasons(loaded.view.pending))
     if args.output == "json":
-        # ASCII only: names from a cluster may hold what a terminal would act on.
+        # ASCII only: names from a cluster may hold control characters.
         text = json.dumps({"name": name, "findings": rows}) if name else json.dumps(rows, indent=2)
         put(page(text))
     else:

@@ -32,19 +32,19 @@ class NamedBase(NamedTuple):
     base: WhatIfBase | None
     problem: str = ""
     notes: tuple[str, ...] = ()
-    """Sentences about what was assumed, each with the name of the cluster or file it is about."""
+    """Messages about assumptions, each with the name of the cluster or file."""
     complaints: tuple[str, ...] = ()
-    """Likewise about what is missing from it; with any, the exit status is 1."""
+    """Messages about missing objects; with any, the exit status is 1."""
     metrics: ControllerMetrics | None = None
     """Karpenter's metrics, if they were read."""
 
     @property
     def versions(self) -> dict[str, str | None]:
-        """Karpenter's version as it was found, and the one whose rules decide, as documents have them."""
+        """Karpenter's version in the cluster, and the one whose rules decide."""
         return {} if self.base is None else versions_json(self.base.karpenter_version, self.base.settings.rules.version)
 
     def report(self, command: str) -> int:
-        """Say on standard error what was assumed and what is missing, and return the exit status that goes with it."""
+        """Print notes and complaints to standard error, and return the exit status."""
         for sentence in (*self.notes, *self.complaints):
             say(sentence, command)
         return 1 if self.complaints else 0
@@ -54,7 +54,7 @@ def bases(args: argparse.Namespace) -> Iterator[NamedBase]:
     """Yield the clusters that the arguments name, one for each snapshot.
 
     Raises:
-        UsageError: where the flags name no cluster that can be had.
+        UsageError: The flags name no readable cluster.
     """
     if args.snapshots:
         check_snapshots(args)
@@ -65,18 +65,18 @@ def bases(args: argparse.Namespace) -> Iterator[NamedBase]:
 
 
 def check_snapshots(args: argparse.Namespace) -> None:
-    """Refuse what makes no sense beside snapshots that are given by themselves.
+    """Refuse flags that do not go with positional snapshots.
 
     Raises:
-        UsageError: naming it.
+        UsageError: Such a flag is on the command line.
     """
     if args.snapshot or args.demo or args.context:
-        raise UsageError("give snapshots either by themselves or as --snapshot, and no other cluster beside them")
+        raise UsageError("name snapshots either as arguments or with --snapshot, and no other cluster")
     refuse_unused(args, {**LIVE_FLAGS, **ASKING_FLAGS}, "is about a live cluster: it does not go with a snapshot")
 
 
 def base_of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
-    """Return the cluster of a snapshot that is given by itself, or why there is none."""
+    """Return the cluster of a positional snapshot, or why there is none."""
     from karptui.cli.loading import collector_at_rest, open_snapshot
     from karptui.sources.snapshot.reader import SnapshotReader
 
@@ -112,7 +112,7 @@ def _of_flags(args: argparse.Namespace) -> NamedBase:
 FAILED: Final = 3
 """Exit status where a condition of ``--fail-on`` is met."""
 REFUSED: Final = "refused"
-"""A condition of ``--fail-on``: the API server would not take what is edited."""
+"""A condition of ``--fail-on``: the API server would reject the edits."""
 _COST: Final = re.compile(r"cost(?:\+(?P<amount>[0-9]+(?:\.[0-9]+)?)(?P<percent>%?))?")
 _CENT: Final = 1e-6
 
@@ -128,14 +128,14 @@ class FailCondition(NamedTuple):
     is_share: bool = False
 
     def met(self, difference: Difference) -> str:
-        """Return what meets the condition, in words; empty where nothing does."""
+        """Return why the condition is met; empty if it is not."""
         if self.kind == "pending":
             count = len(difference.no_longer_fit)
             return f"{count} pods find no place that have one now, or are new" if count else ""
         if self.kind == "drift":
             count = len(difference.drift_gained)
             return f"{count} NodeClaims would drift" if count else ""
-        # Nodes on spot whose price nobody knows count as on demand here, so that no rise goes unseen.
+        # Spot nodes of unknown price count as on-demand, so that no increase is missed.
         sides = difference.before
         before, change = sides.price_per_hour + sides.unpriced_at_most_per_hour, difference.at_most_delta_per_hour
         limit = before * self.amount if self.is_share else self.amount
@@ -147,8 +147,8 @@ def parse_condition(text: str, *words: str) -> FailCondition | str:
     """Return a condition of ``--fail-on``: ``pending``, ``drift``, ``cost``, ``cost+10%``, ``cost+2.50``, or a word.
 
     Args:
-        text: As it was typed.
-        words: Conditions of the command alone, which stay words.
+        text: The value of the flag.
+        words: Conditions of the command, which stay words.
     """
     if text in words:
         return text
@@ -163,7 +163,7 @@ def parse_condition(text: str, *words: str) -> FailCondition | str:
 
 
 class ScenarioAnswer(NamedTuple):
-    """What a scenario changes about a cluster."""
+    """Effect of a scenario on a cluster."""
 
     document: dict[str, Any]
     lines: Sequence[str]
@@ -174,13 +174,13 @@ class ScenarioAnswer(NamedTuple):
 
 
 def run_scenarios(args: argparse.Namespace) -> int:
-    """Print what each scenario changes about each cluster.
+    """Print the effect of each scenario on each cluster.
 
     Returns:
-        0; 1 where a snapshot cannot be read or an edit cannot be made; 3 where a condition of ``--fail-on`` is met.
+        0; 1 if a snapshot cannot be read or an edit is invalid; 3 if a condition of ``--fail-on`` is met.
 
     Raises:
-        UsageError: where scenarios cannot be read, or no cluster can be had.
+        UsageError: The scenarios or the cluster cannot be read.
     """
     from karptui.whatif.scenario import Replay
 
@@ -205,7 +205,7 @@ def run_scenarios(args: argparse.Namespace) -> int:
 
 
 def _compare(found: Sequence[ScenarioAnswer]) -> str:
-    """Say which of several scenarios is best, and write it into their documents too; empty where it cannot be said."""
+    """Return which of several scenarios is best, and add it to their documents; empty if that is unknown."""
     from karptui.views.whatif.compare import Compared, best_sentence, places
 
     known = [(one.document, one.difference) for one in found if one.difference is not None]
@@ -219,16 +219,16 @@ def _compare(found: Sequence[ScenarioAnswer]) -> str:
 
 
 def run_self_check(args: argparse.Namespace) -> int:
-    """Print how many of the NodeClaims created lately the model makes too.
+    """Print the number of recent NodeClaims that the model launches too.
 
     Returns:
-        0; 1 where a snapshot cannot be read, or the model does not make one that can be compared.
+        0; 1 if a snapshot cannot be read, or the model does not launch a comparable NodeClaim.
 
     Raises:
-        UsageError: where no cluster can be had.
+        UsageError: The cluster cannot be read.
     """
     if args.scenario:
-        raise UsageError("--self-check is about the cluster as it is: leave --scenario out")
+        raise UsageError("--self-check does not go with --scenario")
     from karptui.views.column import plain
     from karptui.views.whatif.compare import SELF_CHECK, self_check_text
     from karptui.whatif.self_check import self_check
@@ -268,12 +268,12 @@ def read_files(paths: Sequence[str]) -> list[Scenario]:
 def scenario_answer(
     named: NamedBase, scenario: Scenario, mode: Replay | None, conditions: Sequence[FailCondition | str]
 ) -> ScenarioAnswer:
-    """Return what a scenario changes about a cluster, and the conditions that are met, in words.
+    """Return the effect of a scenario on a cluster, and the conditions that are met.
 
     Args:
         named: The cluster.
         scenario: The edits.
-        mode: What is replayed, instead of what the scenario says.
+        mode: The replay, if not the scenario's.
         conditions: Of ``--fail-on``.
     """
     from karptui.views.whatif.document import answer_values

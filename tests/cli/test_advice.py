@@ -138,16 +138,16 @@ def test_a_cluster_that_cannot_be_looked_at(
 ) -> None:
     monkeypatch.setattr("karptui.session.readiness.unready_because", lambda view: "Pods may not be listed")
     assert main(["advice", "--demo"]) == 2
-    assert "the rules cannot be asked: Pods may not be listed" in capsys.readouterr().err
+    assert "the rules cannot run: Pods may not be listed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
         (["--rules", "-o", "json"], "--rules prints text: leave -o json out"),
-        (["--rules", "--filter", "x"], "--filter is about findings of a cluster: leave it out beside --rules"),
+        (["--rules", "--filter", "x"], "--filter is about findings of a cluster: it does not go with --rules"),
         (["--rules", "--explain", "x"], "--explain is about findings"),
-        (["--explain", "pool-weight-tie", "--demo"], "--demo is about findings of a cluster: leave it out beside --ex"),
+        (["--explain", "pool-weight-tie", "--demo"], "--demo is about findings of a cluster: it does not go with --ex"),
         (["--explain", "pool-weight-tie", "--no-headers"], "--no-headers is about"),
     ],
 )

@@ -32,7 +32,7 @@ def test_each_loss_has_a_row_below_the_answer(capsys: pytest.CaptureFixture[str]
     assert answer.startswith("demo: without NodePool general 257 pods stay pending")
     assert heads.split()[0] == "WITHOUT"
     assert [row.partition("=")[0] for row in rows] == ["zone"] * 3 + ["capacity-type"] * 2 + ["nodepool"] * 5
-    assert hint == "karptui drill --without nodepool=general tells which pods wait, and why"
+    assert hint == "karptui drill --without nodepool=general shows which pods stay pending, and why"
 
 
 def test_losses_that_are_named_are_told_at_length(capsys: pytest.CaptureFixture[str]) -> None:

@@ -120,7 +120,7 @@ def test_a_cluster_without_workloads_has_nothing_to_add(capsys: pytest.CaptureFi
         (("Deployment/web/none",), "there is no Deployment web/none with pods or a template"),
         ((FRONT, "--requests", "cpu=1"), "name one pod: by KIND/NAMESPACE/NAME, -f or --requests"),
         ((FRONT, "--most", "5", "--at-least", "6"), "--at-least asks for more than --most tries"),
-        (("-f", "{two}"), "has 2 objects that pods come of; one is wanted"),
+        (("-f", "{two}"), "has 2 objects that create pods; one is needed"),
         (("-f", "{bad}"), "an object needs a kind and a metadata.name"),
     ],
 )
