@@ -65,7 +65,7 @@ def test_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = a_file(tmp_path)
     assert main(["nodes", "--snapshot", file]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split()[:4] == ["NAME", "POOL", "TYPE", "CAP"]
+    assert lines[0].split()[:4] == ["NAME", "WHY", "STATUS", "POOL"]
     assert lines[1].startswith("(general-abcde)")
     assert [line.split()[0] for line in lines[2:]] == ["node-1", "node-2"]
     assert main(["nodes", "-o", "wide", "--no-headers", "--snapshot", file]) == 0
@@ -106,7 +106,7 @@ def test_resources_choose_columns(tmp_path: Path, capsys: pytest.CaptureFixture[
         (["-l", "a~b"], "-l: 'a~b' is not a label selector"),
         (["-l", "'a=b'"], "-l: 'a=b' has quotes in it, which no label has: write a=b"),
         (["-l", """a='b"'"""], """-l: a='b"' has quotes in it, which no label has: write a=b"""),
-        (["--sort-by", "nonsense"], "there is no column nonsense; the columns are name, pool"),
+        (["--sort-by", "nonsense"], "there is no column nonsense; the columns are name, why"),
         (["--sort-by", "name=up"], "asc or dsc"),
         (["--resources", "cpu,nonsense"], "--resources: nonsense has no column; there are cpu, memory"),
     ],
