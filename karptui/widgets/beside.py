@@ -1,4 +1,4 @@
-"""A text with another beside it that is wrapped within its own column."""
+"""Two texts in columns; the second wraps within its column."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from textual.style import Style
 from textual.visual import RenderOptions, Visual
 
 LEAST_WIDTH: Final = 24
-"""Where a long text would have fewer cells than this beside the other, it stands below."""
+"""Minimum width of the second column in cells; below it the text goes under the first."""
 INDENT: Final = 4
-"""Blanks before a text that stands below."""
+"""Indent of a text under the first column."""
 GAP: Final = 2
 """Blanks between the two."""
 
 
 @dataclass(frozen=True, slots=True)
 class Beside(Visual):
-    """A choice and what is said of it; also for lists, whose options may be any visual."""
+    """A term and its text in two columns, as a Textual visual."""
 
     title: Content
     """Filled up to the width of its column."""
@@ -54,7 +54,7 @@ class Beside(Visual):
         return self.title.cell_length + (GAP + detail if self.detail else 0)
 
     def get_height(self, rules: RulesMap, width: int) -> int:
-        """Return how many lines there are at a width."""
+        """Return the height in lines at a width."""
         if not self.detail:
             return self.title.get_height(rules, width)
         above = 0 if self._is_beside(width) else self.title.get_height(rules, width)
@@ -64,7 +64,7 @@ class Beside(Visual):
         return self.title.cell_length + GAP + min(self.detail.cell_length, LEAST_WIDTH) <= width
 
     def _column(self, width: int) -> int:
-        """Return where the second text begins."""
+        """Return the column of the second text."""
         return self.title.cell_length + GAP if self._is_beside(width) else min(INDENT, width // 2)
 
 
@@ -83,5 +83,5 @@ class BesideLines(Visual):
         return max((line.get_optimal_width(rules, container_width) for line in self.lines), default=0)
 
     def get_height(self, rules: RulesMap, width: int) -> int:
-        """Return how many lines there are at a width."""
+        """Return the height in lines at a width."""
         return sum(line.get_height(rules, width) for line in self.lines)

@@ -12,11 +12,11 @@ from textual.color import Color
 from textual.filter import LineFilter
 
 STANDS_OUT: Final = 0.055
-"""From which difference of brightness on a background is meant to be seen: that of a cursor, not that of a panel."""
+"""Smallest brightness difference that is meant to be visible: the cursor's, not a panel's."""
 
 
 class Colourless(LineFilter):
-    """Takes all colour away; what stands out by its background alone is reversed."""
+    """Removes all colours; text marked by its background only is reversed."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """Return the segments without colour.

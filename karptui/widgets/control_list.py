@@ -39,13 +39,13 @@ class ControlList(PickList):
 
     @dataclass
     class Chosen(Message):
-        """A value is to be asked for."""
+        """The user wants to enter a value."""
 
         control_id: str
 
     @dataclass
     class Reset(Message):
-        """A value is to be again what the cluster has."""
+        """The user wants the cluster's value back."""
 
         control_id: str
 
@@ -56,7 +56,7 @@ class ControlList(PickList):
 
     @property
     def controls(self) -> tuple[Control, ...]:
-        """What is listed."""
+        """The listed controls."""
         return self._controls
 
     def show_controls(self, controls: Sequence[Control]) -> None:
@@ -83,7 +83,7 @@ class ControlList(PickList):
             self.post_message(self.Stepped(self.current_key, step))
 
     def action_reset(self) -> None:
-        """Ask for what the cluster has."""
+        """Reset the control under the cursor to the cluster's value."""
         if self.current_key:
             self.post_message(self.Reset(self.current_key))
 
@@ -94,10 +94,10 @@ class ControlList(PickList):
 
 
 _BESIDE: Final = 7
-"""Cells of a line beside title and value: the cursor, gaps and arrows."""
+"""Width of cursor, gaps and arrows in a line."""
 _LEAST: Final = 12
 _CACHED_LINES: Final = 256
-"""Several lists: a key changes one line, and all are asked for."""
+"""Enough for several lists: a key changes one line, and all lines are requested."""
 
 
 def whole_values(text: str, room: int) -> str:
@@ -113,7 +113,7 @@ def whole_values(text: str, room: int) -> str:
 
 
 def whole_hint(text: str, room: int) -> str:
-    """Return a hint with as many of its clauses as have room, the first at least: ``key=value:Effect``."""
+    """Return as many clauses of a hint as fit, and always the first: ``key=value:Effect``."""
     while len(text) > room and ", " in text:
         text = text.rpartition(", ")[0]
     return text

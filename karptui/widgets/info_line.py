@@ -1,4 +1,4 @@
-"""The line above the footer: what the row under the cursor means, in words, and facts where there is room for them."""
+"""The line above the footer: the meaning of the row under the cursor, and further facts if there is room."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from karptui.widgets.sentences import phrase
 
 
 class InfoLine(Widget):
-    """A sentence of toned pieces, wrapped to the lines it is given, and facts in what room it leaves."""
+    """A wrapped sentence of toned pieces, followed by the facts that fit."""
 
     DEFAULT_CSS = """
     InfoLine { height: 1; width: 1fr; padding: 0 1; }
@@ -34,7 +34,7 @@ class InfoLine(Widget):
         self.tell(pieces)
 
     def tell(self, pieces: Pieces, facts: Sequence[Pieces] = ()) -> None:
-        """Show a sentence, and behind it as many of the facts as find room, the first first."""
+        """Show a sentence and the facts that fit behind it, in order."""
         shown = (pieces, tuple(facts))
         if shown != self._shown:
             self._shown = shown
@@ -45,11 +45,11 @@ class InfoLine(Widget):
         self.tell(((text, tone),))
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002 - as Textual has it
-        """Return the lines of the sentence, for where they are not fixed."""
+        """Return the height of the sentence, used if the height is not fixed."""
         return len(wrapped((self.pieces,), width))
 
     def render(self) -> Content:
-        """Draw the sentence, with an ellipsis where it has no room, and the facts."""
+        """Draw the sentence, cut with an ellipsis if too long, and the facts."""
         pieces, facts = self._shown
         lines = fitted(pieces, facts, self.content_size.width, self.content_size.height)
         return Content("\n").join([phrase(line) for line in lines])
@@ -59,20 +59,20 @@ _BETWEEN: Final = (" · ", Tone.MUTED)
 _ELLIPSIS: Final = "…"
 _BLANKS: Final = " ·,;:"
 LEAST_LINES: Final = 2
-"""Lines that a sentence keeps, where there are as many, before facts get one of their own."""
+"""Lines reserved for the sentence before facts get a line."""
 
 
 def fitted(sentence: Pieces, facts: Sequence[Pieces], width: int, height: int) -> tuple[Pieces, ...]:
-    """Return lines no wider than a width in cells: the sentence, then facts in order, leaving out what has no room.
+    """Return lines of the given width: the sentence, then facts in order, without those that do not fit.
 
-    The sentence takes every line where it is whole so. One that is longer keeps all but the last, and two where there
-    are two, and ends with the last clause that has room, or the last word; a fact is never cut.
+    The sentence may use every line if it then fits completely. A longer one leaves the last line to facts, keeps two if
+    there are two, and is cut after a clause or a word. A fact is never cut.
 
     Args:
-        sentence: what comes first; it ends with an ellipsis where it has to be cut.
-        facts: the most important first.
-        width: cells of a line.
-        height: how many lines there are.
+        sentence: Comes first; cut with an ellipsis if necessary.
+        facts: In order of importance.
+        width: Cells per line.
+        height: Number of lines.
     """
     if height < 1:
         return ()
@@ -87,7 +87,7 @@ def fitted(sentence: Pieces, facts: Sequence[Pieces], width: int, height: int) -
 
 
 def _filled(facts: Sequence[Pieces], width: int, height: int) -> list[Pieces]:
-    """Return lines of facts; one that has no room gives way to those behind it."""
+    """Return lines of facts; a fact that does not fit is skipped."""
     lines: list[Pieces] = []
     for fact in facts:
         if lines and _size(longer := (*lines[-1], _BETWEEN, *fact)) <= width:

@@ -13,7 +13,7 @@ from textual.widget import Widget
 ALWAYS: Final = ("screen.help", "screen.leave")
 """Bindings that keep their place at the end however little room there is: the way to the rest, and the way out."""
 MORE: Final = "…"
-"""Stands where keys found no room; a click on it asks for help, which has them."""
+"""Shown if keys were left out; clicking it opens the help."""
 
 
 class Key(NamedTuple):
@@ -27,16 +27,16 @@ class Key(NamedTuple):
     """How it is written."""
     description: str
     short: str = ""
-    """What it does, where the description has no room; the description when empty."""
+    """Shorter description for narrow terminals; empty to use the description."""
 
 
 class Piece(NamedTuple):
-    """What is drawn of one key."""
+    """The drawn text of one key."""
 
     key: str
     label: str
     text: str
-    """What the key does, with the spaces around."""
+    """The description with its surrounding spaces."""
 
     @property
     def width(self) -> int:
@@ -45,11 +45,11 @@ class Piece(NamedTuple):
 
 
 def fit(keys: Sequence[Key], width: int) -> list[Piece]:
-    """Return what is drawn of keys, the most important first: with room around, else close together, else not all.
+    """Return the texts of the keys that fit, in order: with spacing, else without, else fewer.
 
     Args:
-        keys: in order.
-        width: cells there are.
+        keys: In order of importance.
+        width: Cells available.
     """
     roomy = [Piece(key.key, f" {key.label} ", f"{key.description} ") for key in keys]
     if sum(piece.width for piece in roomy) <= width:
@@ -70,7 +70,7 @@ def fit(keys: Sequence[Key], width: int) -> list[Piece]:
 
 
 class KeyLine(Widget):
-    """One line of keys with what they do; a click presses the key."""
+    """One line of keys and their actions; a click presses the key."""
 
     DEFAULT_CSS = """
     KeyLine { height: 1; width: 1fr; }
@@ -86,10 +86,10 @@ class KeyLine(Widget):
         """Make the line.
 
         Args:
-            first: ids of bindings, the most important first; other bindings that want to be shown follow.
-            last: ids of those that come after them.
-            short: by id what a key is called where room is short.
-            rename: from a binding's id and description to what is shown now.
+            first: Ids of bindings in order of importance; other shown bindings follow.
+            last: Ids of bindings that come after those.
+            short: Shorter description by id.
+            rename: Returns the description to show for a binding's id and description.
         """
         super().__init__()
         self._rename = rename

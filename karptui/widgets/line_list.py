@@ -22,7 +22,7 @@ class Line(NamedTuple):
     pieces: tuple[tuple[str, Tone], ...]
     is_heading: bool = False
     has_gap: bool = False
-    """Whether an empty line stands before it."""
+    """Whether an empty line precedes it."""
 
 
 class LineList(PickList):

@@ -1,7 +1,7 @@
-"""A scrolling widget of lines that are kept once finished, with its scroll bar drawn as their last cell.
+"""A scrolling widget that caches finished lines and draws its scroll bar as their last cell.
 
-Textual composes every line of a widget from its parts, and those of its scroll bar as another widget's. Here a line is
-handed over as it was drawn, until it is refreshed: a page of rows costs hardly more than the drawing of the rows.
+Textual composes each line from its parts and draws the scroll bar as another widget. Here a cached line is returned
+until it is refreshed, so that scrolling a page costs hardly more than drawing its rows.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ _PARTS: Final = len(EIGHTHS)
 
 @dataclass(frozen=True, slots=True)
 class Thumb:
-    """The part of a scroll bar that stands for what is seen, in eighths of a cell from the bar's upper end."""
+    """The thumb of a scroll bar, in eighths of a cell from the top."""
 
     start: int
     end: int
 
     @classmethod
     def of(cls, height: int, total: int, position: float) -> Thumb | None:
-        """Return the thumb, None where everything is seen.
+        """Return the thumb; None if everything is visible.
 
         Args:
-            height: cells of the bar, and lines that are seen.
-            total: lines there are.
-            position: the first line that is seen.
+            height: Visible lines, and cells of the bar.
+            total: All lines.
+            position: First visible line.
         """
         if height <= 0 or total <= height:
             return None
@@ -60,10 +60,10 @@ class ScrollColumn:
     empty: Segment
     """A cell without thumb."""
     upper: Segment
-    """The cell in which the thumb begins."""
+    """Cell where the thumb begins."""
     inner: Segment
     lower: Segment
-    """The cell in which it ends."""
+    """Cell where the thumb ends."""
 
     @classmethod
     def draw(cls, thumb: Thumb | None, style: Style) -> ScrollColumn:
@@ -126,7 +126,7 @@ class LineView(ScrollView):
         """Finished lines by their place in the widget, its border included."""
         self._lines_size = Size()
         self._column: ScrollColumn | None = None
-        """The scroll bar as it is drawn now, None where it must be drawn anew."""
+        """The scroll bar as drawn; None if it must be redrawn."""
         self._grip: _Grip | None = None
         self._is_lit = False
         """Whether the pointer is over the scroll bar."""
@@ -141,7 +141,7 @@ class LineView(ScrollView):
 
     @property
     def allow_vertical_scroll(self) -> bool:
-        """Whether the list may be scrolled; Textual asks a scroll bar of its own, which hears of more lines late."""
+        """Whether the list can scroll; Textual asks its own scroll bar, which learns of new lines late."""
         return not self.disabled
 
     # Drawing
@@ -158,7 +158,7 @@ class LineView(ScrollView):
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def resize_content(self, size: Size) -> None:
-        """Say how large the whole is; where its height is not taken from that, nothing is laid out anew."""
+        """Set the size of the content; the layout changes only if the widget's height depends on it."""
         if self.styles.auto_dimensions:
             self.virtual_size = size
         elif size != self.virtual_size:
@@ -167,7 +167,7 @@ class LineView(ScrollView):
             self.refresh_scroll_bar()
 
     def refresh_scroll_bar(self) -> None:
-        """Draw the scroll bar again where it has changed."""
+        """Redraw the scroll bar if it changed."""
         if self._column is not None and self._column.thumb != self._thumb(self.scroll_y):
             self.refresh()
 
@@ -176,7 +176,7 @@ class LineView(ScrollView):
         self._column = None
 
     def _forget_drawn(self) -> None:
-        """Draw everything anew; whoever keeps lines throws them away before."""
+        """Redraw everything; subclasses clear their caches first."""
         self.refresh()
 
     def notify_style_update(self) -> None:
@@ -185,11 +185,11 @@ class LineView(ScrollView):
         self._forget_drawn()
 
     def on_focus(self) -> None:
-        """Draw the cursor as the one that keys move."""
+        """Draw the cursor as focused."""
         self._forget_drawn()
 
     def on_blur(self) -> None:
-        """Draw the cursor as one that keys do not move."""
+        """Draw the cursor as unfocused."""
         self._forget_drawn()
 
     @drawn
@@ -225,9 +225,9 @@ class LineView(ScrollView):
         """Draw a line of content without the scroll bar.
 
         Args:
-            y: its place from the top of what is seen.
-            first: the first line of the whole that is seen.
-            body: the cells there are.
+            y: Line number from the top of the visible part.
+            first: First visible line.
+            body: Size of the visible part.
         """
         raise NotImplementedError
 
@@ -257,7 +257,7 @@ class LineView(ScrollView):
     # Scrolling
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Draw what is seen now; Textual's scroll bar, which nobody sees, is left out."""
+        """Redraw the visible lines without Textual's hidden scroll bar."""
         if round(old_value) != round(new_value):
             self.refresh()
 
@@ -312,8 +312,8 @@ class LineView(ScrollView):
             self.hover_moved(before, index)
 
     def index_at(self, _event: events.MouseEvent) -> int:
-        """Return the item under the pointer, -1 where there is none."""
+        """Return the index of the item under the pointer, -1 for none."""
         return -1
 
     def hover_moved(self, before: int, after: int) -> None:
-        """Draw the item that was under the pointer again, and the one that is."""
+        """Redraw the items that the pointer left and entered."""

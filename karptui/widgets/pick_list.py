@@ -26,7 +26,7 @@ class Pick(NamedTuple):
     is_heading: bool = False
     """Whether the cursor passes it over."""
     has_gap: bool = False
-    """Whether an empty line stands before it."""
+    """Whether an empty line precedes it."""
 
 
 class _Row(NamedTuple):
@@ -42,7 +42,7 @@ MARGIN: Final = 1
 
 
 class PickList(LineView, can_focus=True):
-    """Shows lines; those that are longer than it is wide are cut."""
+    """Shows lines; longer lines are cut."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "cursor(-1)", "Up", show=False, id="list.up"),
@@ -75,13 +75,13 @@ class PickList(LineView, can_focus=True):
         """By line, its row."""
         self._index: int | None = None
         self._is_moved = False
-        """Whether the cursor has been put where it is, and did not just begin there."""
+        """Whether the user moved the cursor."""
         self._strips: dict[tuple[_Row, int], Strip] = {}
         """By line and width, as a line is drawn before it is heard that there is another width."""
         self._drawn: dict[int, _Row] = {}
-        """What the rows on the screen were drawn from."""
+        """The rows on the screen, by line."""
 
-    # What the owner reads and sets
+    # Interface for the owner
 
     @property
     def picks(self) -> tuple[Pick, ...]:
@@ -196,7 +196,7 @@ class PickList(LineView, can_focus=True):
         return _Row(pick.content, f"pick-list--{state or ('hover' if index == self._hovered else 'line')}")
 
     def _refresh_changed(self) -> None:
-        """Draw again the lines that differ from what is on the screen."""
+        """Redraw the lines that changed."""
         top, width = self.scroll_offset.y, self._body.width
         if len(self._strips) > 2 * len(self._rows) + self._body.height:
             self._strips.clear()
@@ -211,7 +211,7 @@ class PickList(LineView, can_focus=True):
     # Events
 
     def on_resize(self, _event: events.Resize) -> None:
-        """Keep the cursor in view, and a list in which nobody has moved at its top, as it begins."""
+        """Keep the cursor visible; a list whose cursor was not moved stays at its top."""
         self.resize_content(Size(self._body.width, len(self._rows)))
         if self._is_moved:
             self._show_cursor()

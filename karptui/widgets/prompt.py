@@ -17,7 +17,7 @@ from textual.widgets import Input, Static
 
 
 class PromptMode(StrEnum):
-    """What is being typed."""
+    """Kind of the typed text."""
 
     FILTER = "/"
     COMMAND = ":"
@@ -36,7 +36,7 @@ class _Completer(Suggester):
 
 
 class PromptInput(Input):
-    """An input in which tab takes the completion and up and down walk through earlier lines."""
+    """An input where tab accepts the completion and up and down recall earlier lines."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "Apply", key_display="enter", id="prompt.enter"),
@@ -75,7 +75,7 @@ class PromptInput(Input):
     def action_complete(self) -> None:
         """Take the completion that is offered."""
         self.cursor_position = len(self.value)
-        self.action_cursor_right()  # at the end of the text that takes what is suggested
+        self.action_cursor_right()  # at the end of the text it accepts the suggestion
 
     def action_recall(self, step: int) -> None:
         """Show an earlier or later line."""
@@ -89,7 +89,7 @@ class PromptInput(Input):
 
 
 class Prompt(Horizontal):
-    """One line with a sign in front, there only while something is typed."""
+    """One line with a sign in front, visible only during typing."""
 
     DEFAULT_CSS = """
     Prompt {
@@ -124,7 +124,7 @@ class Prompt(Horizontal):
         """Make a closed prompt.
 
         Args:
-            complete: from what is typed of a command to whole command lines it could become, best first.
+            complete: Returns complete command lines for a partial one, best first.
         """
         super().__init__()
         self._completer = _Completer(complete)
@@ -153,7 +153,7 @@ class Prompt(Horizontal):
         line.cursor_position = len(text)
         self.query_one(Static).update(mode.value)
         self.add_class("-open")
-        # Widget.focus() waits for its turn, in which keys would go elsewhere.
+        # Widget.focus() is deferred, and keys would go elsewhere until then.
         self.screen.set_focus(line)
 
     def close(self) -> None:

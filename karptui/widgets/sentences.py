@@ -1,4 +1,4 @@
-"""Text that is shown as it is, never as markup: cleaned, styled by tone; a widget that breaks it to its width."""
+"""Text shown without markup: cleaned, styled by tone, and wrapped to the widget's width."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TONE_STYLES = {
 
 
 def plain(text: str, tone: Tone = Tone.NORMAL) -> Content:
-    """Return text as content that is shown as it is: no markup, no control characters."""
+    """Return text as content without markup and control characters."""
     return Content.styled(clean(text), TONE_STYLES[tone])
 
 
@@ -45,7 +45,7 @@ Breaking: TypeAlias = Callable[[Iterable[Pieces], int], tuple[Pieces, ...]]
 
 
 class Sentences(Static):
-    """Shows lines as they are, without markup, and draws them anew only when they change."""
+    """Shows lines without markup, and redraws only on changes."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as every widget has it
         super().__init__(id=id, markup=False)
@@ -53,7 +53,7 @@ class Sentences(Static):
         """Lines that are broken to the width there is, before that."""
         self._breaking: Breaking = hanging
         self._width = 0
-        """What they are broken to; 0 while other lines are shown."""
+        """Width the lines are wrapped to; 0 for other lines."""
 
     def set_lines(self, lines: Iterable[Iterable[tuple[str, Tone]]]) -> None:
         """Show lines of pieces."""
@@ -61,7 +61,7 @@ class Sentences(Static):
         self._show(lines)
 
     def set_hanging(self, lines: Iterable[Pieces]) -> None:
-        """Show lines of pieces, broken between words to the width there is, with what follows the first set in."""
+        """Show lines of pieces, wrapped between words with a hanging indent."""
         self._break(tuple(lines), hanging)
 
     def set_wrapped(self, lines: Iterable[Pieces]) -> None:
@@ -69,13 +69,13 @@ class Sentences(Static):
         self._break(tuple(lines), wrapped)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return how many lines there will be at a width, which are broken to it only once it is the widget's own."""
+        """Return the height in lines at a width; lines are wrapped once it is the widget's own."""
         if self._broken and width:
             return len(self._breaking(self._broken, width))
         return super().get_content_height(container, viewport, width)
 
     def on_resize(self) -> None:
-        """Break lines anew."""
+        """Wrap the lines again."""
         if self._broken:
             self._break(self._broken, self._breaking)
 
@@ -94,10 +94,10 @@ class Sentences(Static):
         width, own = self.content_size.width, self.styles.width
         is_as_wide = own is None or not own.is_auto
         is_as_high = isinstance(before, Content) and 0 < _height(content, width) == _height(before, width)
-        self.update(content, layout=not (is_as_wide and is_as_high))  # else the whole screen is laid out anew
+        self.update(content, layout=not (is_as_wide and is_as_high))  # otherwise the whole screen is laid out again
 
 
 def _height(content: Content, width: int) -> int:
-    """Return how many lines there are; 0 where there is none, or where some are broken to the width."""
+    """Return the number of lines; 0 if there are none or some are wrapped."""
     lines = content.split("\n", allow_blank=True)
     return len(lines) if content and all(line.cell_length <= width for line in lines) else 0

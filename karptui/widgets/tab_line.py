@@ -22,13 +22,13 @@ class Tab(NamedTuple):
     key: str
     title: str
     note: str = ""
-    """A count that stands behind the title."""
+    """Count shown behind the title."""
     short: str = ""
     """Said instead of the title when room is short."""
 
     @property
     def tail(self) -> str:
-        """The note as it stands behind the title."""
+        """The count as shown behind the title."""
         return f"·{self.note}" if self.note else ""
 
 
@@ -56,14 +56,14 @@ class TabLine(Widget):
     active: reactive[str] = reactive("")
     """Name of the screen that is shown."""
     notes: reactive[Mapping[str, str]] = reactive(MappingProxyType({}))
-    """By the name of a screen the count that stands behind its title, where there is one."""
+    """Counts shown behind titles, by screen name."""
 
     def __init__(self, tabs: Sequence[Tab], active: str) -> None:
         """Make the line.
 
         Args:
-            tabs: the screens in order.
-            active: name of the one that is shown.
+            tabs: The screens in order.
+            active: Name of the shown screen.
         """
         super().__init__()
         self._tabs = tuple(tabs)

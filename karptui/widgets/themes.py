@@ -1,7 +1,7 @@
-"""Themes: those of karptui's own, the colours behind the tones of every other, and where the style sheets are.
+"""karptui's themes, the colours of tones in other themes, and the paths of style sheets.
 
-Colours are derived from whatever theme is chosen, and checked for contrast. A theme may set any ``karp-…``
-variable itself; what it leaves out is made here from its own colours.
+Colours are derived from the chosen theme and checked for contrast. A theme may set any ``karp-…`` variable; the others
+are computed from its colours.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _ANSI_DARK: Final = {
     "karp-workload": "ansi_bright_blue",
     "karp-free": "ansi_white",
 }
-"""What stands out from the cursor too where that is dark grey: bright tones, and light grey for what is muted."""
+"""Colours that are readable on a dark grey cursor: bright tones, and light grey for muted text."""
 _ANSI_LIGHT: Final = {"karp-cursor": "ansi_white"}
 
 COLOR_BLIND_SAFE: Final = Theme(
@@ -73,7 +73,7 @@ COLOR_BLIND_SAFE: Final = Theme(
     panel="#1F2830",
     dark=True,
 )
-"""Blue, yellow, orange and purple of the Okabe–Ito set: no pair is told apart by red against green."""
+"""Blue, yellow, orange and purple of the Okabe–Ito set: no pair differs only in red and green."""
 
 COLOR_BLIND_SAFE_LIGHT: Final = Theme(
     name="karptui-colour-blind-light",
@@ -93,7 +93,7 @@ COLOR_BLIND_SAFE_LIGHT: Final = Theme(
 
 OWN_THEMES: Final = (COLOR_BLIND_SAFE, COLOR_BLIND_SAFE_LIGHT)
 DEFAULT_THEME: Final = "textual-dark"
-"""The theme where none is chosen."""
+"""Theme if none is chosen."""
 SIXTEEN_COLOURS: Final = "ansi-dark"
 """The same where a terminal has 16 colours: in those nearest to other themes a warning is red and a fault grey."""
 
@@ -133,12 +133,12 @@ def variable_defaults(theme: Theme) -> dict[str, str]:
 
 
 def readable(color: Color, grounds: tuple[Color, ...], wanted: float) -> Color:
-    """Return the colour, moved towards black or white until it stands out from every ground.
+    """Return the colour, moved towards black or white until it has enough contrast to every background.
 
     Args:
-        color: the colour as the theme has it.
-        grounds: what it is drawn on.
-        wanted: the contrast ratio to reach; the best there is when none reaches it.
+        color: Colour of the theme.
+        grounds: Backgrounds it is drawn on.
+        wanted: Contrast ratio to reach; otherwise the best possible is returned.
     """
     if contrast(color, grounds[0]) >= wanted and all(contrast(color, ground) >= wanted for ground in grounds):
         return color
@@ -166,7 +166,7 @@ def _linear(part: float) -> float:
 
 
 FIRST = ("tones", "frame")
-"""Style sheets that the others stand on."""
+"""Style sheets that are loaded first."""
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -177,7 +177,7 @@ def styles_dir() -> Path:
 
 
 def style_sheets(*names: str) -> list[str | PurePath]:
-    """Return the paths of style sheets by name, without their suffix; of all where none is named."""
+    """Return the paths of style sheets by name without suffix; of all if no name is given."""
     folder = styles_dir()
     found = names or (*FIRST, *sorted({path.stem for path in folder.glob("*.tcss")} - {*FIRST}))
     return [folder / f"{name}.tcss" for name in found]

@@ -1,4 +1,4 @@
-"""The first line: whose cluster this is, what it holds, and how fresh the data is."""
+"""The first line: the cluster, its totals, and how fresh the data is."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TopBar(Widget):
     """
 
     values: reactive[TopBarValues] = reactive(TopBarValues(""))
-    """What is shown."""
+    """The values to show."""
 
     def render(self) -> Content:
         """Draw as much as there is room for: the banner and the health always, figures from the left."""
@@ -44,15 +44,15 @@ class TopBar(Widget):
 
     @staticmethod
     def _version(version: Fact, room: int) -> Content:
-        """Take the longest form that there is room for beside the figures, if any."""
+        """Return the longest form that fits next to the figures, if any."""
         text = next((one for one in (version.text, version.short) if len(one) + len(_GAP) <= room), "")
         return Content.assemble(_GAP, (clean(text), TONE_STYLES[version.tone])) if text else Content("")
 
     @staticmethod
     def _facts(facts: tuple[Fact, ...], room: int) -> Content:
-        """Take long forms where all fit, short ones else, and leave out what still does not fit.
+        """Return long forms if all fit, else short forms, without those that do not fit.
 
-        What is exact has its long form as far as the short ones of the others leave room.
+        An exact figure gets its long form if the short forms of the others leave room.
         """
         texts = [clean(fact.text) for fact in facts]
         if sum(len(text) + len(_GAP) for text in texts) > room:

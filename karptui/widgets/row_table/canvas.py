@@ -26,7 +26,7 @@ _CACHED_STRIPS: Final = 1_000
 
 
 class RowCanvas(LineView):
-    """Draws the rows that are seen, under a pinned header and beside a pinned first column.
+    """Draws the visible rows, under a pinned header and next to a pinned first column.
 
     Text is never read as markup.
     """
@@ -87,7 +87,7 @@ class RowCanvas(LineView):
         self._drawn: dict[int, Row] = {}
         self._built: dict[int, Row] = {}
 
-    # What the owner reads and sets
+    # Interface for the owner
 
     @property
     def rows(self) -> RowSequence:
@@ -106,7 +106,7 @@ class RowCanvas(LineView):
 
     @property
     def placing(self) -> Layout:
-        """Where the drawn columns stand, and how wide they are."""
+        """Positions and widths of the drawn columns."""
         return self._layout
 
     @property
@@ -130,7 +130,7 @@ class RowCanvas(LineView):
         return self._is_wide
 
     def set_placeholder(self, *lines: tuple[str, Tone]) -> None:
-        """Say what stands in the place of rows while there are none."""
+        """Set the text shown if there are no rows."""
         if lines != self._placeholder:
             self._placeholder = lines
             if not len(self._rows):
@@ -158,7 +158,7 @@ class RowCanvas(LineView):
     # Drawing
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Return what lines go through before the terminal, without the translation of colours that need none."""
+        """Return the line filters, without colour conversion if no colour needs it."""
         filters = super().get_line_filters()
         if self._is_plain:
             return [each for each in filters if not isinstance(each, ANSIToTruecolor)]
@@ -281,7 +281,7 @@ class RowCanvas(LineView):
         return self._layout.last_offset(self._body.width)
 
     def _refresh_changed(self, *, everything: bool) -> None:
-        """Draw again the lines whose row differs from what is on the screen."""
+        """Redraw the lines whose rows changed."""
         if everything:
             self.refresh()
             return

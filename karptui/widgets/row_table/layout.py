@@ -16,12 +16,12 @@ GUTTER: Final = 2
 GAP: Final = 2
 NARROW_GAP: Final = 1
 NARROW_BELOW: Final = 140
-"""Width of the table under which columns stand one cell apart instead of two."""
+"""Table width below which columns have one cell between them instead of two."""
 BAR_IDEAL: Final = 8
 OPTIONAL_BAR: Final = 5
-"""Spare cells from which a column with a ``bar_min`` of 0 draws its bar."""
+"""Spare cells needed to draw the bar of a column whose ``bar_min`` is 0."""
 WHOLE_NUMBER: Final = 12
-"""Cells up to which a number is drawn whole: half a number reads as another one."""
+"""Maximum width of a number that is never cut: half a number reads as another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Widths:
     short: int = 0
     """Cells of the short form."""
     has_bar: bool = False
-    """Whether a bar stands before the text."""
+    """Whether a bar precedes the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,19 +120,19 @@ def text_width(text: str) -> int:
 
 
 def measure(rows: Iterable[Row], count: int, widths: Sequence[Widths] = ()) -> tuple[Widths, ...]:
-    """Return the widest content per column of the given rows, never less than the widths already known.
+    """Return the widest content per column of some rows and of the widths known before.
 
     Args:
-        rows: the rows to look at, each with ``count`` cells.
-        count: number of columns.
-        widths: what is known from earlier rows.
+        rows: Rows with ``count`` cells each.
+        count: Number of columns.
+        widths: Widths of earlier rows.
     """
     texts = [known.text for known in widths] or [0] * count
     shorts = [known.short for known in widths] or [0] * count
     bars = [known.has_bar for known in widths] or [False] * count
     for row in rows:
         for index, cell in enumerate(row.cells):
-            # Called for every row that comes into view, nearly all of which fit: this is all that is done for them.
+            # Runs for every row that comes into view, so it is kept short.
             text, short = cell.text, cell.short or cell.text
             if len(text) > texts[index] or not text.isascii():
                 texts[index] = max(texts[index], text_width(text))
@@ -151,16 +151,16 @@ def fit(
     is_wide: bool = False,
     sorted_id: str = "",
 ) -> Layout:
-    """Place the columns: long forms where there is room, else short ones, then words squeezed, then fewer columns.
+    """Place the columns: long forms if they fit, else short forms, then cut words, then fewer columns.
 
-    The wide layout drops nothing: what does not fit is reached by scrolling.
+    The wide layout drops no column and scrolls instead.
 
     Args:
-        headings: every column.
-        widths: measured content, one per heading.
-        available: cells of the table.
-        is_wide: whether wide-only columns are drawn and none is dropped.
-        sorted_id: the column that needs a cell more for the arrow.
+        headings: Every column.
+        widths: Measured content, one per heading.
+        available: Width of the table in cells.
+        is_wide: Whether wide-only columns are drawn and none is dropped.
+        sorted_id: Column that needs a cell for the sort arrow.
     """
     gap = NARROW_GAP if available < NARROW_BELOW else GAP
     chosen = [index for index, heading in enumerate(headings) if is_wide or not heading.is_wide_only]
@@ -236,7 +236,7 @@ def _squeeze(sizes: dict[int, int], least: dict[int, int], room: int) -> dict[in
 
 
 def _lengthen(sizes: dict[int, int], longs: dict[int, int], shorts: dict[int, int], room: int) -> dict[int, int]:
-    """Give columns their long form, from the left, as far as the room goes; half a form more helps nobody."""
+    """Give columns their long form from the left while it fits completely."""
     sizes = dict(sizes)
     spare = room - sum(sizes.values())
     for index, size in sizes.items():

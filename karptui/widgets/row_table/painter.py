@@ -28,7 +28,7 @@ _CACHED_TEXTS: Final = 4_096
 
 
 class RowState(NamedTuple):
-    """What the reader did to a row."""
+    """State of a row set by the user."""
 
     is_cursor: bool = False
     is_marked: bool = False
@@ -72,7 +72,7 @@ class Palette:
 
     @property
     def is_plain(self) -> bool:
-        """Whether every colour stands for itself: none is the terminal's own, and none is dimmed."""
+        """Whether every colour is an RGB colour and none is dimmed."""
         own = (self.base, self.header, self.header_sorted, self.header_picked, self.cursor, self.hover, self.marked)
         return all(map(_is_plain, (*own, self.free, *self.tones.values())))
 
@@ -85,9 +85,9 @@ class Painter:
     layout: Layout
     palette: Palette
     width: int = 0
-    """Cells that a row is filled up to where its columns leave room."""
+    """Width to fill a row up to, in cells."""
     _styles: dict[RowState, dict[Tone | None, Style]] = field(default_factory=dict, init=False, compare=False)
-    """By what the reader did to a row, its finished style by tone; that of free cells under None."""
+    """Finished styles by row state and tone; free cells are under None."""
 
     def row(self, row: Row, state: RowState) -> Strip:
         """Return a row as a strip of the layout's width and the filling, before scrolling."""
@@ -113,7 +113,7 @@ class Painter:
             else:
                 pieces = self._parts(cell, placed, styles, cell_style)
             for piece, piece_style in pieces:
-                # One long segment costs the terminal, and Textual on its way there, less than several alike.
+                # Merging equal styles into one segment is cheaper for Textual and the terminal.
                 if piece_style is style or not piece:
                     text += piece
                 else:
@@ -153,7 +153,7 @@ class Painter:
     def _parts(
         self, cell: Cell, placed: Placed, styles: dict[Tone | None, Style], style: Style
     ) -> Sequence[tuple[str, Style]]:
-        """Return the differently styled parts of a cell with a bar, or with stretches of their own tone."""
+        """Return the styled parts of a cell with a bar, or with spans of other tones."""
         bar, width = cell.bar, placed.width
         if bar is not None and placed.bar_width:
             text, _ = _form(cell.text, cell.short, width - placed.bar_width - 1, is_long=placed.is_long)
@@ -217,7 +217,7 @@ def _title(heading: Heading, placed: Placed, sort: Sort | None) -> str:
 
 @lru_cache(_CACHED_TEXTS)
 def _fitted(text: str, short: str, width: int, *, is_long: bool, is_right: bool, is_name: bool) -> str:
-    """Return a cell's text as it stands in its column: most cells of a table say what others say."""
+    """Return a cell's text padded or cut to its column; cached, since most cells repeat."""
     form, _ = _form(text, short, width, is_long=is_long)
     return _padded(form, width, is_right=is_right, is_name=is_name)
 

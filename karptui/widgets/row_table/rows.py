@@ -1,4 +1,4 @@
-"""What a table takes: rows that are cheap to hold, and the cursor and marks that follow them through changes."""
+"""Rows of a table, and the cursor and marks that follow them through changes."""
 
 from __future__ import annotations
 

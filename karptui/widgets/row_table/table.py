@@ -1,4 +1,4 @@
-"""The table widget: takes rows, and says what the reader did."""
+"""The table widget: shows rows and posts messages about the user's actions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TableMessage(Message):
 
 @dataclass
 class RowHighlighted(TableMessage):
-    """The cursor came to another row, or the row under it changed."""
+    """The cursor moved to another row, or its row changed."""
 
     key: str | None
     """The row's key; None when the table is empty."""
@@ -84,7 +84,7 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
     BINDING_GROUP_TITLE = "Table"
 
     awaits_rows = False
-    """Whether rows are on their way: keys that come before them are kept for them."""
+    """Whether rows are loading: earlier keys are kept until they arrive."""
     _kept_keys: tuple[Callable[[], None], ...] = ()
 
     def set_rows(self, rows: RowSequence, sort: Sort | None = None) -> None:
@@ -145,7 +145,7 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
         return frozenset(heading.id for heading in self._headings if heading.id not in whole)
 
     def _lay_out(self) -> None:
-        """Place the columns again, and say so where others are drawn than before, or in other widths."""
+        """Place the columns again, and post a message if they changed."""
         before = self._layout.columns
         super()._lay_out()
         if self._layout.columns != before:

@@ -1,3 +1,3 @@
-"""What leans on Textual's own workings, or is done in its place: each piece says what it saves, as measured."""
+"""Code that relies on Textual's internals; each module states the measured saving."""
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Faults in handlers, timers, workers and while drawing are caught where they happen, and the app lives on.
+"""Catches faults in handlers, timers, workers and drawing, so that the app goes on.
 
-Textual ends the app instead, with a traceback that holds the values of variables; a widget whose handler fails hears
-nothing any more. Could become upstream: "Let an app decide what becomes of an unhandled exception". Measured by
-tests/ui/test_faults.py: each of them ended the app.
+Textual ends the app instead, with a traceback that holds the values of variables; a widget whose handler fails gets no
+more messages. Possible upstream change: "Let an app handle unhandled exceptions". Measured by tests/ui/test_faults.py:
+each fault ended the app.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ class LivingApp(App[None]):
 
     @abstractmethod
     def fault_caught(self, error: Exception, during: str) -> None:
-        """Say what could not be done.
+        """Report a fault.
 
         Args:
-            error: what was raised.
-            during: what was being done, such as ``taking the key t``.
+            error: The exception.
+            during: The activity, such as ``taking the key t``.
         """
 
     def catch_faults(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Hear of faults of tasks and threads too: what is left unsaid would be written over the screen."""
+        """Catch faults of tasks and threads too; Python would print them over the screen."""
         loop.set_exception_handler(self._task_failed)
         threading.excepthook = _thread_failed
 
@@ -60,7 +60,7 @@ def _thread_failed(failed: threading.ExceptHookArgs) -> None:
         crash.record(failed.exc_value, f"working in thread {failed.thread.name if failed.thread else ''}")
 
 
-_DISPATCH: Final = MessagePump._dispatch_message  # noqa: SLF001 - what is put in its place calls it
+_DISPATCH: Final = MessagePump._dispatch_message  # noqa: SLF001 - the replacement calls it
 
 
 async def _dispatch_message(self: MessagePump, message: Message) -> None:
@@ -74,7 +74,7 @@ async def _dispatch_message(self: MessagePump, message: Message) -> None:
 
 
 def drawn(render_lines: Callable[[WidgetT, Region], list[Strip]]) -> Callable[[WidgetT, Region], list[Strip]]:
-    """Have a widget that cannot be drawn leave its place blank, and the rest of the screen as it is."""
+    """Leave a widget that cannot be drawn blank, and the rest of the screen intact."""
 
     def render(self: WidgetT, crop: Region) -> list[Strip]:
         try:
@@ -91,7 +91,7 @@ def drawn(render_lines: Callable[[WidgetT, Region], list[Strip]]) -> Callable[[W
 
 
 def _during(message: Message) -> str:
-    """Return what is being done when a message is handled."""
+    """Return the activity that a message stands for."""
     if isinstance(message, events.Key):
         return f"taking the key {message.key}"
     if isinstance(message, events.Mount | events.Compose):

@@ -1,10 +1,10 @@
-"""A screen before another, which shows through dimmed and costs next to nothing.
+"""A screen in front of another one, which stays visible and dimmed at almost no cost.
 
-Textual tints the whole screen behind, cell by cell, whenever anything in it changes. Here it is looked at once a
-second and after it was laid out, a line is tinted when it changed, and each style once.
+Textual tints the whole background screen, cell by cell, whenever anything in it changes. Here it is checked once a
+second and after a layout, only changed lines are tinted, and each style is computed once.
 
-Measured by benchmarks/textual_pieces.py: 2.7 ms of processor time for a change before a full screen, 11.4 without.
-Could become upstream: "A modal screen tints the whole screen behind on every refresh".
+Measured by benchmarks/textual_pieces.py: 2.7 ms of processor time for a change in front of a full screen, 11.4 without.
+Possible upstream change: "A modal screen tints the whole background on every refresh".
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from textual.strip import Strip
 from textual.timer import Timer
 
 LOOK_SECONDS: Final = 1.0
-"""How often the screen behind is looked at."""
+"""Interval between checks of the background screen, in seconds."""
 SETTLE_SECONDS: Final = 0.05
-"""So long after it was laid out for the last time, what is in it has taken over its size."""
+"""Time after the last layout until its widgets have their size, in seconds."""
 
 
 class DimmedScreen(ModalScreen[ScreenResultType]):
@@ -66,7 +66,7 @@ class DimmedScreen(ModalScreen[ScreenResultType]):
                 self.refresh(*changed)
 
     def is_beside(self, event: MouseEvent) -> bool:
-        """Whether the mouse is on the screen behind, and on nothing that stands before it."""
+        """Whether the mouse is outside the dialog."""
         return not any(child.region.contains_point(event.screen_offset) for child in self.children)
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
@@ -96,7 +96,7 @@ class DimmedScreen(ModalScreen[ScreenResultType]):
                     strip = strip.apply_filter(each, colour)
                 known[y] = strip
         strips = [known[y] for y in crop.line_range]
-        if crop.column_span != (0, self.size.width):  # which lags behind what is asked for while it is resized
+        if crop.column_span != (0, self.size.width):  # which lags behind the requested size during a resize
             strips = [strip.adjust_cell_length(max(crop.right, strip.cell_length)) for strip in strips]
             strips = [strip.crop(crop.x, crop.right) for strip in strips]
         return strips
@@ -118,7 +118,7 @@ class DimmedScreen(ModalScreen[ScreenResultType]):
 
 
 class DimmedPalette(CommandPalette, DimmedScreen[None]):
-    """Textual's list of commands; behind its own, a screen that the terminal resizes stays as it was for a while."""
+    """Textual's command palette with the dimmed background; Textual's own lags behind a resize."""
 
 
 def _lines_of(screen: Screen[object], size: Size) -> list[Strip]:

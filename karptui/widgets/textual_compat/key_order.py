@@ -1,14 +1,14 @@
-"""Keys are taken one after the other: the next once what the one before has opened is there to take it.
+"""Handles keys in order: each key waits until the screen that the key before it opened is ready.
 
-Textual hears the keys of its priority bindings at once, and all others once they have gone round the widgets, on
-whatever screen is in front by then; the focus of a screen that opens waits for its turn too. Measured by
-tests/ui/test_typing.py: enter and 1 at once opened the first node, 5 and / at once filtered nothing, ctrl+t and →
-at once scrolled the table behind the what-if. Could become upstream: "Keys overtake each other".
+Textual handles priority bindings at once and other keys after a round through the widgets, on whatever screen is then
+in front; the focus of an opening screen is deferred too. Measured by tests/ui/test_typing.py: enter and 1 typed at once
+opened the first node, 5 and / filtered nothing, ctrl+t and → scrolled the table behind the what-if. Possible upstream
+change: "Keys overtake each other".
 
-And when a screen can take keys: without, the second of "y" and "G" typed at once on a detail reaches a screen without
-widgets, and ends the app. Could become upstream: "Keys wait until the screen that they are for is mounted".
+It also waits until a screen can take keys: otherwise the second of "y" and "G" reaches a screen without widgets and
+ends the app. Possible upstream change: "Keys wait until their screen is mounted".
 
-What a key has done is looked for only when another one comes: a key that nobody has typed ahead of costs nothing
+Whether a key is done is checked only if another key arrives, so a single key costs nothing
 (benchmarks/whatif_keys.py).
 """
 
@@ -28,29 +28,29 @@ from textual.screen import Screen
 from textual.worker import Worker
 
 LOOKS_AT_ONCE: Final = 64
-"""For so many turns of the loop it is seen at once that a key is done, later a little after."""
+"""Loop turns in which a finished key is noticed at once; later it is polled."""
 LOOK_AGAIN_SECONDS: Final = 0.01
 IMPATIENT_SECONDS: Final = 1.0
-"""A key that leaves, pressed so long after one that is not done yet, is for leaving it, and not typed ahead."""
+"""A leaving key pressed this many seconds after an unfinished key cancels that key."""
 _EARLY_SECONDS: Final = 3.0
-"""For so long keys wait for what they are for: nobody knows whether it comes."""
+"""Maximum time a key waits for its target, in seconds: it may never come."""
 OPENING: Final = frozenset({"opening", "asking", "moment"})
-"""Groups of the workers that open something: keys behind are for what they open."""
+"""Worker groups that open something; later keys are for the opened screen."""
 CALLED_OFF: Final = frozenset({"asking", "moment"})
-"""Those that a key back calls off, not the screen in front: they change nothing before what they open is there."""
+"""Worker groups that a leaving key cancels: they change nothing until they finish."""
 
 Typed: TypeAlias = events.Key | events.Paste
 
 
 class Leaving(Enum):
-    """Where a key leads that leaves what is in front."""
+    """Destination of a key that leaves the front screen."""
 
     BACK = 1
     ELSEWHERE = 2
 
 
 class KeyOrder:
-    """Keeps keys while an earlier one is on its way."""
+    """Queues keys while an earlier one is unfinished."""
 
     def __init__(
         self,
@@ -62,34 +62,34 @@ class KeyOrder:
         waits: Callable[[], object] = lambda: None,
         called_off: Callable[[], object] = lambda: None,
     ) -> None:
-        """Begin with no key.
+        """Begin without keys.
 
         Args:
-            app: Whose keys they are.
-            take: Has a key heard, or sent to the widget that has the keys.
-            is_early: Whether what a key is for is still on its way to the screen in front.
-            leaves: Where a key leads that leaves what is in front; None for any other.
-            waits: Says that keys wait for one that takes long.
-            called_off: Says that what they waited for does not come.
+            app: The app that receives the keys.
+            take: Handles a key, or sends it to the focused widget.
+            is_early: Returns whether the target of a key is not ready yet.
+            leaves: Returns the destination of a leaving key; None for other keys.
+            waits: Called if keys wait for a slow one.
+            called_off: Called if the awaited screen is cancelled.
         """
         self._app, self._take = app, take
         self._is_early, self._leaves = is_early, leaves
         self._waits, self._called_off = waits, called_off
         self._kept: deque[Typed] = deque()
         self._pumps: tuple[MessagePump, ...] = ()
-        """What the last key goes through."""
+        """Message pumps of the last key."""
         self._since = 0.0
         """When the key or click was taken that is not done yet, or the first began to wait."""
         self._has_said = False
         self._turn = 0
-        """Of the keys that are kept: what is looked for on behalf of others, which were dropped, is over."""
+        """Generation of the queue: checks for dropped keys end when it changes."""
         self._early_since: float | None = None
-        """Since when the first key waits for what it is for; None while it does not."""
+        """Since when the first key has waited for its target; None if it does not."""
         self._in_vain: WeakSet[Screen[Any]] = WeakSet()
-        """Screens whose keys have waited in vain for what they are for."""
+        """Screens whose keys have waited in vain."""
 
     async def press(self, typed: Typed) -> None:
-        """Have a key taken in its turn; one that leaves, at once where what is under way takes long."""
+        """Handle a key in order; a leaving key is handled at once if the current one is slow."""
         now = asyncio.get_running_loop().time()
         is_impatient = now - self._since >= IMPATIENT_SECONDS and (self._kept or self._is_opening())
         if is_impatient and (leaving := self._leaves(typed)):
@@ -109,12 +109,12 @@ class KeyOrder:
             await self._take_next(self._turn)
 
     def note_out_of_turn(self) -> None:
-        """Note that a click, or a key that waits for none, is taken now: nobody has waited yet for what it opens."""
+        """Note that a click or an immediate key is handled now, so no key has waited for its target yet."""
         if not self._kept and not self._is_opening():
             self._since = asyncio.get_running_loop().time()
 
     async def _take_next(self, turn: int, rounds: int = 0) -> None:
-        """Take the first key, unless what the one before does is not done; called where the app receives events."""
+        """Handle the first key, unless the one before is unfinished; called from the app's message loop."""
         if turn != self._turn or not self._kept or not self._app.screen_stack:
             return
         is_behind_others = not rounds and self._app.message_queue_size
@@ -147,7 +147,7 @@ class KeyOrder:
             loop.call_later(LOOK_AGAIN_SECONDS, self._look, turn, rounds, looks)
 
     def _pumps_in_front(self) -> tuple[MessagePump, ...]:
-        """Return what has the keys and what it stands in, up to the screen."""
+        """Return the focused widget and its ancestors up to the screen."""
         stack = self._app.screen_stack
         if not stack:
             return ()
@@ -155,13 +155,13 @@ class KeyOrder:
         return tuple(one for one in inner.ancestors_with_self if one is not self._app)
 
     def _is_held(self) -> bool:
-        """Whether the first key has to wait: for what the one before it does, or for what it is for."""
+        """Whether the first key must wait for the key before it, or for its target."""
         if any(map(_is_at_work, (*self._pumps, *self._pumps_in_front()))) or self._is_opening():
             return True
         return not self._app.screen.is_mounted or self._is_too_early(self._kept[0])
 
     def _is_too_early(self, typed: Typed) -> bool:
-        """Whether to wait for what a key is for; where a screen's keys have waited in vain, the next do not."""
+        """Whether to wait for the target of a key; no longer after a wait in vain on that screen."""
         if not self._is_early(typed) or self._app.screen in self._in_vain:
             self._early_since = None
             return False
@@ -183,7 +183,7 @@ class KeyOrder:
         return bool(self._opening())
 
     def _call_off(self) -> bool:
-        """Open nothing that is not in front yet; return whether anything would have been."""
+        """Cancel whatever is opening; return whether anything was."""
         found = [one for one in self._opening() if one.group in CALLED_OFF]
         for one in found:
             one.cancel()
@@ -192,13 +192,13 @@ class KeyOrder:
 
 def _is_at_work(pump: MessagePump) -> bool:
     """Whether messages wait for a widget, or it is busy with one: it does not wait for the next."""
-    # Textual says how many wait, but not whether one is being heard.
+    # Textual tells the number of waiting messages, not whether one is being handled.
     news: asyncio.Event = pump._message_queue.ready_event  # noqa: SLF001
     return pump.is_running and (news.is_set() or not news._waiters)  # noqa: SLF001
 
 
 async def screen_ready(app: App[Any]) -> None:
-    """Wait until the widgets of the screen in front are there."""
+    """Wait until the widgets of the front screen are mounted."""
     while app.is_running and app.screen_stack and not app.screen.is_mounted:
         await mounted(app.screen)
 

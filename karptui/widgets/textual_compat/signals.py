@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """What ends a program unless it says otherwise."""
 ENDS_WITHIN_SECONDS: Final = 1.0
-"""How long the terminal is given to take the last of the screen before another signal ends the program."""
+"""Time for the terminal to accept the last output before a second signal ends the program, in seconds."""
 STUCK_SECONDS: Final = 5.0
-"""After how long a terminal that takes nothing at all is one that nobody reads any more."""
+"""Time after which a terminal that accepts nothing counts as unread, in seconds."""
 
 
 class Signals:
     """Hears signals for an app, from before it runs until it has ended."""
 
     def __init__(self, app: App[Any]) -> None:
-        """Hear nothing yet.
+        """Begin without handlers.
 
         Args:
-            app: what is ended, and stopped.
+            app: The app to end or suspend.
         """
         self._app = app
         self._ended_by = 0
@@ -49,7 +49,7 @@ class Signals:
         self._is_stopped = False
 
     def hear_ends(self, loop: AbstractEventLoop) -> None:
-        """End the app when a signal says so; the program, where the loop cannot hear it."""
+        """End the app on a signal; end the program if the loop cannot handle it."""
         for number in heard():
             loop.add_signal_handler(number, self._end, number)
             signal.signal(number, self._end_without_loop)
@@ -69,7 +69,7 @@ class Signals:
         self._app.exit()
 
     def _end_without_loop(self, number: int, _: FrameType | None) -> None:
-        """Die where nothing is left to give back, or where it has been asked before and waits for its terminal."""
+        """End the program if there is nothing to restore, or on a second signal during a blocked write."""
         now = time.monotonic()
         if not self._asked_at:
             self._asked_at = now
@@ -79,7 +79,7 @@ class Signals:
             die_of(number)
 
     def _insist(self, number: int) -> None:
-        """Send a signal again once nobody reads what is left to be drawn: the app would wait for that for ever."""
+        """Send a signal again if the terminal accepts no output: the app would wait for ever."""
         while True:
             before = self._being_written()
             time.sleep(STUCK_SECONDS)
@@ -87,12 +87,12 @@ class Signals:
                 os.kill(os.getpid(), number)
 
     def _being_written(self) -> object:
-        """Return what stands for the write that the terminal has not taken yet; None where there is none."""
+        """Return the write that the terminal has not accepted yet; None if there is none."""
         file = getattr(getattr(self._app, "_driver", None), "_file", None)
         return file.writing if isinstance(file, _Terminal) else None
 
     def _give_back_modes(self) -> None:
-        """Let the terminal's line discipline be as it was; what needs to be written would not be read."""
+        """Restore the terminal's line discipline; escape sequences would not be read."""
         modes = getattr(getattr(self._app, "_driver", None), "attrs_before", None)
         if modes is not None and sys.__stdin__ is not None:
             with suppress(OSError, ValueError, termios.error):
@@ -104,7 +104,7 @@ class Signals:
             os.kill(os.getpid(), signal.SIGSTOP)
 
     def _go_on(self) -> None:
-        """Take the terminal anew: whoever had it meanwhile may have changed it."""
+        """Set up the terminal again: another program may have changed it."""
         if self._is_stopped:
             self._is_stopped = False
         else:
@@ -113,18 +113,18 @@ class Signals:
 
 
 def heard() -> list[signal.Signals]:
-    """Return the signals that end the program, without those that whoever started it has switched off."""
+    """Return the signals that end the program and that its parent has not ignored."""
     return [number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 def die_of(number: int) -> None:
-    """Let a signal do what it does to a program that does not hear it, so that a shell or a service sees it."""
+    """Die of a signal by its default action, so that a shell or a service sees the cause."""
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
 
 
 def driver_of(driver: type[Driver]) -> type[Driver]:
-    """Return a driver that ends the program when its terminal has gone; others than that of terminals as they are."""
+    """Return a driver that ends the program if its terminal is gone; drivers without a terminal as they are."""
     if sys.platform == "win32":
         return driver
     from textual.drivers.linux_driver import LinuxDriver  # noqa: PLC0415 - not there on Windows
@@ -141,13 +141,13 @@ def driver_of(driver: type[Driver]) -> type[Driver]:
 
 
 class _Terminal:
-    """What the screen is written to; ends the program when it has gone, for Textual would wait for it."""
+    """Output to the terminal; ends the program if the terminal is gone, since Textual would wait for it."""
 
     def __init__(self, file: TextIO) -> None:
         """Write to a file."""
         self._file = file
         self.writing: object = None
-        """Stands for what the terminal is to take at the moment; None for nothing."""
+        """Marker of the current write; None if there is none."""
 
     def write(self, text: str) -> int:
         """Write a text, and return its length."""
@@ -155,7 +155,7 @@ class _Terminal:
             return self._file.write(text)
 
     def flush(self) -> None:
-        """Send what was written."""
+        """Flush the output."""
         with self._taking():
             self._file.flush()
 

@@ -1,16 +1,15 @@
-"""The rules of all style sheets, each sheet read once for the colours there are, and parts of widgets styled once.
+"""Parses each style sheet once per theme, and styles each part of a widget once.
 
-Textual throws away what it has read whenever a screen is shown for the first time, and reads every sheet again for
-each kind of widget that follows: a good part of the time to a first frame.
+Textual drops its parsed rules whenever a screen is shown for the first time, and parses every sheet again for each new
+kind of widget: a good part of the time to the first frame.
 
-It also works out the styles of every part of a widget anew, the twenty of a table, whenever those of the widget may be
-others: of 200 styles that a start over the demo works out, 108 are left. For each it looks through all rules of all
-sheets, and sets every value again, even the same one, which has both scroll bars of a widget drawn anew; each colour
-has everything within the widget drawn anew, once for each of the ten colours of its scroll bars.
+It also styles every part of a widget again, twenty for a table, whenever the widget's styles may have changed: of 200
+styles computed at a start on the demo, 108 are left. Each one matches all rules and sets every value again, even if it
+is unchanged; that redraws both scroll bars, and each of their ten colours redraws the whole widget.
 
-Measured by benchmarks/textual_pieces.py: 0.65 s of processor time to open every screen once, 0.96 without; another
-theme takes the what-if 51 ms instead of 56, drawing included. Could become upstream: "Stylesheet.reparse throws its
-cache away although no variable has changed" and "Setting a colour of a scroll bar draws it anew though it is the same".
+Measured by benchmarks/textual_pieces.py: 0.65 s of processor time to open every screen once, 0.96 without; a new theme
+takes the what-if 51 ms instead of 56, drawing included. Possible upstream changes: "Stylesheet.reparse drops its cache
+although no variable has changed" and "Setting an unchanged scroll bar colour redraws the widget".
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 
 _SHEETS: Final = 1_024
-"""More than there are kinds of widgets, each of which brings a sheet."""
+"""More than the number of widget classes, each of which has a sheet."""
 _COLOURS: Final = frozenset(name for name, value in vars(StylesBase).items() if isinstance(value, ColorProperty))
-"""What has everything within a widget drawn anew: once for several of them, by the last that is set."""
+"""Properties that redraw the whole widget: set together, they redraw it once."""
 
 
 class StyleRules(Stylesheet):
-    """A style sheet that reads and styles again only what has changed."""
+    """A style sheet that parses and styles only what changed."""
 
     def __init__(self, *, variables: dict[str, str] | None = None) -> None:
         """Make an empty sheet.
@@ -44,19 +43,19 @@ class StyleRules(Stylesheet):
         super().__init__(variables=variables)
         self._parse_cache = LRUCache(_SHEETS)
         self._styled_by: WeakKeyDictionary[DOMNode, tuple[list[RuleSet], list[object]]] = WeakKeyDictionary()
-        """What the parts of a widget were styled by: the rules, and what these ask of it and of those it is in."""
+        """What the parts of a widget were styled by: rules, and the states that they test."""
         self._rules_by_names: dict[frozenset[str], list[RuleSet]] = {}
         """The rules that name any of some selectors, in the sheets' order."""
         self._named_in: list[RuleSet] = []
         """The rules that those were found in."""
         self._places: dict[RuleSet, int] = {}
-        """Where each of these stands."""
+        """Position of each rule."""
         self._asked_of: list[RuleSet] | None = None
         """The only rules that a widget which is being styled can have; all of them otherwise."""
 
     @property
     def rules(self) -> list[RuleSet]:
-        """The rules of all sheets, or those that a widget can have while it is being styled."""
+        """All rules, or during styling those that can match the widget."""
         return super().rules if self._asked_of is None else self._asked_of
 
     def apply(
@@ -65,9 +64,9 @@ class StyleRules(Stylesheet):
         """Style a widget.
 
         Args:
-            node: the widget.
-            animate: whether values change by and by where the rules say so.
-            cache: of styles, for widgets that are styled together.
+            node: The widget.
+            animate: Whether values change gradually if the rules say so.
+            cache: Styles shared by widgets that are styled together.
         """
         self._asked_of = None
         self._asked_of = self._rules_for(node)
@@ -90,12 +89,12 @@ class StyleRules(Stylesheet):
 
     @classmethod
     def replace_rules(cls, node: DOMNode, rules: RulesMap, animate: bool = False) -> None:  # noqa: FBT001, FBT002 - Textual's
-        """Give a widget its styles.
+        """Set the styles of a widget.
 
         Args:
-            node: the widget.
-            rules: values by name.
-            animate: whether they change by and by where the rules say so.
+            node: The widget.
+            rules: Values by name.
+            animate: Whether they change gradually if the rules say so.
         """
         if animate and rules.get("transitions"):
             super().replace_rules(node, rules, animate)
@@ -113,12 +112,12 @@ class StyleRules(Stylesheet):
         node.notify_style_update()
 
     def set_variables(self, variables: dict[str, str]) -> None:
-        """Take other colours; all sheets are read again where they differ from those there are."""
+        """Set the colours; sheets are parsed again if they changed."""
         if variables != self._variables:
             super().set_variables(variables)
 
     def reparse(self) -> None:
-        """Read what has changed."""
+        """Parse the sheets that changed."""
         self.parse()
 
     def _process_component_classes(self, node: DOMNode) -> None:
@@ -139,10 +138,10 @@ class StyleRules(Stylesheet):
 
 @cache
 def _names_of(parts: frozenset[str]) -> list[str]:
-    """Return what rules of parts of a widget are named by."""
+    """Return the names in rules for parts of widgets."""
     return sorted(DOMNode(classes=" ".join(parts))._selector_names)  # noqa: SLF001 - as for a widget
 
 
 def _is_of_bars(name: str) -> bool:
-    """Whether a colour is that of scroll bars, which are drawn anew by their own colours only."""
+    """Whether a colour belongs to scroll bars, which redraw only themselves."""
     return name.startswith("scrollbar")

@@ -18,7 +18,7 @@ from textual.strip import Strip
 
 
 class SwiftScreen(Screen[None]):
-    """Draws itself only where it has changed, and is kept in place while a DimmedScreen shows it."""
+    """Redraws only changed regions, and stays visible behind a DimmedScreen."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class SwiftScreen(Screen[None]):
 
     @property
     def is_current(self) -> bool:
-        """Whether the screen draws itself: one that shows through dimmed is drawn by the one before it."""
+        """Whether the screen draws itself; a dimmed one is drawn by the screen in front."""
         return super().is_current and self.app.screen is self
 
     async def _on_idle(self, _event: events.Idle) -> None:
@@ -47,10 +47,10 @@ class SparingCompositor(Compositor):
     """
 
     _repainted: Sequence[Region] = ()
-    """What is being repainted, empty while everything is."""
+    """Regions being redrawn; empty if all are."""
 
     def render_partial_update(self) -> ChopsUpdate | None:
-        """Render what has changed."""
+        """Render the changed regions."""
         self._repainted = tuple(self._dirty_regions)
         try:
             return super().render_partial_update()
@@ -73,7 +73,7 @@ class SparingCompositor(Compositor):
 
 
 def _is_covered(region: Region, drawn: Sequence[Region]) -> bool:
-    """Whether nothing of a region is seen behind what stands in front of it."""
+    """Whether a region is completely hidden by others."""
     left, right = region.column_span
     over = sorted(one for one in drawn if one.x < right and one.right > left)
     for y in region.line_range:
@@ -89,9 +89,9 @@ def _is_covered(region: Region, drawn: Sequence[Region]) -> bool:
 
 
 def draw_once_composed(app: App[None], delay: float) -> None:
-    """Draw nothing until the screen that is opened has its widgets, for so many seconds at most.
+    """Draw nothing until the opened screen has its widgets, or the delay is over.
 
-    Textual always waits for all of them, be the screen there or not.
+    Textual always waits for all widgets, even if they are there.
     """
     held = ExitStack()
     held.enter_context(app.batch_update())

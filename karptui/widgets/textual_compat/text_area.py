@@ -19,14 +19,14 @@ from textual.widget import Widget
 from textual.widgets import TextArea
 
 CURSOR_COLUMNS: Final = 3
-"""The cursor, and what is to be seen beside it."""
+"""Columns for the cursor and its right margin."""
 ROOM_COLUMNS: Final = 16
-"""How far a line may grow before there is more to scroll over, and how far the text is scrolled at once."""
+"""Columns by which the scrollable width grows, and by which the text scrolls."""
 KEPT_LINES: Final = 1024
 """Drawn lines that are kept."""
 
 Look = tuple[object, ...]
-"""Everything by which a line looks as it does."""
+"""Everything that determines how a line is drawn."""
 
 
 class SparingTextArea(TextArea):
@@ -34,7 +34,7 @@ class SparingTextArea(TextArea):
 
     _is_sparing = _has_stale_lines = False
     _holds_still = False
-    """Whether the text stays where it is, wherever the cursor goes."""
+    """Whether the text does not scroll with the cursor."""
     _is_flat = False
     _grown_columns = 0
     """How much wider than there is room the text is taken to be."""
@@ -47,16 +47,16 @@ class SparingTextArea(TextArea):
         """
         self._plain_lines: LRUCache[Look, Strip] = LRUCache(KEPT_LINES)
         self._drawn: dict[int, Look] = {}
-        """What the rows of the screen were drawn from."""
+        """Looks of the lines on the screen, by row."""
         super().__init__(
             "", show_line_numbers=True, soft_wrap=False, theme="css", tab_behavior="indent", highlight_cursor_line=True
         )
         self.indent_width = indent_width
 
-    # What is scrolled over
+    # Scrollable size
 
     def _refresh_size(self) -> None:
-        """Let what can be scrolled over grow in steps, without laying out the whole screen each time it does."""
+        """Grow the scrollable size in steps, without laying out the whole screen each time."""
         width, height = self.document.get_size(self.indent_width)
         width += self.gutter_width + 1
         room = self._room(width, height)
@@ -72,7 +72,7 @@ class SparingTextArea(TextArea):
             self.scroll_cursor_visible()  # the cursor moved before there was anything to scroll over
 
     def _room(self, width: int, height: int) -> int:
-        """Return the columns that are left beside the scroll bar that a text of this size will have."""
+        """Return the columns left by the scroll bar that a text of this size will have."""
         room, lines = self.container_size
         if width > room:
             lines -= self.styles.scrollbar_size_horizontal
@@ -93,14 +93,14 @@ class SparingTextArea(TextArea):
                 return self.scroll_to_region(shown, spacing=spacing, animate=animate, force=True)
         return super().scroll_cursor_visible(center, animate)
 
-    # What is drawn again
+    # Redrawing
 
     async def _on_key(self, event: events.Key) -> None:
         with self.sparing():
             await self.take_key(event)
 
     async def take_key(self, event: events.Key) -> None:
-        """Do what a key asks for."""
+        """Handle a key."""
         await super()._on_key(event)
 
     @contextmanager
@@ -115,7 +115,7 @@ class SparingTextArea(TextArea):
 
     @contextmanager
     def sparing(self) -> Iterator[None]:
-        """Have only the lines drawn again that look different, whatever is asked for meanwhile."""
+        """Redraw only lines that changed, for any refresh inside the context."""
         self._is_sparing = True
         try:
             yield
@@ -135,7 +135,7 @@ class SparingTextArea(TextArea):
         self.refresh_stale_lines()
 
     def action_of(self, key: str) -> str:
-        """Return what a key does here; empty where it does nothing."""
+        """Return the action of a key here; empty for none."""
         bindings = self._bindings.key_to_bindings.get(key, ())
         return bindings[0].action if bindings else ""
 
@@ -164,7 +164,7 @@ class SparingTextArea(TextArea):
         return (*self.plain_look(row), (self.scroll_offset.x, self.region.width), cursor)
 
     def plain_look(self, row: int) -> Look:
-        """Return what a line looks like by that has no cursor in it, wherever the text is scrolled to."""
+        """Return the look of a line without the cursor, independent of scrolling."""
         return (
             row, self.document.get_line(row), frozenset(self._highlights[row]), self._theme.base_style,
             self.gutter_width,
@@ -196,13 +196,13 @@ class SparingTextArea(TextArea):
         return self._scrolled(strip)
 
     def _scrolled(self, strip: Strip) -> Strip:
-        """Return what is seen of a line that was drawn as a whole."""
+        """Return the visible part of a completely drawn line."""
         gutter, left = self.gutter_width, self.scroll_offset.x
         width = max(self.virtual_size.width, self.region.width)
         text = strip.crop_extend(gutter + left, left + width, self._theme.base_style)
         return Strip.join([strip.crop(0, gutter), text])
 
     def notify_style_update(self) -> None:
-        """Draw every line anew in other colours."""
+        """Redraw every line after a change of colours."""
         self._plain_lines.clear()
         super().notify_style_update()

@@ -1,4 +1,4 @@
-"""An editor for YAML that says what is wrong on the line itself and completes what is typed."""
+"""A YAML editor that shows errors on their lines and completes words."""
 
 from __future__ import annotations
 

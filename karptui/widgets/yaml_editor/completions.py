@@ -1,4 +1,4 @@
-"""The list of what a half-typed word could become, beside the cursor."""
+"""The list of completions next to the cursor."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class CompletionItem(NamedTuple):
 
     label: str
     insert: str
-    """What is put in the place of the word."""
+    """Text that replaces the word."""
     detail: str = ""
-    """What it is, in a few words."""
+    """Short description."""
 
 
 class Completions(NamedTuple):
-    """What could stand at the cursor."""
+    """Completions at the cursor."""
 
     start_column: int = 0
     """Where the word begins that is replaced."""

@@ -24,24 +24,24 @@ from karptui.widgets.yaml_editor.completions import CompletionList, Completions
 INDENT: Final = 2
 LIGHT: Final = "css-light"
 GLYPHS: Final[Mapping[Tone, str]] = {Tone.FAULT: "✘", Tone.WARNING: "▲", Tone.MUTED: "←"}
-"""What stands before a note, so that its kind shows without colour."""
+"""Signs before notes, so that their kind is visible without colour."""
 
 OWN_ACTIONS: Final = frozenset({"complete", "leave", "note(1)"})
 """Actions whose keys the screen may have given to something else."""
 
 Complete = Callable[[str, int, int], Completions]
-"""From text, line and column to what could stand there."""
+"""Returns the completions for a text, line and column."""
 
 
 class LineNote(NamedTuple):
-    """What is to be said of a line, behind its text."""
+    """A note about a line, shown behind its text."""
 
     text: str
     tone: Tone = Tone.FAULT
     start: int = 0
-    """Column where what is meant begins."""
+    """First column of the underlined part."""
     end: int = 0
-    """Column after it; nothing is underlined where it is not after `start`."""
+    """Column after the underlined part; nothing is underlined if it is not after `start`."""
 
 
 class YamlEditor(SparingTextArea):
@@ -70,14 +70,14 @@ class YamlEditor(SparingTextArea):
     """Tells the footer that other keys are text here."""
 
     notes: reactive[Mapping[int, LineNote]] = reactive(dict, init=False, repaint=False)
-    """By line, what is to be said of it."""
+    """Notes by line."""
 
     def __init__(self, complete: Complete, leave: Callable[[], None]) -> None:
         """Make an empty editor.
 
         Args:
-            complete: says what could stand at the cursor.
-            leave: gives the keys to something else.
+            complete: Returns the completions at the cursor.
+            leave: Moves the focus out of the editor.
         """
         super().__init__(indent_width=INDENT)
         self._complete = complete
@@ -97,7 +97,7 @@ class YamlEditor(SparingTextArea):
 
     @property
     def completions(self) -> CompletionList:
-        """The list beside the cursor."""
+        """The list of completions."""
         return self.screen.query_one(CompletionList)
 
     def watch_notes(self) -> None:
@@ -115,7 +115,7 @@ class YamlEditor(SparingTextArea):
         return line
 
     def render_line(self, y: int) -> Strip:
-        """Draw a line, and behind it what is to be said of it."""
+        """Draw a line and its note."""
         strip = super().render_line(y)
         line_index = y + self.scroll_offset.y
         note = self.notes.get(line_index)
@@ -135,7 +135,7 @@ class YamlEditor(SparingTextArea):
         return Strip.join([strip.crop(0, x + 1), said, rest])
 
     def plain_look(self, row: int) -> Look:
-        """Return what a line looks like by, with what is said of it."""
+        """Return the look of a line with its note."""
         return (*super().plain_look(row), self.notes.get(row))
 
     def _style_of(self, tone: Tone) -> Style:
@@ -162,7 +162,7 @@ class YamlEditor(SparingTextArea):
     # Keys
 
     async def take_key(self, event: events.Key) -> None:
-        """Do what a key asks for."""
+        """Handle a key."""
         shown = self.completions
         if shown.is_open and event.key in ("up", "down", "tab", "enter", "escape"):
             event.stop()
@@ -191,7 +191,7 @@ class YamlEditor(SparingTextArea):
             self.call_after_refresh(self.offer, is_asked=False)
 
     async def _move_now(self, event: events.Key) -> bool:
-        """Run a key of the text area at once: text typed right behind it must not overtake it on its way to the app."""
+        """Run a cursor key of the text area at once: text typed right after it must not overtake it."""
         action = "" if event.is_printable else self.action_of(event.key)
         if not action or action in OWN_ACTIONS:
             return False
@@ -201,7 +201,7 @@ class YamlEditor(SparingTextArea):
         return True
 
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
-        """Tell which keys are text or belong to the list of completions."""
+        """Return which keys are text or belong to the list of completions."""
         taken = ("up", "down", "tab", "enter", "escape")
         return (self.completions.is_open and key in taken) or super().check_consume_key(key, character)
 
@@ -235,7 +235,7 @@ class YamlEditor(SparingTextArea):
         self._leave()
 
     def action_note(self, step: int) -> None:
-        """Go to the next line of which something is said."""
+        """Go to the next line with a note."""
         lines = sorted(line for line, note in self.notes.items() if note.tone is not Tone.MUTED)
         if lines:
             row = self.cursor_location[0]
@@ -246,11 +246,11 @@ class YamlEditor(SparingTextArea):
     # Completion
 
     def action_complete(self) -> None:
-        """Offer what could stand at the cursor."""
+        """Show completions at the cursor."""
         self.offer(is_asked=True)
 
     def offer(self, *, is_asked: bool) -> None:
-        """Show what could stand at the cursor; unasked only where a word has begun and is not complete yet."""
+        """Show completions at the cursor; unless asked for, only for a begun, incomplete word."""
         row, column = self.cursor_location
         found = self._complete(self.text, row, column)
         word = self.document.get_line(row)[found.start_column : column]
@@ -282,16 +282,16 @@ def _class_of(tone: Tone) -> str:
 
 
 class ChangedLines(NamedTuple):
-    """Lines of a text that are replaced; one at least, and by one at least."""
+    """Replaced lines of a text; at least one line, by at least one."""
 
     first: int
     last: int
     lines: tuple[str, ...]
-    """What comes in their place."""
+    """The new lines."""
 
 
 def changed_lines(before: Sequence[str], after: Sequence[str]) -> ChangedLines:
-    """Return what to replace, so that one text becomes another; each has one line at least."""
+    """Return the replacement that turns one text into another; each has at least one line."""
     shorter = min(len(before), len(after))
     first = next((at for at in range(shorter) if before[at] != after[at]), shorter - 1)
     most = shorter - first - 1
