@@ -15,7 +15,7 @@ from karptui.session.grouping import Folding, GroupHeading, Grouping, members_by
 from karptui.whatif.edits import ObjectRef
 
 
-class AdviceEntry(msgspec.Struct, frozen=True, tag=True, eq=False):
+class AdviceEntry(msgspec.Struct, frozen=True, eq=False):
     """A finding."""
 
     finding: Finding
@@ -49,7 +49,7 @@ class AdviceEntry(msgspec.Struct, frozen=True, tag=True, eq=False):
         return f"{self.first.key} +{more}" if more else self.first.key
 
 
-class AdviceGroup(GroupHeading[AdviceEntry], frozen=True, tag=True, eq=False):
+class AdviceGroup(GroupHeading[AdviceEntry], frozen=True, eq=False):
     """The heading of findings that have something in common."""
 
     @property

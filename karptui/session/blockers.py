@@ -18,7 +18,7 @@ from karptui.session.grouping import Folding, GroupHeading, Grouping, members_by
 from karptui.session.nodes import NodeEntry
 
 
-class BlockerEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
+class BlockerEntry(msgspec.Struct, frozen=True, eq=False, dict=True):
     """A node and one of its blockers; without a node, a blocker of the whole cluster."""
 
     blocker: Blocker
@@ -122,7 +122,7 @@ class Without(msgspec.Struct, frozen=True, kw_only=True):
     """How many nothing else holds but what stops the whole cluster."""
 
 
-class BlockerGroup(GroupHeading[BlockerEntry], frozen=True, tag=True, eq=False):
+class BlockerGroup(GroupHeading[BlockerEntry], frozen=True, eq=False):
     """The heading of blockers that have something in common."""
 
     joint_held: Held | None = None

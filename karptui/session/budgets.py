@@ -22,7 +22,7 @@ class WindowChange(NamedTuple):
     allowed: int
 
 
-class BudgetEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
+class BudgetEntry(msgspec.Struct, frozen=True, eq=False, dict=True):
     """A NodePool and a reason; without ``found`` its budgets are not evaluated."""
 
     pool: NodePool

@@ -19,7 +19,7 @@ GROUPINGS: Final = ("zone", "pool", "type")
 """Properties that nodes can be grouped by; zones are split by capacity type."""
 
 
-class CapacityEntry(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+class CapacityEntry(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes that share a zone, a NodePool or a type."""
 
     name: str

@@ -92,7 +92,7 @@ class Counters(msgspec.Struct, frozen=True, kw_only=True):
     terminated: int
 
 
-class ChurnEntry(msgspec.Struct, frozen=True, tag=True, eq=False):
+class ChurnEntry(msgspec.Struct, frozen=True, eq=False):
     """The churn of one NodePool."""
 
     figures: PoolChurn
@@ -112,7 +112,7 @@ class ChurnEntry(msgspec.Struct, frozen=True, tag=True, eq=False):
         return self.figures.pool or NO_POOL
 
 
-class ReplacedClaim(msgspec.Struct, frozen=True, tag=True, eq=False):
+class ReplacedClaim(msgspec.Struct, frozen=True, eq=False):
     """A NodeClaim that was removed, and what came in its place."""
 
     life: Life

@@ -34,7 +34,7 @@ class ClaimStep(NamedTuple):
     is_done: bool
 
 
-class ClaimEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
+class ClaimEntry(msgspec.Struct, frozen=True, eq=False, dict=True):
     """A NodeClaim and what belongs to it."""
 
     claim: NodeClaim

@@ -22,7 +22,7 @@ HEALTHY_FALSE: Final = ("MemoryPressure", "DiskPressure", "PIDPressure", "Networ
 """Conditions of a node that are as they should be while they are False."""
 
 
-class EventEntry(msgspec.Struct, frozen=True, tag=True):
+class EventEntry(msgspec.Struct, frozen=True):
     """Everything one source said about an object for one reason."""
 
     kind: str

@@ -49,39 +49,39 @@ Fact = (
 """A row of a list."""
 
 
-class ClaimsAround(msgspec.Struct, frozen=True, tag=True):
+class ClaimsAround(msgspec.Struct, frozen=True):
     """When the NodeClaims of a NodePool expire."""
 
     expiries: tuple[Expiry, ...]
     """Soonest first, without permanent ones."""
 
 
-class BudgetsAround(msgspec.Struct, frozen=True, tag=True, eq=False):
+class BudgetsAround(msgspec.Struct, frozen=True, eq=False):
     """The budgets of a NodePool."""
 
     entries: tuple[BudgetEntry, ...]
     """One for each reason."""
 
 
-class CapacityAround(msgspec.Struct, frozen=True, tag=True, eq=False):
+class CapacityAround(msgspec.Struct, frozen=True, eq=False):
     """Every part of the cluster, whatever is filtered."""
 
     entries: tuple[CapacityEntry, ...]
 
 
-class ChurnAround(msgspec.Struct, frozen=True, tag=True, eq=False):
+class ChurnAround(msgspec.Struct, frozen=True, eq=False):
     """Churn of the whole cluster."""
 
     churn: Churn
 
 
-class NextAround(msgspec.Struct, frozen=True, tag=True):
+class NextAround(msgspec.Struct, frozen=True):
     """What Karpenter would do next."""
 
     report: NextReport
 
 
-class PoolsAround(msgspec.Struct, frozen=True, tag=True, eq=False):
+class PoolsAround(msgspec.Struct, frozen=True, eq=False):
     """Facts about all NodePools."""
 
     cost: Total
@@ -116,13 +116,13 @@ def pools_around(view: ClusterView, now_ns: int) -> PoolsAround:
     return PoolsAround(total_of(entries), count_source(view), counts, overlap, strays)
 
 
-class PoolAround(msgspec.Struct, frozen=True, tag=True, eq=False):
+class PoolAround(msgspec.Struct, frozen=True, eq=False):
     """One NodePool."""
 
     row: PoolRow
 
 
-class TypesAround(msgspec.Struct, frozen=True, tag=True, eq=False):
+class TypesAround(msgspec.Struct, frozen=True, eq=False):
     """The NodePools, and the type counts of one of them."""
 
     names: tuple[str, ...]
@@ -131,7 +131,7 @@ class TypesAround(msgspec.Struct, frozen=True, tag=True, eq=False):
     """None if there is no such NodePool."""
 
 
-class AdviceAround(msgspec.Struct, frozen=True, tag=True, eq=False, kw_only=True):
+class AdviceAround(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Summary of all findings."""
 
     severities: tuple[Severity, ...]

@@ -56,7 +56,7 @@ class Delta(msgspec.Struct, frozen=True, gc=False):
         return min(self.cpu_millis, self.memory_bytes, self.pods) < 0
 
 
-class NodeEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True):
+class NodeEntry(msgspec.Struct, frozen=True, eq=False, dict=True):
     """A node, a NodeClaim, or both, and their pod requests."""
 
     node: Node | None

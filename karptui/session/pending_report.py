@@ -40,7 +40,7 @@ class PendingAnswer(PendingReport, frozen=True, eq=False, dict=True):
     """The pod on the screen; it may be of an older generation."""
 
 
-class PendingEntry(msgspec.Struct, frozen=True, tag=True, eq=False):
+class PendingEntry(msgspec.Struct, frozen=True, eq=False):
     """A group of pods that wait, and whether events may be read."""
 
     group: PendingGroup

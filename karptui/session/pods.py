@@ -71,7 +71,7 @@ OWNER_WORDS: Final = {
 """Short names of kinds, as kubectl takes them."""
 
 
-class PodEntry(msgspec.Struct, frozen=True, tag=True, eq=False, gc=False):
+class PodEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A pod and the NodePool of its node."""
 
     pod: Pod

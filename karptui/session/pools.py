@@ -119,7 +119,7 @@ class Neighbour(NamedTuple):
     weight: int
 
 
-class PoolRow(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_only=True):
+class PoolRow(msgspec.Struct, frozen=True, eq=False, dict=True, kw_only=True):
     """A NodePool."""
 
     pool: NodePool
@@ -332,7 +332,7 @@ def _nodeclass(view: ClusterView, pool: NodePool) -> NodeClass | None:
     return view.state.nodeclasses.get(pool.node_class_ref.key)
 
 
-class DaemonRow(msgspec.Struct, frozen=True, tag=True, eq=False):
+class DaemonRow(msgspec.Struct, frozen=True, eq=False):
     """A DaemonSet in one NodePool."""
 
     found: PoolDaemonSet

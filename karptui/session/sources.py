@@ -33,7 +33,7 @@ _FIELDS: Final[Mapping[FactKind, str]] = {
 _LEFT_OUT: Final = "none in the file, which counts as not read"
 
 
-class SourceRow(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+class SourceRow(msgspec.Struct, frozen=True, kw_only=True):
     """Status of a kind, or of a source of types, prices or usage; a `KindStatus`."""
 
     kind: str

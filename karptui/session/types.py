@@ -45,7 +45,7 @@ class TypeOffer(msgspec.Struct, frozen=True):
     """In the reservation."""
 
 
-class TypeEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_only=True):
+class TypeEntry(msgspec.Struct, frozen=True, eq=False, dict=True, kw_only=True):
     """One row of the Types screen: an instance type in a NodePool."""
 
     name: str
@@ -144,7 +144,7 @@ class AskingPod(msgspec.Struct, frozen=True):
         return f"{self.namespace}/{self.name}"
 
 
-class PoolEntry(msgspec.Struct, frozen=True, tag=True, eq=False, dict=True, kw_only=True):
+class PoolEntry(msgspec.Struct, frozen=True, eq=False, dict=True, kw_only=True):
     """One NodePool on the Types screen, with the counts of its types."""
 
     name: str

@@ -60,23 +60,6 @@ def test_kinds_that_cannot_be_seen(phase: Phase, count: int, *, is_hidden: bool)
     assert ("PersistentVolumeClaim" in context.hidden) is is_hidden
 
 
-def test_the_desk_rests_between_reports() -> None:
-    clock = iter(range(0, 10_000, 1)).__next__
-    view, desk = traps.view(), AdviceRounds(clock)
-    assert desk.is_due(is_looked_at=False)
-    assert list(desk.ask()) == []
-    prepared, study = studied(view)
-    desk.begin(prepared, view, study)
-    for _ in desk.ask():
-        pass
-    first = desk.report
-    assert first is not None
-    assert not desk.is_due(is_looked_at=True)
-    assert [desk.is_due(is_looked_at=True) for _ in range(4)][-1]
-    assert not desk.is_due(is_looked_at=False)
-    assert [desk.is_due(is_looked_at=False) for _ in range(20)][-1]
-
-
 def test_the_same_findings_keep_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
     view, desk = traps.view(), AdviceRounds()
     for now_ns in (NOW_NS, NOW_NS + SECOND_NS):
@@ -156,6 +139,8 @@ def test_nothing_to_begin_with() -> None:
 def test_the_desk_rests_for_longer_while_nobody_looks() -> None:
     now = 100.0
     view, desk = traps.view(), AdviceRounds(lambda: now)
+    assert desk.is_due(is_looked_at=False)
+    assert list(desk.ask()) == []
     prepared, study = studied(view)
     desk.begin(prepared, view, study)
     for _ in desk.ask():

@@ -15,7 +15,7 @@ import pytest
 
 from karptui.workers.near import NearWorkers
 from karptui.workers.places import workers_at
-from karptui.workers.workers import WorkersError, in_order, packed, unpacked
+from karptui.workers.workers import WorkersError, in_order
 from tests.workers import questions
 
 
@@ -24,6 +24,7 @@ def test_results_come_in_the_order_of_the_items(count: int) -> None:
     common = MappingProxyType({"by": 3})
     found = list(in_order(NearWorkers(count).run(questions.times, common, range(12))))
     assert found == [3 * item for item in range(12)]
+    assert list(NearWorkers(count).run(questions.times, common, ())) == []
 
 
 def test_what_is_ready_is_not_held_back() -> None:
@@ -34,10 +35,6 @@ def test_what_is_ready_is_not_held_back() -> None:
 def test_one_worker_is_this_process() -> None:
     assert list(NearWorkers(1).run(questions.who, None, [0])) == [(0, os.getpid())]
     assert os.getpid() not in dict(NearWorkers(2).run(questions.who, None, range(4))).values()
-
-
-def test_no_items_are_no_results() -> None:
-    assert list(NearWorkers(2).run(questions.times, {}, ())) == []
 
 
 def test_a_process_that_dies_costs_a_retry_and_nothing_else(tmp_path: Path) -> None:
@@ -64,9 +61,6 @@ def test_cancelling_ends_what_is_under_way() -> None:
         seen.append(position)
         workers.cancel()
     assert seen == [0]
-
-
-def test_what_is_left_unread_is_given_up() -> None:
     results = NearWorkers(2).run(questions.never_ends, None, range(50))
     assert next(results) == (0, 0)
     assert isinstance(results, Generator)
@@ -106,10 +100,6 @@ def is_running(pid: int) -> bool:
         state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, check=False).stdout
         return bool(state.strip()) and not state.startswith(b"Z")
     return False
-
-
-def test_read_only_mappings_can_be_sent() -> None:
-    assert unpacked(packed(MappingProxyType({"a": 1}))) == {"a": 1}
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "257", "x", "", "http://x", "scheduler:8786", "²"])
