@@ -35,6 +35,8 @@ REST_SECONDS: Final = 1.0
 """Longest time for off-screen nodes before a newer generation may interrupt: each generation simulates some."""
 REST_SHARE: Final = 0.5
 """And for no longer than this share of what finding all blockers took, so that small clusters stay up to date."""
+ON_SCREEN_SECONDS: Final = 5.0
+"""Oldest answer that is kept for a node in a list on the screen while the cluster keeps changing."""
 OFF_SCREEN_SECONDS: Final = 20.0
 """Oldest answer that is kept for a node off the screen while the cluster keeps changing."""
 QUIET_SECONDS: Final = 3.0
@@ -342,7 +344,7 @@ class Analyst:
         is_listed = False
         while not self._is_stopped:
             focus = self._focus
-            seen = next((key for key in (focus.detail, *focus.keys) if key and study.is_open(key)), None)
+            seen = next((key for key in (focus.detail, *focus.keys) if key and self._is_due(study, key)), None)
             is_asked = seen is not None or focus.asks_pending or (focus.detail and focus.detail != close_up)
             least = LEAST_SECONDS if is_asked else rest_seconds
             if self._job is not None and self._clock() - began > least:
@@ -390,16 +392,22 @@ class Analyst:
 
     def _split(self, study: DisruptionStudy) -> tuple[list[str], list[str]]:
         """Return the nodes to simulate now and those to simulate later, both in reverse order."""
-        now, keys = self._clock(), study.unsimulated()
+        keys = study.unsimulated()
         self._simulated_at = {key: at for key, at in self._simulated_at.items() if key in study.keys}
-        if not self._has_thread:
-            return list(reversed(keys)), []
         rest: list[str] = []
         postponed: list[str] = []
         for key in reversed(keys):
-            is_old = now - self._simulated_at.get(key, -OFF_SCREEN_SECONDS) >= OFF_SCREEN_SECONDS
-            (rest if is_old or study.is_outdated(key) else postponed).append(key)
+            (rest if self._is_old(study, key, OFF_SCREEN_SECONDS) else postponed).append(key)
         return rest, postponed
+
+    def _is_due(self, study: DisruptionStudy, key: str) -> bool:
+        """Whether a node on the screen is to be simulated at once."""
+        return study.is_open(key) and (key == self._focus.detail or self._is_old(study, key, ON_SCREEN_SECONDS))
+
+    def _is_old(self, study: DisruptionStudy, key: str, seconds: float) -> bool:
+        """Whether the answer for a node is older than this, or invalid; always without a thread."""
+        age = self._clock() - self._simulated_at.get(key, -OFF_SCREEN_SECONDS)
+        return not self._has_thread or age >= seconds or study.is_outdated(key)
 
     def _is_quiet(self) -> bool:
         """Return whether the time of the postponed nodes has come, which is then over."""
