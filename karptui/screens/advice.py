@@ -49,7 +49,7 @@ class AdviceScreen(ListScreen[AdviceLine]):
     notable_text = "errors and warnings only"
     consequences: ClassVar[Mapping[str, str]] = {
         "NodePool": "Most rules are about NodePools.",
-        "Node": "What nodes cost and carry needs it.",
+        "Node": "The cost and resources of nodes need it.",
         "NodeClaim": "What Karpenter manages needs it.",
         "Pod": "Rules about pods need it, and those about disruption.",
         "PodDisruptionBudget": "Rules about PodDisruptionBudgets find nothing.",
@@ -61,13 +61,13 @@ class AdviceScreen(ListScreen[AdviceLine]):
         super().__init__(TABLE, SessionList("advice"), story=finding_sentences, groups=groups)
 
     def shows_usage(self) -> bool:
-        """Whether live usage bears on what is seen: a rule asks for it."""
+        """Whether the screen shows live usage: one rule reads it."""
         return True
 
     # Rows
 
     def placeholder(self, rows: Rows[AdviceLine]) -> Pieces:
-        """Say how many rules find nothing, or that they have not been asked yet."""
+        """Return the number of rules without findings, or that the rules have not run yet."""
         around = self.around(AdviceAround)
         if rows.total:
             return super().placeholder(rows)
@@ -76,21 +76,21 @@ class AdviceScreen(ListScreen[AdviceLine]):
         return ((f"none of {around.rules} rules finds anything", Tone.GOOD),)
 
     def show_state(self) -> None:
-        """Show the findings, and have the rules asked more often while they are looked at."""
+        """Show the findings, and run the rules more often while the screen is open."""
         around = self.around(AdviceAround)
         asks_shares = around is not None and not PROPORTION_RULES.isdisjoint(around.found)
         self.host.cluster.look_at(Focus(asks_advice=True, asks_overlap=asks_shares))
         super().show_state()
 
     def summary(self) -> str:
-        """Return how many findings there are of each severity; nothing before the rules have been asked."""
+        """Return the number of findings per severity; empty before the rules have run."""
         around = self.around(AdviceAround)
         return (counts_text(around.severities) or "nothing found") if around is not None else ""
 
     # Words
 
     def explain(self) -> Pieces:
-        """Say how fresh the answers are."""
+        """Return the age of the findings."""
         return freshness(self.around(AdviceAround), self.host.session.overview(), self.host.now_ns())
 
     def name_of(self, item: AdviceLine) -> str:
@@ -105,7 +105,7 @@ class AdviceScreen(ListScreen[AdviceLine]):
         return (ref.kind, ref.key) if ref is not None else None
 
     def action_whatif(self) -> None:
-        """Begin a what-if with what the remedy would change; where weights look like shares, ask for the shares."""
+        """Begin a what-if with the edits of the remedy; if weights look like shares, ask for the shares."""
         pools = self._pools_to_share()
         if not pools:
             super().action_whatif()
@@ -117,14 +117,14 @@ class AdviceScreen(ListScreen[AdviceLine]):
         return pools_to_share(line.finding) if isinstance(line, AdviceEntry) else ()
 
     def whatif_opening(self) -> Opening:
-        """Begin a what-if with what the remedy would change."""
+        """Begin a what-if with the edits of the remedy."""
         line = self.current
         return opening_of(line.finding) if isinstance(line, AdviceEntry) else NOTHING
 
     def help_text(self) -> HelpSections:
-        """Explain severities beside columns and filters."""
+        """Explain severities, columns and filters."""
         severities = (
-            ("✘ error", "something can never work, or stands still"),
+            ("✘ error", "something cannot work, or is stuck"),
             ("▲ warning", "costs money or safety, or Karpenter plans with other numbers than the author believes"),
             ("· info", "Karpenter behaves otherwise than most people expect; nothing need be wrong"),
         )
@@ -155,7 +155,7 @@ class AdviceScreen(ListScreen[AdviceLine]):
 
 
 class AdviceDetailScreen(ListScreen[tuple[int, ObjectRef]]):
-    """A finding at length; it stays as it was found while the cluster goes on."""
+    """One finding in full; it stays as found while the cluster changes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         OPEN_OBJECT,
@@ -195,7 +195,7 @@ class AdviceDetailScreen(ListScreen[tuple[int, ObjectRef]]):
         around = self.host.session.around("advice", self._entry.key, self.host.now_ns())
         if isinstance(around, AdviceAround) and around.is_there:
             return (("enter or o goes to the object", Tone.MUTED),)
-        return (("this has changed or been settled since; back shows what holds now", Tone.WARNING),)
+        return (("this has changed or is settled; back shows the current findings", Tone.WARNING),)
 
     def name_of(self, item: tuple[int, ObjectRef]) -> str:
         """Return the object's name."""
@@ -206,7 +206,7 @@ class AdviceDetailScreen(ListScreen[tuple[int, ObjectRef]]):
         return item[1].kind, item[1].key
 
     def action_whatif(self) -> None:
-        """Begin a what-if with what the remedy would change; where weights look like shares, ask for the shares."""
+        """Begin a what-if with the edits of the remedy; if weights look like shares, ask for the shares."""
         pools = pools_to_share(self._entry.finding)
         if not pools:
             super().action_whatif()
@@ -214,13 +214,13 @@ class AdviceDetailScreen(ListScreen[tuple[int, ObjectRef]]):
         routes.ask_for_proportion(self, pools)
 
     def whatif_opening(self) -> Opening:
-        """Begin a what-if with what the remedy would change."""
+        """Begin a what-if with the edits of the remedy."""
         return opening_of(self._entry.finding)
 
     def action_scroll_panel(self, step: int) -> None:
-        """Scroll what is said of the finding by half of what is seen."""
+        """Scroll the finding by half a page."""
         self.panel.scroll_half(step)
 
     def open_row(self, item: tuple[int, ObjectRef]) -> None:  # noqa: ARG002 - it is under the cursor
-        """Go to the object, where it can be seen best."""
+        """Open the screen that shows the object best."""
         self.action_open_object()

@@ -41,7 +41,7 @@ QUESTIONS: Final = (
     Question("How many more pods fit?", "headroom"),
     Question("Which consolidation policy is best?", "policies"),
     Question("Which memory overhead do my nodes really need?", "solve overhead"),
-    Question("Why are nodes replaced so often?", "churn"),
+    Question("Why is there so much node churn?", "churn"),
     Question("Where is the capacity?", "capacity"),
     Question("How are pods packed on nodes?", "packing"),
     Question("Which faults and risks are in the configuration?", "advice"),

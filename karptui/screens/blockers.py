@@ -1,4 +1,4 @@
-"""The Blockers screen: everything that keeps nodes, what it costs, and what can be done about it."""
+"""The Blockers screen: the blockers of each node, their cost, and remedies."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class BlockersScreen(ListScreen[BlockerLine]):
             id="blockers.fold",
             tooltip="Unfold the blockers, then those not blocking anything, then fold all groups",
         ),
-        Binding("r", "remedies", "Remedies", id="blockers.remedies", tooltip="What to do, what it comes to, and YAML"),
+        Binding("r", "remedies", "Remedies", id="blockers.remedies", tooltip="Remedies with their effect, and YAML"),
         Binding("e", "explain_why", "Explain", id="blockers.explain", tooltip="Why the node is still here"),
         Binding("n", "run_command('next')", "Next", id="blockers.next", tooltip="What Karpenter would do next"),
         Binding("o", "open_object", "Describe the pod", show=False, id="blockers.object"),
@@ -57,7 +57,7 @@ class BlockersScreen(ListScreen[BlockerLine]):
 
     entry_name = "blockers"
     title_text = "Blockers"
-    notable_text = "only what does not end by itself"
+    notable_text = "only blockers that do not end automatically"
 
     def __init__(self) -> None:
         groups: Groups[BlockerLine, BlockerGrouping] = Groups(BlockerGrouping.OWNER, ungrouped_text="not grouped")
@@ -68,7 +68,7 @@ class BlockersScreen(ListScreen[BlockerLine]):
     # Rows
 
     def placeholder(self, rows: Rows[BlockerLine]) -> Pieces:
-        """Say how fresh the answers are while nothing is found."""
+        """Return the age of the analysis if there are no rows."""
         overview = self.host.session.overview()
         analysed = overview.analysed
         is_unknown = analysed is None or (not analysed.nodes and bool(overview.sizes["nodes"]))
@@ -95,7 +95,7 @@ class BlockersScreen(ListScreen[BlockerLine]):
         return line.members if isinstance(line, BlockerGroup) else (line,)
 
     def story_of(self, item: BlockerLine) -> tuple[Pieces, ...]:
-        """Return what the row or group holds, what ends the wait and what can be done."""
+        """Return the cost of the row or group, what ends it, and its remedies."""
         now_ns = self.host.now_ns()
         title = item.title if isinstance(item, BlockerGroup) and not item.is_idle else ""
         facts = TABLE.facts_without_room(self.table.unseen, item, now_ns)
@@ -103,7 +103,7 @@ class BlockersScreen(ListScreen[BlockerLine]):
         return blocker_sentences(self._members(), now_ns, title, self._remedies(now_ns), facts, held=held)
 
     def _remedies(self, now_ns: int) -> Sequence[BlockerRemedy]:
-        """Return what can be done about the row or group under the cursor; worked out once for the same row."""
+        """Return the remedies of the row or group under the cursor; cached for the same row."""
 
         def offered() -> Sequence[BlockerRemedy]:
             keys = tuple(one.key for one in self._members())
@@ -112,7 +112,7 @@ class BlockersScreen(ListScreen[BlockerLine]):
         return self._offered.get((self.current,), offered)
 
     def summary(self) -> str:
-        """Return what the rows hold; nothing before anything is known of nodes."""
+        """Return the held cost of the rows; empty before nodes are analysed."""
         found = self.asked.found if self.asked is not None else None
         if found is None or self.host.session.overview().analysed is None:
             return ""
@@ -122,7 +122,7 @@ class BlockersScreen(ListScreen[BlockerLine]):
         return held_title(sums, self.host.held()[0] if are_all else None)
 
     def title_parts(self) -> Iterator[str]:
-        """Yield what the title says, with only what holds somebody counted, and how fresh it is."""
+        """Yield the parts of the title: number of blockers, held cost, and age of the analysis."""
         first, *others = super().title_parts()
         wanted, rows = self.host.session.overview().counts["blockers"], self.listing.rows
         if rows is None or self.listing.shown != rows.total:
@@ -137,7 +137,7 @@ class BlockersScreen(ListScreen[BlockerLine]):
     # Words
 
     def explain(self) -> Pieces:
-        """Say how fresh the answers are."""
+        """Return the age of the analysis."""
         return freshness(self.host.session.overview(), self.host.now_ns())
 
     def name_of(self, item: BlockerLine) -> str:
@@ -145,13 +145,13 @@ class BlockersScreen(ListScreen[BlockerLine]):
         return item.title if isinstance(item, BlockerGroup) else item.object_name
 
     def object_of(self, item: BlockerLine) -> tuple[str, str] | None:
-        """Return the object that stands in the way."""
+        """Return the blocking object."""
         if not isinstance(item, BlockerEntry) or not item.blocker.object_kind:
             return None
         return item.blocker.object_kind, item.blocker.object_key
 
     def help_text(self) -> HelpSections:
-        """Explain the kinds of blockers beside columns and filters."""
+        """Explain the kinds of blockers, columns and filters."""
         analysed = self.host.session.overview().analysed
         assumed = [("assumed", note) for note in (analysed.notes if analysed is not None else ())]
         return (
@@ -163,7 +163,7 @@ class BlockersScreen(ListScreen[BlockerLine]):
     # Keys
 
     def action_remedies(self) -> None:
-        """Show what can be done about the row or group under the cursor."""
+        """Show remedies for the row or group under the cursor."""
         line, members = self.current, self._members()
         if line is None or not members:
             return
@@ -173,7 +173,7 @@ class BlockersScreen(ListScreen[BlockerLine]):
         self.app.push_screen(RemediesScreen(f"What to do about {name}", members))
 
     def action_whatif(self) -> None:
-        """Open the remedies, each of which leads into the what-if; without any, what the cursor is on."""
+        """Open the remedies, which lead to the what-if; without remedies, a what-if of the object."""
         if self._remedies(self.host.now_ns()):
             self.action_remedies()
         else:
@@ -188,7 +188,7 @@ class BlockersScreen(ListScreen[BlockerLine]):
             routes.show_node(self, line.findings.key)
 
     def action_open_object(self) -> None:
-        """Describe the object that stands in the way."""
+        """Describe the blocking object."""
         self.action_describe()
 
     def open_row(self, item: BlockerLine) -> None:  # noqa: ARG002 - it is under the cursor

@@ -33,7 +33,7 @@ class BudgetsScreen(ListScreen[BudgetEntry]):
         "NodePool": "Without NodePools there is nothing to show.",
         "Node": "What uses budgets up needs it.",
         "NodeClaim": "What uses budgets up needs it.",
-        "Pod": "What is left of budgets is worked out with why nodes are still here, which needs it.",
+        "Pod": "The remaining disruptions come from the analysis of nodes, which needs it.",
     }
 
     def __init__(self) -> None:
@@ -41,11 +41,11 @@ class BudgetsScreen(ListScreen[BudgetEntry]):
         super().__init__(budgets_table(self._local), SessionList("budgets"), story=self.story_of)
 
     def explain(self) -> Pieces:
-        """Say how fresh the answers are."""
+        """Return the age of the analysis."""
         return freshness(self.host.session.overview(), self.host.now_ns())
 
     def story_of(self, item: BudgetEntry) -> tuple[Pieces, ...]:
-        """Return the row in sentences."""
+        """Return the row as text."""
         return budget_sentences(item, self.host.now_ns(), self._local)
 
     def name_of(self, item: BudgetEntry) -> str:

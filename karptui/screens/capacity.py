@@ -1,4 +1,4 @@
-"""The Capacity screen: nodes, pods, what is free and dollars by zone and capacity type, NodePool or instance type."""
+"""The Capacity screen: nodes, pods, free resources and cost by zone, NodePool or instance type."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class CapacityScreen(ListScreen[CapacityEntry]):
             "run_command('drill')",
             "Drill",
             id="capacity.drill",
-            tooltip="What is left when a zone, a capacity type or a NodePool goes away",
+            tooltip="The outcome of losing a zone, a capacity type or a NodePool",
         ),
     ]
 
@@ -38,7 +38,7 @@ class CapacityScreen(ListScreen[CapacityEntry]):
         """Make the screen.
 
         Args:
-            grouping: What nodes are put together by at first.
+            grouping: First grouping.
         """
         self._grouping = grouping
         self._sum = Sentences(id="capacity")
@@ -46,7 +46,7 @@ class CapacityScreen(ListScreen[CapacityEntry]):
 
     @property
     def table_title(self) -> str:
-        """What the table is called."""
+        """Title of the table."""
         return f"Capacity by {NOUNS[self._grouping]}"
 
     def prepare(self) -> None:
@@ -55,7 +55,7 @@ class CapacityScreen(ListScreen[CapacityEntry]):
         super().prepare()
 
     def show_state(self) -> None:
-        """Show the rows, and what they come to."""
+        """Show the rows and their totals."""
         self.host.cluster.look_at(Focus())
         around = self.around(CapacityAround)
         sentence = capacity_sentence(around.entries, self._grouping) if around is not None else ()
@@ -63,11 +63,11 @@ class CapacityScreen(ListScreen[CapacityEntry]):
         super().show_state()
 
     def explain_item(self, item: CapacityEntry) -> Pieces:
-        """Say where the row leads."""
+        """Return the destination of the row."""
         return ((f"enter: the nodes of {self.name_of(item)} · b: by something else", Tone.MUTED),)
 
     def name_of(self, item: CapacityEntry) -> str:
-        """Return what the row is about."""
+        """Return the subject of the row."""
         return clean(f"{item.name} {item.capacity_type}".strip()) or "none"
 
     def action_turn(self) -> None:

@@ -1,4 +1,4 @@
-"""The Churn screen: how often nodes are replaced, why, how long they live, and whether it goes round in circles."""
+"""The Churn screen: how often nodes are replaced, why, their lifetimes, and churn loops."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from karptui.views.wrapping import hanging
 from karptui.widgets.sentences import phrase
 
 CONSEQUENCES: Final[Mapping[str, str]] = {
-    "NodeClaim": "Without NodeClaims it is not known what comes and goes.",
+    "NodeClaim": "Without NodeClaims, launches and removals are unknown.",
     "Event": "Without events only what karptui has seen go itself is known.",
     "Pod": "Pods that had to move are not seen.",
 }
@@ -56,7 +56,7 @@ class ChurnScreen(ListScreen[ChurnEntry]):
         super().__init__(POOLS, SessionList("churn"), story=self.story_of, above=(self._charts,))
 
     def refresh_info(self) -> None:
-        """Say again what is known, and what is under the cursor."""
+        """Refresh the line above the footer."""
         super().refresh_info()
         self._draw_charts()
 
@@ -76,11 +76,11 @@ class ChurnScreen(ListScreen[ChurnEntry]):
             self._charts.update(content)
 
     def explain(self) -> Pieces:
-        """Say what the figures are made of."""
+        """Return the sources of the figures."""
         return (("enter: one by one · from NodeClaims, events and what karptui has seen go", Tone.MUTED),)
 
     def story_of(self, item: ChurnEntry) -> tuple[Pieces, ...]:
-        """Return the NodePool's churn in sentences."""
+        """Return the NodePool's churn as text."""
         around = self.around(ChurnAround)
         return pool_sentences(item, around.churn, self.host.now_ns()) if around is not None else ()
 
@@ -93,7 +93,7 @@ class ChurnScreen(ListScreen[ChurnEntry]):
         return ("NodePool", item.figures.pool) if item.pool is not None else None
 
     def action_open_replacements(self) -> None:
-        """Show what was removed from every NodePool."""
+        """Show the removals of every NodePool."""
         self.app.push_screen(ReplacementsScreen())
 
     def action_open_nodes(self) -> None:
@@ -103,7 +103,7 @@ class ChurnScreen(ListScreen[ChurnEntry]):
             self.host.open_screen("nodes", filter_text=f"pool={item.figures.pool}")
 
     def open_row(self, item: ChurnEntry) -> None:
-        """Show what was removed from the NodePool."""
+        """Show the removals of the NodePool."""
         self.app.push_screen(ReplacementsScreen(item.key))
 
 
@@ -111,7 +111,7 @@ class ReplacementsScreen(ListScreen[ReplacedClaim]):
     """NodeClaims that were removed, in time order, with what came in their place."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("o", "open_events", "Events", id="replacements.events", tooltip="What was said about the NodeClaim"),
+        Binding("o", "open_events", "Events", id="replacements.events", tooltip="Events of the NodeClaim"),
         Binding("s", "open_successor", "What came", id="replacements.successor", tooltip="The node that came instead"),
     ]
 
@@ -131,16 +131,16 @@ class ReplacementsScreen(ListScreen[ReplacedClaim]):
 
     @property
     def table_title(self) -> str:
-        """What the table is called."""
+        """Title of the table."""
         return "Replacements" if self._pool is None else f"Replacements of {self._pool or 'no known NodePool'}"
 
     def explain(self) -> Pieces:
-        """Say how rows are paired."""
+        """Return the way replacements are inferred."""
         text = "what came in place is inferred from times and reasons: Karpenter does not write down what replaces what"
         return ((text, Tone.MUTED),)
 
     def story_of(self, item: ReplacedClaim) -> tuple[Pieces, ...]:
-        """Return the removal in sentences."""
+        """Return the removal as text."""
         return replacement_sentences(item, self.host.now_ns())
 
     def name_of(self, item: ReplacedClaim) -> str:
@@ -148,11 +148,11 @@ class ReplacementsScreen(ListScreen[ReplacedClaim]):
         return item.life.claim
 
     def object_of(self, item: ReplacedClaim) -> tuple[str, str] | None:
-        """Return the NodeClaim, where it is still there."""
+        """Return the NodeClaim if it still exists."""
         return ("NodeClaim", item.life.claim) if self._is_there(item.life.claim) else None
 
     def action_open_events(self) -> None:
-        """Show what was said about the NodeClaim under the cursor."""
+        """Show the events of the NodeClaim under the cursor."""
         item = self.current
         if item is not None:
             self.host.open_screen("events", filter_text=f"object={item.life.claim}")
@@ -176,6 +176,6 @@ class ReplacementsScreen(ListScreen[ReplacedClaim]):
     def _show_node(self, claim: str) -> None:
         """Show a node by its NodeClaim, or say that it is gone."""
         if not self._is_there(claim):
-            self.say(f"{claim} is gone; o shows what was said about it")
+            self.say(f"{claim} is gone; o shows its events")
         else:
             routes.show_node(self, claim_key(claim))

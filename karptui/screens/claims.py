@@ -36,8 +36,8 @@ class ClaimsScreen(ListScreen[ClaimEntry]):
     kind = "NodeClaim"
     consequences: ClassVar[Mapping[str, str]] = {
         "NodeClaim": "Without NodeClaims there is nothing to show.",
-        "Node": "What a claim waits for needs it.",
-        "Pod": "What a drain waits for needs it.",
+        "Node": "The reason a claim is not ready needs it.",
+        "Pod": "The reason a drain takes long needs it.",
     }
 
     def __init__(self) -> None:
@@ -45,11 +45,11 @@ class ClaimsScreen(ListScreen[ClaimEntry]):
         self._local = LocalZone()
 
     def explain(self) -> Pieces:
-        """Say how fresh the answers are."""
+        """Return the age of the analysis."""
         return freshness(self.host.session.overview(), self.host.now_ns())
 
     def story_of(self, item: ClaimEntry) -> tuple[Pieces, ...]:
-        """Return the claim in sentences."""
+        """Return the claim as text."""
         now_ns = self.host.now_ns()
         facts = TABLE.facts_without_room(self.table.unseen, item, now_ns)
         story = claim_sentences(item, now_ns, self._local, facts)
@@ -66,7 +66,7 @@ class ClaimsScreen(ListScreen[ClaimEntry]):
         return "NodeClaim", item.claim.name
 
     def action_describe(self) -> None:
-        """Describe the claim, with its node where there is one."""
+        """Describe the claim, and its node if there is one."""
         item = self.current
         if item is not None:
             kind, name = ("Node", item.node.name) if item.node is not None else ("NodeClaim", item.claim.name)

@@ -1,4 +1,4 @@
-"""The command line: what can be typed after ``:`` and how it is completed."""
+"""The command line: commands after ``:`` and their completion."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 
 
 class CommandError(Exception):
-    """A command that cannot be run; the text is a sentence."""
+    """A command that cannot run; the message is for the user."""
 
 
 def _no_arguments() -> Sequence[str]:
@@ -24,12 +24,12 @@ class TypedCommand:
     help: str
     """One line for help and the palette."""
     run: Callable[[str], None]
-    """Takes what stands behind the name; raises CommandError with a sentence."""
+    """Receives the text after the name; raises CommandError with a message for the user."""
     aliases: tuple[str, ...] = ()
     arguments: Callable[[], Sequence[str]] = _no_arguments
-    """What could stand behind the name."""
+    """Possible arguments."""
     placeholder: str = ""
-    """What stands behind the name in help: ``NAME``, or ``[NAME]`` where it may be left out."""
+    """Argument in the help: ``NAME``, or ``[NAME]`` if optional."""
 
     @property
     def needs_argument(self) -> bool:
@@ -38,7 +38,7 @@ class TypedCommand:
 
     @property
     def takes_words(self) -> bool:
-        """Whether several words may stand behind the name: ``arguments`` are then not all that there could be."""
+        """Whether the argument may have several words, so that ``arguments`` is incomplete."""
         return " " in self.placeholder
 
 
@@ -57,11 +57,11 @@ def find(commands: Sequence[TypedCommand], word: str) -> TypedCommand:
 
 
 def complete(commands: Sequence[TypedCommand], line: str) -> tuple[str, ...]:
-    """Return whole lines that what is typed could become, best first.
+    """Return complete command lines for a partial one, best first.
 
     Args:
-        commands: what there is.
-        line: what is typed so far, without the colon.
+        commands: All commands.
+        line: Typed text without the colon.
     """
     word, space, rest = line.partition(" ")
     if not space:
@@ -76,21 +76,21 @@ def complete(commands: Sequence[TypedCommand], line: str) -> tuple[str, ...]:
 
 
 def _matching(values: Sequence[str], typed: str) -> list[str]:
-    """Return values that have in them what is typed, first those that begin with it."""
+    """Return the values with the typed text, first those with it at the beginning."""
     found = [value for value in values if typed in value]
     return sorted(found, key=lambda value: not value.startswith(typed))
 
 
 _MOST_HINTS: Final = 40
-"""So many completions have room."""
+"""Maximum number of completions shown."""
 
 
 def hint(commands: Sequence[TypedCommand], line: str) -> str:
-    """Return what a line could become in a line of words: what completes it, else what its command takes.
+    """Return the completions of a line as one text, or else the argument of its command.
 
     Args:
-        commands: what there is.
-        line: what is typed so far, without the colon.
+        commands: All commands.
+        line: Typed text without the colon.
     """
     word, has_argument, rest = line.partition(" ")
     if not has_argument:
@@ -113,7 +113,7 @@ def run(commands: Sequence[TypedCommand], line: str) -> None:
     """Run a command line.
 
     Raises:
-        CommandError: a sentence saying what is wrong with it.
+        CommandError: with a message for the user.
     """
     word, _, rest = line.strip().partition(" ")
     if word:

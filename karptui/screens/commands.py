@@ -61,7 +61,7 @@ class CommandHost(Host, Protocol):
         ...
 
     def call_after_refresh(self, callback: Callable[[], object], /) -> object:
-        """Call something once what has changed is drawn."""
+        """Call a function after the next refresh."""
         ...
 
     def context_names(self) -> Sequence[str]:
@@ -69,7 +69,7 @@ class CommandHost(Host, Protocol):
         ...
 
     def switch_context(self, name: str) -> None:
-        """Leave this cluster for another; raises CommandError with a sentence."""
+        """Connect to another context; raises CommandError with a message for the user."""
         ...
 
 
@@ -77,8 +77,8 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
     """Return every command.
 
     Args:
-        app: what they act on.
-        can_switch: whether there are other contexts to go to.
+        app: Runs the commands.
+        can_switch: Whether there are other contexts.
     """
     found = [_open(app, entry) if entry.name != "types" else _types(app, entry) for entry in ENTRIES]
     if can_switch:
@@ -108,21 +108,19 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
             placeholder="[FILE]",
         ),
         TypedCommand("wide", "Show every column, or those there is room for", lambda _: _list(app).action_wide()),
-        TypedCommand(
-            "faults", "Show only what is blocked or faulty, or everything", lambda _: _list(app).action_notable()
-        ),
+        TypedCommand("faults", "Show blocked and faulty rows only, or all rows", lambda _: _list(app).action_notable()),
         TypedCommand(
             "capacity", "Nodes, pods, free room and dollars by zone, NodePool or type", lambda _: _capacity(app)
         ),
         TypedCommand(
             "packing",
-            "A picture: NodePools, their nodes, and the pods in them; before and after the what-if in front",
+            "A picture of NodePools, nodes and pods; before and after the current what-if",
             lambda _: _packing(app),
         ),
         TypedCommand("churn", "How often nodes are replaced, why, and whether it is a loop", lambda _: _churn(app)),
         TypedCommand(
             "forward",
-            "What becomes of the cluster in the next hours: commands, nodes, dollars",
+            "The next hours: commands, nodes, cost",
             lambda _: _forward(app),
         ),
         TypedCommand(
@@ -135,12 +133,12 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
         ),
         TypedCommand(
             "drill",
-            "What is left when a zone, a capacity type or a NodePool goes away",
+            "The outcome of losing a zone, a capacity type or a NodePool",
             lambda _: app.go(ToDrill()),
         ),
         TypedCommand(
             "policies",
-            "Consolidation policies compared: what each saves, and how many pods it evicts",
+            "Consolidation policies compared: savings against evictions",
             lambda text: app.go(ToPolicies(text)),
             (),
             lambda: _names(app, "NodePool"),
@@ -156,7 +154,7 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
         ),
         TypedCommand(
             "plan",
-            "What the scenario in front would do: risks, rollout, stalls, dollars, text for a pull request",
+            "The effects of the current scenario: risks, rollout, cost, and text for a pull request",
             lambda _: _plan(app),
         ),
         TypedCommand("next", "What Karpenter would do next, and what would go without blockers", lambda _: _next(app)),
@@ -168,7 +166,7 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
             lambda: _whatif_words(app),
             "[KIND NAME]",
         ),
-        TypedCommand("sources", "How the source stands with every kind", lambda _: _sources(app)),
+        TypedCommand("sources", "The state of each data source", lambda _: _sources(app)),
         TypedCommand("help", "Keys, commands, columns and filters", lambda _: _help(app), ("h",)),
         TypedCommand("quit", "Quit", lambda _: app.exit(), ("q", "q!", "exit")),
     ]
@@ -232,7 +230,7 @@ def _save(app: CommandHost, path: str) -> None:
 
 
 def _screenshot(app: CommandHost, text: str) -> None:
-    """Write a picture of the screen as soon as it is drawn without the prompt; nothing that is there is replaced."""
+    """Save a picture of the screen once it is drawn without the prompt; existing files are kept."""
     name = app.front.entry_name if app.front is not None else ""
     stem = f"karptui-{name or 'screen'}-{clock_text(app.now_ns()).replace(':', '')}"
     path = typed_path(text) if text else _free_path(stem)
@@ -242,7 +240,7 @@ def _screenshot(app: CommandHost, text: str) -> None:
 
 
 def _free_path(stem: str) -> Path:
-    """Return the first of ``stem.svg``, ``stem-2.svg``, … that does not exist: the clock of a snapshot stands still."""
+    """Return the first free path of ``stem.svg``, ``stem-2.svg``, …: the clock of a snapshot is frozen."""
     paths = [typed_path(f"{stem}{number}.svg") for number in ("", *(f"-{number}" for number in range(2, 100)))]
     return next((path for path in paths if not path.exists()), paths[0])
 
@@ -351,7 +349,9 @@ def _whatif(app: CommandHost, text: str) -> None:
 
     kind, _, key = text.partition(" ")
     if text and not key:
-        raise CommandError(":whatif takes a kind and a name, such as NodePool general; alone it goes on where it was")
+        raise CommandError(
+            ":whatif takes a kind and a name, such as NodePool general; alone it reopens the last what-if"
+        )
     app.open_whatif(app.session.opening(((kind, key.strip()),)) if text else NOTHING)
 
 

@@ -52,11 +52,11 @@ class ToLedger(msgspec.Struct, frozen=True):
     pool: str
     instance_type: str
     pods: Collection[str] = ()
-    """Keys of pending pods one of which is held against it first."""
+    """Keys of pending pods, one of which is compared first."""
 
 
 class ToExplanation(msgspec.Struct, frozen=True):
-    """Why an object is as it is."""
+    """The explanation of an object."""
 
     kind: str
     """As the API writes it."""
@@ -65,12 +65,12 @@ class ToExplanation(msgspec.Struct, frozen=True):
 
 
 class ToForward(msgspec.Struct, frozen=True):
-    """What becomes of the cluster."""
+    """A forecast of the cluster."""
 
     scenarios: tuple[Scenario, ...] = ()
-    """What is played beside it as it is."""
+    """Scenarios forecast next to the unchanged cluster."""
     played: PlayedBefore | None = None
-    """What was played, where it is to be seen again; None to play it now."""
+    """An earlier forecast to show again; None to simulate now."""
 
 
 class PlayedBefore(msgspec.Struct, frozen=True):
@@ -78,18 +78,18 @@ class PlayedBefore(msgspec.Struct, frozen=True):
 
     plays: tuple[Forecast, ...]
     since_ns: int
-    """The instant from which it was played."""
+    """Start of the forecast."""
     horizon_ns: int
     row: str
     """Key of the row under the cursor."""
 
 
 class ToMoment(msgspec.Struct, frozen=True):
-    """The cluster as it is at a moment of a play, on every screen."""
+    """The cluster at a moment of a forecast, on every screen."""
 
     moment: PlayMoment
     back: ToForward
-    """Where it is left to."""
+    """Screen to return to."""
 
 
 class ToHeadroom(msgspec.Struct, frozen=True):
@@ -102,7 +102,7 @@ class ToHeadroom(msgspec.Struct, frozen=True):
 
 
 class ToDrill(msgspec.Struct, frozen=True):
-    """What is left when a zone, a capacity type or a NodePool goes away."""
+    """The outcome of losing a zone, a capacity type or a NodePool."""
 
 
 class ToPolicies(msgspec.Struct, frozen=True):

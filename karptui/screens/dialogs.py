@@ -1,4 +1,4 @@
-"""Small questions in front of a screen: one of several, some of several, a line of text."""
+"""Dialogs: choose one, choose some, enter a text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from karptui.widgets.beside import Beside
 from karptui.widgets.textual_compat.dimmed import DimmedScreen
 
 FILTER_FROM: Final = 10
-"""From so many choices up a line is there to narrow them; of fewer, as soon as something is typed."""
+"""From this many choices the filter line is visible; otherwise it appears once the user types."""
 _LEAVES: Final = " enter takes it · esc leaves "
 _NOTHING: Final = " nothing has these words · esc leaves "
 
@@ -54,7 +54,7 @@ def _line(choice: Choice, width: int, chosen: frozenset[str] | None) -> Beside:
 
 
 class PickScreen(DimmedScreen["str | None"]):
-    """Asks for one of several; gives its id, or None. What is typed narrows the list."""
+    """Asks for one of several choices; returns its id, or None. Typing narrows the list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "give_up", "Cancel", id="pick.cancel"),
@@ -68,12 +68,12 @@ class PickScreen(DimmedScreen["str | None"]):
     line = getters.query_one(Input)
 
     def __init__(self, title: str, choices: Sequence[Choice], *, current: str = "") -> None:
-        """Make the question.
+        """Make the dialog.
 
         Args:
-            title: what is asked.
-            choices: what there is.
-            current: the id of the choice that the cursor begins on.
+            title: The question.
+            choices: The choices.
+            current: Id of the choice under the cursor at first.
         """
         super().__init__()
         self._heading = clean(title)
@@ -91,13 +91,13 @@ class PickScreen(DimmedScreen["str | None"]):
             yield ChoiceList(*_lines(self._choices, None), markup=False)
 
     def on_mount(self) -> None:
-        """Put the cursor where it belongs."""
+        """Move the cursor to the current choice."""
         ids = [one.id for one in self._choices]
         self.options.highlighted = ids.index(self._current) if self._current in ids else 0
         self.set_focus(self.line)
 
     def on_resize(self) -> None:
-        """Take the height that the whole list needs, and keep it: one that follows what is typed would jump about."""
+        """Fit the height to the complete list and keep it while the user types."""
         self.query_one(".dialog").styles.min_height = self.options.styles.max_height = None
         self.call_after_refresh(self._keep_height)
 
@@ -116,7 +116,7 @@ class PickScreen(DimmedScreen["str | None"]):
             self.line.insert_text_at_cursor(event.character)
 
     def on_click(self, event: events.Click) -> None:
-        """Leave the list at a click beside it: there is nothing to lose."""
+        """Close the dialog at a click outside it."""
         if self.is_beside(event):
             self.action_give_up()
 
@@ -149,13 +149,13 @@ class PickScreen(DimmedScreen["str | None"]):
 
 
 async def pick(app: App[Any], title: str, choices: Sequence[Choice], current: str = "") -> str | None:
-    """Ask for one of several things in front of an app, and return its id; None where nothing was chosen.
+    """Ask for one of several choices; return its id, or None if cancelled.
 
     Args:
-        app: the app.
-        title: what is asked.
-        choices: what there is.
-        current: the id of the choice that the cursor begins on.
+        app: The app.
+        title: The question.
+        choices: The choices.
+        current: Id of the choice under the cursor at first.
     """
     return await app.push_screen_wait(PickScreen(title, choices, current=current))
 
@@ -169,7 +169,7 @@ class NarrowingLine(Input):
 
 
 class ChecklistScreen(DimmedScreen["frozenset[str] | None"]):
-    """Asks for some of several; gives their ids, or None. What is typed narrows the list."""
+    """Asks for some of several choices; returns their ids, or None. Typing narrows the list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "give_up", "Cancel", id="checklist.cancel"),
@@ -184,18 +184,18 @@ class ChecklistScreen(DimmedScreen["frozenset[str] | None"]):
     line = getters.query_one(Input)
 
     def __init__(self, title: str, choices: Sequence[Choice], chosen: Iterable[str]) -> None:
-        """Make the question.
+        """Make the dialog.
 
         Args:
-            title: what is asked.
-            choices: what there is.
-            chosen: the ids that are on.
+            title: The question.
+            choices: The choices.
+            chosen: Ids of the choices that are on.
         """
         super().__init__()
         self._heading = clean(title)
         self._choices = {one.id: one for one in choices}
         self._shown = tuple(self._choices)
-        """Ids that what is typed leaves."""
+        """Ids of the choices that match the typed text."""
         self._chosen = frozenset(chosen)
         self._width = min(max((cell_len(clean(one.title)) for one in choices), default=0), 44)
 
@@ -219,7 +219,7 @@ class ChecklistScreen(DimmedScreen["frozenset[str] | None"]):
         self.dismiss(None)
 
     def action_take(self) -> None:
-        """Give what is on."""
+        """Return the choices that are on."""
         self.dismiss(self._chosen)
 
     async def action_move(self, how: str) -> None:
@@ -233,7 +233,7 @@ class ChecklistScreen(DimmedScreen["frozenset[str] | None"]):
             self._toggle(option.id)
 
     def action_flip_all(self) -> None:
-        """Turn all that are shown on; where they are on, off."""
+        """Turn all shown choices on, or off if all are on."""
         are_on = self._chosen.issuperset(self._shown)
         for one in self._shown:
             if (one in self._chosen) == are_on:
@@ -265,7 +265,7 @@ class ChecklistScreen(DimmedScreen["frozenset[str] | None"]):
 
 
 class AskScreen(DimmedScreen["str | None"]):
-    """Asks for a line of text; gives it, or None. What is refused stays to be corrected."""
+    """Asks for a line of text; returns it, or None. A rejected text stays for correction."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", "Cancel", id="ask.cancel", priority=True)]
 
@@ -274,13 +274,13 @@ class AskScreen(DimmedScreen["str | None"]):
     def __init__(
         self, title: str, *, value: str = "", hint: str = "", check: Callable[[str], str] = lambda _: ""
     ) -> None:
-        """Make the question.
+        """Make the dialog.
 
         Args:
-            title: what is asked.
-            value: what stands in the line at first.
-            hint: which forms are understood.
-            check: from a text to the sentence that says why it cannot be taken; empty where it can.
+            title: The question.
+            value: Initial text.
+            hint: Accepted forms.
+            check: Returns an error message for a text, empty if it is valid.
         """
         super().__init__()
         self._heading = clean(title)

@@ -23,22 +23,22 @@ class EventsScreen(ListScreen[EventEntry]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         replace(CHURN, show=True, id="events.churn"),
-        Binding("o", "open_object", "Only this object", id="events.object", tooltip="Only what is about this object"),
+        Binding("o", "open_object", "Only this object", id="events.object", tooltip="Only events of this object"),
     ]
 
     entry_name = "events"
     title_text = "Events"
     kind = "Event"
     consequences: ClassVar[Mapping[str, str]] = {
-        "Event": "Without events only what nodes and NodeClaims record themselves is shown.",
+        "Event": "Without events, only the records of nodes and NodeClaims are shown.",
     }
 
     def __init__(self) -> None:
         super().__init__(TABLE, SessionList("events"), story=self.story_of)
 
     def explain(self) -> Pieces:
-        """Say what the time line is made of."""
-        return (("events of Karpenter, and what nodes and NodeClaims record in their conditions", Tone.MUTED),)
+        """Return the sources of the rows."""
+        return (("events of Karpenter, and conditions of nodes and NodeClaims", Tone.MUTED),)
 
     def story_of(self, item: EventEntry) -> tuple[Pieces, ...]:
         """Return the whole message."""
@@ -60,7 +60,7 @@ class EventsScreen(ListScreen[EventEntry]):
             routes.show_made_text(self, title, lambda: event_text(item, self.host.now_ns(), LocalZone()))
 
     def action_open_object(self) -> None:
-        """Show only what is about the object under the cursor."""
+        """Show only events of the object under the cursor."""
         item = self.current
         if item is not None:
             self.filter_entered(f"kind={item.kind} object={item.object_key}")

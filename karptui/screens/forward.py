@@ -1,4 +1,4 @@
-"""What becomes of the cluster: nodes and dollars over time, what is kept and who waits, above every command."""
+"""The Forward screen: the cluster simulated forward, with its cost over time and every command."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ if TYPE_CHECKING:
 
 MOST_SCENARIOS: Final = 3
 CHART_FROM_HEIGHT: Final = 30
-"""Terminal height in lines from which the chart is drawn."""
+"""Minimum terminal height for the chart, in lines."""
 SEEDS: Final = (1, 5, 20)
-"""How many are played, one after the other, where it is asked what chance changes."""
+"""Numbers of seeds to choose from."""
 _MOST_PODS: Final = 6
 
 
-_HINT: Final = "such as 36h 10: a span of 31 days at most, and seeds up to 100"
+_HINT: Final = "such as 36h 10: a span up to 31 days, and up to 100 seeds"
 _LONGEST_NS: Final = 31 * 24 * 3600 * NS_PER_SECOND
 _MOST_SEEDS: Final = 100
 
 
 def span_and_seeds(text: str) -> tuple[int, int]:
-    """Return a span in nanoseconds and a number of seeds; one seed where none is named.
+    """Return a span in nanoseconds and a number of seeds (default 1).
 
     Raises:
-        ValueError: for anything else.
+        ValueError: if the text is something else.
     """
     span, *seeds = text.split() or [""]
     count = int(seeds[0]) if seeds else 1
@@ -62,7 +62,7 @@ def span_and_seeds(text: str) -> tuple[int, int]:
 
 
 def fault_of(text: str) -> str:
-    """Return what is wrong with a span and a number of seeds, in a sentence; empty where nothing is."""
+    """Return an error message for a span and a number of seeds, empty if valid."""
     try:
         span_and_seeds(text)
     except ValueError:
@@ -71,7 +71,7 @@ def fault_of(text: str) -> str:
 
 
 class ForwardScreen(ListScreen[PlayedStep]):
-    """The cluster played forward as it is, beside what scenarios make of it; the row under the cursor is its time."""
+    """A forecast of the cluster, next to forecasts with edits; the cursor selects the instant."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("z", "horizon", "Horizon", id="forward.horizon", tooltip="Play 6 hours, 24, 72, or one"),
@@ -86,7 +86,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
             id="forward.values",
             tooltip="Play another span, or another number of seeds, of one's own",
         ),
-        Binding("o", "node_now", "Node now", id="forward.now", tooltip="The node that goes, as it is now"),
+        Binding("o", "node_now", "Node now", id="forward.now", tooltip="The removed node, in its present state"),
         Binding(
             "w",
             "waits",
@@ -107,8 +107,8 @@ class ForwardScreen(ListScreen[PlayedStep]):
         """Make the screen.
 
         Args:
-            scenarios: What is played beside the cluster as it is; the first three.
-            played: What was played before, to be seen again; None to play it now.
+            scenarios: Forecast next to the unchanged cluster; the first three.
+            played: An earlier forecast to show again; None to simulate now.
         """
         self.panel = Panel("forward")
         self.chart = TimeChartView()
@@ -118,13 +118,13 @@ class ForwardScreen(ListScreen[PlayedStep]):
         self._plays = played.plays if played is not None else ()
         self._rows = played_steps(self._plays)
         self._since_ns = played.since_ns if played is not None else 0
-        """The instant from which it is played."""
+        """Start of the forecast."""
         self._seeds = 1
         self._first_row = played.row if played is not None else ""
         """Key of the row that the cursor is put on once there are rows."""
 
     def prepare(self) -> None:
-        """Leave out whose play a row is of where there is one, and begin."""
+        """Hide the scenario column if there is only one forecast, and begin."""
         self.use_table(TABLE if self._scenarios else TABLE.without("scenario"))
         super().prepare()
         if not self._plays:
@@ -143,14 +143,14 @@ class ForwardScreen(ListScreen[PlayedStep]):
             self.refresh_view(is_forced=True)
 
     def on_unmount(self) -> None:
-        """Give up on what is still being played."""
+        """Cancel a running forecast."""
         self.host.session.forecasts.cancel()
 
     def _steps(self) -> Sequence[PlayedStep]:
         return self._rows
 
     def show_state(self) -> None:
-        """Show the answer, the charts and the rows, or how far it has been played."""
+        """Show the answer, the chart and the rows, or the progress."""
         self.host.cluster.look_at(Focus())
         names = " │ ".join((AS_IT_IS, *(clean(one.name) for one in self._scenarios)))
         span = span_text(self._horizon_ns)
@@ -159,7 +159,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
         super().show_state()
 
     def show_rows(self, rows: Rows[PlayedStep]) -> None:
-        """Show rows in the table, with the cursor where it was when they were left."""
+        """Show the rows, with the cursor on the row it had before."""
         super().show_rows(rows)
         if self._first_row and rows.total:
             self.table.move_cursor_to(self._first_row)
@@ -212,7 +212,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
         self._show_panel()
 
     def explain_item(self, item: PlayedStep) -> Pieces:
-        """Say what happens, and with which pods."""
+        """Return the step and its pods."""
         pods = clean(first_of(item.step.pods, _MOST_PODS))
         return (
             (clean(step_text(item.step, is_short=True)), Tone.NORMAL),
@@ -220,11 +220,11 @@ class ForwardScreen(ListScreen[PlayedStep]):
         )
 
     def name_of(self, item: PlayedStep) -> str:
-        """Return what happens, in words."""
+        """Return the step as text."""
         return clean(step_text(item.step))
 
     def help_text(self) -> HelpSections:
-        """Say what is assumed and left out, beside columns and filters."""
+        """Explain assumptions and omissions, columns and filters."""
         played = next((play.played for play in self._plays if play.played is not None), None)
         if played is None:
             return super().help_text()
@@ -243,7 +243,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
         self.host.moments.visit(ToMoment(moment, ToForward(self._scenarios, before)))
 
     def action_node_now(self) -> None:
-        """Show the first node that goes, as it is now."""
+        """Show the first removed node in its present state."""
         item = self.current
         for name in item.step.nodes if item is not None else ():
             node_key = self.host.session.node_key("Node", name)
@@ -253,7 +253,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
         self.say("its nodes are not there yet: they are launched in the play")
 
     def action_waits(self) -> None:
-        """Show how long each pod waits for a node, in the play of the row under the cursor."""
+        """Show how long each pod is pending, in the forecast under the cursor."""
         row = self.current
         plays = [one for one in self._plays if one.played is not None and (row is None or one.name == row.scenario)]
         played = plays[0].played if plays else None
@@ -288,7 +288,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
         )
 
     def action_refresh_data(self) -> None:
-        """Simulate again, from the cluster as it is now."""
+        """Simulate again, from the current cluster."""
         super().action_refresh_data()
         self._play()
 

@@ -78,7 +78,7 @@ _FOOTER_FIRST: Final = (
     "pool.types",
     "text.copy",
 )
-"""Ids of bindings, the most important first; what else a screen has of its own follows."""
+"""Ids of bindings in order of importance; other bindings of the screen follow."""
 _FOOTER_LAST: Final = (
     "whatif.solve",
     "whatif.plan",
@@ -95,7 +95,7 @@ _FOOTER_LAST: Final = (
 _FOOTER_SHORT: Final = MappingProxyType(
     {"whatif.edit": "YAML", "whatif.add": "Add", "whatif.scenarios": "Scenario", "screen.command": "Cmd"}
 )
-"""By the id of a binding what it is called where its description has no room."""
+"""Shorter descriptions of bindings, by id."""
 
 
 HelpSections: TypeAlias = Sequence[tuple[str, Sequence[tuple[str, str]]]]
@@ -110,7 +110,7 @@ def takes_text(screen: Screen[Any]) -> bool:
 
 
 WORST_STANDS_NS: Final = 5 * NS_PER_SECOND
-"""On a large cluster the worst finding is asked for at most this often."""
+"""Minimum interval between worst findings on a large cluster."""
 MANY_NODES: Final = 1_000
 """From this many nodes on, the verdict takes longer than a key should wait."""
 
@@ -120,7 +120,7 @@ class FrameScreen(SwiftScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "Back", show=False, id="screen.back"),
-        # Handled before keys are handed to widgets, so that what is typed right behind finds the line open.
+        # Handled before widgets get keys, so that text typed right after goes into the open line.
         Binding("colon", "command", "Command", key_display=":", id="screen.command", priority=True),
         Binding("question_mark", "help", "Help", key_display="?", id="screen.help"),
         Binding(
@@ -136,7 +136,7 @@ class FrameScreen(SwiftScreen):
             "whatif",
             "What-if",
             id="screen.whatif",
-            tooltip="Edit what is under the cursor, and see what would change",
+            tooltip="Edit the object under the cursor and see the effect",
         ),
         Binding(
             "F",
@@ -144,7 +144,7 @@ class FrameScreen(SwiftScreen):
             "Forward",
             show=False,
             id="screen.forward",
-            tooltip="What becomes of the cluster in the next hours: commands, nodes, dollars",
+            tooltip="The next hours: commands, nodes, cost",
         ),
         Binding(
             "left_square_bracket",
@@ -190,7 +190,7 @@ class FrameScreen(SwiftScreen):
         return host_of(self.app)
 
     def key_of(self, binding_id: str, key: str) -> str:
-        """Return the key of a binding in words, as the keymap has it; ``key`` is the one it has without."""
+        """Return the key of a binding as text, after the keymap; ``key`` is the default."""
         return format_key(self.host.config.keymap.get(binding_id, key).partition(",")[0].strip())
 
     def compose(self) -> ComposeResult:
@@ -206,7 +206,7 @@ class FrameScreen(SwiftScreen):
         yield KeyLine(_FOOTER_FIRST, _FOOTER_LAST, _FOOTER_SHORT, self._key_words)
 
     def _key_words(self, binding_id: str, description: str) -> str:
-        # What stands before this screen, a dialog for one, makes it no second one.
+        # A dialog does not make this the second screen.
         is_first = self.app.screen_stack[:1] == [self]
         return (
             "Back"
@@ -230,7 +230,7 @@ class FrameScreen(SwiftScreen):
     # What subclasses fill in
 
     def compose_body(self) -> ComposeResult:
-        """Yield what is between the tabs and the information line."""
+        """Yield the widgets between the tabs and the information line."""
         yield from ()
 
     def prepare(self) -> None:
@@ -240,35 +240,35 @@ class FrameScreen(SwiftScreen):
         """Show the state and the time of the host."""
 
     def shows_usage(self) -> bool:
-        """Whether live usage is to be seen now: metrics-server is asked only then."""
+        """Whether live usage is visible: metrics-server is queried only then."""
         return False
 
     def explain(self) -> Pieces:
-        """Return what the information line says."""
+        """Return the text of the information line."""
         return ()
 
     def top_bar_values(self) -> TopBarValues:
-        """Return what the top bar says: of the whole cluster, unless a screen has figures of what it shows."""
+        """Return the values of the top bar: totals of the cluster, unless a screen has its own."""
         return self.host.top_bar()
 
     def row_facts(self) -> Sequence[Pieces]:
-        """Return what the information line says besides, where it has room, the most important first."""
+        """Return further facts for the information line, in order of importance."""
         return ()
 
     def current_object(self) -> tuple[str, str] | None:
-        """Return kind and key of the object that keys are about; None where there is none."""
+        """Return kind and key of the object that keys act on; None if there is none."""
         return None
 
     def scenario_in_front(self) -> Scenario | None:
-        """Return the what-if that is worked on here, None without one that edits anything."""
+        """Return the scenario being edited; None if nothing is edited."""
         return None
 
     def scenario_to_plan(self) -> Scenario | None:
-        """Return the scenario that a plan is of, None where nothing in front edits anything."""
+        """Return the scenario to plan; None if nothing is edited."""
         return next(iter(self.scenarios_to_play()), None)
 
     def scenarios_to_play(self) -> Sequence[Scenario]:
-        """Return what is played forward beside the cluster as it is."""
+        """Return scenarios to forecast next to the unchanged cluster."""
         return ()
 
     def help_text(self) -> HelpSections:
@@ -276,7 +276,7 @@ class FrameScreen(SwiftScreen):
         return ()
 
     def awaits(self, key: str) -> bool:  # noqa: ARG002 - of screens that wait for something
-        """Return whether what a key is for is still on its way."""
+        """Return whether the target of a key is still loading."""
         return False
 
     def release_one(self) -> bool:
@@ -315,7 +315,7 @@ class FrameScreen(SwiftScreen):
         self.query_one(TabLine).notes = tab_notes(overview)
 
     def _what(self) -> str:
-        """Return what the screen shows, for a sentence."""
+        """Return the screen's name for a message."""
         return next((tab.title for tab in TABS if tab.name == self.entry_name), "this screen")
 
     def show_tour(self) -> None:
@@ -324,7 +324,7 @@ class FrameScreen(SwiftScreen):
             self.query_one("#tour", Sentences).set_wrapped((self.host.tour.line(self.host.tour_way_back()),))
 
     def refresh_info(self) -> None:
-        """Say again what is under the cursor, unless something else is being said."""
+        """Refresh the line about the row under the cursor, unless another message is shown."""
         if not self.prompt.is_open:
             if self._message:
                 self.info.tell(self._message)
@@ -373,12 +373,12 @@ class FrameScreen(SwiftScreen):
             line.pieces = ((f"{mark} ", tone), (text, Tone.NORMAL))
 
     def on_mount(self) -> None:
-        """Show what there is."""
+        """Show the initial state."""
         self.prepare()
         self.refresh_view(is_forced=True)
 
     def on_screen_resume(self) -> None:
-        """Catch up with what changed while another screen was in front."""
+        """Show changes since the screen was last shown."""
         self.refresh_view(is_forced=True)
 
     # Keys
@@ -404,12 +404,12 @@ class FrameScreen(SwiftScreen):
         self.host.moments.step(by)
 
     def whatif_opening(self) -> Opening:
-        """Return what a what-if begins with: the object under the cursor, where there is one."""
+        """Return the opening of a what-if: the object under the cursor, if any."""
         meant = self.current_object()
         return self.opening_of([meant] if meant is not None else [])
 
     def opening_of(self, objects: Sequence[tuple[str, str]]) -> Opening:
-        """Return what a what-if of some objects begins with, by kind and key; nothing without any."""
+        """Return the opening of a what-if for objects given by kind and key; empty for none."""
         if objects:
             return self.host.session.opening(objects)
         from karptui.whatif.opening import NOTHING  # noqa: PLC0415 - brings the engines with it
@@ -417,15 +417,15 @@ class FrameScreen(SwiftScreen):
         return NOTHING
 
     def action_forward(self) -> None:
-        """Show what becomes of the cluster."""
+        """Open the forecast."""
         self.host.go(ToForward(tuple(self.scenarios_to_play())))
 
     def action_whatif(self) -> None:
-        """Open the what-if with what is under the cursor."""
+        """Open the what-if for the object under the cursor."""
         self.host.open_whatif(self.whatif_opening())
 
     def action_refresh_data(self) -> None:
-        """Have everything tried again at once, and take over what the source has said."""
+        """Retry all sources at once, and show their news."""
         self.host.cluster.refresh_source()
         self.host.poll_now()
         self.refresh_view(is_forced=True)
@@ -459,7 +459,7 @@ class FrameScreen(SwiftScreen):
         return command_line.complete(self.host.commands, text)
 
     def _hint(self, text: str) -> None:
-        """Show what a command line could become."""
+        """Show the completions of a command line."""
         self.info.pieces = ((clean(command_line.hint(self.host.commands, text)), Tone.MUTED),)
 
     @on(Prompt.Edited)

@@ -44,8 +44,8 @@ class HelpScreen(DimmedScreen[None]):
         """Make help for a screen.
 
         Args:
-            explained: the screen in front.
-            own: its codes, columns and filters.
+            explained: The screen in front.
+            own: Its codes, columns and filters.
         """
         super().__init__()
         keys = dict(_key_sections(explained))
@@ -63,7 +63,7 @@ class HelpScreen(DimmedScreen[None]):
                     yield Static(_table(lines), markup=False, classes="help-lines")
 
     def on_click(self, event: events.Click) -> None:
-        """Close the help at a click beside it."""
+        """Close the help at a click outside it."""
         if self.is_beside(event):
             self.action_close()
 

@@ -1,4 +1,4 @@
-"""What a screen may ask of the app it runs in."""
+"""The app's interface for screens."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class FollowedCluster(Protocol):
-    """The cluster that is followed, or a moment of it: what is asked of its source beside its rows."""
+    """The followed cluster, or a moment of a forecast."""
 
     def look_at(self, focus: Focus) -> None:
-        """Say which nodes are looked at, so that they are analysed first."""
+        """Set the nodes on screen, so that they are analysed first."""
         ...
 
     def want_usage(self) -> None:
-        """Say that live usage is looked at: metrics-server is asked only then."""
+        """Ask for live usage: metrics-server is queried only if it is visible."""
         ...
 
     def refresh_source(self) -> None:
@@ -37,7 +37,7 @@ class FollowedCluster(Protocol):
         ...
 
     async def fetch_raw(self, kind: str, key: str) -> str:
-        """Return an object as YAML, straight from the source; a sentence starting with ``# `` when it cannot be had."""
+        """Return an object as YAML from the source; a message starting with ``# `` if unavailable."""
         ...
 
 
@@ -46,7 +46,7 @@ class Moments(Protocol):
 
     @property
     def shown(self) -> PlayMoment | None:
-        """The moment that screens show; None for the cluster as it is."""
+        """The moment that screens show; None for the present cluster."""
         ...
 
     def visit(self, to: ToMoment) -> None:
@@ -82,11 +82,11 @@ class Host(Protocol):
 
     @property
     def commands(self) -> Sequence[TypedCommand]:
-        """What can be typed after ``:``."""
+        """All commands."""
         ...
 
     def tour_way_back(self) -> str:
-        """Return how one comes back to the screen that a tour goes on from; empty while one is there."""
+        """Return the keys that lead back to the tour's screen; empty on that screen."""
         ...
 
     def now_ns(self) -> int:
@@ -94,15 +94,15 @@ class Host(Protocol):
         ...
 
     def fault_caught(self, error: Exception, during: str) -> None:
-        """Say what could not be done, such as ``showing Nodes``, and go on."""
+        """Report that an activity such as ``showing Nodes`` failed, and go on."""
         ...
 
     def top_bar(self) -> TopBarValues:
-        """Return what the top bar shows now."""
+        """Return the current values of the top bar."""
         ...
 
     def held(self) -> tuple[Held | None, bool]:
-        """Return what all nodes hold, as a sum that stands still, and whether it is that of this moment."""
+        """Return the steady sum of held cost, and whether it is current."""
         ...
 
     def open_screen(self, name: str, *, filter_text: str | None = None) -> None:
@@ -110,7 +110,7 @@ class Host(Protocol):
         ...
 
     def go(self, to: ToScreen) -> None:
-        """Show the screen that stands at a destination, or say why there is none."""
+        """Open a destination, or report why it cannot be opened."""
         ...
 
     @property
@@ -119,7 +119,7 @@ class Host(Protocol):
         ...
 
     def run_command(self, line: str) -> None:
-        """Run what was typed after ``:``."""
+        """Run a command line."""
         ...
 
     def open_whatif(self, opening: Opening) -> None:
@@ -131,11 +131,11 @@ class Host(Protocol):
         ...
 
     def tell(self, text: str, tone: Tone = Tone.NORMAL) -> None:
-        """Say something in the information line of the screen in front."""
+        """Show a message in the information line of the front screen."""
         ...
 
     def poll_now(self) -> None:
-        """Take over what the source has said since the last time."""
+        """Take over news from the source."""
         ...
 
 

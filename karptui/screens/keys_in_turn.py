@@ -1,4 +1,4 @@
-"""Keys on their way to the screen in front: which wait, for what, and which are heard at once."""
+"""The order of keys: which keys wait for which screen or rows, and which act at once."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _LEAVING: Final = {
     **dict.fromkeys(("back", "leave", "close", "give_up"), Leaving.BACK),
     "open_screen": Leaving.ELSEWHERE,
 }
-"""Actions that leave what is in front."""
+"""Actions that leave the front screen."""
 
 
 class KeysInTurn:
-    """Has what is typed taken in its order, and threads give way to it."""
+    """Handles typed keys in order, and lets threads yield to them."""
 
     def __init__(self, app: App[None], take: Callable[[events.Event], Awaitable[None]]) -> None:
         """Begin before there is a screen.
 
         Args:
-            app: Whose keys they are.
-            take: Has a key or a click taken by the screen in front.
+            app: The app that receives the keys.
+            take: Sends a key or a click to the front screen.
         """
         self._app, self._take = app, take
         self._early: list[events.Key] | None = []
@@ -65,12 +65,12 @@ class KeysInTurn:
             await self._order.press(event)
 
     def _is_early(self, typed: Typed) -> bool:
-        """Whether a key is for rows that are on their way to the screen in front."""
+        """Whether a key is for rows that are still loading."""
         screen = self._app.screen
         return isinstance(typed, events.Key) and isinstance(screen, FrameScreen) and screen.awaits(typed.key)
 
     def _leaves(self, typed: Typed) -> Leaving | None:
-        """Return where a key leads that leaves the screen in front."""
+        """Return the destination of a key that leaves the front screen."""
         screen = self._app.screen
         found = screen.active_bindings.get(typed.key) if isinstance(typed, events.Key) else None
         if found is None or takes_text(screen):
@@ -78,7 +78,7 @@ class KeysInTurn:
         return _LEAVING.get(found.binding.action.partition("(")[0])
 
     def _say_waiting(self) -> None:
-        host_of(self._app).tell("keys wait for what is being opened or worked out: esc goes on without")
+        host_of(self._app).tell("keys wait for a screen that is opening or computing; esc skips it")
 
     def _say_called_off(self) -> None:
         host_of(self._app).tell("called off: nothing is opened", Tone.MUTED)

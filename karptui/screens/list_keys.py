@@ -1,4 +1,4 @@
-"""Keys that work on every list, and those that several lists have."""
+"""Keys of every list, and keys that several lists share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LIST_KEYS: Final[list[BindingType]] = [
     # As for the command line.
     Binding("slash", "filter", "Filter", key_display="/", id="list.filter", priority=True),
     Binding("ctrl+w", "wide", "Wide", id="list.wide", tooltip="Every column, with scrolling"),
-    Binding("ctrl+z", "notable", "Faults", id="list.notable", tooltip="Only what is blocked or faulty"),
+    Binding("ctrl+z", "notable", "Faults", id="list.notable", tooltip="Blocked and faulty rows only"),
     Binding("c", "copy", "Copy name", show=False, id="list.copy"),
     Binding("ctrl+s", "save", "Save rows to a file", show=False, id="list.save"),
     Binding("N", "sort('name')", "Sort by name", show=False, id="list.sort-name"),
@@ -32,7 +32,7 @@ CHURN: Final = Binding(
     id="churn.open",
     tooltip="How often nodes are replaced, and why",
 )
-"""For screens where one may wonder why nodes come and go; on Nodes habit takes ``u`` for uncordon."""
+"""For screens about churn; not on Nodes, where ``u`` may mean uncordon."""
 HEADROOM: Final = Binding(
     "H",
     "headroom",

@@ -1,7 +1,7 @@
-"""A screen around one list: a table, what stands above and below it, and the keys that work on every list.
+"""A screen with one list: a table, widgets above and below it, and the keys of every list.
 
-A screen says in its own file what its items are, what is said of one, and what its keys open. A story under the table,
-groups, and widgets above or below are given as values.
+Each screen defines its items, their text, and the targets of its keys in its own file. A story under the table, groups,
+and widgets above or below are passed as values.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from karptui.whatif.opening import Opening
 
 BUILT_AT_ONCE: Final = 3_000
-"""Items of which rows are built at once; more are built in a thread."""
+"""Maximum number of items whose rows are built at once; more are built in a thread."""
 LEAST_ROWS: Final = 3
-"""Lines that rows have, however few they are: what is said where there are none needs them."""
+"""Minimum lines for rows; the placeholder needs them."""
 TABLE_EDGE: Final = 2
 """Lines of a table that are no rows: its title and its headings."""
 _OBJECT_ACTIONS: Final = frozenset({"yaml", "describe", "explain_why"})
@@ -61,13 +61,13 @@ class ListScreen(FrameScreen, Generic[ItemT]):
     BINDINGS: ClassVar[list[BindingType]] = LIST_KEYS
 
     title_text: str = ""
-    """What the table is called."""
+    """Title of the table."""
     notable_text: ClassVar[str] = "blocked or faulty only"
-    """What the title says while only notable rows are shown."""
+    """Text in the title while only notable rows are shown."""
     kind: ClassVar[str] = ""
-    """The kind whose status says why there are no rows."""
+    """Kind whose source status explains an empty table."""
     working: ClassVar[str] = ""
-    """What stands in place of the first rows, where these take a moment."""
+    """Placeholder shown until the first rows arrive."""
     has_objects: ClassVar[bool] = True
     """Whether rows are of objects, which can be shown as YAML, described and explained."""
     is_explanation: ClassVar[bool] = False
@@ -90,34 +90,34 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         """Make the screen.
 
         Args:
-            spec: the table.
-            rows: the list that a session is asked for, or what makes rows of items that the screen holds.
-            sort: the order it starts with; the table's own when None.
-            story: what is said of the row under the cursor below the table, where one line does not hold it.
-            is_story_hanging: whether what follows the first line of a sentence is set in.
-            groups: how rows are grouped; not at all when None.
-            above: what stands above the table.
-            below: what stands below the table and the story.
+            spec: The table.
+            rows: The session's list, or a function that makes rows of items of the screen.
+            sort: Initial order; the table's own if None.
+            story: Text about the row under the cursor, if one line is not enough.
+            is_story_hanging: Whether the story has a hanging indent.
+            groups: Grouping of rows; None for no groups.
+            above: Widgets above the table.
+            below: Widgets below the table and the story.
         """
         super().__init__()
         self.asked: SessionRows[ItemT] | None = (
             SessionRows(lambda: self.host.session, rows) if isinstance(rows, SessionList) else None
         )
-        """The rows that a session is asked for; None where the screen makes them."""
+        """The session's list; None if the screen makes the rows."""
         source: RowSource[ItemT] = self.asked or cast("OwnRows[ItemT]", rows)
         self.listing = Listing(spec, source, sort=sort, groups=groups)
         self.story = StoryLines(story, is_hanging=is_story_hanging) if story is not None else None
         self._above, self._below = tuple(above), tuple(below)
         panels = (widget for widget in self._above if isinstance(widget, Panel))
         self._beside: StoryLines[ItemT] | Panel | None = self.story or next(panels, None)
-        """The sentences that say what a row cannot."""
+        """Widget with text about the row."""
         self._lines_beside: int | None = None
-        """Lines that they may have; None where it is as many as the style sheet says."""
+        """Maximum height in lines; None to use the stylesheet's."""
         self._title = ""
         self._making: Making[ItemT] = Making()
 
     def compose_body(self) -> ComposeResult:
-        """Yield the table between what stands above and below it."""
+        """Yield the table, and the widgets above and below it."""
         yield from self._above
         table = RowTable(self.listing.spec.headings())
         table.awaits_rows = True
@@ -127,7 +127,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         yield from self._below
 
     def prepare(self) -> None:
-        """Start with the filter and layout that were asked for."""
+        """Apply the initial filter and layout."""
         if self.working:
             self.table.set_placeholder((self.working, Tone.ACTIVE))
         self.table.set_wide(is_wide=self.host.config.wide)
@@ -147,40 +147,40 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         self.table.focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Return whether an action may be taken: keys on objects only where there are objects."""
+        """Return whether an action is available: object keys need an object."""
         if action in _OBJECT_ACTIONS and not self.has_objects:
             return False
         return super().check_action(action, parameters)
 
-    # What a screen says of its items
+    # Texts of items
 
     @abstractmethod
     def name_of(self, item: ItemT) -> str:
-        """Return what ``c`` copies."""
+        """Return the text that ``c`` copies."""
 
-    def explain_item(self, item: ItemT) -> Pieces:  # noqa: ARG002 - a story explains it, where there is one
-        """Return what the information line says about an item."""
+    def explain_item(self, item: ItemT) -> Pieces:  # noqa: ARG002 - for subclasses
+        """Return the info-line text for an item."""
         return ()
 
     def open_row(self, item: ItemT) -> None:
         """Do what ``enter`` does on a row that is no heading."""
 
     def placeholder(self, rows: Rows[ItemT]) -> Pieces:
-        """Return what stands in the place of rows while there are none, a piece a line."""
-        # What has no kind of its own is worked out of nodes.
+        """Return the text shown if there are no rows, one piece per line."""
+        # Lists without a kind come from the analysis of nodes.
         status = self.host.session.overview().statuses.get(self.kind or "Node")
         return self.listing.no_rows(rows.total, status, self.host.now_ns(), self.key_of("list.notable", "ctrl+z"))
 
     def summary(self) -> str:
-        """Return what the title says of all rows."""
+        """Return the summary of all rows for the title."""
         return ""
 
     def around(self, kind: type[FactT], of: str | None = None) -> FactT | None:
-        """Return what a session says around the rows; None where it says nothing.
+        """Return a fact that the session reports with the rows; None if it has none.
 
         Args:
-            kind: of the fact.
-            of: whose rows; those that are shown when None.
+            kind: Type of the fact.
+            of: Owner of the rows; the shown ones if None.
         """
         fact = self.asked.around(self.host.now_ns(), of) if self.asked is not None else None
         return fact if isinstance(fact, kind) else None
@@ -197,7 +197,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         return [] if self.current is None else [self.current]
 
     def object_of(self, item: ItemT) -> tuple[str, str] | None:  # noqa: ARG002 - of lists that have objects
-        """Return kind and key of the object that a row stands for; None where it stands for none."""
+        """Return kind and key of the object of a row; None if it has none."""
         return None
 
     def current_object(self) -> tuple[str, str] | None:
@@ -232,14 +232,14 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         self.refresh_info()
 
     def awaits_rows(self) -> bool:
-        """Return whether rows may be on their way that are there already: the cluster is coming in, or looked into."""
+        """Return whether rows may still arrive: the cluster is loading or being analysed."""
         overview = self.host.session.overview()
         phases = {status.phase for status in overview.statuses.values()}
         is_looked_into = overview.analysed is None and bool(overview.sizes["nodes"]) and not overview.is_out_of_reach
         return is_looked_into or bool(phases & {Phase.CONNECTING, Phase.SYNCING})
 
     def awaits(self, key: str) -> bool:
-        """Return whether a key is one of the screen's own, for rows that are on their way."""
+        """Return whether a key is one of the screen's own and its rows are still loading."""
         if not self.table.awaits_rows or len(self.table.rows):
             return False
         found = self.active_bindings.get(key)
@@ -258,7 +258,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         self.call_after_refresh(self._share_height)
 
     def _share_height(self, _screen: object = None) -> None:
-        """Let sentences beside the table have the lines that its rows leave, where that is more than they have."""
+        """Give the text next to the table the lines that its rows leave."""
         beside, table = self._beside, self.table
         if beside is None or (cap := beside.styles.base.max_height) is None:
             return
@@ -272,15 +272,15 @@ class ListScreen(FrameScreen, Generic[ItemT]):
 
     @property
     def table_title(self) -> str:
-        """What the title of the table begins with."""
+        """First part of the table's title."""
         return self.title_text
 
     def counts(self) -> str:
-        """Return how many rows there are, and of how many."""
+        """Return the number of rows, shown and total."""
         return self.listing.counts()
 
     def title_parts(self) -> Iterator[str]:
-        """Yield what the title says, part by part; empty ones are left out."""
+        """Yield the parts of the title; empty ones are skipped."""
         yield f"{self.table_title} [{self.counts()}]"
         yield self.summary()
         yield from self.listing.words()
@@ -288,7 +288,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         yield f"{len(self.table.marked)} marked" if self.table.marked else ""
 
     def show_title(self) -> None:
-        """Show what the title says now."""
+        """Show the current title."""
         if self.listing.rows is None:
             return
         title = " " + "─ ".join(f"{part} " for part in self.title_parts() if part)
@@ -302,14 +302,14 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         return self.explain_item(item) if item is not None else ()
 
     def row_facts(self) -> Sequence[Pieces]:
-        """Return what the columns say of the row under the cursor that have no room; a story says it itself."""
+        """Return the values of columns that do not fit, for the row under the cursor."""
         item = self.current
         if item is None or self.story is not None:
             return ()
         return self.listing.spec.facts_without_room(self.table.unseen, item, self.host.now_ns())
 
     def refresh_info(self) -> None:
-        """Say again what is under the cursor."""
+        """Refresh the line about the row under the cursor."""
         super().refresh_info()
         if self.story is not None:
             self.story.show(self.current)
@@ -326,7 +326,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         self.cursor_moved()
 
     def cursor_moved(self) -> None:
-        """Say what is under the cursor."""
+        """Show the text of the row under the cursor."""
         self.refresh_info()
 
     @on(MarksChanged)
@@ -357,7 +357,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         self.info.pieces = self.listing.filter_hint()
 
     def filter_edited(self, text: str) -> None:
-        """Filter while typing; what cannot be read yet, or may become a field's name, leaves the rows as they are."""
+        """Filter while typing; incomplete text and field names leave the rows unchanged."""
         error = "" if self.listing.is_field_begun(text) else self.listing.set_filter(text)
         if error:
             self.info.say(error, Tone.WARNING)
@@ -367,7 +367,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         self.info.pieces = self.listing.filter_hint()
 
     def filter_entered(self, text: str) -> None:
-        """Keep a filter; one that cannot be read gives way to the one before, with its error shown."""
+        """Apply a filter; an invalid one is reported and the previous one restored."""
         error = self.listing.end_filter(text)
         if error:
             self.say(error, Tone.WARNING)
@@ -396,7 +396,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
             self.say(f"every column; ← → scroll, {self.key_of('list.wide', 'ctrl+w')} goes back", Tone.MUTED)
 
     def action_notable(self) -> None:
-        """Show only what is blocked or faulty, or everything."""
+        """Show blocked and faulty rows only, or all rows."""
         self.listing.is_notable_only = not self.listing.is_notable_only
         self.show_state()
         self.refresh_info()
@@ -439,7 +439,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
             self.regroup()
 
     def regroup(self) -> None:
-        """Show the rows as they are grouped and folded now."""
+        """Show the rows with the current groups and folds."""
         self.show_state()
         self.refresh_info()
 
@@ -456,14 +456,14 @@ class ListScreen(FrameScreen, Generic[ItemT]):
             routes.show_description(self, *meant)
 
     def action_explain_why(self) -> None:
-        """Show why the object is as it is: a pod that waits, a node, a NodePool."""
+        """Explain the object: why a pod is pending or a node is still here."""
         if self.is_explanation:
             self.say("this is the explanation; esc goes back")
         elif (meant := self.current_object()) is not None:
             routes.show_explanation(self, *meant)
 
     def action_open_object(self) -> None:
-        """Go to the object, where it can be seen best."""
+        """Open the screen that shows the object best."""
         if (meant := self.current_object()) is not None:
             routes.show_object(self, *meant)
 

@@ -1,4 +1,4 @@
-"""What a list shows, without a screen: its filter, order and groups, and the rows they leave."""
+"""The state of a list without a screen: filter, order and groups, and the resulting rows."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ ValueT = TypeVar("ValueT")
 
 
 def shown_of_all(shown: int, total: int) -> str:
-    """Return how many rows are shown, and of how many if not all are."""
+    """Return the number of shown rows, and the total if it differs."""
     return count_text(total) if shown == total else f"{count_text(shown)}/{count_text(total)}"
 
 
 class Kept(Generic[ValueT]):
-    """A value that stays the same object for as long as what it is made from does."""
+    """A value that is recomputed only if its inputs change."""
 
     def __init__(self) -> None:
         self._known: tuple[tuple[object, ...], ValueT] | None = None
 
     @property
     def latest(self) -> ValueT | None:
-        """The value as it was last; None before there is one."""
+        """The last value; None before the first."""
         return self._known[1] if self._known is not None else None
 
     def get(self, made_from: tuple[object, ...], make: Callable[[], ValueT]) -> ValueT:
-        """Return the value; make it anew when one of the objects it is made from is another one."""
+        """Return the value; recompute it if one of its inputs is another object."""
         known = self._known
         if known is not None and len(known[0]) == len(made_from) and all(map(is_, known[0], made_from)):
             return known[1]
@@ -60,14 +60,14 @@ class Kept(Generic[ValueT]):
 
 
 class Groups(Generic[ItemT, GroupingT]):
-    """What the rows of a list are grouped by, and which groups are folded."""
+    """Grouping of rows, and the folded groups."""
 
     def __init__(self, by: GroupingT, *, ungrouped_text: str = "") -> None:
         """Make the groups.
 
         Args:
-            by: what groups have in common at first.
-            ungrouped_text: what the title says where there are no groups.
+            by: Initial grouping.
+            ungrouped_text: Text in the title without groups.
         """
         self.by = by
         self.folding = Folding()
@@ -75,20 +75,20 @@ class Groups(Generic[ItemT, GroupingT]):
 
     @property
     def text(self) -> str:
-        """What the title says of the groups."""
+        """Text about the groups in the title."""
         return f"by {self.by}" if self.by.has_groups else self._ungrouped_text
 
     def use(self, by: GroupingT) -> None:
-        """Group by something else; what was folded stays so."""
+        """Change the grouping; folded groups stay folded."""
         self.by, self.folding = by, self.folding._replace(exceptions=frozenset())
 
     def advance(self) -> str:
-        """Group by the next thing, and return it in words."""
+        """Change to the next grouping, and return its name."""
         self.use(self.by.next)
         return f"grouped by {self.by}" if self.by.has_groups else "not grouped"
 
     def fold_all(self, lines: Sequence[ItemT]) -> None:
-        """Unfold groups where all are folded, then those that open last, then fold them all."""
+        """Unfold groups if all are folded, then the last ones, then fold all."""
         headings = [line for line in lines if isinstance(line, GroupHeading)]
         usual = [line for line in headings if not line.opens_last]
         if not any(not line.is_folded for line in headings):
@@ -127,18 +127,18 @@ class Listing(Generic[ItemT]):
         self.sort = sort or spec.default_sort
         self.groups = groups
         self.query_text = ""
-        """The filter as it was typed, also where it cannot be read."""
+        """The typed filter, even if invalid."""
         self.query: Query = EVERYTHING
         self.is_notable_only = False
         self.rows: Rows[ItemT] | None = None
         """The rows that are shown; None before there are any."""
         self._query_before: Query = EVERYTHING
-        """The filter that was set when somebody began to type another."""
+        """The filter before the user began to type another one."""
 
     # The recipe
 
     def set_filter(self, text: str) -> str:
-        """Filter by a text and return what is wrong with it, nothing when it is understood."""
+        """Set the filter; return an error message, empty if valid."""
         self.query_text = text
         try:
             self.query = parse_query(text, self.spec.subject)
@@ -151,7 +151,7 @@ class Listing(Generic[ItemT]):
         self._query_before = self.query
 
     def end_filter(self, text: str) -> str:
-        """Filter by what was typed in the end; where it cannot be read go back, and return what is wrong with it."""
+        """Finish typing a filter; if it is invalid, restore the previous one and return an error message."""
         error = self.set_filter(text)
         if error:
             self.query, self.query_text = self._query_before, self._query_before.text
@@ -172,7 +172,7 @@ class Listing(Generic[ItemT]):
         return True
 
     def recipe(self) -> Recipe:
-        """Return what rows are to be made by now."""
+        """Return the recipe for the current rows."""
         by, folding = (self.groups.by, self.groups.folding) if self.groups is not None else (None, None)
         return Recipe(self.query, self.sort, self.is_notable_only, by, folding)
 
@@ -188,7 +188,7 @@ class Listing(Generic[ItemT]):
         return self.source.shown
 
     def at(self, index: int) -> ItemT | None:
-        """Return the item of a row, of the last one where there are not so many; None without rows."""
+        """Return the item of a row, the last one if the index is too large; None without rows."""
         if self.rows is None or not len(self.rows):
             return None
         return self.rows.items[min(index, len(self.rows) - 1)]
@@ -198,16 +198,16 @@ class Listing(Generic[ItemT]):
         return self.source.with_keys(self.rows, keys) if self.rows is not None else []
 
     def save(self, target: str, drawn: Container[Heading]) -> str:
-        """Write the rows with the columns that are drawn, as text for ``.txt`` and else as CSV; return what was done.
+        """Save the rows with the drawn columns, as text for ``.txt`` and else as CSV; return a message.
 
-        A name may end in anything that means no other format: a date has dots too.
+        Any ending that means no other format is allowed: dates have dots too.
 
         Args:
-            target: the file, as it was typed.
-            drawn: headings of the columns that are drawn.
+            target: The file as typed.
+            drawn: Headings of the drawn columns.
 
         Raises:
-            CommandError: when the file's name means another format, or it cannot be written.
+            CommandError: if the file's name means another format, or it cannot be written.
         """
         if self.rows is None or not target:
             raise CommandError("save needs a file: :save nodes.csv, or .txt for aligned text")
@@ -226,22 +226,22 @@ class Listing(Generic[ItemT]):
     # Words
 
     def counts(self) -> str:
-        """Return how many rows there are, and of how many."""
+        """Return the number of rows, shown and total."""
         return shown_of_all(self.shown, self.rows.total if self.rows is not None else 0)
 
     def words(self) -> Iterator[str]:
-        """Yield how rows are grouped and filtered; nothing for what they are not."""
+        """Yield the grouping and the filter as text, if any."""
         yield self.groups.text if self.groups is not None else ""
         yield clean(self.query.text)
 
     def no_rows(self, total: int, status: KindStatus | None, now_ns: int, notable_key: str) -> Pieces:
-        """Return what stands in the place of rows while there are none, a piece a line.
+        """Return the text shown if there are no rows, one piece per line.
 
         Args:
-            total: how many items there are without the filter.
-            status: how the source stands with their kind.
-            now_ns: the present instant: nanoseconds since the epoch.
-            notable_key: the key that shows only notable rows.
+            total: Number of items without the filter.
+            status: State of the source of their kind.
+            now_ns: Present time in nanoseconds since the epoch.
+            notable_key: Key that shows notable rows only.
         """
         return no_rows(
             status,
@@ -254,7 +254,7 @@ class Listing(Generic[ItemT]):
         )
 
     def filter_hint(self) -> Pieces:
-        """Return what a filter can be."""
+        """Return the forms of filters."""
         return (
             ("word  !word  -l key=value  cpu>80%  age<2h  pool=spot*", Tone.NORMAL),
             (f"  fields: {' '.join(self.spec.subject.fields)}", Tone.MUTED),
@@ -264,7 +264,7 @@ class Listing(Generic[ItemT]):
         """Explain the columns and what filters can ask."""
         columns = [(heading.title, heading.help) for heading in self.spec.headings()]
         filters = [
-            ("word !word", "rows that have the word, or that do not; * and ? stand for anything"),
+            ("word !word", "rows with the word, or without; * and ? match anything"),
             ("-l key=value", "labels as kubectl selects them: k=v, k!=v, k, !k, 'k in (a,b)'"),
         ]
         for name, field in self.spec.subject.fields.items():

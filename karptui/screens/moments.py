@@ -29,11 +29,11 @@ class MomentScreens:
     """Shows moments in place of the cluster that is followed; one within the other."""
 
     def __init__(self, app: App[None], visits: PlaySessions) -> None:
-        """Begin with the cluster as it is.
+        """Begin with the present cluster.
 
         Args:
-            app: Whose screens show them.
-            visits: Makes clusters of moments.
+            app: The app whose screens show the moments.
+            visits: Makes the clusters of moments.
         """
         self._app, self._host, self._visits = app, host_of(app), visits
         self._opened: list[_Opened] = []
@@ -41,7 +41,7 @@ class MomentScreens:
 
     @property
     def shown(self) -> PlayMoment | None:
-        """The moment that screens show; None for the cluster as it is."""
+        """The moment that screens show; None for the present cluster."""
         return self._visits.moment
 
     def visit(self, to: ToMoment) -> None:
@@ -82,7 +82,7 @@ class MomentScreens:
         return True
 
     def end(self) -> None:
-        """Go back to the cluster as it is, on whatever screen."""
+        """Return to the present cluster, on any screen."""
         self._visits.end()
         self._opened.clear()
 

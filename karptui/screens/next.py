@@ -48,7 +48,7 @@ class NextScreen(ListScreen[NodeEntry]):
         super().show_state()
 
     def explain_item(self, item: NodeEntry) -> Pieces:
-        """Return why the node is still here."""
+        """Return the reason the node is still here."""
         return why_sentence(item, self.host.now_ns()) or (("", Tone.NORMAL),)
 
     def name_of(self, item: NodeEntry) -> str:
@@ -60,7 +60,7 @@ class NextScreen(ListScreen[NodeEntry]):
         return "Node", item.name
 
     def help_text(self) -> HelpSections:
-        """Explain the codes beside columns and filters."""
+        """Explain the labels, columns and filters."""
         return (("Labels, worst first", legend()), *super().help_text())
 
     def action_explain_why(self) -> None:

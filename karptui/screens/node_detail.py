@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class FactsScroll(VerticalScroll):
-    """What is said of the node, scrolled with the keys that move in tables."""
+    """Facts about the node, scrolled with the keys of tables."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("k", "scroll_up", "Scroll up", show=False),
@@ -54,7 +54,7 @@ class NodePanel(TitledPane):
         self.claim_facts = Sentences(id="claim-facts")
 
     def compose(self) -> ComposeResult:
-        """Yield why the node is still here on the left, its resources on the right."""
+        """Yield the reasons on the left and the resources on the right."""
         yield FactsScroll(self.why, self.facts, self.claim_facts, id="facts-scroll")
         yield self.ledger
 
@@ -88,7 +88,7 @@ class NodeDetailScreen(ListScreen[PodEntry]):
         self._found: NodeReport | None = None
 
     def show_state(self) -> None:
-        """Show the node as it is now, or as it was last when it is gone."""
+        """Show the current node, or its last state if it is gone."""
         before = self._entry.node if self._entry is not None else None
         self._found = asked = self.host.session.node(self._key, before.name if before is not None else "")
         found = asked.entry
@@ -138,15 +138,15 @@ class NodeDetailScreen(ListScreen[PodEntry]):
         return self._found.pods if self._found is not None else ()
 
     def explain(self) -> Pieces:
-        """Explain the node where it has no pods, else the pod under the cursor."""
+        """Explain the pod under the cursor, or the node if it has no pods."""
         if self._is_gone:
-            return (("the node is gone; this is what it was", Tone.FAULT),)
+            return (("the node is gone; this is its last state", Tone.FAULT),)
         if self.current is None and self._entry is not None:
             return explain_node(self._entry, self.host.now_ns())
         return super().explain()
 
     def explain_item(self, item: PodEntry) -> Pieces:
-        """Return the pod in words; where it would land nowhere, why not."""
+        """Return the pod as text, with the reason if it fits nowhere."""
         landing = self._landing_of(item)
         words = explain_pod(item, self.host.now_ns())
         if landing is None or not landing.error:

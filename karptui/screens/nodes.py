@@ -44,18 +44,18 @@ if TYPE_CHECKING:
     from karptui.verdict.finding import ClusterFinding
 
 FEW: Final = Room(findings=3, lines=5)
-"""What is shown of the verdict where room is short."""
+"""Size of the verdict on small terminals."""
 MORE: Final = Room(findings=5, lines=8)
 ROOMY: Final = 32
-"""Lines from which on there is room for more."""
+"""Terminal height from which the verdict is larger, in lines."""
 BESIDE: Final = 12
 """Lines that are left to the table and the frame while the verdict is read page by page."""
 HOUR_STANDS_NS: Final = 15 * NS_PER_SECOND
-"""For how long the nodes of the last hour stand in the title before they are asked for again."""
+"""Interval between updates of the last hour in the title."""
 
 
 class NodesScreen(ListScreen[NodeEntry]):
-    """Nodes and NodeClaims, and what pods ask of them."""
+    """Nodes and NodeClaims with the reason each is still here."""
 
     shows_worst: ClassVar[bool] = False
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -91,7 +91,7 @@ class NodesScreen(ListScreen[NodeEntry]):
         self._hour = ""
         """How many nodes there were over the last hour, in a few words."""
         self._hour_ns = 0
-        """When that was asked."""
+        """Time of the last update."""
         self._sums: Kept[tuple[Fact, ...]] = Kept()
         """The figures in the top bar, when they are not of all nodes."""
 
@@ -122,12 +122,12 @@ class NodesScreen(ListScreen[NodeEntry]):
         self.host.cluster.look_at(Focus(keys=self.table.visible_keys, asks_pending=is_waiting))
 
     def on_resize(self) -> None:
-        """Break the verdict anew."""
+        """Wrap the verdict again."""
         if self.listing.rows is not None:
             self._show_verdict()
 
     def _show_verdict(self) -> None:
-        """Show what holds or endangers the cluster: as many findings as there is room for, or all of them."""
+        """Show as many findings as fit, or all of them."""
         if self.host.session.overview().sizes["nodes"] >= MANY_NODES:
             # Going through thousands of nodes takes longer than a key should wait.
             self._ask_verdict()
@@ -160,7 +160,7 @@ class NodesScreen(ListScreen[NodeEntry]):
         self.show_title()
 
     def title_parts(self) -> Iterator[str]:
-        """Yield what the title says, that there are more findings than the verdict shows, and the last hour."""
+        """Yield the parts of the title: further findings, and the last hour."""
         yield from super().title_parts()
         if self._more:
             yield f"{self.key_of('nodes.verdict', 'v')}: {counted(self._more, 'more finding')}"
@@ -183,7 +183,7 @@ class NodesScreen(ListScreen[NodeEntry]):
     # Words
 
     def top_bar_values(self) -> TopBarValues:
-        """Return the figures of the marked nodes, or of those that a filter leaves; else of all."""
+        """Return totals of the marked nodes, of the filtered nodes, or of all."""
         values, rows, marked = super().top_bar_values(), self.listing.rows, self.table.marked
         if rows is None or (len(rows) == rows.total and not marked):
             return values
@@ -199,7 +199,7 @@ class NodesScreen(ListScreen[NodeEntry]):
         return cluster_facts(totals, marked_scope(totals) if marked else shown_scope(totals, session.overview().totals))
 
     def explain_item(self, item: NodeEntry) -> Pieces:
-        """Return the node in words; and why nothing is said of what keeps it, where that has a reason."""
+        """Return the node as text, and why it has no analysis if there is a reason."""
         now_ns, has_prices = self.host.now_ns(), not self.host.config.disable_pricing
         story = (
             explain_node(item, now_ns, has_prices=has_prices) if item.findings is None else node_reason(item, now_ns)
@@ -210,10 +210,10 @@ class NodesScreen(ListScreen[NodeEntry]):
         return ((missing, Tone.WARNING), (" · ", Tone.MUTED), *story) if missing else story
 
     def row_facts(self) -> Sequence[Pieces]:
-        """Return what columns say that have no room, and what else there is to say of a node with a reason."""
+        """Return the values of columns that do not fit, and further facts about the node."""
         item, facts = self.current, super().row_facts()
         if item is not None and item.delta is not None and delta_text(item.delta):
-            # A node that is not what was promised is said as long as anything has room.
+            # A node that differs from its NodeClaim is always reported.
             facts = sorted(facts, key=lambda fact: not fact[0][0].startswith(DELTA_WORDS))
         if item is None or item.findings is None:
             return facts
@@ -225,7 +225,7 @@ class NodesScreen(ListScreen[NodeEntry]):
         return item.name
 
     def object_of(self, item: NodeEntry) -> tuple[str, str]:
-        """Return the node, or the claim where there is no node."""
+        """Return the node, or the NodeClaim if there is no node."""
         return ("Node", item.name) if item.node is not None else ("NodeClaim", item.name)
 
     def help_text(self) -> HelpSections:

@@ -1,4 +1,4 @@
-"""The screen that stands at a destination."""
+"""Opens the screen of a destination."""
 
 # ruff: noqa: PLC0415 - screens are imported when they are opened, or ahead of it in a thread
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
-    """Return a new screen, or a sentence that says why there is none."""
+    """Return a new screen, or a message if there is none."""
     match to:
         case ToText(title, fetch, language):
             from karptui.screens.text import TextScreen
@@ -95,11 +95,11 @@ def _study_screen(to: ToStudy) -> FrameScreen:
 
 
 def explanation_of(host: Host, kind: str, key: str) -> ToScreen | str:
-    """Return where an object is explained, or a sentence that says why nowhere.
+    """Return the destination that explains an object, or a message if there is none.
 
     Args:
         host: The app.
-        kind: As the API writes it.
+        kind: Kind as in the API.
         key: ``namespace/name``, or the name alone.
     """
     if kind not in (Kind.POD, Kind.NODE, Kind.NODECLAIM, Kind.NODEPOOL):
@@ -119,7 +119,7 @@ def show_whatif(app: App[None], whatif: WhatIf, opening: Opening) -> None:
 
     is_open = any(isinstance(one, WhatIfScreen) for one in app.screen_stack)
     while is_open and not isinstance(app.screen, WhatIfScreen):
-        app.pop_screen()  # what was looked at from there
+        app.pop_screen()  # screens opened from the what-if
     if isinstance(app.screen, WhatIfScreen):
         app.screen.use_opening(opening)
     else:

@@ -17,14 +17,14 @@ from karptui.views.row import Pieces, Tone
 from karptui.whatif.scenario import Scenario
 
 _MARGIN = 4
-"""Cells beside the picture: its padding, and the scroll bar."""
+"""Cells of the padding and the scroll bar."""
 
 
 class PackingScreen(FrameScreen):
     """NodePools as boxes, nodes as bins, pods as blocks."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("b", "turn", "Cpu or memory", id="packing.by", tooltip="What nodes and pods are measured by"),
+        Binding("b", "turn", "Cpu or memory", id="packing.by", tooltip="Measure nodes and pods by another resource"),
         Binding("j,down", "scroll(1)", "Down", show=False, id="packing.down"),
         Binding("k,up", "scroll(-1)", "Up", show=False, id="packing.up"),
         Binding("pagedown,ctrl+d", "page(1)", "Page down", show=False, id="packing.page-down"),
@@ -37,7 +37,7 @@ class PackingScreen(FrameScreen):
         """Make the screen.
 
         Args:
-            scenario: What the cluster is drawn beside; None to draw it alone.
+            scenario: Draws the cluster before and after it; None to draw the cluster alone.
         """
         super().__init__()
         self._scenario = scenario
@@ -51,7 +51,7 @@ class PackingScreen(FrameScreen):
         yield self._panel
 
     def prepare(self) -> None:
-        """Have both sides worked out where there is a scenario."""
+        """Compute both sides if there is a scenario."""
         if self._scenario is not None:
             self._work_out(self._scenario)
 
@@ -76,7 +76,7 @@ class PackingScreen(FrameScreen):
         self.refresh_view(is_forced=True)
 
     def explain(self) -> Pieces:
-        """Say what it is measured by."""
+        """Return the resource of the picture."""
         other = RESOURCES[1 - RESOURCES.index(self._resource)]
         if self._scenario is None:
             return ((f"by requested {self._resource} · b: by {other} · :capacity has the sums", Tone.MUTED),)
@@ -92,5 +92,5 @@ class PackingScreen(FrameScreen):
         self._panel.scroll_relative(y=step, animate=False)
 
     def action_page(self, step: int) -> None:
-        """Scroll by what is seen."""
+        """Scroll by a page."""
         self._panel.scroll_page(step)

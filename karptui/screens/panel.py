@@ -1,4 +1,4 @@
-"""Sentences beside a table: in a panel that scrolls, or below it about the row under the cursor."""
+"""Text next to a table: a scrolling panel above it, or a story about the row below it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from karptui.widgets.titled_pane import TITLE_EDGES, fitted_title
 
 
 class Panel(VerticalScroll):
-    """Sentences that scroll, above the table whose rows belong to them."""
+    """A scrolling panel of text above a table."""
 
     def __init__(self, name: str, *, can_focus: bool = False) -> None:
         """Make the panel.
 
         Args:
-            name: what its id and that of its lines begin with.
-            can_focus: whether it is scrolled with the keys of its own, too.
+            name: Prefix of its id and that of its lines.
+            can_focus: Whether it can take the focus for scrolling.
         """
         self.lines = Sentences(id=f"{name}-lines")
         super().__init__(self.lines, id=f"{name}-panel", can_focus=can_focus)
@@ -30,7 +30,7 @@ class Panel(VerticalScroll):
         self._title: Content | None = None
 
     def show_title(self, title: Content) -> None:
-        """Put a title into the edge, with as many parts as have room; one that is there already draws nothing."""
+        """Show as many parts of a title as fit; an unchanged title is not redrawn."""
         self._whole = title
         self._fit_title()
 
@@ -45,33 +45,33 @@ class Panel(VerticalScroll):
             self.border_title = title
 
     def scroll_half(self, step: int) -> None:
-        """Scroll by half of what is seen."""
+        """Scroll by half a page."""
         self.scroll_relative(y=step * max(self.size.height // 2, 1), animate=False)
 
     def scroll_page(self, step: int) -> None:
-        """Scroll by what is seen, less a line."""
+        """Scroll by a page less one line."""
         self.scroll_relative(y=step * max(self.size.height - 1, 1), animate=False)
 
 
 Story: TypeAlias = Callable[[ItemT], tuple[Pieces, ...]]
-"""From an item to sentences, a line each."""
+"""Returns the text lines of an item."""
 
 
 class StoryLines(Sentences, Generic[ItemT]):
-    """Sentences about one item."""
+    """Text about one item."""
 
     def __init__(self, story: Story[ItemT], *, is_hanging: bool) -> None:
-        """Begin with nothing said.
+        """Begin without text.
 
         Args:
-            story: what is said of an item.
-            is_hanging: whether what follows the first line of a sentence is set in.
+            story: Returns the text of an item.
+            is_hanging: Whether the text has a hanging indent.
         """
         super().__init__(id="story")
         self._story, self._is_hanging = story, is_hanging
 
     def show(self, item: ItemT | None) -> None:
-        """Tell of an item, or of nothing."""
+        """Show the text of an item, or nothing."""
         lines = self._story(item) if item is not None else ()
         if self._is_hanging:
             self.set_hanging(lines)

@@ -1,4 +1,4 @@
-"""The Pending screen: pods that wait, what Karpenter, kube-scheduler and the engine say of them; and one at length."""
+"""The Pending screen: groups of pending pods with their reasons, and one group in detail."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ if TYPE_CHECKING:
 OPEN_LEDGER: Final = Binding(
     "t", "open_ledger", "Ledger", id="pending.ledger", tooltip="Where the memory of the nearest type goes"
 )
-NO_TYPE: Final = "no instance type came near these pods: enter says which gate stopped them"
+NO_TYPE: Final = "no instance type came near these pods: enter shows the gate that excluded them"
 
 
 def show_nearest_ledger(screen: FrameScreen, group: PendingGroup | None) -> None:
-    """Hold pods against the type that comes nearest, in the NodePool that comes nearest.
+    """Show the memory of the closest type in the closest NodePool, compared with some pods.
 
     Args:
-        screen: where it is asked for.
-        group: the pods that are meant.
+        screen: The current screen.
+        group: The pods.
     """
     explanation = group.explanation if group is not None else None
     pool = furthest(explanation) if explanation is not None else None
@@ -93,24 +93,24 @@ class PendingScreen(ListScreen[PendingEntry]):
         super().show_state()
 
     def placeholder(self, rows: Rows[PendingEntry]) -> Pieces:
-        """Say how far the answer is while pods wait and nothing is known of them."""
+        """Return the progress if there are pending pods and none is analysed."""
         overview = self.host.session.overview()
         if not rows.total and overview.pending is None and overview.counts["pending"]:
             return pending_freshness(overview, self.host.now_ns())[:1]
         return super().placeholder(rows)
 
     def awaits_rows(self) -> bool:
-        """Return whether rows are on their way: pods wait, and why is being worked out."""
+        """Return whether pending pods are being analysed."""
         overview = self.host.session.overview()
         is_looked_into = bool(overview.counts["pending"]) and not overview.is_out_of_reach
         return is_looked_into or super().awaits_rows()
 
     def story_of(self, item: PendingEntry) -> tuple[Pieces, ...]:
-        """Return why the pods are pending."""
+        """Return the reasons the pods are pending."""
         return pending_sentences(item)
 
     def help_text(self) -> HelpSections:
-        """Explain what pods wait for beside columns and filters."""
+        """Explain the causes, columns and filters."""
         return (("Computed now", CAUSE_HELP), *super().help_text())
 
     def on_resize(self) -> None:
@@ -118,7 +118,7 @@ class PendingScreen(ListScreen[PendingEntry]):
         self.refresh_info()
 
     def explain(self) -> Pieces:
-        """Say how fresh it is."""
+        """Return the age of the analysis."""
         return pending_freshness(self.host.session.overview(), self.host.now_ns())
 
     def name_of(self, item: PendingEntry) -> str:
@@ -179,7 +179,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         self._remedies: Kept[tuple[RemedyEntry, ...]] = Kept()
 
     def show_state(self) -> None:
-        """Show what is known of the pod, or what has become of it."""
+        """Show the pod, or its end."""
         self.host.cluster.look_at(Focus(asks_pending=True, pod=self._pod_key))
         now_ns = self.host.now_ns()
         found = self._found = self.host.session.pending_pod(self._pod_key)
@@ -208,12 +208,12 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         super().show_state()
 
     def _gone(self) -> Pieces:
-        """Return what has become of the pod since it waited, nothing while it waits."""
+        """Return whether the pod was scheduled or deleted since; empty while it is pending."""
         found = self._found
         if found is None:
             return ()
         if not found.exists:
-            return ((f"the pod {clean(self._pod_key)} is gone; this is what it waited for", Tone.FAULT),)
+            return ((f"the pod {clean(self._pod_key)} is gone; this is why it was pending", Tone.FAULT),)
         if found.node_name:
             return ((f"the pod has found its place on {clean(found.node_name)}", Tone.GOOD),)
         return ()
@@ -221,12 +221,12 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
     # The changes
 
     def _changes(self) -> Sequence[RemedyEntry]:
-        """Return the changes that help, as they were found last."""
+        """Return the changes that help, as last computed."""
         report = self._detail.remedies if self._detail is not None else None
         return self._remedies.get((report,), lambda: remedy_entries(report))
 
     def placeholder(self, rows: Rows[RemedyEntry]) -> Pieces:
-        """Say why nothing helps, or how far the changes have been tried."""
+        """Return why no change helps, or the progress of the trials."""
         if rows.total:
             return super().placeholder(rows)
         report = self._detail.remedies if self._detail is not None else None
@@ -236,7 +236,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         return (("being worked out", Tone.ACTIVE) if waits else ("there is nothing to try", Tone.MUTED),)
 
     def explain(self) -> Pieces:
-        """Say how far the changes have been tried, and what the one under the cursor is about."""
+        """Return the progress of the trials, and the subject of the change under the cursor."""
         report = self._detail.remedies if self._detail is not None else None
         if report is None:
             return pending_freshness(self.host.session.overview(), self.host.now_ns())
@@ -255,7 +255,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         return ("Pod", self._pod_key)
 
     def whatif_opening(self) -> Opening:
-        """Return the change under the cursor; the pod alone where there is none."""
+        """Return the change under the cursor, or the pod if there is none."""
         from karptui.whatif.opening import Opening  # noqa: PLC0415 - brings the engines with it
 
         item = self.current
@@ -283,12 +283,12 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         self.app.push_screen(PendingNodesScreen(self._group.name if self._group is not None else "", explanation))
 
     def action_scroll_panel(self, step: int) -> None:
-        """Scroll the explanation by what is seen of it."""
+        """Scroll the explanation by a page."""
         self.panel.scroll_page(step)
 
 
 class PendingNodesScreen(ListScreen[NodeRefusal]):
-    """Nodes tried; as things stood when the pod was explained."""
+    """The nodes that were tried for the pod, at the time it was explained."""
 
     entry_name = "pending"
     title_text = "Nodes tried"

@@ -40,7 +40,7 @@ class PodsScreen(ListScreen[PodEntry]):
         super().__init__(TABLE, SessionList("pods"))
 
     def prepare(self) -> None:
-        """Start with the namespace that was asked for."""
+        """Apply the initial namespace."""
         namespace = self.host.config.namespace
         if namespace and not self.listing.query_text:
             self.listing.query_text = f"ns={namespace}"
@@ -51,7 +51,7 @@ class PodsScreen(ListScreen[PodEntry]):
         return True
 
     def explain_item(self, item: PodEntry) -> Pieces:
-        """Return the pod in words."""
+        """Return the pod as text."""
         return explain_pod(item, self.host.now_ns())
 
     def name_of(self, item: PodEntry) -> str:
@@ -63,7 +63,7 @@ class PodsScreen(ListScreen[PodEntry]):
         return "Pod", item.pod.key
 
     def open_row(self, item: PodEntry) -> None:
-        """Show why the pod waits; where it does not, describe it."""
+        """Explain a pending pod; describe any other."""
         if not self._node_key(item):
             routes.show_pending(self, item.pod.key)
         else:
@@ -86,5 +86,5 @@ class PodsScreen(ListScreen[PodEntry]):
             self.say(f"node {item.pod.node_name} is not there")
 
     def _node_key(self, item: PodEntry) -> str:
-        """Return the key of a pod's node, nothing where it is not there."""
+        """Return the key of a pod's node; empty if it does not exist."""
         return self.host.session.node_key(Kind.NODE, item.pod.node_name)

@@ -1,4 +1,4 @@
-"""The Pools screen: NodePools in the order in which Karpenter tries them."""
+"""The Pools screen: NodePools in the order of Karpenter's attempts."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ WORKING: Final = "working out the order of NodePools and their types…"
 CONSEQUENCES: Final[Mapping[str, str]] = {
     "NodePool": "Without NodePools there is nothing to show.",
     "NodeClass": "Instance types are worked out from it.",
-    "DaemonSet": "What a new node carries needs it.",
-    "Node": "What limits count and what nodes cost need it.",
+    "DaemonSet": "The resources of a new node need it.",
+    "Node": "Used limits and the cost of nodes need it.",
     "NodeClaim": "What limits count and drift need it.",
     "Pod": "Which pools pods match needs it.",
 }
@@ -57,20 +57,20 @@ class PoolsScreen(ListScreen[PoolRow]):
 
     def __init__(self) -> None:
         self._cluster = Static(id="pools-cluster", markup=False)
-        """What holds for all pools."""
+        """Text about all pools."""
         super().__init__(
             pools_table(), SessionList("pools"), story=self.story_of, is_story_hanging=True, below=(self._cluster,)
         )
 
     @property
     def table_title(self) -> str:
-        """What the table is called, and what all pools cost."""
+        """Title of the table with the cost of all pools."""
         around = self.around(PoolsAround) if self.listing.rows is not None else None
         cost = "" if around is None or self.host.config.disable_pricing else cost_text(around)
         return f"Pools ─ in the order Karpenter tries them{f' ─ {cost}' if cost else ''}"
 
     def prepare(self) -> None:
-        """Leave prices out where they are off."""
+        """Leave out prices if they are disabled."""
         if self.host.config.disable_pricing:
             self.use_table(pools_table(has_prices=False))
         super().prepare()
@@ -81,7 +81,7 @@ class PoolsScreen(ListScreen[PoolRow]):
         super().show_state()
 
     def refresh_info(self) -> None:
-        """Say again what is under the cursor, and what holds for all pools."""
+        """Refresh the text about the row and about all pools."""
         super().refresh_info()
         lines: tuple[Pieces, ...] = ()
         around = self.around(PoolsAround) if self.listing.rows else None
@@ -94,15 +94,15 @@ class PoolsScreen(ListScreen[PoolRow]):
             self._cluster.update(content)
 
     def on_resize(self) -> None:
-        """Break the sentences anew."""
+        """Wrap the text again."""
         self.refresh_info()
 
     def explain(self) -> Pieces:
-        """Say how fresh the answers are."""
+        """Return the age of the analysis."""
         return freshness(self.host.session.overview(), self.host.now_ns())
 
     def story_of(self, item: PoolRow) -> tuple[Pieces, ...]:
-        """Return the pool in sentences, and the last hour where its column has no room."""
+        """Return the pool as text, and the last hour if its column does not fit."""
         hour = last_hour_words(item.alive) if "hour" in self.table.unseen else ""
         return (*pool_sentences(item), ((hour, Tone.NORMAL),)) if hour else pool_sentences(item)
 
@@ -162,7 +162,7 @@ class PoolDetailScreen(ListScreen[DaemonRow]):
 
     entry_name = "pools"
     is_explanation = True
-    title_text = "DaemonSets ─ what a new node carries"
+    title_text = "DaemonSets ─ on each new node"
     kind = "NodePool"
     working = WORKING
     consequences = CONSEQUENCES
@@ -183,7 +183,7 @@ class PoolDetailScreen(ListScreen[DaemonRow]):
         super().show_state()
 
     def refresh_info(self) -> None:
-        """Say again what is under the cursor, and show the pool."""
+        """Refresh the text about the row, and the pool."""
         super().refresh_info()
         has_rows = self.listing.rows is not None
         around = self.around(PoolAround) if has_rows else None
@@ -196,7 +196,7 @@ class PoolDetailScreen(ListScreen[DaemonRow]):
             self.panel.lines.set_hanging(detail_lines(around.row))
 
     def explain_item(self, item: DaemonRow) -> Pieces:
-        """Return what a DaemonSet takes and rules out."""
+        """Return the requests of a DaemonSet and the types it excludes."""
         return daemon_sentence(item)
 
     def name_of(self, item: DaemonRow) -> str:
@@ -220,7 +220,7 @@ class PoolDetailScreen(ListScreen[DaemonRow]):
         routes.show_types(self, self._pool_name)
 
     def action_scroll_panel(self, step: int) -> None:
-        """Scroll what is said of the pool by half of what is seen."""
+        """Scroll the text about the pool by half a page."""
         self.panel.scroll_half(step)
 
     def open_row(self, item: DaemonRow) -> None:

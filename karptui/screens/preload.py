@@ -1,4 +1,4 @@
-"""What screens need that have not been opened yet: imported while nobody waits, so that a first key is no slower."""
+"""Imports the modules of unopened screens while the app is idle, so that the first key is as fast as later ones."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Final
 from karptui.session.throttle import KEY_PAUSE_SECONDS, ThreadThrottle
 
 BEGIN_SECONDS: Final = 0.5
-"""After the first rows: what follows them at once comes first."""
+"""Delay after the first rows, in seconds."""
 PACKAGES: Final = ("karptui.screens", "karptui.serving")
 
 
 class Preloader:
-    """Imports modules in a thread of its own, one after the other."""
+    """Imports modules one after the other in a thread."""
 
     def __init__(self, names: Iterable[str] | None = None) -> None:
         """Set up without beginning.
@@ -32,7 +32,7 @@ class Preloader:
         self._thread = threading.Thread(target=self._run, name="preloader", daemon=True)
 
     def start(self, after_seconds: float = BEGIN_SECONDS) -> None:
-        """Begin in a moment, unless that was said before."""
+        """Begin after a delay; later calls do nothing."""
         if not self._is_started:
             self._is_started = True
             self._after_seconds = after_seconds

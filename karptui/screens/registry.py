@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ScreenEntry:
-    """A screen with a key of its own."""
+    """A screen with its own key."""
 
     name: str
     key: str
@@ -42,7 +42,7 @@ ENTRIES: Final = (
         "nodes",
         "1",
         "Nodes",
-        "Nodes and NodeClaims, and what pods ask of them",
+        "Nodes and NodeClaims: why each is still here, resources, cost",
         ("no", "node"),
         "NodesScreen",
     ),
@@ -67,7 +67,7 @@ ENTRIES: Final = (
         "pending",
         "5",
         "Pending",
-        "Pods without a node: who says why, and what would help",
+        "Pending pods by cause, and changes that would help",
         ("pe", "wait"),
         "PendingScreen",
         "Pend",
@@ -76,7 +76,7 @@ ENTRIES: Final = (
         "blockers",
         "6",
         "Blockers",
-        "What keeps nodes, and what it costs",
+        "The blockers of each node, and their cost",
         ("bl", "blocker", "why"),
         "BlockersScreen",
         "Block",

@@ -1,4 +1,4 @@
-"""What can be done about blockers, side by side: each remedy with what it comes to, leading into the what-if."""
+"""Remedies for blockers, compared: the effect of each, and its what-if."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         """Make the screen.
 
         Args:
-            title: What the blockers have in common.
+            title: Name of the group of blockers.
             members: The blockers.
         """
         self._text = TextArea(
@@ -56,16 +56,16 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         self._rows: Kept[tuple[TriedRemedy, ...]] = Kept()
         self._trials = RemedyTrials()
         self._tried: object = None
-        """What the trials are of."""
+        """The trials that were started."""
 
     def _held(self) -> Sequence[TriedRemedy]:
-        """Return what can be done as things are, best first once all of it has been tried."""
+        """Return the remedies, best first once all are tried."""
         offered = self._offered()
         trials = self._trials.trials if tuple(one.kind for one in offered) == self._trials.kinds else ()
         return self._rows.get((offered, trials), lambda: tried_remedies(offered, trials))
 
     def _offered(self) -> tuple[BlockerRemedy, ...]:
-        """Return what can be done as things are; of blockers that are gone meanwhile as they were."""
+        """Return the remedies of the current blockers; of blockers that are gone, their last remedies."""
 
         def made() -> tuple[BlockerRemedy, ...]:
             found = self.host.session.remedies(self._opened, self.host.now_ns())
@@ -95,12 +95,12 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         is_first = row is None or row.remedy.kind is offered[0].kind
         self._trials = trials
         self.refresh_view(is_forced=True)
-        if is_first and trials.best is not None:  # nobody has gone to another one meanwhile
+        if is_first and trials.best is not None:  # the user is still here
             self.table.move_cursor_to(trials.best.name)
 
     def _show_text(self) -> None:
         row = self.current
-        text = remedy_text(row.remedy, self._members) if row is not None else "# it ends by itself: nothing to do"
+        text = remedy_text(row.remedy, self._members) if row is not None else "# it ends automatically: nothing to do"
         if text != self._text.text:
             if "yaml" in self._text.available_languages:
                 self._text.language = "yaml"
@@ -108,10 +108,10 @@ class RemediesScreen(ListScreen[TriedRemedy]):
             self._text.border_title = Content(" YAML and commands: karptui runs none of them ")
 
     def explain_item(self, item: TriedRemedy) -> Pieces:
-        """Return what becomes of the nodes, what it does, and how to try it."""
+        """Return the effect on nodes, the change, and how to try it."""
         remedy, effect = item.remedy, effect_text(item.remedy.effect)
         said: list[tuple[str, Tone]] = []
-        if item.trial is not None and (remedy.edits or remedy.preempts):  # what it does stands above its YAML as well
+        if item.trial is not None and (remedy.edits or remedy.preempts):  # the change is also above its YAML
             said.append((trial_text(item), Tone.GOOD if item.place == 0 else Tone.NORMAL))
             if item.trial.wait_seconds and not item.trial.is_forecast:
                 said.append((" Nothing goes before: F plays it.", Tone.MUTED))
@@ -120,7 +120,7 @@ class RemediesScreen(ListScreen[TriedRemedy]):
             if effect:
                 said.append((f" {effect} (simulated).", Tone.GOOD))
         if not remedy.edits and not remedy.preempts:
-            said.append((" It cannot be tried: the objects are not known as they were written.", Tone.MUTED))
+            said.append((" It cannot be tried: the original objects are unknown.", Tone.MUTED))
         return tuple(said)
 
     def name_of(self, item: TriedRemedy) -> str:
@@ -150,7 +150,7 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         (self.table if self._text.has_focus else self._text).focus()
 
     def cursor_moved(self) -> None:
-        """Say what is under the cursor, and show its text."""
+        """Show the text of the remedy under the cursor."""
         super().cursor_moved()
         self._show_text()
 

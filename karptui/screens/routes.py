@@ -1,6 +1,6 @@
-"""What leads where: the functions by which screens lead to others."""
+"""Functions that lead from screens to other screens."""
 
-# ruff: noqa: PLC0415 - what few ask for is imported when somebody asks
+# ruff: noqa: PLC0415 - rarely used modules are imported on demand
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 def show_text(
     screen: FrameScreen, title: str, fetch: Callable[[], Awaitable[str]], language: str | None = None
 ) -> None:
-    """Show a text that may take a moment to come.
+    """Show a text that may take a moment.
 
     Args:
-        screen: where it is asked for.
-        title: what is shown.
-        fetch: gives the text.
-        language: a language to highlight.
+        screen: The current screen.
+        title: Title of the text.
+        fetch: Returns the text.
+        language: Language to highlight.
     """
     screen.host.go(ToText(title, fetch, language))
 
@@ -71,11 +71,11 @@ def show_description(screen: FrameScreen, kind: str, key: str) -> None:
 
 
 def show_node(screen: FrameScreen, key: str) -> None:
-    """Show a node at length.
+    """Show a node in detail.
 
     Args:
-        screen: where it is asked for.
-        key: of the node's entry.
+        screen: The current screen.
+        key: Key of the node's entry.
     """
     screen.host.go(ToNode(key))
 
@@ -96,13 +96,13 @@ def show_types(screen: FrameScreen, pool: str) -> None:
 
 
 def show_ledger(screen: FrameScreen, pool: str, instance_type: str, pods: Collection[str] = ()) -> None:
-    """Show where the memory of an instance type goes.
+    """Show the deductions from the memory of an instance type.
 
     Args:
-        screen: where it is asked for.
-        pool: the NodePool.
-        instance_type: the type.
-        pods: keys of pending pods one of which is held against it first.
+        screen: The current screen.
+        pool: The NodePool.
+        instance_type: The type.
+        pods: Keys of pending pods to compare; the first is shown.
     """
     screen.host.go(ToLedger(pool, instance_type, pods))
 
@@ -123,7 +123,7 @@ def show_object(screen: FrameScreen, kind: str, key: str) -> None:
 
 
 def show_line_target(screen: FrameScreen, kind: str, key: str) -> None:
-    """Show what a line of a what-if is about: why a pod waits, why a node is still there, a NodePool at length."""
+    """Show the object of a what-if line: a pending pod, a node or a NodePool."""
     if kind in (Kind.POD, Kind.NODE, Kind.NODECLAIM, Kind.NODEPOOL):
         show_explanation(screen, kind, key)
     else:
@@ -131,7 +131,7 @@ def show_line_target(screen: FrameScreen, kind: str, key: str) -> None:
 
 
 def show_explanation(screen: FrameScreen, kind: str, key: str) -> None:
-    """Show why an object is as it is, or say why there is nothing to show."""
+    """Explain an object, or report why there is no explanation."""
     screen.host.go(ToExplanation(kind, key))
 
 
@@ -146,11 +146,11 @@ def show_headroom(screen: FrameScreen) -> None:
 
 
 def ask_for_proportion(screen: FrameScreen, pools: Sequence[str]) -> None:
-    """Ask for the shares of some NodePools; the answer opens the what-if with what would keep them.
+    """Ask for shares of NodePools, and open the what-if with the change that keeps them.
 
     Args:
-        screen: where it is asked.
-        pools: names of the NodePools that are offered, at least two that some pods could go to alike.
+        screen: The current screen.
+        pools: Names of two or more NodePools that accept the same pods.
     """
     from karptui.screens.dialogs import AskScreen
 

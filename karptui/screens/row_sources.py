@@ -1,4 +1,4 @@
-"""Where the rows of a list come from: a session that is asked for them by window, or items that a screen holds."""
+"""Sources of a list's rows: pages fetched from a session, or items of the screen."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class RowSource(Protocol[ItemT]):
 
 
 class Pages:
-    """The pages of some rows that were fetched so far."""
+    """The fetched pages of some rows."""
 
     def __init__(self, session: Session, found: RowSet) -> None:
         """Begin without any.
@@ -120,10 +120,10 @@ class PagedFacts(_Paged[Any]):
     """The facts of rows in order."""
 
     def __init__(self, pages: Pages) -> None:
-        """Begin with nothing fetched.
+        """Begin without fetched pages.
 
         Args:
-            pages: What the facts are read from.
+            pages: Pages to read facts from.
         """
         super().__init__(pages, lambda page: page.facts)
 
@@ -132,10 +132,10 @@ class PagedKeys(_Paged[str]):
     """The keys of rows in order."""
 
     def __init__(self, pages: Pages) -> None:
-        """Begin with nothing fetched.
+        """Begin without fetched pages.
 
         Args:
-            pages: What the keys are read from.
+            pages: Pages to read keys from.
         """
         super().__init__(pages, lambda page: page.keys)
 
@@ -143,10 +143,10 @@ class PagedKeys(_Paged[str]):
         return iter(self._pages.session.keys(self._pages.found.number))
 
     def index(self, value: object, start: int = 0, stop: int | None = None) -> int:
-        """Return where a row stands.
+        """Return the index of a row.
 
         Raises:
-            ValueError: When there is no such row.
+            ValueError: if there is no such row.
         """
         index = self._pages.session.position(self._pages.found.number, str(value))
         if index is None or index < start or (stop is not None and index >= stop):
@@ -167,17 +167,17 @@ class SessionList(NamedTuple):
     list: str
     """Its name."""
     of: Callable[[], str] = str
-    """Returns whose rows are meant, in a list that has them of several."""
+    """Owner of the rows (a NodePool's name, say), for lists that exist per owner."""
 
 
 class SessionRows(Generic[ItemT]):
-    """Rows that a session holds; their facts are fetched as they are looked at."""
+    """Rows of a session; their pages are fetched when visible."""
 
     def __init__(self, session: Callable[[], Session], asked: SessionList) -> None:
-        """Begin before any are asked for.
+        """Begin without rows.
 
         Args:
-            session: Returns what has the rows.
+            session: Returns the session.
             asked: The list.
         """
         self._session, self._asked = session, asked
@@ -186,7 +186,7 @@ class SessionRows(Generic[ItemT]):
 
     @property
     def found(self) -> RowSet | None:
-        """The rows that were asked for last; None before any were."""
+        """The last rows; None before the first."""
         return self._pages.found if self._pages is not None else None
 
     @property
@@ -222,7 +222,7 @@ class SessionRows(Generic[ItemT]):
         return self._rows.at(now_ns)
 
     def around(self, now_ns: int, of: str | None = None) -> Around | None:
-        """Return what stands around the rows; around those of somebody else where ``of`` is given."""
+        """Return the facts around the rows, or around those of another owner if ``of`` is given."""
         return self._session().around(self._asked.list, self._asked.of() if of is None else of, now_ns)
 
     def with_keys(self, rows: Rows[ItemT], keys: frozenset[str]) -> list[ItemT]:  # noqa: ARG002 - the session has them
@@ -237,7 +237,7 @@ class SessionRows(Generic[ItemT]):
 
 
 class _Made(NamedTuple, Generic[ItemT]):
-    """Rows, and what they were made from."""
+    """Rows, and their inputs."""
 
     items: Sequence[ItemT]
     recipe: Recipe
@@ -266,7 +266,7 @@ class OwnRows(Generic[ItemT]):
 
     @property
     def items(self) -> Sequence[ItemT]:
-        """Every item, also those that the filter leaves out; none before there are rows."""
+        """Every item, including filtered ones; empty before there are rows."""
         return self._made.items if self._made is not None else ()
 
     @property
@@ -275,11 +275,11 @@ class OwnRows(Generic[ItemT]):
         return self._made.shown if self._made is not None else 0
 
     def size(self) -> int:
-        """Return how many items there are now."""
+        """Return the current number of items."""
         return len(self._items())
 
     def rests(self, times: float) -> bool:
-        """Return whether rows were made so lately that they may stay: so many times as long ago as making them took."""
+        """Return whether the rows are recent: younger than a multiple of the time that making them took."""
         known = self._made
         return known is not None and time.monotonic() < known.at + times * known.seconds
 
@@ -312,7 +312,7 @@ class OwnRows(Generic[ItemT]):
 
 
 class Making(Generic[ItemT]):
-    """Makes rows in a thread, again as long as something newer is asked for."""
+    """Makes rows in a thread, repeatedly while there are newer inputs."""
 
     def __init__(self) -> None:
         self._is_at_work = False
@@ -321,12 +321,12 @@ class Making(Generic[ItemT]):
     async def run(
         self, make: Callable[[], Rows[ItemT]], show: Callable[[Rows[ItemT]], None], is_wanted: Callable[[], bool]
     ) -> None:
-        """Make rows and show them; where that is being done already, have it done once more.
+        """Make rows and show them; if that is under way, repeat it afterwards.
 
         Args:
-            make: gives the rows there are now; called in a thread.
-            show: shows them.
-            is_wanted: whether anybody still looks.
+            make: Returns the current rows; called in a thread.
+            show: Shows them.
+            is_wanted: Returns whether they are still needed.
         """
         self._is_outdated = True
         if self._is_at_work:

@@ -1,4 +1,4 @@
-"""Ask for a goal and its numbers in front of a screen, and show the change that reaches it."""
+"""Asks for a goal and its parameters, and shows the change that reaches it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ ON_SCREEN: Final = ("pending", "overhead")
 
 
 async def ask_for_goal(screen: FrameScreen) -> None:
-    """Ask for the goal, then one question for each of its parameters; then look for the change.
+    """Ask for the goal, then for each parameter, and search for the change.
 
     Args:
-        screen: in front of which is asked.
+        screen: The current screen.
     """
     choices = [Choice(name, name, GOALS[name].title) for name in ON_SCREEN]
-    chosen = await pick(screen.app, "Solve ─ what is looked for", choices)
+    chosen = await pick(screen.app, "Solve ─ goal", choices)
     if chosen is None:
         return
     goal, given = GOALS[chosen], dict[str, str]()

@@ -1,4 +1,4 @@
-"""How the source stands with every kind."""
+"""The state of the source of each kind."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from karptui.views.sources import TABLE
 
 
 class SourcesScreen(ListScreen[KindStatus]):
-    """One row per kind: its phase, how much of it there is, and why it is not live."""
+    """One row per kind: phase, number of objects, and why it is not live."""
 
     title_text = "Sources"
     has_objects = False
@@ -20,7 +20,7 @@ class SourcesScreen(ListScreen[KindStatus]):
         super().__init__(TABLE, SessionList("sources"))
 
     def explain_item(self, item: KindStatus) -> Pieces:
-        """Return why the kind is not live."""
+        """Return the reason the kind is not live."""
         return ((clean(item.last_error) or f"{item.kind}: {item.phase}", Tone.NORMAL),)
 
     def name_of(self, item: KindStatus) -> str:

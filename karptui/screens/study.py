@@ -1,4 +1,4 @@
-"""An answer that takes a while, above a table of what it is made of: worked out beside the screen."""
+"""A study that takes a while: its answer above a table of cases, computed in a thread."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class StudyScreen(ListScreen[Any]):
         """Make the screen.
 
         Args:
-            study: What is asked.
+            study: The question.
         """
         self.panel = Panel("study")
         super().__init__(
@@ -58,7 +58,7 @@ class StudyScreen(ListScreen[Any]):
         self._answer: StudyAnswer[Any] | None = None
         self._rows: tuple[Any, ...] = ()
         self._since_ns = 0
-        """The instant from which it is worked out."""
+        """Time of the cluster it is computed from."""
 
     def prepare(self) -> None:
         """Light the tab, and begin."""
@@ -76,7 +76,7 @@ class StudyScreen(ListScreen[Any]):
         self.refresh_view(is_forced=True)
 
     def on_unmount(self) -> None:
-        """Give up on what is still at work."""
+        """Cancel a running computation."""
         self.host.session.studies.cancel()
 
     @property
@@ -88,7 +88,7 @@ class StudyScreen(ListScreen[Any]):
         return self._rows
 
     def show_state(self) -> None:
-        """Show the answer and the rows, or how far it has come."""
+        """Show the answer and the rows, or the progress."""
         self.host.cluster.look_at(Focus())
         self.panel.show_title(Content(f" {self.study.title} "))
         self._show_panel()
@@ -112,7 +112,7 @@ class StudyScreen(ListScreen[Any]):
         return ((said, Tone.ACTIVE), ("; esc ends it", Tone.MUTED))
 
     def counts(self) -> str:
-        """Return how many cases there are, and of how many: a case may take several rows."""
+        """Return the number of cases, shown and total; a case may have several rows."""
         rows = self.listing.rows
         return shown_of_all(self.study.count(rows.items if rows is not None else ()), self.study.count(self._rows))
 
@@ -123,20 +123,20 @@ class StudyScreen(ListScreen[Any]):
         return (("being worked out", Tone.ACTIVE),) if self._answer is None else (("nothing to show", Tone.MUTED),)
 
     def summary(self) -> str:
-        """Say of which moment it is."""
+        """Return the age of the answer."""
         age = (self.host.now_ns() - self._since_ns) // NS_PER_SECOND
         return f"of {duration_text(age)} ago" if self._answer is not None and age >= 60 else ""
 
     def on_resize(self) -> None:
-        """Break the answer anew."""
+        """Wrap the answer again."""
         self._show_panel()
 
     def name_of(self, item: Any) -> str:
-        """Return what the row is about."""
+        """Return the subject of the row."""
         return clean(self.study.name_of(item))
 
     def help_text(self) -> HelpSections:
-        """Say what is assumed and left out, beside columns and filters."""
+        """Explain assumptions and omissions, columns and filters."""
         notes = self.study.notes(self._found) if self._found is not None else ()
         sections = ((title, tuple(("·", clean(one)) for one in sentences)) for title, sentences in notes if sentences)
         return (*sections, *super().help_text())
@@ -154,7 +154,7 @@ class StudyScreen(ListScreen[Any]):
         return Opening(found[0].name, edits=found[0].edits, replay=found[0].replay, is_new=True)
 
     def open_row(self, item: Any) -> None:
-        """Show what the row leads to: a study of its own, or its what-if."""
+        """Open the row's own study, or its what-if."""
         study = self.study.opens(item)
         if study is not None:
             self.app.push_screen(StudyScreen(study))
@@ -202,7 +202,7 @@ class StudyScreen(ListScreen[Any]):
         self._work_out()
 
     def action_refresh_data(self) -> None:
-        """Compute the answer again, from the cluster as it is now."""
+        """Compute the answer again, from the current cluster."""
         super().action_refresh_data()
         self._work_out()
 

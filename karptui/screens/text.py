@@ -34,10 +34,9 @@ class TextScreen(FrameScreen):
         """Make the screen.
 
         Args:
-            title: what is shown.
-            fetch: gives the text.
-            language: a language to highlight, where its parser is installed; lines of ``sh`` are broken where they
-                have no room.
+            title: Title of the text.
+            fetch: Returns the text.
+            language: Language to highlight if its parser is installed; long lines of ``sh`` are wrapped.
         """
         super().__init__()
         self._heading = clean(title)
@@ -67,7 +66,7 @@ class TextScreen(FrameScreen):
         self.refresh_info()
 
     def explain(self) -> Pieces:
-        """Say how much there is."""
+        """Return the number of lines."""
         return self._said
 
     def focus_body(self) -> None:

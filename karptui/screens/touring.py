@@ -17,11 +17,11 @@ class _Place(NamedTuple):
     screen: Screen[Any]
     mode: str
     is_first: bool
-    """Whether it is a screen with a key of its own, which is never closed."""
+    """Whether the screen has its own key and is never closed."""
 
 
 class TourGuide:
-    """Counts the keys of a tour that are pressed where it has led to."""
+    """Counts the pressed keys of a tour."""
 
     def __init__(self, app: App[None]) -> None:
         """Begin before the first key.
@@ -33,7 +33,7 @@ class TourGuide:
         self._place: _Place | None = None
         """Where the keys of the tour have led to."""
         self._is_led = False
-        """Whether the last key was one of the tour: where it leads is known once the next is pressed."""
+        """Whether the last key belonged to the tour; its screen is known at the next key."""
 
     def follow(self, tour: Tour, key: str) -> None:
         """Take a key for the next one of a tour, if it is pressed where the tour has led to."""
@@ -43,7 +43,7 @@ class TourGuide:
         self._is_led = not self.way_back() and tour.press(key)
 
     def way_back(self) -> str:
-        """Return how one comes back to the screen that the tour goes on from; empty while one is there."""
+        """Return the keys back to the tour's screen; empty on that screen."""
         place = self._place
         if self._is_led or place is None or place.screen is self._app.screen:
             return ""

@@ -1,4 +1,4 @@
-"""The Types screen: NodePools folded to what each filter leaves, the types of one, and the ledger of one type."""
+"""The Types screen: the filters of each NodePool, the types of one, and the memory of one type."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WORKING: Final = "working out which types a new node may have…"
 CONSEQUENCES: Final[Mapping[str, str]] = {
     "NodePool": "Which types a new node may have needs it.",
     "NodeClass": "Instance types are worked out from it.",
-    "DaemonSet": "What a new node carries needs it.",
+    "DaemonSet": "The resources of a new node need it.",
     "Pod": "Pods that wait need it.",
 }
 
@@ -53,7 +53,7 @@ class PoolsOfTypesScreen(ListScreen[PoolEntry]):
         super().__init__(TABLE, SessionList("types"), below=(self._origins,))
 
     def refresh_info(self) -> None:
-        """Say again what is under the cursor, and where types and prices come from."""
+        """Refresh the text about the row, and the sources of types and prices."""
         super().refresh_info()
         sources = self.host.session.type_sources()
         lines: list[Pieces] = [((sources.text, Tone.MUTED),)]
@@ -62,7 +62,7 @@ class PoolsOfTypesScreen(ListScreen[PoolEntry]):
         self._origins.set_lines(lines)
 
     def explain_item(self, item: PoolEntry) -> Pieces:
-        """Return what a pool's types come to."""
+        """Return the summary of a pool's types."""
         note, tone = note_of(item)
         if note:
             if item.findings and not item.problem:
@@ -89,10 +89,10 @@ class PoolsOfTypesScreen(ListScreen[PoolEntry]):
 
 
 class TypesOfPoolScreen(ListScreen[TypeEntry]):
-    """The types of one NodePool, cheapest first, under what each filter has removed."""
+    """The types of one NodePool, cheapest first, with the number that each filter excludes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("a", "everything", "All types", id="types.all", tooltip="Also those that the requirements rule out"),
+        Binding("a", "everything", "All types", id="types.all", tooltip="Also types that the requirements exclude"),
         Binding("greater_than_sign", "pool(1)", "Next pool", key_display=">", id="types.pool"),
         Binding("less_than_sign", "pool(-1)", "Previous pool", key_display="<", show=False, id="types.pool-before"),
         Binding("o", "nodes", "Nodes of the type", show=False, id="types.nodes"),
@@ -116,21 +116,21 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
 
     @property
     def table_title(self) -> str:
-        """What the table is called: the NodePool."""
+        """Title of the table: the NodePool."""
         return f"Types of {clean(self._pool)}{' ─ all' if self._shows_all else ''}"
 
     def prepare(self) -> None:
-        """Leave out prices where they are off."""
+        """Leave out prices if they are disabled."""
         if self.host.config.disable_pricing:
             self.use_table(types_table(has_prices=False))
         super().prepare()
 
     def _meant(self) -> str:
-        """Return whose types: those that the requirements allow, or all."""
+        """Return the set of types: allowed by the requirements, or all."""
         return f"{'all' if self._shows_all else 'wanted'}/{self._pool}"
 
     def refresh_info(self) -> None:
-        """Say again what is under the cursor, and what the filters have removed."""
+        """Refresh the text about the row and the filters."""
         super().refresh_info()
         lines = self.panel.lines
         around = self.around(TypesAround)
@@ -144,7 +144,7 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
         lines.set_lines([*said, ((sources.text, Tone.MUTED),)])
 
     def explain_item(self, item: TypeEntry) -> Pieces:
-        """Return why a type is left or not."""
+        """Return why a type is available or excluded."""
         if not item.is_left:
             return (("✘ ", Tone.FAULT), (f"{clean(item.name)}: {why_text(item)}", Tone.NORMAL))
         prices = [price for price in (item.on_demand, item.spot) if price is not None]
@@ -170,7 +170,7 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
         self.show_state()
 
     def action_pool(self, step: int) -> None:
-        """Go to the next NodePool, in the order in which Karpenter tries them."""
+        """Go to the next NodePool in Karpenter's order."""
         around = self.around(TypesAround)
         names = around.names if around is not None else ()
         if not names:
@@ -226,9 +226,9 @@ class TypeLedgerScreen(FrameScreen):
         """Make the screen.
 
         Args:
-            pool: the NodePool.
-            name: the instance type.
-            pods: keys of pending pods one of which is held against it first; the largest where none is given.
+            pool: The NodePool.
+            name: The instance type.
+            pods: Keys of pending pods to compare, the first shown; the largest pod if empty.
         """
         super().__init__()
         self._pool_name = pool
@@ -281,12 +281,12 @@ class TypeLedgerScreen(FrameScreen):
 
     @property
     def pool(self) -> PoolEntry | None:
-        """The NodePool; None where it is not there (any more)."""
+        """The NodePool; None if it does not exist."""
         return self._found.pool
 
     @property
     def entry(self) -> TypeEntry | None:
-        """The type; None where the pool has it no more."""
+        """The type; None if the pool does not offer it."""
         return self._found.entry
 
     @property
@@ -313,7 +313,7 @@ class TypeLedgerScreen(FrameScreen):
         self.query_one(f"#ledger-{name}", Sentences).set_lines(lines)
 
     def explain(self) -> Pieces:
-        """Say which pod is held against the type, and how many there are."""
+        """Return the pod that is compared, and the number of pods."""
         pool, pod = self.pool, self.pod
         if pool is None or pod is None:
             return (("memory that is advertised is not memory that pods can ask for", Tone.MUTED),)
@@ -368,7 +368,7 @@ class TypeLedgerScreen(FrameScreen):
 
 
 def _drawn(grid: Grid) -> Content:
-    """Return the grid; what is not to be had is struck out, and says so."""
+    """Return the grid; unavailable offerings are struck out and marked."""
     if not grid.rows:
         return Content.styled("no offerings", TONE_STYLES[Tone.MUTED])
     widths = grid.widths

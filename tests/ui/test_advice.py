@@ -175,7 +175,7 @@ async def test_a_finding_that_is_settled_says_so(make_traps: MakeTraps, monkeypa
         monkeypatch.setattr(Analyst, "advice", AdviceReport(now_ns=NOW_NS))
         app.poll_now()
         await settled(pilot)
-        assert "this has changed or been settled since" in screen_text(app)
+        assert "this has changed or is settled" in screen_text(app)
         await pilot.press("escape")
         await settled(pilot)
         assert "finds anything" in screen_text(app)

@@ -36,7 +36,7 @@ from karptui.widgets.sentences import Sentences
 
 
 class CompareScreen(FrameScreen):
-    """Replays every scenario on the cluster as it is now, and shows them in columns."""
+    """Replays every scenario on the current cluster, and shows them in columns."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
@@ -47,9 +47,7 @@ class CompareScreen(FrameScreen):
             id="compare.next",
             tooltip="Further scenarios",
         ),
-        Binding(
-            "m", "mode", "Mode", id="compare.mode", tooltip="What is replayed of every scenario: the next of the modes"
-        ),
+        Binding("m", "mode", "Mode", id="compare.mode", tooltip="Replay all scenarios in the next mode"),
         Binding("j,down", "scroll(1)", "Down", show=False, id="compare.down"),
         Binding("k,up", "scroll(-1)", "Up", show=False, id="compare.up"),
     ]
@@ -70,7 +68,7 @@ class CompareScreen(FrameScreen):
         self._compared: list[Compared] = []
         modes = {sheet.replay for sheet in self._book.sheets}
         self._mode = self._book.sheet.replay
-        """What is replayed of every scenario, so that the figures can be compared."""
+        """Replay mode of every scenario, so that their figures are comparable."""
         self._has_others = len(modes) > 1
 
     def compose_body(self) -> ComposeResult:
@@ -96,7 +94,7 @@ class CompareScreen(FrameScreen):
 
     @property
     def _room(self) -> int:
-        """How many scenarios there is room for, beside the cluster as it is."""
+        """Number of scenarios that fit next to the cluster without edits."""
         return max(1, min(MOST_COMPARED, (self._width - LABEL_WIDTH) // COLUMN_WIDTH - 1))
 
     @property
@@ -124,11 +122,11 @@ class CompareScreen(FrameScreen):
             self._show()
 
     def explain(self) -> Pieces:
-        """Say what is compared."""
+        """Return the subject of the comparison."""
         if len(self._book.sheets) == 1:
             return (("there is one scenario; s in the what-if duplicates it or begins another", Tone.MUTED),)
         others = f"all as {mode_text(self._mode)}, though some ask something else · " if self._has_others else ""
-        return ((f"{others}best: {SCALE}, against the cluster as it is now", Tone.MUTED),)
+        return ((f"{others}best: {SCALE}, against the current cluster", Tone.MUTED),)
 
     def focus_body(self) -> None:
         """Give the keys back to the table."""
@@ -141,7 +139,7 @@ class CompareScreen(FrameScreen):
         self._replay()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer the next scenarios where there are more than have room."""
+        """Offer further scenarios if not all fit."""
         if action == "page":
             return len(self._book.sheets) > self._room
         return super().check_action(action, parameters)
@@ -174,9 +172,9 @@ class SweepScreen(FrameScreen):
         """Make the screen.
 
         Args:
-            sweep: the parameter, its values, and the edits that are made before.
-            mode: what is replayed.
-            current: the value that the cluster has.
+            sweep: The parameter, its values, and edits applied before.
+            mode: Replay mode.
+            current: The cluster's value.
         """
         super().__init__()
         self._sweep = sweep
@@ -233,13 +231,13 @@ class SweepScreen(FrameScreen):
         self.refresh_info()
 
     def explain(self) -> Pieces:
-        """Say how far it is."""
+        """Return the progress."""
         done, total = len(self._points), len(self._sweep.values)
         if done < total and not self._failure:
             return ((f"{count_text(done)} of {count_text(total)} values are ready; esc ends it", Tone.ACTIVE),)
         edits = len(self._sweep.edits)
         before = f" on top of {counted(edits, 'edit')}" if edits else ""
-        return ((f"each value on the cluster as it is{before}; karptui sweep does the same headless", Tone.MUTED),)
+        return ((f"each value on the current cluster{before}; karptui sweep does the same headless", Tone.MUTED),)
 
     def focus_body(self) -> None:
         """Give the keys back to the table."""

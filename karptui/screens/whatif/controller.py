@@ -1,4 +1,4 @@
-"""The what-if without its screen: what is edited, what is asked, and what was answered."""
+"""The what-if without its screen: edits, questions and answers."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class Cluster(Protocol):
         ...
 
     async def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
-        """Return an object as the API server has it; raises SourceError with a sentence."""
+        """Return an object from the API server; raises SourceError with a message."""
         ...
 
     async def crds(self) -> tuple[dict[str, Any], ...]:
-        """Return the CustomResourceDefinitions of Karpenter's kinds; raises SourceError with a sentence."""
+        """Return the CustomResourceDefinitions of Karpenter's kinds; raises SourceError with a message."""
         ...
 
 
@@ -56,7 +56,7 @@ class Listener(Protocol):
     """Whoever shows the work."""
 
     def typed(self) -> None:
-        """Note that the text is what was typed last."""
+        """Mark the text as the last change."""
         ...
 
     def text_changed(self) -> None:
@@ -64,7 +64,7 @@ class Listener(Protocol):
         ...
 
     def sheet_changed(self) -> None:
-        """Note that another sheet is in front, or another state of it."""
+        """Show the current sheet, which changed or is another one."""
         ...
 
     def answered(self, number: int, answer: Answer) -> None:
@@ -96,21 +96,21 @@ class NoListener:
 
 
 class WhatIf:
-    """Keeps the work while other screens are in front, asks the replayer, and tells a listener what has changed."""
+    """Keeps the work while other screens are shown, asks the replayer, and notifies a listener."""
 
     def __init__(self, cluster: Cluster, session: Session, kept: KeptScenarios | None = None) -> None:
         """Begin with an empty sheet.
 
         Args:
-            cluster: has the clock and the objects as the API server has them.
-            session: what scenarios are replayed on.
-            kept: where those that are not saved are kept for the next start; None to forget them.
+            cluster: Provides the clock and the API server's objects.
+            session: Replays scenarios.
+            kept: Stores unsaved scenarios for the next start; None to drop them.
         """
         self.cluster, self.session = cluster, session
         self.book = Workbook()
         self._kept = kept
         self._last_time: tuple[Scenario, ...] | None = None
-        """What was kept and is not back in the book yet; None until it has been read."""
+        """Kept scenarios that are not restored yet; None until they are read."""
         self._reader = DocumentReader(cluster, self.book)
         self.documents = Documents(self.book.originals, self._crds)
         session.whatif.subscribe(self._answered)
@@ -118,9 +118,9 @@ class WhatIf:
         self.problem = ""
         """Why the last question has no answer."""
         self._question: Scenario | None = None
-        """What was asked last."""
+        """The last question."""
         self._is_asked = False
-        """Whether that is still what the sheet in front asks."""
+        """Whether the front sheet still asks it."""
         self._number = 0
         """Of that question; 0 while none counts."""
         self._taken: Answer | None = None
@@ -131,20 +131,20 @@ class WhatIf:
         self._read_ns = 0
 
     def show_to(self, listener: Listener) -> None:
-        """Tell somebody what changes from now on; nothing counts as asked yet."""
+        """Notify a listener from now on; nothing counts as asked yet."""
         self.listener = listener
         self._question, self._number, self._taken = None, 0, None
         self._is_asked, self.problem = False, ""
 
     def leave(self, listener: Listener) -> None:
-        """Tell somebody nothing more."""
+        """Stop notifying a listener."""
         if self.listener is listener:
             self.listener = NoListener()
 
     # The text
 
     def typed(self, text: str, line: int) -> None:
-        """Take over at once what was typed; what it says is worked out when no key has come for a moment."""
+        """Take over the typed text at once; it is parsed after a pause in typing."""
         self.book.write(text, why=f"{TYPING} in line {line + 1}")
         self.documents.read(text)
         self._is_asked = False
@@ -163,7 +163,7 @@ class WhatIf:
         self.changed()
 
     def changed(self) -> None:
-        """Have the sheet in front shown and asked after something other than typing has changed it."""
+        """Show and replay the front sheet after a change other than typing."""
         self.documents.read(self.book.sheet.text)
         self._is_asked = False
         self.listener.sheet_changed()
@@ -177,15 +177,15 @@ class WhatIf:
         self.listener.say(text, tone)
 
     def explain(self, line: int) -> Pieces | None:
-        """Return what is wrong at a line, else what is replayed; None where what was said before stands.
+        """Return the error at a line, or the replay mode; None to leave the previous text.
 
         Args:
-            line: that the cursor is in.
+            line: Line of the cursor.
         """
         mode, documents = self.book.sheet.replay, self.documents
         plain = (f"{mode_text(mode)}: {mode_sentence(mode)}", Tone.MUTED)
         if not documents.is_taken_apart:
-            return None  # while letters come, what was said of the text before
+            return None  # errors of the text before, while the user types
         problem = problem_at(documents.problems, line) or self._problem_elsewhere()
         last_good = " · last good result" if documents.is_broken else ""
         if problem:
@@ -222,11 +222,11 @@ class WhatIf:
     # Asking
 
     def scenario(self) -> Scenario:
-        """Return what the sheet in front asks."""
+        """Return the scenario of the front sheet."""
         return self.book.scenario(self.documents.parsed)
 
     def ask(self) -> None:
-        """Ask what the sheet in front asks, unless a document cannot be read: then the last good result stays."""
+        """Replay the front sheet, unless a document is invalid: then the last valid result stays."""
         if self.documents.is_broken:
             return
         scenario, self._is_asked = self.scenario(), True
@@ -238,11 +238,11 @@ class WhatIf:
         self._number = state.number
 
     def replaying(self) -> ReplayState:
-        """Return how far the last question has come."""
+        """Return the progress of the last question."""
         return self.session.whatif.state(self.cluster.now_ns(), is_typing=KEYBOARD.is_busy(time.monotonic()))
 
     def _is_known(self, scenario: Scenario) -> bool:
-        """Whether the answer is there or on its way: a comment changes the text and asks nothing new."""
+        """Whether the answer exists or is being computed: a comment changes the text and asks nothing new."""
         if scenario != self._question or not self._number:
             return False
         state, answer = self.replaying(), self.answer
@@ -261,7 +261,7 @@ class WhatIf:
 
     @property
     def answer(self) -> Answer | None:
-        """The last good answer of the sheet in front."""
+        """The last valid answer of the front sheet."""
         return self.book.answers.get(self.book.index)
 
     def _answered(self, number: int, answer: Answer) -> None:
@@ -281,7 +281,7 @@ class WhatIf:
 
     @property
     def controller(self) -> ControllerInfo:
-        """What is known of Karpenter itself."""
+        """Facts about Karpenter itself."""
         return self.session.controller()
 
     def _crds(self) -> str:
@@ -290,7 +290,7 @@ class WhatIf:
         return rules_for(asked.get(VERSION_SETTING) or self.controller.version).crds
 
     def follow_names(self) -> None:
-        """Begin to read names unless they are those of the cluster as it is, or of a moment ago."""
+        """Begin to read names, unless they are recent."""
         generation, now_ns = self.session.overview().generation, self.cluster.now_ns()
         is_fresh = self._read_generation >= 0 and now_ns - self._read_ns < NAMES_AFTER_NS
         is_reading = self._reading is not None and not self._reading.done()
@@ -303,17 +303,17 @@ class WhatIf:
         self._read_ns = self.cluster.now_ns()
 
     async def names(self) -> KnownValues:
-        """Return what the cluster knows, once that has been read."""
+        """Return the cluster's names once they are read."""
         self.follow_names()
         if self._reading is not None:
             await self._reading
         return self.documents.known_values
 
     async def read_schemas(self) -> bool:
-        """Hold documents against the cluster's own schemas and return whether there are any.
+        """Validate documents by the cluster's schemas; return whether there are any.
 
         Raises:
-            SourceError: when they cannot be read, with a sentence.
+            SourceError: if they cannot be read.
         """
         if self.book.schemas is None:
             crds = await self.cluster.crds()
@@ -326,13 +326,13 @@ class WhatIf:
     # Documents of the cluster
 
     async def open(self, opening: Opening) -> str:
-        """Add documents and edits to the sheet in front, or begin one of their own; return what failed."""
+        """Add documents and edits to the front sheet, or begin a new one; return an error message."""
         book, sheet = self.book, self.book.sheet
         is_fresh = opening.is_new or book.is_untouched
         made = await self._reader.add_to(Sheet() if is_fresh else sheet, opening)
         replay = opening.replay if is_fresh or opening.edits else sheet.replay
         name = sheet.name
-        if is_fresh:  # a new sheet is named as it is begun
+        if is_fresh:  # a new sheet is named when it is begun
             name = opening.name if opening.is_new else book.free_name(opening.name)
         opened = Sheet(name, made.text, made.edits, replay, opening.later if is_fresh else sheet.later)
         if opening.is_new:
@@ -345,10 +345,10 @@ class WhatIf:
         return made.failed
 
     async def add_document(self, ref: ObjectRef) -> None:
-        """Add an object's document to the sheet in front unless it is there already.
+        """Add an object's document to the front sheet unless it is there.
 
         Raises:
-            SourceError: when it cannot be read.
+            SourceError: if it cannot be read.
         """
         if self.documents.parsed.find(ref) is None:
             text = await self._reader.read(ref)
@@ -357,16 +357,16 @@ class WhatIf:
     # Scenarios
 
     def choose_replay(self, mode: Replay) -> None:
-        """Take over what is replayed."""
+        """Set the replay mode."""
         self.book.choose_replay(mode)
         self.changed()
 
     def scenarios(self) -> list[Scenario]:
-        """Return what every sheet asks."""
+        """Return the scenarios of every sheet."""
         return [self.book.scenario_at(at) for at in range(len(self.book.sheets))]
 
     def duplicate(self) -> None:
-        """Put a copy of the sheet in front, under a name of its own."""
+        """Duplicate the front sheet under a new name."""
         sheet = self.book.sheet
         self.book.begin(replace(sheet, name=self.book.free_name(sheet.name)))
 
@@ -383,28 +383,28 @@ class WhatIf:
         return path
 
     async def open_scenarios(self, target: str) -> int:
-        """Begin a sheet for each scenario of a file and return how many there are.
+        """Begin a sheet for each scenario of a file; return their number.
 
         Raises:
-            FileError: when it cannot be read, or does not hold scenarios.
+            FileError: if it cannot be read, or contains no scenarios.
         """
         sheets = [sheet_of(scenario) for scenario in open_scenarios(target)]
         for sheet in sheets:
             await self._reader.remember(sheet.text)
-        for sheet in sheets:  # without a wait in between: what is called off has begun none
+        for sheet in sheets:  # no await in between, so that a cancelled call has begun none
             self.book.begin(replace(sheet, name=self.book.free_name(sheet.name)))
             self.book.note_saved([self.scenario_in_front()])
         return len(sheets)
 
     def scenario_in_front(self) -> Scenario:
-        """Return what the sheet in front asks, whatever was read of its text before."""
+        """Return the scenario of the front sheet, after parsing its text."""
         return self.book.scenario_at(self.book.index)
 
     async def restore(self, *, is_opening: bool = False) -> int:
-        """Bring back the scenarios that were not saved last time, once, and return how many there are.
+        """Restore the unsaved scenarios of the last run, once; return their number.
 
         Args:
-            is_opening: Whether something is opened next: then it does not go into one of them.
+            is_opening: Whether something is opened next, which must not go into one of them.
         """
         if self._kept is None:
             return 0
@@ -414,19 +414,19 @@ class WhatIf:
         for sheet in sheets:
             await self._reader.remember(sheet.text)
         if not self._last_time:
-            return 0  # there was nothing, or somebody else was quicker
+            return 0  # there were none, or another instance was faster
         self._last_time = ()
         self.book.put_behind(sheets, keeps_empty=is_opening)
         self.changed()
         return len(sheets)
 
     def keep(self) -> None:
-        """Keep the scenarios that are not saved for the next start, and those of last time that are not back yet."""
+        """Keep unsaved scenarios for the next start, with those not restored yet."""
         if self._kept is not None and self._last_time is not None:
             self._kept.write((*self._last_time, *self.book.unsaved()))
 
     def exported(self, form: str) -> str:
-        """Return the scenario in front as ``patch``, ``yaml``, ``diff`` or ``scenario``."""
+        """Return the front scenario as ``patch``, ``yaml``, ``diff`` or ``scenario``."""
         if form == "scenario":
             return write_scenarios([self.scenario()])
         changes = changes_of(self.documents.parsed, self.book.originals, self.book.opened_texts)

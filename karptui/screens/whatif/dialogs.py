@@ -1,4 +1,4 @@
-"""What is asked in front of the what-if: modes, scenarios, files, forms of export, parameters of sweeps."""
+"""Dialogs of the what-if: modes, scenarios, files, export formats, parameters of sweeps."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ GROUP: Final = "asking"
 FORMS: Final = (
     Choice("patch", "kubectl commands", "a patch for each object, and what else can be done by hand"),
     Choice("yaml", "YAML", "the edited objects, whole"),
-    Choice("diff", "difference", "what is there now against what is edited"),
+    Choice("diff", "difference", "the current objects against the edited ones"),
     Choice("scenario", "scenario", "for karptui simulate --scenario"),
 )
 SWEPT: Final = frozenset({Input.NUMBER, Input.QUANTITY, Input.DURATION})
@@ -45,10 +45,9 @@ EXAMPLES: Final = {
 
 
 def ask_aside(screen: FrameScreen, talk: Callable[[], Awaitable[None]]) -> None:
-    """Ask beside the screen's messages; what is asked while another question is open is not asked.
+    """Run a dialog in a worker, unless another one is open.
 
-    Keys that come faster than a dialog would otherwise open a second one before it, and the first never be answered;
-    or a dialog would come up in front of a screen that was opened meanwhile.
+    Otherwise fast keys would open a second dialog over the first, which would never be answered.
     """
 
     async def run() -> None:
@@ -60,17 +59,17 @@ def ask_aside(screen: FrameScreen, talk: Callable[[], Awaitable[None]]) -> None:
 
 
 def needed(text: str) -> str:
-    """Return what is wrong with an answer that may be anything but empty."""
+    """Return an error message if an answer is empty."""
     return "" if text.strip() else "it cannot be empty"
 
 
 def ask_about_unsaved(app: App[None], whatif: WhatIf, leave: Callable[[], object]) -> None:
-    """Leave; where scenarios are not saved, ask once before.
+    """Leave; ask once before if there are unsaved scenarios.
 
     Args:
-        app: in front of whose screen is asked.
-        whatif: whose scenarios they are.
-        leave: what is to be done.
+        app: The app.
+        whatif: The what-if with the scenarios.
+        leave: Called to leave.
     """
     count = whatif.book.to_ask_about()
     if not count:
@@ -93,15 +92,15 @@ def ask_about_unsaved(app: App[None], whatif: WhatIf, leave: Callable[[], object
 
 
 class Dialogs:
-    """Asks in front of the what-if, and has done what is answered."""
+    """Asks questions over the what-if, and acts on the answers."""
 
     def __init__(self, screen: FrameScreen, whatif: WhatIf, quick: QuickEdits) -> None:
         """Make the dialogs.
 
         Args:
-            screen: in front of which is asked.
-            whatif: what is asked about.
-            quick: knows what values are.
+            screen: The what-if screen.
+            whatif: The what-if.
+            quick: Knows the values of controls.
         """
         self._screen = screen
         self._whatif = whatif
@@ -111,10 +110,10 @@ class Dialogs:
     def _app(self) -> App[None]:
         return self._screen.app
 
-    # What is replayed
+    # Replay mode
 
     async def mode(self) -> None:
-        """Choose what is replayed."""
+        """Choose the replay mode."""
         choices = [Choice(str(mode), mode_text(mode), mode_sentence(mode)) for mode in Replay]
         chosen = await pick(self._app, "What is replayed", choices, str(self._whatif.book.sheet.replay))
         if chosen is not None:
@@ -177,7 +176,7 @@ class Dialogs:
     # Files
 
     async def _save(self) -> None:
-        """Ask for a file and write every scenario to it; one that is there is replaced only when that is confirmed."""
+        """Ask for a file and save every scenario; an existing file is replaced only after confirmation."""
         asked = AskScreen("File to save the scenarios to", value="scenarios.yaml", check=needed)
         target = await self._app.push_screen_wait(asked)
         if target is None:
@@ -194,7 +193,7 @@ class Dialogs:
         try:
             return self._whatif.save_scenarios(target)
         except FileIsThereError:
-            choices = (Choice("replace", f"replace {target}"), Choice("keep", "leave it as it is"))
+            choices = (Choice("replace", f"replace {target}"), Choice("keep", "keep the existing file"))
             chosen = await pick(self._app, "The file is there already", choices)
         return self._whatif.save_scenarios(target, replaces=True) if chosen == "replace" else None
 
@@ -234,11 +233,11 @@ class Dialogs:
         self._app.push_screen(CompareScreen(self._whatif))
 
     async def sweep(self, document: Document | None, control_id: str = "") -> None:
-        """Ask for a parameter and its values; that under the cursor and a range around what it is are proposed.
+        """Ask for a parameter and its values; the one under the cursor and a range around its value are proposed.
 
         Args:
-            document: the one that the cursor is in.
-            control_id: of the quick edit under the cursor.
+            document: The document under the cursor.
+            control_id: Id of the quick edit under the cursor.
         """
         from karptui.screens.whatif.compare import SweepScreen  # noqa: PLC0415 - only when asked for
 
@@ -288,12 +287,12 @@ class Dialogs:
 
 
 class Sweepable(NamedTuple):
-    """What can be swept."""
+    """A parameter that can be swept."""
 
     choice: Choice
     input: Input
     current: str = ""
-    """What it is now."""
+    """Its current value."""
     setting: SettingEdit | None = None
 
 

@@ -23,25 +23,25 @@ from karptui.whatif.yaml.tree import Problem, ProblemSeverity
 from karptui.whatif.yaml.write import as_document
 
 NO_DOCUMENTS: Final = frozenset({"Pod", "Node", "NodeClaim"})
-"""Objects of which there are many: edits of them are listed, not typed."""
+"""Kinds with many objects: their edits are listed, not typed."""
 
 
 class ObjectReader(Protocol):
     """Where objects are read from."""
 
     async def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
-        """Return an object as the API server has it; raises SourceError with a sentence."""
+        """Return an object from the API server; raises SourceError with a message."""
         ...
 
 
 @dataclass
 class Made:
-    """What opening comes to."""
+    """The result of opening."""
 
     text: str
     edits: tuple[AnyEdit, ...]
     failed: str = ""
-    """Why the first document or edit that cannot be had is missing."""
+    """Why the first document or edit is missing."""
 
 
 class DocumentReader:
@@ -51,14 +51,14 @@ class DocumentReader:
         """Make the reader.
 
         Args:
-            objects: where objects are read from.
-            book: that remembers what they were.
+            objects: Reads objects.
+            book: Stores their original state.
         """
         self._objects = objects
         self._book = book
 
     async def add_to(self, sheet: Sheet, opening: Opening) -> Made:
-        """Return a sheet's text and edits with what an opening brings."""
+        """Return a sheet's text and edits with the opening's added."""
         made = Made(sheet.text, sheet.edits)
         for ref in opening.documents:
             await self._add_document(made, ref)
@@ -78,7 +78,7 @@ class DocumentReader:
         return True
 
     async def _add_edit(self, made: Made, edit: AnyEdit) -> None:
-        """Add an edit: as text where its object can be a document, so that it is seen and can be changed."""
+        """Add an edit, as text if its object can be a document: then it is visible and can be changed."""
         if isinstance(edit, PutObject):
             await self.remember(edit.text)
             made.text = with_document(made.text, edit.text)
@@ -93,10 +93,10 @@ class DocumentReader:
             made.edits = (*made.edits, edit)
 
     async def read(self, ref: ObjectRef) -> str:
-        """Return an object of the cluster as a document, and remember what it was.
+        """Return an object of the cluster as a document, and remember its state.
 
         Raises:
-            SourceError: when it cannot be read.
+            SourceError: if it cannot be read.
         """
         raw = await self._objects.fetch_object(ref.kind, ref.key)
         text = as_document(raw)
@@ -107,7 +107,7 @@ class DocumentReader:
         return text
 
     async def remember(self, text: str) -> None:
-        """Read what documents are in the cluster; those that are not there are new."""
+        """Read the cluster's state of the documents; missing ones are new."""
         for document in parse(text).documents:
             if document.body is not None and document.ref not in self._book.originals:
                 with suppress(SourceError):
@@ -115,7 +115,7 @@ class DocumentReader:
 
 
 class Documents:
-    """What the text says. It is taken apart when somebody wants to know, as that takes longer than a letter may."""
+    """The documents in the text. Parsing takes longer than a key may, so it is done on demand."""
 
     def __init__(self, originals: Originals, crds: Callable[[], str] = lambda: NEWEST.crds) -> None:
         """Begin with nothing.
@@ -129,14 +129,14 @@ class Documents:
         self._parsed: Parsed | None = None
         self._checked: Checked | None = None
         self._held_to: Schemas | None = None
-        """What that was held against."""
+        """The schemas of the last validation."""
         self.known_values = KnownValues()
         """Names and values of the cluster that are offered; none until they have been read."""
         self._schemas: Schemas | None = None
 
     @property
     def schemas(self) -> Schemas:
-        """What documents are held against: the cluster's own where they could be read."""
+        """Schemas of documents: the cluster's own if they could be read."""
         return self._schemas if self._schemas is not None else shipped_schemas(self._crds())
 
     def use_schemas(self, schemas: Schemas) -> None:
@@ -155,7 +155,7 @@ class Documents:
 
     @property
     def is_taken_apart(self) -> bool:
-        """Whether what the text says is known already."""
+        """Whether the text is parsed."""
         return self._checked is not None and self._held_to is self.schemas
 
     @property
@@ -167,7 +167,7 @@ class Documents:
 
     @property
     def parsed(self) -> Parsed:
-        """The text as documents, which is known sooner than what is wrong with them."""
+        """The text as documents, available before its errors."""
         if self._parsed is None:
             self._parsed = parse(self._text)
         return self._parsed
@@ -179,7 +179,7 @@ class Documents:
 
     @property
     def unchecked(self) -> tuple[str, ...]:
-        """Rules of the schemas that karptui cannot run, in words."""
+        """Rules of the schemas that karptui cannot evaluate, as text."""
         return self._known.unchecked
 
     @property
@@ -200,5 +200,5 @@ class Documents:
         return min(errors, default=0)
 
     def complete(self, text: str, line: int, column: int) -> Completion:
-        """Return what could be typed at a place."""
+        """Return the completions at a position."""
         return complete(text, line, column, self.schemas, self.known_values)

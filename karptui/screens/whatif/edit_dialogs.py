@@ -1,4 +1,4 @@
-"""What is asked before an edit is made: values of quick edits, and what can be added to a scenario."""
+"""Dialogs before an edit: values of quick edits, and additions to a scenario."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ ADD: Final = "+ add"
 
 
 class EditDialogs:
-    """Asks in front of the what-if, and makes the edits that are answered."""
+    """Asks questions over the what-if, and makes the edits."""
 
     def __init__(self, screen: FrameScreen, whatif: WhatIf, quick: QuickEdits, pane: EditorPane) -> None:
         """Make the dialogs.
 
         Args:
-            screen: in front of which is asked.
-            whatif: what is edited.
-            quick: makes the edits.
-            pane: knows the document in focus.
+            screen: The what-if screen.
+            whatif: The what-if.
+            quick: Makes the edits.
+            pane: Knows the focused document.
         """
         self._screen = screen
         self._whatif = whatif
@@ -109,7 +109,7 @@ class EditDialogs:
             self._warn_of_nothing_left(quick)
 
     def _warn_of_nothing_left(self, quick: QuickEdit) -> None:
-        """Say so where no instance type meets what a document requires now."""
+        """Warn if no instance type meets the document's requirements any more."""
         document = self._pane.document
         requirements = value_at(document.body, quick.path, []) if document is not None and document.body else []
         if types_left(requirements, self._whatif.documents.known_values.types) == 0:
@@ -195,7 +195,7 @@ class EditDialogs:
         return self._whatif.session.names(*kinds)
 
     async def _split(self, document: Document) -> None:
-        """Ask what the preferred pool takes, and write the two pools."""
+        """Ask for the requirements of the preferred pool, and write both pools."""
         key = await pick(self._app, "Prefer some values of", [Choice(key, title, key) for key, title in SPLIT_KEYS])
         if key is None:
             return
@@ -203,7 +203,7 @@ class EditDialogs:
         requirements = value_at(document.body or {}, POOL_REQUIREMENTS, [])
         left = values_left(requirements, key, known.types)
         values = [one for one in known.labels.get(key, ()) if left is None or one in left]
-        asked = ChecklistScreen("What the preferred pool takes", [Choice(value, value) for value in values], ())
+        asked = ChecklistScreen("Requirements of the preferred pool", [Choice(value, value) for value in values], ())
         chosen = await self._app.push_screen_wait(asked)
         name = chosen and await self._ask_name("Name of the preferred pool", f"{document.name}-preferred")
         if name:
@@ -218,7 +218,7 @@ class EditDialogs:
         """Ask which pool is copied for a workload, and write pool, toleration and selector."""
         pools = self._named([str(Kind.NODEPOOL)])
         pool = await pick(self._app, "Copy which NodePool", [Choice(one.name, one.name) for one in pools])
-        name = pool and await self._ask_name("Name of its own pool", document.name)
+        name = pool and await self._ask_name("Name of the new pool", document.name)
         if pool and name and await self._have_document(ObjectRef("NodePool", pool)):
             self._write(
                 lambda text: own_pool(text, ObjectRef("NodePool", pool), document.ref, name=name),
@@ -242,7 +242,7 @@ class EditDialogs:
 
     async def _choose_setting(self) -> None:
         choices = [Choice(one.name, one.name, one.hint) for one in SETTING_EDITS]
-        chosen = await pick(self._app, "Which of Karpenter's settings", choices)
+        chosen = await pick(self._app, "Which setting of Karpenter", choices)
         setting = next((one for one in SETTING_EDITS if one.name == chosen), None)
         if setting is not None:
             await self._setting(setting)
@@ -275,6 +275,6 @@ def _offers(document: Document | None) -> Iterator[Choice]:
     if document is not None and document.kind in ("Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "Pod"):
         yield Choice("own/", f"own pool for {document.name}", "a NodePool with a taint that only its pods tolerate")
     yield Choice("open/", "open a document", "a NodePool, NodeClass, workload, PodDisruptionBudget, …")
-    yield Choice("setting/", "one of Karpenter's settings", "VM overhead, reserved ENIs, policies, feature gates")
-    yield Choice("daemonset/", "a DaemonSet", "to see what one more costs on every new node")
+    yield Choice("setting/", "a setting of Karpenter", "VM overhead, reserved ENIs, policies, feature gates")
+    yield Choice("daemonset/", "a DaemonSet", "the cost of one more on every new node")
     yield from (Choice(f"action/{one.id}", one.title) for one in QUICK_ACTIONS)

@@ -1,4 +1,4 @@
-"""The left half: quick edits above the text, and what is said of each line."""
+"""The left half: quick edits above the text, with notes at lines."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from karptui.widgets.titled_pane import TitledPane
 from karptui.widgets.yaml_editor import CompletionItem, Completions, LineNote, YamlEditor
 
 WIDE: Final = 60
-"""Columns from which on there is room to say what documents are held against."""
+"""Minimum width in columns to show the schemas in the title."""
 
 
 class EditorPane(TitledPane):
-    """Shows the sheet in front, and takes over what is typed and stepped."""
+    """Shows the current sheet, and takes over typed text and stepped values."""
 
     def __init__(self, whatif: WhatIf, quick: QuickEdits) -> None:
         """Make the pane.
 
         Args:
-            whatif: what is edited.
-            quick: what the keys on a control do.
+            whatif: The what-if.
+            quick: Handles the keys of controls.
         """
         super().__init__(id="whatif-edit")
         self._whatif = whatif
@@ -68,12 +68,12 @@ class EditorPane(TitledPane):
     # Showing
 
     def put_text(self) -> None:
-        """Put the text of the sheet in front into the editor."""
+        """Put the text of the current sheet into the editor."""
         with self.prevent(TextArea.Changed):
             self.editor.put_text(self._whatif.book.sheet.text)
 
     def show_notes(self) -> None:
-        """Show what the text says: notes at lines, quick edits, title."""
+        """Show notes at lines, quick edits, and the title."""
         whatif, documents = self._whatif, self._whatif.documents
         documents.read(self.editor.text)
         notes = line_notes(documents.parsed, documents.problems, whatif.book.originals)
@@ -85,7 +85,7 @@ class EditorPane(TitledPane):
         """Show the quick edits of the document that the cursor is in."""
         whatif, document = self._whatif, self.document
         if document is None and whatif.documents.is_broken:
-            return  # what is half typed is to be itself again in a moment; until then nothing jumps
+            return  # a half-typed document is valid again in a moment; until then nothing moves
         edits, settings = whatif.book.sheet.edits, whatif.controller.settings
         shown = self._controls_of
         if document is not shown[0] or edits is not shown[1] or settings != shown[2]:
@@ -93,7 +93,7 @@ class EditorPane(TitledPane):
             self.controls.show_controls(controls_of(document, edits, whatif.book.originals, settings))
 
     def show_heading(self) -> None:
-        """Say which scenario is edited, and what its documents are held against."""
+        """Show the name of the scenario and the schemas of its documents."""
         book = self._whatif.book
         count = len(book.sheets)
         which = f" {book.index + 1}/{count}" if count > 1 else ""
@@ -107,7 +107,7 @@ class EditorPane(TitledPane):
     # Keys
 
     def _complete(self, text: str, line: int, column: int) -> Completions:
-        """Return what could stand at a place."""
+        """Return the completions at a position."""
         found = self._whatif.documents.complete(text, line, column)
         return Completions(
             found.start_column, tuple(CompletionItem(item.label, item.insert, item.detail) for item in found.items)

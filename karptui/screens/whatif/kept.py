@@ -17,12 +17,12 @@ from karptui.paths import state_dir
 from karptui.whatif.scenario import Scenario, ScenarioError, read_scenarios, write_scenarios
 
 MOST_BYTES: Final = 8 << 20
-"""What such a file holds at most; more is not kept."""
+"""Maximum size of such a file; more is not kept."""
 LOCK_SECONDS: Final = 2.0
 """How long to wait for another karptui to write; it takes milliseconds."""
 MOST_NAME: Final = 40
 UNREADABLE: Final = "unreadable"
-"""Stands in the name of a file that could not be read from then on: another version, or its owner, may be able to."""
+"""Marks the name of an unreadable file, which another version or its owner may be able to read."""
 
 
 class KeptScenarios:
@@ -41,7 +41,7 @@ class KeptScenarios:
         """What this process has read or written last; the rest of the file was written by another karptui since."""
 
     def read(self) -> tuple[Scenario, ...]:
-        """Return what was kept; nothing where there is nothing, or nothing that can be read, which is set aside."""
+        """Return the kept scenarios; empty if there are none. An unreadable file is set aside."""
         scenarios = self._read()
         self._mine = frozenset(map(_text, scenarios))
         return scenarios
@@ -58,9 +58,9 @@ class KeptScenarios:
         return ()
 
     def write(self, scenarios: Sequence[Scenario]) -> bool:
-        """Keep scenarios in place of those that were read, and return whether that could be done.
+        """Replace the scenarios that were read, and return whether it succeeded.
 
-        What another karptui has written meanwhile stays.
+        Scenarios written by another instance meanwhile stay.
         """
         with _locked_folder():
             others = [one for one in self._read() if _text(one) not in self._mine]

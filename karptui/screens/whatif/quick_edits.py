@@ -1,4 +1,4 @@
-"""Quick edits without their screen: what a key on a control does to the sheet in front."""
+"""Quick edits without their screen: the effect of a key on a control."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from karptui.whatif.yaml.splice import REMOVE, EditRefusedError, set_value
 
 
 class QuickControl(NamedTuple):
-    """What a control changes: a field of the document, a setting, or an edit beside the documents."""
+    """The target of a control: a field of the document, a setting, or another edit."""
 
     quick: QuickEdit | None = None
     setting: SettingEdit | None = None
@@ -28,7 +28,7 @@ class QuickControl(NamedTuple):
 
 
 def control_of(control_id: str) -> QuickControl:
-    """Return what the control with an id changes."""
+    """Return the target of a control."""
     sort, _, name = control_id.partition("/")
     if sort == QUICK:
         return QuickControl(quick=next(one for one in QUICK_EDITS if one.id == name))
@@ -38,25 +38,25 @@ def control_of(control_id: str) -> QuickControl:
 
 
 class QuickEdits:
-    """Makes edits of the sheet in front; one that is refused changes nothing and says why."""
+    """Makes edits of the current sheet; a rejected edit changes nothing and is reported."""
 
     def __init__(self, whatif: WhatIf) -> None:
         """Make the edits.
 
         Args:
-            whatif: what is edited.
+            whatif: The what-if.
         """
         self._whatif = whatif
 
     # Keys on a control
 
     def step(self, control_id: str, step: int, document: Document | None) -> None:
-        """Make a value larger or smaller, or take the next or last of several.
+        """Increase or decrease a value, or take the next or previous choice.
 
         Args:
-            control_id: of the control.
+            control_id: Id of the control.
             step: 1 or -1.
-            document: the one that the cursor is in; None while it cannot be read.
+            document: The document under the cursor; None if it is invalid.
         """
         control = control_of(control_id)
         if control.setting is not None:
@@ -67,11 +67,11 @@ class QuickEdits:
             self.put(control.quick, document, control.quick.step(document.body or {}, step))
 
     def reset(self, control_id: str, document: Document | None) -> None:
-        """Give a value again what the cluster has, or take an edit back.
+        """Restore the cluster's value, or remove an edit.
 
         Args:
-            control_id: of the control.
-            document: the one that the cursor is in; None while it cannot be read.
+            control_id: Id of the control.
+            document: The document under the cursor; None if it is invalid.
         """
         control, edits = control_of(control_id), self._whatif.book.sheet.edits
         if control.setting is not None:
@@ -91,12 +91,12 @@ class QuickEdits:
     # Fields of a document
 
     def change_text(self, title: str, why: str, change: Callable[[str], str]) -> bool:
-        """Change the text and return whether it was; say why where it is refused.
+        """Change the text, and return whether it changed; report a rejection.
 
         Args:
-            title: what is changed; nothing where a refusal says it itself.
-            why: what undo says of it.
-            change: from the text to the changed one; raises EditRefusedError.
+            title: Name of the change; empty if the rejection contains it.
+            why: Text for undo.
+            change: Returns the changed text; raises EditRefusedError.
         """
         try:
             text = change(self._whatif.book.sheet.text)
@@ -115,7 +115,7 @@ class QuickEdits:
         on_now, wanted = set(before), set(chosen)
 
         def change(text: str) -> str:
-            # What is turned on comes first, so that the last value of a requirement may be exchanged for another.
+            # Values to add come first, so that the last value of a requirement can be exchanged.
             for value in (*sorted(wanted - on_now), *sorted(on_now - wanted)):
                 text = quick.put(text, document.index, value)
             return text
@@ -129,7 +129,7 @@ class QuickEdits:
             self.change_text(quick.title, f"{quick.title} taken away", lambda text: drop(text, document.index, value))
 
     def _restore(self, quick: QuickEdit, document: Document) -> None:
-        """Give a field again what the cluster has; of a requirement only the values that the edit turned over."""
+        """Restore the cluster's value of a field; of a requirement only the changed values."""
         original = self._whatif.book.originals.get(document.ref)
         if original is None:
             self._whatif.say("the cluster has no such object", Tone.MUTED)
@@ -151,7 +151,7 @@ class QuickEdits:
     # Settings
 
     def setting_value(self, setting: SettingEdit) -> str:
-        """Return what a setting is on the sheet in front."""
+        """Return the value of a setting on the current sheet."""
         changed = {one.name: one.value for one in self._whatif.book.sheet.edits if isinstance(one, SetSetting)}
         return changed.get(setting.name, self._own_value(setting))
 
@@ -172,15 +172,15 @@ class QuickEdits:
         else:
             self._whatif.put_edits(edits, setting.title)
 
-    # Edits beside the documents
+    # Edits outside the documents
 
     def act(self, action: QuickAction, ref: ObjectRef, answers: dict[str, str]) -> None:
         """Add the edits of an action.
 
         Args:
-            action: what is done.
-            ref: the object it is done to.
-            answers: what was asked about it.
+            action: The action.
+            ref: Its object.
+            answers: The answers to its questions.
         """
         whatif, sheet = self._whatif, self._whatif.book.sheet
         try:
@@ -196,7 +196,7 @@ class QuickEdits:
     # What sweeps begin from
 
     def current_value(self, parameter: str, document: Document | None) -> str:
-        """Return what a parameter of a sweep is in the cluster, nothing where that is not known."""
+        """Return the cluster's value of a sweep parameter; empty if unknown."""
         for one in SETTING_EDITS:
             if one.name == parameter:
                 return self._own_value(one)

@@ -1,4 +1,4 @@
-"""The right half: the answer in a sentence, figures, and lines that open."""
+"""The right half: the answer, figures, and lines that open."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from karptui.widgets.sentences import Sentences
 from karptui.widgets.titled_pane import TitledPane
 
 WIDE: Final = 60
-"""Columns from which on there is room for versions in the title."""
+"""Minimum width in columns to show versions in the title."""
 SCROLL_BAR: Final = 2
 TALL: Final = 16
-"""Rows from which on there is room for a table of figures."""
+"""Minimum height in rows for the table of figures."""
 
 
 class ResultPane(TitledPane):
@@ -40,7 +40,7 @@ class ResultPane(TitledPane):
 
     @dataclass
     class Wanted(Message):
-        """What a line is about is to be shown."""
+        """The user wants to see the object of a line."""
 
         target: Target
 
@@ -49,7 +49,7 @@ class ResultPane(TitledPane):
         self._answer: Answer | None = None
         self._lines: tuple[ResultLine, ...] = ()
         self._beside: tuple[ResultLine, ...] | None = None
-        """The lines with the figures beside the NodePools, where there is room."""
+        """The lines with figures next to the NodePools, if there is room."""
         self._shown: dict[str, ResultLine] = {}
         """Lines that are shown, by key."""
         self._problem = ""
@@ -72,7 +72,7 @@ class ResultPane(TitledPane):
         self.answer.set_wrapped((((text, Tone.ACTIVE),),))
 
     def show_heading(self, mode: Replay, answer: Answer | None) -> None:
-        """Say what is replayed and how long it took."""
+        """Show the replay mode and its duration."""
         is_shown = answer is not None and answer.scenario.replay is mode
         took = f" · {_took(answer.seconds)}" if answer is not None and is_shown else ""
         accuracy = answer.accuracy if answer is not None else None
@@ -81,7 +81,7 @@ class ResultPane(TitledPane):
         self._draw_title()
 
     def show_busy(self, state: ReplayState) -> None:
-        """Say how far a replay that is under way has come, in the place of what the answer before rests on."""
+        """Show the progress of a replay instead of the basis of the last answer."""
         busy = ""
         if state.is_busy:
             done, total = state.done, state.total
@@ -99,12 +99,12 @@ class ResultPane(TitledPane):
         self.show_title(Content.assemble(f" {clean(self._heading)}", rest, " "))
 
     def show_answer(self, answer: Answer | None, problem: str, later: str = "") -> None:
-        """Show an answer; where there is none, why.
+        """Show an answer, or why there is none.
 
         Args:
-            answer: the last good one.
-            problem: why the last question has none.
-            later: From when on the edits help, where that is not this moment.
+            answer: The last valid answer.
+            problem: Why the last question has no answer.
+            later: When the edits take effect, if not now.
         """
         self._problem, self._later = problem, later
         if answer is None or answer.difference is None:
@@ -116,7 +116,7 @@ class ResultPane(TitledPane):
         self._show_lines()
 
     def _show_figures(self) -> None:
-        """Show the answer in a sentence, and the figures as there is room."""
+        """Show the answer and the figures that fit."""
         answer, lead = self._answer, list[Pieces]()
         if self._problem:
             lead.append((("✘ ", Tone.FAULT), (self._problem, Tone.FAULT)))
@@ -152,20 +152,20 @@ class ResultPane(TitledPane):
         )
 
     def on_resize(self) -> None:
-        """Break what is open as the new width asks, and show figures as there is room."""
+        """Wrap open lines for the new width, and show the figures that fit."""
         if self._answer is not None:
             self._show_figures()
         self._show_lines()
 
     @property
     def target(self) -> Target | None:
-        """What the line under the cursor is about."""
+        """The object of the line under the cursor."""
         line = self._shown.get(self.lines.current_key)
         return line.target if line is not None else None
 
     @on(LineList.Opened)
     def _opened(self, event: LineList.Opened) -> None:
-        """Open or close a line; one that has nothing below it leads to what it is about."""
+        """Open or close a line; a line without details leads to its object."""
         event.stop()
         line = self._shown.get(event.key)
         if line is None or line.details:

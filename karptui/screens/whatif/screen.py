@@ -1,4 +1,4 @@
-"""The what-if screen: the editor on the left, the result on the right, and the keys that ask in front of them."""
+"""The what-if screen: the editor on the left, the result on the right, and the dialogs."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class WhatIfScreen(FrameScreen):
             "Verify the model",
             show=False,
             id="whatif.verify",
-            tooltip="Replay the NodeClaims created lately, and say how many the model makes too",
+            tooltip="Replay recent NodeClaims, and count those that the model reproduces",
         ),
         Binding(
             "S",
@@ -80,7 +80,7 @@ class WhatIfScreen(FrameScreen):
             "run_command('plan')",
             "Plan",
             id="whatif.plan",
-            tooltip="What the scenario would do: risks, rollout, stalls, dollars, text for a pull request",
+            tooltip="The effects of the scenario: risks, rollout, cost, and text for a pull request",
         ),
         Binding(
             "p",
@@ -88,7 +88,7 @@ class WhatIfScreen(FrameScreen):
             "Packing",
             show=False,
             id="whatif.packing",
-            tooltip="A picture of nodes and pods, as it is beside as it would be",
+            tooltip="A picture of nodes and pods before and after",
         ),
         Binding("N", "rename", "Name the scenario", show=False, id="whatif.rename"),
     ]
@@ -97,7 +97,7 @@ class WhatIfScreen(FrameScreen):
 
     @dataclass
     class Answered(Message):
-        """A replay has come to its end."""
+        """A replay has finished."""
 
         number: int
         answer: Answer
@@ -106,8 +106,8 @@ class WhatIfScreen(FrameScreen):
         """Make the screen.
 
         Args:
-            whatif: what is being worked on.
-            opening: what to begin with.
+            whatif: The what-if.
+            opening: Documents and edits to begin with.
         """
         super().__init__()
         self.whatif = whatif
@@ -125,7 +125,7 @@ class WhatIfScreen(FrameScreen):
         yield CompletionList()
 
     def prepare(self) -> None:
-        """Take over the text, then open what is asked for."""
+        """Take over the text, then open the requested documents."""
         self.whatif.show_to(self)
         self.whatif.follow_names()
         self._show_sheet(has_new_text=True)
@@ -178,24 +178,24 @@ class WhatIfScreen(FrameScreen):
                 self._show_sheet()
 
     def use_opening(self, opening: Opening) -> None:
-        """Add to the sheet in front what somebody looked at elsewhere."""
+        """Add objects from another screen to the current sheet."""
         self._opening = opening
         self._begin()
 
-    # What has changed
+    # Changes
 
     def typed(self) -> None:
         """Ask once no key has come for a moment."""
         self._ask_soon()
 
     def text_changed(self) -> None:
-        """Show the text; what is wrong with it is said when no key has come for a moment."""
+        """Show the text; its errors appear after a pause in typing."""
         self.edit_pane.put_text()
         self.edit_pane.show_controls()
         self._ask_soon()
 
     def sheet_changed(self) -> None:
-        """Show the sheet in front."""
+        """Show the current sheet."""
         self._show_sheet(has_new_text=True)
         self._ask_soon()
 
@@ -204,7 +204,7 @@ class WhatIfScreen(FrameScreen):
         self.post_message(self.Answered(number, answer))
 
     def _show_sheet(self, *, has_new_text: bool = False) -> None:
-        """Show what the sheet in front says: notes, quick edits, titles."""
+        """Show notes, quick edits and titles of the current sheet."""
         if has_new_text:
             self.edit_pane.put_text()
         self.edit_pane.show_notes()
@@ -217,14 +217,14 @@ class WhatIfScreen(FrameScreen):
     # Asking
 
     def _ask_soon(self) -> None:
-        """Replay once no key has come for a moment, and say before what the text says."""
+        """Replay after a pause in typing, and show the notes before."""
         if self._timer is not None:
             self._timer.stop()
         self.result.note_change(is_of_cluster=False)
         self._timer = self.set_timer(REPLAY_AFTER_SECONDS, self.ask)
 
     def ask(self) -> None:
-        """Say what the text says, and replay it now."""
+        """Show the notes, and replay now."""
         if self.is_attached:
             self._show_sheet()
             self.whatif.ask()
@@ -241,7 +241,7 @@ class WhatIfScreen(FrameScreen):
             self.refresh_info()
 
     def show_state(self) -> None:
-        """Follow the cluster: replay again when it has changed, and say how far a replay has come."""
+        """Follow the cluster: replay after changes, and show the progress."""
         self.result.show_busy(self.whatif.replaying())
         if self.whatif.follow():
             self.result.note_change(is_of_cluster=True)
@@ -250,7 +250,7 @@ class WhatIfScreen(FrameScreen):
     # Words
 
     def explain(self) -> Pieces:
-        """Say what is wrong at the cursor, else what is replayed."""
+        """Return the error at the cursor, or the replay mode."""
         sheet = self.whatif.book.sheet
         if self._opening is NOTHING and not self.edit_pane.editor.text and not sheet.edits:
             return ((f"{mode_text(sheet.replay)}: {mode_sentence(sheet.replay)}", Tone.MUTED),)
@@ -258,7 +258,7 @@ class WhatIfScreen(FrameScreen):
         return self.info.pieces if said is None else said
 
     def help_text(self) -> HelpSections:
-        """Explain what is replayed."""
+        """Explain the replay modes."""
         return (("What is replayed", tuple((mode_text(mode), mode_sentence(mode)) for mode in Replay)),)
 
     @on(TextArea.SelectionChanged)
@@ -269,7 +269,7 @@ class WhatIfScreen(FrameScreen):
 
     @on(events.DescendantFocus)
     def _keys_went(self) -> None:
-        """Give the room to the text while it has the keys, where there is not enough for quick edits as well."""
+        """Give the space to the focused text if there is none for quick edits as well."""
         self.edit_pane.set_class(self.focused is self.edit_pane.editor, "-typing")
 
     # Keys
@@ -292,7 +292,7 @@ class WhatIfScreen(FrameScreen):
         self._show_target(event.target)
 
     def action_open_target(self) -> None:
-        """Show what the line of the result under the cursor is about."""
+        """Show the object of the line under the cursor."""
         target = self.result.target
         if target is None:
             self.say("r goes to the result: o shows the node, pod, NodePool, type or claim of a line", Tone.MUTED)
@@ -300,7 +300,7 @@ class WhatIfScreen(FrameScreen):
             self._show_target(target)
 
     def _show_target(self, target: Target) -> None:
-        """Show what a line is about; what only the scenario has is said to be so."""
+        """Show the object of a line; an object that only the scenario has is reported."""
         if target.kind == INSTANCE_TYPE and self._is_there("NodePool", target.pool_name):
             routes.show_ledger(self, target.pool_name, target.key)
         elif target.kind != INSTANCE_TYPE and self._is_there(target.kind, target.key):
@@ -313,7 +313,7 @@ class WhatIfScreen(FrameScreen):
         return self.host.session.has_object(kind, key)
 
     def current_object(self) -> tuple[str, str] | None:
-        """Return what the line under the cursor is about, while the result has the keys."""
+        """Return the object of the line under the cursor if the result is focused."""
         target = self.result.target if self.focused is self.result.lines else None
         return (target.kind, target.key) if target is not None and target.kind != INSTANCE_TYPE else None
 
@@ -335,7 +335,7 @@ class WhatIfScreen(FrameScreen):
         ask_aside(self, self._edit_dialogs.add)
 
     def action_mode(self) -> None:
-        """Choose what is replayed."""
+        """Choose the replay mode."""
         ask_aside(self, self._dialogs.mode)
 
     def action_scenarios(self) -> None:
@@ -347,16 +347,16 @@ class WhatIfScreen(FrameScreen):
         ask_aside(self, self._dialogs.rename)
 
     def scenario_in_front(self) -> Scenario | None:
-        """Return the scenario in front, None where it edits nothing."""
+        """Return the current scenario; None if it edits nothing."""
         found = self.whatif.book.scenario_at(self.whatif.book.index)
         return found if found.edits else None
 
     def scenario_to_plan(self) -> Scenario | None:
-        """Return the scenario in front: another one is not what somebody means who has not edited this one."""
+        """Return the current scenario: a plan of another one would surprise the user."""
         return self.scenario_in_front()
 
     def scenarios_to_play(self) -> Sequence[Scenario]:
-        """Return the scenarios that change something, the one in front first."""
+        """Return the scenarios with changes, the current one first."""
         at = self.whatif.book.index
         found = self.whatif.scenarios()
         return [one for one in (*found[at:], *found[:at]) if one.edits]

@@ -1,4 +1,4 @@
-"""What is being worked on: sheets with what was done to them, what is known of their objects, and their files."""
+"""The sheets of the what-if: their history, the state of their objects, and their files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from karptui.whatif.yaml.parse import Parsed, parse
 
 
 class Workbook:
-    """The sheets, one of them in front; kept for as long as karptui runs."""
+    """The sheets, one of them current; kept as long as karptui runs."""
 
     def __init__(self) -> None:
         self.histories: list[History[Sheet]] = [History(Sheet())]
@@ -30,17 +30,17 @@ class Workbook:
         self.opened_texts: dict[ObjectRef, str] = {}
         """The same as text, to go back to."""
         self.schemas: Schemas | None = None
-        """The cluster's own; None until they have been read, or where they cannot be."""
+        """The cluster's own schemas; None until they are read, or if they cannot be."""
         self.answers: dict[int, Answer] = {}
         """The last good answer of each sheet, by its position."""
         self._saved: set[str] = set()
-        """Scenarios as they stand in files."""
+        """Scenarios as saved in files."""
         self._asked_about: set[str] = set()
-        """Those that are not, and that nobody is to be asked about any more."""
+        """Unsaved scenarios that the user was asked about."""
 
     @property
     def sheet(self) -> Sheet:
-        """The sheet in front."""
+        """The current sheet."""
         return self.histories[self.index].present
 
     @property
@@ -50,19 +50,19 @@ class Workbook:
 
     @property
     def is_untouched(self) -> bool:
-        """Whether the sheet in front changes nothing yet."""
+        """Whether the current sheet changes nothing."""
         return not self.scenario(parse(self.sheet.text)).edits
 
     def scenario(self, parsed: Parsed) -> Scenario:
-        """Return what the sheet in front asks."""
+        """Return the scenario of the current sheet."""
         return scenario_of(self.sheet, parsed, self.originals)
 
     def scenario_at(self, index: int) -> Scenario:
-        """Return what a sheet asks."""
+        """Return the scenario of a sheet."""
         sheet = self.sheets[index]
         return scenario_of(sheet, parse(sheet.text), self.originals)
 
-    # Changing the sheet in front
+    # Changing the current sheet
 
     def write(self, text: str, *, why: str = TYPING) -> None:
         """Take over the text; strokes that follow each other for the same reason are one step."""
@@ -80,7 +80,7 @@ class Workbook:
             self._push(sheet, why)
 
     def choose_replay(self, mode: Replay) -> None:
-        """Take over what is replayed."""
+        """Set the replay mode."""
         if mode is not self.sheet.replay:
             self._push(replace(self.sheet, replay=mode), "replay mode")
 
@@ -93,11 +93,11 @@ class Workbook:
         self.histories[self.index] = self.histories[self.index].push(sheet, why)
 
     def undo(self) -> str:
-        """Go one step back and return what is undone; empty where there is nothing."""
+        """Undo one step and return its name; empty if there is none."""
         return self._move(self.histories[self.index].undo())
 
     def redo(self) -> str:
-        """Go one step forward again and return what is done; empty where there is nothing."""
+        """Redo one step and return its name; empty if there is none."""
         return self._move(self.histories[self.index].redo())
 
     def _move(self, moved: tuple[History[Sheet], str] | None) -> str:
@@ -109,7 +109,7 @@ class Workbook:
     # Several sheets
 
     def begin_once(self, sheet: Sheet) -> None:
-        """Put a new sheet in front under a name of its own; where there is the same already, that one."""
+        """Make a new sheet current under its own name; an equal existing sheet is reused."""
         for at, one in enumerate(self.sheets):
             if replace(one, name=sheet.name) == sheet:
                 self.index = at
@@ -117,11 +117,11 @@ class Workbook:
         self.begin(replace(sheet, name=self.free_name(sheet.name)))
 
     def put_behind(self, sheets: Sequence[Sheet], *, keeps_empty: bool = False) -> None:
-        """Put sheets before the first; the one in front stays in front unless it is empty.
+        """Insert sheets before the first; the current one stays current unless it is empty.
 
         Args:
             sheets: The sheets.
-            keeps_empty: Whether it does though it is empty: something is about to be put there.
+            keeps_empty: Whether an empty current sheet stays current because it is about to be filled.
         """
         count, is_empty = len(sheets), self.is_untouched and not self.sheet.text
         self.histories[:0] = [History(sheet) for sheet in sheets]
@@ -131,7 +131,7 @@ class Workbook:
             self.drop()
 
     def begin(self, sheet: Sheet) -> None:
-        """Put a new sheet in front."""
+        """Make a new sheet current."""
         if self.is_untouched and not self.sheet.text:
             self.histories[self.index] = History(sheet)
             self.answers.pop(self.index, None)
@@ -140,34 +140,34 @@ class Workbook:
             self.index = len(self.histories) - 1
 
     def choose(self, index: int) -> None:
-        """Put a sheet in front."""
+        """Make a sheet current."""
         self.index = index
 
     def drop(self) -> None:
-        """Throw the sheet in front away."""
+        """Drop the current sheet."""
         del self.histories[self.index]
         self.answers = {at - (at > self.index): one for at, one in self.answers.items() if at != self.index}
         if not self.histories:
             self.histories.append(History(Sheet()))
         self.index = min(self.index, len(self.histories) - 1)
 
-    # What is not saved
+    # Unsaved scenarios
 
     def note_saved(self, scenarios: Iterable[Scenario]) -> None:
-        """Note that scenarios stand in a file as they are."""
+        """Mark scenarios as saved."""
         self._saved.update(write_scenarios([one]) for one in scenarios)
 
     def unsaved(self) -> list[Scenario]:
-        """Return the scenarios that change something and stand in no file as they are."""
+        """Return the scenarios with changes that no file contains."""
         scenarios = [self.scenario_at(at) for at in range(len(self.histories))]
         return [one for one in scenarios if one.edits and write_scenarios([one]) not in self._saved]
 
     def note_opened(self) -> None:
-        """Note that the sheet in front is as a key made it: nobody is asked about what the same key makes again."""
+        """Mark the current sheet as made by a key: the same key makes it again, so the user is not asked about it."""
         self._asked_about.add(write_scenarios([self.scenario_at(self.index)]))
 
     def to_ask_about(self) -> int:
-        """Return how many scenarios are not saved; 0 where somebody was asked about each of them already."""
+        """Return the number of unsaved scenarios that the user was not asked about."""
         texts = {write_scenarios([one]) for one in self.unsaved()}
         if texts <= self._asked_about:
             return 0
@@ -189,7 +189,7 @@ class Workbook:
 
 
 class FileError(Exception):
-    """A file that cannot be used; the text is a sentence."""
+    """A file that cannot be used; the message is for the user."""
 
 
 class FileIsThereError(FileError):
@@ -197,16 +197,16 @@ class FileIsThereError(FileError):
 
 
 def save_scenarios(target: str, scenarios: Sequence[Scenario], *, replaces: bool = False) -> Path:
-    """Write scenarios to a file and return its path.
+    """Save scenarios to a file and return its path.
 
     Args:
-        target: The path as it was typed.
-        scenarios: What to write, one document each.
-        replaces: Whether a file that is there may be replaced.
+        target: The path as typed.
+        scenarios: The scenarios, one document each.
+        replaces: Whether an existing file may be replaced.
 
     Raises:
-        FileIsThereError: when the file is there already.
-        FileError: when it cannot be written.
+        FileIsThereError: if the file exists.
+        FileError: if it cannot be written.
     """
     path = typed_path(target)
     try:

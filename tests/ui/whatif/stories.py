@@ -49,7 +49,7 @@ async def story_c(pilot: Pilot[Any]) -> None:
     """One more DaemonSet pushes small types out."""
     await begin(pilot, "whatif NodePool edge")
     await scale(pilot, "Deployment edge/gateway", 60)
-    await press(pilot, "a", *"one more costs", "enter", "ctrl+u", *"agent", "enter")
+    await press(pilot, "a", *"cost of one more", "enter", "ctrl+u", *"agent", "enter")
 
 
 async def story_d(pilot: Pilot[Any]) -> None:
