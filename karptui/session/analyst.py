@@ -35,10 +35,14 @@ REST_SECONDS: Final = 1.0
 """Longest time for off-screen nodes before a newer generation may interrupt: each generation simulates some."""
 REST_SHARE: Final = 0.5
 """And for no longer than this share of what finding all blockers took, so that small clusters stay up to date."""
-ON_SCREEN_SECONDS: Final = 5.0
-"""Oldest answer that is kept for a node in a list on the screen while the cluster keeps changing."""
-OFF_SCREEN_SECONDS: Final = 20.0
-"""Oldest answer that is kept for a node off the screen while the cluster keeps changing."""
+KEPT_FACTOR: Final = 40.0
+"""While the cluster keeps changing, answers are kept for this multiple of the processor time to simulate all nodes."""
+KEPT_SECONDS: Final = (2.0, 20.0)
+"""Shortest and longest such time, in seconds."""
+NEWEST_SHARE: Final = 0.1
+"""Weight of the newest simulation in the mean of what one costs."""
+ON_SCREEN_SHARE: Final = 0.25
+"""Nodes in a list on the screen keep their answers for this share of it."""
 QUIET_SECONDS: Final = 3.0
 """After this long without a change such nodes are simulated again at once."""
 REUSE_SECONDS: Final = 60.0
@@ -93,6 +97,8 @@ class Analyst:
         """Since when these hold, in seconds of the clock."""
         self._simulated_at: dict[str, float] = {}
         """When the removal of each node was simulated last, in seconds of the clock."""
+        self._node_cost = 0.0
+        """Mean processor time to simulate a node, in seconds."""
         self._more_at: float | None = None
         """When the postponed nodes are simulated; None if none is postponed."""
         self._is_at_rest = True
@@ -378,8 +384,10 @@ class Analyst:
         self._latest = study.analysis
 
     def _simulate_node(self, study: DisruptionStudy, key: str) -> None:
+        began = time.thread_time()
         study.simulate(key)
         self._simulated_at[key] = self._clock()
+        self._node_cost += NEWEST_SHARE * (time.thread_time() - began - self._node_cost)
 
     def _simulate_last(self, study: DisruptionStudy, keys: list[str]) -> bool:
         """Simulate the last of some nodes that is open, and return whether there was one."""
@@ -397,16 +405,18 @@ class Analyst:
         rest: list[str] = []
         postponed: list[str] = []
         for key in reversed(keys):
-            (rest if self._is_old(study, key, OFF_SCREEN_SECONDS) else postponed).append(key)
+            (rest if self._is_old(study, key, 1.0) else postponed).append(key)
         return rest, postponed
 
     def _is_due(self, study: DisruptionStudy, key: str) -> bool:
         """Whether a node on the screen is to be simulated at once."""
-        return study.is_open(key) and (key == self._focus.detail or self._is_old(study, key, ON_SCREEN_SECONDS))
+        return study.is_open(key) and (key == self._focus.detail or self._is_old(study, key, ON_SCREEN_SHARE))
 
-    def _is_old(self, study: DisruptionStudy, key: str, seconds: float) -> bool:
-        """Whether the answer for a node is older than this, or invalid; always without a thread."""
-        age = self._clock() - self._simulated_at.get(key, -OFF_SCREEN_SECONDS)
+    def _is_old(self, study: DisruptionStudy, key: str, share: float) -> bool:
+        """Whether a node has kept its answer for this share of the time, or it is invalid; always without a thread."""
+        least, most = KEPT_SECONDS
+        seconds = share * min(max(KEPT_FACTOR * self._node_cost * len(study.keys), least), most)
+        age = self._clock() - self._simulated_at.get(key, -most)
         return not self._has_thread or age >= seconds or study.is_outdated(key)
 
     def _is_quiet(self) -> bool:
