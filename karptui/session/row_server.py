@@ -74,6 +74,8 @@ class _VerdictAt(NamedTuple):
     pools: Mapping[str, NodePool]
     now_ns: int
     findings: tuple[ClusterFinding, ...]
+    is_final: bool
+    """Whether it waits for no joint removal."""
 
 
 class RowServer:
@@ -94,7 +96,7 @@ class RowServer:
         self._number = 0
         self._overview: LastAnswer[Overview] = LastAnswer()
         self._verdict: LastAnswer[tuple[ClusterFinding, ...]] = LastAnswer()
-        self._verdict_at = _VerdictAt({}, 0, ())
+        self._verdict_at = _VerdictAt({}, 0, (), is_final=False)
 
     def overview(self) -> Overview:
         """Return the state of the whole cluster; the same object for the same generation."""
@@ -113,12 +115,13 @@ class RowServer:
 
         pools, last = view.state.nodepools, self._verdict_at
         is_same_cluster = bool(pools) and pools is last.pools  # another cluster or moment has NodePools of its own
-        if is_same_cluster and 0 < now_ns - last.now_ns < VERDICT_STANDS_NS:
+        if is_same_cluster and last.is_final and 0 < now_ns - last.now_ns < VERDICT_STANDS_NS:
             return last.findings
         inputs = (view.analysis or view, view.pending, view.advice, view.hidden, view.state.nodepools)
         findings = self._verdict.get(inputs, lambda: verdict_of_view(view, now_ns))
         if findings is not last.findings:
-            self._verdict_at = _VerdictAt(pools, now_ns, findings)
+            joint = _joint_of(view)
+            self._verdict_at = _VerdictAt(pools, now_ns, findings, joint is None or not joint.is_asked)
         return findings
 
     def rows(self, query: RowQuery) -> RowSet:

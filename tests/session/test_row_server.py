@@ -7,6 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from karptui.config import DEFAULTS
+from karptui.disruption.joint_saving import JointFigures
 from karptui.serving.lists import lists_of
 from karptui.session.answers import Overview, RowQuery, RowSet, RowWindow
 from karptui.session.cluster_view import ClusterView
@@ -107,19 +108,25 @@ def test_every_list_has_a_size() -> None:
 
 
 def test_a_verdict_stands_for_a_moment_while_the_same_cluster_changes() -> None:
-    first, other = analysed(), analysed()
-    assert first.analysis is not None
-    later = ClusterView(first.state, first.statuses, first, evidence=first.evidence, analysis=replace(first.analysis))
-    views = [first]
+    def with_joint(view: ClusterView, joint: JointFigures | None) -> ClusterView:
+        assert view.analysis is not None
+        analysis = replace(view.analysis, joint=joint)
+        return ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=analysis)
+
+    first, other = analysed(), with_joint(analysed(), None)
+    views = [with_joint(first, None)]
     asked = RowServer(lambda: views[-1], lists_of(DEFAULTS))
     verdict = asked.verdict(NOW_NS)
     assert verdict
-    views.append(later)
+    views.append(with_joint(first, JointFigures()))
     assert asked.verdict(NOW_NS + 1) is verdict
     newer = asked.verdict(NOW_NS + VERDICT_STANDS_NS)
     assert newer is not verdict
+    views.append(with_joint(first, None))
+    settled = asked.verdict(NOW_NS + VERDICT_STANDS_NS + 1)
+    assert settled is not newer, "joint removals were being simulated"
     views.append(other)
-    of_other = asked.verdict(NOW_NS + VERDICT_STANDS_NS + 1)
-    assert of_other is not newer, "another cluster"
-    views.append(later)
+    of_other = asked.verdict(NOW_NS + VERDICT_STANDS_NS + 2)
+    assert of_other is not settled, "another cluster"
+    views.append(views[0])
     assert asked.verdict(NOW_NS) is not of_other
