@@ -7,6 +7,7 @@ import msgspec
 from karptui.decode.wire import (
     Wire,
     WireCondition,
+    WireMeta,
     WireObject,
     WireQuantities,
     WireTaint,
@@ -54,9 +55,16 @@ class WireNodeStatus(Wire):
     addresses: list[WireAddress] | None = None
 
 
+class WireNodeMeta(WireMeta):
+    """``metadata`` of a Node."""
+
+    finalizers: list[str] | None = None
+
+
 class WireNode(WireObject):
     """A Node."""
 
+    metadata: WireNodeMeta = msgspec.field(default_factory=WireNodeMeta)
     spec: WireNodeSpec | None = None
     status: WireNodeStatus | None = None
 
@@ -77,6 +85,7 @@ def build_node(wire: WireNode) -> Node:
     info = status.node_info or WireNodeInfo()
     return Node(
         **as_arguments(object_fields(wire.metadata)),
+        finalizers=tuple(wire.metadata.finalizers or ()),
         provider_id=spec.provider_id or "",
         taints=taints(spec.taints),
         is_unschedulable=bool(spec.unschedulable),

@@ -10,7 +10,7 @@ from typing import Final
 
 from karptui.disruption.budgets import PoolUse, count_use
 from karptui.disruption.price import ReckonedPrices, pool_costs
-from karptui.disruption.termination import INTERRUPTIONS, InstanceWarning, warnings_by_object
+from karptui.disruption.termination import INSTANCE_EVENTS, InstanceWarning, warnings_by_object
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodepool import NodePool
@@ -176,7 +176,7 @@ class Fleet:
     @cached_property
     def interruptions(self) -> tuple[Event, ...]:
         """Events that tell of instances being taken away."""
-        return tuple(event for event in self.inventory.events if event.reason in INTERRUPTIONS)
+        return tuple(event for event in self.inventory.events if event.reason in INSTANCE_EVENTS)
 
     @cached_property
     def _warnings(self) -> dict[tuple[str, str], InstanceWarning]:

@@ -95,9 +95,9 @@ NO_ZONE_WORDS: Final = "no zone is left: its volumes and rules name different on
 _WORDS: Final = {
     "dynamic resources": "it asks for dynamic resources, which Karpenter passes over",
     "NodePools": NO_TYPES,
-    "limits": "no node more is within the limits of {pool}",
+    "limits": "the limits of {pool} leave no room for another node",
     "taints": "it does not tolerate {asked} of {pool}",
-    "requirements": "no node of {pool} has what it asks of {asked}",
+    "requirements": "no node of {pool} matches {asked}",
     "volumes": "its volumes are out of reach of {pool}: {asked}",
     "topology": "its spread or affinity rules leave no domain in {pool}",
     DEFAULT_SPREAD: "the default topology spread of SCHEDULER_CONFIG over {asked} leaves no domain in {pool}",
@@ -106,7 +106,7 @@ _WORDS: Final = {
     "minValues": "a node of {pool} would fall below minValues",
 }
 """By gate, what it says; ``asked`` is what is missing."""
-_ASKED: Final = {"taints": "the taints", "requirements": "labels", "volumes": "their zones"}
+_ASKED: Final = {"taints": "the taints", "requirements": "its labels", "volumes": "their zones"}
 """By gate, what is missing where nobody has looked closer."""
 
 

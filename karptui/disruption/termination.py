@@ -81,16 +81,15 @@ def is_forced(pod: Pod, deadline_ns: int, now_ns: int) -> bool:
     return now_ns > forced_at(pod, deadline_ns)
 
 
-INTERRUPTIONS: Final = frozenset(
-    {
-        "SpotInterrupted",
-        "InstanceStopping",
-        "InstanceTerminating",
-        "InstanceUnhealthy",
-        "CapacityReservationInstanceInterrupted",
-    }
-)
-"""Reasons of the AWS provider's events about instances that go, whoever wants to keep them."""
+INSTANCE_ENDS: Final = frozenset({"InstanceStopping", "InstanceTerminating"})
+"""Reasons of events about instances that end, also of those that Karpenter terminates itself."""
+BY_INTERRUPTION: Final = "TerminatingOnInterruption"
+"""Reason of the event about a NodeClaim, and its Node, that Karpenter deletes because of what EC2 reports."""
+_NOTICES: Final = frozenset({"SpotInterrupted", "InstanceUnhealthy", "CapacityReservationInstanceInterrupted"})
+INTERRUPTIONS: Final = _NOTICES | {BY_INTERRUPTION}
+"""Reasons of events by which EC2, not Karpenter or a user, began the removal of a node."""
+INSTANCE_EVENTS: Final = INTERRUPTIONS | INSTANCE_ENDS
+"""Reasons of the AWS provider's events about instances, but for rebalance recommendations."""
 _AT_ONCE_NS: Final = 5 * NS_PER_SECOND
 _EXPIRY_SLACK_NS: Final = 60 * NS_PER_SECOND
 
@@ -176,7 +175,7 @@ def warnings_by_object(events: Iterable[Event]) -> dict[tuple[str, str], Instanc
     """Return by kind and name the last warning about each Node and NodeClaim."""
     found: dict[tuple[str, str], InstanceWarning] = {}
     for event in sorted(events, key=lambda one: one.last_ns):
-        if event.reason in INTERRUPTIONS:
+        if event.reason in _NOTICES | INSTANCE_ENDS:
             found[event.involved_kind, event.involved_name] = InstanceWarning(event.reason, event.last_ns)
     return found
 

@@ -22,6 +22,8 @@ REGION: Final = "topology.kubernetes.io/region"
 INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
 ARCH: Final = "kubernetes.io/arch"
 OS: Final = "kubernetes.io/os"
+TERMINATION_FINALIZER: Final = "karpenter.sh/termination"
+"""Karpenter's finalizer of Nodes and NodeClaims; it removes the Node's when the instance is gone."""
 HOSTNAME: Final = "kubernetes.io/hostname"
 WINDOWS_BUILD: Final = "node.kubernetes.io/windows-build"
 

@@ -19,6 +19,7 @@ UNSCHEDULABLE_TAINT: Final = Taint("node.kubernetes.io/unschedulable", NO_SCHEDU
 class Node(KubeObject, frozen=True, kw_only=True, gc=False):
     """A Kubernetes Node."""
 
+    finalizers: tuple[str, ...] = ()
     provider_id: str = ""
     """Provider's instance ID, which ties the Node to its NodeClaim; may be set some time after creation."""
     taints: tuple[Taint, ...] = ()

@@ -10,7 +10,7 @@ import msgspec
 from karptui.aws.prices import LIST_PRICES, PriceSettings
 from karptui.decode.kinds import Kind
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.labels import ZONE
+from karptui.karpenter.labels import HOSTNAME, ZONE
 from karptui.karpenter.pod_predicates import UNSCHEDULABLE
 from karptui.karpenter.requirements import IN, Requirements
 from karptui.kube.pod import SCHEDULING_GATED, Pod
@@ -201,6 +201,26 @@ def zones_of_volumes(pod: Pod, state: ClusterState) -> list[tuple[str, frozenset
         return []
     found = ((f"PVC {key}", _zones(alternatives)) for key, alternatives in reach)
     return [(name, zones) for name, zones in found if zones is not None]
+
+
+def gone_node(pod: Pod, state: ClusterState) -> tuple[str, str] | None:
+    """Return the claim of a volume that only a node can reach that does not exist, and that node; None for others.
+
+    Karpenter ignores the hostname that a local volume requires, so it finds room for such a pod.
+    """
+    for own in pod.volumes:
+        claim = state.of(Kind.PVC).get(f"{pod.namespace}/{own.claim_of(pod.name)}")
+        volume = state.of(Kind.PV).get(claim.volume_name) if claim is not None else None
+        terms = volume.required_node_terms if volume is not None else ()
+        asked = [
+            [one for one in term.match_expressions if one.key == HOSTNAME and one.operator == IN] for term in terms
+        ]
+        named = {name for each in asked for one in each for name in one.values}
+        if claim is None or not named or not all(asked) or not state.nodes:
+            continue
+        if named.isdisjoint(node.labels.get(HOSTNAME, node.name) for node in state.nodes.values()):
+            return claim.name, ", ".join(sorted(named))
+    return None
 
 
 def _zones(alternatives: tuple[Requirements, ...]) -> frozenset[str] | None:

@@ -22,6 +22,7 @@ PATIENCE_NS: Final = 300 * NS_PER_SECOND
 SHORT_PATIENCE_NS: Final = 120 * NS_PER_SECOND
 """How long Karpenter and the scheduler may know of different states."""
 LAUNCH_REFUSED: Final = "launch refused"
+NODE_OF_VOLUME_GONE: Final = "volume's node gone"
 _STAGES: Final = (("Initialized", "Initializing"), ("Registered", "Registering"), ("Launched", "Launching"))
 
 
@@ -64,6 +65,7 @@ class Nominations:
         now_ns: int,
         nodes: Sequence[str] = (),
         *,
+        gone: tuple[str, str] | None = None,
         knows_volumes: bool = True,
     ) -> tuple[Disagreement, ...]:
         """Return contradictions between the engine, Karpenter and the scheduler.
@@ -74,8 +76,13 @@ class Nominations:
             since_ns: Since when the pod waits.
             now_ns: The instant: nanoseconds since the epoch.
             nodes: A node name for each pod of the same cause that fits on a node.
+            gone: A local volume's claim and its node, if that does not exist.
             knows_volumes: Whether the requirements of its volumes are known.
         """
+        if gone is not None:
+            claim, node = gone
+            text = f"its local volume {claim} is on node {node}, which does not exist"
+            return (Disagreement(NODE_OF_VOLUME_GONE, text),)
         without = "" if knows_volumes else "volumes, which were not read,"
         return tuple(self._found(diagnosis, messages, since_ns, now_ns, nodes, without=without))
 

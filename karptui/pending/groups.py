@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -116,6 +116,7 @@ def fold(
     origins: OriginIndex,
     nominations: Nominations,
     now_ns: int,
+    gone_node: Callable[[Pod], tuple[str, str] | None],
     knows_volumes: bool = True,
 ) -> tuple[PendingGroup, ...]:
     """Return pods in groups, unschedulable ones first, then the largest.
@@ -127,6 +128,7 @@ def fold(
         origins: Finds the pods' owners.
         nominations: Compares messages.
         now_ns: The instant: nanoseconds since the epoch.
+        gone_node: Finds a local volume of a pod whose node does not exist.
         knows_volumes: Whether the requirements of pods' volumes are known.
     """
     found: dict[tuple[object, ...], list[tuple[Pod, Diagnosis, PodMessages]]] = {}
@@ -143,7 +145,13 @@ def fold(
         key = base if taken[base] == 1 else f"{base}{taken[base]}"
         nodes = [one.destination.node for _, one, _ in members if one.destination is not None]
         disagreements = nominations.disagreements(
-            diagnosis, said, waits_since(pod), now_ns, nodes, knows_volumes=knows_volumes or not pod.volumes
+            diagnosis,
+            said,
+            waits_since(pod),
+            now_ns,
+            nodes,
+            gone=gone_node(pod),
+            knows_volumes=knows_volumes or not pod.volumes,
         )
         groups.append(PendingGroup(key, origin, tuple(members), disagreements))
     groups.sort(key=lambda group: (group.cause not in FAULTY, not group.disagreements, -len(group.pods), group.key))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from karptui.aws.launch_refusals import REFUSED_NS, recent_launch_refusals
 from karptui.aws.prices import LIST_PRICES, PriceSettings
 from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.kube.pod import Pod
 from karptui.kube.volumes import CSI_NODE
-from karptui.pending.causes import ENGINE, Cause, Diagnoses
+from karptui.pending.causes import ENGINE, Cause, Diagnoses, gone_node
 from karptui.pending.disagreements import Nominations
 from karptui.pending.groups import PendingGroup, PendingReport, fold
 from karptui.pending.messages import messages_about
@@ -92,6 +93,7 @@ class PendingStudy:
             origins=origins,
             nominations=nominations,
             now_ns=self._prepared.now_ns,
+            gone_node=partial(gone_node, state=self._state),
             knows_volumes={*unread_of_volumes(self._prepared.inventory)} <= {CSI_NODE},
         )
         self._groups = {group.key: group for group in groups}

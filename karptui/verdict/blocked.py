@@ -13,6 +13,7 @@ from karptui.disruption.deletion import DrainStage, deletion_stage
 from karptui.disruption.drain import LONG_NS, Hold
 from karptui.disruption.joint_saving import JointSaving, NodeSaving, joint_saving
 from karptui.disruption.termination import STUCK_ALLOWANCE_NS, deadline_of
+from karptui.karpenter.labels import TERMINATION_FINALIZER
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.pool_order import usable_pools
 from karptui.verdict.finding import (
@@ -153,8 +154,9 @@ def leaving_for_long(case: VerdictCase) -> Iterator[ClusterFinding]:
         yield ClusterFinding(
             severity=FindingSeverity.INFO if ended is Manner.OWN_GRACE else FindingSeverity.WARNING,
             code=FindingCode.LEAVING,
-            price_per_hour=sum_of(line.per_hour for line in lines),
+            price_per_hour=sum_of(line.per_hour for line in lines) if stage is not Leaving.FINALIZER else None,
             is_partial=lacks_some(line.per_hour for line in lines if line.has_node),
+            reasons=tuple(dict.fromkeys(name for line in lines for name in _foreign_finalizers(line))),
             since_ns=min((line.deleted_ns for line in lines if line.deleted_ns is not None), default=None),
             until_ns=max(ends, default=None) if stage in _ENDED_BY_GRACE else None,
             objects=tuple(_object(line) for line in lines),
@@ -240,6 +242,12 @@ def _ended(line: VerdictNode, stage: Leaving, now_ns: int) -> Manner:
     return Manner.PLAIN if end > now_ns else Manner.OVERDUE
 
 
+def _foreign_finalizers(line: VerdictNode) -> tuple[str, ...]:
+    """Return the finalizers of a Node from which Karpenter has removed its own: the instance is gone."""
+    finalizers = line.node.finalizers if line.node is not None and line.node.is_deleting else ()
+    return () if TERMINATION_FINALIZER in finalizers else finalizers
+
+
 def _leaving(line: VerdictNode, *, sees_nodes: bool, sees_claims: bool) -> Leaving:
     """Return how far a node has come on its way out."""
     claim = line.claim
@@ -249,7 +257,7 @@ def _leaving(line: VerdictNode, *, sees_nodes: bool, sees_claims: bool) -> Leavi
         return Leaving.NODE_ALONE
     stage, _ = deletion_stage(claim)
     if stage is DrainStage.INSTANCE:
-        return Leaving.INSTANCE
+        return Leaving.FINALIZER if _foreign_finalizers(line) else Leaving.INSTANCE
     if not line.has_node and sees_nodes:
         return Leaving.NO_NODE
     if stage is DrainStage.VOLUMES:

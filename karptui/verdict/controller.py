@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -15,8 +16,11 @@ from karptui.verdict.finding import (
     Manner,
     VerdictCase,
 )
-from karptui.verdict.pending_pods import PendingPods
+from karptui.verdict.pending_pods import PendingPods, folded_names
 
+SCALED_UP: Final = "TriggeredScaleUp"
+"""Reason of the Cluster Autoscaler's event about a pod for which it adds a node."""
+_RECENT_NS: Final = 60 * 60 * NS_PER_SECOND
 RESTART_NS: Final = 2 * 60 * NS_PER_SECOND
 """A rollout of Karpenter may leave it without a ready pod for this long."""
 CRASHING: Final = "CrashLoopBackOff"
@@ -60,6 +64,7 @@ def controller_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Clu
             screen="sources",
             key=":sources",
         )
+    yield from _second_autoscaler(case)
     if controller.denials:
         latest = max(controller.denials, key=lambda event: event.last_ns)
         yield ClusterFinding(
@@ -72,6 +77,29 @@ def controller_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Clu
             screen="events",
             key="9",
         )
+
+
+def _second_autoscaler(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield that the Cluster Autoscaler adds nodes for pods for which Karpenter does."""
+    recent = [one for one in case.events if one.involved_kind == "Pod" and case.now_ns - one.last_ns <= _RECENT_NS]
+    nominated = {(one.involved_namespace, one.involved_name) for one in recent if one.reason == "Nominated"}
+    scaled = [one for one in recent if one.reason == SCALED_UP]
+    scaled = [one for one in scaled if (one.involved_namespace, one.involved_name) in nominated]
+    if not scaled:
+        return
+    pods: defaultdict[str, list[str]] = defaultdict(list)
+    for key in dict.fromkeys(f"{one.involved_namespace}/{one.involved_name}" for one in scaled):
+        pods[f"{key.partition('/')[0]}/"].append(key)
+    yield ClusterFinding(
+        severity=FindingSeverity.WARNING,
+        code=FindingCode.TWO_AUTOSCALERS,
+        last_ns=max(one.last_ns for one in scaled),
+        objects=tuple(f"Pod/{key}" for keys in pods.values() for key in keys),
+        names=tuple(folded_names(pods)),
+        pods=sum(map(len, pods.values())),
+        screen="events",
+        key="9",
+    )
 
 
 def _down(case: VerdictCase, pending: PendingPods) -> ClusterFinding:

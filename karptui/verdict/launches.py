@@ -11,12 +11,13 @@ from karptui.aws.launch_refusals import LaunchRefusal
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.churn.life import LAUNCHING, command_reason
 from karptui.disruption.codes import Code
+from karptui.disruption.termination import BY_INTERRUPTION, INSTANCE_ENDS
 from karptui.forward.durations import joined_since, observed
 from karptui.karpenter.labels import NODEPOOL
-from karptui.karpenter.nodeclaim import InitializationObstacles, NodeClaim, initialization_obstacles
+from karptui.karpenter.nodeclaim import InitializationObstacles, NodeClaim, initialization_obstacles, pool_in_name
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.objects import Condition, condition_of
+from karptui.kube.objects import Condition, Event, condition_of
 from karptui.kube.resources import NODES
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.kube.units import count_text
@@ -45,6 +46,8 @@ CHECKED_NS: Final = 2 * MINUTE_NS
 """Karpenter checks a changed NodeClass or NodePool within this time."""
 _NO_DEPENDENTS: Final = ("Ready", "NodeRegistrationHealthy")
 """Conditions that the condition Ready does not follow from."""
+FEWEST_ENDS: Final = 2
+"""One instance may fail; from this many on something is wrong."""
 DAEMONSET_PATIENCE_NS: Final = 2 * MINUTE_NS
 
 
@@ -53,6 +56,7 @@ def launch_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Cluster
     yield from _deleted_pools(case, pending)
     yield from _pools_not_ready(case, pending)
     yield from _refused(case, pending)
+    yield from _ended_early(case, pending)
     yield from _stuck_claims(case, pending)
     yield from _not_initialized(case, pending)
     yield from _daemonsets(case, pending)
@@ -257,6 +261,57 @@ def stopping_refusal(case: VerdictCase) -> str:
     ]
     oldest = min(refused, key=lambda line: line.claim.created_ns if line.claim is not None else 0, default=None)
     return refusal_message(oldest) if oldest is not None else ""
+
+
+def early_ends(case: VerdictCase) -> dict[str, list[Event]]:
+    """Return events about gone NodeClaims whose instance ended before it became a node, by NodePool.
+
+    EC2 reports the end, and Karpenter publishes it about the NodeClaim and, if there is one, about its Node.
+    """
+    ends: defaultdict[str, list[Event]] = defaultdict(list)
+    kinds: defaultdict[str, set[str]] = defaultdict(set)
+    of_nodes: set[int] = set()
+    for event in case.events:
+        if event.involved_kind == "NodeClaim":
+            kinds[event.involved_name].add(event.reason)
+        elif event.involved_kind == "Node" and event.reason in INSTANCE_ENDS:
+            of_nodes |= {event.first_ns // NS_PER_SECOND + second for second in (-1, 0, 1)}
+    pools, there = (
+        {pool.name for pool in case.pools},
+        {line.claim.name for line in case.nodes if line.claim is not None},
+    )
+    for event in case.events:
+        name, is_of_node = event.involved_name, event.first_ns // NS_PER_SECOND in of_nodes
+        if event.reason not in INSTANCE_ENDS or event.involved_kind != "NodeClaim" or name in there or is_of_node:
+            continue
+        pool = pool_in_name(name, pools)
+        # A NodeClaim that Karpenter deletes for another reason has no TerminatingOnInterruption.
+        if pool and BY_INTERRUPTION in kinds[name] and "SpotInterrupted" not in kinds[name]:
+            ends[pool].append(event)
+    return ends
+
+
+def _ended_early(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
+    """Yield NodePools whose instances end before they become nodes, again and again."""
+    for pool, events in early_ends(case).items():
+        claims, last_ns = {event.involved_name for event in events}, max(event.last_ns for event in events)
+        if len(claims) < FEWEST_ENDS or case.now_ns - last_ns > REFUSED_RECENTLY_NS:
+            continue
+        starting = frozenset(line.claim.name for line in case.nodes if line.pool == pool and line.claim is not None)
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR,
+            code=FindingCode.CLAIM_STUCK,
+            since_ns=min(event.first_ns for event in events),
+            last_ns=last_ns,
+            objects=(f"NodePool/{pool}", *(f"NodeClaim/{name}" for name in sorted(claims))),
+            names=tuple(sorted(claims)),
+            nodes=len(claims),
+            manner=Manner.ENDED_EARLY,
+            pools=(pool,),
+            pending=pending.take(partial(_waits_for, pool=pool, claims=starting)),
+            screen="events",
+            key="9",
+        )
 
 
 def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:

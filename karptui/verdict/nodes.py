@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from karptui.disruption.codes import Code
-from karptui.disruption.termination import INTERRUPTIONS
+from karptui.disruption.termination import BY_INTERRUPTION, INTERRUPTIONS
 from karptui.karpenter.labels import SPOT
 from karptui.kube.objects import Event, condition_of
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -23,6 +23,7 @@ from karptui.verdict.finding import (
     VerdictCase,
     VerdictNode,
 )
+from karptui.verdict.launches import early_ends
 from karptui.verdict.pending_pods import PendingPods
 
 SICK_NS: Final = 10 * 60 * NS_PER_SECOND
@@ -140,11 +141,12 @@ def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFin
             instants[claims.get(name, name) if event.involved_kind == "Node" else name].append(event.first_ns)
     # A node that is gone cannot be told from its NodeClaim: only NodeClaims' events count for those.
     by_claim = {line.claim.name: line for line in case.nodes if line.claim is not None}
+    early = {event.involved_name for events in early_ends(case).values() for event in events}
     of_claims = {e.involved_name for e in case.events if e.involved_kind == "NodeClaim" and e.reason in INTERRUPTIONS}
-    hit = sorted(name for name in instants if name in by_claim or name in of_claims)
+    hit = sorted(name for name in instants if (name in by_claim or name in of_claims) and name not in early)
     if not hit:
         return
-    is_spot = reasons == {"SpotInterrupted"}
+    is_spot = reasons <= {"SpotInterrupted", BY_INTERRUPTION} and "SpotInterrupted" in reasons
     since = min(ns for name in hit for ns in instants[name])
     there = [
         line

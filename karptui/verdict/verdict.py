@@ -16,6 +16,8 @@ from karptui.disruption.churn.life import Removal
 from karptui.disruption.churn.loops import Loop, LoopKind
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.command import Method
+from karptui.disruption.consolidation import RefusalCode
+from karptui.disruption.no_place import reason_of
 from karptui.disruption.static_drift import is_refillable
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.resources import NODES
@@ -93,6 +95,7 @@ _TIERS: Final[tuple[tuple[FindingCode, ...], ...]] = (
         FindingCode.UNHEALTHY,
         FindingCode.PODS_NOT_STARTING,
         FindingCode.CHURN,
+        FindingCode.TWO_AUTOSCALERS,
         FindingCode.NODE_PRESSURE,
         FindingCode.KARPENTER_DEGRADED,
     ),
@@ -435,7 +438,7 @@ def _drift(case: VerdictCase) -> Iterator[ClusterFinding]:
             code=FindingCode.DRIFT,
             since_ns=since or None,
             objects=(f"NodePool/{name}",),
-            names=(name,),
+            names=(name, *_no_place(lines)) if reason == RefusalCode.UNSCHEDULABLE else (name,),
             nodes=len(lines),
             until_ns=min(ends, default=None) if is_budget else None,
             detail=reason,
@@ -446,6 +449,16 @@ def _drift(case: VerdictCase) -> Iterator[ClusterFinding]:
             key="3",
             filter_text=f"pool={name}",
         )
+
+
+def _no_place(lines: Sequence[VerdictNode]) -> tuple[str, ...]:
+    """Return a pod that fits nowhere else if one of the nodes is removed, and why; nothing if that is not known."""
+    for line in lines:
+        outlook = line.findings.outlook if line.findings is not None else None
+        for verdict in (outlook.now, outlook.freed) if outlook is not None else ():
+            if verdict.no_place is not None:
+                return verdict.no_place.pod_key, reason_of(verdict.no_place)[0]
+    return ()
 
 
 def _drifted_ns(line: VerdictNode) -> int:

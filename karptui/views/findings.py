@@ -67,10 +67,14 @@ def pending_reasons(report: PendingReport | None) -> Reasons:
     if report is None:
         return {}
     from karptui.pending.causes import FAULTY, Cause  # noqa: PLC0415 - with the engines, once they have answered
+    from karptui.pending.disagreements import NODE_OF_VOLUME_GONE  # noqa: PLC0415 - as above
     from karptui.views.pending.sentences import now_words  # noqa: PLC0415 - as above
 
     def reason(group: PendingGroup) -> str:
         place = group.diagnosis.destination
+        gone = next((one.text for one in group.disagreements if one.short == NODE_OF_VOLUME_GONE), "")
+        if gone:
+            return gone
         if group.cause is Cause.CLAIM and place is not None and report.now_ns - group.since_ns >= LATE_NS:
             return f"fits a new node of {place.nodepool} ({place.instance_type}), but none was launched"
         reasons = group.disagreements
@@ -324,6 +328,11 @@ def _over(finding: ClusterFinding, now_ns: int) -> str:
 
 def _stuck(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     many = len(finding.names) > 1
+    if finding.manner == "ended-early":
+        ended = f"{counted(finding.nodes, 'instance')} of {finding.pools[0]} ended before they became nodes"
+        over = _over(finding, now_ns).strip()
+        ago = f" ({over}, last {age_text(finding.last_ns or now_ns, now_ns)} ago)"
+        return f"{ended}{ago}: their StateReason in EC2 tells why{_pods_pending(finding)}"
     claims = f"NodeClaim{'s' * many} {first_of(finding.names, NAMED)}"
     has = "have" if many else "has"
     if finding.detail:
@@ -447,6 +456,13 @@ def _karpenter_degraded(finding: ClusterFinding, now_ns: int, _: Reasons) -> str
     ready = f"{count_text(finding.nodes)} of {count_text(finding.of_nodes)} pods"
     name = f": {pod.key}{f' ({why})' if why else ''}" if pod is not None else ""
     return f"Karpenter runs with {ready}{_for(finding, now_ns)}{name}"
+
+
+def _two_autoscalers(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    names = [name.removesuffix(f" ({count_text(finding.pods)})") for name in finding.names]
+    pods = f"{counted(finding.pods, 'pod')} ({first_of(names, NAMED)})"
+    ago = f", last {age_text(finding.last_ns, now_ns)} ago" if finding.last_ns else ""
+    return f"Cluster Autoscaler and Karpenter both add nodes for the same pods: {pods} in the last hour{ago}"
 
 
 def _churn(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -574,6 +590,7 @@ _LEAVING: Final[Mapping[str, str]] = {
     "draining": "{its} drain is not finished",
     "volumes": "drained, but volumes are still attached",
     "instance": "drained, but {its} {instance} still exist{s}",
+    "finalizer": "{its} {instance} {are_gone}, but the finalizer {finalizer} keeps {its} Node{s_many}",
     "no-node": "the Node is gone, but a finalizer keeps {its} NodeClaim",
     "node-alone": "only the Node is being deleted, and a finalizer keeps it",
     "unknown": "{its} progress is not known",
@@ -590,6 +607,9 @@ def _leaving(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         s="s" if is_one else "",
         take="takes" if is_one_pod else "take",
         are="is" if is_one_pod else "are",
+        are_gone="is gone" if is_one else "are gone",
+        s_many="" if is_one else "s",
+        finalizer=first_of(finding.reasons, NAMED),
     )
     ends = ""
     if finding.manner == "never":
@@ -612,6 +632,10 @@ def _drift(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         if is_budget
         else (_DRIFT_HELD.get(finding.detail, finding.detail))
     )
+    if len(finding.names) > 1:
+        pool, pod, cause = finding.names
+        stuck = f"drift of {_nodes(finding)} of {pool} stuck{_for(finding, now_ns)}"
+        return f"{cause[:1].upper()}{cause[1:]}: {stuck}, because {pod} fits nowhere else"
     pool = f"static NodePool {finding.names[0]}" if finding.manner == "static" else finding.names[0]
     if finding.of_nodes and finding.detail == "STATIC_NO_HEADROOM":
         why = f"its limit of {counted(finding.of_nodes, 'node')} leaves no room for a replacement"
@@ -712,6 +736,7 @@ _SENTENCES: Final = {
     "NODE_PRESSURE": _node_pressure,
     "PODS_NOT_STARTING": _pods_not_starting,
     "CHURN": _churn,
+    "TWO_AUTOSCALERS": _two_autoscalers,
     "EXPIRY": _expiry,
     "LAUNCHES_MOVED": _launches_moved,
     "PODS_LOST": _pods_lost,

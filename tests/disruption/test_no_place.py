@@ -80,14 +80,14 @@ def test_room_is_short_by_an_amount() -> None:
         (
             {"node_selector": {"team": "data"}},
             {},
-            "no node of NodePool general has what it asks of team",
+            "no node of NodePool general matches team",
         ),
         (
             {},
             {"taints": (Taint("ci", "NoSchedule", "true"),)},
             "it does not tolerate ci=true:NoSchedule of NodePool general",
         ),
-        ({}, {"limits": {"cpu": parse_quantity("1")}}, "no node more is within the limits of NodePool general"),
+        ({}, {"limits": {"cpu": parse_quantity("1")}}, "the limits of NodePool general leave no room for another node"),
     ],
 )
 def test_every_kind_of_reason(fields: Mapping[str, Any], pool: Mapping[str, Any], words: str) -> None:
@@ -163,7 +163,7 @@ def test_words_without_much_to_go_by() -> None:
     )
     assert miss.distance == float("inf")
     odd = PoolMiss("x", "requirements", asked=("zone In [a b]",))
-    assert cause_text(NoPlace("a/b", pools=(odd,))).endswith("asks of zone In [a b]")
+    assert cause_text(NoPlace("a/b", pools=(odd,))).endswith("matches zone In [a b]")
 
 
 def test_errors_are_worded_where_somebody_reads_them() -> None:

@@ -79,7 +79,7 @@ def test_every_number_up_to_it_fits_and_the_next_does_not(limit: str) -> None:
     assert [needs_no_node(on, sample, n) for n in range(found.fits + 2)] == [True] * (found.fits + 1) + [False]
     assert all_run_in_the_end(on, sample, found.total)
     assert not all_run_in_the_end(on, sample, found.total + 1)
-    assert found.reason.startswith("no node more is within the limits of NodePool general")
+    assert found.reason.startswith("the limits of NodePool general leave no room for another node")
     assert found.starts == found.fits == sum(count for _, count in found.nodes)
 
 
@@ -347,10 +347,10 @@ def test_a_nodepool_without_room_says_what_stops_it() -> None:
     on = cluster(pools=(limited("4"),))
     (web,) = headrooms(on, pool_samples(on, "general"), pool="general", most=60)
     told = pool_overview("general", (web,))
-    assert told.startswith("no new node of general for ReplicaSet/default/web: no node more is within the limits")
+    assert told.startswith("no new node of general for ReplicaSet/default/web: the limits of NodePool general leave")
     web_name = "ReplicaSet/default/web"
     told = pool_overview("general", (web,) * 5)
-    assert told.startswith(f"no new node of general for {web_name}, {web_name}, {web_name} and 2 more: no node")
+    assert told.startswith(f"no new node of general for {web_name}, {web_name}, {web_name} and 2 more: the limits")
     first, second = room_lines(web)
     assert first.startswith("on nodes that are there, of any NodePool: ")
-    assert second.startswith("on new nodes of general: 0 more, then no node more is within the limits")
+    assert second.startswith("on new nodes of general: 0 more, then the limits of NodePool general leave")

@@ -250,9 +250,9 @@ def test_a_zone_whose_nodes_are_all_not_ready_is_one_finding_with_its_pods_and_v
     assert partly[FindingCode.UNHEALTHY].zones == ("us-east-1b",)
 
 
-def interruption(name: str, seconds: int = 90) -> Event:
+def interruption(name: str, seconds: int = 90, reason: str = "SpotInterrupted", kind: str = "NodeClaim") -> Event:
     instant = NOW_NS - seconds * 1_000_000_000
-    event = an_event(name=f"e-{name}", about=f"NodeClaim/{name}", reason="SpotInterrupted", last_ns=instant)
+    event = an_event(name=f"e-{name}-{reason}", about=f"{kind}/{name}", reason=reason, last_ns=instant)
     return replace(event, first_ns=instant)
 
 
@@ -264,6 +264,40 @@ def test_a_wave_of_interruptions_is_one_finding_and_a_single_one_is_no_alarm() -
     single = findings(nodes=nodes, events=[interruption("c-n1")])[FindingCode.INTERRUPTED]
     assert single.severity is FindingSeverity.INFO
     assert FindingCode.INTERRUPTED not in findings(nodes=nodes, events=[interruption("c-n1", 3600)])
+
+
+def ended(name: str, *more: Event) -> tuple[Event, ...]:
+    reasons = ("InstanceTerminating", "TerminatingOnInterruption")
+    return (*(interruption(name, reason=reason) for reason in reasons), *more)
+
+
+def test_instances_that_end_before_they_are_nodes_are_no_interruptions() -> None:
+    waiting = PendingLine("batch/etl-1", ("batch/etl-1",), NOW_NS, cause=Cause.CLAIM, pools=("general",))
+    events, pools = [*ended("general-aaaaa"), *ended("general-bbbbb")], [a_nodepool()]
+    by_code = findings(pools=pools, events=events, pending=[waiting])
+    assert list(by_code) == [FindingCode.CLAIM_STUCK]
+    assert text(by_code[FindingCode.CLAIM_STUCK]) == (
+        "2 instances of general ended before they became nodes (in 90s, last 90s ago): "
+        "their StateReason in EC2 tells why; 1 pod pending (batch/etl-1)"
+    )
+    of_node = interruption("n1", reason="InstanceTerminating", kind="Node")
+    assert FindingCode.INTERRUPTED in findings(pools=pools, events=[*events, of_node])
+
+
+def test_instances_that_karpenter_terminates_itself_are_not_interrupted() -> None:
+    events = [interruption(f"c-n{i}", reason="InstanceTerminating") for i in range(4)]
+    assert FindingCode.INTERRUPTED not in findings(nodes=[a_line(f"n{i}") for i in range(4)], events=events)
+
+
+def test_a_second_autoscaler_that_works_for_the_same_pods() -> None:
+    pods = ["shop/web-1-aaaaa", "shop/web-1-bbbbb"]
+    scaled = [an_event(name=f"s{pod}", about=f"Pod/{pod}", reason="TriggeredScaleUp", last_ns=NOW_NS) for pod in pods]
+    nominated = [an_event(name=f"n{pod}", about=f"Pod/{pod}", reason="Nominated", last_ns=NOW_NS) for pod in pods]
+    assert text(findings(events=[*scaled, *nominated])[FindingCode.TWO_AUTOSCALERS]) == (
+        "Cluster Autoscaler and Karpenter both add nodes for the same pods: 2 pods (shop/web-1-*) in the last hour, "
+        "last 0s ago"
+    )
+    assert FindingCode.TWO_AUTOSCALERS not in findings(events=[*scaled, *nominated[:0]])
 
 
 def refusal(name: str, minutes: int, **given: Any) -> LaunchRefusal:

@@ -388,9 +388,10 @@ def leaving(*conditions: Condition, minutes: int = 31, **objects: Any) -> Cluste
     ago_ns = NOW_NS - minutes * MINUTE_NS
     given: dict[str, Any] = {"instance_type": "m5.2xlarge", "deletion_ns": ago_ns, "conditions": conditions}
     given |= objects.pop("claim", {})
+    of_line = objects.pop("line", {})
     objects = {"nodes": [a_node(**BIG)], "nodeclaims": [a_claim(**given)], **objects}
     analysis = study_all(DisruptionStudy(prepared(nodepools=[a_nodepool(budgets=())], **objects), 1))
-    alone = [replace(line, deleted_ns=ago_ns) for line in lines(analysis, objects["nodeclaims"])]
+    alone = [replace(line, deleted_ns=ago_ns, **of_line) for line in lines(analysis, objects["nodeclaims"])]
     case = VerdictCase(now_ns=NOW_NS, nodes=alone, analysis=analysis)
     return next((one for one in verdict_of(case) if one.code is FindingCode.LEAVING), None)
 
@@ -418,6 +419,15 @@ def test_a_node_that_takes_long_to_go_says_how_far_it_has_come(stage: Leaving, c
     assert (told_of.since_ns, told_of.until_ns, told_of.price_per_hour) == (NOW_NS - 31 * MINUTE_NS, None, 0.4)
     assert told_of.manner == (Manner.PLAIN if stage is Leaving.INSTANCE else Manner.NEVER)
     assert leaving(*conditions, pods=pods, minutes=29) is None
+
+
+def test_a_finalizer_of_another_controller_keeps_a_node_that_karpenter_is_done_with() -> None:
+    done = (a_condition("Drained"), a_condition("VolumesDetached"), a_condition("InstanceTerminating"))
+    node = replace(a_node(**BIG), deletion_ns=NOW_NS - HOUR_NS, finalizers=("example.com/node",))
+    found = leaving(*done, nodes=[node], line={"node": node})
+    assert found is not None
+    assert (found.detail, found.price_per_hour) == (Leaving.FINALIZER, None)
+    assert "its instance is gone, but the finalizer example.com/node keeps its Node" in sentence(found, NOW_NS, {})
 
 
 def test_a_drain_that_only_waits_for_the_grace_period_of_its_pods_is_no_fault() -> None:

@@ -150,7 +150,7 @@ def test_pods_that_no_longer_fit_say_why() -> None:
         ("default/b", "limits"),
     ]
     first, copied, _ = found.no_longer_fit
-    assert first.reason == "no node more is within the limits of NodePool general"
+    assert first.reason == "the limits of NodePool general leave no room for another node"
     assert first.karpenter_says.startswith("all available instance types exceed limits")
     assert first.was == PodPlace(PlaceKind.CLAIM, "general")
     assert copied.was is None

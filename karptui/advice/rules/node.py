@@ -14,6 +14,8 @@ from karptui.disruption.codes import Code
 from karptui.disruption.deletion import DrainStage
 from karptui.disruption.do_not_disrupt import protects_node
 from karptui.disruption.drain import LONG_NS
+from karptui.disruption.no_place import reason_of
+from karptui.disruption.simulation import no_place
 from karptui.disruption.termination import deadline_of
 from karptui.forward.durations import joined_since, observed
 from karptui.karpenter.labels import DO_NOT_DISRUPT, INSTANCE_TYPE, NODEPOOL
@@ -104,9 +106,6 @@ def _dead_protection(context: AdviceContext) -> Iterator[Finding]:
         )
 
 
-_LONGEST: Final = 200
-
-
 @rule(
     "node-deleting-blocks-all",
     title="one pod blocks all disruption",
@@ -127,18 +126,16 @@ def _deleting_blocks_all(context: AdviceContext) -> Iterator[Finding]:
     if not stuck:
         return
     nodes = list(dict.fromkeys(pod.node_name for pod in stuck))
-    reason = str(errors[stuck[0].key])
-    shown = reason if len(reason) <= _LONGEST else f"{reason[:_LONGEST]}…"
+    cause, _ = reason_of(no_place(context.solution, stuck[0]))
     yield Finding(
         severity=Severity.ERROR,
         objects=(
             *(ObjectRef("Pod", pod.name, pod.namespace) for pod in stuck),
             *(ObjectRef("Node", name) for name in nodes),
         ),
-        fact=f"{counted(len(stuck), 'pod')} of {counted(len(nodes), 'node')} on the way out ({listed(nodes)}) "
-        f"{verb(len(stuck), 'fits', 'fit')} nowhere ({listed(pod.key for pod in stuck)}): "
-        f"until {verb(len(stuck), 'it does', 'they do')}, no node anywhere is drifted away, "
-        f"and of consolidation only empty nodes go. {stuck[0].key}: {shown}",
+        fact=f"{cause[:1].upper()}{cause[1:]}: {listed(pod.key for pod in stuck)} of {listed(nodes)}, which "
+        f"{verb(len(nodes), 'is', 'are')} being removed, {verb(len(stuck), 'fits', 'fit')} nowhere. Until then "
+        "Karpenter replaces no drifted node and consolidates only empty ones.",
     )
 
 

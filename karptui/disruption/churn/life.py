@@ -22,7 +22,6 @@ TERMINATING: Final = "DisruptionTerminating"
 """Reason of the event about a NodeClaim, and its node, that a disruption command deletes."""
 NO_CAPACITY: Final = frozenset({"InsufficientCapacityError", "NodeClassNotReady"})
 """Reasons of events after which Karpenter deletes a NodeClaim that could not be launched."""
-_INTERRUPTED: Final = INTERRUPTIONS | {"TerminatingOnInterruption"}
 _COMMAND: Final = re.compile(r"(?:Disrupting (?:NodeClaim|Node)|Launching NodeClaim): (\w+)")
 
 
@@ -97,7 +96,7 @@ def why_by_events(events: Iterable[Event]) -> Removal:
         if event.reason == TERMINATING and (reason := command_reason(event.message)) is not None:
             return reason
         reasons.add(event.reason)
-    if reasons & _INTERRUPTED:
+    if reasons & INTERRUPTIONS:
         return Removal.INTERRUPTED
     return Removal.LAUNCH_FAILED if reasons & NO_CAPACITY else Removal.UNKNOWN
 

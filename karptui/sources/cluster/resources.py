@@ -116,6 +116,8 @@ AUTO_MODE_EVENTS: Final = _events("source=eks-auto-mode/compute")
 """EKS Auto Mode runs Karpenter under another name."""
 FAILED_CREATIONS: Final = _events("reason=FailedCreate")
 """Events of controllers whose pods an admission webhook, a quota or a policy refuses."""
+SCALE_UPS: Final = _events("reason=TriggeredScaleUp")
+"""Events of the Cluster Autoscaler about pods for which it adds nodes."""
 POD_WARNINGS: Final = _events(
     "involvedObject.kind=Pod,type=Warning,source!=karpenter,source!=eks-auto-mode/compute"
     ",reason!=FailedScheduling,reason!=Unhealthy,reason!=BackOff"
@@ -151,6 +153,7 @@ LATER: Final = (
     EVENTS,
     FAILED_CREATIONS,
     POD_WARNINGS,
+    SCALE_UPS,
     LEADER_LEASE,
 )
 """What may wait until the nodes are there, in the order of asking."""

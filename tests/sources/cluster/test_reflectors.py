@@ -20,6 +20,7 @@ from karptui.sources.cluster.resources import (
     NODES,
     POD_WARNINGS,
     PODS,
+    SCALE_UPS,
 )
 from karptui.sources.cluster.status_board import Board
 from tests.loopback import Answered, Call, FakeApi, LoopbackServer, named
@@ -161,7 +162,7 @@ def test_everything_becomes_live_and_small_kinds_come_first(serve: Serve) -> Non
     first = {NODES.path, "/apis", NODEPOOLS.path, NODECLAIMS.path, EC2}
     assert set(paths[:5]) == first
     selectors = {call.query["fieldSelector"] for call in server.calls if call.path == EVENTS.path}
-    assert selectors == {EVENTS.field_selector, FAILED_CREATIONS.field_selector, POD_WARNINGS.field_selector}
+    assert selectors == {one.field_selector for one in (EVENTS, FAILED_CREATIONS, POD_WARNINGS, SCALE_UPS)}
 
 
 def test_cluster_without_karpenter_is_told_apart_from_an_empty_one(serve: Serve) -> None:
@@ -251,6 +252,7 @@ def test_events_of_auto_mode(serve: Serve) -> None:
             EVENTS,
             FAILED_CREATIONS,
             POD_WARNINGS,
+            SCALE_UPS,
             AUTO_MODE_EVENTS,
         }
         following.mailbox.until(
