@@ -294,7 +294,7 @@ def test_a_pod_that_nothing_takes_says_why() -> None:
     on = cluster(a_pod(name="gpu", cpu="1", node_selector={"tier": "gold"}))
     found = headroom(on, sample_of(on, ObjectRef("Pod", "gpu", "default")), most=10)
     assert (found.fits, found.total, found.starts) == (0, 0, 0)
-    assert headline(found).startswith("no more pod like Pod/default/gpu finds a place: no node of NodePool general has")
+    assert headline(found).startswith("no more pod like Pod/default/gpu finds a place: no node of NodePool general")
     assert overview([found]) == "no further pod of Pod/default/gpu finds a place"
 
 
