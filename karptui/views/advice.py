@@ -114,7 +114,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
         Heading(
             "severity",
             "SEVERITY",
-            "error: cannot work or stands still; warning: costs money or safety; info: good to know.",
+            "error: cannot work or is stuck; warning: costs money or safety; info: good to know.",
             min_width=9,
             max_width=30,
         ),
@@ -172,7 +172,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
         Heading(
             "price",
             "NODES $/H",
-            "What the nodes concerned cost together; what removing them saves is $/H HELD of Blockers.",
+            "Cost of the affected nodes together; the savings of removing them are $/H HELD on Blockers.",
             min_width=9,
             max_width=10,
             is_right_aligned=True,
@@ -186,7 +186,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
                 "price_per_hour",
                 _value(lambda one: one.finding.per_hour),
                 NUMBER_OR_NULL,
-                "Dollars that it costs; null where it costs none or nobody knows.",
+                "Dollars that it costs; null if it costs nothing or the cost is unknown.",
                 after="remedy",
             ),
         ),
@@ -207,7 +207,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
         filters={"rule": Field(FieldKind.TEXT, _field(lambda one: one.rule.id), help="id of the rule")},
     ),
     Column(
-        Heading("fact", "FACT", "What is so in this cluster.", min_width=40, max_width=300, drop_order=6),
+        Heading("fact", "FACT", "The fact in this cluster.", min_width=40, max_width=300, drop_order=6),
         _cell(lambda one: text_cell(one.finding.fact)),
         _sort(lambda one: one.finding.fact),
         values=(
@@ -307,7 +307,7 @@ def freshness(report: AdviceAround | None, overview: Overview, now_ns: int) -> P
     if report is None:
         problem = overview.analysed.problem if overview.analysed is not None else ""
         if problem:
-            return ((f"the rules could not be asked: {clean(problem)}", Tone.FAULT),)
+            return ((f"the rules failed: {clean(problem)}", Tone.FAULT),)
         return (unready_line(overview, "the rules are being asked"),)
     age = max(now_ns - report.now_ns, 0) // NS_PER_SECOND
     asked = f"rules asked {f'{duration_text(age)} ago' if age else 'just now'}"

@@ -239,7 +239,7 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
         Heading(
             "price",
             "$/H",
-            "What the nodes cost per hour, of all there are; + where a price is not known.",
+            "Cost of the nodes per hour, of all nodes; + if a price is unknown.",
             min_width=6,
             fill_width=18,
             bar_min=3,
@@ -254,7 +254,7 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
                 lambda entry, _: entry.total.per_hour if entry.total.priced else None,
                 NUMBER_OR_NULL,
             ),
-            Value("unpriced", lambda entry, _: entry.total.unpriced, INTEGER, "Nodes whose price nobody knows."),
+            Value("unpriced", lambda entry, _: entry.total.unpriced, INTEGER, "Nodes with unknown price."),
         ),
         filters={
             "$": Field(

@@ -143,7 +143,7 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
         Heading(
             "first",
             "FIRST",
-            "How long ago it was first said, where that is longer.",
+            "Time since it was first reported, if that is longer.",
             5,
             7,
             drop_order=5,
@@ -169,7 +169,7 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
         filters={"kind": Field(FieldKind.TEXT, lambda entry, _: entry.kind, help="Node, NodeClaim, NodePool, Pod")},
     ),
     Column(
-        Heading("name", "OBJECT", "What it is about.", 16, 48, is_name=True),
+        Heading("name", "OBJECT", "Its object.", 16, 48, is_name=True),
         lambda entry, _: text_cell(entry.object_key, Tone.STRONG, short=short_name(entry.object_key)),
         lambda entry: natural_key(entry.object_key),
         values=(Value("object", lambda entry, _: entry.object_key, TEXT, "namespace/name, or the name alone."),),
@@ -195,9 +195,7 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
         lambda entry, _: text_cell(entry.message, Tone.MUTED if entry.is_transition else Tone.NORMAL),
         lambda entry: entry.message or None,
         values=(Value("message", lambda entry, _: entry.message, TEXT),),
-        filters={
-            "message": Field(FieldKind.TEXT, lambda entry, _: entry.messages, help="what was said: *do-not-disrupt*")
-        },
+        filters={"message": Field(FieldKind.TEXT, lambda entry, _: entry.messages, help="message: *do-not-disrupt*")},
     ),
     Column(
         Heading("source", "SOURCE", "Who said it; condition: the object itself records it.", 9, 24, is_wide_only=True),
@@ -208,7 +206,7 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
                 "source",
                 lambda entry, _: entry.source or None,
                 TEXT,
-                "Who said it; condition for what the object itself records.",
+                "Source of the message; condition for the object's own conditions.",
             ),
         ),
         filters={"source": Field(FieldKind.TEXT, lambda entry, _: entry.source, help="karpenter, condition")},

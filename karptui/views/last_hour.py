@@ -86,7 +86,7 @@ def last_hour_column(
                 "nodes_last_hour",
                 lambda item, _: list(read(item)),
                 _COUNTS,
-                f"NodeClaims every {BIN_NS // (60 * NS_PER_SECOND)} minutes, the last now; null where it is not known.",
+                f"NodeClaims every {BIN_NS // (60 * NS_PER_SECOND)} minutes, the last is now; null if unknown.",
                 after=after,
                 flat=lambda counts: " ".join("-" if one is None else str(one) for one in counts),
             ),

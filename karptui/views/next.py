@@ -238,7 +238,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         values=(Value("type", lambda entry, _: entry.instance_type or None, TEXT_OR_NULL),),
     ),
     Column(
-        Heading("price", "$/H", "What it costs.", 6, 10, is_right_aligned=True, drop_order=2, is_descending_first=True),
+        Heading("price", "$/H", "Its cost.", 6, 10, is_right_aligned=True, drop_order=2, is_descending_first=True),
         lambda entry, _: price_cell(entry),
         sort_price,
         values=(
@@ -259,7 +259,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         filters={"saves": Field(FieldKind.MONEY, lambda entry, _: saved_per_hour(entry), help="dollars per hour")},
     ),
     Column(
-        Heading("why", "WHY", "What holds it; OK→ and WAITS: nothing of its own does.", 9, 20),
+        Heading("why", "WHY", "Its blocker; OK→ and WAITS: it has none of its own.", 9, 20),
         why_cell,
         why_sort,
         values=(
@@ -271,7 +271,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
                     else []
                 ),
                 TEXTS,
-                "Codes of what keeps it, the worst first; empty where nothing does.",
+                "Codes of its blockers, worst first; empty if it has none.",
             ),
         ),
         filters={"why": Field(FieldKind.TEXT, why_words, help="what keeps it: DND, PDB, OK*…")},

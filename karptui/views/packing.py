@@ -53,7 +53,7 @@ def packing_lines(bins: Sequence[Bin], resource: str, width: int) -> tuple[Piece
         width: Cells per line.
     """
     if not bins:
-        return ((("no node says yet what it has", Tone.MUTED),),)
+        return ((("no node reports its capacity yet", Tone.MUTED),),)
     largest = max(size_of(one, resource) for one in bins)
     lines: list[Pieces] = [LEGEND]
     for pool, group in groupby(bins, key=lambda one: one.pool):

@@ -182,14 +182,14 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
     ),
     used_column(
         resources.CPU,
-        "Cpu really used, and how much that is of the request (metrics-server, latest measurement).",
+        "Cpu usage, and its share of the request (metrics-server, latest measurement).",
         lambda entry: entry.used,
         lambda entry, _: used_cell(entry.used, latest_cpu, cpu_text, entry.cpu_millis),
         filter_help="cpu in use",
     ),
     used_column(
         resources.MEMORY,
-        "Memory really used, and how much that is of the request (metrics-server, latest measurement).",
+        "Memory usage, and its share of the request (metrics-server, latest measurement).",
         lambda entry: entry.used,
         lambda entry, _: used_cell(entry.used, latest_memory, memory_text, entry.memory_bytes),
         filter_help="memory in use",

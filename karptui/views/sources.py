@@ -232,22 +232,22 @@ TABLE: Final[TableSpec[KindStatus]] = TableSpec(
     noun="kinds",
     columns=(
         Column(
-            Heading("kind", "KIND", "What is read.", min_width=12),
+            Heading("kind", "KIND", "The kind of object or source.", min_width=12),
             lambda status, _: text_cell(str(status.kind), Tone.STRONG),
             lambda status: str(status.kind),
         ),
         Column(
-            Heading("phase", "PHASE", "How far the source has come.", min_width=13),
+            Heading("phase", "PHASE", "Progress of the source.", min_width=13),
             lambda status, _: text_cell(str(status.phase), _TONES.get(status.phase, Tone.NORMAL)),
             lambda status: str(status.phase),
         ),
         Column(
-            Heading("count", "OBJECTS", "How many are held.", is_right_aligned=True, is_descending_first=True),
+            Heading("count", "OBJECTS", "Number of objects.", is_right_aligned=True, is_descending_first=True),
             _count,
             lambda status: float(status.count),
         ),
         Column(
-            Heading("since", "SINCE", "How long the phase has lasted.", is_right_aligned=True),
+            Heading("since", "SINCE", "Duration of the phase.", is_right_aligned=True),
             lambda status, now_ns: Cell(age_text(status.since_ns, now_ns)),
             lambda status: -float(status.since_ns),
         ),

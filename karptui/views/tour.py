@@ -54,7 +54,7 @@ STORIES: Final[Mapping[str, Story]] = MappingProxyType(
         "b": Story(
             "Flex first, the rest as fallback",
             (
-                _step("Flex types first, others only where there are none. First a mistake:", "2 down"),
+                _step("Flex types first, others only as a fallback. First a mistake:", "2 down"),
                 _step('"*" is no wildcard: it matches nothing. Open general in the what-if:', "down ctrl+t"),
                 _step("One NodePool that allows both prefers neither. Split it in two:", "a enter enter"),
                 _step("Narrow the families to flex, and turn on all that are shown:", "f l ctrl+a enter enter"),
@@ -70,9 +70,9 @@ STORIES: Final[Mapping[str, Story]] = MappingProxyType(
                     "Eleven DaemonSets do not fit a type of eight pod slots. NEW NODE CARRIES says:",
                     "2 down down down down",
                 ),
-                _step("Below the table: which types that rules out, and by which number. One more?", "ctrl+t a d a e"),
+                _step("Below the table: the types that it excludes, and by which number. One more?", "ctrl+t a d a e"),
                 _step("Add it, and replay every pod as if it were new:", "enter enter m down enter"),
-                _step("So many nodes and dollars for one more agent on every node."),
+                _step("Nodes and dollars for one more agent on every node."),
             ),
         ),
         "d": Story(

@@ -117,7 +117,7 @@ _USED_CPU: Final = (
     "cpu",
     "CPU USED",
     "used_cpu_millis",
-    "Really used, as metrics-server measured last; null where it was not asked (--usage) or does not tell.",
+    "Usage in metrics-server's latest measurement; null if not queried (--usage) or unknown.",
 )
 _USED_MEMORY: Final = ("mem", "MEM USED", "used_mem_bytes", "The same of memory.")
 

@@ -200,4 +200,4 @@ async def test_nothing_has_come_or_gone(make_app: MakeApp) -> None:
         await settled(pilot)
         await pilot.press("3", "u")
         await settled(pilot)
-        assert "nothing tells of NodeClaims that have gone" in screen_text(app)
+        assert "no record of NodeClaims deleted before" in screen_text(app)

@@ -87,7 +87,7 @@ def test_no_week_is_known() -> None:
 @pytest.mark.parametrize(
     ("one", "lines"),
     [
-        (UNKNOWN, ["general · Empty  what is left is being worked out"]),
+        (UNKNOWN, ["general · Empty  computing what is left"]),
         (FOREIGN, ["general · Empty  this Karpenter does not manage the NodePool: its nodes are not disrupted"]),
         (
             entry(DisruptionBudget("100%")),

@@ -108,7 +108,7 @@ RECKONED_END = (
         (REFUSED, "no capacity", Tone.FAULT),
         (
             REBOOTING,
-            "rebooting 60s: its instance restarts; where it is not back within 20m it is deleted (for Ready/Stuck)",
+            "rebooting 60s: its instance restarts; if it is not back within 20m it is deleted (for Ready/Stuck)",
             Tone.WARNING,
         ),
         (LOST, "the NodeClaim expects node ip-1.ec2.internal, which is not there", Tone.FAULT),

@@ -112,22 +112,20 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             lambda one, _: text_cell(one.blocker.owner, short=one.blocker.owner.rpartition("/")[2]), group_owner
         ),
         _sort(lambda one: one.blocker.owner or None),
-        filters={
-            "owner": _text_field(lambda one: one.owner, "where it comes from: Job/gitlab/runner, Deployment/web/front")
-        },
+        filters={"owner": _text_field(lambda one: one.owner, "owner: Job/gitlab/runner, Deployment/web/front")},
         words=Words(3, owner_words),
     ),
     Column(
-        Heading(
-            "value", "VALUE", "What is written there: annotation, budget, PodDisruptionBudget.", 5, 64, drop_order=5
-        ),
+        Heading("value", "VALUE", "The annotation, budget or PodDisruptionBudget.", 5, 64, drop_order=5),
         _on_blockers(lambda one, _: value_cell(one.blocker.value), group_value),
         _sort(lambda one: one.blocker.value or None),
-        filters={"value": _text_field(lambda one: one.blocker.value, "what is written there")},
+        filters={"value": _text_field(lambda one: one.blocker.value, "annotation, budget or PodDisruptionBudget")},
         words=Words(4, value_words),
     ),
     Column(
-        Heading("left", "LEFT", "Until it ends by itself; - where it never does.", is_right_aligned=True, drop_order=3),
+        Heading(
+            "left", "LEFT", "Until it ends automatically; - if it never does.", is_right_aligned=True, drop_order=3
+        ),
         _on_blockers(left_cell),
         _sort(lambda one: one.blocker.until_ns),
         words=Words(2, left_words),
@@ -136,7 +134,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         Heading(
             "since",
             "SINCE",
-            "For how long it has stood in the way; of a group the oldest.",
+            "How long it has been blocking; of a group the oldest.",
             5,
             is_right_aligned=True,
             drop_order=2,
@@ -189,7 +187,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         Heading(
             "recent_pods",
             "NEW",
-            "Pods that came to the node in the last hour, without those of DaemonSets: it still receives pods.",
+            "Pods scheduled to the node in the last hour, without DaemonSet pods.",
             min_width=3,
             is_right_aligned=True,
             is_descending_first=True,

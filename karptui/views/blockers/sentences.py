@@ -136,7 +136,7 @@ def blocker_sentences(
     if remedies:
         lines.append(_offers(remedies, held))
     elif all(one.is_passing for one in members):
-        lines.append((("It ends by itself.", Tone.MUTED),))
+        lines.append((("It ends automatically.", Tone.MUTED),))
     return tuple(lines)
 
 

@@ -184,11 +184,11 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
         Heading("group", "BLOCKERS", "What keeps the nodes: a workload, a NodePool, or the nodes themselves.", 12, 40),
         lambda row, _: Cell(clean(row.group)),
         lambda row: (row.group_place, row.place),
-        values=(Value("group", lambda row, _: row.group, TEXT, "What the blockers have in common."),),
-        filters={"group": Field(FieldKind.TEXT, lambda row, _: row.group, help="what the blockers have in common")},
+        values=(Value("group", lambda row, _: row.group, TEXT, "Common property of the blockers."),),
+        filters={"group": Field(FieldKind.TEXT, lambda row, _: row.group, help="common property of the blockers")},
     ),
     Column(
-        Heading("remedy", "REMEDY", "What can be done; best first once all have been tried.", 28, 44),
+        Heading("remedy", "REMEDY", "The remedy; best first once all have been tried.", 28, 44),
         lambda row, _: Cell(row.remedy.title, Tone.STRONG),
         lambda row: (row.group_place, row.place),
         values=(
@@ -199,7 +199,10 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
     ),
     Column(
         Heading(
-            "nodes", "NODES GO", "How many of the nodes go with it, and would not without (simulated).", min_width=8
+            "nodes",
+            "NODES GO",
+            "How many of the nodes are removed with it, and would stay without it (simulated).",
+            min_width=8,
         ),
         lambda row, _: _nodes(row),
         _goes,
@@ -209,7 +212,7 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
                 "freed_nodes",
                 lambda row, _: list(row.trial.freed) if row.trial else [],
                 TEXTS,
-                "Those of them that go, and would not without it.",
+                "Nodes that are removed with it, and would stay without it.",
             ),
             Value(
                 "still_held",
@@ -242,7 +245,7 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
                 "is_forecast",
                 _of_trial(lambda one: one.is_forecast),
                 BOOLEAN_OR_NULL,
-                "Whether nodes, wait, dollars and evictions are those of a forecast, as `karptui forward` makes it.",
+                "Whether nodes, wait, dollars and evictions come from a forecast, like that of `karptui forward`.",
             ),
         ),
     ),
@@ -262,7 +265,7 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
                 "saves_per_hour",
                 _of_trial(lambda one: one.saves_per_hour if one.is_saving_known else None),
                 NUMBER_OR_NULL,
-                "Dollars, once the nodes have gone; null where nobody can say.",
+                "Savings per hour once the nodes are removed; null if unknown.",
             ),
             Value(
                 "is_upper_bound",
@@ -274,22 +277,23 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
                 "unpriced",
                 _of_trial(lambda one: one.unpriced),
                 INTEGER_OR_NULL,
-                "Nodes of which nobody can say what that saves: the dollars leave them out.",
+                "Nodes whose savings are unknown: the dollars leave them out.",
             ),
         ),
     ),
     Column(
-        Heading(
-            "evicts", "EVICTS", "Pods that are moved from these nodes, and protected ones that are cut halfway.", 9
-        ),
+        Heading("evicts", "EVICTS", "Pods moved from these nodes, and protected pods that are interrupted.", 9),
         lambda row, _: _evicts(row),
         lambda row: row.trial.evictions if row.trial is not None else None,
         values=(
             Value("evictions", _of_trial(lambda one: one.evictions), INTEGER_OR_NULL, "Pods that are moved."),
+            Value("cut_pods", _of_trial(lambda one: one.cut), INTEGER_OR_NULL, "Protected pods that are interrupted."),
             Value(
-                "cut_pods", _of_trial(lambda one: one.cut), INTEGER_OR_NULL, "Protected ones that are ended halfway."
+                "lost_pods",
+                _of_trial(lambda one: one.lost),
+                INTEGER_OR_NULL,
+                "Moved pods that no controller recreates.",
             ),
-            Value("lost_pods", _of_trial(lambda one: one.lost), INTEGER_OR_NULL, "Moved ones that nothing recreates."),
             Value("lost_seconds", _of_trial(lambda one: one.lost_seconds), INTEGER_OR_NULL, "Work that is done again."),
             Value(
                 "preempting_pods",
@@ -303,7 +307,7 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
         Heading(
             "score",
             "$/DAY",
-            "What it saves within a day, waiting included, less what the work costs that is done again.",
+            "Savings within a day, after the wait, less the cost of work that is repeated.",
             min_width=7,
             is_right_aligned=True,
             is_descending_first=True,
@@ -315,7 +319,7 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
                 "dollars_within_day",
                 _of_trial(lambda one: one.score if one.is_saving_known else None),
                 NUMBER_OR_NULL,
-                "What it saves within a day, waiting included, less the work that is done again.",
+                "Savings within a day, after the wait, less the cost of work that is repeated.",
             ),
             Value("drifts", _of_trial(lambda one: one.drifts), INTEGER_OR_NULL, "NodeClaims that it drifts."),
         ),
@@ -324,7 +328,7 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
         Heading(
             "edits",
             "EDITS",
-            "Changes that a what-if makes of it; - where it cannot.",
+            "Edits of its what-if; - if there are none.",
             drop_order=5,
             is_right_aligned=True,
         ),
@@ -338,8 +342,8 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
         lambda row: row.trial.risk if row.trial is not None else None,
         values=(
             Value("risk", lambda row, _: row.trial.risk if row.trial else "", TEXT, "What may go wrong."),
-            Value("says", lambda row, _: trial_text(row), TEXT, "What it comes to, in a sentence."),
-            Value("about", lambda row, _: row.remedy.sentence, TEXT, "What it does, and what it does not."),
+            Value("says", lambda row, _: trial_text(row), TEXT, "The result of the trial, as a text."),
+            Value("about", lambda row, _: row.remedy.sentence, TEXT, "Its effect, and its limits."),
             Value(
                 "problem",
                 lambda row, _: (row.trial.problem or None) if row.trial else None,
@@ -352,7 +356,7 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
 )
 """Every column in order."""
 FIELDS: Final[Mapping[str, Field[TriedRemedy]]] = {
-    "remedy": Field(FieldKind.TEXT, lambda row, _: row.remedy.title, help="what can be done"),
+    "remedy": Field(FieldKind.TEXT, lambda row, _: row.remedy.title, help="the remedy"),
     "saves": Field(FieldKind.MONEY, lambda row, _: _saved(row), help="dollars per hour"),
 }
 REPORT: Final[TableSpec[TriedRemedy]] = TableSpec(

@@ -204,7 +204,7 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         },
     ),
     Column(
-        _number("deleting", "−DEL", "Nodes on their way out, for whatever cause: each uses the budget up.", 6),
+        _number("deleting", "−DEL", "Nodes being removed, for any cause: each uses up the budget.", 6),
         _used(_deleting, Tone.LEAVING),
         lambda entry: float(len(_deleting(entry))),
         values=(
@@ -218,7 +218,7 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
             ),
         ),
         filters={
-            "deleting": Field(FieldKind.COUNT, lambda entry, _: len(_deleting(entry)), help="nodes on their way out")
+            "deleting": Field(FieldKind.COUNT, lambda entry, _: len(_deleting(entry)), help="nodes being removed")
         },
     ),
     Column(
@@ -253,9 +253,7 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         filters={"left": Field(FieldKind.COUNT, lambda entry, _: _left_sort(entry), help="nodes left now")},
     ),
     Column(
-        Heading(
-            "line", "BINDING LINE", "The line that allows least, by its number, as it is written.", 12, 64, drop_order=1
-        ),
+        Heading("line", "BINDING LINE", "The line that allows least: its number and text.", 12, 64, drop_order=1),
         _line,
         lambda entry: _line(entry, 0).text,
         values=(
@@ -284,7 +282,7 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         Heading(
             "week",
             "7 DAYS FROM 00:00Z",
-            f"What is allowed in each four hours (six where room is short) from midnight UTC: {LEGEND}.",
+            f"Allowed nodes per four hours (six in narrow tables) from midnight UTC: {LEGEND}.",
             34,
             48,
             drop_order=2,

@@ -97,7 +97,7 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
                 "pool",
                 lambda entry, _: entry.figures.pool or None,
                 TEXT_OR_NULL,
-                "Null for NodeClaims of which no NodePool is known.",
+                "Null for NodeClaims whose NodePool is unknown.",
             ),
         ),
         filters={"name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help="NodePool")},
@@ -106,7 +106,7 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
         Heading(
             "nodes",
             "STAY",
-            "NodeClaims that are there and not on their way out.",
+            "NodeClaims that exist and are not being deleted.",
             5,
             7,
             drop_order=4,
@@ -203,7 +203,7 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
                 "lives_known",
                 lambda entry, _: entry.figures.lives_known,
                 INTEGER,
-                "Of how many of those removed the creation is known.",
+                "Number of removed NodeClaims with a known creation time.",
             ),
         ),
         filters={

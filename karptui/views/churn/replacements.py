@@ -194,7 +194,7 @@ COLUMNS: Final[tuple[Column[ReplacedClaim], ...]] = (
                 "by_events",
                 lambda item, _: item.life.is_by_events,
                 BOOLEAN,
-                "Whether only events tell of it: its times are theirs.",
+                "Whether only events report it: its times are those of the events.",
             ),
         ),
     ),

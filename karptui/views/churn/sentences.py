@@ -152,7 +152,7 @@ def window_text(window: ChurnWindow, *, are_events_hidden: bool = False) -> str:
 def window_limits(window: ChurnWindow) -> str:
     """Return the gaps in the window while nothing was recorded."""
     if not window.events_since_ns and not window.observed_since_ns:
-        return "nothing tells of NodeClaims that have gone; what goes from now on is remembered for a day"
+        return "no record of NodeClaims deleted before; later deletions are remembered for a day"
     if window.observed_since_ns and window.since_ns == window.observed_since_ns:
         return "what went before is not known"
     return "before that nothing is known, and what ended without an event (expiry) only where karptui was watching"
@@ -283,7 +283,7 @@ def replacement_sentences(item: ReplacedClaim, now_ns: int) -> tuple[Pieces, ...
     if life.lived_ns is not None:
         head += [between, (f"lived {span_text(life.lived_ns)}", Tone.WARNING if item.is_short else Tone.NORMAL)]
     if life.is_by_events:
-        head += [between, ("only events tell of it: its times are theirs, its type is not known", Tone.MUTED)]
+        head += [between, ("only events report it: its times are those of the events, its type is unknown", Tone.MUTED)]
     lines: list[Pieces] = [tuple(head)]
     if item.successors:
         lines.append(((f"in its place, by time and reason: {successors_text(item)}", Tone.NORMAL),))

@@ -182,7 +182,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
     ),
     Column(
         Heading(
-            "node", "NODE", "The node it became; in brackets one that is not there.", 15, 48, drop_order=6, is_name=True
+            "node", "NODE", "Its node; in brackets if the node does not exist.", 15, 48, drop_order=6, is_name=True
         ),
         _node,
         lambda entry: natural_key(entry.node_name) if entry.node_name else None,
@@ -257,7 +257,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         },
     ),
     Column(
-        Heading("waiting", "WAITING ON", "What its life, or its end, waits for.", 32, 90),
+        Heading("waiting", "WAITING ON", "What its startup or removal is waiting for.", 32, 90),
         _waiting,
         lambda entry: float(node_status(entry.row).rank) if node_status(entry.row).rank < 9 else None,
         values=(Value("waiting_on", lambda entry, now_ns: waiting_on(entry, now_ns)[0] or None, TEXT_OR_NULL),),

@@ -87,7 +87,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
                 "node_claim",
                 lambda entry, _: entry.claim.name if entry.claim is not None else None,
                 TEXT_OR_NULL,
-                "null where Karpenter does not manage the node.",
+                "null if Karpenter does not manage the node.",
             ),
         ),
         filters={"name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help="node or claim")},
@@ -164,9 +164,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
                 TEXT,
                 "Ready, NotReady, Cordoned, Deleting, Draining, Drifted, Rebooting, Launching, Initializing, …",
             ),
-            Value(
-                "status_seconds", _status_seconds, INTEGER_OR_NULL, "For how long it has been so, where that is known."
-            ),
+            Value("status_seconds", _status_seconds, INTEGER_OR_NULL, "How long it has been in this state, if known."),
         ),
         filters={
             "status": Field(
@@ -186,7 +184,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         Heading(
             "price",
             "$/H",
-            "What the node costs per hour; n/a where nobody knows. The line below says who says so, and since when.",
+            "Cost of the node per hour; n/a if unknown. The line below shows the source and its age.",
             min_width=6,
             max_width=10,
             is_right_aligned=True,
@@ -228,7 +226,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         Heading(
             "age",
             "AGE",
-            "Since the node was created, or the NodeClaim where there is no node.",
+            "Since the node was created, or the NodeClaim if there is no node.",
             min_width=4,
             is_right_aligned=True,
             drop_order=1,

@@ -125,9 +125,9 @@ def has_column(resource: str) -> bool:
 
 _BAR_HELP: Final = "Requested by pods / allocatable. Wide tables add a bar: ╍ DaemonSets ━ workload ┈ free."
 _CPU_ABOUT: Final = (
-    "What all pods on it ask, DaemonSets included; pods that are being deleted count until they are gone.",
+    "Requests of all its pods, DaemonSets included; pods being deleted count until they are gone.",
     "What DaemonSets ask of that.",
-    "What there is for pods.",
+    "Allocatable.",
 )
 _GPU_ABOUT: Final = ("Accelerators of any vendor.", "", "")
 
@@ -250,7 +250,7 @@ EPHEMERAL: Final[Column[NodeEntry]] = Column(
 
 USED_CPU: Final[Column[NodeEntry]] = used_column(
     resources.CPU,
-    "Cpu really used of what is allocatable (metrics-server, latest measurement); requests decide.",
+    "Cpu usage in percent of allocatable (metrics-server, latest measurement); requests decide.",
     lambda entry: entry.used,
     used_cpu_cell,
     after="arch",
@@ -259,7 +259,7 @@ USED_CPU: Final[Column[NodeEntry]] = used_column(
 
 USED_MEMORY: Final[Column[NodeEntry]] = used_column(
     resources.MEMORY,
-    "Memory really used of what is allocatable (metrics-server, latest measurement); requests decide.",
+    "Memory usage in percent of allocatable (metrics-server, latest measurement); requests decide.",
     lambda entry: entry.used,
     used_memory_cell,
 )
@@ -280,7 +280,7 @@ DELTA: Final[Column[NodeEntry]] = Column(
             "delta_cpu_millis",
             lambda entry, _: entry.delta.cpu_millis if entry.delta is not None else None,
             INTEGER_OR_NULL,
-            "Allocatable of the node less what its NodeClaim said.",
+            "Allocatable of the node less that of its NodeClaim.",
             after="used_mem_bytes",
         ),
         Value(
@@ -327,7 +327,7 @@ FREE: Final[Column[NodeEntry]] = Column(
     Heading(
         "free",
         "FREE",
-        "Cpu and memory that no pod has requested: what the largest pod could still ask for.",
+        "Cpu and memory that no pod has requested: the most that a new pod could request.",
         min_width=9,
         is_right_aligned=True,
         is_wide_only=True,

@@ -157,7 +157,7 @@ def _rebooting(claim: NodeClaim) -> NodeStatus:
     condition = claim.condition(REBOOTING)
     assert condition is not None
     if condition.reason == _REBOOT_ISSUED:
-        step = "its instance restarts; where it is not back within 20m it is deleted"
+        step = "its instance restarts; if it is not back within 20m it is deleted"
     else:
         bound = _reboot_bound(claim)
         until = f" after {bound} at the latest with the pods that are left" if bound else ""

@@ -132,7 +132,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
                 "All pods under one name: trino/worker-{0,1,2}, web/front-* (12).",
             ),
             Value("namespace", lambda entry, _: entry.group.first.namespace, TEXT),
-            Value("owner", lambda entry, _: entry.group.origin, TEXT, "What the pods come from: Kind/namespace/name."),
+            Value("owner", lambda entry, _: entry.group.origin, TEXT, "Owner of the pods: Kind/namespace/name."),
             Value(
                 "pods", lambda entry, _: [pod.name for pod in entry.group.pods], TEXTS, "Their names, the oldest first."
             ),
@@ -145,7 +145,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
     ),
     Column(
         Heading(
-            "count", "N", "How many they are.", 3, 8, is_right_aligned=True, is_descending_first=True, is_wide_only=True
+            "count", "N", "Number of pods.", 3, 8, is_right_aligned=True, is_descending_first=True, is_wide_only=True
         ),
         lambda entry, _: Cell(count_text(len(entry.group.pods))),
         lambda entry: float(len(entry.group.pods)),
@@ -153,7 +153,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
         filters={"count": Field(FieldKind.COUNT, lambda entry, _: len(entry.group.pods), help="pods")},
     ),
     Column(
-        Heading("requests", "REQUESTS", "What each of them asks for.", 10, 28, drop_order=4, is_descending_first=True),
+        Heading("requests", "REQUESTS", "Requests of each pod.", 10, 28, drop_order=4, is_descending_first=True),
         lambda entry, _: Cell(requests_words(entry.group.first)),
         lambda entry: float(resources.memory_bytes(entry.group.first.requests)),
         values=(
@@ -182,7 +182,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
         about="Of the oldest.",
     ),
     Column(
-        Heading("karpenter", "KARPENTER", "The newest of Karpenter's events, and how old it is.", 8, 32, drop_order=3),
+        Heading("karpenter", "KARPENTER", "Latest of Karpenter's events, and its age.", 8, 32, drop_order=3),
         _karpenter,
         lambda entry: entry.group.messages.karpenter.reason if entry.group.messages.karpenter is not None else None,
         values=(
@@ -216,9 +216,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
         ),
     ),
     Column(
-        Heading(
-            "now", "COMPUTED NOW", "What Karpenter's rules come to on the cluster as it is.", 34, 90, fill_width=70
-        ),
+        Heading("now", "COMPUTED NOW", "Karpenter's rules applied to the current cluster.", 34, 90, fill_width=70),
         _now,
         _rank,
         values=(
@@ -246,7 +244,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
                 "nearest_miss",
                 lambda entry, _: miss_text(nearest) if (nearest := _nearest(entry)) is not None else None,
                 TEXT_OR_NULL,
-                "What is missing there.",
+                "The obstacle there.",
             ),
             Value(
                 "nodes_tried",
@@ -280,7 +278,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
     ),
     Column(
         Heading(
-            "differ", "≠", "Where Karpenter, the scheduler and what is computed do not agree.", 1, 26, drop_order=2
+            "differ", "≠", "Disagreement between Karpenter, the scheduler and the computed answer.", 1, 26, drop_order=2
         ),
         _differ,
         lambda entry: entry.group.disagreements[0].short if entry.group.disagreements else None,

@@ -369,7 +369,7 @@ NODES_TABLE: Final[TableSpec[NodeRefusal]] = TableSpec(
             filters={"name": Field(FieldKind.TEXT, lambda one, _: one.node, help="node")},
         ),
         Column(
-            Heading("by", "BY", "What rules it out, the first of Karpenter's checks that fails.", 7, 24),
+            Heading("by", "BY", "Why it is excluded: the first of Karpenter's checks that fails.", 7, 24),
             lambda one, _: Cell(refusal_word(one), Tone.FAULT),
             refusal_word,
             filters={"by": Field(FieldKind.TEXT, lambda one, _: refusal_word(one), help="memory, taint, label…")},
@@ -378,7 +378,7 @@ NODES_TABLE: Final[TableSpec[NodeRefusal]] = TableSpec(
             Heading(
                 "reason",
                 "REASON",
-                "The same with its numbers: what is asked, and what is left.",
+                "The same with numbers: requested and left.",
                 24,
                 140,
                 fill_width=140,

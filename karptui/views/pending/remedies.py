@@ -90,7 +90,7 @@ def _pod_fields(edits: list[SetField], origin: str) -> Iterator[str]:
         value = "(taken away)" if edit.value is None else _json(edit.value)
         yield f"  {clean(path_text(edit.path))}: {value}"
     if any(edit.path[1:3] == ("containers", 0) for edit in own):
-        yield "  The amount is what all containers of a pod ask together."
+        yield "  The amount is the sum of a pod's containers."
 
 
 def _json(value: Any) -> str:
@@ -196,27 +196,27 @@ def _loses(entry: RemedyEntry, _: int) -> Cell:
 
 _COLUMNS: Final[tuple[Column[RemedyEntry], ...]] = (
     Column(
-        Heading("change", "CHANGE", "A single change; everything else stays as it is.", 34, 100, fill_width=100),
+        Heading("change", "CHANGE", "A single change; everything else stays the same.", 34, 100, fill_width=100),
         lambda entry, _: Cell(clean(entry.remedy.words), Tone.STRONG, _short_keys(clean(entry.remedy.words))),
         lambda entry: entry.remedy.words,
     ),
     Column(
-        Heading("of", "OF", "What is changed.", 8, 34, drop_order=4),
+        Heading("of", "OF", "The change.", 8, 34, drop_order=4),
         lambda entry, _: Cell(clean(entry.remedy.subject)),
         lambda entry: entry.remedy.subject,
     ),
     Column(
-        Heading("fits", "FITS", "Pods that find a place then, of those that wait.", 6, 12, drop_order=2),
+        Heading("fits", "FITS", "Pending pods that become schedulable.", 6, 12, drop_order=2),
         _fits,
         lambda entry: float(entry.remedy.gain.placed),
     ),
     Column(
-        Heading("gives", "GIVES", "Where they go then.", 20, 60),
+        Heading("gives", "GIVES", "Where they are scheduled.", 20, 60),
         lambda entry, _: Cell(gain_text(entry.remedy.gain), short=_short_gain(entry.remedy.gain)),
         lambda entry: gain_text(entry.remedy.gain),
     ),
     Column(
-        Heading("price", "$/H", "What the new nodes cost per hour.", 6, 12, is_right_aligned=True, drop_order=1),
+        Heading("price", "$/H", "Cost of the new nodes per hour.", 6, 12, is_right_aligned=True, drop_order=1),
         _price,
         lambda entry: entry.remedy.gain.price_per_hour or 0.0,
     ),
@@ -235,7 +235,7 @@ REMEDIES: Final[TableSpec[RemedyEntry]] = TableSpec(
     columns=(
         *_COLUMNS,
         Column(
-            Heading("place", "#", "The order in which they are offered.", 2, 3, is_wide_only=True),
+            Heading("place", "#", "Order of offering.", 2, 3, is_wide_only=True),
             lambda entry, _: Cell(str(entry.place + 1)),
             lambda entry: float(entry.place),
         ),

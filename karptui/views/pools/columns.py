@@ -114,7 +114,7 @@ def _requested_column(
             unit,
             known,
             lambda row: None if row.hides(Kind.NODE, Kind.NODECLAIM) else share(row).capacity,
-            about=("What pods request of its nodes.", "Of that, DaemonSets' pods.", "What its nodes have for pods."),
+            about=("Requests of pods on its nodes.", "Of that, DaemonSets' pods.", "Allocatable of its nodes."),
             after="nodes_last_hour" if name == "cpu" else "",
         ),
     )
@@ -122,7 +122,7 @@ def _requested_column(
 
 COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
     Column(
-        Heading("rank", "#", "Place in the order in which Karpenter tries pools for new nodes; - takes no part.", 2, 3),
+        Heading("rank", "#", "Order in which Karpenter tries pools for new nodes; - if excluded.", 2, 3),
         cells.rank_cell,
         lambda row: float(row.rank) if row.rank is not None else None,
         values=(
@@ -130,7 +130,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
                 "rank",
                 lambda row, _: row.rank,
                 INTEGER_OR_NULL,
-                "Place in the order in which NodePools are tried; null where it takes no part.",
+                "Order in which NodePools are tried; null if excluded.",
             ),
         ),
     ),
@@ -179,7 +179,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         filters={"nodes": Field(FieldKind.COUNT, lambda row, _: row.nodes, help="its nodes")},
     ),
     Column(
-        _limited("cpu", "CPU / LIMIT", "Cores of its nodes as limits count them (not of those on their way out)."),
+        _limited("cpu", "CPU / LIMIT", "Cores of its nodes as limits count them (without nodes being removed)."),
         cells.cpu_cell,
         lambda row: cells.limit_place(row, CPU),
         values=(
@@ -210,7 +210,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
     _requested_column("cpu", "_millis", lambda row: row.cpu, cells.requested_cpu_cell, 9),
     _requested_column("mem", "_bytes", lambda row: row.memory, cells.requested_memory_cell, 10),
     Column(
-        _number("cost", "What its nodes cost per hour; + where the price of some is not known.", title="$/H", width=5),
+        _number("cost", "Cost of its nodes per hour; + if some prices are unknown.", title="$/H", width=5),
         cells.cost_cell,
         lambda row: row.total.per_hour if row.total.priced else None,
         values=(
@@ -233,7 +233,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         Heading(
             "carries",
             "NEW NODE CARRIES",
-            "DaemonSet pods of a new node and what they ask (each takes a pod slot too); ✘ types that they rule out.",
+            "DaemonSet pods of a new node and their requests (each takes a pod slot too); ✘ types that they exclude.",
             6,
             44,
             drop_order=3,
@@ -245,7 +245,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
                 "new_node_daemonset_pods",
                 _of_daemonsets(lambda row: carried.daemon_pods if (carried := _carried(row)) is not None else None),
                 INTEGER_OR_NULL,
-                "What a new node carries at most; null where no type is left.",
+                "Maximum on a new node; null if no type is left.",
             ),
             Value(
                 "new_node_daemonset_cpu_millis",
@@ -333,7 +333,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         filters={"drifted": Field(FieldKind.COUNT, lambda row, _: row.drifted, help="nodes that drifted")},
     ),
     Column(
-        _number("shared", "Pods that other pools match too, of those that the pool matches.", drop_order=11),
+        _number("shared", "Matching pods that other pools match too, of all matching pods.", drop_order=11),
         cells.shared_cell,
         lambda row: float(row.overlap.shared) if row.overlap is not None else None,
         values=(
@@ -368,7 +368,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
     Column(
         _number(
             "created",
-            "NodeClaims created: by Karpenter's own counters, else those of the last day; the check below says which.",
+            "NodeClaims created: by Karpenter's own counters, else in the last day; the check below shows which.",
             title="NEW",
             width=4,
             drop_order=12,

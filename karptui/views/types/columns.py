@@ -119,7 +119,7 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         Heading(
             "mem",
             "MEM adv/alloc",
-            "Memory that EC2 advertises, and what of it pods may request.",
+            "Memory that EC2 advertises, and the part that pods may request.",
             min_width=13,
             is_right_aligned=True,
             is_descending_first=True,
@@ -164,7 +164,7 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         Heading(
             "daemons",
             "DAEMONSETS",
-            "DaemonSet pods that a new node carries, what they ask, and how much of the memory that is.",
+            "DaemonSet pods of a new node, their requests, and their share of the memory.",
             min_width=8,
             drop_order=4,
             is_right_aligned=True,
@@ -182,7 +182,7 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         Heading(
             "largest",
             "LARGEST POD",
-            "The most that one pod may ask beside the DaemonSets.",
+            "Largest requests of one pod next to the DaemonSets.",
             min_width=9,
             is_right_aligned=True,
             is_descending_first=True,
@@ -209,7 +209,7 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         Heading(
             "offered",
             "OFFERED",
-            "Zones to be had by capacity type: od on-demand, sp spot, rsv reserved.",
+            "Available zones by capacity type: od on-demand, sp spot, rsv reserved.",
             min_width=9,
             drop_order=5,
         ),
@@ -220,16 +220,16 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
                 "offered",
                 lambda entry, _: {name: list(zones) for name, zones in entry.offered.items()},
                 {"type": "object", "additionalProperties": TEXTS},
-                "Zones to be had, by capacity type.",
+                "Available zones, by capacity type.",
             ),
         ),
         filters={
             "zone": Field(
                 FieldKind.TEXT,
                 lambda entry, _: tuple({zone for zones in entry.offered.values() for zone in zones}),
-                help="zone where it is to be had",
+                help="available zone",
             ),
-            "cap": Field(FieldKind.TEXT, lambda entry, _: tuple(entry.offered), help="capacity type to be had"),
+            "cap": Field(FieldKind.TEXT, lambda entry, _: tuple(entry.offered), help="available capacity type"),
         },
     ),
     _price_column(
@@ -246,7 +246,7 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         title="SPOT $/H",
         name="spot",
         field="spot$",
-        about="The least spot price per hour that somebody really knows; never derived from the on-demand price.",
+        about="Lowest known spot price per hour; never derived from the on-demand price.",
         drop_order=6,
     ),
     Column(

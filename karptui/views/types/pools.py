@@ -37,13 +37,13 @@ from karptui.views.types.cells import carries_text, safe_percent
 _NONE_LEFT: Final = "none left: "
 _TITLES: Final = {
     Filter.REQUIREMENTS: ("REQUIRED", "Types that the NodePool's requirements allow."),
-    Filter.OFFERINGS: ("OFFERED", "Of these, types with a zone and capacity type that is to be had."),
+    Filter.OFFERINGS: ("OFFERED", "Of these, types with an available zone and capacity type."),
     Filter.DAEMONSETS: ("DAEMONSETS", "Of these, types that the DaemonSets' pods fit on."),
     Filter.POD: (
         "FIT A POD",
-        "Of these, types with room for a pending pod that accepts them, or for any pod where none does.",
+        "Of these, types with room for a matching pending pod, or for any pod if none matches.",
     ),
-    Filter.LIMITS: ("LIMITS", "Of these, types that the NodePool's limits have room for: what a new node may have."),
+    Filter.LIMITS: ("LIMITS", "Of these, types within the NodePool's limits: the types of a new node."),
 }
 
 
@@ -129,7 +129,7 @@ COLUMNS: Final[tuple[Column[PoolEntry], ...]] = (
         filters={"name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help="NodePool")},
     ),
     Column(
-        Heading("rank", "#", "Place in the order in which Karpenter tries pools.", min_width=2, is_right_aligned=True),
+        Heading("rank", "#", "Order in which Karpenter tries pools.", min_width=2, is_right_aligned=True),
         lambda entry, _: Cell(str(entry.rank)) if entry.rank is not None else NOT_APPLICABLE,
         lambda entry: float(entry.rank) if entry.rank is not None else None,
         values=(Value("rank", lambda entry, _: entry.rank, INTEGER_OR_NULL),),
@@ -138,7 +138,7 @@ COLUMNS: Final[tuple[Column[PoolEntry], ...]] = (
         Heading(
             "all",
             "TYPES",
-            "Types that the NodeClass comes to.",
+            "Types of the NodeClass.",
             is_right_aligned=True,
             drop_order=2,
             is_descending_first=True,
@@ -152,7 +152,7 @@ COLUMNS: Final[tuple[Column[PoolEntry], ...]] = (
         Heading(
             "carries",
             "NEW NODE CARRIES",
-            "DaemonSet pods of a new node, and what they ask.",
+            "DaemonSet pods of a new node, and their requests.",
             min_width=16,
             max_width=40,
             drop_order=7,
@@ -199,7 +199,7 @@ COLUMNS: Final[tuple[Column[PoolEntry], ...]] = (
         Heading(
             "note",
             "NOTE",
-            "Why there are no types, why the pool takes no part, or findings.",
+            "Why there are no types, why the pool is excluded, or findings.",
             min_width=8,
             max_width=80,
             drop_order=1,
@@ -212,7 +212,7 @@ COLUMNS: Final[tuple[Column[PoolEntry], ...]] = (
                 "findings", lambda entry, _: [f"{one.object}: {one.fact} {one.remedy}" for one in entry.findings], TEXTS
             ),
         ),
-        filters={"note": Field(FieldKind.TEXT, lambda entry, _: note_of(entry)[0], help="what is wrong")},
+        filters={"note": Field(FieldKind.TEXT, lambda entry, _: note_of(entry)[0], help="the problem")},
     ),
 )
 """Every column in order."""

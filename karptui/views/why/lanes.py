@@ -44,9 +44,8 @@ _LACKS: Final = {
 LANES: Final[Schema] = {
     "type": ["object", "null"],
     "description": (
-        "By method what it makes of the node, in Karpenter's order, with expiry and interruption, and Repair of an"
-        " unhealthy node also where a controller of its own deletes it; null where it is not known or Karpenter does"
-        " not manage the node."
+        "Lanes by method in Karpenter's order, with expiry and interruption, and Repair of an unhealthy node even"
+        " if a controller of its own deletes it; null if unknown or Karpenter does not manage the node."
     ),
     "additionalProperties": {
         "type": "object",
@@ -60,12 +59,12 @@ LANES: Final[Schema] = {
             "lacks": {
                 "type": "string",
                 "description": (
-                    "Where it is not wanted, code of what it lacks: one that heldBy may have too, or NOT_EMPTY, EMPTY,"
-                    " NOT_DRIFTED, NOT_EXPIRED, NO_WARNING from the cloud, TOLERATED of an unhealthy node whose time"
-                    " has not come."
+                    "If it is not wanted, code of the missing condition: one that heldBy may have too, or "
+                    "NOT_EMPTY, EMPTY, NOT_DRIFTED, NOT_EXPIRED, NO_WARNING from the cloud, TOLERATED of an "
+                    "unhealthy node within its toleration."
                 ),
             },
-            "message": {"type": "string", "description": "The same in words."},
+            "message": {"type": "string", "description": "The same as text."},
         },
     },
 }

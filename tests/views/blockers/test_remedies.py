@@ -116,7 +116,7 @@ def test_many_names_are_counted() -> None:
 def test_what_ends_by_itself_needs_nothing() -> None:
     entry = an_entry(Code.CONSOLIDATE_AFTER)
     assert remedies([entry], NONE, NOW_NS) == ()
-    assert "It ends by itself." in "\n".join(map(said, blocker_sentences([entry], NOW_NS)))
+    assert "It ends automatically." in "\n".join(map(said, blocker_sentences([entry], NOW_NS)))
 
 
 def test_the_story_names_the_remedies_and_what_makes_nodes_go() -> None:

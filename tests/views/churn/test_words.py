@@ -61,7 +61,7 @@ def said(lines: Any) -> str:
         (HOUR, "events since 11:00Z · observed 12m", "before that nothing is known, and what ended without an event"),
         (ChurnWindow(NOW_NS, 0, ago(2)), "no events · observed 2m", "what went before is not known"),
         (ChurnWindow(NOW_NS, ago(60 * 30)), "events since 2026-11-19 06:00Z", "before that nothing is known"),
-        (ChurnWindow(NOW_NS), "no events", "nothing tells of NodeClaims that have gone"),
+        (ChurnWindow(NOW_NS), "no events", "no record of NodeClaims deleted before"),
     ],
 )
 def test_what_is_known(window: ChurnWindow, known: str, limits: str) -> None:
@@ -259,7 +259,7 @@ def test_replacements_in_sentences() -> None:
         replacement_sentences(one("empty"), NOW_NS)
     )
     told = said(replacement_sentences(one("told"), NOW_NS))
-    assert told.startswith("NodeClaim told · Interrupted 11:10:00Z, 50m ago · only events tell of it")
+    assert told.startswith("NodeClaim told · Interrupted 11:10:00Z, 50m ago · only events report it")
     assert "in its place, by time and reason: came m5.large" in told
 
 

@@ -350,7 +350,7 @@ def test_what_is_out_of_reach_is_not_on_its_way() -> None:
     assert why_cell(node, NOW_NS).text == "!rbac"
     budget = budget_entries(hidden)[0]
     assert [cell.text for cell in build_rows(budgets_table(), [budget], now_ns=NOW_NS)[0].cells][2:6] == ["!rbac"] * 4
-    assert "what is left is not known: pods may not be listed" in said(budget_sentences(budget, NOW_NS)[0])
+    assert "what is left is unknown: pods may not be listed" in said(budget_sentences(budget, NOW_NS)[0])
 
 
 def test_without_nodeclaims_nodes_with_a_nodepool_are_still_managed() -> None:
