@@ -53,9 +53,7 @@ def test_types_that_the_list_does_not_know() -> None:
     (never,) = rows_of(builders.a_nodepool(requirements=(asked,))).values()
     (had,) = rows_of(builders.a_nodepool(requirements=(asked,)), nodes=(node,)).values()
     assert text_of(types_line(never)).startswith("✘ its requirements allow no type: ")
-    assert text_of(types_line(had)).startswith(
-        "? the list of types that came with the snapshot does not know m99.large, "
-    )
+    assert text_of(types_line(had)).startswith("? the list of types in the snapshot lacks m99.large, ")
     assert (cells(never)["types"], cells(had)["types"]) == ("✘ 0/0", "? 0/0")
 
 
