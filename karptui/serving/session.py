@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class ClusterSession(RowServer):
-    """Answers from the newest generation of the cluster; may be asked from any thread."""
+    """Implements `karptui.session.protocol.Session` on the newest generation; may be asked from any thread."""
 
     def __init__(
         self,
@@ -80,76 +80,62 @@ class ClusterSession(RowServer):
         return ChurnBook()
 
     def describe(self, kind: str, key: str, now_ns: int) -> str:
-        """Return an object as a page of text."""
         from karptui.views.describe import describe
 
         return describe(self._view(), kind, key, now_ns)
 
     def names(self, *kinds: str) -> tuple[ObjectRef, ...]:
-        """Return the objects of some kinds; of pods the pending ones, then one of each workload."""
         from karptui.serving.objects import names
 
         return names(self._view().state, kinds)
 
     def node(self, key: str, name: str = "") -> NodeReport:
-        """Return one node by its row key; pods by its name once it is gone."""
         return self._objects.node(self._view(), key, name)
 
     def pending_pod(self, key: str) -> PendingPod:
-        """Return the reason of a pending pod."""
         from karptui.serving.objects import pending_pod
 
         return pending_pod(self._view(), key)
 
     def pending_reasons(self) -> Mapping[str, str]:
-        """Return short reasons of pending pods, by the key of their group."""
         return self._objects.pending_reasons(self._view())
 
     def last_hour(self, now_ns: int) -> tuple[int | None, ...]:
-        """Return the number of NodeClaims every five minutes of the last hour."""
         from karptui.disruption.churn.last_hour import alive
 
         churn = self._churn.churn(self._view(), now_ns)
         return alive(churn.lives, churn.window.since_ns, churn.window.now_ns) if churn is not None else ()
 
     def packing(self) -> tuple[Bin, ...]:
-        """Return a bin for each node, with its pods as blocks."""
         from karptui.session.packing import bins_of
 
         return bins_of(self._view())
 
     def remedies(self, members: Sequence[str], now_ns: int, *, makes_edits: bool = True) -> RemedyList:
-        """Return the remedies for blockers."""
         return self._blockers.offered(self._view(), members, now_ns, makes_edits=makes_edits)
 
     def try_remedies(self, members: Sequence[str], now_ns: int) -> RemedyTrials:
-        """Return the outcome of each remedy of some blockers."""
         return self._blockers.tried(self._view(), members, now_ns)
 
     def instance_type(self, pool: str, name: str, pods: frozenset[str] = frozenset()) -> TypeReport:
-        """Return one type of a NodePool at length."""
         from karptui.serving.objects import instance_type
 
         return instance_type(self._view(), pool, name, pods)
 
     def type_sources(self, pool: str = "") -> TypeSources:
-        """Return the sources of instance types, settings and prices."""
         return self._objects.type_sources(self._view(), pool)
 
     def opening(self, objects: Sequence[tuple[str, str]]) -> Opening:
-        """Return the start of a what-if of some objects."""
         from karptui.whatif.opening import opening_for_all
 
         return opening_for_all(self._view().state, tuple(objects))
 
     def proportion(self, pools: Sequence[str], shares: str | None = None) -> Proportion:
-        """Return how NodePools share pods, and the what-if for the given shares."""
         from karptui.serving.objects import proportion
 
         return proportion(self._view(), pools, shares)
 
     def controller(self) -> ControllerInfo:
-        """Return facts about Karpenter itself."""
         from karptui.session.answers import ControllerInfo
 
         evidence = self._view().evidence
@@ -157,7 +143,6 @@ class ClusterSession(RowServer):
         return ControllerInfo(settings=evidence.settings, version=evidence.karpenter_version, title=title)
 
     def known_values(self) -> KnownValues:
-        """Return names and values that are offered while typing."""
         from karptui.serving.known_values import known_values
 
         return known_values(self._view())

@@ -41,11 +41,9 @@ class OneAtATime:
         """The part of the question that is running."""
 
     def progress(self) -> Progress:
-        """Return the progress of the running question."""
         return self._progress
 
     def cancel(self) -> None:
-        """Cancel the running question."""
         self._newest = next(self._numbers)
         self._progress = Progress()
 
@@ -88,7 +86,6 @@ class Studies(OneAtATime):
         self._view = view
 
     def drills(self, now_ns: int) -> StudyAnswer[tuple[Drill, ...]]:
-        """Return the drill of each zone, capacity type and NodePool."""
         from karptui.plan.drill import drills
 
         return self._answer(now_ns, lambda base, reporter: drills(base, reporter=reporter))
@@ -96,7 +93,6 @@ class Studies(OneAtATime):
     def solve(
         self, goal: str, given: Sequence[tuple[str, str]], on_top_of: Scenario | None, now_ns: int
     ) -> StudyAnswer[Solved]:
-        """Return the change that reaches a goal."""
         from karptui.solve.catalogue import SolveError
         from karptui.solve.run import solve_goal
 
@@ -105,7 +101,6 @@ class Studies(OneAtATime):
         )
 
     def headrooms(self, kind: str, key: str, now_ns: int) -> StudyAnswer[tuple[Headroom, ...]]:
-        """Return the headroom for a pod, for the pods on a NodePool, or for every workload."""
         from karptui.plan.headroom import headroom, headrooms, pool_samples
         from karptui.plan.samples import HeadroomError, sample_of, samples
         from karptui.whatif.edits import EditError, ObjectRef
@@ -123,7 +118,6 @@ class Studies(OneAtATime):
     def policies(
         self, pools: Sequence[str], afters: Sequence[str], horizon_ns: int, seeds: int, now_ns: int
     ) -> StudyAnswer[Comparison]:
-        """Return the savings of consolidation policies, and their evictions."""
         from karptui.plan.policies import PolicyError, compare
         from karptui.whatif.edits import EditError
 
@@ -135,7 +129,6 @@ class Studies(OneAtATime):
         return self._answer(now_ns, compared, PolicyError, EditError)
 
     def plan(self, scenario: Scenario, horizon_ns: int, now_ns: int) -> StudyAnswer[PlanSheet]:
-        """Return the effects of applying a scenario: risks, rollout and its order, the text for a pull request."""
         from karptui.plan.plan import plan
         from karptui.plan.sheet import PlanSheet, objects_of
         from karptui.views import plan as views
@@ -194,7 +187,6 @@ class Forecasts(OneAtATime):
         self._kept = kept
 
     def play(self, scenarios: Sequence[Scenario], horizon_ns: int, seeds: int, now_ns: int) -> tuple[Forecast, ...]:
-        """Simulate the current cluster, and each scenario; nothing if cancelled."""
         view = self._view()
 
         def forecast(scenario: Scenario | None, report: Reporter) -> Forecast:

@@ -32,7 +32,6 @@ class WhatIfs(ReplayServer):
     _lock = threading.Lock()
 
     def compare(self, scenario: Scenario, now_ns: int) -> Answer:
-        """Replay one of several scenarios."""
         from karptui.provisioning.reporter import silent
         from karptui.whatif.run import answer
 
@@ -40,21 +39,18 @@ class WhatIfs(ReplayServer):
             return answer(base, scenario, silent, time.monotonic)
 
     def packed(self, scenario: Scenario, now_ns: int) -> Packed:
-        """Return how pods fill nodes, now and with a scenario."""
         from karptui.session.packing import packed_sides
 
         with self._shared_base.borrowed(self._view(), now_ns) as base:
             return packed_sides(base, scenario)
 
     def self_check(self, now_ns: int) -> str:
-        """Return as text how many recently created NodeClaims the model reproduces."""
         from karptui.views.whatif.compare import self_check_text
         from karptui.whatif.self_check import self_check
 
         return self_check_text(self_check(self._shared_base.take(self._view(), now_ns)))
 
     def start_sweep(self, sweep: Sweep, replay: Replay, now_ns: int) -> int:
-        """Start a sweep in place of the one before, and return its number."""
         from karptui.session.sweeper import Sweeper
 
         base = self._shared_base.take(self._view(), now_ns)
@@ -67,14 +63,12 @@ class WhatIfs(ReplayServer):
             return self._sweep_number
 
     def next_point(self, number: int) -> tuple[int, SweepPoint] | None:
-        """Wait for the next point of a sweep, in any order; return the position of its value, None at the end."""
         sweep = self._sweep
         if sweep is None or sweep[0] != number:
             return None
         return next(sweep[2], None)
 
     def stop_sweep(self, number: int) -> None:
-        """Cancel a running sweep."""
         with self._lock:
             if self._sweep is not None and self._sweep[0] == number:
                 self._sweep[1].cancel()
