@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.incidents.cluster import Cluster
 from tests.incidents.disruption import both
-from tests.incidents.fleets import CPU, MEMORY, fleet, unschedulable
+from tests.incidents.fleets import CPU, MEMORY, fleet, unschedulable, usual
 from tests.incidents.incident import LAUNCHES, ROOM, incident, n
 from tests.incidents.node_objects import add_node
 from tests.incidents.pods import add_pod, add_volume, add_workload
@@ -58,9 +58,7 @@ def limit_stops_drift(c: Cluster) -> None:
     ],
 )
 def bare_pod_expires(c: Cluster) -> None:
-    add_nodeclass(c)
-    add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 4)
+    usual(c)
     old = add_node(c, "general", "m6i.xlarge", c.zones[1], age=f"{720 * 60 - 14}m")
     add_workload(c, "Deployment", "orders", "catalog", on=[old], count=2, age="5d", cpu=CPU, memory=MEMORY)
     add_pod(c, "qa", "loadtest-anna", node=old, age="3h", cpu="1", memory="2Gi", labels={"run": "loadtest-anna"})
@@ -146,9 +144,7 @@ def min_values(c: Cluster) -> None:
     ],
 )
 def nodes_do_not_disrupt(c: Cluster) -> None:
-    add_nodeclass(c)
-    add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 3)
+    usual(c, 3)
     marks = {"karpenter.sh/do-not-disrupt": "true"}
     for zone in c.zones:
         pair = add_node(c, "general", "m6i.2xlarge", zone, age="21d", annotations=marks)

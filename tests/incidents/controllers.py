@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tests.incidents.cluster import Cluster
-from tests.incidents.fleets import CPU, MEMORY, fleet
+from tests.incidents.fleets import CPU, MEMORY, fleet, usual
 from tests.incidents.incident import LAUNCHES, incident, n
 from tests.incidents.node_objects import add_node
 from tests.incidents.pods import add_workload, refuse_pods
@@ -37,9 +37,7 @@ DOWN = (
     karpenter_runs=False,
 )
 def karpenter_scaled_to_zero(c: Cluster) -> None:
-    add_nodeclass(c)
-    add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 4)
+    usual(c)
     add_workload(
         c,
         "Deployment",

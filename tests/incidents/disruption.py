@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.incidents.cluster import Cluster, NodePair
-from tests.incidents.fleets import CPU, MEMORY, fleet
+from tests.incidents.fleets import CPU, MEMORY, fleet, usual
 from tests.incidents.incident import incident, n
 from tests.incidents.node_objects import add_node, cordon
 from tests.incidents.objects import Object, condition
@@ -95,9 +95,7 @@ def cron_do_not_disrupt(c: Cluster) -> None:
     ],
 )
 def pdb_of_single_replica(c: Cluster) -> None:
-    add_nodeclass(c)
-    add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 4)
+    usual(c)
     old = add_node(c, "general", "m6i.xlarge", c.zones[0], age="31d2h", deleting="26h")
     conditions(old, condition("Drained", "Unknown", c.at("26h"), "Draining", "Draining"))
     add_workload(c, "Deployment", "erp", "licensing", on=[old], age="28d", cpu="500m", memory="1Gi")
@@ -126,9 +124,7 @@ def pdb_of_single_replica(c: Cluster) -> None:
     ],
 )
 def volume_not_detached(c: Cluster) -> None:
-    add_nodeclass(c)
-    add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 3)
+    usual(c, 3)
     old = add_node(c, "general", "m6i.2xlarge", c.zones[0], age="6d", deleting="3h10m", drifted="7h")
     conditions(
         old,
@@ -258,9 +254,7 @@ def expiry_of_all(c: Cluster) -> None:
     ],
 )
 def instances_never_end(c: Cluster) -> None:
-    add_nodeclass(c)
-    add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 4)
+    usual(c)
     for zone in c.zones[:2]:
         old = add_node(c, "general", "m6i.2xlarge", zone, age="15d", deleting="8d")
         conditions(

@@ -5,27 +5,22 @@ from __future__ import annotations
 from tests.incidents.cluster import Cluster
 from tests.incidents.controllers import FILLER, FULL
 from tests.incidents.disruption import both, conditions
-from tests.incidents.fleets import CPU, MEMORY, fleet, nominated
-from tests.incidents.incident import QUIET, incident
+from tests.incidents.fleets import CPU, MEMORY, fleet, nominated, usual
+from tests.incidents.incident import quiet
 from tests.incidents.node_objects import add_group_node, add_node
 from tests.incidents.objects import condition
 from tests.incidents.pods import add_pdb, add_pod, add_workload
 from tests.incidents.pools import add_karpenter, add_nodeclass, add_pool
 
 
-@incident(
+@quiet(
     story="A Deployment was scaled up five seconds ago. Its four pods are Pending, as they must be for a minute.",
-    cause="Nothing is wrong: four pods have been pending for five seconds.",
+    cause="four pods have been pending for five seconds.",
     thread="kubernetes-sigs/karpenter#651",
-    must=[[QUIET]],
     must_not=[r"\b(stuck|unschedulable|fits? (on )?no)\b"],
-    first=1,
-    healthy=True,
 )
 def fine_pods_just_created(c: Cluster) -> None:
-    add_nodeclass(c)
-    add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 4)
+    usual(c)
     add_workload(
         c,
         "Deployment",
@@ -39,20 +34,15 @@ def fine_pods_just_created(c: Cluster) -> None:
     )
 
 
-@incident(
+@quiet(
     story="Karpenter answered a scale-up 20 seconds ago: its NodeClaim is launched and has not registered yet, three pods are "
     "nominated.",
-    cause="Nothing is wrong: a node is starting for 20 seconds.",
+    cause="a node is starting for 20 seconds.",
     thread="aws/karpenter-provider-aws#4341",
-    must=[[QUIET]],
     must_not=[r"does not register|not joined|never regist|fail\w* to (regist|join)"],
-    first=1,
-    healthy=True,
 )
 def fine_node_starting(c: Cluster) -> None:
-    add_nodeclass(c)
-    add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 4)
+    usual(c)
     fresh = add_node(c, "general", "m6i.xlarge", c.zones[0], age="20s", stage="Launched")
     pods = add_workload(
         c,
@@ -68,18 +58,15 @@ def fine_node_starting(c: Cluster) -> None:
     nominated(c, pods, [fresh], last="18s")
 
 
-@incident(
+@quiet(
     story="A training job runs with do-not-disrupt on a node that it fills, and a PodDisruptionBudget allows no eviction of the "
     "shop. Nothing is drifted, nothing could be consolidated, and no node expires soon: nobody is kept waiting.",
-    cause="Nothing is wrong: do-not-disrupt and a strict budget protect pods on nodes that nothing wants to remove.",
+    cause="do-not-disrupt and a strict budget protect pods on nodes that nothing wants to remove.",
     thread="kubernetes-sigs/karpenter#1168",
-    must=[[QUIET]],
     must_not=[
         r"(blocks?|holds?|keeps?|stops?|prevents?) (the )?(drift|removal|consolidation|disruption) of \d",
         "killed|is lost",
     ],
-    first=1,
-    healthy=True,
 )
 def fine_protected_pods(c: Cluster) -> None:
     add_nodeclass(c)
@@ -105,15 +92,12 @@ def fine_protected_pods(c: Cluster) -> None:
         c.event(one, "DisruptionBlocked", text, last="1m", first="58m", count=28, kind="Normal")
 
 
-@incident(
+@quiet(
     story="Nightly jobs have completed, one failed three days ago, and a pod that was Pending for a moment 50 minutes ago runs "
     "since.",
-    cause="Nothing is wrong: finished pods and an old event are left over.",
+    cause="finished pods and an old event are left over.",
     thread="kubernetes-sigs/karpenter#1921",
-    must=[[QUIET]],
     must_not=[r"nightly-\w+ .{0,40}(pending|waits|lost)", r"\b(18|19) pods"],
-    first=1,
-    healthy=True,
 )
 def fine_finished_jobs(c: Cluster) -> None:
     add_nodeclass(c)
@@ -142,17 +126,14 @@ def fine_finished_jobs(c: Cluster) -> None:
     c.event(pod, "FailedScheduling", FULL.format(5), last="50m", source="default-scheduler")
 
 
-@incident(
+@quiet(
     story="Karpenter runs on Fargate, and the only disruption budget is open at night. It is day, and no node wants to be disrupted.",
-    cause="Nothing is wrong: the closed budget keeps no node, and Karpenter runs on Fargate.",
+    cause="the closed budget keeps no node, and Karpenter runs on Fargate.",
     thread="kubernetes-sigs/karpenter#2989",
-    must=[[QUIET]],
     must_not=[
         r"budget.{0,60}(blocks|keeps|holds|closed).{0,40}\b\d+ (drifted )?nodes",
         r"karpenter.{0,40}(down|not ready|not running)",
     ],
-    first=1,
-    healthy=True,
     karpenter_runs=False,
 )
 def fine_fargate_and_closed_budget(c: Cluster) -> None:
@@ -187,15 +168,12 @@ def fine_fargate_and_closed_budget(c: Cluster) -> None:
         pod["spec"]["schedulerName"] = "fargate-scheduler"
 
 
-@incident(
+@quiet(
     story="A new image rolls through pool web: eight of twelve nodes are replaced, two at a time at most, the last three minutes "
     "ago. One node is draining for a minute and its replacement is ready.",
-    cause="Nothing is wrong: the drift of web advances, 8 of 12 nodes are done.",
+    cause="the drift of web advances, 8 of 12 nodes are done.",
     thread="kubernetes-sigs/karpenter#2705",
-    must=[[QUIET]],
     must_not=[r"drift.{0,60}(stuck|blocked|does not advance|no progress|never)"],
-    first=1,
-    healthy=True,
 )
 def fine_drift_advances(c: Cluster) -> None:
     add_nodeclass(c)

@@ -5,23 +5,20 @@ from __future__ import annotations
 from tests.incidents.cluster import Cluster
 from tests.incidents.controllers import FILLER, FULL
 from tests.incidents.disruption import both
-from tests.incidents.fleets import CPU, MEMORY, fleet, gone_claim, nominated, refused
-from tests.incidents.incident import QUIET, incident
+from tests.incidents.fleets import CPU, MEMORY, fleet, gone_claim, nominated, refused, usual
+from tests.incidents.incident import quiet
 from tests.incidents.node_objects import add_node
 from tests.incidents.objects import digest, uid
 from tests.incidents.pods import add_pdb, add_pod, add_workload
 from tests.incidents.pools import add_karpenter, add_nodeclass, add_pool
 
 
-@incident(
+@quiet(
     story="The office closes: over the last hour consolidation has removed nine nodes that had run all day, one after the other, and "
     "moved each of the 18 desk pods once. No node was launched meanwhile.",
-    cause="Nothing is wrong: the cluster shrinks in the evening, and no node comes and goes.",
+    cause="the cluster shrinks in the evening, and no node comes and goes.",
     thread="aws/karpenter-provider-aws#3920",
-    must=[[QUIET]],
     must_not=[r"churn|short-?lived|come and go|again and again|\bloop"],
-    first=1,
-    healthy=True,
 )
 def fine_evening_scale_down(c: Cluster) -> None:
     add_nodeclass(c)
@@ -49,15 +46,12 @@ def fine_evening_scale_down(c: Cluster) -> None:
             c.event(pod, "Evicted", "Evicted pod: Underutilized", last=f"{3 + 6 * number}m", kind="Normal")
 
 
-@incident(
+@quiet(
     story="The pool payments has the highest weight and is on-demand, as intended: it is dedicated by a taint, and only the payment "
     "pods tolerate it. Its three nodes of the last hour are on-demand, those of spot are spot.",
-    cause="Nothing is wrong: the heaviest pool is on-demand on purpose and takes only its own pods.",
+    cause="the heaviest pool is on-demand on purpose and takes only its own pods.",
     thread="aws/karpenter-provider-aws#5789",
-    must=[[QUIET]],
     must_not=[r"weight"],
-    first=1,
-    healthy=True,
 )
 def fine_heavy_dedicated_pool(c: Cluster) -> None:
     add_nodeclass(c)
@@ -74,15 +68,12 @@ def fine_heavy_dedicated_pool(c: Cluster) -> None:
     fleet(c, "spot", "orders", "storefront", 4, capacity="spot", age="40m")
 
 
-@incident(
+@quiet(
     story="Pods of an Argo workflow and of a Spark application have no ReplicaSet, but a controller of their own; a bare pod is "
     "finished. Nothing is lost when their nodes go.",
-    cause="Nothing is wrong: every running pod has a controller, if an unusual one.",
+    cause="every running pod has a controller, if an unusual one.",
     thread="kubernetes-sigs/karpenter#701",
-    must=[[QUIET]],
     must_not=[r"\blost\b|no (owner|controller)|ownerless|without (an? )?(owner|controller)"],
-    first=1,
-    healthy=True,
 )
 def fine_unusual_controllers(c: Cluster) -> None:
     add_nodeclass(c)
@@ -99,14 +90,11 @@ def fine_unusual_controllers(c: Cluster) -> None:
     add_pod(c, "data", "one-off-migration", node=pairs[0], age="5h", phase="Succeeded", spec={"restartPolicy": "Never"})
 
 
-@incident(
+@quiet(
     story="EC2 recommends to rebalance five of ten spot nodes. Karpenter takes note and does nothing, as it always does.",
-    cause="Nothing is wrong: rebalance recommendations are no interruptions.",
+    cause="rebalance recommendations are no interruptions.",
     thread="aws/karpenter-provider-aws#5199",
-    must=[[QUIET]],
     must_not=[r"interrupt|taken back|reclaim"],
-    first=1,
-    healthy=True,
 )
 def fine_rebalance_recommendations(c: Cluster) -> None:
     add_nodeclass(c)
@@ -118,14 +106,11 @@ def fine_rebalance_recommendations(c: Cluster) -> None:
             c.event(one, "SpotRebalanceRecommendation", text, last="6m", kind="Normal")
 
 
-@incident(
+@quiet(
     story="The pool for load tests is switched off by a limit of 0 cores until the next test. It has no nodes, and no pod wants one.",
-    cause="Nothing is wrong: a NodePool is switched off by its limit, and no pod needs it.",
+    cause="a NodePool is switched off by its limit, and no pod needs it.",
     thread="aws/karpenter-provider-aws#5909",
-    must=[[QUIET]],
     must_not=[r"loadtest.{0,40}(stuck|blocked)"],
-    first=1,
-    healthy=True,
 )
 def fine_pool_switched_off(c: Cluster) -> None:
     add_nodeclass(c)
@@ -134,15 +119,12 @@ def fine_pool_switched_off(c: Cluster) -> None:
     fleet(c, "general", "orders", "storefront", 4)
 
 
-@incident(
+@quiet(
     story="An export protects itself with do-not-disrupt for 45 minutes and has run for 20. Its node drifted ten minutes ago and waits "
     "25 minutes more, as agreed; its neighbours are being replaced.",
-    cause="Nothing is wrong: do-not-disrupt with a duration holds a drifted node for 25 minutes more.",
+    cause="do-not-disrupt with a duration holds a drifted node for 25 minutes more.",
     thread="kubernetes-sigs/karpenter#701",
-    must=[[QUIET]],
     must_not=[r"no (time )?limit|forever|never"],
-    first=1,
-    healthy=True,
 )
 def fine_protected_for_a_while(c: Cluster) -> None:
     add_nodeclass(c)
@@ -166,15 +148,12 @@ def fine_protected_for_a_while(c: Cluster) -> None:
     add_workload(c, "Deployment", "orders", "catalog", on=[fresh], count=3, age="3m", cpu=CPU, memory=MEMORY)
 
 
-@incident(
+@quiet(
     story="A PodDisruptionBudget of an application that is scaled to zero allows no disruption: it has no pods. Two budgets of the "
     "same name and selector guard pods of two namespaces, one each.",
-    cause="Nothing is wrong: one PodDisruptionBudget has no pods, and the others do not meet.",
+    cause="one PodDisruptionBudget has no pods, and the others do not meet.",
     thread="devantler-tech/platform#1880",
-    must=[[QUIET]],
     must_not=[r"(two|several|more than one) (PDBs|PodDisruptionBudgets)", r"never allows"],
-    first=1,
-    healthy=True,
 )
 def fine_budgets_that_hold_nothing(c: Cluster) -> None:
     add_nodeclass(c)
@@ -188,38 +167,28 @@ def fine_budgets_that_hold_nothing(c: Cluster) -> None:
     add_pdb(c, "erp", "issuer", "issuer", healthy=0, desired=1, expected=0, minAvailable=1)
 
 
-@incident(
+@quiet(
     story="A small cluster runs Karpenter with one replica. It is ready and leads.",
-    cause="Nothing is wrong: Karpenter has one replica, and it runs.",
+    cause="Karpenter has one replica, and it runs.",
     thread="aws/karpenter-provider-aws#3190",
-    must=[[QUIET]],
     must_not=[r"karpenter.{0,60}(down|not running|0 of|not ready)"],
-    first=1,
-    healthy=True,
     karpenter_runs=False,
 )
 def fine_single_karpenter(c: Cluster) -> None:
     add_karpenter(c, on=c.system[:1], replicas=1)
     add_workload(c, "StatefulSet", "monitoring", "prometheus", on=c.system[1:], **FILLER)
-    add_nodeclass(c)
-    add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 3)
+    usual(c, 3)
 
 
-@incident(
+@quiet(
     story="EC2 refused one type 90 seconds ago. Karpenter made a NodeClaim of another type at once, which is launched and about to "
     "join; three pods wait for it.",
-    cause="Nothing is wrong: a refused launch was repeated with another type within seconds.",
+    cause="a refused launch was repeated with another type within seconds.",
     thread="aws/karpenter-provider-aws#5789",
-    must=[[QUIET]],
     must_not=["stuck", r"launches nothing"],
-    first=1,
-    healthy=True,
 )
 def fine_refused_once_and_repeated(c: Cluster) -> None:
-    add_nodeclass(c)
-    add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 4)
+    usual(c)
     fresh = add_node(c, "general", "m7i.xlarge", c.zones[1], age="35s", stage="Launched")
     pods = add_workload(
         c,
@@ -240,14 +209,11 @@ def fine_refused_once_and_repeated(c: Cluster) -> None:
     nominated(c, pods, [fresh], last="32s")
 
 
-@incident(
+@quiet(
     story="Karpenter drains two nodes for consolidation since 40 seconds and has put its taint on them. They are about to go.",
-    cause="Nothing is wrong: Karpenter removes two nodes it does not need.",
+    cause="Karpenter removes two nodes it does not need.",
     thread="aws/karpenter-provider-aws#2466",
-    must=[[QUIET]],
     must_not=["cordoned", "forgotten", "stuck"],
-    first=1,
-    healthy=True,
 )
 def fine_two_nodes_drain(c: Cluster) -> None:
     add_nodeclass(c)

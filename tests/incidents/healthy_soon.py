@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.incidents.cluster import Cluster
 from tests.incidents.controllers import FULL
 from tests.incidents.disruption import both, conditions
-from tests.incidents.fleets import CPU, MEMORY, fleet, nominated, refused
-from tests.incidents.incident import QUIET, incident
+from tests.incidents.fleets import CPU, MEMORY, fleet, nominated, refused, usual
+from tests.incidents.incident import quiet
 from tests.incidents.node_objects import CNI_NOT_READY, add_group_node, add_node, cordon
 from tests.incidents.objects import condition
 from tests.incidents.pods import add_pdb, add_workload, refuse_pods
@@ -14,14 +14,11 @@ from tests.incidents.pools import add_nodeclass, add_pool
 from tests.incidents.registration import TAINT
 
 
-@incident(
+@quiet(
     story="EC2 had no c7i spot for a while; the last refusal is 21 minutes old. Karpenter took other types, and every pod runs.",
-    cause="Nothing is wrong: refusals of the past were made good by other instance types.",
+    cause="refusals of the past were made good by other instance types.",
     thread="aws/karpenter-provider-aws#5789",
-    must=[[QUIET]],
     must_not=[r"\bpending\b|\bwaits?\b"],
-    first=1,
-    healthy=True,
 )
 def fine_refusals_are_over(c: Cluster) -> None:
     add_nodeclass(c)
@@ -40,19 +37,14 @@ def fine_refusals_are_over(c: Cluster) -> None:
     refused(c, "batch", [error], [], every=2, times=6, last=21)
 
 
-@incident(
+@quiet(
     story="A webhook was down for five minutes; the last pod it refused was 31 minutes ago. All ReplicaSets are complete again.",
-    cause="Nothing is wrong: the webhook answers again and all pods were created.",
+    cause="the webhook answers again and all pods were created.",
     thread="kyverno/kyverno#2869",
-    must=[[QUIET]],
     must_not=[r"(cannot|can not|can't) be created", r"no new pods?"],
-    first=1,
-    healthy=True,
 )
 def fine_webhook_is_back(c: Cluster) -> None:
-    add_nodeclass(c)
-    add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 4)
+    usual(c)
     text = (
         'Error creating: Internal error occurred: failed calling webhook "mutate.kyverno.svc-fail": failed to call webhook: Post '
         '"https://kyverno-svc.kyverno.svc:443/mutate/fail?timeout=10s": context deadline exceeded'
@@ -64,15 +56,12 @@ def fine_webhook_is_back(c: Cluster) -> None:
     del made["status"]["conditions"]
 
 
-@incident(
+@quiet(
     story="EC2 takes back one of ten spot nodes. Karpenter drains it for 50 seconds, its replacement is launched, and three pods wait "
     "for 20 seconds: the ordinary course of spot.",
-    cause="Nothing is wrong: one of ten spot nodes is being replaced after an interruption.",
+    cause="one of ten spot nodes is being replaced after an interruption.",
     thread="dynamical-org/reformatters#945",
-    must=[[QUIET]],
     must_not=[r"\b10 (spot )?nodes .{0,30}(interrupt|taken back)", "stuck"],
-    first=1,
-    healthy=True,
 )
 def fine_one_spot_node_interrupted(c: Cluster) -> None:
     add_nodeclass(c)
@@ -99,19 +88,14 @@ def fine_one_spot_node_interrupted(c: Cluster) -> None:
     nominated(c, pods, [fresh], last="15s")
 
 
-@incident(
+@quiet(
     story="Both Karpenter pods have restarted once, one for want of memory six days ago. They run since.",
-    cause="Nothing is wrong: Karpenter runs with both replicas; its restarts are days ago.",
+    cause="Karpenter runs with both replicas; its restarts are days ago.",
     thread="aws/karpenter-provider-aws#7658",
-    must=[[QUIET]],
     must_not=[r"karpenter.{0,60}(OOM|crash|restart|down)"],
-    first=1,
-    healthy=True,
 )
 def fine_karpenter_restarted_days_ago(c: Cluster) -> None:
-    add_nodeclass(c)
-    add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 4)
+    usual(c)
     pods = [one for one in c.objects if one["kind"] == "Pod" and one["metadata"]["name"].startswith("karpenter-")]
     for pod, reason in zip(pods, ("OOMKilled", "Error"), strict=True):
         state = pod["status"]["containerStatuses"][0]
@@ -122,15 +106,12 @@ def fine_karpenter_restarted_days_ago(c: Cluster) -> None:
         }
 
 
-@incident(
+@quiet(
     story="The ten nodes of web were created on different days and expire one after the other, the next in five hours. Their pods "
     "move without harm.",
-    cause="Nothing is wrong: nodes expire one by one, days apart.",
+    cause="nodes expire one by one, days apart.",
     thread="aws/karpenter-provider-aws#7122",
-    must=[[QUIET]],
     must_not=[r"\b(10|ten) nodes.{0,40}expir", "killed"],
-    first=1,
-    healthy=True,
 )
 def fine_nodes_expire_one_by_one(c: Cluster) -> None:
     add_nodeclass(c)
@@ -142,33 +123,25 @@ def fine_nodes_expire_one_by_one(c: Cluster) -> None:
     add_pdb(c, "orders", "storefront", "storefront", healthy=30, desired=27, expected=30, maxUnavailable="10%")
 
 
-@incident(
+@quiet(
     story="The managed node group takes a new release: one of its nodes was cordoned three minutes ago and is drained, the new one is "
     "ready.",
-    cause="Nothing is wrong: EKS updates a managed node group, one node at a time.",
+    cause="EKS updates a managed node group, one node at a time.",
     thread="kubernetes-sigs/karpenter#2802",
-    must=[[QUIET]],
     must_not=["forgotten"],
-    first=1,
-    healthy=True,
 )
 def fine_node_group_update(c: Cluster) -> None:
-    add_nodeclass(c)
-    add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 4)
+    usual(c)
     old = add_group_node(c, "m6i.large", c.zones[1], age="47d")
     cordon(c, old, "3m")
 
 
-@incident(
+@quiet(
     story="Two nodes joined 40 seconds ago: they are not ready yet, and one still has its startup taint. Five pods are promised to "
     "them.",
-    cause="Nothing is wrong: two nodes start up for less than a minute.",
+    cause="two nodes start up for less than a minute.",
     thread="kubernetes-sigs/aws-ebs-csi-driver#1232",
-    must=[[QUIET]],
     must_not=[r"never|stuck|does not (join|initiali)|has not been ready", r"\b(have|has) room on\b"],
-    first=1,
-    healthy=True,
 )
 def fine_nodes_come_up(c: Cluster) -> None:
     add_nodeclass(c)
@@ -198,15 +171,12 @@ def fine_nodes_come_up(c: Cluster) -> None:
     nominated(c, pods, [first, second], last="5s", count=4)
 
 
-@incident(
+@quiet(
     story="A rollout of the shop runs for two minutes: one pod is still starting, so the PodDisruptionBudget allows no eviction at "
     "this moment. One drifted node waits for that, and will go in a minute.",
-    cause="Nothing is wrong: a PodDisruptionBudget is used up for a moment by a rollout.",
+    cause="a PodDisruptionBudget is used up for a moment by a rollout.",
     thread="kubernetes-sigs/karpenter#1176",
-    must=[[QUIET]],
     must_not=[r"never allow", "forever|no terminationGracePeriod"],
-    first=1,
-    healthy=True,
 )
 def fine_budget_used_up_by_rollout(c: Cluster) -> None:
     add_nodeclass(c)
@@ -228,14 +198,11 @@ def fine_budget_used_up_by_rollout(c: Cluster) -> None:
     assert len(pairs) == 3
 
 
-@incident(
+@quiet(
     story="A static pool keeps three nodes warm for the launch tonight. They are empty, as intended.",
-    cause="Nothing is wrong: a static NodePool holds its nodes whether they are used or not.",
+    cause="a static NodePool holds its nodes whether they are used or not.",
     thread="kubernetes-sigs/karpenter#2309",
-    must=[[QUIET]],
     must_not=[r"cannot be removed|stuck"],
-    first=1,
-    healthy=True,
     settings={"FEATURE_GATES": "StaticCapacity=true"},
 )
 def fine_static_pool_is_empty(c: Cluster) -> None:
@@ -256,14 +223,11 @@ def fine_static_pool_is_empty(c: Cluster) -> None:
         add_node(c, "warm", "m6i.2xlarge", zone, age="6d")
 
 
-@incident(
+@quiet(
     story="Four pods of a rollout were scheduled 35 seconds ago and pull their image.",
-    cause="Nothing is wrong: four pods pull their image for half a minute.",
+    cause="four pods pull their image for half a minute.",
     thread="aws/karpenter-provider-aws#4202",
-    must=[[QUIET]],
     must_not=["stuck|cannot start|never start|sandbox"],
-    first=1,
-    healthy=True,
 )
 def fine_pods_pull_images(c: Cluster) -> None:
     add_nodeclass(c)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.incidents.cluster import Cluster
 from tests.incidents.controllers import DOWN, FILLER, FULL
 from tests.incidents.disruption import both
-from tests.incidents.fleets import CPU, MEMORY, fleet
+from tests.incidents.fleets import CPU, MEMORY, fleet, usual
 from tests.incidents.incident import LAUNCHES, incident, n
 from tests.incidents.node_objects import NOT_READY, add_node
 from tests.incidents.objects import condition
@@ -28,9 +28,7 @@ from tests.incidents.pools import add_karpenter, add_nodeclass, add_pool
     karpenter_runs=False,
 )
 def karpenter_image_missing(c: Cluster) -> None:
-    add_nodeclass(c)
-    add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 4)
+    usual(c)
     add_workload(c, "StatefulSet", "monitoring", "prometheus", on=c.system, **{**FILLER, "cpu": "300m"})
     pods = add_karpenter(c, on=c.system)
     deployment = c.find("Deployment", "karpenter")
@@ -195,9 +193,7 @@ def budget_forbids_drift(c: Cluster) -> None:
     ],
 )
 def budget_of_crashing_pods(c: Cluster) -> None:
-    add_nodeclass(c)
-    add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 3)
+    usual(c, 3)
     add_pool(c, "auth", template={"taints": [{"key": "dedicated", "value": "auth", "effect": "NoSchedule"}]})
     pairs = [add_node(c, "auth", "m6i.xlarge", zone, age="17d", drifted="5d") for zone in c.zones]
     spec = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.incidents.cluster import Cluster
-from tests.incidents.fleets import GPU_POD, GPU_TAINT, fleet
+from tests.incidents.fleets import GPU_POD, GPU_TAINT, fleet, usual
 from tests.incidents.incident import incident, n
 from tests.incidents.node_objects import NOT_READY, add_node
 from tests.incidents.pods import add_daemonset, add_pod, add_volume, add_workload
@@ -66,9 +66,7 @@ def disk_pressure(c: Cluster) -> None:
     ],
 )
 def node_gone_silent(c: Cluster) -> None:
-    add_nodeclass(c)
-    add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 4)
+    usual(c)
     silent = add_node(c, "general", "m6i.2xlarge", c.zones[0], age="5d", ready=NOT_READY, ready_since="55m")
     volume = add_volume(c, "db", "data-pg-0", c.zones[0])
     add_workload(

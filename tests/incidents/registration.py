@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.incidents.cluster import Cluster
-from tests.incidents.fleets import CPU, MEMORY, fleet, gone_claim, nominated
+from tests.incidents.fleets import CPU, MEMORY, fleet, gone_claim, nominated, usual
 from tests.incidents.incident import LAUNCHES, ROOM, incident, n
 from tests.incidents.node_objects import CNI_NOT_READY, add_node
 from tests.incidents.pods import add_pod, add_workload
@@ -26,9 +26,7 @@ TAINT = {"key": "ebs.csi.aws.com/agent-not-ready", "effect": "NoExecute"}
     must_not=[LAUNCHES, ROOM],
 )
 def cni_not_ready(c: Cluster) -> None:
-    add_nodeclass(c)
-    add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 4)
+    usual(c)
     made = [
         add_node(
             c,

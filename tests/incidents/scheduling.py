@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.incidents.cluster import Cluster
-from tests.incidents.fleets import CPU, MEMORY, fleet, unschedulable
+from tests.incidents.fleets import CPU, MEMORY, fleet, unschedulable, usual
 from tests.incidents.incident import LAUNCHES, ROOM, incident, n
 from tests.incidents.node_objects import add_node
 from tests.incidents.nodeclasses import waits
@@ -22,9 +22,7 @@ NO_TYPE = "no instance type met the scheduling requirements or had enough resour
     must_not=[LAUNCHES, ROOM],
 )
 def unknown_label(c: Cluster) -> None:
-    add_nodeclass(c)
-    add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 4)
+    usual(c)
     pods = add_workload(
         c,
         "Deployment",
@@ -122,9 +120,7 @@ def host_port(c: Cluster) -> None:
     other=[{"command": ["pending"], "must": [["warehouse"], ["volume|PVC|disk"]]}],
 )
 def volumes_in_two_zones(c: Cluster) -> None:
-    add_nodeclass(c)
-    add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 3)
+    usual(c, 3)
     volumes = [
         add_volume(c, "analytics", f"{kind}-warehouse-0", zone)
         for kind, zone in zip(("data", "wal"), c.zones, strict=False)
@@ -203,9 +199,7 @@ def spread_over_zones(c: Cluster) -> None:
     must_not=[LAUNCHES, ROOM],
 )
 def storage_class_missing(c: Cluster) -> None:
-    add_nodeclass(c)
-    add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 3)
+    usual(c, 3)
     made = add_claim(c, "messaging", "data-rabbit-0", "gp3-encrypted", age="64m")
     text = 'storageclass.storage.k8s.io "gp3-encrypted" not found'
     c.event(made, "ProvisioningFailed", text, last="5s", first="63m", count=253, source="persistentvolume-controller")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.incidents.cluster import Cluster, owned_by
 from tests.incidents.controllers import FULL
 from tests.incidents.disruption import both, conditions
-from tests.incidents.fleets import CPU, GPU_TAINT, MEMORY, fleet, gone_claim, unschedulable
+from tests.incidents.fleets import CPU, GPU_TAINT, MEMORY, fleet, gone_claim, unschedulable, usual
 from tests.incidents.incident import ICE, LAUNCHES, ROOM, incident, n
 from tests.incidents.node_objects import NOT_READY, add_node
 from tests.incidents.nodeclasses import waits
@@ -74,9 +74,7 @@ def two_zones_go_silent(c: Cluster) -> None:
     ],
 )
 def webhook_denies_one_team(c: Cluster) -> None:
-    add_nodeclass(c)
-    add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 4)
+    usual(c)
     add_workload(c, "Deployment", "ads", "bidder", replicas=6)
     text = (
         'admission webhook "policies.platform.example" denied the request: [pod-must-have-cost-center] '
@@ -106,9 +104,7 @@ def webhook_denies_one_team(c: Cluster) -> None:
     other=[{"command": ["verdict"], "must": [[n(8)]]}],
 )
 def karpenter_without_leader(c: Cluster) -> None:
-    add_nodeclass(c)
-    add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 4)
+    usual(c)
     c.find("Lease", "karpenter-leader-election")["spec"]["renewTime"] = c.at("10m")
     add_workload(
         c, "Deployment", "orders", "checkout", pending=8, pending_since="9m", cpu=CPU, memory=MEMORY,
@@ -133,9 +129,7 @@ def karpenter_crashes_in_its_own_namespace(c: Cluster) -> None:
     for one in c.objects:
         if one["metadata"]["name"].startswith("karpenter") and one["kind"] != "Namespace":
             one["metadata"]["namespace"] = "karpenter"
-    add_nodeclass(c)
-    add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 4)
+    usual(c)
     deployment = c.find("Deployment", "karpenter")
     for one in c.objects:
         if one is deployment or (one["kind"] == "ReplicaSet" and owned_by(one, "karpenter")):
@@ -176,9 +170,7 @@ def karpenter_crashes_in_its_own_namespace(c: Cluster) -> None:
     must_not=[r"budget[^\n]{0,40}(never opens|always 0|is always)"],
 )
 def pdb_and_closed_budget(c: Cluster) -> None:
-    add_nodeclass(c)
-    add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 3)
+    usual(c, 3)
     budgets = [{"nodes": "0", "schedule": "0 8 * * mon-fri", "duration": "12h"}, {"nodes": "10%"}]
     add_pool(c, "search", disruption={"budgets": budgets}, labels={"team": "search"})
     pairs = [add_node(c, "search", "m6i.xlarge", c.zones[number % 3], age="18d", drifted="3d") for number in range(5)]

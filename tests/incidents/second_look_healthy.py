@@ -8,8 +8,8 @@ from typing import Any, Final
 from tests.incidents.cluster import Cluster
 from tests.incidents.controllers import FULL
 from tests.incidents.disruption import both, conditions
-from tests.incidents.fleets import CPU, MEMORY, fleet, gone_claim, nominated
-from tests.incidents.incident import LAUNCHES, QUIET, ROOM, incident
+from tests.incidents.fleets import CPU, MEMORY, fleet, gone_claim, nominated, usual
+from tests.incidents.incident import LAUNCHES, QUIET, ROOM, incident, quiet
 from tests.incidents.node_objects import add_node
 from tests.incidents.objects import condition
 from tests.incidents.pods import add_claim, add_namespace, add_pdb, add_pod, add_workload
@@ -90,15 +90,12 @@ def fine_wave_is_over(c: Cluster) -> None:
     nominated(c, pods, fresh, last="30s")
 
 
-@incident(
+@quiet(
     story="EC2 had no spot capacity for the preferred pool between nine and five minutes ago. The on-demand pool of less weight took over: two "
     "nodes joined three minutes ago and all pods run. The last refusal is five minutes old.",
-    cause="Nothing is wrong: spot was refused, and the fallback pool launched two on-demand nodes for all pods.",
+    cause="spot was refused, and the fallback pool launched two on-demand nodes for all pods.",
     thread="aws/karpenter-provider-aws#5789",
-    must=[[QUIET]],
     must_not=["stuck", r"launches nothing|cannot launch", r"[1-9]\d* pods? (is|are) pending"],
-    first=1,
-    healthy=True,
 )
 def fine_fallback_works(c: Cluster) -> None:
     add_nodeclass(c)
@@ -119,15 +116,12 @@ def fine_fallback_works(c: Cluster) -> None:
         )  # fmt: skip
 
 
-@incident(
+@quiet(
     story="The cheap pool is at its memory limit, as planned. Three new pods go to the general pool: its node was launched 30 seconds ago, and "
     "the pods are promised to it.",
-    cause="Nothing is wrong: a pool is at its limit, and the next pool launches for the pods.",
+    cause="a pool is at its limit, and the next pool launches for the pods.",
     thread="kubernetes-sigs/karpenter#2657",
-    must=[[QUIET]],
     must_not=["stuck", r"no (NodePool|pool|node)[^\n]{0,20} launch|cannot launch any|nothing is launched"],
-    first=1,
-    healthy=True,
 )
 def fine_next_pool_takes_over(c: Cluster) -> None:
     add_nodeclass(c)
@@ -143,15 +137,12 @@ def fine_next_pool_takes_over(c: Cluster) -> None:
     nominated(c, pods, [fresh], last="28s")
 
 
-@incident(
+@quiet(
     story="A cluster of 80 nodes just after a rollout of its largest application: four nodes joined three minutes ago, five pods pull their "
     "image for twelve seconds, four old pods are terminating, and the PodDisruptionBudgets still allow evictions.",
-    cause="Nothing is wrong: a large cluster finishes a rollout.",
+    cause="a large cluster finishes a rollout.",
     thread="kubernetes-sigs/karpenter#651",
-    must=[[QUIET]],
     must_not=["stuck", "cannot start|never start"],
-    first=1,
-    healthy=True,
 )
 def fine_after_a_rollout(c: Cluster) -> None:
     add_nodeclass(c)
@@ -179,15 +170,12 @@ def fine_after_a_rollout(c: Cluster) -> None:
         )  # fmt: skip
 
 
-@incident(
+@quiet(
     story="It is 02:30 at night. The disruption budget is 0 from 20:00 to 06:00 on purpose; no node is drifted, and one node is half empty "
     "and may be consolidated in the morning.",
-    cause="Nothing is wrong: the budget is closed at night, and no node is drifted.",
+    cause="the budget is closed at night, and no node is drifted.",
     thread="kubernetes-sigs/karpenter#2989",
-    must=[[QUIET]],
     must_not=["stuck", r"never opens", r"[1-9]\d* (nodes? )?(is |are )?drifted"],
-    first=1,
-    healthy=True,
     now="2026-11-24T02:30:00Z",
 )
 def fine_closed_at_night(c: Cluster) -> None:
@@ -202,14 +190,11 @@ def fine_closed_at_night(c: Cluster) -> None:
     c.event(c.find("NodePool", "general"), "DisruptionBlocked", text, last="20s", first="59m", count=58, kind="Normal")
 
 
-@incident(
+@quiet(
     story="Karpenter was installed an hour ago. The NodePool is ready and has no node yet, because all pods run on the managed node group.",
-    cause="Nothing is wrong: Karpenter has launched no node yet, and no pod needs one.",
+    cause="Karpenter has launched no node yet, and no pod needs one.",
     thread="aws/karpenter-provider-aws#5909",
-    must=[[QUIET]],
     must_not=[r"karpenter[^\n]{0,60}(down|not running|not ready|launches nothing)", "cannot launch"],
-    first=1,
-    healthy=True,
 )
 def fine_no_karpenter_nodes(c: Cluster) -> None:
     add_nodeclass(c)
@@ -217,17 +202,14 @@ def fine_no_karpenter_nodes(c: Cluster) -> None:
     add_workload(c, "Deployment", "orders", "storefront", on=c.system, count=2, cpu="100m", memory="256Mi")
 
 
-@incident(
+@quiet(
     story="An EKS Auto Mode cluster: AWS runs Karpenter, so there is no Deployment and no lease of it. Five nodes run, and one pool has none.",
-    cause="Nothing is wrong: EKS Auto Mode runs Karpenter outside the cluster.",
+    cause="EKS Auto Mode runs Karpenter outside the cluster.",
     thread="kubernetes-sigs/karpenter#2989",
-    must=[[QUIET]],
     must_not=[
         r"karpenter[^\n]{0,60}(down|not running|not ready|not found|missing|no (running )?pod)",
         r"no EC2NodeClass",
     ],
-    first=1,
-    healthy=True,
     karpenter_runs=False,
 )
 def fine_auto_mode(c: Cluster) -> None:
@@ -244,18 +226,15 @@ def fine_auto_mode(c: Cluster) -> None:
     rename(c.objects, AUTO_MODE)
 
 
-@incident(
+@quiet(
     story="An AKS cluster with node autoprovisioning: the NodePool refers to an AKSNodeClass, and Azure runs Karpenter. Four nodes run.",
-    cause="Nothing is wrong: AKS runs Karpenter outside the cluster, and its nodes are fine.",
+    cause="AKS runs Karpenter outside the cluster, and its nodes are fine.",
     thread="kubernetes-sigs/karpenter#2989",
-    must=[[QUIET]],
     must_not=[
         r"karpenter[^\n]{0,60}(down|not running|not ready|not found|missing|no (running )?pod)",
         r"EC2NodeClass|\bEC2\b",
         r"(no|unknown) instance type",
     ],
-    first=1,
-    healthy=True,
     karpenter_runs=False,
     settings={"CLUSTER_NAME": "orders-aks"},
 )
@@ -289,20 +268,15 @@ def fine_aks(c: Cluster) -> None:
         pair.zone = rename(pair.zone, AKS)
 
 
-@incident(
+@quiet(
     story="A PersistentVolumeClaim has been Pending for 20 hours: its StorageClass waits for the first consumer, and the report that uses it runs "
     "on Sundays only. No pod is pending.",
-    cause="Nothing is wrong: a PersistentVolumeClaim waits for its first consumer, as WaitForFirstConsumer means.",
+    cause="a PersistentVolumeClaim waits for its first consumer, as WaitForFirstConsumer means.",
     thread="kubernetes-sigs/karpenter#376",
-    must=[[QUIET]],
     must_not=["stuck", r"(volume|claim|PVC)[^\n]{0,60}(missing|cannot|never|fail)"],
-    first=1,
-    healthy=True,
 )
 def fine_volume_waits_for_its_pod(c: Cluster) -> None:
-    add_nodeclass(c)
-    add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 4)
+    usual(c)
     made = add_claim(c, "reports", "data-weekly", "gp3", age="20h")
     c.event(
         made, "WaitForFirstConsumer", "waiting for first consumer to be created before binding", last="9s", first="20h",
@@ -312,15 +286,12 @@ def fine_volume_waits_for_its_pod(c: Cluster) -> None:
     c.add("CronJob", "weekly", "reports", age="20h", spec={"schedule": "0 6 * * 0"}, status={})
 
 
-@incident(
+@quiet(
     story="Two urgent pods preempted two pods of low priority eight seconds ago. kube-scheduler has nominated a node for them, the "
     "victims are terminating, and Karpenter ignores pods with a nominated node.",
-    cause="Nothing is wrong: kube-scheduler preempts two pods of low priority for two urgent ones.",
+    cause="kube-scheduler preempts two pods of low priority for two urgent ones.",
     thread="aws/karpenter-provider-aws#1050",
-    must=[[QUIET]],
     must_not=["stuck", LAUNCHES, "unschedulable"],
-    first=1,
-    healthy=True,
 )
 def fine_preemption(c: Cluster) -> None:
     add_nodeclass(c)
@@ -352,20 +323,15 @@ def fine_preemption(c: Cluster) -> None:
         c.event(pod, "Preempted", text, last="8s", kind="Normal", source="default-scheduler")
 
 
-@incident(
+@quiet(
     story="Five pods of a training Job are held by the scheduling gate of Kueue for three hours, because the team's quota is in use. "
     "Neither kube-scheduler nor Karpenter looks at them until the gate is removed.",
-    cause="Nothing is wrong: the pods of a Job are gated by Kueue and wait for their turn.",
+    cause="the pods of a Job are gated by Kueue and wait for their turn.",
     thread="kubernetes-sigs/karpenter#742",
-    must=[[QUIET]],
     must_not=["stuck", LAUNCHES, ROOM, "unschedulable"],
-    first=1,
-    healthy=True,
 )
 def fine_gated_jobs(c: Cluster) -> None:
-    add_nodeclass(c)
-    add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 4)
+    usual(c)
     pods = add_workload(
         c, "Job", "ml", "finetune", pending=5, pending_since="3h", age="3h", cpu="6", memory="24Gi", scheduled=False,
         spec={"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}], "restartPolicy": "Never"},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.incidents.cluster import Cluster
 from tests.incidents.disruption import both
-from tests.incidents.fleets import CPU, MEMORY, fleet, unschedulable
+from tests.incidents.fleets import CPU, MEMORY, fleet, unschedulable, usual
 from tests.incidents.incident import LAUNCHES, ROOM, incident, n, order_of
 from tests.incidents.node_objects import add_node
 from tests.incidents.nodeclasses import waits
@@ -80,9 +80,7 @@ def limit_and_budget(c: Cluster) -> None:
     karpenter_runs=False,
 )
 def label_and_one_replica(c: Cluster) -> None:
-    add_nodeclass(c)
-    add_pool(c, "general")
-    fleet(c, "general", "orders", "storefront", 4)
+    usual(c)
     full = c.system[1]
     add_workload(c, "Deployment", "kube-system", "metrics-server", on=[full], cpu="1200m", memory="1Gi", age="40d")
     add_karpenter(
