@@ -239,27 +239,19 @@ def _churn(case: VerdictCase) -> Iterator[ClusterFinding]:
         if loop.kind in (LoopKind.SHORT_LIVED, LoopKind.SAME_TYPE):
             before = by_pool.get(loop.pool)
             by_pool[loop.pool] = loop if before is None or loop.times > before.times else before
+    if moved and not by_pool:
+        by_pool[""] = moved[0]
     for pool, loop in by_pool.items():
+        objects = (f"NodePool/{pool}", *(f"NodeClaim/{name}" for name in loop.claims)) if pool else ()
         yield ClusterFinding(
             severity=FindingSeverity.WARNING,
             code=FindingCode.CHURN,
             since_ns=loop.first_ns or None,
-            objects=(f"NodePool/{pool}", *(f"NodeClaim/{name}" for name in loop.claims), *(m.workload for m in moved)),
+            objects=(*objects, *(one.workload for one in moved)),
             names=(pool, *(one.workload.partition("/")[2] for one in moved[:1])),
-            nodes=loop.times,
+            nodes=loop.times if pool else 0,
             pods=moved[0].times if moved else 0,
-            reasons=tuple(str(reason) for reason, _ in loop.reasons if reason is not Removal.UNKNOWN),
-            screen="churn",
-            key=":churn",
-        )
-    if moved and not by_pool:
-        yield ClusterFinding(
-            severity=FindingSeverity.WARNING,
-            code=FindingCode.CHURN,
-            since_ns=moved[0].first_ns or None,
-            objects=tuple(loop.workload for loop in moved),
-            names=("", moved[0].workload.partition("/")[2]),
-            pods=moved[0].times,
+            reasons=tuple(str(reason) for reason, _ in loop.reasons if pool and reason is not Removal.UNKNOWN),
             screen="churn",
             key=":churn",
         )
