@@ -1,4 +1,4 @@
-"""What of a result is exact, what is approximated, and what is not modelled."""
+"""The accuracy of a result: what is exact, approximated or not modelled."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _SELECTORS: Final = (
 
 
 class Accuracy(msgspec.Struct, frozen=True):
-    """How far a result can be trusted, in sentences."""
+    """The accuracy of a result, as text."""
 
     exact: tuple[str, ...]
     approximated: tuple[str, ...]
     not_modelled: tuple[str, ...]
     found_version: str = ""
-    """Karpenter's version in the cluster, empty where it is not known."""
+    """Karpenter's version in the cluster; empty if unknown."""
     modelled_version: str = MODELLED_VERSION
     edited_version: str = ""
-    """The version that the edits run instead, empty where they leave it as it is."""
+    """The version that the edits set; empty if unchanged."""
 
     @property
     def is_other_version(self) -> bool:
@@ -45,12 +45,12 @@ class Accuracy(msgspec.Struct, frozen=True):
 
 
 def accuracy_of(base: WhatIfBase, edited: EditedCluster, mode: Replay) -> Accuracy:
-    """Return what to say beside a result.
+    """Return the accuracy of a result.
 
     Args:
-        base: The cluster as it is.
-        edited: The cluster as the edits make it.
-        mode: What was replayed.
+        base: The cluster without edits.
+        edited: The cluster with edits.
+        mode: Replay mode.
     """
     return Accuracy(
         exact=(_EXACT, _EXACT_NEXT) if mode is Replay.NEXT else (_EXACT,),
@@ -77,18 +77,18 @@ def _approximated(edited: EditedCluster, mode: Replay) -> Iterator[str]:
     if edited.removed and mode is not Replay.REMOVE:
         yield "the pods of removed nodes are new pods; protections and budgets do not hold them back"
     if edited.prices is not None:
-        yield "$/h counts nodes that Karpenter keeps; the top bar also those that are not its own or on their way out"
+        yield "$/h counts nodes that Karpenter keeps; the top bar also counts unmanaged nodes and nodes being removed"
         if edited.inventory.overlays:
             yield "NodeOverlays change what Karpenter reckons with, not $/h"
     if any(_is_text_of_workload(edit) for edit in edited.edits):
-        yield "the pods of a workload change at once, where they are, without a rollout"
+        yield "the pods of a workload change at once and in place, without a rollout"
     yield from edited.types.notes
 
 
 def _not_modelled(edited: EditedCluster, mode: Replay) -> Iterator[str]:
     yield from not_modelled(edited.inventory, edited.settings)
     if mode is Replay.NEXT:
-        yield "the 15 seconds for which Karpenter waits before it checks a command again"
+        yield "the 15 seconds before Karpenter validates a command"
     elif edited.prepared.pools:
         yield "kube-scheduler, which may put pods on other existing nodes than Karpenter expects"
     touched = sorted({name for edit in edited.edits for name in _SELECTORS if _mentions(edit, name)})

@@ -92,7 +92,7 @@ def _best_offerings(catalogue: Catalogue, requirements: Requirements) -> dict[in
         if not requirements.compatible(kind.requirements, WELL_KNOWN):
             continue
         zone, capacity_type = (single_value(kind.requirements, key) for key in (ZONE, CAPACITY_TYPE))
-        # Of equal prices that of on-demand, as spot stands at it where nobody knows better.
+        # On-demand wins equal prices, since unknown spot prices equal it.
         place = (capacity_type, zone)
         for i, price in kind.prices:
             known = best.get(i)

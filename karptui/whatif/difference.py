@@ -42,7 +42,7 @@ _Allowance = dict[tuple[str, str], tuple[int | None, int | None]]
 
 
 def budget_changes(before: Situation, after: Situation) -> tuple[BudgetChange, ...]:
-    """Return the NodePools and reasons for which budgets allow or leave another number of nodes."""
+    """Return the NodePools and reasons whose budgets change."""
     if before is after:
         return ()
     reasons = [one for one in reasons_of(before.settings) if one in reasons_of(after.settings)]
@@ -116,14 +116,14 @@ class BlockerLine(msgspec.Struct, frozen=True):
     code: str
     """Of `karptui.disruption.codes.Code`."""
     node_name: str
-    """Empty for what holds the whole cluster."""
+    """Empty if it blocks the whole cluster."""
     pool_name: str
     object: str
     """``Kind/namespace/name`` of what blocks."""
     owner: str
-    """``Kind/namespace/name`` behind it, empty where there is none."""
+    """Owner as ``Kind/namespace/name``; empty if none."""
     value: str
-    """What is written there."""
+    """Value of the blocker."""
     message: str
     price_per_hour: float | None
     """Dollars that the node costs."""
@@ -132,18 +132,19 @@ class BlockerLine(msgspec.Struct, frozen=True):
 def blocker_changes(
     base: Situation, edited: EditedCluster, reporter: Reporter = silent
 ) -> tuple[tuple[BlockerLine, ...], tuple[BlockerLine, ...]]:
-    """Return the blockers that the edits bring, and those that they take away, by node.
+    """Return the blockers that the edits add and remove, by node.
 
-    Takes longer than a replay on a large cluster, so it is asked after that. NodeClaims that the edits drift count as
-    drifted; nodes that the edits remove are gone with their blockers.
+    This takes longer than a replay on a large cluster, so it is computed afterwards. NodeClaims that the edits drift
+    count
+    as drifted; nodes that the edits remove are gone with their blockers.
 
     Args:
-        base: The cluster as it is.
-        edited: The cluster as the edits make it.
-        reporter: Told of progress in nodes; may raise `Cancelled`.
+        base: The cluster without edits.
+        edited: The cluster with edits.
+        reporter: Called with the progress in nodes; may raise `Cancelled`.
 
     Raises:
-        Cancelled: when the reporter does.
+        Cancelled: if the reporter raises it.
     """
     inventory = with_drift(edited.inventory, base, edited)
     if edited.removed:
@@ -195,7 +196,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     before: Totals
     after: Totals
     pools: tuple[PoolChange, ...]
-    """Every NodePool of either side, in the order in which the edited side tries them."""
+    """Every NodePool of both sides, in the order of the edited side."""
     claims: tuple[ClaimLine, ...]
     """New nodes of the edited side: changed ones first, then by NodePool."""
     claims_before: tuple[ClaimLine, ...]
@@ -205,63 +206,63 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     moves: tuple[MoveLine, ...]
     """Pods whose NodePool or node changes."""
     no_longer_fit: tuple[Unplaced, ...]
-    """Pods without a place that have one in the base, or are new."""
+    """Unschedulable pods that are schedulable without the edits, or new."""
     still_pending: tuple[Unplaced, ...]
-    """Pods without a place on both sides."""
+    """Unschedulable pods of both sides."""
     now_fit: tuple[MoveLine, ...]
     """Pods with a place that have none in the base."""
     drift_gained: tuple[DriftLine, ...] = ()
     drift_lost: tuple[DriftLine, ...] = ()
     budgets: tuple[BudgetChange, ...] = ()
-    """Those that change."""
+    """Changed budgets."""
     weights: tuple[WeightChange, ...] = ()
-    """NodePools whose weight is edited, in the order in which the edited side tries them."""
+    """NodePools with edited weights, in the order of the edited side."""
     lost_pods: tuple[str, ...] = ()
-    """``namespace/name`` of pods on removed nodes, or on those of the next command, that nothing recreates."""
+    """``namespace/name`` of pods that nothing recreates, on removed nodes or those of the next command."""
     without_types: tuple[str, ...] = ()
-    """NodePools that the edits leave no instance type, in the order in which the edited side tries them."""
+    """NodePools without instance types after the edits, in the order of the edited side."""
     not_counted: NotCounted = NotCounted()
-    """What the totals leave out today."""
+    """Nodes that the totals leave out."""
     next_before: NextLines | None = None
     """Only of `Replay.NEXT`."""
     next_after: NextLines | None = None
 
     @property
     def places_alike(self) -> bool:
-        """Whether every pod lands where it does without the edits, on as many nodes at the same price."""
+        """Whether every pod is placed as without the edits, on the same number of nodes at the same price."""
         is_alike = (self.before.nodes, self.before.price_per_hour) == (self.after.nodes, self.after.price_per_hour)
         return is_alike and not (self.moves or self.now_fit or self.no_longer_fit)
 
     @property
     def price_delta_per_hour(self) -> float:
-        """Dollars per hour that the edits add, as far as prices are known; negative where they save."""
+        """Change in dollars per hour, for known prices; negative if cheaper."""
         return self.after.price_per_hour - self.before.price_per_hour
 
     @property
     def at_most_delta_per_hour(self) -> float:
-        """The same with nodes on spot whose price nobody knows at what they would cost on demand."""
+        """The same, with spot nodes of unknown price at their on-demand price."""
         return self.price_delta_per_hour + (
             self.after.unpriced_at_most_per_hour - self.before.unpriced_at_most_per_hour
         )
 
     @property
     def price_delta_share(self) -> float | None:
-        """The same as a share of what it costs before; None where that is nothing."""
+        """The same as a share of the cost before; None if that is zero."""
         before = self.before.price_per_hour
         return self.price_delta_per_hour / before if before else None
 
 
 def difference(base: Situation, edited: Situation, mode: Replay, reporter: Reporter = silent) -> Difference:
-    """Replay both sides and compare what they come to.
+    """Replay both sides and compare the outcomes.
 
     Args:
-        base: The cluster as it is.
-        edited: The cluster as edits make it.
-        mode: What is replayed.
-        reporter: Told of progress; may raise `Cancelled`.
+        base: The cluster without edits.
+        edited: The cluster with edits.
+        mode: Replay mode.
+        reporter: Called with the progress; may raise `Cancelled`.
 
     Raises:
-        Cancelled: when the reporter does.
+        Cancelled: if the reporter raises it.
     """
     before, after = replay(base, mode, reporter), replay(edited, mode, reporter)
     after.claim_types.tidy()
@@ -297,7 +298,7 @@ def difference(base: Situation, edited: Situation, mode: Replay, reporter: Repor
 
 
 def _evicted(edited: Situation, after: ReplayOutcome) -> Iterator[Pod]:
-    """Yield the pods of nodes that edits remove, and of those that the next commands take."""
+    """Yield the pods of nodes that the edits or the next commands remove."""
     removed = frozenset(edited.removed) if isinstance(edited, EditedCluster) else frozenset[str]()
     if removed:
         yield from (pod for pod in edited.inventory.pods if pod.node_name in removed)

@@ -1,4 +1,4 @@
-"""What a difference says line by line: of pods, NodePools, new and present nodes, drift, budgets and commands."""
+"""The lines of a difference: pods, NodePools, new and existing nodes, drift, budgets and commands."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ ABSENT: Final = PodPlace(PlaceKind.ABSENT)
 
 
 COUNTED: Final = "Karpenter's, staying"
-"""Which nodes the figures of a what-if count, unlike the top bar: those that start too, none on its way out."""
+"""Nodes that the figures of a what-if count. Unlike the top bar: starting nodes, and none being removed."""
 
 
 class Totals(msgspec.Struct, frozen=True, gc=False):
     """One side in figures."""
 
     nodes: int
-    """Nodes of Karpenter after the replay, new ones included; those on their way out do not count."""
+    """Managed nodes after the replay, including new ones, without those being removed."""
     launched: int
     """New ones of them."""
     price_per_hour: float
@@ -52,17 +52,17 @@ class Totals(msgspec.Struct, frozen=True, gc=False):
     unpriced: int
     """Nodes without a known price."""
     pending: int
-    """Pods without a place after the replay."""
+    """Unschedulable pods after the replay."""
     drifted: int
     """NodeClaims that are drifted, or that Karpenter would find drifted."""
     unpriced_at_most_per_hour: float = 0.0
-    """Dollars that the nodes without a known price cost at most: what those on spot would cost on demand."""
+    """Maximum cost of the nodes without a known price: spot nodes at their on-demand price."""
     unbounded: int = 0
-    """Nodes without a known price of which nobody can say what they cost at most either."""
+    """Nodes without a known price or a maximum."""
 
 
 class NotCounted(msgspec.Struct, frozen=True, gc=False):
-    """Nodes of the cluster as it is that the totals leave out."""
+    """Nodes of the cluster that the totals leave out."""
 
     unmanaged: int = 0
     """Nodes that Karpenter does not manage."""
@@ -73,7 +73,7 @@ class NotCounted(msgspec.Struct, frozen=True, gc=False):
 
 
 class WeightChange(msgspec.Struct, frozen=True, gc=False):
-    """Where in the order a NodePool stands whose weight is edited."""
+    """Position of a NodePool whose weight is edited."""
 
     pool_name: str
     ahead_of: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class WeightChange(msgspec.Struct, frozen=True, gc=False):
     behind: tuple[str, ...] = ()
     """NodePools that are tried before it now, and were tried after it."""
     is_usable: bool = True
-    """Whether any instance type is left of it: else no pod comes to it wherever it stands."""
+    """Whether it has instance types: otherwise no pod gets there at any weight."""
 
 
 class PoolChange(msgspec.Struct, frozen=True, gc=False):
@@ -120,8 +120,9 @@ class TypeOption(msgspec.Struct, frozen=True, gc=False):
 
     name: str
     price_per_hour: float | None
-    """What its cheapest offering that the claim allows costs, spot of unknown price as on demand; None without a
-    price."""
+    """Price of the cheapest offering the claim allows, with unknown spot prices as on-demand; None
+    if unknown.
+    """
     zone: str = ""
     """Of that offering."""
     capacity_type: str = ""
@@ -137,13 +138,13 @@ class ClaimLine(msgspec.Struct, frozen=True):
     pods: tuple[str, ...]
     """``namespace/name``, sorted."""
     requests: tuple[tuple[str, str], ...]
-    """What it asks, its DaemonSets' pods included: resource and quantity, sorted."""
+    """Its requests with those of DaemonSets: (resource, quantity), sorted."""
     price_per_hour: float | None
-    """Dollars if it comes as the cheapest; None where nobody knows."""
+    """Dollars for its cheapest type; None if unknown."""
     is_changed: bool
     """Whether the other side has none like it: same NodePool, same pods, same types."""
     at_most_per_hour: float | None = None
-    """Where nobody knows the price of its spot offering, what it would cost on demand."""
+    """The on-demand price if its spot price is unknown."""
 
     @property
     def cheapest(self) -> TypeOption | None:
@@ -163,7 +164,7 @@ class NodeLine(msgspec.Struct, frozen=True):
 
 
 class Unplaced(msgspec.Struct, frozen=True):
-    """A pod without a place, and why."""
+    """An unschedulable pod, and why."""
 
     pod_key: str
     owner: str
@@ -173,15 +174,15 @@ class Unplaced(msgspec.Struct, frozen=True):
     gate: str = ""
     """The check that the NodePool which comes nearest fails it at, of `karptui.provisioning.Gate`."""
     was: PodPlace | None = None
-    """Where it goes on the other side; None where it is not there."""
+    """Place on the other side; None if it does not exist there."""
     error: PodError | None = None
-    """Why each NodePool does not take it; None where Karpenter does not look at the pod, or has no NodePool."""
+    """Why each NodePool excludes it; None if Karpenter skips the pod, or there is no NodePool."""
     remark: str = ""
-    """What Karpenter says of a pod that it passes over."""
+    """Karpenter's message about a skipped pod."""
 
     @property
     def karpenter_says(self) -> str:
-        """Karpenter's own text, empty where it says nothing."""
+        """Karpenter's message; empty if there is none."""
         return self.remark if self.error is None else str(self.error)
 
 
@@ -205,11 +206,11 @@ class DriftLine(msgspec.Struct, frozen=True):
     reason: str
     """Karpenter's: ``NodePoolDrifted``, ``RequirementsDrifted``, ``NodeClassDrift``, ``InstanceTypeNotFound``, ..."""
     because: str
-    """Which field, in words."""
+    """Name of the field."""
 
 
 class BudgetChange(msgspec.Struct, frozen=True, gc=False):
-    """What a NodePool's budgets allow for a reason, before and after."""
+    """Disruptions that a NodePool's budgets allow for a reason, before and after."""
 
     pool_name: str
     reason: str
@@ -231,7 +232,7 @@ class CommandLine(msgspec.Struct, frozen=True):
     replacements: tuple[tuple[str, str], ...]
     """NodePool and cheapest type of each new node."""
     savings_per_hour: float | None
-    """None where prices are off, or nobody can say: `Command.known_savings`."""
+    """None if prices are disabled or unknown: `Command.known_savings`."""
 
 
 class NextLines(msgspec.Struct, frozen=True):
@@ -239,4 +240,4 @@ class NextLines(msgspec.Struct, frozen=True):
 
     commands: tuple[CommandLine, ...]
     because: str = ""
-    """Why there is none, or why the pass ended early; in words."""
+    """Why there is no command, or why the pass ended early."""

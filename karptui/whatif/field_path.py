@@ -21,12 +21,12 @@ _STEP: Final = re.compile(
 
 
 def value_at(value: Any, path: Path, missing: Any = None) -> Any:
-    """Return what stands at a path of a document.
+    """Return the value at a path of a document.
 
     Args:
         value: The document: mappings and lists.
-        path: Where to look.
-        missing: Returned where there is nothing.
+        path: The path.
+        missing: Returned if there is no value.
     """
     for step in path:
         if isinstance(step, int):
@@ -44,7 +44,7 @@ class PathError(ValueError):
 
 
 def path_text(path: Path) -> str:
-    """Return a path as text; keys with dots or slashes stand in brackets, with brackets in quotes as well."""
+    """Return a path as text; keys with dots or slashes are in brackets, keys with brackets in quotes too."""
     text = ""
     for part in path:
         if isinstance(part, int):
@@ -59,10 +59,10 @@ def path_text(path: Path) -> str:
 
 
 def parse_path(text: str) -> Path:
-    """Return the path that a text names.
+    """Return the path of a text.
 
     Raises:
-        PathError: naming the place from which on it cannot be read.
+        PathError: with the position of the error.
     """
     steps: list[str | int] = []
     position = 0

@@ -1,4 +1,4 @@
-"""What the what-if begins with, from the object that somebody looks at."""
+"""The initial documents and edits of a what-if for an object."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Opening(msgspec.Struct, frozen=True):
     """`SetField` of an object that can be a document becomes text."""
     replay: Replay = Replay.PENDING
     is_new: bool = False
-    """Whether it begins a scenario of its own, instead of going into the one in front."""
+    """Whether to begin a new scenario instead of changing the current one."""
     later: str = ""
-    """From when on it helps, in a sentence, where that is not this moment."""
+    """When the edits take effect, as text, if not now."""
 
 
 NOTHING = Opening()
@@ -38,11 +38,11 @@ _MADE_BY_OTHERS = frozenset({"ReplicaSet", "Node"})
 
 
 def opening_for(state: ClusterState, kind: str, key: str) -> Opening:
-    """Return what to begin with for an object: its own document, or those that decide about it.
+    """Return the opening for an object: its own document, or those that decide about it.
 
     Args:
         state: The cluster.
-        kind: As the API writes it.
+        kind: Kind as in the API.
         key: ``namespace/name``, or the name alone.
     """
     match kind:
@@ -57,7 +57,7 @@ def opening_for(state: ClusterState, kind: str, key: str) -> Opening:
 
 
 def opening_for_all(state: ClusterState, objects: Sequence[tuple[str, str]]) -> Opening:
-    """Return what to begin with for several objects: all their documents, and all nodes removed.
+    """Return the opening for several objects: all their documents, and all nodes removed.
 
     Args:
         state: The cluster.

@@ -1,7 +1,8 @@
-"""What nodes are said to cost: the dollars of the top bar, not the prices that Karpenter decides by.
+"""The displayed cost of nodes: the prices of the top bar, not the ones that Karpenter decides by.
 
-Karpenter reckons with spot at the on-demand price until it has read spot prices, and with reserved capacity as good as
-free. Where a price book is known it speaks instead: a price that nobody knows is none, and a reservation is billed.
+Karpenter uses the on-demand price for spot until it has read spot prices, and treats reserved capacity as nearly
+free. A
+price book is preferred if known: an unknown price stays unknown, and a reservation is billed.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ class Cost(NamedTuple):
     """Of one node."""
 
     per_hour: float | None = None
-    """Dollars; None where nobody knows."""
+    """Dollars per hour; None if unknown."""
     at_most_per_hour: float | None = None
-    """Where nobody knows the price of a spot node, what it would cost on demand."""
+    """On-demand price of a spot node of unknown price."""
 
 
 def cost_of_node(prices: NodePrices | None, books: Mapping[str, ReckonedPrices], state: StateNode) -> Cost:
-    """Return what a node that exists costs, by its labels.
+    """Return the cost of an existing node, by its labels.
 
     Args:
-        prices: What prices are shown; None to take those that Karpenter decides by.
+        prices: Displayed prices; None for the prices that Karpenter decides by.
         books: The prices that Karpenter decides by, by NodePool.
         state: The node.
     """
@@ -54,14 +55,14 @@ def cost_of_node(prices: NodePrices | None, books: Mapping[str, ReckonedPrices],
 
 
 def cost_of_option(prices: NodePrices | None, option: TypeOption | None) -> Cost:
-    """Return what a new node costs if it comes as this type."""
+    """Return the cost of a new node of a type."""
     if option is None:
         return Cost()
     return _cost(prices, option.name, option.zone, option.capacity_type, option.price_per_hour)
 
 
 def cost_of_new_node(prices: NodePrices | None, node: NewNode) -> Cost:
-    """Return what a node that takes the place of others costs at its cheapest offering."""
+    """Return the cost of a replacement node at its cheapest offering."""
     return cost_of_option(prices, _cheapest(node))
 
 
@@ -71,11 +72,11 @@ def _cost(
     """Return a cost.
 
     Args:
-        prices: What prices are shown; None to take those that Karpenter decides by.
-        type_name: Of the node.
-        zone: Of the node.
-        capacity_type: Of the node.
-        reckoned_per_hour: What Karpenter decides by; None or 0 where it has no price.
+        prices: Displayed prices; None for the prices that Karpenter decides by.
+        type_name: Instance type of the node.
+        zone: Zone of the node.
+        capacity_type: Capacity type of the node.
+        reckoned_per_hour: Price that Karpenter decides by; None or 0 if it has none.
     """
     if prices is None:
         return Cost(reckoned_per_hour or None)
@@ -105,39 +106,39 @@ def _cheapest(node: NewNode) -> TypeOption | None:
 
 
 class PoolFigures(msgspec.Struct, frozen=True, gc=False):
-    """The nodes of a NodePool after a replay; those on their way out do not count."""
+    """The nodes of a NodePool after a replay, without those being removed."""
 
     nodes: int = 0
-    """Nodes that exist and stay, and those that would be launched."""
+    """Existing nodes that stay, and new nodes."""
     launched: int = 0
-    """Those of them that would be launched."""
+    """New nodes."""
     price_per_hour: float = 0.0
     """Dollars: nodes by their labels, new ones at the cheapest offering of any of their types."""
     unpriced: int = 0
-    """Nodes of which no price is known; they are left out of the dollars."""
+    """Nodes of unknown price, which the cost leaves out."""
     unpriced_at_most_per_hour: float = 0.0
-    """What those of them on spot would cost on demand."""
+    """On-demand cost of the spot nodes among them."""
     unbounded: int = 0
-    """Those of them of which nobody can say what they cost at most either."""
+    """Nodes among them without a maximum cost."""
 
 
 class ReplayOutcome:
-    """What a replay of one side comes to.
+    """The outcome of a replay of one side.
 
-    It does not hold the situation that it belongs to, which holds it.
+    The situation holds its outcome, so the outcome does not hold the situation.
 
     Args:
-        mode: What was replayed.
-        prepared: The cluster that it was replayed on: the side's, or one made of it, such as without its nodes.
+        mode: Replay mode.
+        prepared: The replayed cluster: that of the side, or a variant, such as without its nodes.
         books: The prices that Karpenter decides by, by NodePool.
-        prices: What nodes are said to cost; None to take the prices that Karpenter decides by.
+        prices: Displayed prices; None for the prices that Karpenter decides by.
         claim_types: The types of its claims in price order.
-        solution: Where pods go; None of `Replay.NEXT`.
-        next_pass: The next disruption; only of `Replay.NEXT`.
-        gone: Provider ids of the nodes that the replay takes away.
+        solution: Places of pods; None for `Replay.NEXT`.
+        next_pass: The next disruption; only for `Replay.NEXT`.
+        gone: Provider ids of the nodes that the replay removes.
         moved: Their pods.
-        refused: By ``namespace/name`` of those of them that only a node would take which is not initialised, that node.
-        bound: Existing nodes on which kube-scheduler binds pods that Karpenter looks for no place for.
+        refused: By ``namespace/name`` of the moved pods that fit only on an uninitialized node, that node.
+        bound: Existing nodes to which kube-scheduler binds pods that Karpenter does not place.
     """
 
     def __init__(
@@ -184,7 +185,7 @@ class ReplayOutcome:
 
     @cached_property
     def places(self) -> Mapping[str, PodPlace]:
-        """By ``namespace/name`` where each pod of the replay goes; `NOWHERE` for those without a place."""
+        """Place of each pod of the replay, by ``namespace/name``; `NOWHERE` for unschedulable pods."""
         found: dict[str, PodPlace] = {}
         if self.solution is None:
             return found
@@ -201,7 +202,7 @@ class ReplayOutcome:
 
     @cached_property
     def waiting(self) -> tuple[Pod, ...]:
-        """The pods that look for a place, those that Karpenter passes over included; not those of CapacityBuffers."""
+        """The pods to be placed, including those Karpenter skips, without those of CapacityBuffers."""
         prepared = self.prepared
         virtual = {pod.uid for pod in prepared.buffer_pods}
         ignored = [one.pod for one in prepared.ignored]
@@ -211,7 +212,7 @@ class ReplayOutcome:
 
     @cached_property
     def unplaced(self) -> tuple[Pod, ...]:
-        """Those of them that find none; of `Replay.NEXT`, which places none, all that are pending."""
+        """The unschedulable ones; for `Replay.NEXT`, which places none, all pending pods."""
         if self.solution is None:
             return tuple(pod for pod in self.waiting if not pod.node_name)
         places = self.places

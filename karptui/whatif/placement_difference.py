@@ -1,4 +1,4 @@
-"""Where pods go before and after, in lines, and why they find no place."""
+"""Places of pods before and after, and why pods are unschedulable."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ MOST_EXPLAINED: Final = 16
 
 
 def passed_over_text(ignored: IgnoredPod) -> str:
-    """Return why Karpenter does not look at a pod, in few words."""
+    """Return why Karpenter skips a pod, in a few words."""
     return _KEEPS_AWAY if ignored.is_silent else f"{_PASSED_OVER}: {'; '.join(map(problem_in_short, ignored.problems))}"
 
 
 class Reasons:
-    """Finds reasons for the pods of one replay; those of one template that fail alike share one.
+    """Finds reasons for the pods of one replay; pods of one template that fail alike share one.
 
     Args:
         outcome: The replay.
@@ -59,7 +59,7 @@ class Reasons:
         self._ignored = {one.pod.uid: one for one in outcome.prepared.ignored}
 
     def of(self, pod: Pod) -> tuple[str, str]:
-        """Return why a pod has no place, and the gate that failed it; the gate is empty where none did."""
+        """Return why a pod is unschedulable, and the gate that excluded it; the gate is empty if there was none."""
         ignored = self._ignored.get(pod.uid)
         if ignored is not None:
             return passed_over_text(ignored), ""
@@ -78,12 +78,12 @@ class Reasons:
         return known
 
     def remark(self, pod: Pod) -> str:
-        """Return what Karpenter says of a pod that it passes over."""
+        """Return Karpenter's message about a skipped pod."""
         ignored = self._ignored.get(pod.uid)
         return "; ".join(ignored.problems) if ignored is not None else ""
 
     def error(self, pod: Pod) -> PodError | None:
-        """Return why each NodePool does not take a pod."""
+        """Return why each NodePool excludes a pod."""
         solution = self._outcome.solution
         return None if solution is None else solution.errors.get(pod.key)
 
@@ -99,7 +99,7 @@ _Options = tuple[TypeOption, ...]
 
 
 class Shift(NamedTuple):
-    """A pod and where it goes on both sides."""
+    """A pod and its places on both sides."""
 
     pod: Pod
     before: PodPlace
@@ -110,7 +110,7 @@ class Shift(NamedTuple):
 
 
 def claim_lines(before: ReplayOutcome, after: ReplayOutcome) -> tuple[tuple[ClaimLine, ...], tuple[ClaimLine, ...]]:
-    """Return the new nodes of the edited side, changed ones first, and those of the base that come no more."""
+    """Return the new nodes of the edited side, changed ones first, and those only on the base side."""
     types = after.claim_types
     old = [(_signature(claim, types), claim) for claim in before.claims]
     new = [(_signature(claim, types), claim) for claim in after.claims]
@@ -168,7 +168,7 @@ def _claim_line(claim: NewClaim, types: _PaidTypes, prices: NodePrices | None, *
 
 
 def _signature(claim: NewClaim, types: ClaimTypes) -> tuple[object, ...]:
-    """Return what makes two claims alike: NodePool, types and pods, of which those of one template are equals."""
+    """Return the equivalence key of a claim: NodePool, types and pods, with pods of one template as equals."""
     return claim.nodepool_name, types.number(claim), frozenset(Counter(map(_kind_of, claim.pods)).items())
 
 
@@ -193,7 +193,7 @@ def node_lines(before: ReplayOutcome, after: ReplayOutcome) -> tuple[NodeLine, .
 
 
 def move_lines(after: ReplayOutcome, shifts: Iterable[Shift]) -> tuple[tuple[MoveLine, ...], tuple[MoveLine, ...]]:
-    """Return the pods that go elsewhere, and those that have a place now and had none."""
+    """Return the pods that move, and those that become schedulable."""
     owners = OwnerIndex(after.prepared.inventory.workloads)
     moves: dict[tuple[str, PodPlace, PodPlace], list[str]] = {}
     gains: dict[tuple[str, PodPlace, PodPlace], list[str]] = {}
@@ -208,7 +208,7 @@ def move_lines(after: ReplayOutcome, shifts: Iterable[Shift]) -> tuple[tuple[Mov
 
 
 def unplaced_lines(after: ReplayOutcome, shifts: Iterable[Shift]) -> tuple[tuple[Unplaced, ...], tuple[Unplaced, ...]]:
-    """Return the pods that no longer have a place, new ones included, and those that still have none."""
+    """Return the pods that become unschedulable, including new ones, and those that stay so."""
     if after.solution is None:
         return (), ()
     owners = OwnerIndex(after.prepared.inventory.workloads)
@@ -240,7 +240,7 @@ def _folded(groups: Mapping[tuple[str, PodPlace, PodPlace], list[str]]) -> tuple
 
 
 def shifts_of(before: ReplayOutcome, after: ReplayOutcome) -> tuple[Shift, ...]:
-    """Return the pods whose place changes. Pods of one template stand for each other: a swap of two changes nothing."""
+    """Return the pods whose place changes. Pods of one template are equal: swapping two changes nothing."""
     by_kind: dict[object, list[Shift]] = {}
     for shift in _paired(before, after):
         if shift.before != shift.after:
@@ -292,10 +292,10 @@ class _Bound:
                 self._places[wanted[pod.uid]] = place
 
     def place(self, key: str) -> PodPlace:
-        """Return the node of a pod, `ABSENT` where it is not there or not bound."""
+        """Return the node of a pod; `ABSENT` if it does not exist or is not bound."""
         return self._places.get(key, ABSENT)
 
 
 def _kind_of(pod: Pod) -> object:
-    """Return what pods that stand for each other have in common; a pod with something of its own stands alone."""
+    """Return the key of interchangeable pods; a pod with its own properties is alone."""
     return pod.uid or pod.key if pod.volumes or pod.own_labels else pod.template

@@ -30,7 +30,7 @@ from karptui.whatif.scenario import Replay
 LABEL: Final = "capacity-spread"
 """The label, called as Karpenter's documentation calls it."""
 MOST_VALUES: Final = 20
-"""Values of the label at the most: every one of them asks for a node of its own."""
+"""Maximum number of label values: each of them needs a node."""
 MOST_DOCUMENTS: Final = 6
 """Objects that are opened as text."""
 MOST_NAME: Final = 60
@@ -40,18 +40,18 @@ _SPREADS: Final = ("spec", "topologySpreadConstraints")
 
 
 class ProportionError(ValueError):
-    """A proportion that cannot be had; a sentence."""
+    """A proportion that is impossible; the message is for the user."""
 
 
 class EditedOwner(msgspec.Struct, frozen=True):
-    """What is edited so that pods change: their workload, or a pod of its own."""
+    """The object to edit so that pods change: their workload, or a single pod."""
 
     ref: ObjectRef
     template: PodTemplate
 
 
 def first_shares(pools: Sequence[str], known: Mapping[str, NodePool]) -> str:
-    """Return what stands in the line at first: the weights, which is what people mean by them, else equal shares."""
+    """Return the proposed shares: the weights, since users mean these, or else equal shares."""
     weights = [known[name].weight for name in pools if name in known]
     shares = weights if len(weights) == len(pools) and all(weights) else [1] * len(pools)
     common = gcd(*shares)
@@ -59,18 +59,18 @@ def first_shares(pools: Sequence[str], known: Mapping[str, NodePool]) -> str:
 
 
 def parse_shares(text: str, offered: Sequence[str], known: Iterable[str]) -> Mapping[str, int]:
-    """Read ``70/30``, the shares of the NodePools offered in their order, or ``primary=70 spare=30``.
+    """Parse ``70/30``, the shares of the offered NodePools in order, or ``primary=70 spare=30``.
 
     Args:
-        text: as typed.
-        offered: names of the NodePools that numbers alone are for.
-        known: names of every NodePool.
+        text: As typed.
+        offered: Names of the NodePools for numbers without names.
+        known: Names of every NodePool.
 
     Returns:
-        Values of the label by NodePool, divided by what they have in common.
+        Number of label values by NodePool, without common divisors.
 
     Raises:
-        ProportionError: with a sentence.
+        ProportionError: with a message for the user.
     """
     words = text.replace("/", " ").replace(":", " ").replace(",", " ").split()
     if not any("=" in word for word in words):
@@ -98,7 +98,7 @@ def _reduced(shares: Mapping[str, int]) -> Mapping[str, int]:
         return values
     near = "/".join(map(str, _nearest(list(values.values()))))
     raise ProportionError(
-        f"it takes {sum(values.values()):,} values of the label, each with a node of its own; {near} comes near with "
+        f"it takes {sum(values.values()):,} label values, each of which needs a node; {near} comes near with "
         f"{MOST_VALUES} at the most"
     )
 
@@ -118,23 +118,24 @@ def _nearest(shares: list[int]) -> list[int]:
 def proportion_edits(
     values: Mapping[str, int], nodepools: Mapping[str, NodePool], edited: Iterable[EditedOwner]
 ) -> tuple[AnyEdit, ...]:
-    """Return the edits: values of the label for every NodePool, and a spread over it for every workload.
+    """Return the edits: label values for every NodePool, and a spread over them for every workload.
 
     Args:
-        values: by NodePool, how many values of the label it gets.
-        nodepools: by name.
-        edited: what is edited so that the pods change; those without labels of their own are left out, as nothing
-            would tell their pods from others.
+        values: Number of label values by NodePool.
+        nodepools: NodePools by name.
+        edited: Objects to edit so that the pods change; those without labels are skipped, since nothing distinguishes
+            their
+            pods.
 
     Raises:
-        ProportionError: when a NodePool is not known as it was written.
+        ProportionError: if the original object of a NodePool is unknown.
     """
     edits: list[AnyEdit] = []
     first = 1
     for name, count in values.items():
         pool = nodepools.get(name)
         if pool is None or not pool.raw:
-            raise ProportionError(f"the NodePool {name} is not known as it was written, so it cannot be edited")
+            raise ProportionError(f"the NodePool {name}: its original object is unknown, so it cannot be edited")
         own = {"key": LABEL, "operator": "In", "values": [str(value) for value in range(first, first + count)]}
         written = value_at(pool.raw, POOL_REQUIREMENTS, [])
         others = [one for one in written if not (isinstance(one, Mapping) and one.get("key") == LABEL)]
@@ -164,17 +165,17 @@ def proportion_opening(values: Mapping[str, int], state: ClusterState, overlap: 
     """Return the what-if of a proportion: every pod placed from scratch, with the label and the spread.
 
     Args:
-        values: by NodePool, how many values of the label it gets.
-        state: the cluster.
-        overlap: which NodePools could take which of its pods.
+        values: Number of label values by NodePool.
+        state: The cluster.
+        overlap: The NodePools that accept each of its pods.
 
     Raises:
-        ProportionError: with a sentence.
+        ProportionError: with a message for the user.
     """
     edited = tuple(_edited_owners(owners_of_shared(values, state, overlap), state))
     if not edited:
         named = " and ".join(values)
-        raise ProportionError(f"no pod with labels of its own could go to {named} alike: there is nothing to spread")
+        raise ProportionError(f"no pod with labels can go to {named} alike: there is nothing to spread")
     edits = proportion_edits(values, state.nodepools, edited)
     documents = dict.fromkeys(one.object for one in edits if isinstance(one, SetField) and one.object.kind != "Pod")
     name = ", ".join(f"{pool} {count}" for pool, count in values.items())
@@ -182,7 +183,7 @@ def proportion_opening(values: Mapping[str, int], state: ClusterState, overlap: 
 
 
 def owners_of_shared(pools: Iterable[str], state: ClusterState, overlap: Overlap) -> dict[Owner | ObjectRef, Pod]:
-    """Return who stands behind the pods that could go to all of the NodePools, each with one of its pods."""
+    """Return the owners of pods that all of the NodePools accept, each with one of its pods."""
     all_of = frozenset(pools)
     index = OwnerIndex(item for kind in WORKLOAD_KINDS for item in state.of(kind).values())
     found: dict[Owner | ObjectRef, Pod] = {}
@@ -197,7 +198,7 @@ def owners_of_shared(pools: Iterable[str], state: ClusterState, overlap: Overlap
 
 
 def _edited_owners(owners: Mapping[Owner | ObjectRef, Pod], state: ClusterState) -> Iterator[EditedOwner]:
-    """Yield what is edited: the workload where it is known and has a template, else each of its pods."""
+    """Yield the objects to edit: a workload if it is known and has a template, or else each of its pods."""
     known = {f"{kind}/{key}" for kind in WORKLOAD_KINDS for key in state.of(kind)}
     apart: set[Owner] = set()
     for owner, pod in owners.items():

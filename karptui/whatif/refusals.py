@@ -1,4 +1,4 @@
-"""What of edits the API server would refuse, by the schemas of the version of Karpenter whose rules decide."""
+"""Edits that the API server would reject, by the schemas of the Karpenter version whose rules apply."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from karptui.whatif.yaml.parse import parse
 from karptui.whatif.yaml.tree import ProblemSeverity
 
 _NODEPOOL: Final = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool"}
-"""What items of a list do not say of themselves."""
+"""Fields that items of a list omit."""
 
 
 def refusals(edited: EditedCluster) -> tuple[str, ...]:
-    """Return a sentence for each object that the edits make and the API server would not take, with all its reasons.
+    """Return a message for each edited object that the API server would reject, with all reasons.
 
-    What it would refuse of the object as it is already is left out: nobody can say that of what it has taken.
+    Errors of the unchanged object are left out: the API server accepted it.
     """
     schemas = shipped_schemas(edited.settings.rules.crds)
     old = _documents(edited.base)
@@ -41,7 +41,7 @@ def refusals(edited: EditedCluster) -> tuple[str, ...]:
 def _said(
     edited: EditedCluster, schemas: Schemas, old: Mapping[ObjectRef, Mapping[str, Any]]
 ) -> Iterator[tuple[ObjectRef, list[str]]]:
-    """Yield what is wrong with each object that is put, or of which fields are set."""
+    """Yield the errors of each object that is put or has edited fields."""
     made = {ref: document for ref, document in _documents(edited).items() if document != old.get(ref)}
     for edit in edited.edits:
         if isinstance(edit, PutObject):
@@ -69,7 +69,7 @@ def _words(path: tuple[str | int, ...], message: str) -> str:
 
 
 def _documents(situation: Situation) -> dict[ObjectRef, Mapping[str, Any]]:
-    """Return the NodePools and NodeClasses that are known as they were written."""
+    """Return the NodePools and NodeClasses whose original objects are known."""
     inventory = situation.inventory
     pools = {_ref("NodePool", one): {**_NODEPOOL, **one.raw} for one in inventory.nodepools if one.raw}
     return pools | {

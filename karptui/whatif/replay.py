@@ -23,19 +23,21 @@ from karptui.whatif.without_nodes import from_scratch, without_nodes
 
 
 def replay(situation: Situation, mode: Replay, reporter: Reporter = silent) -> ReplayOutcome:
-    """Return what one side comes to; asked again, it gives the same object.
+    """Return the outcome of one side; repeated calls return the same object.
 
-    Nodes that the edits remove are gone in every mode. `Replay.REMOVE` takes them away as consolidation would: their
-    pods may use reserved capacity that others hold and do not go to nodes within their consolidateAfter. In the other
-    modes their pods are new pods.
+    Nodes that the edits remove are removed in every mode. `Replay.REMOVE` removes them as consolidation would: their
+    pods
+    may use reserved capacity that others hold, and do not move to nodes within their consolidateAfter. In the other
+    modes
+    their pods are new pods.
 
     Args:
         situation: The side.
-        mode: What is replayed.
-        reporter: Told of progress; may raise `Cancelled`.
+        mode: Replay mode.
+        reporter: Called with the progress; may raise `Cancelled`.
 
     Raises:
-        Cancelled: when the reporter does.
+        Cancelled: if the reporter raises it.
     """
     known = situation.outcomes.get(mode)
     if known is None:
@@ -122,14 +124,14 @@ def _bound(
 
 
 def _without_uninitialized(solution: Solution, moved: Collection[str]) -> tuple[Solution, dict[str, str]]:
-    """Return a removal in which no moved pod goes to a node that is not initialised, as Karpenter counts on none.
+    """Return a removal in which no moved pod uses an uninitialized node: Karpenter does not count on those.
 
     Args:
-        solution: Where the engine puts pods.
-        moved: Of those of the nodes that go, the uids.
+        solution: The engine's placements.
+        moved: Uids of the pods on removed nodes.
 
     Returns:
-        The rest of it, and by ``namespace/name`` of each of those pods the node that would have taken it.
+        The rest of the solution, and the refused node by ``namespace/name`` of the pod.
     """
     refused = {
         pod.key: filled.state.name
@@ -179,6 +181,6 @@ def _outcome(
 
 
 def _counting(reporter: Reporter, total: int) -> Callable[[], None]:
-    """Return what says how many removals were tried; a reporter may stop the search between two of them."""
+    """Return a function that counts removals; the reporter may cancel between two of them."""
     tried = count()
     return lambda: reporter(min(next(tried), total), total)

@@ -1,4 +1,4 @@
-"""Run a what-if: what a scenario changes about a cluster, how long that took, or why it cannot be said."""
+"""Runs a what-if: the effect of a scenario on a cluster, and its duration, or why it is unknown."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ class Answer(msgspec.Struct, frozen=True):
     difference: Difference | None = None
     accuracy: Accuracy | None = None
     notes: tuple[str, ...] = ()
-    """What the edits mean here that is not plain, in sentences."""
+    """Notes on edits with less obvious effects."""
     has_prices: bool = True
     """Whether prices are shown at all."""
     seconds: float = 0.0
     """From the edit to the difference."""
     problem: str = ""
-    """Why there is no difference, in a sentence; empty where there is one."""
+    """Why there is no difference; empty if there is one."""
     blockers_gained: tuple[BlockerLine, ...] | None = None
     """None until they have been worked out, which comes after the difference."""
     blockers_lost: tuple[BlockerLine, ...] | None = None
 
 
 def no_clock() -> float:
-    """Return 0: nobody asks how long it takes."""
+    """Return 0, for callers that need no duration."""
     return 0.0
 
 
@@ -49,17 +49,17 @@ def answers(
     *,
     edited: EditedCluster | None = None,
 ) -> Iterator[Answer]:
-    """Yield what a scenario changes, and then the same with the blockers that its edits bring and take away.
+    """Yield the effect of a scenario, and then the same with the blockers that its edits add and remove.
 
     Args:
-        base: The cluster as it is.
-        scenario: The edits, and what is replayed.
-        reporter: Told of progress; may raise `Cancelled`.
-        clock: Tells seconds, for how long it takes.
-        edited: The cluster with the scenario's edits, where somebody has made it already.
+        base: The cluster without edits.
+        scenario: The edits and the replay mode.
+        reporter: Called with the progress; may raise `Cancelled`.
+        clock: Returns seconds, for the duration.
+        edited: The edited cluster, if it exists already.
 
     Raises:
-        Cancelled: when the reporter does.
+        Cancelled: if the reporter raises it.
     """
     replay(base, scenario.replay, reporter)
     began = clock()

@@ -1,4 +1,4 @@
-"""A scenario: edits and what is replayed; and the file that keeps some of them."""
+"""Scenarios: edits with a replay mode; and their file format."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ MOST_BYTES: Final = 16 << 20
 
 
 class Replay(StrEnum):
-    """What is asked of Karpenter's model, before and after the edits."""
+    """The question to Karpenter's model, before and after the edits."""
 
     PENDING = "pending"
-    """What the provisioner does next with the pods that wait."""
+    """The provisioner's next decisions for pending pods."""
     SCRATCH = "scratch"
     """Where every workload pod would land if none had a node."""
     REMOVE = "remove"
@@ -38,7 +38,7 @@ class Scenario(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, 
     name: str = "unnamed"
     replay: Replay = Replay.PENDING
     edits: tuple[AnyEdit, ...] = ()
-    """In the order in which they take effect."""
+    """Edits in order of application."""
 
 
 class ScenarioError(ValueError):
@@ -68,7 +68,7 @@ def read_scenarios(text: str, where: str) -> tuple[Scenario, ...]:
 
 
 def write_scenarios(scenarios: Iterable[Scenario]) -> str:
-    """Return scenarios as a file; reading it gives the same scenarios, whole objects stay text as it was typed."""
+    """Return scenarios as a file; reading it gives the same scenarios, with typed objects as text."""
     return "---\n".join(to_yaml(scenario_document(scenario), width=120, has_blocks=True) for scenario in scenarios)
 
 

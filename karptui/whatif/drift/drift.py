@@ -47,7 +47,7 @@ _RESERVATION_LABELS: Final = (RESERVATION_ID, "karpenter.k8s.aws/capacity-reserv
 
 
 class DriftReason(StrEnum):
-    """Karpenter's words for why a NodeClaim is drifted, as far as they are worked out here."""
+    """Karpenter's reasons of drift that are modelled."""
 
     NODEPOOL = "NodePoolDrifted"
     REQUIREMENTS = "RequirementsDrifted"
@@ -60,17 +60,17 @@ class Drift(msgspec.Struct, frozen=True):
 
     reason: DriftReason
     because: str
-    """Which field, in words."""
+    """Name of the field."""
 
 
 class DriftModel:
     """Finds drift in one situation.
 
-    The hashes of what was edited are worked out from the annotations that are there: only Karpenter writes them.
+    Hashes of edited objects are derived from the existing annotations: only Karpenter writes them.
 
     Args:
-        situation: The cluster whose NodeClaims are looked at.
-        base: The cluster before the edits; the same for the base itself.
+        situation: The cluster with the NodeClaims.
+        base: The cluster before the edits; the same for the base.
     """
 
     def __init__(self, situation: Situation, base: Situation) -> None:
@@ -86,7 +86,7 @@ class DriftModel:
         self._known: dict[tuple[object, ...], Drift | None] = {}
 
     def of(self, claim: NodeClaim) -> Drift | None:
-        """Return why a NodeClaim is drifted, None where it is not, or is not launched, or has no NodePool."""
+        """Return why a NodeClaim is drifted; None if it is not, is not launched, or has no NodePool."""
         pool = self._pools.get(claim.labels.get(NODEPOOL, ""))
         if pool is None or not claim.is_true("Launched") or claim.is_deleting:
             return None
@@ -178,7 +178,7 @@ class _Offered:
         self._known: dict[tuple[str | None, ...], Drift | None] = {}
 
     def missing(self, claim: NodeClaim) -> Drift | None:
-        """Return why a NodeClaim's instance could not be had any more."""
+        """Return why a NodeClaim's instance could not be launched any more."""
         name = claim.labels.get(INSTANCE_TYPE, "")
         key = (name, *(claim.labels.get(one) for one in self._keys))
         if key not in self._known:
@@ -210,9 +210,9 @@ def _unmet(claim: NodeClaim, requirements: Requirements) -> Drift | None:
 
 
 _UNMARKED: Final = "as it was"
-"""Stands for the hash of objects that Karpenter has not marked."""
+"""Hash of objects without Karpenter's annotation."""
 _CHANGED: Final = "changed"
-"""Stands for a hash that cannot be worked out, but is another one than before."""
+"""Hash that differs from the previous one but cannot be computed."""
 _MADE_EARLIER: Final = "it was made from an earlier template"
 
 
@@ -227,10 +227,9 @@ def _new_nodeclass_hash(nodeclass: NodeClass, known: NodeClass) -> tuple[str | N
 
 
 def _hash_of(claim: Mapping[str, str], owner: Mapping[str, str], key: str, version_key: str) -> str | None:
-    """Return the hash that a NodeClaim was made with, None where its version cannot be compared.
+    """Return the hash that a NodeClaim was made with; None if its version is not comparable.
 
-    Where Karpenter has not marked the NodePool or NodeClass, NodeClaims are taken to be made from it as it is; so is a
-    NodeClaim without a mark.
+    Without an annotation on the NodePool, NodeClass or NodeClaim, NodeClaims count as made from their present state.
     """
     marked = owner.get(key)
     if marked is None:
@@ -253,7 +252,7 @@ def _listed(paths: tuple[str, ...]) -> str:
 def drift_changes(before: Situation, after: Situation) -> tuple[tuple[DriftLine, ...], tuple[DriftLine, ...]]:
     """Return the NodeClaims that the edits drift, and those that they no longer do.
 
-    A NodeClaim that Karpenter has marked for a cause that is not worked out, such as its image, stays drifted.
+    A NodeClaim that Karpenter marked for a cause that is not modelled, such as its image, stays drifted.
     """
     gained: list[DriftLine] = []
     lost: list[DriftLine] = []
@@ -275,7 +274,7 @@ def drift_changes(before: Situation, after: Situation) -> tuple[tuple[DriftLine,
 
 
 def with_drift(inventory: Inventory, before: Situation, after: Situation) -> Inventory:
-    """Return a cluster in which NodeClaims are marked as Karpenter would mark them after the edits."""
+    """Return a cluster whose NodeClaims have the drift conditions that Karpenter would set after the edits."""
     gained, lost = drift_changes(before, after)
     if not gained and not lost:
         return inventory
@@ -297,7 +296,7 @@ def _marked(claim: NodeClaim, reasons: dict[str, str], cleared: set[str], now_ns
 
 
 def _changed_pools(before: Situation, after: Situation) -> frozenset[str]:
-    """Return the NodePools of which something differs that drift depends on."""
+    """Return the NodePools with differences that drift depends on."""
     if before is after:
         return frozenset()
     known = {pool.name: pool for pool in before.inventory.nodepools}

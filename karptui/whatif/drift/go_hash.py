@@ -26,7 +26,7 @@ class Scalar(Enum):
     DURATION = auto()
     """A ``metav1.Duration``."""
     NILLABLE_DURATION = auto()
-    """A NodePool's duration, for which ``Never`` is the same as nothing."""
+    """A NodePool's duration, for which ``Never`` equals nil."""
     TIME = auto()
     """A ``metav1.Time``."""
 
@@ -50,7 +50,7 @@ class GoField(msgspec.Struct, frozen=True):
     json_name: str
     shape: Shape
     is_pointer: bool = False
-    """Whether a value of zero is told apart from an absent one."""
+    """Whether zero differs from absent."""
 
 
 class GoStruct(msgspec.Struct, frozen=True):
@@ -58,7 +58,7 @@ class GoStruct(msgspec.Struct, frozen=True):
 
     go_name: str
     fields: tuple[GoField, ...]
-    """Those that are hashed, in Go's order."""
+    """The hashed fields, in Go's order."""
 
 
 Shape = Scalar | TextMap | ListOf | GoStruct
@@ -69,7 +69,7 @@ NEVER: Final = "Never"
 _INT32: Final = 4
 _INT64: Final = 8
 _SECONDS_TO_1970: Final = 62_135_596_800
-"""Since the year 1, from which Go counts; a time is hashed as ``MarshalBinary`` writes it, in UTC."""
+"""Seconds since the year 1, Go's epoch; a time is hashed as ``MarshalBinary`` writes it, in UTC."""
 
 
 class HashError(ValueError):
@@ -90,15 +90,15 @@ def text_hash(text: str) -> int:
 
 
 def value_hash(value: Any, shape: Shape, path: str = "") -> int:
-    """Return the hash of a value as JSON gives it.
+    """Return the hash of a JSON value.
 
     Args:
         value: The value; None is its zero.
-        shape: What Go makes of it.
-        path: Where it stands, for the error.
+        shape: Go's type of the value.
+        path: Path for the error.
 
     Raises:
-        HashError: when it does not have that shape.
+        HashError: if the value does not have that shape.
     """
     match shape:
         case Scalar():

@@ -1,4 +1,4 @@
-"""The hashes by which Karpenter finds drift, and the fields that go into them."""
+"""The hashes by which Karpenter detects drift, and their fields."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NODEPOOL_HASH_VERSION: Final = "v3"
 EC2_NODECLASS_HASH_VERSION: Final = "v5"
 """Of 1.14; 1.15 writes ``v6``."""
 KUBELET_AS_TEXT: Final = "v6"
-"""The version from which on ``spec.kubelet`` counts as JSON text, and enclaveOptions count."""
+"""First version that hashes ``spec.kubelet`` as JSON text, and enclaveOptions."""
 _TEXTS: Final = TextMap(Scalar.TEXT)
 _TAINTS: Final = ListOf(
     GoStruct(
@@ -194,9 +194,9 @@ EC2_NODECLASS_SPEC: Final = GoStruct(
         ),
     ),
 )
-"""``spec`` of an EC2NodeClass; the AMI family counts beside it by what it resolves to."""
+"""``spec`` of an EC2NodeClass; the resolved AMI family is hashed as well."""
 _BEHIND_ENCLAVES: Final = ("connectionTracking", "context", "cpuOptions")
-"""What comes after ``enclaveOptions`` in the type of 1.15: fields are hashed in their order."""
+"""Fields after ``enclaveOptions`` in the type of 1.15: fields are hashed in order."""
 EC2_NODECLASS_SPEC_V6: Final = GoStruct(
     "EC2NodeClassSpec",
     (
@@ -210,19 +210,19 @@ EC2_NODECLASS_SPEC_V6: Final = GoStruct(
         *(one for one in EC2_NODECLASS_SPEC.fields if one.json_name in _BEHIND_ENCLAVES),
     ),
 )
-"""The same in 1.15, where ``spec.kubelet`` counts beside it."""
+"""The same in 1.15, where ``spec.kubelet`` is hashed separately."""
 EC2_NODECLASS_SPECS: Final[Mapping[str, GoStruct]] = {
     EC2_NODECLASS_HASH_VERSION: EC2_NODECLASS_SPEC,
     KUBELET_AS_TEXT: EC2_NODECLASS_SPEC_V6,
 }
-"""What is hashed, by the version of the hash."""
+"""Hashed fields by version of the hash."""
 _CUSTOM: Final = "Custom"
 _ESCAPED_BY_GO: Final = str.maketrans({one: f"\\u{ord(one):04x}" for one in "<>&\u2028\u2029"})
 """Characters that ``json.Marshal`` writes as their numbers: a comparison in a kubelet expression has them."""
 
 
 def nodepool_hash(pool: NodePool) -> str | None:
-    """Return what ``karpenter.sh/nodepool-hash`` of a NodePool is, None where it cannot be worked out."""
+    """Return ``karpenter.sh/nodepool-hash`` of a NodePool; None if it cannot be computed."""
     try:
         return str(value_hash(_template(pool), NODEPOOL_TEMPLATE))
     except HashError:
@@ -232,19 +232,19 @@ def nodepool_hash(pool: NodePool) -> str | None:
 def ec2_nodeclass_hash(
     nodeclass: NodeClass, *, ca_bundle: str = "", version: str = EC2_NODECLASS_HASH_VERSION
 ) -> str | None:
-    """Return what ``karpenter.k8s.aws/ec2nodeclass-hash`` is, None where it cannot be worked out.
+    """Return ``karpenter.k8s.aws/ec2nodeclass-hash``; None if it cannot be computed.
 
     Args:
         nodeclass: An EC2NodeClass.
-        ca_bundle: The cluster's, which only the controller knows.
-        version: Of the hash.
+        ca_bundle: The cluster's CA bundle, which only the controller knows.
+        version: Version of the hash.
     """
     own = _nodeclass_part(nodeclass, version)
     return None if own is None else str(own ^ text_hash(ca_bundle))
 
 
 def shifted_nodeclass_hash(annotation: str, before: NodeClass, after: NodeClass, version: str) -> str | None:
-    """Return what an EC2NodeClass's hash becomes; the part that only the controller knows stays in it."""
+    """Return an EC2NodeClass's hash after a change; the part that only the controller knows is kept."""
     old, new = _nodeclass_part(before, version), _nodeclass_part(after, version)
     if old is None or new is None or not annotation.isdecimal():
         return None
@@ -252,14 +252,14 @@ def shifted_nodeclass_hash(annotation: str, before: NodeClass, after: NodeClass,
 
 
 def changed_nodepool_fields(before: NodePool, after: NodePool) -> tuple[str, ...]:
-    """Return the paths of the hashed fields in which two NodePools differ."""
+    """Return the paths of the hashed fields that differ between two NodePools."""
     return tuple(f"spec.template.{path}" for path in _changed(_template(before), _template(after), NODEPOOL_TEMPLATE))
 
 
 def changed_nodeclass_fields(
     before: NodeClass, after: NodeClass, version: str = EC2_NODECLASS_HASH_VERSION
 ) -> tuple[str, ...]:
-    """Return the paths of the fields in which two EC2NodeClasses differ, of those hashed in a version of the hash."""
+    """Return the paths of the fields, hashed in a version, that differ between two EC2NodeClasses."""
     shape = EC2_NODECLASS_SPECS.get(version, EC2_NODECLASS_SPEC_V6)
     paths = [f"spec.{path}" for path in _changed(before.spec, after.spec, shape)]
     if shape is EC2_NODECLASS_SPEC_V6 and _kubelet_text(before.spec) != _kubelet_text(after.spec):
@@ -270,7 +270,7 @@ def changed_nodeclass_fields(
 
 
 def ami_family(spec: Mapping[str, Any]) -> str:
-    """Return the AMI family that a spec comes to, as Karpenter hashes it."""
+    """Return the AMI family of a spec, as Karpenter hashes it."""
     own = spec.get("amiFamily")
     if isinstance(own, str):
         return own
@@ -301,7 +301,7 @@ def _nodeclass_part(nodeclass: NodeClass, version: str) -> int | None:
 
 
 def _kubelet_text(spec: Mapping[str, Any]) -> str:
-    """Return ``spec.kubelet`` as Go writes it: its fields sorted, what is inside them as it came."""
+    """Return ``spec.kubelet`` as Go writes it: sorted fields with their original values."""
     kubelet = spec.get("kubelet")
     ordered = {name: kubelet[name] for name in sorted(kubelet)} if isinstance(kubelet, Mapping) and kubelet else None
     return msgspec.json.encode(ordered).decode().translate(_ESCAPED_BY_GO)

@@ -1,4 +1,4 @@
-"""The edits of a scenario, and what is wrong with one."""
+"""The edits of a scenario, and their errors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class PutObject(Edit, frozen=True, tag="object"):
     """Puts a whole object in the place of the one with its kind and name, or adds it."""
 
     text: str
-    """One YAML document as it was typed, comments included."""
+    """One YAML document as typed, with comments."""
 
 
 class DeleteObject(Edit, frozen=True, tag="delete"):
@@ -52,7 +52,7 @@ class DeleteObject(Edit, frozen=True, tag="delete"):
 
 
 class SetSetting(Edit, frozen=True, tag="setting"):
-    """Gives one of Karpenter's own settings another value."""
+    """Sets one of Karpenter's settings."""
 
     name: str
     """The environment's name, e.g. ``VM_MEMORY_OVERHEAD_PERCENT``; a feature gate is ``FEATURE_GATES.<gate>``."""
@@ -67,14 +67,14 @@ class ScaleWorkload(Edit, frozen=True, tag="scale"):
 
 
 class CopyPod(Edit, frozen=True, tag="copies"):
-    """Adds pending pods like one that is there."""
+    """Adds copies of a pod as pending pods."""
 
     object: ObjectRef
     count: int
 
 
 class TakeOut(Edit, frozen=True, tag="outage"):
-    """Makes offerings unavailable, as after an insufficient capacity error; what is empty means every one."""
+    """Makes offerings unavailable, as after an insufficient capacity error; empty fields match all."""
 
     instance_type: str = ""
     """A name, or a pattern with ``*``."""
@@ -83,7 +83,7 @@ class TakeOut(Edit, frozen=True, tag="outage"):
 
     @property
     def words(self) -> str:
-        """What is out: ``spot m7i* in us-east-1a``."""
+        """The offerings as text: ``spot m7i* in us-east-1a``."""
         where = f"in {self.zone}" if self.zone else ""
         return " ".join(filter(None, (self.capacity_type, self.instance_type or "every type", where)))
 

@@ -78,8 +78,8 @@ def set_field(draft: ClusterDraft, edit: SetField) -> None:
 
 def _set_raw(draft: ClusterDraft, kind: Kind, item: Any, edit: SetField) -> None:
     if not item.raw:
-        raise EditError("it is not known as it was written, so no field of it can be set")
-    # Items of a list do not say what they are.
+        raise EditError("its original object is unknown, so its fields cannot be set")
+    # Items of a list have no kind.
     own = {"apiVersion": f"{item.group}/{item.version}"} if kind is Kind.NODECLASS else {}
     document = {**own, "kind": edit.object.kind, **with_field(item.raw, edit.path, edit.value)}
     made = convert(kind, as_stored(document, item.raw, draft.settings.rules.crds))
@@ -107,14 +107,14 @@ def _set_pod(draft: ClusterDraft, pod: Pod, edit: SetField) -> None:
 
 
 def _is_its_own(pod: Pod, path: Path) -> bool:
-    """Return whether a path may lead to what a pod does not share with others of its template."""
+    """Return whether a path leads to a field that a pod does not share with others of its template."""
     if path[:2] == ("spec", "volumes"):
         return True
     return path[:2] == ("metadata", "labels") and (len(path) == 2 or path[2] in pod.own_labels)
 
 
 def _changed(template: PodTemplate, edit: SetField, path: Path) -> PodTemplate:
-    """Return a template with a field set; the same one where nothing changes that is modelled."""
+    """Return a template with a field set; the same object if nothing modelled changes."""
     document = with_field(template_document(template), path, edit.value)
     made = _read(document, template, edit.object.kind, edit.object.key).template
     return template if is_same(template, made) else made
@@ -137,7 +137,7 @@ def _set_workload(draft: ClusterDraft, kind: Kind, item: Any, edit: SetField) ->
 
 
 def _set_template(draft: ClusterDraft, kind: Kind, item: Any, edit: SetField) -> None:
-    """Set a field of a workload's template, and of each of its pods: they may have been made of an older one."""
+    """Set a field of a workload's template and of each of its pods, which may have been made from an older one."""
     ref, path = edit.object, edit.path[len(_TEMPLATE) :]
     pods = draft.pods_of(ref)
     count = give_template(draft, pods, lambda pod: _changed(pod.template, edit, path))
@@ -147,7 +147,7 @@ def _set_template(draft: ClusterDraft, kind: Kind, item: Any, edit: SetField) ->
     elif not count:
         _note_idle(draft, edit)
     if count:
-        draft.note(f"{ref.kind} {ref.key}: its pods ({count}) count as changed where they are, without a rollout")
+        draft.note(f"{ref.kind} {ref.key}: its pods ({count}) change in place, without a rollout")
 
 
 def _set_record(draft: ClusterDraft, kind: Kind, item: Any, edit: SetField) -> None:
@@ -160,7 +160,7 @@ def _set_record(draft: ClusterDraft, kind: Kind, item: Any, edit: SetField) -> N
         _note_idle(draft, edit)
         return
     if kind is Kind.NODECLAIM and edit.path[0] == "spec":
-        draft.note(f"NodeClaim {item.name}: spec cannot be changed in a cluster; this shows what it would mean")
+        draft.note(f"NodeClaim {item.name}: spec is immutable in a cluster; this shows the effect of a new object")
     draft.put(kind, with_status(draft, made) if kind is Kind.PDB else made)
 
 
@@ -185,7 +185,7 @@ def apply(base: WhatIfBase, edits: Sequence[AnyEdit]) -> EditedCluster:
         FailedEditError: for the first edit that cannot be made.
     """
     draft = ClusterDraft(base)
-    # By the version it is said what the API server fills in, and what of a NodeClass Karpenter takes.
+    # The version decides the API server's defaults, and the values that Karpenter accepts in a NodeClass.
     for position, edit in sorted(enumerate(edits), key=lambda found: not _is_version(found[1])):
         try:
             _apply_one(draft, edit)
@@ -242,7 +242,7 @@ def _remove(draft: ClusterDraft, name: str) -> None:
 
 
 def _types(base: WhatIfBase, draft: ClusterDraft, inventory: Inventory) -> tuple[TypesResult, list[str]]:
-    """Return the instance types of the edited cluster, and what is to be said about them."""
+    """Return the instance types of the edited cluster, and notes about them."""
     notes: list[str] = []
     types = base.types
     of_nodeclasses = draft.touched(Kind.NODECLASS)
@@ -268,7 +268,7 @@ def _references(inventory: Inventory, types: Any) -> dict[Any, Any]:
 
 
 def _covers(types: TypesResult, before: Inventory, after: Inventory) -> bool:
-    """Return whether the types of every NodePool are known already, from one that draws on the same NodeClass."""
+    """Return whether the types of every NodePool are known from one with the same NodeClass."""
     if not isinstance(types.types, Mapping) or after.nodepools is before.nodepools:
         return True
     known = {pool.node_class_ref for pool in before.nodepools}
@@ -285,9 +285,9 @@ def _by_reference(types: Any, before: Inventory, after: Inventory) -> Any:
 
 
 def without_offerings(types: InstanceTypes, outages: Sequence[TakeOut]) -> tuple[InstanceTypes, list[int]]:
-    """Return instance types with offerings marked unavailable, and for each outage how many it took.
+    """Return instance types with offerings marked unavailable, and the number of them per outage.
 
-    NodePools that shared a list of types share one afterwards; types without such offerings stay the same objects.
+    NodePools that shared a list of types still share one; types without such offerings stay the same objects.
     """
     counts = [0] * len(outages)
     if not isinstance(types, Mapping):
@@ -371,7 +371,7 @@ def changes_types(before: Settings, after: Settings) -> bool:
 
 
 def _environment(settings: Settings) -> dict[str, str]:
-    """Return settings by their environment names, also those that were not given that way."""
+    """Return settings by their environment names, including those set in other ways."""
     texts = settings.texts()
     gates = ",".join(
         f"{name.removeprefix(GATE_PREFIX)}={text}" for name, text in texts.items() if name.startswith(GATE_PREFIX)

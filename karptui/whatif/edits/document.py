@@ -1,4 +1,4 @@
-"""Objects as documents: which of their fields can be set, and what the API server fills in."""
+"""Objects as documents: the fields that can be set, and the API server's defaults."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from karptui.whatif.schema.schema import shipped_schemas
 
 
 def with_field(document: Mapping[str, Any], path: Path, value: Any) -> dict[str, Any]:
-    """Return a document with a field set, or without it where the value is None; the rest is shared.
+    """Return a document with a field set, or removed if the value is None; the rest is shared.
 
-    Missing objects on the way are made. A list takes a new last item at its length.
+    Missing parent objects are created. An index equal to a list's length appends.
 
     Raises:
-        EditError: naming the path, where it leads through something that is neither object nor list.
+        EditError: with the path, if a parent is neither object nor list.
     """
     if not path:
         raise EditError("the path of a field is empty")
@@ -80,18 +80,19 @@ _MISSING: Final = object()
 
 
 def as_stored(document: Mapping[str, Any], present: Mapping[str, Any] | None, crds: str) -> dict[str, Any]:
-    """Return an object as it is stored.
+    """Return an object as the API server stores it.
 
-    A snapshot written by hand has objects that never saw an API server. So that nothing changes but what an edit says,
-    a default is filled in only where the object that is there has the field.
+    Objects of a handwritten snapshot have no defaults. So that only the edit makes a difference, a default is set
+    only if
+    the existing object has the field.
 
     Args:
         document: The object, with its kind.
-        present: The object in whose place it is put, None for a new one.
-        crds: The release of Karpenter whose defaults they are (``Rules.crds``).
+        present: The existing object; None for a new one.
+        crds: Release of Karpenter with the defaults (``Rules.crds``).
 
     Raises:
-        EditError: when something that must be an object is not.
+        EditError: if a value that must be an object is not.
     """
     made = dict(document)
     for path, value in _defaults(str(document["kind"]), crds):
@@ -104,7 +105,7 @@ def as_stored(document: Mapping[str, Any], present: Mapping[str, Any] | None, cr
 
 @cache
 def _defaults(kind: str, crds: str) -> tuple[tuple[Path, Any], ...]:
-    """Return the fields of a kind's spec that have a default, outer ones first; those of list items are left out."""
+    """Return the fields of a kind's spec with defaults, outer ones first, without those of list items."""
     own = (one.schema for one in shipped_schemas(crds).kinds.values() if one.kind == kind and not one.built_in)
     spec = next(own, {}).get("properties", {}).get("spec", {})
     return tuple(_defaults_below(spec, ("spec",)))
@@ -116,7 +117,7 @@ def _defaults_below(schema: Mapping[str, Any], path: Path) -> Iterator[tuple[Pat
         if "default" in part:
             value, fields = part["default"], part.get("properties", {})
             if isinstance(value, dict):
-                # What has a default of its own is filled in for itself.
+                # Fields with their own default are set separately.
                 value = {key: one for key, one in value.items() if "default" not in fields.get(key, {})}
             yield inner, value
         yield from _defaults_below(part, inner)
@@ -271,7 +272,7 @@ _TAKEN_OVER: Final[Mapping[Kind, tuple[str, ...]]] = {
 
 
 def record_document(kind: Kind, item: Any) -> dict[str, Any] | None:
-    """Return an object as a document of the fields that can be set, None for kinds of which none can."""
+    """Return an object as a document of the fields that can be set; None if the kind has none."""
     match item:
         case Pod():
             made = template_document(item.template, item.volumes)
@@ -299,7 +300,7 @@ def record_document(kind: Kind, item: Any) -> dict[str, Any] | None:
 
 
 def taken_over(kind: Kind, item: Any, changed: Any) -> Any:
-    """Return an object with the fields that a changed document may have changed; the same one where none did."""
+    """Return an object with the changed fields of a document; the same object if none changed."""
     fields = {
         name: getattr(changed, name) for name in _TAKEN_OVER[kind] if getattr(changed, name) != getattr(item, name)
     }

@@ -37,7 +37,7 @@ _CLUSTER_SCOPED: Final = frozenset(
 
 
 def known_kind(api_kind: str) -> Kind | None:
-    """Return the kind that an API kind is kept as, None where it is not modelled."""
+    """Return the kind for an API kind; None if it is not modelled."""
     if api_kind.endswith("NodeClass"):
         return Kind.NODECLASS
     try:
@@ -52,10 +52,10 @@ def is_namespaced(kind: Kind) -> bool:
 
 
 class ClusterDraft:
-    """A cluster that edits are made to.
+    """A cluster being edited.
 
     Args:
-        base: As it is.
+        base: The cluster without edits.
     """
 
     def __init__(self, base: WhatIfBase) -> None:
@@ -77,13 +77,13 @@ class ClusterDraft:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was said."""
+        """The notes."""
         return tuple(self._notes)
 
     # Objects
 
     def values(self, kind: Kind) -> Iterable[Any]:
-        """Return the objects of a kind as they are now; those of all workloads where it is a workload's."""
+        """Return the current objects of a kind; those of all workloads for a workload kind."""
         field = FIELDS.get(kind, _WORKLOADS)
         changed = self._changed.get(field)
         values: Iterable[Any] = getattr(self._inventory, field) if changed is None else changed.values()
@@ -112,10 +112,10 @@ class ClusterDraft:
         return found
 
     def find(self, ref: ObjectRef) -> Any:
-        """Return an object, None where there is none.
+        """Return an object; None if it does not exist.
 
         Raises:
-            EditError: when its kind is not modelled.
+            EditError: if its kind is not modelled.
         """
         kind = self.kind(ref)
         field = FIELDS.get(kind, _WORKLOADS)
@@ -123,7 +123,7 @@ class ClusterDraft:
         return (self._index(kind) if changed is None else changed).get(_key(kind, ref))
 
     def is_unread(self, ref: NodeClassRef) -> bool:
-        """Whether a NodeClass exists in the cluster as it is, as its NodePools say, and was not read."""
+        """Return whether a NodeClass exists, according to its NodePools, but could not be read."""
         unread = unread_nodeclasses(self._inventory.nodepools, self._inventory.nodeclasses)
         return any((one.kind, one.name) == (ref.kind, ref.name) for one in unread)
 
@@ -149,7 +149,7 @@ class ClusterDraft:
     # Pods
 
     def pods_of(self, ref: ObjectRef) -> list[Pod]:
-        """Return the pods that a workload or DaemonSet stands behind and that have not ended, in their order."""
+        """Return the running pods of a workload or DaemonSet, in order."""
         owned: dict[PodTemplate, bool] = {}
         found: list[Pod] = []
         for pod in self.values(Kind.POD):
@@ -174,7 +174,7 @@ class ClusterDraft:
         return owner is not None and (owner.kind, owner.name) == (ref.kind, ref.name)
 
     def interned(self, edit: SetField, template: PodTemplate, make: Callable[[], PodTemplate]) -> PodTemplate:
-        """Return what an edit makes of a template: one template for all pods that shared theirs and get the same."""
+        """Return the edited template; pods that shared a template share the edited one."""
         key = (template, edit.path, msgspec.json.encode(edit.value))
         made = self._interned.get(key)
         if made is None:

@@ -42,7 +42,7 @@ def ready(status: str, message: str = "") -> Condition:
 
 
 def settle_pool(draft: ClusterDraft, pool: NodePool) -> NodePool:
-    """Return a NodePool that is Ready as far as its NodeClass is; unchanged where no NodeClass of the kind is known."""
+    """Return a NodePool with its NodeClass's readiness; unchanged if no NodeClass of the kind is known."""
     ref = pool.node_class_ref
     nodeclass = draft.find(ObjectRef(ref.kind, ref.name)) if ref.kind.endswith("NodeClass") else None
     if nodeclass is not None:
@@ -71,7 +71,7 @@ def settle_pools_of(draft: ClusterDraft, kind: str, name: str) -> None:
 
 
 _KEPT_METADATA: Final = ("uid", "creationTimestamp", "generation", "resourceVersion", "deletionTimestamp")
-"""What the API server writes and nobody edits."""
+"""Fields that the API server writes."""
 _HASHES: Final = ("karpenter.sh/nodepool-hash", "karpenter.k8s.aws/ec2nodeclass-hash")
 
 
@@ -132,12 +132,12 @@ def convert(kind: Kind, document: Mapping[str, Any]) -> Any:
 
 
 def stored(document: Mapping[str, Any], present: Mapping[str, Any] | None, crds: str) -> dict[str, Any]:
-    """Return a NodePool or NodeClass as an API server would store it over the one that is there.
+    """Return a NodePool or NodeClass as an API server would store it over the existing one.
 
-    Status, identity and Karpenter's hash annotations stay those of the object that is there.
+    Status, identity and Karpenter's hash annotations of the existing object stay.
 
     Raises:
-        EditError: when something that must be an object is not.
+        EditError: if a value that must be an object is not.
     """
     made = dict(document)
     if present is not None:
@@ -181,7 +181,7 @@ def _put_nodeclass(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) ->
     made = convert(kind, stored(document, None if present is None else present.raw, draft.settings.rules.crds))
     if present is None and not made.is_ready:
         made = replace(made, conditions=with_condition(made.conditions, ready("True")))
-        draft.note(f"{ref.kind} {ref.name} is taken as ready; what its selectors find is only known once it exists")
+        draft.note(f"{ref.kind} {ref.name} counts as ready; the matches of its selectors are unknown until it exists")
     draft.put(kind, made)
     settle_pools_of(draft, ref.kind, ref.name)
 
@@ -225,7 +225,7 @@ def _put_daemonset(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) ->
     made = replace(made, uid=made.uid or (present.uid if present is not None else f"whatif-{ref.key}"))
     draft.put(kind, made)
     if present is not None:
-        # Karpenter reads what a DaemonSet asks from its newest pod, so its pods change with it.
+        # Karpenter reads the requests of a DaemonSet from its newest pod, so its pods change with it.
         give_template(draft, draft.pods_of(ref), lambda pod: like_its_pods(made.template, pod))
 
 
@@ -252,7 +252,7 @@ def _put_workload(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> 
     if pods:
         changed = give_template(draft, pods, lambda pod: like_its_pods(template, pod))
         if changed:
-            draft.note(f"{ref.kind} {ref.key}: its pods ({changed}) count as changed where they are, without a rollout")
+            draft.note(f"{ref.kind} {ref.key}: its pods ({changed}) change in place, without a rollout")
         scale(draft, ref, replicas)
     else:
         add_first(draft, template, read.volumes, ref.name, replicas)

@@ -26,12 +26,12 @@ from karptui.whatif.without_nodes import as_pending
 
 
 def with_status(draft: ClusterDraft, pdb: PodDisruptionBudget) -> PodDisruptionBudget:
-    """Return a PodDisruptionBudget with the status that follows from the pods that are there.
+    """Return a PodDisruptionBudget with the status computed from the existing pods.
 
-    The pods that should be there are taken to be those that are.
+    The number of expected pods is the number of existing pods.
 
     Raises:
-        EditError: where an amount is neither a number nor a percentage.
+        EditError: if a value is neither a number nor a percentage.
     """
     selector = pdb.selector
     pods = [
@@ -72,7 +72,7 @@ _HASH_LABEL = "pod-template-hash"
 
 
 class TemplateRead(msgspec.Struct, frozen=True):
-    """What a document says about pods."""
+    """The pod template of a document."""
 
     template: PodTemplate
     own_labels: Mapping[str, str]
@@ -91,15 +91,15 @@ def read_template(
     """Return the template of a document with ``metadata`` and ``spec``.
 
     Args:
-        document: As it stands in a pod, or under ``template`` of a workload.
-        kind: Whose it is, for the error.
-        key: Its name, for the error.
-        namespace: Of the pods.
-        owners: Of the pods.
-        is_typed: Whether somebody wrote it: limits then fill in for missing requests, as the API server does it.
+        document: A pod, or the ``template`` of a workload.
+        kind: Kind for the error.
+        key: Name for the error.
+        namespace: Namespace of the pods.
+        owners: Owners of the pods.
+        is_typed: Whether a user wrote it: missing requests then default to limits, as in the API server.
 
     Raises:
-        DecodeError: naming object and field.
+        DecodeError: with object and field.
     """
     metadata = document.get("metadata")
     meta = {**(metadata if isinstance(metadata, Mapping) else {}), "name": "pod", "namespace": namespace}
@@ -124,7 +124,7 @@ def with_priority(draft: ClusterDraft, template: PodTemplate) -> PodTemplate:
 
 
 def give_template(draft: ClusterDraft, pods: Iterable[Pod], make: Callable[[Pod], PodTemplate]) -> int:
-    """Give pods other templates, one for all pods that shared theirs; return how many pods changed.
+    """Replace the templates of pods, one per shared template; return the number of changed pods.
 
     Args:
         draft: The cluster.
@@ -170,10 +170,10 @@ MAX_PODS: Final = 200_000
 
 
 def scale(draft: ClusterDraft, ref: ObjectRef, replicas: int) -> None:
-    """Give a workload another number of pods.
+    """Change the number of pods of a workload.
 
     Raises:
-        EditError: where it is not there, or there is nothing to make its pods like.
+        EditError: if it does not exist, or has neither pods nor a template.
     """
     _check_count(replicas, "replicas")
     workload = draft.get(ref)
@@ -196,17 +196,17 @@ def scale(draft: ClusterDraft, ref: ObjectRef, replicas: int) -> None:
 
 
 def copy(draft: ClusterDraft, ref: ObjectRef, count: int) -> None:
-    """Add pods like one that is there.
+    """Add copies of a pod.
 
     Raises:
-        EditError: where it is not there.
+        EditError: if it does not exist.
     """
     _check_count(count, "count")
     add_copies(draft, draft.get(ref), count)
 
 
 def add_copies(draft: ClusterDraft, sample: Pod, count: int, *, siblings: Sequence[Pod] = ()) -> None:
-    """Add pending pods like another, each with claims of its own where the other's volumes belong to it alone."""
+    """Add pending copies of a pod, with new claims for volumes that belong to that pod alone."""
     taken = {pod.name for pod in siblings}
     is_numbered = sample.template.is_statefulset_owned
     number = 0

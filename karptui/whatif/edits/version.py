@@ -1,4 +1,4 @@
-"""Have another version of Karpenter run, and say which EC2NodeClasses the one that runs would not call ready."""
+"""Changes the version of Karpenter, and reports EC2NodeClasses that it would not call ready."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _VALIDATION: Final = "ValidationSucceeded"
 
 
 def run_version(draft: ClusterDraft, version: str) -> None:
-    """Have another version run.
+    """Change the version.
 
     Raises:
-        EditError: where it is none that is modelled.
+        EditError: if the version is not modelled.
     """
     if not is_modelled(version):
         known = ", ".join(rules.version for rules in MODELLED)
@@ -33,12 +33,12 @@ def run_version(draft: ClusterDraft, version: str) -> None:
 
 
 def judge_nodeclasses(draft: ClusterDraft, rules: Rules, before: tuple[NodeClass, ...]) -> None:
-    """Bring up to date which EC2NodeClasses, and NodePools with them, are ready: since 1.15 Karpenter alone judges.
+    """Update the readiness of EC2NodeClasses and their NodePools: since 1.15 Karpenter alone decides.
 
     Args:
         draft: The cluster.
-        rules: Those that held before.
-        before: NodeClasses as they were.
+        rules: The rules before.
+        before: NodeClasses before.
     """
     if not draft.settings.rules.evaluates_kubelet:
         return

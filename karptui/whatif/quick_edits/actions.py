@@ -27,7 +27,7 @@ _TRUTH: Final = ("true", "false")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingEdit:
-    """One of Karpenter's own settings."""
+    """One of Karpenter's settings."""
 
     name: str
     """As in ``SetSetting``."""
@@ -35,16 +35,16 @@ class SettingEdit:
     input: Input
     choices: tuple[str, ...] = ()
     stride: float = 0
-    """How far a step goes."""
+    """Size of a step."""
     hint: str = ""
 
     @property
     def default(self) -> str:
-        """What Karpenter takes where it is not set."""
+        """Karpenter's default."""
         return NEWEST.version if self.name == VERSION_SETTING else DEFAULTS.texts()[self.name]
 
     def fault(self, text: str) -> str:
-        """Say what is wrong with a value; empty if nothing."""
+        """Return an error message for a value, empty if valid."""
         if self.choices:
             return "" if text in self.choices else f"must be {' or '.join(self.choices)}"
         if self.name == "RESERVED_ENIS":
@@ -82,7 +82,7 @@ SETTING_EDITS: Final[tuple[SettingEdit, ...]] = (
         title="Karpenter",
         input=Input.CHOICE,
         choices=tuple(rules.version for rules in MODELLED),
-        hint="the version whose rules decide: what an upgrade would change",
+        hint="the version whose rules apply: the effect of an upgrade",
     ),
     SettingEdit(
         name="VM_MEMORY_OVERHEAD_PERCENT",
@@ -124,7 +124,7 @@ SETTING_EDITS: Final[tuple[SettingEdit, ...]] = (
         for gate in GATE_DEFAULTS
     ),
 )
-"""Karpenter's settings that change decisions, in the order in which they are shown."""
+"""Karpenter's settings that change decisions, in display order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,11 +134,11 @@ class QuickAction:
     id: str
     title: str
     kinds: frozenset[str]
-    """Of the object in focus; empty where none is needed."""
+    """Kinds of the focused object; empty if none is needed."""
     asks: tuple[tuple[str, str], ...]
-    """What is asked for: names with their titles; empty answers are allowed where the title ends in ``(any)``."""
+    """Questions: names with titles; an empty answer is allowed if the title ends in ``(any)``."""
     make: Callable[[ObjectRef, Mapping[str, str]], tuple[AnyEdit, ...]]
-    """Makes the edits from the object in focus and the answers; raises ``EditRefusedError`` with a sentence."""
+    """Makes the edits from the focused object and the answers; raises ``EditRefusedError`` with a message."""
 
 
 def scale_workload(ref: ObjectRef, answers: Mapping[str, str]) -> tuple[AnyEdit, ...]:
@@ -167,15 +167,15 @@ def cordon_node(ref: ObjectRef, _: Mapping[str, str]) -> tuple[AnyEdit, ...]:
 
 
 def take_out(_: ObjectRef, answers: Mapping[str, str]) -> tuple[AnyEdit, ...]:
-    """Make offerings unavailable: an instance type, a zone and a capacity type in one line, in any order.
+    """Make offerings unavailable: instance type, zone and capacity type in one line, in any order.
 
-    A part of a type's name, such as ``flex`` or ``m5``, stands for every type that has it.
+    A part of a type's name, such as ``flex`` or ``m5``, matches every type that contains it.
     """
     found: dict[str, str] = {}
     for word in answers.get("offerings", "").split():
         sort = "capacity type" if word in _CAPACITY_TYPES else "zone" if _ZONE.fullmatch(word) else "instance type"
         if sort in found:
-            raise refuse(f"{word}: {found[sort]} is the {sort} already; take further ones out by themselves")
+            raise refuse(f"{word}: {found[sort]} is the {sort} already; take further ones out separately")
         is_part = sort == "instance type" and "." not in word and "*" not in word
         found[sort] = f"*{word}*" if is_part else word
     if not found:
@@ -216,4 +216,4 @@ QUICK_ACTIONS: Final[tuple[QuickAction, ...]] = (
         make=delete_object,
     ),
 )
-"""Edits beside the documents, in the order in which they are shown."""
+"""Edits outside the documents, in display order."""

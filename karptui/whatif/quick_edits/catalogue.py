@@ -1,4 +1,4 @@
-"""Every quick edit of a document, in the order in which they are shown."""
+"""Every quick edit of a document, in display order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a quick edit is, a field that is read and changed without typing YAML, and how each sort of value makes one."""
+"""Quick edits: fields that are read and changed without typing YAML, one constructor per sort of value."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Body = Mapping[str, Any]
 
 
 class Input(StrEnum):
-    """How a value is asked for."""
+    """The way a value is entered."""
 
     NUMBER = "number"
     QUANTITY = "quantity"
@@ -55,19 +55,20 @@ class QuickEdit:
     """The field that changes and nothing else; for a requirement the list of requirements."""
     input: Input
     current: Callable[[Body], str]
-    """Reads the value as text; empty where the field is not set."""
+    """Returns the value as text; empty if the field is not set."""
     put: Callable[[str, At, str], str]
-    """Takes buffer, document and value and returns the buffer. For TOGGLES the value is the option that is turned over;
-    for ITEMS it is an item to add. Empty text takes the field away, as far as it may be missing. Raises
-    ``EditRefusedError`` with a sentence."""
+    """Returns the buffer with a value set, given buffer, document and value. For TOGGLES the value is the option to
+    toggle;
+    for ITEMS an item to add. An empty text removes the field if possible. Raises ``EditRefusedError`` with a message.
+    """
     fault: Callable[[str], str] = lambda _: ""
-    """Says what is wrong with a text before it is put; empty if nothing."""
+    """Returns an error message for a text, empty if valid."""
     options: Callable[[Body, KnownValues], tuple[Option, ...]] = lambda _body, _known: ()
-    """Lists what can be chosen or toggled; for ITEMS what is there."""
+    """Returns the options to choose or toggle; for ITEMS the existing ones."""
     drop: Callable[[str, At, str], str] | None = None
     """For ITEMS: takes an item away."""
     step: Callable[[Body, int], str] | None = None
-    """Gives the value one step up or down, where that means something."""
+    """Returns the value one step up or down; None if steps make no sense."""
     hint: str = ""
     """The form of the value, with an example."""
 
@@ -78,7 +79,7 @@ def refuse(sentence: str) -> EditRefusedError:
 
 
 def as_text(value: Any) -> str:
-    """Write a scalar as a person would; empty for None and for what is no scalar."""
+    """Return a scalar as a user would type it; empty for None and anything else."""
     if value is None or isinstance(value, dict | list):
         return ""
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -106,15 +107,15 @@ def _scalar_field(
 
     Args:
         id_: Its name.
-        title: As the pane shows it.
-        kinds: Of the documents that have the field.
+        title: Title on the screen.
+        kinds: Kinds with the field.
         path: The field.
-        input_: How its value is asked for.
-        fault: Says what is wrong with a text.
-        hint: The form of the value.
-        convert: Makes a value of a text without fault.
-        step: Gives the value one step up or down.
-        options: Lists what can be chosen.
+        input_: The way the value is entered.
+        fault: Returns an error message for a text.
+        hint: Form of the value.
+        convert: Returns the value of a valid text.
+        step: Returns the value one step up or down.
+        options: Returns the choices.
     """
 
     def put(text: str, at: At, value: str) -> str:
@@ -141,16 +142,16 @@ def _scalar_field(
 def number_field(
     id_: str, title: str, kinds: Iterable[str], path: Path, *, low: int = 0, high: int | None = None, hint: str = ""
 ) -> QuickEdit:
-    """Make a quick edit of a whole number.
+    """Make a quick edit of an integer.
 
     Args:
         id_: Its name.
-        title: As the pane shows it.
-        kinds: Of the documents that have the field.
+        title: Title on the screen.
+        kinds: Kinds with the field.
         path: The field.
-        low: The least value.
-        high: The greatest, if there is one.
-        hint: What the number means.
+        low: Minimum.
+        high: Maximum, if any.
+        hint: Meaning of the number.
     """
 
     def fault(text: str) -> str:
@@ -219,11 +220,11 @@ def choice_field(
 
     Args:
         id_: Its name.
-        title: As the pane shows it.
-        kinds: Of the documents that have the field.
+        title: Title on the screen.
+        kinds: Kinds with the field.
         path: The field.
-        choices: Values, each with what it means.
-        truth: The values are true and false, not text.
+        choices: Values with their meanings.
+        truth: Whether the values are booleans.
     """
     values = [value for value, _ in choices]
 
@@ -260,7 +261,7 @@ def text_field(
 
 
 def quantity_fault(text: str) -> str:
-    """Say what is wrong with an amount; nothing is wrong with none."""
+    """Return an error message for a quantity; empty for no text."""
     if not text:
         return ""
     try:
@@ -270,7 +271,7 @@ def quantity_fault(text: str) -> str:
 
 
 def quantity_value(text: str) -> int | str:
-    """Give an amount the type people write it with: a number where it is one, else text."""
+    """Return a quantity as users write it: a number if possible, or else text."""
     return int(text) if re.fullmatch(r"0|[1-9][0-9]{0,17}", text) else text
 
 

@@ -34,16 +34,16 @@ def pairs_field(
     value_of: Callable[[str], Any] = str,
     hint: str,
 ) -> QuickEdit:
-    """Make a quick edit of a mapping; an item is ``name=value``, and putting a name again changes its value.
+    """Make a quick edit of a mapping; an item is ``name=value``, and an existing name gets the new value.
 
     Args:
         id_: Its name.
-        title: As the pane shows it.
-        kinds: Of the documents that have the field.
+        title: Title on the screen.
+        kinds: Kinds with the field.
         path: The mapping.
-        value_fault: Says what is wrong with a value.
-        value_of: Gives a value its type.
-        hint: The form of an item, with an example.
+        value_fault: Returns an error message for a value.
+        value_of: Returns the value with its type.
+        hint: Form of an item, with an example.
     """
 
     def fault(text: str) -> str:
@@ -137,7 +137,7 @@ def budget_text(budget: Any) -> str:
 
 
 def label_value_fault(text: str) -> str:
-    """Say what is wrong with the value of a label."""
+    """Return an error message for a label's value."""
     fits = re.fullmatch(_LABEL_VALUE, text) and len(text) <= 63
     return "" if fits else "the value must be at most 63 letters, digits, - _ and ."
 
@@ -188,7 +188,7 @@ def _list_field(
     hint: str,
     write: Callable[[Any], str],
 ) -> QuickEdit:
-    """Make a quick edit of a list of mappings, each of which ``write`` gives as text."""
+    """Make a quick edit of a list of mappings, each shown as text by ``write``."""
 
     def texts(body: Body) -> list[str]:
         found = value_at(body, path)

@@ -1,4 +1,4 @@
-"""Quick edits that write whole documents: a pool split in two, workloads in a pool of their own, a DaemonSet."""
+"""Quick edits that write documents: split a pool, a pool for one workload, a DaemonSet."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def split_pool(text: str, at: At, *, name: str, key: str, values: tuple[str, ...
     if value_at(document.body or {}, ("spec", "replicas")) is not None:
         raise refuse("a static pool has replicas in the place of a weight: it cannot be preferred")
     if not values:
-        raise refuse("choose what the preferred pool takes")
+        raise refuse("choose the requirements of the preferred pool")
     _check_free(text, ObjectRef("NodePool", name))
     copy = document.text
     copy = set_value(copy, 0, ("metadata", "name"), name)
@@ -50,21 +50,21 @@ def split_pool(text: str, at: At, *, name: str, key: str, values: tuple[str, ...
 
 
 def own_pool(text: str, pool: At, workload: At, *, name: str, key: str = "dedicated") -> str:
-    """Give a workload a pool of its own: a copy of a pool with a taint, which the workload's pods tolerate and select.
+    """Give a workload its own pool: a copy of a pool with a taint that the workload's pods tolerate and select.
 
     Args:
-        text: The buffer, which holds both.
-        pool: The pool that is copied.
+        text: The buffer with both.
+        pool: The pool to copy.
         workload: The workload.
-        name: Of the new pool.
-        key: Of the taint.
+        name: Name of the new pool.
+        key: Key of the taint.
 
     Raises:
-        EditRefusedError: where one of them is not there or of the wrong kind, or the name is taken.
+        EditRefusedError: if one of them is missing or of the wrong kind, or the name is taken.
     """
     original = _document(text, pool)
     if original.kind != "NodePool":
-        raise refuse("a pool of its own is a copy of a NodePool")
+        raise refuse("the new pool is a copy of a NodePool")
     _check_free(text, ObjectRef("NodePool", name))
     copy = set_value(original.text, 0, ("metadata", "name"), name)
     taint = {"key": key, "value": name, "effect": "NoSchedule"}
@@ -78,7 +78,7 @@ def own_pool(text: str, pool: At, workload: At, *, name: str, key: str = "dedica
 
 
 def daemonset(name: str, *, cpu: str = "100m", memory: str = "128Mi", namespace: str = "kube-system") -> str:
-    """Write a DaemonSet that runs on every node, to see what one more costs."""
+    """Return a DaemonSet that runs on every node, to see the cost of one more."""
     labels = {"app.kubernetes.io/name": name}
     container = {
         "name": name,
@@ -107,7 +107,7 @@ def add_daemonset(
     """Add ``daemonset`` to the buffer.
 
     Raises:
-        EditRefusedError: where it is there already.
+        EditRefusedError: if it exists.
     """
     _check_free(text, ObjectRef("DaemonSet", name, namespace))
     return append_document(text, daemonset(name, cpu=cpu, memory=memory, namespace=namespace))

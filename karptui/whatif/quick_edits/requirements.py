@@ -64,14 +64,14 @@ def requirement_field(
 def toggle_value(
     text: str, at: At, key: str, value: str, *, path: Path = POOL_REQUIREMENTS, others: tuple[str, ...] = ()
 ) -> str:
-    """Turn one value of a requirement over.
+    """Toggle one value of a requirement.
 
-    A requirement with ``In`` gains or loses the value, one with ``NotIn`` loses or gains it. Where there is neither,
-    the value is on, and is turned off by ``In`` with the ``others`` if these are all the values there are, else by
-    ``NotIn``.
+    A requirement with ``In`` gains or loses the value, one with ``NotIn`` loses or gains it. Without either, the
+    value is
+    on; it is turned off by ``In`` with the ``others`` if these are all possible values, or else by ``NotIn``.
 
     Raises:
-        EditRefusedError: where the last value would go, which would leave a requirement that nothing meets.
+        EditRefusedError: if the last value would be removed, so that nothing meets the requirement.
     """
     requirements = get_value(text, at, path)
     index, requirement = _counted(requirements, key)
@@ -118,9 +118,9 @@ NO_TYPE: Final = "no instance type that the other requirements allow has it"
 
 
 def values_left(requirements: Any, key: str, types: Types) -> frozenset[str] | None:
-    """Return the values of a label that instance types have which the other requirements allow.
+    """Return the values of a label, among those of instance types, that the other requirements allow.
 
-    None where that is not known: no type is known, or none has the label.
+    None if unknown: no type is known, or none has the label.
     """
     if not any(key in labels for labels in types):
         return None
@@ -129,7 +129,7 @@ def values_left(requirements: Any, key: str, types: Types) -> frozenset[str] | N
 
 
 def types_left(requirements: Any, types: Types) -> int | None:
-    """Return how many instance types meet requirements; None where no type is known."""
+    """Return the number of instance types that meet requirements; None if no type is known."""
     return sum(_meets(labels, _all(requirements)) for labels in types) if types else None
 
 
@@ -138,7 +138,7 @@ def _all(requirements: Any) -> list[Mapping[str, Any]]:
 
 
 def _meets(labels: Mapping[str, tuple[str, ...]], requirements: Sequence[Mapping[str, Any]]) -> bool:
-    """Say whether a type meets requirements, as far as they are about labels that types have."""
+    """Return whether a type meets requirements about labels that types have."""
     return all(_allowed(labels[key], one) for one in requirements if (key := one.get("key", "")) in labels)
 
 
@@ -159,7 +159,7 @@ def _allowed(values: tuple[str, ...], requirement: Mapping[str, Any]) -> bool:
 
 
 def requirement_text(requirements: Any, key: str) -> str:
-    """Write the requirements of a key on one line; empty where there is none."""
+    """Return the requirements of a key on one line; empty if there are none."""
     words: list[str] = []
     for one in _of_key(requirements, key):
         values = ", ".join(str(value) for value in one.get("values") or ())
@@ -179,7 +179,7 @@ def _counted(requirements: Any, key: str) -> tuple[int, dict[str, Any] | None]:
         for index, one in enumerate(requirements if isinstance(requirements, list) else [])
         if isinstance(one, dict) and one.get("key") == key and one.get("operator") in _COUNTED
     ]
-    # In decides what is left; NotIn only takes from it.
+    # In decides the values; NotIn only removes some.
     found.sort(key=lambda pair: pair[1]["operator"] != "In")
     return found[0] if found else (0, None)
 

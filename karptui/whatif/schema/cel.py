@@ -129,10 +129,10 @@ def quantity(text: str) -> dict[str, str]:
 
 
 def as_integer(one: Mapping[str, str]) -> int:
-    """Give a whole quantity as a number.
+    """Return a whole quantity as a number.
 
     Raises:
-        ValueError: where it has a fraction.
+        ValueError: if it has a fraction.
     """
     if _nano(one) % NANO:
         raise ValueError(f"{one['quantity']} is not a whole number")

@@ -1,4 +1,4 @@
-"""Say what can be typed at a place, in text that need not be finished."""
+"""Completions at a position in text that may be incomplete."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Item(NamedTuple):
     """One thing that can be typed."""
 
     label: str
-    """What the list shows."""
+    """Text in the list."""
     detail: str
     """Its type, whether it is required, or where the value comes from."""
     insert: str
@@ -27,7 +27,7 @@ class Item(NamedTuple):
 
 
 class Completion(NamedTuple):
-    """What can be typed at the cursor; no items where nothing is known."""
+    """Completions at the cursor; empty if nothing is known."""
 
     start_column: int
     """Where on the cursor's line the half-typed word starts."""
@@ -51,23 +51,23 @@ _UNTYPED: Mapping[str, Any] = {
 class _CompletionRequest(NamedTuple):
     context: CursorContext
     schema: Mapping[str, Any]
-    """Of the value at the context's path; empty where nothing is known of it."""
+    """Schema of the value at the context's path; empty if unknown."""
     values: KnownValues
     kind: str
 
 
 def complete(text: str, line: int, column: int, schemas: Schemas, values: KnownValues) -> Completion:
-    """Say what can be typed at the cursor.
+    """Return the completions at the cursor.
 
     Args:
         text: The buffer.
-        line: The cursor's line, from 0.
+        line: Line of the cursor, from 0.
         column: Its column, in characters.
-        schemas: Of the kinds.
-        values: What the cluster knows.
+        schemas: Schemas of the kinds.
+        values: Values of the cluster.
 
     Returns:
-        Items that go on from the half-typed word: those that start with it first, then those that contain it.
+        Items for the half-typed word: those with it as a prefix first, then those that contain it.
     """
     context = context_at(text, line, column)
     if context is None:

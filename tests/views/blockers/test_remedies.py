@@ -168,7 +168,7 @@ def test_what_was_tried_stands_best_first_and_says_why() -> None:
         "Best: frees 1 node once the protected pods have ended (60m at most), saves $1.00/h,"
         " cuts 1 protected pod after 60s of work; a risk."
     )
-    assert trial_text(rows.items[1]) == "Frees no node by itself; none."
+    assert trial_text(rows.items[1]) == "Frees no node alone; none."
 
 
 @pytest.mark.parametrize(
@@ -241,6 +241,4 @@ def test_no_analysis_no_blockers() -> None:
 def test_what_still_holds_is_shown_without_what_a_terminal_acts_on() -> None:
     trial = Trial(2, held=((" by web/\x1b[31mred", 2), (", as it is not initialised", 1)), risk="none")
     row = TriedRemedy(BlockerRemedy(BlockerRemedyKind.CORDON, "it."), trial)
-    assert trial_text(row) == (
-        "Frees no node by itself: 2 nodes are still held by web/␛[31mred, 1 by other things; none."
-    )
+    assert trial_text(row) == ("Frees no node alone: 2 nodes are still held by web/␛[31mred, 1 by other things; none.")

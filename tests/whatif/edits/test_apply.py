@@ -132,7 +132,7 @@ def test_what_cannot_be_set_names_object_and_field(path: tuple[str | int, ...], 
 
 def test_an_object_without_its_text_cannot_be_set() -> None:
     start = WhatIfBase(an_inventory(), lambda *_: TypesResult(()), base().settings, NOW_NS)
-    assert "not known as it was written" in refusal(start, SetField(GENERAL, ("spec", "weight"), 1))
+    assert "original object is unknown" in refusal(start, SetField(GENERAL, ("spec", "weight"), 1))
 
 
 def test_what_is_not_there() -> None:
@@ -225,7 +225,7 @@ def test_fields_of_a_nodeclaim() -> None:
     side = edited(base(nodeclaims=(claim,)), SetField(ref, ("spec", "terminationGracePeriod"), "1h"))
     assert side.inventory.nodeclaims[0].termination_grace_period_ns == 3_600_000_000_000
     assert side.inventory.nodeclaims[0].expire_after_ns == 90_500_000_000
-    assert side.notes == ("NodeClaim claim-1: spec cannot be changed in a cluster; this shows what it would mean",)
+    assert side.notes == ("NodeClaim claim-1: spec is immutable in a cluster; this shows the effect of a new object",)
     text = refusal(base(nodeclaims=(claim,)), SetField(ref, ("spec", "terminationGracePeriod"), "soon"))
     assert "NodeClaim claim-1: spec.terminationGracePeriod" in text
 
@@ -380,7 +380,7 @@ def test_the_template_of_a_workload_changes_its_pods() -> None:
     path = ("spec", "template", "metadata", "annotations", DO_NOT_DISRUPT)
     side = edited(start, SetField(WEB, path, "true"))
     assert [pod.annotations.get(DO_NOT_DISRUPT) for pod in side.inventory.pods] == ["true", "true", None]
-    assert side.notes == ("Deployment default/web: its pods (2) count as changed where they are, without a rollout",)
+    assert side.notes == ("Deployment default/web: its pods (2) change in place, without a rollout",)
     idle = edited(
         start, SetField(WEB, ("spec", "template", "spec", "dnsPolicy"), "x"), SetField(WEB, ("spec", "paused"), True)
     )
@@ -429,7 +429,7 @@ def test_a_new_nodeclass_makes_its_pools_ready() -> None:
     assert pool(side).is_ready
     (nodeclass,) = side.inventory.nodeclasses
     assert nodeclass.spec["metadataOptions"]["httpTokens"] == "required"
-    assert "taken as ready" in side.notes[0]
+    assert "counts as ready" in side.notes[0]
     gone = edited(
         base(POOL, NODECLASS), DeleteObject(ObjectRef("EC2NodeClass", "default")), put(text.replace("default", "b"))
     )
@@ -489,7 +489,7 @@ def test_a_deployment_changes_and_scales_the_pods_it_has() -> None:
     assert (first.node_name, str(first.requests["cpu"])) == ("node-1", "7")
     assert first.labels["pod-template-hash"] == "abc"
     assert first.owners == pods[0].owners
-    assert side.notes == ("Deployment default/web: its pods (2) count as changed where they are, without a rollout",)
+    assert side.notes == ("Deployment default/web: its pods (2) change in place, without a rollout",)
 
 
 def test_jobs_and_cronjobs() -> None:

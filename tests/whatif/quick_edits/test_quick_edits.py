@@ -416,7 +416,7 @@ def test_what_cannot_be_split() -> None:
     for text, at, name, values, words in (
         (TEXTS["Deployment"], 0, "flex", ("a",), "only a NodePool"),
         (POOL.replace("weight: 50", "replicas: 2"), ref, "flex", ("a",), "a static pool"),
-        (POOL, ref, "flex", (), "choose what"),
+        (POOL, ref, "flex", (), "choose the requirements"),
         (POOL, ref, "general", ("a",), "is in the text already"),
         (POOL, ref, "", ("a",), "give it a name"),
         (POOL, 4, "flex", ("a",), "document 5 is not in the text"),

@@ -161,7 +161,7 @@ def test_services_say_nothing_about_how_long_a_job_runs() -> None:
     both = [protected(job, owner="Job/default/job"), protected(service, owner="StatefulSet/default/service")]
     assert longest_job_ns(both, known, NOW_NS) == 2 * HOUR_NS
     alone = by_kind(both[1:], known)
-    assert alone[Kind.DURATION].sentence.startswith("None of these pods ends by itself. 4h protects")
+    assert alone[Kind.DURATION].sentence.startswith("None of these pods ends automatically. 4h protects")
     assert present(alone[Kind.DURATION].effect).is_at_once
     assert "4h ends the wait of nodes that drift, expire or are deleted, and these pods with it;" in (
         alone[Kind.GRACE].sentence
@@ -267,7 +267,7 @@ def test_what_is_not_offered() -> None:
     short = a_nodepool(termination_grace_period_ns=HOUR_NS)
     found = by_kind([protected(timed)], objects(timed, pools=[short]))
     assert set(found) == {Kind.OWN_POOL, Kind.SPREAD, Kind.PRIORITY, Kind.REMOVE_ANNOTATION}
-    # A NodePool that is not known as it was written cannot be copied.
+    # A NodePool that original object is unknown cannot be copied.
     assert found[Kind.OWN_POOL].edits == ()
     gone = by_kind([protected(timed, value="true")], objects())
     assert gone[Kind.REMOVE_ANNOTATION].edits == ()

@@ -76,7 +76,7 @@ def test_what_is_cut_is_counted_with_the_work_that_is_lost(tried: Tried) -> None
 
 def test_drift_and_risk_are_told_of_what_frees_nothing_by_itself(tried: Tried) -> None:
     assert of(tried, Kind.GRACE).why == (
-        "Frees no node by itself; a job that runs longer than 8h on a node that drifts is cut, and 3 nodes would drift."
+        "Frees no node alone; a job that runs longer than 8h on a node that drifts is cut, and 3 nodes would drift."
     )
     assert of(tried, Kind.PRIORITY).why == (
         "Frees no node, and no waiting pod would take their place now (approximated);"
@@ -120,12 +120,12 @@ def test_pods_that_run_for_ever_are_no_jobs() -> None:
 
 def test_an_own_pool_that_the_pods_cannot_use_is_no_remedy() -> None:
     own = of(tried_of_a_service(Taint("own", "NoSchedule")), Kind.OWN_POOL)
-    assert (own.freed, own.problem) == ((), "its pods would have no place there")
+    assert (own.freed, own.problem) == ((), "its pods would not fit there")
 
 
 def test_what_nobody_can_say_is_not_told_as_nothing() -> None:
     unknown = Trial(nodes=2, freed=("a",), unpriced=1, risk="a risk")
-    assert unknown.why == "Frees 1 node, what that saves is not known; a risk."
+    assert unknown.why == "Frees 1 node, savings unknown; a risk."
     partly = Trial(nodes=2, freed=("a", "b"), saves_per_hour=0.5, unpriced=1, risk="a risk")
     assert partly.why == "Frees 2 nodes, saves $0.50/h+; a risk."
     assert [one.is_saving_known for one in (unknown, partly, Trial())] == [False, True, True]

@@ -90,7 +90,7 @@ def test_one_broken_document_leaves_the_others() -> None:
         ("a: .inf\n", 0, 3, "infinity"),
         ("a: !!int x\n", 0, 3, "x cannot be a whole number"),
         ("a: !mine x\n", 0, 3, "the tag !mine"),
-        ("a: 1\n...\nb: 2\n", 2, 0, "another document starts here"),
+        ("a: 1\n...\nb: 2\n", 2, 0, "a new document starts here"),
         ("a: &x 1\n<<: *x\n", 1, 4, "<< merges mappings only"),
         ("a: |\n  x\n b\n", 2, 1, "a field name is expected here"),
         ("%YAML 9.9\n---\na: 1\n", 0, 0, "incompatible YAML"),

@@ -1,3 +1,3 @@
-"""What can be done about what keeps nodes, and what it comes to."""
+"""Remedies for blockers, and their effects."""
 
 from __future__ import annotations

@@ -29,12 +29,12 @@ def exhausted_remedies(
     *,
     makes_edits: bool = True,
 ) -> Iterator[BlockerRemedy]:
-    """Yield what can be done about PodDisruptionBudgets that allow nothing.
+    """Yield remedies for PodDisruptionBudgets that allow no eviction.
 
     Args:
         blockers: ``PDB_EXHAUSTED`` blockers; their value is the budget's ``namespace/name``.
         objects: The cluster's objects.
-        findings: By key, as in an analysis.
+        findings: Analysis of nodes by key.
         makes_edits: Whether pods are counted to scale their workload.
     """
     effect = effect_of(blockers, findings)
@@ -65,12 +65,12 @@ def exhausted_remedies(
 def several_remedies(
     blockers: Sequence[Blocker], objects: ChangedObjects, findings: Mapping[str, NodeFindings]
 ) -> Iterator[BlockerRemedy]:
-    """Yield what can be done about pods that several PodDisruptionBudgets select.
+    """Yield remedies for pods that several PodDisruptionBudgets select.
 
     Args:
-        blockers: ``PDB_MULTIPLE`` blockers; their value is the budgets' ``namespace/name``, a blank between.
+        blockers: ``PDB_MULTIPLE`` blockers; their value is the budgets' ``namespace/name``, separated by blanks.
         objects: The cluster's objects.
-        findings: By key, as in an analysis.
+        findings: Analysis of nodes by key.
     """
     spare = dict.fromkeys(key for one in blockers for key in one.value.split()[1:])
     yield BlockerRemedy(
@@ -113,7 +113,7 @@ _Maker: TypeAlias = Callable[[Sequence[Blocker], ChangedObjects, Findings], Iter
 
 
 def node_remedies(blockers: Sequence[Blocker], _: ChangedObjects, findings: Findings) -> Iterator[BlockerRemedy]:
-    """Yield what can be done about nodes that say do-not-disrupt themselves."""
+    """Yield remedies for nodes with do-not-disrupt."""
     names = dict.fromkeys(one.node_name for one in blockers)
     yield BlockerRemedy(
         BlockerRemedyKind.REMOVE_NODE_ANNOTATION,
@@ -126,7 +126,7 @@ def node_remedies(blockers: Sequence[Blocker], _: ChangedObjects, findings: Find
 def budget_remedies(
     blockers: Sequence[Blocker], objects: ChangedObjects, findings: Findings, now_ns: int
 ) -> Iterator[BlockerRemedy]:
-    """Yield what can be done about disruption budgets that leave nothing: other budgets and fields stay."""
+    """Yield remedies for closed disruption budgets; other budgets and fields stay."""
     methods: dict[str, set[Method]] = {}
     for one in blockers:
         methods.setdefault(one.pool_name, set()).update(one.blocks)
@@ -161,7 +161,7 @@ def closing_lines(pool: NodePool, reasons: Collection[Reason], use: PoolUse, now
 
 
 def _opening(use: PoolUse) -> str:
-    """Return the smallest share, in steps, that leaves a node beside those that use a budget up."""
+    """Return the smallest share, in steps, that allows one more node than those in use."""
     used = len(use.deleting) + len(use.not_ready)
     return next((f"{step}%" for step in _STEPS if scaled(f"{step}%", use.nodes) > used), f"{_STEPS[-1]}%")
 
@@ -169,7 +169,7 @@ def _opening(use: PoolUse) -> str:
 def headroom_remedies(
     blockers: Sequence[Blocker], objects: ChangedObjects, findings: Findings
 ) -> Iterator[BlockerRemedy]:
-    """Yield what can be done about a static NodePool whose limit leaves no room for a replacement."""
+    """Yield remedies for a static NodePool whose limit allows no replacement."""
     limits = {
         one.pool_name: (objects.nodepools[one.pool_name].limits or {}).get("nodes")
         for one in blockers
@@ -195,14 +195,14 @@ def blocker_remedies(
     *,
     makes_edits: bool = True,
 ) -> tuple[BlockerRemedy, ...]:
-    """Return what can be done about blockers, by kind of blocker; nothing about those that end by themselves.
+    """Return remedies for blockers, by kind; none for blockers that end automatically.
 
     Args:
-        blockers: As they stand in the findings: the effect of a remedy is read off what was simulated for them.
+        blockers: Blockers of the analysis: the effect of a remedy comes from their simulations.
         objects: The cluster's objects.
-        findings: By key, as in an analysis.
-        now_ns: The instant: nanoseconds since the epoch.
-        makes_edits: Whether edits of pods are asked for; without them it is quick for thousands of blockers too.
+        findings: Analysis of nodes by key.
+        now_ns: Present time in nanoseconds since the epoch.
+        makes_edits: Whether to make edits of pods; without them it is fast for thousands of blockers too.
     """
     protected = [one for one in blockers if one.code is Code.POD_DND]
     found: list[BlockerRemedy] = []

@@ -1,7 +1,7 @@
-"""Which waiting pods kube-scheduler would put in the place of pods whose priority is lowered: preemption, approximated.
+"""Pending pods that kube-scheduler would place by preempting pods whose priority is lowered (approximated).
 
-Rules: ``pkg/scheduler/framework/plugins/defaultpreemption`` of Kubernetes: a pod that fits nowhere ends the fewest pods
-of lower priority that make room for it on one node; of equal nodes the one whose pods began last. Left out:
+Rules: ``pkg/scheduler/framework/plugins/defaultpreemption`` of Kubernetes: an unschedulable pod preempts the fewest
+pods of lower priority that make room on one node; among equal nodes the one whose pods started last. Left out:
 ``preemptionPolicy: Never``, PodDisruptionBudgets, which only choose between nodes, and other pods of low priority.
 """
 
@@ -20,7 +20,7 @@ from karptui.whatif.situation import Situation
 
 
 class Preemption(msgspec.Struct, frozen=True):
-    """A pod that waits no more, and those that are ended for it."""
+    """A pod that becomes schedulable, and the preempted pods."""
 
     pod_key: str
     node_name: str
@@ -28,12 +28,12 @@ class Preemption(msgspec.Struct, frozen=True):
 
 
 def preemptions(situation: Situation, lowered: Collection[str], priority: int) -> tuple[Preemption, ...]:
-    """Return the pods that would take the place of others whose priority is lowered, in kube-scheduler's order.
+    """Return the pods that would preempt others whose priority is lowered, in kube-scheduler's order.
 
     Args:
-        situation: The cluster as it is.
+        situation: The cluster without edits.
         lowered: ``namespace/name`` of the pods.
-        priority: Their priority then.
+        priority: Their new priority.
     """
     virtual = {pod.uid for pod in situation.prepared.buffer_pods}
     pending = (pod for pod in situation.prepared.pending if pod.uid not in virtual)
@@ -49,7 +49,7 @@ def preemptions(situation: Situation, lowered: Collection[str], priority: int) -
     as_it_is, without = (Scheduler(one.prepared, bound_pods(one.inventory.pods)) for one in (situation, emptied))
     found: list[Preemption] = []
     for pod in sorted(waiting, key=lambda one: (-one.template.priority, one.created_ns, one.key)):
-        if as_it_is.place([pod]):  # it needs nobody's place
+        if as_it_is.place([pod]):  # it fits without preemption
             continue
         choices: list[tuple[tuple[Pod, ...], Taker]] = []
         for taker in without.takers(pod):
@@ -73,14 +73,14 @@ def preemptions(situation: Situation, lowered: Collection[str], priority: int) -
 def _victims(
     scheduler: Scheduler, prepared: Prepared, pod: Pod, node: Destination, present: Sequence[Pod]
 ) -> tuple[Pod, ...]:
-    """Return the pods on a node that end to make room for one that comes.
+    """Return the preempted pods of a node.
 
     Args:
-        scheduler: What is placed on the node already, without those pods.
-        prepared: The cluster without those pods.
-        pod: The pod that comes.
+        scheduler: The node's placements without the candidates.
+        prepared: The cluster without the candidates.
+        pod: The pending pod.
         node: The node.
-        present: Those pods; the ones that have run longest stay if they can.
+        present: The candidates; those that have run longest stay if possible.
     """
     left = [have - need for have, need in zip(scheduler.room(node), prepared.queued(pod).owner.row, strict=True)]
     ended: list[Pod] = []

@@ -1,4 +1,4 @@
-"""What can be done about pods that say do-not-disrupt and keep their nodes."""
+"""Remedies for pods with do-not-disrupt."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ PROTECTED_TAINT: Final = Taint("example.com/protected", "NoSchedule", "true")
 ROUND_HOURS: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 36, 48, 72, 96, 120, 168, 336, 720)
 """Durations that are offered, in hours."""
 SPARE: Final = 1.25
-"""How much longer than the longest protected job so far: it runs still."""
+"""Factor over the age of the longest protected job, which is still running."""
 NS_PER_HOUR: Final = 3_600 * NS_PER_SECOND
 LOWER_BY: Final = 1_000
 """How much lower the priority is that is offered."""
 WITHOUT_JOBS: Final = 4
-"""Hours that are offered where no protected pod is of a sort that ends by itself."""
+"""Hours to offer if no protected pod ends automatically."""
 _ANNOTATION: Final = ("metadata", "annotations", DO_NOT_DISRUPT)
 _TEMPLATE: Final = ("spec", "template")
 _SERVICES: Final = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "ReplicationController"})
@@ -47,14 +47,14 @@ def protected_pod_remedies(
     *,
     makes_edits: bool = True,
 ) -> Iterator[BlockerRemedy]:
-    """Yield what can be done about protected pods, what is least trouble for the jobs first.
+    """Yield remedies for protected pods, gentlest for jobs first.
 
     Args:
         blockers: ``POD_DND`` blockers.
         objects: The cluster's objects.
-        findings: By key, as in an analysis.
-        now_ns: The instant: nanoseconds since the epoch.
-        makes_edits: Whether edits are asked for: of thousands of pods they are many.
+        findings: Analysis of nodes by key.
+        now_ns: Present time in nanoseconds since the epoch.
+        makes_edits: Whether to make edits; thousands of pods need many.
     """
     pods = [objects.pods[one.object_key] for one in blockers if one.object_key in objects.pods]
     edited = _edited_owners(blockers, objects) if makes_edits else {}
@@ -62,7 +62,7 @@ def protected_pod_remedies(
     later = effect_of(blockers, findings, is_at_once=not jobs)
     yield BlockerRemedy(
         BlockerRemedyKind.OWN_POOL,
-        "Pods that may not be disrupted share nodes with nobody else; all other nodes are free to go.",
+        "Only protected pods run on these nodes; all other nodes become removable.",
         _own_pool(blockers, objects, edited) if makes_edits else (),
         later,
         Replay.SCRATCH,
@@ -82,15 +82,15 @@ def protected_pod_remedies(
     because = (
         f"The longest of these jobs has run for {span_text(longest_ns)}."
         if longest_ns
-        else "None of these pods ends by itself."
+        else "None of these pods ends automatically."
     )
     endless = [one for one in blockers if _value(one, objects) == "true"]
     if endless:
         left = _left_seconds(endless, objects, now_ns, hours)
         yield BlockerRemedy(
             BlockerRemedyKind.DURATION,
-            f"{because} {value} protects each pod for so long after it started, then the node is free. Units h, m, s;"
-            ' "1d" protects nothing.',
+            f"{because} {value} protects each pod for this long after its start; then the node is free. Units h, m, s;"
+            ' "1d" has no effect.',
             tuple(_annotated(ref, value) for ref in edited),
             replace(effect_of(endless, findings, is_at_once=left <= 0), within_seconds=max(left, 0)),
             value=value,
@@ -135,9 +135,9 @@ def _value(one: Blocker, objects: ChangedObjects) -> str:
 
 
 def _edited_owners(blockers: Sequence[Blocker], objects: ChangedObjects) -> dict[ObjectRef, PodTemplate]:
-    """Return what has to be changed for the pods to change, with a pod's template as it is.
+    """Return the objects to edit so that the pods change, with a pod's current template.
 
-    That is the workload where it has a template, else each pod.
+    These are the workloads with a template, or else each pod.
     """
     found: dict[ObjectRef, PodTemplate] = {}
     for one in blockers:
@@ -159,13 +159,13 @@ def _annotated(ref: ObjectRef, value: str | None) -> SetField:
     return SetField(ref, _path(ref, *_ANNOTATION), value)
 
 
-# A NodePool of their own
+# A separate NodePool
 
 
 def _own_pool(
     blockers: Sequence[Blocker], objects: ChangedObjects, edited: Mapping[ObjectRef, PodTemplate]
 ) -> tuple[AnyEdit, ...]:
-    """Return a tainted copy of their NodePool, and pods that ask for it; nothing where the NodePool is not known."""
+    """Return a tainted copy of their NodePool, and pods that require it; empty if the NodePool is unknown."""
     pool = next((objects.nodepools[one.pool_name] for one in blockers if one.pool_name in objects.nodepools), None)
     if pool is None or not pool.raw:
         return ()
@@ -179,7 +179,7 @@ def _own_pool(
 
 
 def own_pool_name(pool_name: str) -> str:
-    """Return what the NodePool for protected pods is called."""
+    """Return the name of the NodePool for protected pods."""
     return f"{pool_name}-protected"
 
 
@@ -216,14 +216,14 @@ def _toleration(one: Toleration) -> dict[str, Any]:
 
 
 def ends_by_itself(blocker: Blocker) -> bool:
-    """Whether the pod of a blocker ends by itself, as that of a job does and that of a service does not."""
+    """Return whether the pod of a blocker ends automatically, as a job's does and a service's does not."""
     return blocker.owner.partition("/")[0] not in _SERVICES
 
 
 def longest_job_ns(blockers: Iterable[Blocker], objects: ChangedObjects, now_ns: int) -> int:
-    """Return for how long the oldest protected pod that ends by itself has run; 0 where there is none.
+    """Return the age of the oldest protected pod that ends automatically; 0 if there is none.
 
-    Pods of services run for ever: their age says nothing about how long a protection has to last.
+    Pods of services run for ever: their age does not tell how long a protection has to last.
     """
     ages = [
         now_ns - pod.start_ns
@@ -234,7 +234,7 @@ def longest_job_ns(blockers: Iterable[Blocker], objects: ChangedObjects, now_ns:
 
 
 def hours_beyond(longest_ns: int) -> int:
-    """Return a round number of hours that is longer than the longest job so far, with some to spare."""
+    """Return a round number of hours longer than the longest job so far."""
     if not longest_ns:
         return WITHOUT_JOBS
     least = longest_ns * SPARE / NS_PER_HOUR
@@ -242,7 +242,7 @@ def hours_beyond(longest_ns: int) -> int:
 
 
 def _left_seconds(blockers: Sequence[Blocker], objects: ChangedObjects, now_ns: int, hours: int) -> int:
-    """Return in how many seconds the last of the pods has run for so many hours; 0 or less where all have."""
+    """Return the seconds until the last pod has run for a number of hours; 0 or less if all have."""
     pods = [objects.pods[one.object_key] for one in blockers if one.object_key in objects.pods]
     starts = [pod.start_ns if pod.start_ns != ABSENT_NS else now_ns for pod in pods]
     return (max(starts) + hours * NS_PER_HOUR - now_ns) // NS_PER_SECOND if starts else 0
@@ -265,7 +265,7 @@ def _without_fitting_grace(
 
 
 def preemption_remedy(pods: Sequence[Pod]) -> BlockerRemedy:
-    """Return a priority below that of the pods, by which kube-scheduler may preempt them: no node goes by itself."""
+    """Return a priority below that of pending pods, so that kube-scheduler may preempt them; it frees no node alone."""
     least = min((pod.template.priority or 0 for pod in pods), default=0)
     value = min(least, 0) - LOWER_BY
     return BlockerRemedy(
@@ -282,7 +282,7 @@ def preemption_remedy(pods: Sequence[Pod]) -> BlockerRemedy:
 
 
 def _spread(pods: Sequence[Pod]) -> dict[str, Any] | None:
-    """Return a spread over nodes by the labels that all the pods share; None where they share none."""
+    """Return a spread over nodes by the labels that all the pods share; None if they share none."""
     if not pods or any(pod.template.topology_spread for pod in pods):
         return None
     shared = dict(pods[0].template.labels)

@@ -1,4 +1,4 @@
-"""What would let nodes go, and what it would come to."""
+"""Remedies for blockers and their effects."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ class BlockerRemedyKind(StrEnum):
 
 
 class Effect(msgspec.Struct, frozen=True, gc=False):
-    """What becomes of the nodes that a remedy is about, as far as simulated removals tell."""
+    """The effect of a remedy on its nodes, according to simulated removals."""
 
     deleted: int = 0
     replaced: int = 0
     kept: int = 0
     """Nodes that stay all the same: something else holds them, or their pods have no cheaper place."""
     unknown: int = 0
-    """Nodes that have not been simulated yet, or of which it is not known."""
+    """Nodes that are not simulated yet, or whose outcome is unknown."""
     untried: int = 0
-    """Nodes of which just these blockers were never taken away together: a what-if tells."""
+    """Nodes for which these blockers were never removed together; a what-if tells."""
     saves_per_hour: float = 0.0
     """Dollars per hour by the NodePools' prices, for the nodes that go."""
     unpriced: int = 0
-    """Nodes that go of which nobody can say what that saves: the dollars leave them out."""
+    """Freed nodes whose savings are unknown and left out."""
     is_at_once: bool = True
-    """Whether they go as soon as it is done; else once the protected pods have ended."""
+    """Whether nodes are removed right after the change; otherwise once the protected pods have ended."""
     within_seconds: int = 0
     """Where the wait has an end that is known: in how many seconds the last protection is over."""
 
@@ -68,25 +68,25 @@ class BlockerRemedy(msgspec.Struct, frozen=True):
 
     kind: BlockerRemedyKind
     sentence: str
-    """What it does, and what it does not."""
+    """The effect and its limits."""
     edits: tuple[AnyEdit, ...] = ()
-    """The change as a what-if takes it; empty where an object that it needs is not known."""
+    """The change as edits; empty if an object it needs is unknown."""
     effect: Effect | None = None
-    """None where it changes nothing about the nodes that are there."""
+    """None if it has no effect on existing nodes."""
     replay: Replay = Replay.NEXT
     """What shows the difference best."""
     value: str = ""
-    """What it sets, where that follows from this cluster: ``8h``."""
+    """The value to set, computed for this cluster: ``8h``."""
     before: tuple[str, ...] = ()
-    """What its edits replace, where the patch checks that first."""
+    """Values that the patch expects before it replaces them."""
     has_jobs: bool = True
-    """Whether any of the protected pods ends by itself."""
+    """Whether any of the protected pods ends automatically."""
     preempts: bool = False
     """Whether kube-scheduler is what acts on it: a what-if cannot show it, and trying it asks who would preempt."""
 
     @property
     def title(self) -> str:
-        """A few words, with what it sets."""
+        """A short title with the value."""
         match self.kind:
             case BlockerRemedyKind.DURATION:
                 return f'do-not-disrupt: "{self.value}"'
@@ -119,12 +119,12 @@ def ref_of(owner: str) -> ObjectRef:
 
 
 def effect_of(lifted: Iterable[Blocker], findings: Mapping[str, NodeFindings], *, is_at_once: bool = True) -> Effect:
-    """Return what becomes of the nodes of blockers without those blockers.
+    """Return the effect of lifting blockers on their nodes.
 
     Args:
-        lifted: Blockers, as they stand in the findings.
-        findings: By key, as in an analysis.
-        is_at_once: Whether they are gone as soon as the remedy is applied.
+        lifted: Blockers of the analysis.
+        findings: Analysis of nodes by key.
+        is_at_once: Whether the blockers are lifted right after the change.
     """
     by_claim: dict[str, list[Blocker]] = {}
     for blocker in lifted:
@@ -144,9 +144,9 @@ def effect_of(lifted: Iterable[Blocker], findings: Mapping[str, NodeFindings], *
 
 
 def _outcome(found: NodeFindings | None, lifted: list[Blocker]) -> tuple[Outcome | None, float | None]:
-    """Return what becomes of one node, None where that was never tried, and what it saves per hour.
+    """Return the outcome of one node and its savings per hour; None if it was never simulated.
 
-    That is None where it goes and nobody can say.
+    The savings are None if the node is removed and they are unknown.
     """
     outlook = found.outlook if found is not None else None
     if found is None or outlook is None:
@@ -157,7 +157,7 @@ def _outcome(found: NodeFindings | None, lifted: list[Blocker]) -> tuple[Outcome
     outcome = _without(found, {id(one) for one in lifted})
     if outcome not in (Outcome.DELETE, Outcome.REPLACE):
         return outcome, 0.0
-    # A node that is being deleted already saves what it costs; no command has to be found for it.
+    # A node being deleted is already saved; no command is needed for it.
     if any(one.blocks_drain for one in found.blockers):
         return outcome, found.price_per_hour
     is_known = found.price_per_hour is not None and outlook.lifted.is_saving_known and not outlook.lifted.is_open

@@ -1,4 +1,4 @@
-"""Remedies tried side by side on the engine: what each frees and saves, whom it evicts, what it risks; best first."""
+"""Remedies compared by simulation: nodes freed, savings, evictions and risks; best first."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ DAY_SECONDS: Final = 86_400
 _GOES: Final = frozenset({Outcome.DELETE, Outcome.REPLACE})
 _RISKS: Final[Mapping[BlockerRemedyKind, str]] = {
     BlockerRemedyKind.OWN_POOL: "one NodePool more to keep",
-    BlockerRemedyKind.CORDON: "somebody has to uncordon a node that is to stay",
-    BlockerRemedyKind.DURATION: "later jobs keep the node longer, and one that runs longer than {value} is cut",
+    BlockerRemedyKind.CORDON: "uncordon a node to keep it",
+    BlockerRemedyKind.DURATION: "later jobs block the node longer, and a job that runs longer than {value} is cut",
     BlockerRemedyKind.GRACE: "a job that runs longer than {value} on a node that drifts is cut",
     BlockerRemedyKind.SPREAD: "more nodes may hold one pod each",
     BlockerRemedyKind.PRIORITY: "any pod of higher priority may end them later",
@@ -56,11 +56,11 @@ _RISKS_OF_SERVICES: Final[Mapping[BlockerRemedyKind, str]] = {
     BlockerRemedyKind.DURATION: "each of them may be evicted {value} after its start",
     BlockerRemedyKind.GRACE: "each of them is ended at the latest {value} after its node begins to drain",
 }
-"""Where no protected pod ends by itself."""
+"""Risks if no protected pod ends automatically."""
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """What a remedy comes to."""
+    """The effect of a remedy."""
 
     nodes: int = 0
     """Nodes that the blockers keep."""
@@ -69,39 +69,39 @@ class Trial(msgspec.Struct, frozen=True):
     saves_per_hour: float = 0.0
     """Dollars by the prices of the NodePools, once they have gone."""
     wait_seconds: int = 0
-    """Time until the last node is removed, by forecast; else until the protection of its pods ends, at most."""
+    """Time until the last node is removed, by forecast; otherwise the longest remaining protection."""
     evictions: int = 0
     """Pods that are moved from them."""
     cut: int = 0
-    """Protected pods of these that are ended halfway: those that would end by themselves."""
+    """Protected pods that are killed although they would end automatically."""
     spares: int = 0
-    """Protected pods that would end by themselves, and are not cut."""
+    """Protected pods that end automatically and are not killed."""
     lost_seconds: int = 0
     """For how long those have run: work that is done again."""
     lost_dollars: float = 0.0
-    """What their nodes cost for so long."""
+    """Cost of their nodes for that time."""
     drifts: int = 0
     """NodeClaims that it drifts."""
     risk: str = ""
-    """What may go wrong, in words."""
+    """Risk, as text."""
     problem: str = ""
     """Why it could not be tried."""
     preempting: int | None = None
-    """Of a lower priority: pods that wait and would take the place of those that are cut (approximated)."""
+    """For a lower priority: pending pods that would preempt the killed ones (approximated)."""
     held: tuple[tuple[str, int], ...] = ()
     """What keeps the others of the nodes all the same, with how many, the most first."""
     unpriced: int = 0
-    """Nodes that go of which nobody can say what that saves: the dollars leave them out."""
+    """Freed nodes whose savings are unknown and left out."""
     is_upper_bound: bool = False
     """Whether the dollars are of several nodes whose removal under budgets is not simulated."""
     is_forecast: bool = False
-    """Whether nodes, dollars, evictions and the wait are those of a forecast, compared with the cluster as it is."""
+    """Whether nodes, cost, evictions and time come from a forecast, compared with the unchanged cluster."""
     lost: int = 0
     """Moved pods that nothing recreates."""
 
     @property
     def is_saving_known(self) -> bool:
-        """Whether anything is known of what it saves."""
+        """Whether any savings are known."""
         return self.unpriced < max(len(self.freed), 1)
 
     @property
@@ -111,12 +111,12 @@ class Trial(msgspec.Struct, frozen=True):
 
     @property
     def score(self) -> float:
-        """Dollars that it saves within a day, less what the work costs that is done again."""
+        """Savings of one day in dollars, minus the cost of repeated work."""
         return self.saves_per_hour * max(0, DAY_SECONDS - self.wait_seconds) / 3_600 - self.lost_dollars
 
     @property
     def why(self) -> str:
-        """What it comes to in a sentence."""
+        """The effect as text."""
         if self.problem:
             return f"It could not be tried: {self.problem}."
         if self.preempting:
@@ -127,12 +127,12 @@ class Trial(msgspec.Struct, frozen=True):
             return f"Frees no node, and no waiting pod would take their place now (approximated); {self._aside}."
         if not self.freed:
             held = f": {self._held}" if self.held else ""
-            return f"Frees no node by itself{held}; {self._aside}."
+            return f"Frees no node alone{held}; {self._aside}."
         wait = duration_text(self.wait_seconds)
         when = f" within {wait}" if self.is_forecast else ""
         if self.wait_seconds and not self.is_forecast:
             when = f" once the protected pods have ended ({wait} at most)"
-        saved = "what that saves is not known"
+        saved = "savings unknown"
         if self.is_saving_known:
             verb, more = "saves" if self.saves_per_hour >= 0 else "costs", "+" if self.unpriced else ""
             bound = "up to " if self.is_upper_bound else ""
@@ -165,19 +165,20 @@ class Trial(msgspec.Struct, frozen=True):
 def try_remedies(
     base: WhatIfBase, remedies: Sequence[BlockerRemedy], blockers: Sequence[Blocker], reporter: Reporter = silent
 ) -> tuple[Trial, ...]:
-    """Try each remedy on the engine by itself and return what it comes to, in the order of the remedies.
+    """Simulate each remedy alone and return the effects, in the order of the remedies.
 
-    Only the nodes of the blockers are looked at. Where a remedy takes effect once the protected pods have ended, their
-    nodes are judged without these pods.
+    Only the nodes of the blockers are simulated. If a remedy takes effect once the protected pods have ended, their
+    nodes
+    are simulated without these pods.
 
     Args:
-        base: The cluster as it is.
-        remedies: As offered for the blockers.
-        blockers: What is to be lifted.
-        reporter: Told of progress; may raise `Cancelled`.
+        base: The cluster without edits.
+        remedies: The remedies of the blockers.
+        blockers: The blockers.
+        reporter: Called with the progress; may raise `Cancelled`.
 
     Raises:
-        Cancelled: when the reporter does.
+        Cancelled: if the reporter raises it.
     """
     blockers = [one for one in blockers if one.is_wanted]
     names = frozenset(one.claim_name for one in blockers if one.claim_name)
@@ -196,10 +197,11 @@ def try_remedies(
 
 
 def ranked(remedies: Sequence[BlockerRemedy], trials: Sequence[Trial]) -> tuple[int, ...]:
-    """Return places of remedies, best first.
+    """Return indexes of remedies, best first.
 
-    Those that free nodes and cut no protected pod, then those that cut some, then those that free none; among equals by
-    score, by the pods that are moved, and as they are offered.
+    First those that free nodes and kill no protected pod, then those that kill some, then those that free none; equal
+    ones
+    by score, by evicted pods, and in their original order.
     """
 
     def rank(at: int) -> tuple[bool, bool, bool, float, int, int]:
@@ -222,7 +224,7 @@ def _tried(
     risks = _RISKS if remedy.has_jobs else {**_RISKS, **_RISKS_OF_SERVICES}
     risk = risks[remedy.kind].format(value=remedy.value)
     if not remedy.edits:
-        return Trial(risk=risk, problem="the objects are not known as they were written")
+        return Trial(risk=risk, problem="the original objects are unknown")
     try:
         edited = apply(base, remedy.edits)
     except EditError as error:
@@ -246,7 +248,7 @@ def _tried(
     settings = settings_of(base.prices)
     launched = _launched_for(edited, protected - jobs) if is_moving else []
     if launched is None:
-        return Trial(nodes=len(names), risk=risk, problem="its pods would have no place there")
+        return Trial(nodes=len(names), risk=risk, problem="its pods would not fit there")
     paid = [settings.paid(price) for price in launched]
     saved = [None if one is None or settings.is_disabled else settings.saved(one, 1) for _, one in freed.values()]
     joint = _joint_saving(after, freed, settings)
@@ -272,7 +274,7 @@ def _tried(
 def _joint_saving(
     after: Situation, freed: Mapping[str, tuple[StateNode, float | None]], settings: PriceSettings
 ) -> JointSaving:
-    """Return what is saved if the freed nodes are removed together."""
+    """Return the savings if the freed nodes are removed together."""
     if settings.is_disabled:
         return JointSaving()
     fleet = observed_fleet(after.prepared)
@@ -293,7 +295,7 @@ def _joint_saving(
 
 
 def _launched_for(edited: Situation, services: frozenset[str]) -> list[float | None] | None:
-    """Return prices per hour of the nodes launched for pods that run on elsewhere; None if a pod has no place."""
+    """Return prices per hour of nodes launched for pods that move; None if a pod is unschedulable."""
     pods = tuple(
         replace(pod, node_name="", phase="Pending", scheduled_reason="Unschedulable") if pod.key in services else pod
         for pod in edited.inventory.pods
@@ -306,7 +308,7 @@ def _launched_for(edited: Situation, services: frozenset[str]) -> list[float | N
 
 
 def _preempted(base: WhatIfBase, remedy: BlockerRemedy, names: Collection[str], lowered: Collection[str]) -> Trial:
-    """Return who would take the place of pods whose priority is lowered."""
+    """Return the pods that would preempt pods whose priority is lowered."""
     found = preemptions(base, lowered, int(remedy.value))
     victims = [pod for one in found for pod in one.victims]
     ages = dict.fromkeys((one.node_name for one in found), 0)
@@ -327,18 +329,18 @@ def _preempted(base: WhatIfBase, remedy: BlockerRemedy, names: Collection[str], 
 
 class _Going(NamedTuple):
     freed: dict[str, tuple[StateNode, float | None]]
-    """The nodes that go, by name, with what that saves; None where nobody can say."""
+    """The removed nodes by name, with their savings; None if unknown."""
     held: Counter[str]
-    """What keeps the others, with how many of them."""
+    """Blockers of the other nodes, with their numbers."""
 
 
 def _going(situation: Situation, names: Collection[str], *, is_later: bool = False) -> _Going:
-    """Return which nodes of some NodeClaims go as things are.
+    """Return the nodes of some NodeClaims that would be removed now.
 
     Args:
         situation: The cluster.
-        names: Of the NodeClaims.
-        is_later: Whether by then what ends by itself is over.
+        names: Names of the NodeClaims.
+        is_later: Whether everything that ends automatically is over.
     """
     fleet = observed_fleet(situation.prepared)
     survey, outlook = BlockerSurvey(fleet), Outlook(situation.prepared, fleet)
@@ -364,7 +366,7 @@ def _going(situation: Situation, names: Collection[str], *, is_later: bool = Fal
 
 
 def _holder(one: Blocker) -> str:
-    """Return what a blocker is in a few words: the workload whose pod it is, else what stands in the way."""
+    """Return a blocker in a few words: the workload of its pod, or else the kind of blocker."""
     if one.origin:
         return f" by {one.origin.partition('/')[2]}"
     if one.code is Code.BUDGET_ZERO:
@@ -377,7 +379,7 @@ def _price(fleet: Fleet, node: StateNode) -> float:
 
 
 def _wait_seconds(remedy: BlockerRemedy, base: WhatIfBase, jobs: Collection[str]) -> int:
-    """Return how long protected pods may last: as long as the remedy says, else as the oldest job has run by now."""
+    """Return how long protected pods may last: the remedy's duration, or else the age of the oldest job."""
     if remedy.effect is not None and remedy.effect.within_seconds:
         return remedy.effect.within_seconds
     return max((_age_seconds(pod, base.now_ns) for pod in base.inventory.pods if pod.key in jobs), default=0)
@@ -390,7 +392,7 @@ def _age_seconds(pod: Pod, now_ns: int) -> int:
 def _lost_dollars(
     freed: Iterable[tuple[StateNode, float | None]], jobs: Collection[str], after: Situation, settings: PriceSettings
 ) -> float:
-    """Return what the nodes cost for as long as the oldest job has run that is cut on each."""
+    """Return the cost of the nodes for the age of the oldest job killed on each."""
     fleet = observed_fleet(after.prepared)
     total = 0.0
     for node, _ in freed:

@@ -90,7 +90,7 @@ def _asks(template: PodTemplate) -> Iterator[tuple[str, str, Path]]:
 
 
 def _selector_trials(question: UnplacedPods, keys: Iterable[str] | None) -> Iterator[Attempt]:
-    """Yield what pods could do without: these keys, or all and their preferences where None."""
+    """Yield node selector terms that pods could drop: these keys, or all terms and preferences if None."""
     wanted = None if keys is None else frozenset(keys)
     for key, words, path in _asks(question.first.template):
         if wanted is None or key in wanted:
@@ -127,7 +127,7 @@ def _smaller(question: UnplacedPods, pools: Iterable[PoolExplanation]) -> Iterat
 
 
 def _request(pods: Iterable[Pod], resource: str, value: str) -> tuple[AnyEdit, ...]:
-    # The containers of a pod are one in its document: what they ask together.
+    # The containers of a pod are one in its document, with their total requests.
     path: Path = ("spec", "containers", 0, "resources", "requests", resource)
     return set_fields(pods, lambda _: (path, value))
 

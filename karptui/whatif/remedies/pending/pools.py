@@ -48,14 +48,14 @@ def set_pool(pool: NodePool, path: tuple[str | int, ...], value: Any) -> SetFiel
 
 
 def allow_value(pool: NodePool, index: int, value: str, kind: RemedyKind, words: str = "") -> Attempt | None:
-    """Return the change that makes a requirement allow a value, None where it does or no value could.
+    """Return the change that makes a requirement allow a value; None if it does, or cannot.
 
     Args:
         pool: The NodePool.
         index: Position of the requirement.
         value: The value.
-        kind: What sort of change it is.
-        words: What it means; made of key and value where empty.
+        kind: Kind of change.
+        words: Its text; made of key and value if empty.
     """
     requirement, path = pool.requirements[index], (*POOL_REQUIREMENTS, index)
     said = words or f"allow {requirement.key} {value}"
@@ -75,12 +75,12 @@ def allow_value(pool: NodePool, index: int, value: str, kind: RemedyKind, words:
 
 
 STEPS: Final = 16
-"""Sizes of a limit that are looked at, from the least that could do to the least that surely does."""
+"""Number of limit sizes to try, from the smallest possible to one that certainly suffices."""
 _LIMITS: Final = ("spec", "limits")
 
 
 def limit_trial(question: UnplacedPods, pool: NodePool, one: PoolExplanation) -> Iterator[Attempt]:
-    """Yield the limits that new nodes of the pods would need, nothing where limits alone do not keep them away."""
+    """Yield the limits that new nodes of the pods would need; nothing if limits are not the only reason."""
     assert pool.limits is not None
     solution = solved(question.base, (set_pool(pool, _LIMITS, None),))
     if solution is None:
@@ -113,7 +113,7 @@ def limits_cut(one: PoolExplanation) -> bool:
 
 
 def _needs(claims: list[NewClaim], limited: dict[str, int]) -> tuple[dict[str, int], dict[str, int]]:
-    """Return by resource what the claims take at least, and at most, in nano-units."""
+    """Return the minimum and maximum resources of the claims, in nano-units."""
     least, most = dict.fromkeys(limited, 0), dict.fromkeys(limited, 0)
     for claim in claims:
         for name in limited:
@@ -153,13 +153,13 @@ class _Candidate(NamedTuple):
     price: float
     name: str
     values: tuple[str, ...]
-    """What the type has for the requirement's key, of its cheapest offering for zone and capacity type."""
+    """Values of the type for the requirement's key; for zone and capacity type those of its cheapest offering."""
 
 
 def type_trials(question: UnplacedPods, pool: NodePool) -> Iterator[Attempt]:
-    """Yield for each requirement the value of the cheapest type with room that it alone rules out.
+    """Yield for each requirement the value of the cheapest large enough type that it alone excludes.
 
-    Where one of the same family as the types that are allowed now has room, it comes first: the next larger.
+    A type of an allowed family comes first: the next larger one.
     """
     catalogue = question.prepared.catalogues[pool.name]
     asked = _asked(question)
@@ -184,7 +184,7 @@ def type_trials(question: UnplacedPods, pool: NodePool) -> Iterator[Attempt]:
 
 
 def _asked(question: UnplacedPods) -> Requirements:
-    """Return what the pods ask of labels, without preferences and by their first alternative."""
+    """Return the pods' requirements on labels, without preferences and with their first alternative."""
     template = question.first.template
     asked = Requirements.from_labels(template.node_selector)
     if template.required_node_terms:
@@ -193,7 +193,7 @@ def _asked(question: UnplacedPods) -> Requirements:
 
 
 def _need(question: UnplacedPods, pool: NodePool) -> list[tuple[str, int]]:
-    """Return what a type must have at least: the pod, and the DaemonSets that any type of the NodePool carries."""
+    """Return the minimum resources of a type: the pod, and the DaemonSets on any type of the NodePool."""
     columns = question.prepared.columns
     row = list(columns.row(question.first.requests, pods=1))
     template = next((one for one in question.prepared.templates if one.name == pool.name), None)
@@ -268,7 +268,7 @@ def pool_trials(question: UnplacedPods) -> Iterator[Attempt]:
 
 
 def _left_out(question: UnplacedPods, pool: NodePool) -> Iterator[Attempt]:
-    """Yield what would bring a NodePool back that has no usable type; nothing where something else is the cause."""
+    """Yield changes that make a NodePool without usable types usable; nothing if there is another cause."""
     if pool.name not in question.prepared.left_out:
         return
     if question.prepared.left_out[pool.name]:
@@ -290,7 +290,7 @@ def _untainted(pool: NodePool, missing: tuple[Taint, ...]) -> Attempt:
 
 
 def _labelled(question: UnplacedPods, pool: NodePool, rejection: RequirementsUnmet) -> Iterator[Attempt]:
-    """Yield what gives the NodePool's nodes the labels that are asked for, where one change can."""
+    """Yield the change that gives the NodePool's nodes the required labels, if one change can."""
     asked = question.first.template.node_selector
     for reason in rejection.reasons:
         if isinstance(reason, UndefinedKey):
@@ -304,7 +304,7 @@ def _labelled(question: UnplacedPods, pool: NodePool, rejection: RequirementsUnm
 
 
 def _allowing(pool: NodePool, reason: KeyConflict) -> Iterator[Attempt]:
-    """Yield what lets a requirement of the NodePool allow the value that is asked for."""
+    """Yield the change that lets a requirement of the NodePool allow the required value."""
     wanted = reason.incoming
     if wanted.complement or not wanted.values or (is_restricted(reason.key) and reason.key not in WELL_KNOWN):
         return

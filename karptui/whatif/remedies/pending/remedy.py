@@ -56,12 +56,12 @@ class RemedyKind(StrEnum):
 
 
 class Gain(msgspec.Struct, frozen=True):
-    """What pods get where a change is made."""
+    """The effect of a change on pods."""
 
     placed: int
-    """Pods of those asked about that find a place."""
+    """Number of the pods that become schedulable."""
     asked: int
-    """Pods that were asked about."""
+    """Number of pods."""
     nodes: tuple[str, ...] = ()
     """Existing nodes that take them."""
     nodepools: tuple[str, ...] = ()
@@ -70,9 +70,9 @@ class Gain(msgspec.Struct, frozen=True):
     instance_type: str = ""
     """The cheapest type of the first new node."""
     other_types: int = 0
-    """Types that the first new node may have besides."""
+    """Further types that the first new node may have."""
     price_per_hour: float | None = None
-    """Dollars of the new nodes that take them, each by its cheapest offering; None without a new node or a price."""
+    """Cost of the new nodes at their cheapest offerings; None without a new node or a price."""
     displaced: tuple[str, ...] = ()
     """Other pods, ``namespace/name``, that had a place and lose it."""
 
@@ -84,7 +84,7 @@ class Remedy(msgspec.Struct, frozen=True):
     subject: str
     """The object it changes: ``NodePool general``, ``Pod trino/worker-0``, ``setting``."""
     words: str
-    """What to do, in words that hold for all pods: ``raise its limit of cpu to 120``."""
+    """The change, as text that holds for all pods: ``raise its limit of cpu to 120``."""
     edits: tuple[AnyEdit, ...]
     """The change as a what-if takes it; for several pods one edit each."""
     gain: Gain
@@ -99,9 +99,9 @@ class RemedyReport(msgspec.Struct, frozen=True):
     to_try: int = 0
     """Changes in all."""
     found: tuple[Remedy, ...] = ()
-    """Those that help: all pods before some, cheap before dear."""
+    """Remedies that help: for all pods before some, cheap before expensive."""
     left_out: tuple[str, ...] = ()
-    """What could not be tried, in sentences."""
+    """Changes that could not be tried, as text."""
 
     @property
     def is_complete(self) -> bool:
@@ -140,12 +140,12 @@ class AttemptStep(NamedTuple):
     """A change of one size."""
 
     words: str
-    """What to do, in words that hold for all pods."""
+    """The change, as text that holds for all pods."""
     edits: tuple[AnyEdit, ...]
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """A change, in one size or several of which a stronger one never places fewer pods."""
+    """A change in one size, or in several sizes, larger ones of which never place fewer pods."""
 
     kind: RemedyKind
     subject: str
@@ -157,13 +157,13 @@ class Attempt(msgspec.Struct, frozen=True):
 
 
 class UnplacedPods(NamedTuple):
-    """Pods that find no place, and why."""
+    """Unschedulable pods, and why."""
 
     base: WhatIfBase
     pods: tuple[Pod, ...]
     """Pods that no rule tells apart."""
     explanation: PodExplanation | None
-    """Of the first of them; None where Karpenter does not look at it."""
+    """Explanation of the first pod; None if Karpenter skips it."""
 
     @property
     def prepared(self) -> Prepared:
@@ -172,7 +172,7 @@ class UnplacedPods(NamedTuple):
 
     @property
     def siblings(self) -> tuple[Pod, ...]:
-        """The pods and all others that wait and are made of the same template: it changes for all of them."""
+        """The pods and all other pending pods of the same template, which changes for all of them."""
         asked = {pod.uid for pod in self.pods}
         template = self.first.template
         others = (pod for pod in self.prepared.pending if pod.template is template and pod.uid not in asked)
@@ -180,7 +180,7 @@ class UnplacedPods(NamedTuple):
 
     @property
     def first(self) -> Pod:
-        """The pod that stands for all."""
+        """The first of the pods."""
         return self.pods[0]
 
 
@@ -211,14 +211,14 @@ def attempt(
     failing: Container[str],
     reporter: Reporter = silent,
 ) -> Gain | None:
-    """Return what pods get where edits are made, None where none of them finds a place or an edit cannot be made.
+    """Return the effect of edits on pods; None if none becomes schedulable or an edit is impossible.
 
     Args:
         base: The cluster.
         edits: A change.
-        pods: The pods that are asked about.
-        failing: ``namespace/name`` of every pod that finds no place as things are.
-        reporter: Told of progress; may raise `Cancelled`.
+        pods: The pods.
+        failing: ``namespace/name`` of every unschedulable pod without the edits.
+        reporter: Called with the progress; may raise `Cancelled`.
     """
     solution = solved(base, edits, reporter)
     settings = settings_of(base.prices)
@@ -226,7 +226,7 @@ def attempt(
 
 
 def solved(base: WhatIfBase, edits: tuple[AnyEdit, ...], reporter: Reporter = silent) -> Solution | None:
-    """Return a run of the engine on the cluster as edits make it, None where an edit cannot be made."""
+    """Return a run of the engine on the edited cluster; None if an edit is impossible."""
     try:
         edited = apply(base, edits)
     except EditError:
@@ -237,7 +237,7 @@ def solved(base: WhatIfBase, edits: tuple[AnyEdit, ...], reporter: Reporter = si
 def gain_of(
     solution: Solution, uids: set[str], failing: Container[str], settings: PriceSettings = LIST_PRICES
 ) -> Gain | None:
-    """Return what a run has for pods, None where it is nothing."""
+    """Return the effect of a run on pods; None if there is none."""
     nodes = [(filled.state.name, sum(pod.uid in uids for pod in filled.pods)) for filled in solution.nodes]
     nodes = [one for one in nodes if one[1]]
     claims = [claim for claim in solution.claims if any(pod.uid in uids for pod in claim.pods)]

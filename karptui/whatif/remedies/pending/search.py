@@ -61,7 +61,7 @@ def node_trials(question: UnplacedPods) -> Iterator[Attempt]:
 
 
 def _covers(daemonset: DaemonSet, short: tuple[Shortage, ...]) -> bool:
-    """Return whether what a DaemonSet asks is as much as what is missing."""
+    """Return whether the requests of a DaemonSet cover the shortage."""
     requests = daemonset.template.requests
     return all(
         (NANO if one.resource == PODS else requests[one.resource].nano if one.resource in requests else 0)
@@ -71,7 +71,7 @@ def _covers(daemonset: DaemonSet, short: tuple[Shortage, ...]) -> bool:
 
 
 def _overhead(question: UnplacedPods, pools: list[NodePool], misses: list[PoolExplanation]) -> Iterator[Attempt]:
-    """Yield lower overhead percents, with the one that the nearest miss needs as a guess."""
+    """Yield lower overhead percentages, with the one that the closest miss needs as a guess."""
     scale = 10**PERCENT_DIGITS
     now = question.base.settings.vm_memory_overhead_percent
     highest = int(round(now * scale, 6)) - 1
@@ -94,7 +94,7 @@ def _percent_step(percent: float) -> AttemptStep:
 
 
 def _guess(question: UnplacedPods, pool: NodePool, miss: PoolExplanation) -> float | None:
-    """Return the percent by which the memory of the nearest type fits, None where it is not known."""
+    """Return the percentage at which the memory of the closest type suffices; None if unknown."""
     nearest = miss.nearest
     nodeclass = _nodeclass(question, pool)
     if nearest is None or nodeclass is None:
@@ -140,13 +140,13 @@ FIXED_TYPES: Final = (
 
 
 class RemedySearch:
-    """Finds the single changes that give pods a place.
+    """Finds the single changes that make pods schedulable.
 
     Args:
         base: The cluster.
-        pods: Pods that no rule tells apart and that find no place.
-        explanation: Of the first of them; None where Karpenter does not look at it.
-        solution: The run of the engine on the cluster as it is; made where None.
+        pods: Equivalent unschedulable pods.
+        explanation: Explanation of the first; None if Karpenter skips it.
+        solution: The run of the engine without edits; computed if None.
     """
 
     def __init__(
@@ -169,7 +169,7 @@ class RemedySearch:
 
     @property
     def report(self) -> RemedyReport:
-        """What has been found so far."""
+        """The results so far."""
         found = [remedy for _, remedy in sorted(self._found, key=_order)]
         return RemedyReport(
             pods=tuple(pod.key for pod in self._question.pods),
@@ -183,10 +183,10 @@ class RemedySearch:
         """Run the engine once more and return whether there was anything left to do.
 
         Args:
-            reporter: Told of progress; may raise `Cancelled`, after which the search cannot go on.
+            reporter: Called with the progress; may raise `Cancelled`, after which the search cannot go on.
 
         Raises:
-            Cancelled: when the reporter does.
+            Cancelled: if the reporter raises it.
         """
         self._reporter = reporter
         if not self.is_complete and next(self._work, None) is None:
@@ -252,7 +252,7 @@ class RemedySearch:
 
 
 def _probes(trial: Attempt, last: int) -> Iterable[int]:
-    """Return the positions around a guess: it, and the next gentler one that should not be enough."""
+    """Return the positions around a guess: the guess, and the next smaller one, which should not suffice."""
     if trial.guess is None or trial.guess >= last:
         return ()
     return (trial.guess, trial.guess - 1)
