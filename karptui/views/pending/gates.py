@@ -70,7 +70,7 @@ def _rejection_text(pool: PoolExplanation, rejection: Rejection | None) -> str:
             return clean("; ".join(_label_text(reason) for reason in rejection.reasons))
         case TopologyUnmet():
             kind = "default spread (SCHEDULER_CONFIG)" if pool.default_spread_key else clean(rejection.kind)
-            return f"{kind} over {clean(rejection.key)} leaves no domain"
+            return f"no {clean(rejection.key)} satisfies its {kind}"
         case TypesExhausted():
             return _types_text(pool, rejection)
         case NotReservable():

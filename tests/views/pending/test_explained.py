@@ -108,7 +108,7 @@ CASES = [
         a_pod(pod_affinity=(PodAffinityTerm(ZONE, LabelSelector((("app", "nobody"),))),)),
         a_nodepool(),
         "TOPOLOGY",
-        f"pod affinity over {ZONE} leaves no domain",
+        f"no {ZONE} satisfies its pod affinity",
     ),
     (
         a_pod(cpu="3"),
