@@ -8,7 +8,6 @@ that a typing error never passes for a setting.
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Mapping
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -137,11 +136,15 @@ def load_config(path: Path, environment: Mapping[str, str], flags: Mapping[str, 
 
 def _read_file(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(read_file(path, _MOST_BYTES).decode())
+        content = read_file(path, _MOST_BYTES)
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    import tomllib  # noqa: PLC0415 - most starts read no file
+
+    try:
+        return tomllib.loads(content.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: is not TOML: {error}") from error
     except RecursionError:
@@ -199,6 +202,8 @@ def _from_variable(key: str, text: str) -> object:
         )
     if isinstance(default, tuple):
         return [word.strip() for word in text.split(",") if word.strip()]
+    import tomllib  # noqa: PLC0415 - as above
+
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except (tomllib.TOMLDecodeError, RecursionError):

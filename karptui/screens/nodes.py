@@ -117,7 +117,7 @@ class NodesScreen(ListScreen[NodeEntry]):
         is_known = claims is not None and claims.phase not in ("connecting", "syncing")
         if is_known and not 0 <= self.host.now_ns() - self._hour_ns < HOUR_STANDS_NS:
             self._hour_ns = self.host.now_ns()
-            self._ask_hour()
+            self.call_after_refresh(self._ask_hour)  # the first rows wait for no engine
         is_waiting = self.host.session.overview().counts["pending"] > 0
         self.host.cluster.look_at(Focus(keys=self.table.visible_keys, asks_pending=is_waiting))
 
