@@ -160,7 +160,7 @@ def _risk(row: TriedRemedy) -> Cell:
 
 def _held_values(row: TriedRemedy) -> list[dict[str, Any]]:
     held = row.trial.held if row.trial is not None else ()
-    return [{"by": by.removeprefix(" by ").removeprefix(", as "), "nodes": nodes} for by, nodes in held]
+    return [{"by": holder.text, "nodes": nodes} for holder, nodes in held]
 
 
 def _of_trial(read: Callable[[Trial], Any]) -> Callable[[TriedRemedy, int], Any]:

@@ -18,12 +18,12 @@ from karptui.session.blockers import BlockerEntry, BlockerGrouping, blocker_entr
 from karptui.session.grouping import Folding
 from karptui.views.blockers.remedies import MOST_NAMES, objects_of, remedies, remedy_text
 from karptui.views.blockers.sentences import blocker_sentences, effect_text, nodes_cell, saves_cell, when_cell
-from karptui.views.blockers.trials import TABLE, TriedRemedy, trial_text, tried_remedies
+from karptui.views.blockers.trials import REPORT, TABLE, TriedRemedy, trial_text, tried_remedies
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
 from karptui.whatif.edits import CordonNode
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, ChangedObjects, Effect
-from karptui.whatif.remedies.blockers.trial import Trial
+from karptui.whatif.remedies.blockers.trial import Holder, Trial
 from tests.builders import NOW_NS, a_nodepool, a_pdb, a_pod, an_owner, present
 from tests.views.blockers.headings import headings
 from tests.views.why.test_words import analysed, said
@@ -239,6 +239,10 @@ def test_no_analysis_no_blockers() -> None:
 
 
 def test_what_still_holds_is_shown_without_what_a_terminal_acts_on() -> None:
-    trial = Trial(2, held=((" by web/\x1b[31mred", 2), (", as it is not initialised", 1)), risk="none")
+    trial = Trial(2, held=((Holder("web/\x1b[31mred"), 2), (Holder("general", Code.BUDGET_ZERO), 1)), risk="none")
     row = TriedRemedy(BlockerRemedy(BlockerRemedyKind.CORDON, "it."), trial)
     assert trial_text(row) == ("Frees no node alone: 2 nodes are still held by web/␛[31mred, 1 by other things; none.")
+    assert REPORT.values(row, NOW_NS)["still_held"] == [
+        {"by": "web/\x1b[31mred", "nodes": 2},
+        {"by": "a disruption budget of general", "nodes": 1},
+    ]

@@ -59,6 +59,22 @@ _RISKS_OF_SERVICES: Final[Mapping[BlockerRemedyKind, str]] = {
 """Risks if no protected pod ends automatically."""
 
 
+class Holder(msgspec.Struct, frozen=True):
+    """What still blocks a node: a workload's pod, a NodePool's budget, or a condition of the node."""
+
+    name: str = ""
+    """``namespace/name`` of the workload, or the NodePool of the budget; empty for a condition."""
+    code: Code | None = None
+    """Code of a budget or condition; None for a workload, whose pods may block by several codes."""
+
+    @property
+    def text(self) -> str:
+        """Its name, or the meaning of its code."""
+        if self.code is None:
+            return self.name
+        return f"a disruption budget of {self.name}" if self.name else CODES[self.code].meaning
+
+
 class Trial(msgspec.Struct, frozen=True):
     """The effect of a remedy."""
 
@@ -88,7 +104,7 @@ class Trial(msgspec.Struct, frozen=True):
     """Why it could not be tried."""
     preempting: int | None = None
     """For a lower priority: pending pods that would preempt the killed ones (approximated)."""
-    held: tuple[tuple[str, int], ...] = ()
+    held: tuple[tuple[Holder, int], ...] = ()
     """What keeps the others of the nodes all the same, with how many, the most first."""
     unpriced: int = 0
     """Freed nodes whose savings are unknown and left out."""
@@ -151,7 +167,8 @@ class Trial(msgspec.Struct, frozen=True):
 
     @property
     def _held(self) -> str:
-        by, count = self.held[0]
+        holder, count = self.held[0]
+        by = f" by {holder.text}" if holder.name else f", as {holder.text}"
         rest = sum(nodes for _, nodes in self.held[1:])
         more = f", {count_text(rest)} by other things" if rest else ""
         return f"{counted(count, 'node')} {'is' if count == 1 else 'are'} still held{by}{more}"
@@ -330,7 +347,7 @@ def _preempted(base: WhatIfBase, remedy: BlockerRemedy, names: Collection[str], 
 class _Going(NamedTuple):
     freed: dict[str, tuple[StateNode, float | None]]
     """The removed nodes by name, with their savings; None if unknown."""
-    held: Counter[str]
+    held: Counter[Holder]
     """Blockers of the other nodes, with their numbers."""
 
 
@@ -365,13 +382,10 @@ def _going(situation: Situation, names: Collection[str], *, is_later: bool = Fal
     return found
 
 
-def _holder(one: Blocker) -> str:
-    """Return a blocker in a few words: the workload of its pod, or else the kind of blocker."""
+def _holder(one: Blocker) -> Holder:
     if one.origin:
-        return f" by {one.origin.partition('/')[2]}"
-    if one.code is Code.BUDGET_ZERO:
-        return f" by a disruption budget of {one.pool_name}"
-    return f", as {CODES[one.code].meaning}"
+        return Holder(one.origin.partition("/")[2])
+    return Holder(one.pool_name if one.code is Code.BUDGET_ZERO else "", one.code)
 
 
 def _price(fleet: Fleet, node: StateNode) -> float:
