@@ -12,7 +12,7 @@ import pytest
 from karptui.aws.evidence import decides_alike
 from karptui.aws.prices import NodePrices
 from karptui.disruption.fleet import Fleet
-from karptui.disruption.outlook import Outlook
+from karptui.disruption.outlook import RemovalSimulator
 from karptui.disruption.should_disrupt import ShouldDisrupt
 from karptui.karpenter.instance_type import InstanceType
 from karptui.kube.recent import Recent
@@ -51,16 +51,16 @@ def _are_same(left: list[object], right: list[object]) -> bool:
 
 
 _READY: Final[Recent[_Sight, Ready]] = Recent(most=4, patience=40)
-_OUTLOOKS: Final[Recent[Prepared, Outlook]] = Recent(most=4, patience=40)
+_OUTLOOKS: Final[Recent[Prepared, RemovalSimulator]] = Recent(most=4, patience=40)
 
 
 def _prepare_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> Ready:
     return _READY.get(_Sight(view, now_ns), lambda: prepare_view(view, now_ns, pause))
 
 
-def _outlook(prepared: Prepared, fleet: Fleet, should_disrupt: ShouldDisrupt | None = None) -> Outlook:
+def _outlook(prepared: Prepared, fleet: Fleet, should_disrupt: ShouldDisrupt | None = None) -> RemovalSimulator:
     """Return what remembers simulations: the same one for the same cluster."""
-    return _OUTLOOKS.get(prepared, lambda: Outlook(prepared, fleet, should_disrupt))
+    return _OUTLOOKS.get(prepared, lambda: RemovalSimulator(prepared, fleet, should_disrupt))
 
 
 _LISTS: Final[OrderedDict[Hashable, tuple[InstanceType, ...]]] = OrderedDict()
@@ -74,7 +74,7 @@ def look_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have an app go on from what another one has worked out for the very same objects, and read of the same bytes."""
     monkeypatch.setattr(Catalogs, "__init__", _begin_with_the_lists_of_others)
     monkeypatch.setattr("karptui.session.prepare.prepare_view", _prepare_view)
-    monkeypatch.setattr("karptui.disruption.study.Outlook", _outlook)
+    monkeypatch.setattr("karptui.disruption.study.RemovalSimulator", _outlook)
 
 
 _ANSWERS: Final[Recent[tuple[object, ...], Any]] = Recent(most=16, patience=64)

@@ -74,10 +74,10 @@ def blocker_rows(prepared: Prepared, *, node_name: str | None, simulates: bool) 
     from karptui.disruption.fleet import arrivals
     from karptui.disruption.json_form import blocker_json
     from karptui.disruption.methods import observed_fleet
-    from karptui.disruption.outlook import Outcome, Outlook
+    from karptui.disruption.outlook import Outcome, RemovalSimulator
 
     fleet = observed_fleet(prepared)
-    survey, outlook = BlockerSurvey(fleet), Outlook(prepared, fleet)
+    survey, outlook = BlockerSurvey(fleet), RemovalSimulator(prepared, fleet)
     if node_name is None:
         yield from (blocker_json(blocker, Outcome.UNKNOWN, 0) for blocker in survey.cluster)
     for node in fleet.nodes:

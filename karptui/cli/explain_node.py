@@ -60,13 +60,13 @@ def explain_node(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[st
     for _ in study.survey():
         pass
     key = entry.key
-    study.look_closely(key)
+    study.compute_detail(key)
     if study.is_open(key):
         study.simulate(key)
-        study.count_alone(key)
+        study.confirm_alone(key)
     if len(loaded.view.state.nodes) <= MOST_SIMULATED:
         # Whether the node goes together with others is known once Karpenter's next command is.
-        study.ask_next()
+        study.simulate_next_pass()
     view = ClusterView(
         loaded.view.state,
         loaded.view.statuses,

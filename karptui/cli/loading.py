@@ -223,7 +223,7 @@ def analysed(loaded: Loaded, *, simulates: bool | None, asks_next: bool | None =
     study = DisruptionStudy(prepared, view.state.generation, prices=view.evidence.price_settings)
     analysis = study_all(study, None if chosen else ())
     if chosen if asks_next is None else asks_next:
-        study.ask_next()
+        study.simulate_next_pass()
         analysis = study.analysis
     if simulates is None and not chosen:
         notes = (*notes, "removals are not simulated in clusters of this size: --simulate does it")

@@ -66,7 +66,7 @@ def _load(args: argparse.Namespace) -> Loaded:
     prepared, notes = prepare_view(before, loaded.now_ns)
     study = DisruptionStudy(prepared, before.state.generation, prices=before.evidence.price_settings)
     study_all(study)
-    study.ask_next()
+    study.simulate_next_pass()
     view = ClusterView(before.state, before.statuses, before, evidence=before.evidence, analysis=study.analysis)
     return replace(loaded, view=view, notes=(*loaded.notes, *notes))
 

@@ -1,3 +1,3 @@
-"""What Karpenter may disrupt, what it would do next and what stands in the way."""
+"""Rules for which nodes Karpenter may disrupt, what it does next, and what blocks disruption."""
 
 from __future__ import annotations

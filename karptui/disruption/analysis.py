@@ -1,7 +1,7 @@
-"""What is known about the disruption of every node of one generation of a cluster: values, never changed.
+"""The results of analysing disruption for one generation of the cluster: immutable values.
 
-Karpenter decides by prices as they are listed; dollars that are shown of its decisions may be changed to what the user
-pays, with the multiplier and the surcharge of the price settings.
+Karpenter decides by list prices. `billed_verdict` and `billed_command` convert dollars to what the user pays, by the
+multiplier and the surcharge of the price settings.
 """
 
 from __future__ import annotations
@@ -31,176 +31,176 @@ from karptui.provisioning.overlap import Overlap
 
 
 class NodeOutlook(msgspec.Struct, frozen=True, gc=False):
-    """What simulated removals of one node came to."""
+    """Results of the simulated removals of a node."""
 
     now: Verdict
-    """As things are."""
+    """In the current state."""
     lifted: Verdict
-    """Without anything in its way; the same as ``now`` where nothing is, or it goes all the same."""
+    """Without any blocker; equal to ``now`` if there is none, or if the node is removed in spite of them."""
     freed: Verdict
-    """Without what holds a method that wants it; the same as ``now`` where nothing does."""
+    """Without the blockers of methods that want the node; equal to ``now`` if there are none."""
     without: tuple[Outcome, ...] = ()
-    """Without one blocker, for each blocker of the node."""
+    """Without one blocker, for each blocker of the node in order."""
     without_code: Mapping[Code, Outcome] = MappingProxyType({})
-    """Without all blockers of one kind."""
+    """Without all blockers of a code."""
 
 
 class NodeFindings(msgspec.Struct, frozen=True, eq=False):
-    """Everything about one node."""
+    """Everything about a node."""
 
     key: str
     """``claim/NAME`` of its NodeClaim, ``node/NAME`` without one."""
     node_name: str
-    """The Node's name, the NodeClaim's while there is no Node."""
+    """The Node's name, or the NodeClaim's if there is no Node."""
     pool_name: str
     why: Why
     blockers: tuple[Blocker, ...] = ()
     drain: DrainState | None = None
-    """How far its end has come; None where nothing wants it."""
+    """How far its termination has come; None if nothing disrupts it."""
     recent_pods: int = 0
-    """Pods that came to it in the last hour, those of DaemonSets left out."""
+    """Pods, except DaemonSet pods, that came to it in the last hour."""
     moving_pods: int = 0
-    """Pods that would have to move for it to be empty; those of DaemonSets and those that cost nothing do not count."""
+    """Pods that must be rescheduled before it is empty, without DaemonSet pods and pods of zero cost."""
     lost_pods: tuple[str, ...] = ()
-    """``namespace/name`` of the pods on it that nothing recreates if they are evicted."""
+    """``namespace/name`` of its pods that nothing recreates after eviction."""
     grace_ns: int | None = None
-    """terminationGracePeriod of its NodeClaim, None without one."""
+    """Nanoseconds of its NodeClaim's terminationGracePeriod; None without one."""
     price_per_hour: float | None = None
-    """Dollars that it costs by its NodePool's instance types; None where that is not known."""
+    """Dollars, from its NodePool's instance types; None if unknown."""
     outlook: NodeOutlook | None = None
-    """None until its removal has been simulated."""
+    """None until its removal is simulated."""
     freed_before: Verdict | None = None
-    """What ``freed`` was last, until it is simulated again and another answer has stood for a while."""
-    otherwise_ns: int = 0
-    """Since when its simulation says otherwise than ``freed_before``; 0 where it does not."""
-    is_early: bool = False
-    """Whether held nodes are still to be simulated, for the first time or with other prices: all count at once."""
+    """The previous value of ``freed``, which counts until a different result has persisted for `SETTLES_NS`."""
+    differs_since_ns: int = 0
+    """Since when its simulation differs from ``freed_before``; 0 if it does not."""
+    is_provisional: bool = False
+    """Whether blocked nodes are still to be simulated, initially or after a price change: all count at once."""
     lanes: tuple[Lane, ...] = ()
-    """What each method makes of it, in Karpenter's order; nothing for nodes that it did not make."""
+    """Each method's state for it, in Karpenter's order; empty if Karpenter does not manage it."""
     warning: InstanceWarning | None = None
-    """What the cloud last said of its instance that goes; None where nothing is known."""
+    """The cloud's latest warning about its instance; None without one."""
     unhealthy: HealthDeletion | None = None
-    """When a controller beside the methods deletes it as unhealthy; None where it does not."""
+    """When the health controller deletes it as unhealthy; None if it does not."""
     is_static: bool = False
-    """Whether its NodePool is static: only drift and repair take its nodes."""
+    """Whether its NodePool is static: then only drift and repair disrupt it."""
 
     @property
     def freed(self) -> Verdict | None:
-        """What becomes of it without what holds a method that wants it, as it stands; None where it is not known."""
-        if self.freed_before is not None or self.is_early or self.outlook is None:
+        """The result without the blockers of methods that want the node, as currently confirmed; None if unknown."""
+        if self.freed_before is not None or self.is_provisional or self.outlook is None:
             return self.freed_before
         return self.outlook.freed
 
     @property
     def is_held(self) -> bool:
-        """Whether something is in the way of a method that wants it, or of its drain."""
-        return any(one.is_wanted for one in self.blockers)
+        """Whether something blocks a method that wants the node, or its drain."""
+        return any(blocker.is_wanted for blocker in self.blockers)
 
 
 class NodeDetail(msgspec.Struct, frozen=True, eq=False):
-    """What is worked out only for the node that somebody looks at."""
+    """Details that are computed only for the selected node."""
 
     key: str
     gates: tuple[GateCheck, ...]
-    """Every gate in Karpenter's order."""
+    """All gates, in Karpenter's order."""
     landings: Mapping[str, Landing] = MappingProxyType({})
-    """Where each of its pods would land, by ``namespace/name``."""
+    """Where each of its pods would be scheduled, by ``namespace/name``."""
     problem: str = ""
     """Why no removal could be simulated."""
     budgets: tuple[BudgetState, ...] = ()
-    """What its NodePool's budgets leave for each reason; nothing where the NodePool is not known."""
+    """What its NodePool's budgets leave for each reason; empty if the NodePool is unknown."""
     consolidation_policy: str = ""
-    """Of its NodePool."""
+    """The NodePool's."""
 
 
 class NextCommand(msgspec.Struct, frozen=True, gc=False):
-    """A command that Karpenter would carry out."""
+    """A command that Karpenter would execute."""
 
     decision: str
     node_names: tuple[str, ...]
     replacements: tuple[Replacement, ...]
     savings_per_hour: float | None
-    """None where nobody can say: `Command.known_savings`."""
+    """None if unknown: `Command.known_savings`."""
     lost_pods: tuple[str, ...] = ()
-    """``namespace/name`` of the pods on its nodes that are evicted and that nothing recreates."""
+    """``namespace/name`` of the evicted pods that nothing recreates."""
 
 
 class NextReport(msgspec.Struct, frozen=True, gc=False):
-    """What Karpenter would do next."""
+    """Karpenter's next commands."""
 
     method: str = ""
-    """The method that acts, empty where none does."""
+    """The method that acts; empty if none does."""
     reason: str = ""
     commands: tuple[NextCommand, ...] = ()
     asked: tuple[tuple[str, int], ...] = ()
-    """The methods that were asked, each with how many candidates it had."""
+    """The methods that ran, each with its number of candidates."""
     paused_by: tuple[str, ...] = ()
-    """NodeClaims without provider ID: while there are any, Karpenter does not begin."""
+    """NodeClaims without provider ID: Karpenter waits for them before it disrupts anything."""
     unhealthy: tuple[str, ...] = ()
-    """Nodes that the controller of node repair deletes now, beside all methods."""
+    """Nodes that the health controller deletes now, independently of the methods."""
     error: str = ""
-    """Why the pass ended early, in Karpenter's words."""
+    """Karpenter's error that ended the pass early."""
     then: NextReport | None = None
-    """What Karpenter would do as soon as those NodeClaims have a provider ID; None if there are none."""
+    """What Karpenter would do once those NodeClaims have a provider ID; None if there are none."""
     unknown: int = 0
-    """Candidates about which nothing is sure: their provider's instance types are not known."""
+    """Candidates whose result is unknown, because their provider's instance types are."""
     generation: int = 0
 
     @property
     def savings_per_hour(self) -> float | None:
-        """What those of its commands save of which that is known; None where it is of none."""
-        known = [one.savings_per_hour for one in self.commands if one.savings_per_hour is not None]
-        return sum(known) if known or not self.commands else None
+        """Sum of the commands' known savings, in dollars; None if none is known."""
+        savings = [command.savings_per_hour for command in self.commands if command.savings_per_hour is not None]
+        return sum(savings) if savings or not self.commands else None
 
     @property
     def is_saving_whole(self) -> bool:
-        """Whether it is known of all of them."""
-        return all(one.savings_per_hour is not None for one in self.commands)
+        """Whether the savings of all commands are known."""
+        return all(command.savings_per_hour is not None for command in self.commands)
 
 
 class Analysis(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """One generation; the simulated parts may be of an older one."""
+    """The analysis of a generation; simulated parts may be of an older one."""
 
     generation: int = 0
     now_ns: int = 0
-    """The instant that it holds for: nanoseconds since the epoch."""
+    """The time it applies to, in nanoseconds since the epoch."""
     findings: Mapping[str, NodeFindings] = MappingProxyType({})
-    """By key."""
+    """By node key."""
     cluster: tuple[Blocker, ...] = ()
-    """What holds every node."""
+    """Blockers of every node."""
     budgets: Mapping[str, PoolBudgets] = MappingProxyType({})
-    """By name, the budgets of the NodePools that this Karpenter manages."""
+    """Budgets by name of the NodePools that this Karpenter manages."""
     simulated_in: Mapping[str, int] = MappingProxyType({})
-    """By key, the generation on which the removal of a node was last simulated."""
+    """The generation on which each node's removal was last simulated, by key."""
     simulated: int = 0
-    """Managed nodes whose removal was simulated on this very generation."""
+    """Managed nodes whose removal was simulated on this generation."""
     managed: int = 0
-    """Nodes that Karpenter manages."""
-    is_counted: bool = False
-    """Whether held nodes count: all of them have been simulated once, with the prices of now."""
-    counted_from: int = 0
-    """The generation from which simulations are of the prices, offerings and settings of now."""
+    """Nodes managed by Karpenter."""
+    is_confirmed: bool = False
+    """Whether blocked nodes count: all have been simulated with the current prices."""
+    confirmed_from: int = 0
+    """The first generation with the current prices, offerings and settings."""
     detail: NodeDetail | None = None
     next: NextReport | None = None
     overlap: Overlap | None = None
-    """Which NodePools could take which pods; None until it is asked for."""
+    """Which NodePools can take which pods; None until requested."""
     joint: JointFigures | None = None
-    """Joint removals of several nodes; None before anything is known."""
+    """Joint removals of several nodes; None before any are known."""
     notes: tuple[str, ...] = ()
-    """What was assumed about instance types, in sentences."""
+    """Assumptions about instance types, in sentences."""
     memory: SurveyMemory | None = None
-    """What the findings rest on, for the next survey."""
+    """The inputs of the findings, for the next survey."""
     problem: str = ""
-    """Why a newer generation could not be analysed, empty where it could."""
+    """Why a newer generation could not be analysed; empty if it was."""
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is left to simulate."""
+        """Whether every managed node has been simulated."""
         return self.simulated >= self.managed
 
 
 def billed_verdict(verdict: Verdict, settings: PriceSettings) -> Verdict:
-    """Return what becomes of one node, in dollars that are paid."""
+    """Return a node's verdict in dollars paid."""
     if settings == LIST_PRICES or not verdict.goes:
         return verdict
     is_known = verdict.is_saving_known and not verdict.is_open
@@ -213,7 +213,7 @@ def billed_verdict(verdict: Verdict, settings: PriceSettings) -> Verdict:
 
 
 def billed_command(command: NextCommand, settings: PriceSettings) -> NextCommand:
-    """Return a command in dollars that are paid."""
+    """Return a command in dollars paid."""
     if settings == LIST_PRICES:
         return command
     fewer_nodes = len(command.node_names) - len(command.replacements)
@@ -227,62 +227,65 @@ def billed_command(command: NextCommand, settings: PriceSettings) -> NextCommand
 
 def _billed(replacements: tuple[Replacement, ...], settings: PriceSettings) -> tuple[Replacement, ...]:
     return tuple(
-        msgspec.structs.replace(one, price_per_hour=settings.paid(one.price_per_hour) or 0.0) for one in replacements
+        msgspec.structs.replace(node, price_per_hour=settings.paid(node.price_per_hour) or 0.0) for node in replacements
     )
 
 
 SETTLES_NS: Final = 15 * NS_PER_SECOND
-"""For so long another answer has to stand before it counts."""
+"""How long a different result must persist before it counts."""
 
 
-def taken_over(found: NodeFindings, known: NodeFindings | None) -> NodeFindings:
-    """Return findings that count by what was known before, until their node is simulated again.
+def carried_over(findings: NodeFindings, previous: NodeFindings | None) -> NodeFindings:
+    """Return new findings that count by the previous ones until their node is simulated again.
 
     Args:
-        found: What is known now.
-        known: What was known before; of a node that nothing held it tells nothing.
+        findings: The new findings.
+        previous: The previous findings; ignored if nothing blocked the node.
     """
-    if known is None or not (known.is_held and found.is_held):
-        return found
-    if found.outlook is not None and not known.otherwise_ns and not known.is_early:
-        return found
+    if previous is None or not (previous.is_held and findings.is_held):
+        return findings
+    if findings.outlook is not None and not previous.differs_since_ns and not previous.is_provisional:
+        return findings
     return msgspec.structs.replace(
-        found, freed_before=known.freed, otherwise_ns=known.otherwise_ns, is_early=known.is_early
+        findings,
+        freed_before=previous.freed,
+        differs_since_ns=previous.differs_since_ns,
+        is_provisional=previous.is_provisional,
     )
 
 
-def simulated(known: NodeFindings, outlook: NodeOutlook, now_ns: int) -> NodeFindings:
-    """Return findings with a simulation, whose answer for a held node counts once it has stood for a while.
+def simulated(previous: NodeFindings, outlook: NodeOutlook, now_ns: int) -> NodeFindings:
+    """Return findings with a simulation; a different result for a blocked node counts only after `SETTLES_NS`.
 
     Args:
-        known: What was known before.
-        outlook: What the simulation came to.
-        now_ns: The instant.
+        previous: The previous findings.
+        outlook: The results of the simulation.
+        now_ns: The current time, in nanoseconds since the epoch.
     """
-    if known.is_early:
-        return msgspec.structs.replace(known, outlook=outlook)
-    stood = known.freed
-    is_alike = not known.is_held or stood is None or stood == outlook.freed
-    since_ns = 0 if is_alike else known.otherwise_ns or now_ns
+    if previous.is_provisional:
+        return msgspec.structs.replace(previous, outlook=outlook)
+    settled = previous.freed
+    is_alike = not previous.is_held or settled is None or settled == outlook.freed
+    since_ns = 0 if is_alike else previous.differs_since_ns or now_ns
     if is_alike or now_ns - since_ns >= SETTLES_NS:
-        return msgspec.structs.replace(known, outlook=outlook, freed_before=None, otherwise_ns=0)
-    if known.outlook is not None:
-        outlook = msgspec.structs.replace(known.outlook, now=outlook.now)
-    return msgspec.structs.replace(known, outlook=outlook, freed_before=stood, otherwise_ns=since_ns)
+        return msgspec.structs.replace(previous, outlook=outlook, freed_before=None, differs_since_ns=0)
+    if previous.outlook is not None:
+        outlook = msgspec.structs.replace(previous.outlook, now=outlook.now)
+    return msgspec.structs.replace(previous, outlook=outlook, freed_before=settled, differs_since_ns=since_ns)
 
 
-def early(found: NodeFindings) -> NodeFindings:
-    """Return findings that count by what was known before until all held nodes have been simulated."""
-    if found.is_early and not found.otherwise_ns:
-        return found
-    return msgspec.structs.replace(found, is_early=True, freed_before=found.freed, otherwise_ns=0)
+def provisional(findings: NodeFindings) -> NodeFindings:
+    """Return findings that count by the previous result until all blocked nodes have been simulated."""
+    if findings.is_provisional and not findings.differs_since_ns:
+        return findings
+    return msgspec.structs.replace(findings, is_provisional=True, freed_before=findings.freed, differs_since_ns=0)
 
 
-def counted(found: NodeFindings) -> NodeFindings:
-    """Return findings that count by their simulation from now on."""
-    return msgspec.structs.replace(found, is_early=False, freed_before=None, otherwise_ns=0)
+def confirmed(findings: NodeFindings) -> NodeFindings:
+    """Return findings that count by their latest simulation."""
+    return msgspec.structs.replace(findings, is_provisional=False, freed_before=None, differs_since_ns=0)
 
 
-def is_due(found: NodeFindings, now_ns: int) -> bool:
-    """Return whether another answer has stood for long enough to count, should it be that of now."""
-    return bool(found.otherwise_ns) and now_ns - found.otherwise_ns >= SETTLES_NS
+def is_due(findings: NodeFindings, now_ns: int) -> bool:
+    """Return whether a different result, if it is still current, has persisted for `SETTLES_NS`."""
+    return bool(findings.differs_since_ns) and now_ns - findings.differs_since_ns >= SETTLES_NS

@@ -1,4 +1,4 @@
-"""One thing that keeps one node from being disrupted."""
+"""A blocker: something that prevents the disruption of a node."""
 
 from __future__ import annotations
 
@@ -9,46 +9,46 @@ from karptui.disruption.command import Method
 
 
 class Blocker(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """One (node, blocker)."""
+    """A blocker of a node or of the whole cluster."""
 
     code: Code
     node_name: str = ""
-    """The Node's name, the NodeClaim's while there is no Node, empty for what holds the whole cluster."""
+    """The Node's name, or the NodeClaim's if there is no Node; empty for the whole cluster."""
     claim_name: str = ""
     pool_name: str = ""
     price_per_hour: float | None = None
-    """Dollars that the node costs; None where that is not known."""
+    """The node's price in dollars; None if unknown."""
     blocks: frozenset[Method] = frozenset()
-    """The methods it keeps from taking the node."""
+    """The methods that it keeps from disrupting the node."""
     blocks_drain: bool = False
-    """Whether it holds up a drain that has begun."""
+    """Whether it delays a drain that has begun."""
     object_kind: str = ""
     object_key: str = ""
     """``namespace/name``, or the name of a cluster-scoped object."""
     owner: str = ""
-    """``Kind/namespace/name`` of a pod's owner, empty for a pod on its own and for other objects."""
+    """``Kind/namespace/name`` of a pod's owner; empty for a pod without owner, and for other objects."""
     origin: str = ""
-    """``Kind/namespace/name`` of what a pod comes from: CI jobs of one kind share it. Empty for other objects."""
+    """``Kind/namespace/name`` of a pod's top-level workload, shared by similar CI jobs. Empty for other objects."""
     value: str = ""
-    """What is written there: the annotation's value, the budget's line, the PodDisruptionBudgets' names."""
+    """The annotation's value, the budget's line, or the names of the PodDisruptionBudgets."""
     since_ns: int | None = None
-    """When it began to stand in the way: no earlier than something wanted the node. None where nothing tells."""
+    """When it began to block, at the earliest when something wanted the node; None if unknown."""
     until_ns: int | None = None
-    """When it ends by itself, None where it does not or nothing tells."""
+    """When it ends without action; None if it does not or this is unknown."""
     message: str = ""
-    """Karpenter's words where it has some, else ours."""
+    """Karpenter's message if it has one, or ours."""
     is_wanted: bool = False
-    """Whether one of the blocked methods wants the node now; else it only would block."""
+    """Whether one of the blocked methods wants the node now."""
     is_reported: bool = False
-    """Whether it is the one that Karpenter itself names: of several it publishes the first it meets."""
+    """Whether Karpenter reports it: of several blockers, Karpenter publishes only the first."""
     quoted_ns: int | None = None
-    """When an event last said exactly this about the node, None where none did."""
+    """When an event last reported exactly this message about the node; None without one."""
     pod_uid: str = ""
-    """Of the pod, where it is about one."""
+    """The pod's, for a blocker about a pod."""
 
     @property
     def scope(self) -> Scope:
-        """What it is about."""
+        """The scope of its code."""
         return CODES[self.code].scope
 
     @property
@@ -58,7 +58,7 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     @property
     def is_passing(self) -> bool:
-        """Whether it ends by itself, so that nobody has to lift it."""
+        """Whether it ends without action."""
         return CODES[self.code].is_passing or self.until_ns is not None
 
     @property

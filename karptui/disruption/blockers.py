@@ -1,4 +1,4 @@
-"""Everything that keeps each node from being disrupted, all of it at once: Karpenter names one thing and stops."""
+"""Finds all blockers of each node at once; Karpenter reports the first and stops."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _STATIC: Final = frozenset({Method.STATIC_DRIFT})
 
 
 def methods_for(fleet: Fleet, node: StateNode) -> frozenset[Method]:
-    """Return the methods that can ever take a node: of static NodePools only StaticDrift does."""
+    """Return the methods that can disrupt a node: only StaticDrift for static NodePools."""
     return _STATIC if fleet.is_static(node) else _DYNAMIC
 
 
 def price_of(fleet: Fleet, node: StateNode) -> float | None:
-    """Return what a node costs per hour by its labels, None where that is not known: `ReckonedPrices.known_price`."""
+    """Return a node's price per hour by its labels, or None if unknown: `ReckonedPrices.known_price`."""
     book = fleet.books.get(node.nodepool_name)
     if book is None:
         return None
@@ -44,26 +44,26 @@ def price_of(fleet: Fleet, node: StateNode) -> float | None:
 
 
 class BlockerSurvey:
-    """Finds the blockers of a fleet; nothing is simulated."""
+    """Finds the blockers of a fleet, without simulations."""
 
     def __init__(self, fleet: Fleet) -> None:
         self.fleet = fleet
         self._pods = PodBlockers(fleet)
-        self._said = EventMessages(fleet.inventory.events)
+        self._event_messages = EventMessages(fleet.inventory.events)
         self._pools = PoolBlockers(fleet)
         self.should_disrupt = ShouldDisrupt(fleet)
         """Which methods want a node."""
 
     def all(self) -> Iterator[Blocker]:
-        """Yield what holds the whole cluster, then the blockers of each node, by node name."""
+        """Yield the blockers of the cluster, then those of each node, by node name."""
         yield from self.cluster
         for node in self.fleet.nodes:
             yield from self.of(node)
 
     @cached_property
     def cluster(self) -> tuple[Blocker, ...]:
-        """What holds every node."""
-        found = [
+        """The blockers of every node."""
+        blockers = [
             Blocker(
                 code=Code.UNSYNCED,
                 claim_name=claim.name,
@@ -80,64 +80,64 @@ class BlockerSurvey:
         pools = self.fleet.pools.values()
         if pools and not any(skip_reason(pool) is None for pool in pools):
             blocks = frozenset({Method.DRIFT, Method.MULTI_NODE, Method.SINGLE_NODE})
-            found.append(Blocker(code=Code.NO_NODEPOOLS, blocks=blocks, message=NO_POOLS, is_wanted=True))
-        return tuple(found)
+            blockers.append(Blocker(code=Code.NO_NODEPOOLS, blocks=blocks, message=NO_POOLS, is_wanted=True))
+        return tuple(blockers)
 
     def of(self, node: StateNode, wanted: WantedBy | None = None) -> tuple[Blocker, ...]:
-        """Return the blockers of one node, those of its gates first; nothing for nodes that Karpenter did not make.
+        """Return the blockers of a node, gates first; empty for nodes that Karpenter does not manage.
 
         Args:
             node: The node.
-            wanted: Which methods want it; worked out where None.
+            wanted: Which methods want it; computed if None.
         """
         claim = node.claim
         if claim is None:
             return ()
         if wanted is None:
             wanted = self.should_disrupt.of(node)
-        shut = [check for check in iter_node_gates(self.fleet, node) if check.is_open is False]
+        closed = [check for check in iter_node_gates(self.fleet, node) if check.is_open is False]
         if node.is_marked_for_deletion:
-            # What would have kept the node from being chosen no longer matters: only the drain is left.
-            shut = [check for check in shut if check.gate is Gate.DELETING]
-        found = [self._of_gate(node, check, wanted) for check in shut]
+            # The gates no longer matter for a node that is being deleted: only its drain does.
+            closed = [check for check in closed if check.gate is Gate.DELETING]
+        blockers = [self._of_gate(node, check, wanted) for check in closed]
         if node.is_marked_for_deletion:
-            found.extend(self._pods.of_drain(node))
+            blockers.extend(self._pods.of_drain(node))
         else:
-            found.extend(self._pods.of(node, methods_for(self.fleet, node), wanted))
-            found.extend(self._pools.of(node, wanted))
+            blockers.extend(self._pods.of(node, methods_for(self.fleet, node), wanted))
+            blockers.extend(self._pools.of(node, wanted))
             if wanted.ailment is not None and self.should_disrupt.repair is not None:
                 stop = self.should_disrupt.repair.stop_of(node, wanted.ailment)
-                found = found if stop is None else _with_repair(found, stop, node, wanted)
-        return self._placed(node, claim, found) if found else ()
+                blockers = blockers if stop is None else _with_repair(blockers, stop, node, wanted)
+        return self._completed(node, claim, blockers) if blockers else ()
 
-    def _placed(self, node: StateNode, claim: NodeClaim, found: Sequence[Blocker]) -> tuple[Blocker, ...]:
-        """Return blockers with the node that they are of, and what Karpenter says of each."""
-        named = _named(found)
+    def _completed(self, node: StateNode, claim: NodeClaim, blockers: Sequence[Blocker]) -> tuple[Blocker, ...]:
+        """Return blockers with their node, and whether Karpenter reports each."""
+        reported = _reported(blockers)
         node_name = node.node_name
         pool_name, price = node.nodepool_name, price_of(self.fleet, node)
         return tuple(
             replace(
-                one,
+                blocker,
                 node_name=node_name,
                 claim_name=claim.name,
                 pool_name=pool_name,
                 price_per_hour=price,
-                is_reported=_is_said(one, named),
-                quoted_ns=self._said.quoted(node, one.message),
+                is_reported=_is_reported(blocker, reported),
+                quoted_ns=self._event_messages.quoted(node, blocker.message),
             )
-            for one in found
+            for blocker in blockers
         )
 
     def of_pool(self, name: str) -> tuple[Blocker, ...]:
-        """Return what a NodePool puts in the way of every node of it."""
+        """Return the blockers that a NodePool causes for all its nodes."""
         return self._pools.of_pool(name)
 
     def events_about(self, node: StateNode) -> tuple[Mapping[str, int], ...]:
-        """Return what events say about a node and its claim."""
-        return self._said.about(node)
+        """Return the times of events about a node and its claim, by message."""
+        return self._event_messages.about(node)
 
     def is_type_known(self, node: StateNode) -> bool:
-        """Return whether the instance type of a node is among those of its NodePool."""
+        """Return whether a node's instance type is in its NodePool's list."""
         book = self.fleet.books.get(node.nodepool_name)
         return book is not None and node.labels.get(INSTANCE_TYPE, "") in book.types
 
@@ -161,7 +161,7 @@ class BlockerSurvey:
         )
 
     def _gate_times(self, node: StateNode, gate: Gate) -> tuple[int | None, int | None, str]:
-        """Return since when a gate has been shut, until when it will be, and what is written there."""
+        """Return since when a gate is closed, until when, and the value that closes it."""
         claim = node.claim
         assert claim is not None
         match gate:
@@ -187,15 +187,17 @@ class BlockerSurvey:
                 return None, None, node.nodepool_name
 
 
-def _with_repair(found: Sequence[Blocker], stop: Stop, node: StateNode, wanted: WantedBy) -> list[Blocker]:
-    """Return blockers with what keeps the node from Repair: one of them, or one that concerns no other method."""
-    if any(str(one.code) == str(stop.code) for one in found):
+def _with_repair(blockers: Sequence[Blocker], stop: Stop, node: StateNode, wanted: WantedBy) -> list[Blocker]:
+    """Return blockers with the one that prevents Repair: an existing one extended, or a new one for Repair only."""
+    if any(str(blocker.code) == str(stop.code) for blocker in blockers):
         return [
-            replace(one, blocks=one.blocks | {Method.REPAIR}, is_wanted=True) if one.code == str(stop.code) else one
-            for one in found
+            replace(blocker, blocks=blocker.blocks | {Method.REPAIR}, is_wanted=True)
+            if str(blocker.code) == str(stop.code)
+            else blocker
+            for blocker in blockers
         ]
     of_pool = stop.code is RepairCode.TRIPPED
-    own = Blocker(
+    repair_blocker = Blocker(
         code=Code(stop.code),
         blocks=frozenset({Method.REPAIR}),
         object_kind="NodePool" if of_pool else "Node",
@@ -204,29 +206,31 @@ def _with_repair(found: Sequence[Blocker], stop: Stop, node: StateNode, wanted: 
         message=stop.message,
         is_wanted=True,
     )
-    return [*found, own]
+    return [*blockers, repair_blocker]
 
 
-def _named(found: Sequence[Blocker]) -> Blocker | None:
-    """Return the blocker that shuts the first gate, which is the only one that Karpenter names; None if no gate is.
+def _reported(blockers: Sequence[Blocker]) -> Blocker | None:
+    """Return the blocker of the first closed gate, the only one that Karpenter reports; None if all are open.
 
-    Protected pods come before all PodDisruptionBudgets; of a command that holds the node Karpenter says nothing.
+    Protected pods precede all PodDisruptionBudgets. Karpenter reports nothing about a node held by a command.
     """
-    gates = [one for one in found if one.code in _GATES and not one.blocks_drain]
-    of_pods = (Code.POD_DND, Code.PDB_MULTIPLE, Code.PDB_EXHAUSTED)
-    ranked = sorted(gates, key=lambda one: (of_pods.index(one.code) > 0) + 1 if one.code in of_pods else 0)
+    gates = [blocker for blocker in blockers if blocker.code in _GATES and not blocker.blocks_drain]
+    pod_codes = (Code.POD_DND, Code.PDB_MULTIPLE, Code.PDB_EXHAUSTED)
+    ranked = sorted(
+        gates, key=lambda blocker: (pod_codes.index(blocker.code) > 0) + 1 if blocker.code in pod_codes else 0
+    )
     return ranked[0] if ranked else None
 
 
-def _is_said(blocker: Blocker, named: Blocker | None) -> bool:
-    if named is None:
-        return blocker.code in _SAID_BY_METHODS
-    return blocker is named and blocker.code is not Code.IN_COMMAND
+def _is_reported(blocker: Blocker, reported: Blocker | None) -> bool:
+    if reported is None:
+        return blocker.code in _REPORTED_BY_METHODS
+    return blocker is reported and blocker.code is not Code.IN_COMMAND
 
 
 _GATES: Final = frozenset(Code(gate) for gate in Gate if gate is not Gate.UNMANAGED)
-_COMMAND_MESSAGE: Final = "a disruption command holds the node and waits for its replacements"
-_SAID_BY_METHODS: Final = frozenset(
+_COMMAND_MESSAGE: Final = "a disruption command includes the node and waits for its replacements"
+_REPORTED_BY_METHODS: Final = frozenset(
     {
         Code.CONSOLIDATION_DISABLED,
         Code.WHEN_EMPTY_POLICY,
@@ -236,4 +240,4 @@ _SAID_BY_METHODS: Final = frozenset(
         Code.BUFFER_PODS,
     }
 )
-"""Codes that a method publishes for a node that passed the gates."""
+"""Codes that a method reports for a node that passed the gates."""

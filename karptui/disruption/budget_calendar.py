@@ -1,4 +1,4 @@
-"""When a NodePool's budgets open and close: the next change, and every line with its window over the coming days."""
+"""When a NodePool's budgets open and close: the next change, and all budgets with their windows."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from karptui.kube.timestamps import NS_PER_SECOND
 DAY_NS: Final = 86_400 * NS_PER_SECOND
 WEEK_NS: Final = 7 * DAY_NS
 _MINUTE_NS: Final = 60 * NS_PER_SECOND
-_MAX_HITS: Final = 20_000
-"""More hits than a schedule of every minute has in a week; keeps a hostile schedule from taking for ever."""
+_MAX_MATCHES: Final = 20_000
+"""More than the matches of an every-minute schedule in a week; bounds the work for malicious schedules."""
 
 
 class TimeSpan(msgspec.Struct, frozen=True, gc=False):
-    """A stretch of time, the end excluded."""
+    """A time range, its end excluded."""
 
     start_ns: int
     end_ns: int
 
 
 class AllowanceSpan(msgspec.Struct, frozen=True, gc=False):
-    """A stretch of time in which a NodePool allows the same number of nodes for a reason."""
+    """A time range in which a NodePool's allowance for a reason is constant."""
 
     start_ns: int
     end_ns: int
@@ -48,7 +48,7 @@ class AllowanceSpan(msgspec.Struct, frozen=True, gc=False):
 
 
 def open_spans(window: Window, start_ns: int, end_ns: int) -> Iterator[TimeSpan]:
-    """Yield the spans within ``[start_ns, end_ns)`` in which a window is open, in order, overlapping ones merged."""
+    """Yield the spans within ``[start_ns, end_ns)`` in which a window is open, in order, merged where they overlap."""
     if isinstance(window.schedule, IntervalSchedule):
         if window.is_open(start_ns):
             yield TimeSpan(start_ns, end_ns)
@@ -58,37 +58,37 @@ def open_spans(window: Window, start_ns: int, end_ns: int) -> Iterator[TimeSpan]
         return
     begin = finish = start_ns
     cursor = start_ns - window.duration_ns
-    for _ in range(_MAX_HITS):
-        hit = window.schedule.next_after(cursor)
-        if hit is None or hit >= end_ns or window.duration_ns <= 0:
+    for _ in range(_MAX_MATCHES):
+        match = window.schedule.next_after(cursor)
+        if match is None or match >= end_ns or window.duration_ns <= 0:
             break
-        cursor = hit
-        if hit > finish:
+        cursor = match
+        if match > finish:
             if finish > begin:
                 yield TimeSpan(begin, min(finish, end_ns))
-            begin = hit
-        finish = hit + window.duration_ns
+            begin = match
+        finish = match + window.duration_ns
         if finish >= end_ns:
             break
-        cursor = max(cursor, _last_minute_hit(window, finish))
+        cursor = max(cursor, _last_minute_match(window, finish))
     if finish > begin:
         yield TimeSpan(begin, min(finish, end_ns))
 
 
-def _last_minute_hit(window: Window, finish_ns: int) -> int:
-    """Return an instant right before a hit in the last minute of a span, 0 where there is none.
+def _last_minute_match(window: Window, finish_ns: int) -> int:
+    """Return a time just before a match in the last minute of a span, or 0 without one.
 
-    Hits before it only repeat that the window is open, so that windows which overlap by far need not be walked through.
+    Earlier matches only repeat that the window is open: skipping them avoids walking through long overlapping windows.
     """
     before_ns = finish_ns - _MINUTE_NS
-    hit = window.schedule.next_after(before_ns) if window.duration_ns > _MINUTE_NS else None
-    return before_ns if hit is not None and hit <= finish_ns else 0
+    match = window.schedule.next_after(before_ns) if window.duration_ns > _MINUTE_NS else None
+    return before_ns if match is not None and match <= finish_ns else 0
 
 
 def allowance(pool: NodePool, reason: Reason, use: PoolUse | None, start_ns: int, end_ns: int) -> list[AllowanceSpan]:
-    """Return what a NodePool allows for a reason from ``start_ns`` to ``end_ns``, equal neighbours joined.
+    """Return a NodePool's allowances for a reason from ``start_ns`` to ``end_ns``; equal neighbours are merged.
 
-    Node counts are taken as they are now; a budget that cannot be read closes the pool throughout.
+    Node counts are the current ones. A budget that cannot be parsed allows nothing throughout.
     """
     edges = {start_ns, end_ns}
     for budget in pool.budgets or ():
@@ -111,15 +111,15 @@ def allowance(pool: NodePool, reason: Reason, use: PoolUse | None, start_ns: int
 
 
 def next_opening(pool: NodePool, reason: Reason, use: PoolUse | None, now_ns: int) -> int | None:
-    """Return when more nodes are allowed than now, by windows alone and within a week; None where that is not so."""
+    """Return when windows next allow more nodes than now; None if they do not within a week."""
     spans = allowance(pool, reason, use, now_ns, now_ns + WEEK_NS)
     return next((span.start_ns for span in spans if span.allowed > spans[0].allowed), None)
 
 
 def opened_at(budget: DisruptionBudget, now_ns: int) -> int | None:
-    """Return when the window that is open now was opened, None where the budget has none or always applies.
+    """Return when the currently open window opened, or None if the budget has no window or always applies.
 
-    Windows that follow each other without a gap count as one, looking back a week at most.
+    Consecutive windows without a gap count as one, up to a week back.
     """
     try:
         window = read_window(budget)
@@ -139,39 +139,39 @@ _UNUSED: Final = PoolUse()
 
 
 class LineWindow(msgspec.Struct, frozen=True, gc=False):
-    """A budget with its window: the one that is open now, else the next."""
+    """A budget with its window: the open one, or the next."""
 
     line: BudgetLine
     is_windowed: bool = False
-    """Whether it has a window at all; without, it always applies."""
+    """Whether it has a window; without one, it always applies."""
     start_ns: int | None = None
-    """When the window opened or opens; None where that is more than a week off."""
+    """When the window opened or opens; None if that is more than a week away."""
     end_ns: int | None = None
-    """When it closes; None where that is more than a week off."""
+    """When it closes; None if that is more than a week away."""
 
 
 class PoolBudgets(msgspec.Struct, frozen=True, eq=False):
-    """What the budgets of one NodePool come to."""
+    """The state of a NodePool's budgets."""
 
     pool: NodePool
     use: PoolUse
     minute_ns: int
-    """The minute that it holds for: windows open and close on the minute."""
+    """The minute it applies to: windows open and close on the minute."""
     states: tuple[BudgetState, ...]
-    """One for each reason that the controller's methods have, in the order of ``Reason``."""
+    """One per reason of the controller's methods, in the order of ``Reason``."""
     windows: tuple[LineWindow, ...]
-    """One for each line, in their order."""
+    """One per budget, in order."""
     weeks: tuple[tuple[AllowanceSpan, ...], ...]
-    """For each of them what is allowed from the last midnight UTC for eight days, as nodes are now."""
+    """For each reason, the allowances for eight days from the last UTC midnight, with the current nodes."""
 
 
 def pool_budgets(fleet: Fleet, pool: NodePool, before: PoolBudgets | None = None) -> PoolBudgets:
-    """Return what the budgets of a NodePool come to.
+    """Return the state of a NodePool's budgets.
 
     Args:
-        fleet: The nodes at one instant.
+        fleet: The nodes.
         pool: One of its NodePools.
-        before: What they came to before; returned again where nothing has changed since.
+        before: The previous state, returned if nothing has changed.
     """
     use, now_ns = fleet.use.get(pool.name, _UNUSED), fleet.now_ns
     minute_ns = now_ns - now_ns % MINUTE_NS
@@ -201,15 +201,15 @@ def _is_same_week(before: PoolBudgets, pool: NodePool, use: PoolUse, now_ns: int
 def _weeks(
     pool: NodePool, use: PoolUse, now_ns: int, reasons: Iterable[Reason]
 ) -> tuple[tuple[AllowanceSpan, ...], ...]:
-    """Return the week of each reason; reasons to which the same lines apply share one."""
+    """Return the allowances for each reason; reasons with the same budgets share them."""
     start_ns = now_ns - now_ns % DAY_NS
-    made: dict[tuple[bool, ...], tuple[AllowanceSpan, ...]] = {}
+    spans_by_coverage: dict[tuple[bool, ...], tuple[AllowanceSpan, ...]] = {}
     weeks = []
     for reason in reasons:
-        covers = tuple(one.reasons is None or reason in one.reasons for one in pool.budgets or ())
-        if covers not in made:
-            made[covers] = tuple(allowance(pool, reason, use, start_ns, start_ns + WEEK_NS + DAY_NS))
-        weeks.append(made[covers])
+        coverage = tuple(budget.reasons is None or reason in budget.reasons for budget in pool.budgets or ())
+        if coverage not in spans_by_coverage:
+            spans_by_coverage[coverage] = tuple(allowance(pool, reason, use, start_ns, start_ns + WEEK_NS + DAY_NS))
+        weeks.append(spans_by_coverage[coverage])
     return tuple(weeks)
 
 
@@ -223,12 +223,12 @@ def _window(index: int, budget: DisruptionBudget, nodes: int, now_ns: int) -> Li
         return LineWindow(line)
     start_ns = now_ns - now_ns % DAY_NS
     limit_ns = start_ns + WEEK_NS + DAY_NS
-    found = next((span for span in open_spans(window, start_ns, limit_ns) if span.end_ns > now_ns), None)
-    if found is None:
+    span = next((span for span in open_spans(window, start_ns, limit_ns) if span.end_ns > now_ns), None)
+    if span is None:
         return LineWindow(line, is_windowed=True)
-    end_ns = found.end_ns if found.end_ns < limit_ns else None
-    return LineWindow(line, is_windowed=True, start_ns=_start(budget, found, now_ns), end_ns=end_ns)
+    end_ns = span.end_ns if span.end_ns < limit_ns else None
+    return LineWindow(line, is_windowed=True, start_ns=_window_start(budget, span, now_ns), end_ns=end_ns)
 
 
-def _start(budget: DisruptionBudget, span: TimeSpan, now_ns: int) -> int | None:
+def _window_start(budget: DisruptionBudget, span: TimeSpan, now_ns: int) -> int | None:
     return span.start_ns if span.start_ns > now_ns else opened_at(budget, now_ns)

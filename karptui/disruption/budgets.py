@@ -1,4 +1,4 @@
-"""How many nodes of a NodePool may be disrupted now, for which reason, and which line of the budgets says so.
+"""How many nodes of a NodePool may be disrupted now for each reason, and which budget limits it.
 
 Rules: ``GetAllowedDisruptionsByReason`` in ``pkg/apis/v1/nodepool.go`` and ``BuildDisruptionBudgetMapping`` in
 ``pkg/controllers/disruption/helpers.go``.
@@ -21,80 +21,84 @@ from karptui.kube.durations import DurationError, parse_duration
 from karptui.provisioning.state_node import StateNode
 
 UNLIMITED: Final = (1 << 31) - 1
-"""What Karpenter takes where no budget applies."""
+"""Karpenter's value if no budget applies."""
 
 
 class Reason(StrEnum):
-    """What a budget tells apart."""
+    """A disruption reason that budgets distinguish."""
 
     EMPTY = "Empty"
     DRIFTED = "Drifted"
     UNDERUTILIZED = "Underutilized"
     UNHEALTHY = "Unhealthy"
-    """Repair's, since 1.15: nodes that are not ready do not use it up."""
+    """Of Repair, since 1.15: nodes that are not ready do not consume its budget."""
 
 
 _ALWAYS: Final = (Reason.EMPTY, Reason.DRIFTED, Reason.UNDERUTILIZED)
-"""The reasons of methods that every cluster has."""
+"""Reasons with methods in every cluster."""
 
 
 REPAIR_GATE: Final = "NodeRepair"
 
 
 def is_repairing(settings: Settings) -> bool:
-    """Return whether Repair is a method of the controller: since 1.15, with the gate, not by the older controller."""
+    """Return whether Repair is one of the methods: since 1.15, with the gate on and the older controller off."""
     return settings.rules.has_repair_method and settings.gate(REPAIR_GATE) and not settings.legacy_node_repair
 
 
 def reasons_of(settings: Settings) -> tuple[Reason, ...]:
-    """Return the reasons for which a controller disrupts nodes."""
+    """Return the reasons for which the controller disrupts nodes."""
     return (*_ALWAYS, Reason.UNHEALTHY) if is_repairing(settings) else _ALWAYS
 
 
 def reasons_of_pool(pool: NodePool, settings: Settings) -> tuple[Reason, ...]:
-    """Return the reasons for which a controller disrupts nodes of a NodePool: a static one is never consolidated."""
+    """Return the reasons for which the controller disrupts nodes of a NodePool; a static one is never consolidated."""
     reasons = reasons_of(settings)
-    return tuple(one for one in reasons if one in (Reason.DRIFTED, Reason.UNHEALTHY)) if pool.is_static else reasons
+    return (
+        tuple(reason for reason in reasons if reason in (Reason.DRIFTED, Reason.UNHEALTHY))
+        if pool.is_static
+        else reasons
+    )
 
 
 class BudgetLine(msgspec.Struct, frozen=True, gc=False):
-    """One budget at one instant."""
+    """A budget at a point in time."""
 
     index: int
-    """Its position in ``spec.disruption.budgets``, from 0."""
+    """Its index in ``spec.disruption.budgets``, from 0."""
     budget: DisruptionBudget
     is_active: bool
-    """Whether its window is open, or it has none."""
+    """Whether its window is open; true without a window."""
     allowed: int
-    """Nodes it allows; ``UNLIMITED`` outside its window, 0 where it cannot be read."""
+    """Nodes it allows; ``UNLIMITED`` outside its window, 0 if it cannot be parsed."""
     problem: str = ""
-    """Why it cannot be read: then the whole NodePool is closed for every reason."""
+    """Why it cannot be parsed: then the NodePool allows nothing for any reason."""
 
     def covers(self, reason: Reason) -> bool:
-        """Whether it applies to a reason: absent reasons are all of them, an empty list is none."""
+        """Whether it applies to a reason: absent reasons mean all, an empty list none."""
         return self.budget.reasons is None or reason in self.budget.reasons
 
 
 class BudgetState(msgspec.Struct, frozen=True, gc=False):
-    """A NodePool's allowance for one reason at one instant: ``allowed - deleting - not_ready = left``."""
+    """A NodePool's allowance for a reason at a point in time: ``allowed - deleting - not_ready = left``."""
 
     pool_name: str
     reason: Reason
     nodes: int
-    """Nodes the percentages are of: managed, initialised, their instance not terminating."""
+    """Nodes that percentages refer to: managed, initialised, their instance not terminating."""
     allowed: int
     deleting: tuple[str, ...]
-    """Nodes that are on their way out."""
+    """Nodes being deleted."""
     not_ready: tuple[str, ...]
-    """Nodes whose Ready condition is not True and that are not deleting."""
+    """Nodes whose Ready condition is not True and which are not being deleted."""
     binding: BudgetLine | None
-    """The line that allows least, the first of equals; None where none applies or the budgets cannot be read."""
+    """The most restrictive budget, the first of equals; None if none applies or the budgets cannot be parsed."""
     problem: str = ""
-    """Why the budgets cannot be read."""
+    """Why the budgets cannot be parsed."""
 
     @property
     def consuming(self) -> int:
-        """Nodes that use the allowance up, for whatever cause."""
+        """Nodes that consume the allowance."""
         return len(self.deleting) + len(self.not_ready)
 
     @property
@@ -104,12 +108,12 @@ class BudgetState(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_announced(self) -> bool:
-        """Whether Karpenter says so on the NodePool: only where nothing is allowed at all and there are nodes."""
+        """Whether Karpenter publishes an event on the NodePool: only if it has nodes and allows none at all."""
         return self.nodes != 0 and self.allowed == 0
 
 
 def read_line(index: int, budget: DisruptionBudget, nodes: int, now_ns: int) -> BudgetLine:
-    """Return a budget at an instant for a pool of so many nodes."""
+    """Return a budget's state at a point in time for a NodePool with so many nodes."""
     try:
         window = read_window(budget)
         is_active = window is None or window.is_open(now_ns)
@@ -120,14 +124,14 @@ def read_line(index: int, budget: DisruptionBudget, nodes: int, now_ns: int) -> 
 
 
 class BudgetValueError(ValueError):
-    """A ``nodes`` value that is neither an integer nor a percentage."""
+    """Raised for a ``nodes`` value that is neither an integer nor a percentage."""
 
 
 def scaled(value: str, nodes: int) -> int:
-    """Return the number of nodes that ``nodes`` of a budget comes to; percentages are rounded up.
+    """Return a budget's ``nodes`` as a number of nodes; percentages are rounded up.
 
     Raises:
-        BudgetValueError: when it is neither an integer nor a percentage.
+        BudgetValueError: If it is neither an integer nor a percentage.
     """
     whole = parse_integer(value)
     if whole is not None:
@@ -139,23 +143,23 @@ def scaled(value: str, nodes: int) -> int:
 
 
 class Window(msgspec.Struct, frozen=True, gc=False):
-    """When a budget with a schedule applies: from each hit for the length of its duration."""
+    """The window of a budget with a schedule: open from each match for the duration."""
 
     schedule: Schedule
     duration_ns: int
 
     def is_open(self, now_ns: int) -> bool:
-        """Whether a hit lies within the last ``duration_ns``; a schedule that never comes is always open."""
-        hit = self.schedule.next_after(now_ns - self.duration_ns)
-        return hit is None or hit <= now_ns
+        """Whether the schedule matches within the last ``duration_ns``; a schedule without matches is always open."""
+        match = self.schedule.next_after(now_ns - self.duration_ns)
+        return match is None or match <= now_ns
 
 
 def read_window(budget: DisruptionBudget) -> Window | None:
-    """Return a budget's window, None where it always applies.
+    """Return a budget's window, or None if it always applies.
 
     Raises:
-        ScheduleError: when the schedule is missing beside a duration, or cannot be read.
-        DurationError: when the duration cannot be read.
+        ScheduleError: If a duration has no schedule, or the schedule cannot be parsed.
+        DurationError: If the duration cannot be parsed.
     """
     if budget.schedule is None and budget.duration is None:
         return None
@@ -164,7 +168,7 @@ def read_window(budget: DisruptionBudget) -> Window | None:
 
 
 class PoolUse(msgspec.Struct, frozen=True, gc=False):
-    """The nodes of a NodePool as budgets count them."""
+    """Node counts of a NodePool for its budgets."""
 
     nodes: int = 0
     deleting: tuple[str, ...] = ()
@@ -175,11 +179,11 @@ _UNUSED: Final = PoolUse()
 
 
 def count_use(nodes: Iterable[StateNode], commanded: frozenset[str] = frozenset()) -> dict[str, PoolUse]:
-    """Return by NodePool the nodes that count and those that use budgets up.
+    """Return the counted nodes and the ones that consume budgets, by NodePool.
 
     Args:
         nodes: Every state node.
-        commanded: Names of nodes that a disruption command already holds: they count as deleting.
+        commanded: Names of nodes in a disruption command, which count as being deleted.
     """
     totals: dict[str, int] = {}
     deleting: dict[str, list[str]] = {}
@@ -200,7 +204,7 @@ def count_use(nodes: Iterable[StateNode], commanded: frozenset[str] = frozenset(
 
 
 def budget_state(pool: NodePool, reason: Reason, use: PoolUse | None, now_ns: int) -> BudgetState:
-    """Return what a NodePool allows for a reason at an instant."""
+    """Return a NodePool's allowance for a reason at a point in time."""
     use = use or _UNUSED
     lines = [read_line(i, budget, use.nodes, now_ns) for i, budget in enumerate(pool.budgets or ())]
     problem = next((line.problem for line in lines if line.problem), "")

@@ -1,4 +1,4 @@
-"""Nodes that may be disrupted as far as the gates go, with what the methods weigh.
+"""Candidates: nodes that passed the gates, with the values that methods compare.
 
 Rules: ``NewCandidate`` in ``pkg/controllers/disruption/types.go``.
 """
@@ -22,7 +22,7 @@ from karptui.provisioning.state_node import StateNode
 
 
 class Candidate:
-    """A node that passed the gates."""
+    """A node that passed the gates and may be disrupted."""
 
     def __init__(self, fleet: Fleet, node: StateNode, pool: NodePool, book: ReckonedPrices) -> None:
         assert node.claim is not None
@@ -34,77 +34,77 @@ class Candidate:
 
     @cached_property
     def reschedulable_pods(self) -> tuple[Pod, ...]:
-        """Pods that must move."""
+        """Pods that must be rescheduled."""
         return self._fleet.reschedulable_pods(self.node)
 
     @cached_property
     def disruption_cost(self) -> float:
-        """1 and the positive eviction costs of the pods that must move."""
+        """1 plus the positive eviction costs of the pods that must be rescheduled."""
         return self._fleet.moving_cost(self.node)
 
     @property
     def is_buffered(self) -> bool:
-        """Whether it holds capacity for a CapacityBuffer."""
+        """Whether it has capacity for a CapacityBuffer."""
         return self.name in self._fleet.buffered
 
     @property
     def name(self) -> str:
-        """The state node's name."""
+        """The state node's name: the Node's, or the NodeClaim's without one."""
         return self.node.name
 
     @property
     def type_name(self) -> str:
-        """Value of the instance type label, empty without it."""
+        """Value of the instance type label; empty without it."""
         return self.node.labels.get(INSTANCE_TYPE, "")
 
     @property
     def capacity_type(self) -> str:
-        """Value of the capacity type label, empty without it."""
+        """Value of the capacity type label; empty without it."""
         return self.node.labels.get(CAPACITY_TYPE, "")
 
     @property
     def is_type_guessed(self) -> bool:
-        """Whether its type is known from nodes alone."""
-        known = self.instance_type
-        return known is not None and known.is_guessed
+        """Whether its instance type was derived from nodes only."""
+        instance_type = self.instance_type
+        return instance_type is not None and instance_type.is_guessed
 
     @property
     def instance_type(self) -> InstanceType | None:
-        """The instance type as the NodePool knows it now, None where it does not."""
+        """Its instance type as the NodePool lists it now; None if it does not."""
         return self.book.types.get(self.type_name)
 
     @cached_property
     def price(self) -> float:
-        """Price per hour of the node's offering, 0 where it is not known."""
+        """Price per hour of the node's offering; 0 if unknown."""
         return self.book.price(self.type_name, self.node.labels.get(ZONE, ""), self.capacity_type)
 
     @property
     def is_price_known(self) -> bool:
-        """Whether that is known, and nothing stands in for it."""
+        """Whether the offering's price is known and not assumed."""
         return self.book.known_price(self.type_name, self.node.labels.get(ZONE, ""), self.capacity_type) is not None
 
     @property
     def savings_ratio(self) -> float:
-        """Price per unit of disruption: what consolidation sorts by, the greatest first."""
+        """Price per disruption cost: consolidation takes the greatest first."""
         return self.price / self.disruption_cost
 
     @cached_property
     def is_empty(self) -> bool:
-        """Whether no pod of positive cost must move; zero-cost pods do not keep a node."""
+        """Whether no pod of positive cost must be rescheduled."""
         return self._fleet.is_empty(self.node)
 
 
 class Candidates(msgspec.Struct, frozen=True, gc=False):
-    """The candidates of the two classes of methods, by name."""
+    """The candidates of the two classes of methods, sorted by name."""
 
     graceful: tuple[Candidate, ...]
-    """For Emptiness and consolidation, which always respect the pods that block."""
+    """For Emptiness and consolidation, which respect all blocking pods."""
     eventual: tuple[Candidate, ...]
-    """For Drift and StaticDrift, which pass such pods by where the NodeClaim bounds the drain."""
+    """For Drift and StaticDrift, which ignore blocking pods if the NodeClaim's grace period bounds the drain."""
 
 
 def graceful_candidate(fleet: Fleet, node: StateNode) -> Candidate | None:
-    """Return a node for Emptiness and consolidation, None where it does not pass the gates."""
+    """Return a candidate for Emptiness and consolidation, or None if a gate is closed."""
     return None if first_failure(fleet, node) is not None else _candidate(fleet, node)
 
 
@@ -115,7 +115,7 @@ def _candidate(fleet: Fleet, node: StateNode) -> Candidate:
 
 
 def find_candidates(fleet: Fleet, recorder: Recorder) -> Candidates:
-    """Return the nodes that pass the gates; what Karpenter says about the others is recorded."""
+    """Return the nodes that pass the gates, and record Karpenter's events about the others."""
     graceful: list[Candidate] = []
     eventual: list[Candidate] = []
     for node in fleet.nodes:

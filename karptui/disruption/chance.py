@@ -1,6 +1,6 @@
-"""What Karpenter leaves to the order of Go's maps: which of equal nodes is first, and which NodePool begins.
+"""Orders that Karpenter leaves to Go's map iteration: between equal nodes, and between NodePools.
 
-Rules: ``DeepCopyNodes`` in ``pkg/controllers/state/cluster.go``, whose order unstable sorts keep or not, and
+Rules: ``DeepCopyNodes`` in ``pkg/controllers/state/cluster.go``, whose order may survive unstable sorts, and
 ``shuffleCandidates`` in ``pkg/controllers/disruption/singlenodeconsolidation.go``.
 """
 
@@ -13,36 +13,36 @@ from typing import Final
 from karptui.disruption.candidate import Candidate
 
 _GROUP: Final = 8
-"""Places of a small map of Go: a walk begins with any of them, and goes round in the order of entry."""
+"""Slots of a small Go map: an iteration starts at a random one and continues in insertion order."""
 
 
 class Chance:
-    """Draws an order where Karpenter has none; without a generator the likeliest, with equal nodes by name."""
+    """Draws random orders; without a generator, takes equal nodes by name and NodePools in order."""
 
     def __init__(self, rng: random.Random | None = None) -> None:
         self._rng = rng
 
     def nodes(self, candidates: Iterable[Candidate]) -> list[Candidate]:
-        """Return candidates in the order in which they come before anything sorts them."""
-        found = sorted(candidates, key=lambda one: one.name)
+        """Return candidates in the order before sorting."""
+        ordered = sorted(candidates, key=lambda candidate: candidate.name)
         if self._rng is not None:
-            self._rng.shuffle(found)
-        return found
+            self._rng.shuffle(ordered)
+        return ordered
 
     def pools(self, entered: Iterable[str]) -> list[str]:
-        """Return the names of NodePools as a walk over a map gives them.
+        """Return the names of NodePools in the order of a map iteration.
 
         Args:
-            entered: In the order in which they entered the map.
+            entered: In the order of insertion into the map.
         """
-        found = list(entered)
+        names = list(entered)
         if self._rng is None:
-            return found
-        if len(found) > _GROUP:
-            self._rng.shuffle(found)
-            return found
+            return names
+        if len(names) > _GROUP:
+            self._rng.shuffle(names)
+            return names
         first = self._rng.randrange(_GROUP)
-        return found[first:] + found[:first]
+        return names[first:] + names[:first]
 
 
 LIKELIEST: Final = Chance()

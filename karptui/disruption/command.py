@@ -1,4 +1,4 @@
-"""What a method decides: which nodes go, and what comes in their place.
+"""Commands: the nodes that a method removes, and their replacements.
 
 Rules: ``Command`` in ``pkg/controllers/disruption/types.go``.
 """
@@ -18,7 +18,7 @@ from karptui.karpenter.repair_policies import Ailment
 
 
 class Method(StrEnum):
-    """A method, by its name in Karpenter, in the order in which they are asked."""
+    """A disruption method, by its name in Karpenter; in the order in which Karpenter runs them."""
 
     REPAIR = "Repair"
     EMPTINESS = "Emptiness"
@@ -29,7 +29,7 @@ class Method(StrEnum):
 
     @property
     def reason(self) -> Reason:
-        """The budget reason it draws on."""
+        """The reason under which budgets count it."""
         return _REASONS[self]
 
 
@@ -49,12 +49,12 @@ class Decision(StrEnum):
     DELETE = "delete"
     REPLACE = "replace"
     TERMINATE_FIRST = "terminate-first"
-    """Delete before a replacement can exist."""
+    """Delete the node before its replacement can exist."""
     REBOOT = "reboot"
 
 
 class TerminateFirst(StrEnum):
-    """Why no replacement can exist while the node does."""
+    """Why no replacement can exist before the node is deleted."""
 
     NO_RESERVED_CAPACITY = "no-reserved-capacity"
     STATIC_AT_LIMIT = "static-at-limit"
@@ -65,36 +65,36 @@ class RepairCase(msgspec.Struct, frozen=True, eq=False):
 
     candidate: Candidate
     ailment: Ailment
-    """With the action that is taken: a node rebooted too often is replaced."""
+    """With the action taken: a node that was rebooted too often is replaced."""
     is_escalated: bool
     legacy_cost: float
-    """What evicting all its pods costs, by how much of its life is left: breaks ties."""
+    """Cost of evicting all its pods, scaled by its remaining lifetime; breaks ties."""
 
     @property
     def bound_ns(self) -> int | None:
-        """How long its drain may take, None without a bound."""
+        """Maximum duration of its drain in nanoseconds; None if unbounded."""
         return self.ailment.drain_bound(self.candidate.claim.termination_grace_period_ns)
 
 
 class Command(msgspec.Struct, frozen=True, eq=False):
-    """Nodes that go together, and their replacements."""
+    """Nodes that are removed together, and their replacements."""
 
     candidates: tuple[Candidate, ...]
     replacements: tuple[NewNode, ...] = ()
     simulation: Simulation | None = None
-    """What led to it; None where a method seeks no place for pods."""
+    """The simulation behind it; None for methods that do not simulate."""
     from_template: int = 0
-    """Replacements launched from the NodePool's template as it stands: StaticDrift only."""
+    """Replacements launched from the NodePool's current template: StaticDrift only."""
 
     terminate_first: TerminateFirst | None = None
     is_reboot: bool = False
-    """Whether the node stays and is started anew."""
+    """Whether the node is rebooted in place."""
     repairs: Mapping[str, RepairCase] = {}
-    """By node why it is repaired: Repair only."""
+    """Why each node is repaired, by name: Repair only."""
 
     @property
     def decision(self) -> Decision:
-        """Whether anything comes in their place."""
+        """The kind of command."""
         if self.is_reboot:
             return Decision.REBOOT
         if self.terminate_first is not None:
@@ -103,37 +103,37 @@ class Command(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def source_price(self) -> float:
-        """Price per hour of the nodes that go; unknown ones count as 0."""
+        """Price per hour of the removed nodes; unknown prices count as 0."""
         return sum(candidate.price for candidate in self.candidates)
 
     @property
     def savings(self) -> float:
-        """Dollars per hour that Karpenter expects to save; 0 with replacements from a template, which have no price."""
+        """Dollars per hour by Karpenter's calculation; 0 with replacements from a template, which have no price."""
         if self.from_template or self.is_reboot:
             return 0.0
         return self.source_price - sum(node.estimated_price() for node in self.replacements)
 
     @property
     def known_savings(self) -> float | None:
-        """What it does save per hour, or more with a spot node of unknown price; None where nobody can say yet.
+        """Actual savings per hour; more if a new spot node of unknown price is cheaper than on demand. None if unknown.
 
-        Of such a spot node that goes nobody can say: Karpenter reckons it on demand.
+        They are unknown if a removed spot node has no price: Karpenter assumes the on-demand price.
         """
-        is_known = self.is_reboot or all(one.is_price_known for one in self.candidates)
+        is_known = self.is_reboot or all(candidate.is_price_known for candidate in self.candidates)
         return self.priced_savings if is_known else None
 
     @property
     def priced_savings(self) -> float | None:
-        """What it saves per hour, spot nodes of unknown price on demand; None where nobody can say yet.
+        """Savings per hour, with on-demand prices for spot nodes of unknown price; None if unknown.
 
-        Karpenter counts an unknown price as 0. What a template makes, or comes once the nodes are gone, has no price.
+        Karpenter counts unknown prices as 0. Replacements from a template or launched after the deletion have no price.
         """
         is_open = self.from_template or self.terminate_first is not None
         return self.savings if self.is_reboot or (self.is_priced and not is_open) else None
 
     @property
     def is_priced(self) -> bool:
-        """Whether Karpenter has a price for every node that goes and for every one that is chosen to come."""
+        """Whether Karpenter has a price for every removed node and every replacement."""
         prices = (
             *(candidate.price for candidate in self.candidates),
             *(node.estimated_price() for node in self.replacements),
@@ -141,7 +141,7 @@ class Command(msgspec.Struct, frozen=True, eq=False):
         return 0.0 not in prices
 
     def announce(self, recorder: Recorder) -> None:
-        """Say that a replacement was found, as consolidation does before anything is decided."""
+        """Publish consolidation's event about a candidate, which precedes the decision."""
         for candidate in self.candidates:
             text = f"{self._message(candidate)} (savings: ${self.savings:.2f})"
             recorder.about_node(candidate.node, CONSOLIDATION_CANDIDATE, f"Consolidation candidate: {text}")
@@ -154,15 +154,15 @@ class Command(msgspec.Struct, frozen=True, eq=False):
 
 
 class MethodResult(msgspec.Struct, frozen=True, eq=False):
-    """What one method would do on the state as it is."""
+    """What a method would do in the current state."""
 
     method: Method
     candidates: tuple[Candidate, ...]
-    """Nodes that passed the gates and the method's own filter, by name."""
+    """Nodes that passed the gates and the method's filter, by name."""
     budgets: Mapping[str, int]
-    """Nodes that each NodePool still allows for the reason, before the method spends any."""
+    """Nodes that each NodePool allows for the reason, before the method consumes any."""
     commands: tuple[Command, ...]
     ailments: Mapping[str, Ailment] = {}
-    """Of Repair: what is wrong with each node whose toleration is over, whatever holds it back."""
+    """Of Repair: why each node whose toleration has expired is unhealthy, even if blocked."""
     error: str = ""
-    """Why the method could not be carried out, in Karpenter's words: it also ends Karpenter's whole pass."""
+    """Karpenter's error that failed the method, which also ends the pass."""

@@ -1,4 +1,4 @@
-"""The clock of consolidateAfter: since when a node has been quiet, and when it has been so for long enough.
+"""The consolidateAfter clock: since when a node has had no pod changes, and until when it must wait.
 
 Rules: ``pkg/controllers/nodeclaim/disruption/consolidation.go``.
 """
@@ -13,20 +13,20 @@ from karptui.kube.timestamps import ABSENT_NS
 
 
 class QuietPeriod(msgspec.Struct, frozen=True, gc=False):
-    """A node's wait before it may be consolidated."""
+    """A node's wait before consolidation."""
 
     since_ns: int
-    """When a pod last came or went, or when the node was initialised if none did."""
+    """When a pod last came or went; without any, when the node was initialised."""
     until_ns: int
-    """When it becomes consolidatable if nothing comes or goes until then."""
+    """When the node becomes consolidatable if no pod comes or goes until then."""
     has_pod_event: bool
-    """Whether it counts from a pod."""
+    """Whether it starts at a pod change."""
 
 
 def quiet_period(claim: NodeClaim, pool: NodePool) -> QuietPeriod | None:
-    """Return a node's wait, None where it is not initialised or its NodePool never consolidates.
+    """Return a node's wait, or None if it is not initialised or its NodePool never consolidates.
 
-    With ``0s`` there is no wait and pods do not start it anew.
+    With ``0s`` there is no wait, and pod changes do not restart it.
     """
     initialized = claim.condition("Initialized")
     if pool.consolidate_after_ns is None or initialized is None or initialized.status != "True":

@@ -1,4 +1,4 @@
-"""Consolidation of one or several nodes: which nodes qualify, and what may replace them, minValues included.
+"""Consolidation: which nodes qualify, and what may replace them, including minValues.
 
 Rules: ``pkg/controllers/disruption/consolidation.go`` and ``SatisfiesMinValues`` in ``pkg/cloudprovider/types.go``.
 """
@@ -23,39 +23,41 @@ from karptui.provisioning.template import is_counted
 
 
 def unmet_keys(node: NewNode) -> list[str]:
-    """Return the keys of which the node's types offer too few values, sorted; no types at all is no failure."""
+    """Return the keys for which the node's types have too few values, sorted; empty without types."""
     return sorted(_walk(node)[1])
 
 
 def types_needed(node: NewNode) -> int:
-    """Return how many types, from the front, it takes to offer enough values; 0 where nothing is asked."""
+    """Return how many of the first types are needed for enough values; 0 without minValues."""
     return _walk(node)[0]
 
 
 def _walk(node: NewNode) -> tuple[int, set[str]]:
-    asked = {one.key: one for one in node.requirements if one.min_values is not None}
-    if not asked:
+    limited = {requirement.key: requirement for requirement in node.requirements if requirement.min_values is not None}
+    if not limited:
         return 0, set()
-    seen: dict[str, set[str]] = {key: set() for key in asked}
+    seen: dict[str, set[str]] = {key: set() for key in limited}
     unmet: set[str] = set()
     for count, name in enumerate(node.type_names, start=1):
-        own = Requirements.from_selectors(node.book.types[name].requirements)
-        for key, one in asked.items():
-            seen[key].update(value for value in own.get(key).values if is_counted(one, value, node.book.rules))
-        unmet = {key for key, one in asked.items() if len(seen[key]) < (one.min_values or 0)}
+        type_requirements = Requirements.from_selectors(node.book.types[name].requirements)
+        for key, requirement in limited.items():
+            seen[key].update(
+                value for value in type_requirements.get(key).values if is_counted(requirement, value, node.book.rules)
+            )
+        unmet = {key for key, requirement in limited.items() if len(seen[key]) < (requirement.min_values or 0)}
         if not unmet:
             return count, unmet
     return len(node.type_names), unmet
 
 
 SPOT_TO_SPOT_TYPES: Final = 15
-"""Cheaper types that one spot node needs before it is replaced by another."""
+"""Cheaper types that a single spot node must have before another spot node may replace it."""
 SPOT_TO_SPOT_GATE: Final = "SpotToSpotConsolidation"
 _PIN_TO_SPOT: Final = Requirement.of(CAPACITY_TYPE, "In", (SPOT,))
 
 
 class RefusalCode:
-    """Why consolidation comes to nothing; the codes of the model."""
+    """Codes of refused consolidations."""
 
     UNSCHEDULABLE: Final = "SIM_UNSCHEDULABLE"
     NEEDS_NODES: Final = "NEEDS_N_NODES"
@@ -65,10 +67,10 @@ class RefusalCode:
     SPOT_FLEXIBILITY: Final = "SPOT_FLEXIBILITY"
     SCORE: Final = "BALANCED_REJECT"
     NOT_KNOWN: Final = "NOT_KNOWN"
-    """Karpenter may refuse or not: its provider's instance types are not known here."""
+    """Unknown: the provider's instance types are not known here."""
 
 
-_HANGS_ON_TYPES: Final = frozenset(
+_DEPENDS_ON_TYPES: Final = frozenset(
     {
         RefusalCode.UNSCHEDULABLE,
         RefusalCode.NEEDS_NODES,
@@ -77,29 +79,29 @@ _HANGS_ON_TYPES: Final = frozenset(
         RefusalCode.SPOT_FLEXIBILITY,
     }
 )
-TYPES_NOT_KNOWN: Final = "the instance types and prices of its provider are not known"
+TYPES_NOT_KNOWN: Final = "the provider's instance types and prices are unknown"
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """Why nodes are not consolidated, in Karpenter's words."""
+    """Why nodes are not consolidated, with Karpenter's message."""
 
     code: str
     message: str
     count: int = 0
-    """New nodes needed, or cheaper types found, where the code is about a number."""
+    """New nodes needed, or cheaper types available, depending on the code."""
     simulation: Simulation | None = None
     score: float = 0.0
-    """Of the Balanced policy, where the code is about it."""
+    """The score of the Balanced policy, for its code."""
     no_place: NoPlace | None = None
-    """Why the first pod without a place has none, where that was asked for."""
+    """Why the first unschedulable pod has no place, if requested."""
     type_names: tuple[str, ...] = ()
-    """The cheaper types, the cheapest first, where there are too few of them."""
+    """The cheaper types, cheapest first, if there are too few."""
     others_need: OthersNeed | None = None
-    """New nodes for pods of other nodes or none, where that was asked for."""
+    """New nodes for pods of other nodes and pending pods, if requested."""
 
 
-def lacking(candidate: Candidate) -> Iterator[tuple[str, str]]:
-    """Yield what consolidation misses of a node, as code and Karpenter's words (empty where it is silent), in order."""
+def missing_conditions(candidate: Candidate) -> Iterator[tuple[str, str]]:
+    """Yield consolidation's unmet conditions as code and Karpenter's message (empty if it has none), in order."""
     pool, labels = candidate.pool, candidate.node.labels
     if pool.is_static:
         yield FilterCode.STATIC, ""
@@ -122,12 +124,12 @@ def lacking(candidate: Candidate) -> Iterator[tuple[str, str]]:
 
 
 def refuse(candidate: Candidate) -> tuple[str, str] | None:
-    """Return why a node is not consolidated, as code and Karpenter's words (empty where it is silent), else None."""
-    return next(lacking(candidate), None)
+    """Return why a node is not consolidated, as code and Karpenter's message (empty if it has none), or None."""
+    return next(missing_conditions(candidate), None)
 
 
 class Consolidator:
-    """Works out what removing nodes together comes to."""
+    """Computes the result of removing nodes together."""
 
     def __init__(self, simulator: Simulator, recorder: Recorder, *, is_spot_to_spot_on: bool) -> None:
         self._simulator = simulator
@@ -138,20 +140,20 @@ class Consolidator:
         """Return the command that removes the candidates together, or why there is none.
 
         Raises:
-            SimulationError: when there is no NodePool to schedule with.
+            SimulationError: If there is no NodePool to schedule with.
         """
         try:
-            answer = self._weigh(tuple(candidates))
+            result = self._weigh(tuple(candidates))
         except FutileError:
-            answer = Refusal(RefusalCode.NOT_CHEAPER, "Can't replace with a cheaper node")
-        if isinstance(answer, Command):
-            if answer.replacements:
-                answer.announce(self._recorder)
-        elif answer.code in _HANGS_ON_TYPES and any(one.is_type_guessed for one in candidates):
-            answer = msgspec.structs.replace(answer, code=RefusalCode.NOT_KNOWN, message=TYPES_NOT_KNOWN)
+            result = Refusal(RefusalCode.NOT_CHEAPER, "Can't replace with a cheaper node")
+        if isinstance(result, Command):
+            if result.replacements:
+                result.announce(self._recorder)
+        elif result.code in _DEPENDS_ON_TYPES and any(candidate.is_type_guessed for candidate in candidates):
+            result = msgspec.structs.replace(result, code=RefusalCode.NOT_KNOWN, message=TYPES_NOT_KNOWN)
         elif len(candidates) == 1:
-            self._recorder.unconsolidatable(candidates[0].node, answer.message)
-        return answer
+            self._recorder.unconsolidatable(candidates[0].node, result.message)
+        return result
 
     def _weigh(self, candidates: tuple[Candidate, ...]) -> Command | Refusal:
         simulation = self._simulator.remove(candidates, is_consolidation=True)
@@ -165,7 +167,7 @@ class Consolidator:
             return Refusal(RefusalCode.NEEDS_NODES, message, count, simulation)
         node = simulation.new_nodes[0]
         capacity_types = node.requirements.get(CAPACITY_TYPE)
-        if capacity_types.allows(SPOT) and all(one.capacity_type == SPOT for one in candidates):
+        if capacity_types.allows(SPOT) and all(candidate.capacity_type == SPOT for candidate in candidates):
             return self._spot_to_spot(candidates, node, simulation)
         cheaper = self._cheaper(node, candidates, simulation)
         if isinstance(cheaper, Refusal):
@@ -176,14 +178,14 @@ class Consolidator:
 
     @staticmethod
     def _cheaper(node: NewNode, candidates: Sequence[Candidate], simulation: Simulation) -> NewNode | Refusal:
-        """Return the new node with the types left that cost less than the candidates together, even at worst."""
-        left = below(node, ceiling_of(candidates))
-        unmet = unmet_keys(left)
+        """Return the new node with the types that are cheaper than the candidates together even at the worst price."""
+        cheaper_node = below(node, ceiling_of(candidates))
+        unmet = unmet_keys(cheaper_node)
         if unmet:
             return Refusal(RefusalCode.MIN_VALUES, f"Filtering by price: {min_values_message(unmet)}", 0, simulation)
-        if not left.type_names:
+        if not cheaper_node.type_names:
             return Refusal(RefusalCode.NOT_CHEAPER, "Can't replace with a cheaper node", 0, simulation)
-        return left
+        return cheaper_node
 
     def _spot_to_spot(
         self, candidates: tuple[Candidate, ...], node: NewNode, simulation: Simulation
@@ -213,19 +215,19 @@ class Consolidator:
 
 
 def ceiling_of(candidates: Sequence[Candidate]) -> float:
-    """Return what nodes cost together: their replacement has to cost less."""
+    """Return the total price of nodes; their replacement must be cheaper."""
     return sum(candidate.price for candidate in candidates)
 
 
 def below(node: NewNode, ceiling: float) -> NewNode:
-    """Return a new node with only the types whose worst launch costs less than the ceiling."""
+    """Return a new node with only the types whose worst launch price is below the ceiling."""
     return node.with_types(
         [name for name in node.type_names if node.book.worst_launch(name, node.requirements) < ceiling]
     )
 
 
 def min_values_message(keys: Sequence[str]) -> str:
-    """Return Karpenter's words for keys whose ``minValues`` the types no longer offer."""
+    """Return Karpenter's message for keys whose ``minValues`` the types no longer reach."""
     return f"minValues requirement is not met for label(s) (label(s)=[{' '.join(keys)}])"
 
 

@@ -1,4 +1,4 @@
-"""How far the end of a node has come, as its NodeClaim tells: without an engine, for what is drawn first."""
+"""How far a node's deletion has come, from its NodeClaim's conditions alone: needed before the analysis is ready."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ _GRACE_ELAPSED: Final = "TerminationGracePeriodElapsed"
 
 
 class DrainStage(StrEnum):
-    """How far a node has come towards its end."""
+    """How far a node's termination has come."""
 
     IDLE = "Idle"
-    """Nothing wants it."""
+    """Nothing disrupts it."""
     WANTED = "Wanted"
-    """Drifted or consolidatable: it goes once nothing is in the way."""
+    """Drifted or consolidatable: disrupted once nothing blocks it."""
     COMMANDED = "Commanded"
-    """Tainted, waiting for its replacements; nothing is evicted yet."""
+    """Tainted, waiting for replacements; nothing is evicted yet."""
     DELETING = "Deleting"
-    """The NodeClaim is being deleted, the drain has not begun."""
+    """The NodeClaim is being deleted; the drain has not begun."""
     DRAINING = "Draining"
     VOLUMES = "Volumes"
     """Drained, waiting for volumes to be detached."""
     INSTANCE = "Instance"
-    """Waiting for the instance to go."""
+    """Waiting for the instance to terminate."""
 
 
 def deletion_stage(claim: NodeClaim) -> tuple[DrainStage, int]:
-    """Return how far the deletion of a NodeClaim has come, and since when, as its conditions say."""
+    """Return a deleted NodeClaim's stage and when it began, from its conditions."""
     drained, detached = claim.condition(_DRAINED), claim.condition(_DETACHED)
     if claim.is_true(_TERMINATING):
         condition = claim.condition(_TERMINATING)

@@ -1,4 +1,4 @@
-"""Pod deletion costs that Karpenter writes itself, so that a scale-down empties the nodes it would rather be without.
+"""Pod deletion costs that Karpenter sets so that a scale-down empties the nodes it would disrupt first.
 
 Rules: ``pkg/controllers/pod/deletioncost`` of v1.15.0; gate PodDeletionCostManagement.
 """
@@ -19,13 +19,13 @@ from karptui.kube.pod import Pod
 from karptui.provisioning.state_node import StateNode
 
 LEAST: Final = str(-(1 << 31))
-"""What pods of nodes that go anyway are given."""
+"""The cost of pods on nodes that are being deleted."""
 MAX_NODES: Final = 50
-"""Nodes whose pods are written in one pass, those that go anyway apart."""
+"""Nodes whose pods are updated in one pass, besides nodes being deleted."""
 _REPLICA_SET: Final = ("apps/v1", "ReplicaSet")
 _RECREATING: Final = frozenset({_REPLICA_SET, ("batch/v1", "Job"), ("apps/v1", "DaemonSet")})
-_NOT_ASKED: Final = frozenset({Gate.IN_COMMAND, Gate.NODEPOOL_UNRESOLVED, Gate.NODEPOOL_NO_TYPES})
-"""Gates of candidates that this controller does not mind."""
+_IGNORED: Final = frozenset({Gate.IN_COMMAND, Gate.NODEPOOL_UNRESOLVED, Gate.NODEPOOL_NO_TYPES})
+"""Gates that this controller ignores."""
 
 
 class _DeletionOrder(Enum):
@@ -36,11 +36,11 @@ class _DeletionOrder(Enum):
 
 
 def managed_costs(fleet: Fleet) -> dict[str, str]:
-    """Return the deletion costs that one pass changes, by ``namespace/name``; an empty text removes the annotation.
+    """Return the deletion costs that a pass changes, by ``namespace/name``; an empty string removes the annotation.
 
-    Only pods on nodes that Karpenter manages change, and none while a NodeClaim has no instance yet.
+    Only pods on nodes that Karpenter manages are changed, and none while a NodeClaim has no instance.
     """
-    if not is_managing_costs(fleet.settings) or not all(one.provider_id for one in fleet.inventory.nodeclaims):
+    if not is_managing_costs(fleet.settings) or not all(claim.provider_id for claim in fleet.inventory.nodeclaims):
         return {}
     bound = _bound(fleet)
     managed = [node for node in fleet.nodes if node.is_managed]
@@ -61,20 +61,20 @@ def managed_costs(fleet: Fleet) -> dict[str, str]:
         *((node, "") for node in rest),
     )
     for node, cost in costs:
-        own = _changes(_on(node, bound), cost)
-        if own and written < MAX_NODES:
-            changes |= own
+        node_changes = _changes(_on(node, bound), cost)
+        if node_changes and written < MAX_NODES:
+            changes |= node_changes
             written += 1
     return changes
 
 
 def _bound(fleet: Fleet) -> dict[str, list[Pod]]:
-    """Return the pods of each Node by its name, those that have ended too."""
-    found: dict[str, list[Pod]] = {node.node.name: [] for node in fleet.nodes if node.node is not None}
+    """Return the pods of each Node by name, including pods that have ended."""
+    by_node: dict[str, list[Pod]] = {node.node.name: [] for node in fleet.nodes if node.node is not None}
     for pod in fleet.inventory.pods:
-        if pod.node_name in found:
-            found[pod.node_name].append(pod)
-    return found
+        if pod.node_name in by_node:
+            by_node[pod.node_name].append(pod)
+    return by_node
 
 
 def _on(node: StateNode, bound: Mapping[str, list[Pod]]) -> Sequence[Pod]:
@@ -94,7 +94,7 @@ def _group(fleet: Fleet, node: StateNode, pods: Iterable[Pod]) -> _DeletionOrder
     if node.is_marked_for_deletion or is_disrupted(taints):
         return _DeletionOrder.GOING
     failure = first_failure(fleet, node)
-    if (failure is not None and failure.gate not in _NOT_ASKED) or _is_pinned(pods):
+    if (failure is not None and failure.gate not in _IGNORED) or _is_pinned(pods):
         return _DeletionOrder.REST
     book, pool = fleet.books.get(node.nodepool_name), fleet.pools.get(node.nodepool_name)
     type_name = node.labels.get(INSTANCE_TYPE, "")
@@ -106,12 +106,12 @@ def _group(fleet: Fleet, node: StateNode, pods: Iterable[Pod]) -> _DeletionOrder
 
 
 def _is_pinned(pods: Iterable[Pod]) -> bool:
-    """Return whether some pod would not be made again elsewhere; kube-system does not count."""
+    """Return whether a pod outside kube-system would not be recreated elsewhere."""
     return any(pod.namespace != "kube-system" and _controller(pod) not in _RECREATING for pod in pods)
 
 
 def _controller(pod: Pod) -> tuple[str, str] | None:
-    return next(((one.api_version, one.kind) for one in pod.template.owners if one.controller), None)
+    return next(((owner.api_version, owner.kind) for owner in pod.template.owners if owner.controller), None)
 
 
 def _budgets(fleet: Fleet, reason: Reason) -> dict[str, int]:
@@ -121,7 +121,7 @@ def _budgets(fleet: Fleet, reason: Reason) -> dict[str, int]:
 
 
 def _within(nodes: Sequence[StateNode], budgets: Mapping[str, int]) -> tuple[list[StateNode], list[StateNode]]:
-    """Return the nodes, in order, that the budgets of their NodePools leave room for, and the others."""
+    """Return the nodes that their NodePools' budgets allow, and the others, both in order."""
     left = dict(budgets)
     within: list[StateNode] = []
     over: list[StateNode] = []

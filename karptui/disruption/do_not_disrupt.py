@@ -1,7 +1,7 @@
-"""What karpenter.sh/do-not-disrupt keeps from disruption: a node by its own annotation, or by that of one of its pods.
+"""What karpenter.sh/do-not-disrupt protects: nodes by their own annotation or by those of their pods.
 
-What the annotation of a pod says at one instant is ``karpenter/do_not_disrupt.py``, which provisioning asks as well.
-Rules: ``ValidateNodeDisruptable`` and ``ValidatePodsDisruptable`` in ``pkg/controllers/state/statenode.go``; texts:
+``karpenter/do_not_disrupt.py``, shared with provisioning, evaluates a pod's annotation at a point in time.
+Rules: ``ValidateNodeDisruptable`` and ``ValidatePodsDisruptable`` in ``pkg/controllers/state/statenode.go``; messages:
 ``pkg/utils/pod/events.go``.
 """
 
@@ -20,24 +20,24 @@ from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.provisioning.state_node import StateNode
 
 NODE_MESSAGE: Final = f'Disruption is blocked through the "{DO_NOT_DISRUPT}" annotation'
-"""What Karpenter says of a node that protects itself."""
+"""Karpenter's message about a node with the annotation."""
 INVALID: Final = "InvalidDoNotDisruptAnnotation"
 UNTIL: Final = "DoNotDisruptUntil"
 ELAPSED: Final = "DoNotDisruptGracePeriodElapsed"
 
 
 def protects_node(annotations: Mapping[str, str]) -> bool:
-    """Tell whether a node's own annotations protect it: durations are understood on pods alone."""
+    """Return whether a node's annotations protect it; durations work on pods only."""
     return annotations.get(DO_NOT_DISRUPT) == "true"
 
 
 def pod_message(pod: Pod) -> str:
-    """Return what Karpenter says of a node that a pod protects."""
+    """Return Karpenter's message about a node that a pod protects."""
     return f'Pod has "{DO_NOT_DISRUPT}" annotation (Pod={pod.key})'
 
 
 def first_protected(fleet: Fleet, node: StateNode, recorder: Recorder | None) -> Pod | None:
-    """Return the first pod that protects its node now; a recorder gets what is said of those up to it."""
+    """Return the first pod that protects its node now; Karpenter's events about pods up to it are recorded."""
     predicates = fleet.pods
     for pod in fleet.guarded_pods(node):
         if predicates.traits(pod.template).do_not_disrupt is None or not pod.is_active:
@@ -51,7 +51,7 @@ def first_protected(fleet: Fleet, node: StateNode, recorder: Recorder | None) ->
 
 
 def record(recorder: Recorder, pod: Pod, protection: Protection) -> None:
-    """Record what Karpenter says whenever it weighs a pod's annotation; ``"true"`` passes without a word."""
+    """Record Karpenter's event about a pod's annotation; ``"true"`` has none."""
     match protection.kind:
         case ProtectionKind.INVALID:
             message = f"Invalid karpenter.sh/do-not-disrupt annotation: {protection.problem}, ignoring annotation"
@@ -66,23 +66,23 @@ def record(recorder: Recorder, pod: Pod, protection: Protection) -> None:
 
 
 def record_departing(fleet: Fleet, recorder: Recorder) -> None:
-    """Record what Karpenter says about the annotations of pods whose node is already going.
+    """Record Karpenter's events about the annotations of pods on nodes being deleted.
 
-    Provisioning weighs them in every pass, and so does every simulation.
+    Every provisioning pass and every simulation evaluates them.
     """
     for node in fleet.nodes:
         if not node.is_marked_for_deletion or node.node is None:
             continue
-        record_active((pod for pod in fleet.pods_of(node) if _is_weighed(fleet, pod)), fleet.pods, recorder)
+        record_active((pod for pod in fleet.pods_of(node) if _is_evaluated(fleet, pod)), fleet.pods, recorder)
 
 
 def record_active(pods: Iterable[Pod], predicates: PodPredicates, recorder: Recorder) -> None:
-    """Record what Karpenter says about the annotations of those pods that are active."""
+    """Record Karpenter's events about the annotations of active pods."""
     for pod in pods:
         if pod.is_active:
             record(recorder, pod, predicates.protection(pod))
 
 
-def _is_weighed(fleet: Fleet, pod: Pod) -> bool:
+def _is_evaluated(fleet: Fleet, pod: Pod) -> bool:
     traits = fleet.pods.traits(pod.template)
     return (not traits.tolerates_disrupted and not traits.is_node_owned) or fleet.pods.is_reschedulable(pod)

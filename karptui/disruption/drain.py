@@ -1,4 +1,4 @@
-"""How far the end of a node has come, what its drain waits for, and when each pod is deleted by force.
+"""A node's drain: how far its termination has come, what it waits for, and when each pod is deleted by force.
 
 Rules: ``pkg/controllers/node/termination/controller.go`` and ``pkg/controllers/node/termination/terminator``.
 """
@@ -32,17 +32,17 @@ from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.provisioning.state_node import StateNode
 
 LONG_NS: Final = 30 * 60 * NS_PER_SECOND
-"""A node that goes takes minutes; one that has taken for so long is reported."""
+"""A termination normally takes minutes; one that has taken this long is reported."""
 
 
 class Hold(StrEnum):
-    """Why a pod is still there."""
+    """Why a pod still exists."""
 
     TERMINATING = "terminating"
     DND = "do-not-disrupt"
     PDB = "PodDisruptionBudget"
     EVICTED_NOW = "evicted now"
-    """Nothing holds it: the eviction is asked for, or about to be."""
+    """Nothing holds it: its eviction has been or is about to be requested."""
     FORCED = "deleted by force now"
 
 
@@ -51,50 +51,50 @@ class WaitingPod(msgspec.Struct, frozen=True, gc=False):
 
     pod: Pod
     tier: int
-    """1 to 4: ordinary, then DaemonSets', then critical, then critical DaemonSets'; one tier goes at a time."""
+    """1 to 4: ordinary pods, DaemonSet pods, critical pods, critical DaemonSet pods; drained one tier at a time."""
     hold: Hold
     holder: str = ""
     """The annotation's value, or the PodDisruptionBudgets' names."""
     until_ns: int | None = None
-    """When the hold ends by itself, None where that is not known."""
+    """When the hold ends without action; None if unknown."""
     forced_ns: int | None = None
-    """When it is deleted whatever holds it, not before the drain began; None without a deadline."""
+    """When it is deleted by force, at the earliest when the drain began; None without a deadline."""
 
 
 class DrainState(msgspec.Struct, frozen=True, gc=False):
-    """A node's way out."""
+    """The state of a node's termination."""
 
     stage: DrainStage
     since_ns: int = ABSENT_NS
-    """When the stage began, as far as objects tell; ``ABSENT_NS`` where they do not."""
+    """When the stage began; ``ABSENT_NS`` if unknown."""
     initiator: Initiator | None = None
-    """What most likely deletes it, None while nothing does."""
+    """What most likely deletes it; None if nothing does."""
     reason: str = ""
-    """Of a command, or of drift: ``Empty``, ``Drifted``, ``AMIDrift``…"""
+    """The reason of the command or of drift: ``Empty``, ``Drifted``, ``AMIDrift``…"""
     deadline: Deadline | None = None
     tier: int | None = None
-    """The tier that is being drained, None where nothing is waited for."""
+    """The tier being drained; None if no pod is waited for."""
     waiting: tuple[WaitingPod, ...] = ()
-    """Every pod waited for, those of the current tier first, each tier by namespace and name."""
+    """All pods waited for, by tier, namespace and name."""
     bound_ns: int | None = None
-    """How long the drain of a repair may take once it begins: its policy bounds it also without a grace period."""
+    """Maximum duration of a repair's drain once it begins; its policy bounds it even without a grace period."""
     latest_end_ns: int | None = None
-    """When the drain is over at the latest: a minute past the deadline; None without one."""
+    """When the drain is over at the latest: a minute after the deadline; None without one."""
 
     @property
     def holders(self) -> tuple[WaitingPod, ...]:
-        """Pods of the current tier; the others are queued behind them."""
+        """The pods of the current tier; the others wait for them."""
         return tuple(pod for pod in self.waiting if pod.tier == self.tier)
 
     @property
     def has_no_end(self) -> bool:
-        """Whether it may stay like this for ever: something holds it, nothing bounds the wait."""
+        """Whether it may never end: a pod is held, and nothing bounds the wait."""
         held = any(pod.hold in (Hold.DND, Hold.PDB) and pod.until_ns is None for pod in self.waiting)
         return self.stage is DrainStage.DRAINING and self.deadline is None and held
 
 
 def drain_state(fleet: Fleet, node: StateNode) -> DrainState:
-    """Return how far a node has come; unmanaged nodes are always idle."""
+    """Return a node's termination state; unmanaged nodes are always idle."""
     claim = node.claim
     if claim is None:
         return DrainState(DrainStage.IDLE)
@@ -139,15 +139,15 @@ def _before_deletion(fleet: Fleet, node: StateNode, claim: NodeClaim) -> DrainSt
 
 
 def _repair_bound(fleet: Fleet, node: StateNode, claim: NodeClaim) -> int | None:
-    """Return how long the drain of a repair may take; None where nothing bounds it, or nothing is wrong any more."""
+    """Return the maximum duration of a repair's drain; None if it is unbounded or the node has recovered."""
     ailment = Repair(fleet, Recorder()).ailment_of(node)
     return None if ailment is None else ailment.drain_bound(claim.termination_grace_period_ns)
 
 
 def waiting_pods(fleet: Fleet, node: StateNode, deadline: Deadline | None) -> tuple[WaitingPod, ...]:
-    """Return the pods that the drain of a node waits for, or would wait for, by tier, namespace and name."""
-    found = [_waiting(fleet, node, pod, deadline) for pod in fleet.pods_of(node) if fleet.pods.is_waited_for(pod)]
-    return tuple(sorted(found, key=lambda one: (one.tier, one.pod.namespace, one.pod.name)))
+    """Return the pods that a node's drain waits for, or would wait for, by tier, namespace and name."""
+    pods = [_waiting(fleet, node, pod, deadline) for pod in fleet.pods_of(node) if fleet.pods.is_waited_for(pod)]
+    return tuple(sorted(pods, key=lambda waiting: (waiting.tier, waiting.pod.namespace, waiting.pod.name)))
 
 
 def tier_of(fleet: Fleet, pod: Pod) -> int:

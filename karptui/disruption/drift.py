@@ -1,4 +1,4 @@
-"""Drift: nodes that no longer match their NodePool or NodeClass are replaced one by one, the longest drifted first.
+"""Drift: nodes that no longer match their NodePool or NodeClass are replaced one at a time, longest drifted first.
 
 Rules: ``pkg/controllers/disruption/drift.go``.
 """
@@ -20,18 +20,20 @@ DRIFTED = "Drifted"
 
 
 def refuse(candidate: Candidate) -> str:
-    """Return why Drift leaves a node alone, as a code, else nothing; it never says so."""
+    """Return why Drift skips a node, as a code, or an empty string; Karpenter publishes no event."""
     if candidate.pool.is_static:
         return FilterCode.STATIC
     return "" if candidate.claim.is_true(DRIFTED) else FilterCode.NOT_DRIFTED
 
 
 def in_order(candidates: Iterable[Candidate], chance: Chance = LIKELIEST) -> list[Candidate]:
-    """Return candidates in the order of their turn: without pods that must move first, then by how long they drifted.
+    """Return candidates in Drift's order: nodes without reschedulable pods first, then by time of drift.
 
-    Pods count here, not their costs. Equally old drift is taken in any order by Karpenter.
+    Pods of zero cost count. Karpenter orders nodes that drifted at the same time randomly.
     """
-    return sorted(chance.nodes(candidates), key=lambda one: (bool(one.reschedulable_pods), _drifted_ns(one)))
+    return sorted(
+        chance.nodes(candidates), key=lambda candidate: (bool(candidate.reschedulable_pods), _drifted_ns(candidate))
+    )
 
 
 def _drifted_ns(candidate: Candidate) -> int:
@@ -49,15 +51,15 @@ def compute(
     may_terminate_first: bool = False,
     chance: Chance = LIKELIEST,
 ) -> tuple[Command, ...]:
-    """Return the command for the first node whose pods all find a place; any number of new nodes may be needed.
+    """Return the command for the first node whose pods can all be scheduled, with any number of new nodes.
 
     Raises:
-        SimulationError: when there is no NodePool to schedule with.
+        SimulationError: If there is no NodePool to schedule with.
     """
     for candidate in in_order(candidates, chance):
         if not budgets.get(candidate.pool.name, 0):
             continue
-        # The gates stop at the first protected pod; where Drift passes it, the simulation weighs the others too.
+        # The gates stop at the first protected pod; if Drift ignores it, the simulation evaluates the others too.
         record_active(candidate.reschedulable_pods, predicates, recorder)
         simulation, is_first = remove_or_terminate_first(simulator, candidate, may_terminate_first=may_terminate_first)
         if is_first:

@@ -1,4 +1,4 @@
-"""Emptiness: nodes without a pod that matters are deleted, all at once, without seeking a place for anything.
+"""Emptiness: nodes without pods of positive cost are deleted, all in one command and without simulation.
 
 Rules: ``pkg/controllers/disruption/emptiness.go``.
 """
@@ -16,7 +16,7 @@ CONSOLIDATABLE = "Consolidatable"
 
 
 class FilterCode:
-    """Why a method does not want a node, whatever the gates say; the codes of the model."""
+    """Codes of a method's own conditions, besides the gates."""
 
     STATIC: Final = "STATIC"
     NOT_STATIC: Final = "NOT_STATIC"
@@ -34,14 +34,14 @@ class FilterCode:
 
 
 def consolidation_disabled(candidate: Candidate) -> str:
-    """Return Karpenter's words where consolidateAfter is ``Never`` or absent, else nothing."""
+    """Return Karpenter's message if consolidateAfter is ``Never`` or absent, else an empty string."""
     if candidate.pool.consolidate_after_ns is not None:
         return ""
     return f'NodePool "{candidate.pool.name}" has consolidation disabled'
 
 
-def lacking(candidate: Candidate) -> Iterator[tuple[str, str]]:
-    """Yield what Emptiness misses of a node, as code and Karpenter's words (empty where it is silent), in its order."""
+def missing_conditions(candidate: Candidate) -> Iterator[tuple[str, str]]:
+    """Yield Emptiness's unmet conditions as code and Karpenter's message (empty if it has none), in order."""
     if candidate.pool.is_static:
         yield FilterCode.STATIC, ""
         return
@@ -57,17 +57,17 @@ def lacking(candidate: Candidate) -> Iterator[tuple[str, str]]:
 
 
 def refuse(candidate: Candidate) -> tuple[str, str] | None:
-    """Return why Emptiness leaves a node alone, as code and Karpenter's words, else None."""
-    return next(lacking(candidate), None)
+    """Return why Emptiness skips a node, as code and Karpenter's message, or None."""
+    return next(missing_conditions(candidate), None)
 
 
 def by_savings(candidates: Iterable[Candidate], chance: Chance = LIKELIEST) -> list[Candidate]:
-    """Return candidates with the greatest saving per disruption first; Karpenter takes equals in any order."""
+    """Return candidates by savings per disruption cost, greatest first; Karpenter orders equal ones randomly."""
     return sorted(chance.nodes(candidates), key=lambda candidate: -candidate.savings_ratio)
 
 
 def within_budgets(candidates: Iterable[Candidate], budgets: Mapping[str, int]) -> list[Candidate]:
-    """Return the candidates, in order, that the budgets of their NodePools leave room for."""
+    """Return the candidates that their NodePools' budgets allow, in order."""
     left = dict(budgets)
     chosen: list[Candidate] = []
     for candidate in candidates:
@@ -80,6 +80,6 @@ def within_budgets(candidates: Iterable[Candidate], budgets: Mapping[str, int]) 
 def compute(
     candidates: Iterable[Candidate], budgets: Mapping[str, int], chance: Chance = LIKELIEST
 ) -> tuple[Command, ...]:
-    """Return the one command that deletes every empty node that the budgets allow."""
+    """Return the command that deletes all empty nodes that the budgets allow."""
     chosen = within_budgets(by_savings(candidates, chance), budgets)
     return (Command(tuple(chosen)),) if chosen else ()

@@ -1,7 +1,7 @@
-"""What Karpenter says about disruption, word for word, the list it is collected in, and what events say about nodes.
+"""Karpenter's disruption events: collected in a recorder by simulations, and read from the cluster.
 
-Karpenter keeps nominations in memory only: nodes that a pending pod is expected on are known as far as events tell.
-Texts: ``pkg/controllers/disruption/events/events.go`` and ``pkg/utils/pod/events.go``. Rules: ``Nominated`` in
+Karpenter keeps nominations in memory only, so they are derived from its events. Messages:
+``pkg/controllers/disruption/events/events.go`` and ``pkg/utils/pod/events.go``. Rules: ``Nominated`` in
 ``pkg/controllers/state/statenode.go``, the event in ``pkg/controllers/provisioning/scheduling/events.go``.
 """
 
@@ -24,57 +24,57 @@ CONSOLIDATION_APPROVED: Final = "ConsolidationApproved"
 NODE_REPAIR_BLOCKED: Final = "NodeRepairBlocked"
 
 
-class Said(msgspec.Struct, frozen=True, gc=False):
-    """One thing said about one object."""
+class PublishedEvent(msgspec.Struct, frozen=True, gc=False):
+    """An event about an object."""
 
     kind: str
     """``Node``, ``NodeClaim``, ``NodePool`` or ``Pod``."""
     key: str
-    """Name, of pods ``namespace/name``."""
+    """Name, or ``namespace/name`` of a pod."""
     reason: str
     message: str
 
 
 class Recorder:
-    """Collects what is said; the same words about the same object count once."""
+    """Collects events; an event repeated about the same object counts once."""
 
     def __init__(self) -> None:
-        self._said: dict[Said, None] = {}
+        self._published: dict[PublishedEvent, None] = {}
 
     @property
-    def said(self) -> tuple[Said, ...]:
-        """Everything, in the order in which it was first said."""
-        return tuple(self._said)
+    def published(self) -> tuple[PublishedEvent, ...]:
+        """All events, in the order in which each was first published."""
+        return tuple(self._published)
 
     def publish(self, kind: str, key: str, reason: str, message: str) -> None:
-        """Say something about an object."""
-        self._said[Said(kind, key, reason, message)] = None
+        """Publish an event about an object."""
+        self._published[PublishedEvent(kind, key, reason, message)] = None
 
     def about_node(self, node: StateNode, reason: str, message: str) -> None:
-        """Say it about the NodeClaim, and about the Node if there is one."""
+        """Publish an event about the NodeClaim, and about the Node if it exists."""
         assert node.claim is not None
         if node.node is not None:
             self.publish("Node", node.node.name, reason, message)
         self.publish("NodeClaim", node.claim.name, reason, message)
 
     def blocked(self, node: StateNode, message: str) -> None:
-        """Say why a node cannot be disrupted."""
+        """Publish why a node cannot be disrupted."""
         self.about_node(node, DISRUPTION_BLOCKED, message)
 
     def unconsolidatable(self, node: StateNode, message: str) -> None:
-        """Say why a node is not consolidated."""
+        """Publish why a node is not consolidated."""
         self.about_node(node, UNCONSOLIDATABLE, message)
 
     def budget_blocked(self, pool_name: str, reason: str) -> None:
-        """Say that a NodePool's budget allows nothing for a reason."""
+        """Publish that a NodePool's budget allows no disruptions for a reason."""
         message = f"No allowed disruptions for disruption reason {reason} due to blocking budget"
         self.publish("NodePool", pool_name, DISRUPTION_BLOCKED, message)
 
     def by_object(self) -> dict[str, list[str]]:
         """Return ``{"Kind/name": ["Reason: message"]}``, each list sorted."""
         lines: dict[str, list[str]] = {}
-        for said in self._said:
-            lines.setdefault(f"{said.kind}/{said.key}", []).append(f"{said.reason}: {said.message}")
+        for event in self._published:
+            lines.setdefault(f"{event.kind}/{event.key}", []).append(f"{event.reason}: {event.message}")
         return {name: sorted(lines[name]) for name in sorted(lines)}
 
 
@@ -84,17 +84,17 @@ _NOTHING: Final[Mapping[str, int]] = {}
 
 
 class EventMessages:
-    """The disruption events about Nodes and NodeClaims, by what they say."""
+    """Disruption events about Nodes and NodeClaims, by message."""
 
     def __init__(self, events: Iterable[Event]) -> None:
         self._last: dict[tuple[str, str], dict[str, int]] = {}
         for event in events:
             if event.reason in _REASONS:
-                said = self._last.setdefault((event.involved_kind, event.involved_name), {})
-                said[event.message] = max(said.get(event.message, 0), event.last_ns)
+                times = self._last.setdefault((event.involved_kind, event.involved_name), {})
+                times[event.message] = max(times.get(event.message, 0), event.last_ns)
 
     def about(self, node: StateNode) -> tuple[Mapping[str, int], ...]:
-        """Return what is said about a node and about its claim, each with when it was said last."""
+        """Return the messages about a node and its claim, each with the time of its last event."""
         if not self._last:
             return ()
         return tuple(
@@ -104,10 +104,10 @@ class EventMessages:
         )
 
     def quoted(self, node: StateNode, message: str) -> int | None:
-        """Return when an event last said exactly this about a node, None where none did."""
+        """Return when an event last reported exactly this message about a node, or None."""
         if not self._last or not message:
             return None
-        return max((said.get(message, 0) for said in self.about(node)), default=0) or None
+        return max((times.get(message, 0) for times in self.about(node)), default=0) or None
 
 
 NOMINATED: Final = "Nominated"
@@ -116,21 +116,21 @@ _LEAST_SECONDS: Final = 10.0
 
 
 def window_ns(batch_max_seconds: float) -> int:
-    """Return how long a nomination lasts: twice the longest batch, ten seconds at least."""
+    """Return how long a nomination lasts: twice the longest batch, at least ten seconds."""
     return int(max(2 * batch_max_seconds, _LEAST_SECONDS) * NS_PER_SECOND)
 
 
 def nominations(
     events: Iterable[Event], nodes: Iterable[StateNode], batch_max_seconds: float, now_ns: int
 ) -> dict[str, int]:
-    """Return by node name until when a nomination is taken to last; those that are over are left out."""
+    """Return when nominations presumably end, by node name; expired ones are omitted."""
     lasts = window_ns(batch_max_seconds)
     until: dict[tuple[str, str], int] = {}
     for event in events:
         if event.reason == NOMINATED and event.last_ns + lasts > now_ns:
             for kind, name in _PART.findall(event.message):
                 until[kind, name] = max(until.get((kind, name), 0), event.last_ns + lasts)
-    found: dict[str, int] = {}
+    nominated: dict[str, int] = {}
     for node in nodes if until else ():
         ends = [
             until.get((kind, named.name), 0)
@@ -138,5 +138,5 @@ def nominations(
             if named is not None
         ]
         if max(ends) > now_ns:
-            found[node.name] = max(ends)
-    return found
+            nominated[node.name] = max(ends)
+    return nominated

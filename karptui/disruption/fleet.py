@@ -1,4 +1,4 @@
-"""What disruption looks at, worked out once: nodes and their pods, lately come ones, NodePools, prices, predicates."""
+"""The cluster state that disruption needs, computed once: nodes, pods, NodePools, prices and pod predicates."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.state_node import StateNode
 
 _by_name: Final = attrgetter("name")
-_MOST_KNOWN: Final = 3
-"""Nodes that are remembered for each that there is, those of moments before included."""
+_MAX_REMEMBERED: Final = 3
+"""Number of remembered nodes per existing node: earlier states of nodes are remembered too."""
 
 
 class NodePods:
-    """What was worked out of the pods of one node; None what nobody has asked yet. It does not change with time."""
+    """Values computed from a node's pods; None if not computed yet. They do not depend on time."""
 
     __slots__ = ("cost", "guarded", "is_empty", "is_sound", "listed", "reschedulable")
 
@@ -42,18 +42,18 @@ class NodePods:
 
 
 class Fleet:
-    """A cluster's nodes at one instant.
+    """A cluster's nodes at a point in time.
 
     Args:
-        inventory: Every object.
+        inventory: All objects.
         nodes: The state nodes of the inventory.
         pools: The NodePools that this Karpenter manages, by name.
-        types: Instance types by NodePool; a NodePool that is missing or has none resolves to nothing.
-        settings: What the controller was started with.
-        now_ns: The instant, in nanoseconds since the epoch.
-        nominated: Names of nodes that a pending pod is expected on, and until when.
-        commanded: Names of nodes that a disruption command already holds.
-        buffered: Names of nodes that hold capacity for a CapacityBuffer.
+        types: Instance types by NodePool; a NodePool without types does not resolve.
+        settings: Karpenter's settings.
+        now_ns: The time, in nanoseconds since the epoch.
+        nominated: When the nominations of nodes for pending pods end, by node name.
+        commanded: Names of nodes in a disruption command.
+        buffered: Names of nodes with capacity for a CapacityBuffer.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Fleet:
         self.buffered = buffered
         self.pods = PodPredicates(inventory.pdbs, now_ns, settings)
         self.books = _books(types, settings.rules)
-        self._known: dict[StateNode, NodePods] = {}
+        self._node_pods: dict[StateNode, NodePods] = {}
 
     def later(
         self,
@@ -91,91 +91,91 @@ class Fleet:
         commanded: frozenset[str],
         buffered: frozenset[str],
     ) -> Fleet:
-        """Return the fleet at a later moment, with what was worked out of nodes that have not changed.
+        """Return the fleet at a later time, with the values computed from unchanged nodes.
 
-        Pods, nodes, NodeClaims and PodDisruptionBudgets may differ, nothing else.
+        Only pods, nodes, NodeClaims and PodDisruptionBudgets may differ.
         """
-        found = copy(self)
+        fleet = copy(self)
         for name in ("use", "pool_costs"):
-            vars(found).pop(name, None)
-        found.advance(inventory, nodes, now_ns)
-        found.nominated, found.commanded, found.buffered = nominated, commanded, buffered
-        return found
+            vars(fleet).pop(name, None)
+        fleet.advance(inventory, nodes, now_ns)
+        fleet.nominated, fleet.commanded, fleet.buffered = nominated, commanded, buffered
+        return fleet
 
     def advance(self, inventory: Inventory, nodes: Sequence[StateNode], now_ns: int) -> None:
-        """Go on to a later moment in place."""
+        """Advance to a later time in place."""
         self.pods = self.pods.later(inventory.pdbs, now_ns)
         self.inventory = inventory
         self.nodes = tuple(sorted(nodes, key=_by_name))
         self.now_ns = now_ns
-        if len(self._known) > _MOST_KNOWN * len(self.nodes):
-            self._known = {node: self._known[node] for node in self.nodes if node in self._known}
+        if len(self._node_pods) > _MAX_REMEMBERED * len(self.nodes):
+            self._node_pods = {node: self._node_pods[node] for node in self.nodes if node in self._node_pods}
 
     def _of(self, node: StateNode) -> NodePods:
-        found = self._known.get(node)
-        if found is None:
-            found = self._known[node] = NodePods(node)
-        return found
+        values = self._node_pods.get(node)
+        if values is None:
+            values = self._node_pods[node] = NodePods(node)
+        return values
 
-    def is_sound(self, node: StateNode, work_out: Callable[[Fleet, StateNode], bool]) -> bool:
-        """Return what is worked out of a node and its NodePool alone, pods and moment aside; once for a node."""
-        found = self._of(node)
-        if found.is_sound is None:
-            found.is_sound = work_out(self, node)
-        return found.is_sound
+    def is_sound(self, node: StateNode, compute: Callable[[Fleet, StateNode], bool]) -> bool:
+        """Return a value that depends only on a node and its NodePool, not on pods or time; computed once per node."""
+        values = self._of(node)
+        if values.is_sound is None:
+            values.is_sound = compute(self, node)
+        return values.is_sound
 
     def pods_of(self, node: StateNode) -> tuple[Pod, ...]:
-        """Return the pods bound to a node, by namespace and name; of those that ended only what is being deleted."""
+        """Return the pods bound to a node, by namespace and name; ended pods only if they are being deleted."""
         return self._of(node).listed
 
     def guarded_pods(self, node: StateNode) -> tuple[Pod, ...]:
-        """Return those of them that annotation or PodDisruptionBudgets may keep there; most nodes have none."""
-        found = self._of(node)
-        if found.guarded is None:
-            found.guarded = tuple(pod for pod in found.listed if self.pods.may_hold(pod))
-        return found.guarded
+        """Return the node's pods that an annotation or PodDisruptionBudgets may hold; most nodes have none."""
+        values = self._of(node)
+        if values.guarded is None:
+            values.guarded = tuple(pod for pod in values.listed if self.pods.may_hold(pod))
+        return values.guarded
 
     def reschedulable_pods(self, node: StateNode) -> tuple[Pod, ...]:
-        """Return those of them that come back elsewhere when the node goes."""
-        found = self._of(node)
-        if found.reschedulable is None:
-            found.reschedulable = tuple(pod for pod in found.listed if self.pods.is_reschedulable(pod))
-        return found.reschedulable
+        """Return the node's pods that are recreated elsewhere when it is removed."""
+        values = self._of(node)
+        if values.reschedulable is None:
+            values.reschedulable = tuple(pod for pod in values.listed if self.pods.is_reschedulable(pod))
+        return values.reschedulable
 
     def count_moving(self, node: StateNode) -> int:
-        """Return how many of those keep the node from being empty: the ones that cost something to evict."""
+        """Return the number of reschedulable pods with a positive eviction cost, which keep a node from being empty."""
         traits = self.pods.traits
         # Written so that NaN counts, as it does for Emptiness.
         return sum(1 for pod in self.reschedulable_pods(node) if not traits(pod.template).eviction_cost <= 0)
 
     def moving_cost(self, node: StateNode) -> float:
-        """Return 1 and the positive eviction costs of the pods that come back elsewhere."""
-        found = self._of(node)
-        if found.cost is None:
-            found.cost = self.pods.disruption_cost(self.reschedulable_pods(node))
-        return found.cost
+        """Return 1 plus the positive eviction costs of the reschedulable pods."""
+        values = self._of(node)
+        if values.cost is None:
+            values.cost = self.pods.disruption_cost(self.reschedulable_pods(node))
+        return values.cost
 
     def resolved(self, pool_name: str) -> tuple[NodePool, ReckonedPrices] | None:
-        """Return a NodePool with its prices, None where Karpenter cannot make use of its nodes.
+        """Return a NodePool with its prices, or None if Karpenter cannot disrupt its nodes.
 
-        That is so where the NodePool is gone or not Karpenter's, and where no instance types are known for it.
+        Karpenter cannot if the NodePool is deleted, belongs to another controller, or has no known instance types.
         """
         pool, book = self.pools.get(pool_name), self.books.get(pool_name)
         return None if pool is None or book is None or not book else (pool, book)
 
     def is_static(self, node: StateNode) -> bool:
-        """Return whether a node is of a static NodePool."""
+        """Return whether a node belongs to a static NodePool."""
         pool = self.pools.get(node.nodepool_name)
         return pool is not None and pool.is_static
 
     @cached_property
     def use(self) -> dict[str, PoolUse]:
-        """Nodes that count for budgets, and those that use them up, by NodePool."""
+        """Node counts for budgets, by NodePool."""
         return count_use(self.nodes, self.commanded)
 
     @cached_property
     def interruptions(self) -> tuple[Event, ...]:
-        """Events that tell of instances being taken away."""
+        """Events about instances that are interrupted or end."""
         return tuple(event for event in self.inventory.events if event.reason in INSTANCE_EVENTS)
 
     @cached_property
@@ -183,23 +183,24 @@ class Fleet:
         return warnings_by_object(self.interruptions)
 
     def warning(self, node: StateNode) -> InstanceWarning | None:
-        """Return what the cloud last said of an instance that goes; None where it has said nothing."""
+        """Return the cloud's latest warning about a node's instance, or None."""
         if not self._warnings or node.claim is None:
             return None
         named = (("NodeClaim", node.claim.name), ("Node", node.node.name if node.node is not None else ""))
-        return max((one for key in named if (one := self._warnings.get(key))), key=lambda one: one.at_ns, default=None)
+        warnings = (warning for key in named if (warning := self._warnings.get(key)))
+        return max(warnings, key=lambda warning: warning.at_ns, default=None)
 
     @cached_property
     def pool_costs(self) -> dict[str, float]:
-        """What each NodePool costs per hour."""
+        """Each NodePool's cost per hour."""
         return pool_costs(self.inventory.nodeclaims, self.books)
 
     def is_empty(self, node: StateNode) -> bool:
-        """Return whether no pod of positive cost would have to move: what Emptiness asks."""
-        found = self._of(node)
-        if found.is_empty is None:
-            found.is_empty = self._is_empty(node)
-        return found.is_empty
+        """Return whether a node has no reschedulable pod of positive cost: Emptiness's condition."""
+        values = self._of(node)
+        if values.is_empty is None:
+            values.is_empty = self._is_empty(node)
+        return values.is_empty
 
     def _is_empty(self, node: StateNode) -> bool:
         predicates = self.pods
@@ -212,34 +213,34 @@ class Fleet:
         return True
 
     def disruption_cost(self, node: StateNode) -> float:
-        """Return a node's disruption cost as Karpenter keeps it for any node: all its pods but those of DaemonSets."""
+        """Return a node's disruption cost as Karpenter stores it: 1 plus the costs of all but DaemonSet pods."""
         traits = self.pods.traits
         cost = 1.0
         for pod in node.pods:
-            of_pod = traits(pod.template)
-            if not of_pod.is_daemonset_owned and of_pod.eviction_cost > 0:
-                cost += of_pod.eviction_cost
+            pod_traits = traits(pod.template)
+            if not pod_traits.is_daemonset_owned and pod_traits.eviction_cost > 0:
+                cost += pod_traits.eviction_cost
         return cost
 
 
 def _books(types: Mapping[str, Sequence[InstanceType]], rules: Rules) -> dict[str, ReckonedPrices]:
-    """Return a price book per NodePool; NodePools that draw on one list share one."""
-    made: dict[int, ReckonedPrices] = {}
-    return {name: made.setdefault(id(own), ReckonedPrices(own, rules)) for name, own in types.items()}
+    """Return each NodePool's prices; NodePools with the same type list share them."""
+    by_list: dict[int, ReckonedPrices] = {}
+    return {name: by_list.setdefault(id(types_), ReckonedPrices(types_, rules)) for name, types_ in types.items()}
 
 
 HOUR_NS: Final = 3600 * NS_PER_SECOND
 
 
 def arrivals(fleet: Fleet, node: StateNode, within_ns: int = HOUR_NS) -> tuple[Pod, ...]:
-    """Return the pods still on a node that were bound to it lately, the latest first; DaemonSets' pods do not count.
+    """Return the pods on a node that were recently bound to it, latest first, without DaemonSet pods.
 
-    Pods that have come and gone meanwhile are not seen.
+    Pods that have left again are not included.
     """
     since_ns = fleet.now_ns - within_ns
-    found = [
+    pods = [
         pod
         for pod in node.pods
         if pod.scheduled_ns > since_ns and not fleet.pods.traits(pod.template).is_daemonset_owned
     ]
-    return tuple(sorted(found, key=lambda pod: (-pod.scheduled_ns, pod.key)))
+    return tuple(sorted(pods, key=lambda pod: (-pod.scheduled_ns, pod.key)))

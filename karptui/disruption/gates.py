@@ -1,6 +1,6 @@
-"""The gates every node must pass before any method looks at it, in Karpenter's order.
+"""The gates that every node must pass before methods consider it, in Karpenter's order.
 
-Karpenter stops at the first that is shut and publishes that one alone; here every gate is answered.
+Karpenter stops at the first closed gate and publishes only that; here every gate is evaluated.
 Rules: ``NewCandidate`` in ``pkg/controllers/disruption/types.go``, ``ValidateNodeDisruptable`` and
 ``ValidatePodsDisruptable`` in ``pkg/controllers/state/statenode.go``.
 """
@@ -23,7 +23,7 @@ from karptui.provisioning.state_node import StateNode
 
 
 class Gate(StrEnum):
-    """A gate, in the order in which Karpenter asks."""
+    """A gate, in Karpenter's order of evaluation."""
 
     IN_COMMAND = "IN_COMMAND"
     UNMANAGED = "UNMANAGED"
@@ -36,7 +36,7 @@ class Gate(StrEnum):
     NO_NODEPOOL_LABEL = "NO_NODEPOOL_LABEL"
     NODEPOOL_UNRESOLVED = "NODEPOOL_UNRESOLVED"
     NODEPOOL_NO_TYPES = "NODEPOOL_NO_TYPES"
-    """In the place of the gate before, where the NodePool is there: to Karpenter both are one."""
+    """Replaces the previous gate if the NodePool exists; Karpenter does not distinguish the two."""
     POD_DND = "POD_DND"
     PDB_MULTIPLE = "PDB_MULTIPLE"
     PDB_EXHAUSTED = "PDB_EXHAUSTED"
@@ -46,33 +46,33 @@ POD_GATES: Final = frozenset({Gate.POD_DND, Gate.PDB_MULTIPLE, Gate.PDB_EXHAUSTE
 """Gates that a terminationGracePeriod opens for Drift and StaticDrift."""
 
 
-_OF_THE_MOMENT: Final = frozenset({Gate.IN_COMMAND, Gate.NOMINATED})
+_TRANSIENT: Final = frozenset({Gate.IN_COMMAND, Gate.NOMINATED})
 
 
 class GateCheck(msgspec.Struct, frozen=True, gc=False):
-    """The answer of one gate for one node."""
+    """A gate's state for a node."""
 
     gate: Gate
     is_open: bool | None
-    """None where the question does not arise: a node without NodeClaim has no further gates."""
+    """None if not applicable: a node without NodeClaim has no further gates."""
     message: str = ""
-    """Karpenter's words where it is shut, empty for gates that Karpenter shuts in silence."""
+    """Karpenter's message if closed; empty if Karpenter publishes none."""
     object_key: str = ""
-    """``Kind/name`` of the object that decided, empty where it is the node itself."""
+    """``Kind/name`` of the object that closes it; empty if that is the node itself."""
 
 
 def is_overridden(gate: Gate, node: StateNode) -> bool:
-    """Return whether Drift and StaticDrift pass a shut gate: pod gates, where the NodeClaim bounds the drain."""
+    """Return whether Drift and StaticDrift ignore a closed gate: pod gates, if the NodeClaim bounds the drain."""
     return gate in POD_GATES and node.claim is not None and node.claim.termination_grace_period_ns is not None
 
 
 def first_failure(fleet: Fleet, node: StateNode, recorder: Recorder | None = None) -> GateCheck | None:
-    """Return the first gate that is shut, None where all are open.
+    """Return the first closed gate, or None if all are open.
 
     Args:
         fleet: The cluster.
         node: The node.
-        recorder: Gets what Karpenter says about the pods it weighs on the way, up to the first protected one.
+        recorder: Records Karpenter's events about evaluated pods, up to the first protected one.
     """
     if not _passes_node_gates(fleet, node):
         checks = iter_gates(fleet, node, recorder)
@@ -84,7 +84,7 @@ def first_failure(fleet: Fleet, node: StateNode, recorder: Recorder | None = Non
 
 
 def _passes_node_gates(fleet: Fleet, node: StateNode) -> bool:
-    """Return whether the gates that do not look at pods are open, as far as that is known at once: so of most nodes."""
+    """Return whether the gates that do not depend on pods are known to be open, as for most nodes."""
     return (
         fleet.is_sound(node, _has_open_gates)
         and node.name not in fleet.commanded
@@ -93,19 +93,19 @@ def _passes_node_gates(fleet: Fleet, node: StateNode) -> bool:
 
 
 def _has_open_gates(fleet: Fleet, node: StateNode) -> bool:
-    """Return whether the gates are open of which neither time nor commands nor pods decide."""
+    """Return whether the gates that depend on neither time nor commands nor pods are open."""
     if node.claim is None:
         return False
-    return all(check.is_open for check in iter_node_gates(fleet, node) if check.gate not in _OF_THE_MOMENT)
+    return all(check.is_open for check in iter_node_gates(fleet, node) if check.gate not in _TRANSIENT)
 
 
 def all_gates(fleet: Fleet, node: StateNode) -> tuple[GateCheck, ...]:
-    """Return the answer of every gate in Karpenter's order."""
+    """Return the state of every gate in Karpenter's order."""
     return tuple(iter_gates(fleet, node))
 
 
 def iter_gates(fleet: Fleet, node: StateNode, recorder: Recorder | None = None) -> Iterator[GateCheck]:
-    """Yield the answers one by one, in Karpenter's order; nothing is worked out before it is asked for."""
+    """Yield the gates' states lazily, in Karpenter's order."""
     yield from iter_node_gates(fleet, node)
     if node.claim is None:
         yield from (GateCheck(gate, None) for gate in _AFTER_UNMANAGED)
@@ -119,7 +119,7 @@ def _pod_gates(fleet: Fleet, node: StateNode, recorder: Recorder | None) -> Iter
 
 
 def iter_node_gates(fleet: Fleet, node: StateNode) -> Iterator[GateCheck]:
-    """Yield the answers of the gates that do not look at pods; of unmanaged nodes only the first two."""
+    """Yield the gates that do not depend on pods; only the first two for unmanaged nodes."""
     yield _check(Gate.IN_COMMAND, node.name not in fleet.commanded)
     claim = node.claim
     yield _check(Gate.UNMANAGED, claim is not None)
@@ -127,14 +127,14 @@ def iter_node_gates(fleet: Fleet, node: StateNode) -> Iterator[GateCheck]:
         return
     key = f"NodeClaim/{claim.name}"
     yield _check(Gate.NO_NODE, node.node is not None, "Nodeclaim does not have an associated node", key)
-    own = {
+    checks = {
         Gate.NOT_INITIALIZED: _check(Gate.NOT_INITIALIZED, node.is_initialized, _uninitialized(fleet, node)),
         Gate.DELETING: _check(
             Gate.DELETING, not node.is_marked_for_deletion, "Node is deleting or marked for deletion", key
         ),
         Gate.REBOOTING: _check(Gate.REBOOTING, not node.is_rebooting, "Node is rebooting", key),
     }
-    yield from (own[gate] for gate in (_ORDER_1_15 if fleet.settings.rules.asks_deleting_first else _ORDER_1_14))
+    yield from (checks[gate] for gate in (_ORDER_1_15 if fleet.settings.rules.asks_deleting_first else _ORDER_1_14))
     is_nominated = fleet.nominated.get(node.name, 0) > fleet.now_ns
     yield _check(Gate.NOMINATED, not is_nominated, "Node is nominated for a pending pod")
     yield _check(Gate.NODE_DND, not protects_node(node.annotations), NODE_MESSAGE)
@@ -173,13 +173,13 @@ def _pod_protection(fleet: Fleet, node: StateNode, recorder: Recorder | None) ->
 
 
 def _pdb_gates(fleet: Fleet, node: StateNode) -> Iterator[GateCheck]:
-    """Yield the two gates of PodDisruptionBudgets: one walk over the pods, the first that fails either names it."""
-    found = _first_pdb_block(fleet, node)
+    """Yield the two gates of PodDisruptionBudgets: the first blocking pod decides which of them is closed."""
+    blocked = _first_pdb_block(fleet, node)
     for kind, gate in ((PdbBlockKind.MULTIPLE, Gate.PDB_MULTIPLE), (PdbBlockKind.EXHAUSTED, Gate.PDB_EXHAUSTED)):
-        if found is None or found[1].kind is not kind:
+        if blocked is None or blocked[1].kind is not kind:
             yield GateCheck(gate, is_open=True)
         else:
-            yield GateCheck(gate, False, pdb_message(found[1]), f"Pod/{found[0].key}")
+            yield GateCheck(gate, False, pdb_message(blocked[1]), f"Pod/{blocked[0].key}")
 
 
 def _first_pdb_block(fleet: Fleet, node: StateNode) -> tuple[Pod, PdbBlock] | None:
@@ -191,7 +191,7 @@ def _first_pdb_block(fleet: Fleet, node: StateNode) -> tuple[Pod, PdbBlock] | No
 
 
 def pdb_message(block: PdbBlock) -> str:
-    """Return Karpenter's words for what PodDisruptionBudgets do."""
+    """Return Karpenter's message for PodDisruptionBudgets that prevent an eviction."""
     names = " ".join(pdb.key for pdb in block.pdbs)
     if block.kind is PdbBlockKind.MULTIPLE:
         return f"Eviction does not support multiple PDBs (PodDisruptionBudget(s)=[{names}])"

@@ -1,4 +1,4 @@
-"""Simulates the removal of several nodes together: their pods compete for the same free room."""
+"""Simulates the removal of several nodes together: their pods compete for the same free capacity."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.state_node import StateNode
 
 MOST_NODES: Final = 500
-"""Largest set that is simulated: one run takes about a second then."""
+"""Largest set that is simulated; it takes about a second."""
 _MOST_RUNS: Final = 8
 """Simulations for one set."""
 
@@ -33,13 +33,13 @@ class JointRemovals:
         prices: PriceSettings = LIST_PRICES,
         before: Callable[[], None] | None = None,
     ) -> None:
-        """Prepare for questions about one cluster.
+        """Prepare for simulations on a cluster.
 
         Args:
             prepared: The cluster.
-            fleet: The same as disruption sees it.
+            fleet: The cluster's disruption state.
             prices: What the user pays, compared with Karpenter's prices.
-            before: Called before each simulation; it may raise to end the work.
+            before: Called before each simulation; an exception from it ends the work.
         """
         self._fleet = fleet
         self._prices = prices
@@ -58,12 +58,15 @@ class JointRemovals:
         if len(nodes) < len(keys) or len(nodes) > MOST_NODES:
             return None
         deleting = [node for node in nodes if node.is_marked_for_deletion]
-        candidates = [one for node in nodes if not node.is_marked_for_deletion and (one := self._candidate(node))]
-        gone = [one for node in deleting if (one := self._candidate(node))]
-        if len(candidates) + len(gone) < len(nodes) or not all(one.price for one in (*candidates, *gone)):
+        candidates = [
+            candidate for node in nodes if not node.is_marked_for_deletion and (candidate := self._candidate(node))
+        ]
+        gone = [candidate for node in deleting if (candidate := self._candidate(node))]
+        if len(candidates) + len(gone) < len(nodes) or not all(candidate.price for candidate in (*candidates, *gone)):
             return None
         try:
-            return self._best(sorted(candidates, key=lambda one: (-one.price, one.name)), gone)
+            by_price = sorted(candidates, key=lambda candidate: (-candidate.price, candidate.name))
+            return self._best(by_price, gone)
         except SimulationError:
             return None
 
@@ -72,7 +75,7 @@ class JointRemovals:
         return Candidate(self._fleet, node, *resolved) if resolved and node.claim and node.node else None
 
     def _best(self, candidates: Sequence[Candidate], gone: Sequence[Candidate]) -> JointRemoval | None:
-        """Return the best of: all nodes, those whose pods all fit elsewhere, and ever smaller halves of them."""
+        """Return the best removal among all nodes, those whose pods all fit elsewhere, and ever smaller halves."""
         best = self._removal((), gone, 0, 0.0)
         for _ in range(_MOST_RUNS):
             if not candidates:
@@ -80,14 +83,18 @@ class JointRemovals:
             simulation = self._without(candidates)
             stuck = {pod.uid for pod, _ in simulation.blocking_errors}
             if stuck:
-                fitting = [one for one in candidates if stuck.isdisjoint(pod.uid for pod in one.reschedulable_pods)]
+                fitting = [
+                    candidate
+                    for candidate in candidates
+                    if stuck.isdisjoint(pod.uid for pod in candidate.reschedulable_pods)
+                ]
                 candidates = fitting if len(fitting) < len(candidates) else candidates[: len(candidates) // 2]
                 continue
             launched = self._launched(simulation)
             if launched is None:
                 return None
-            found = self._removal(candidates, gone, launched[0] - self._base[0], launched[1] - self._base[1])
-            best = max(best, found, key=lambda one: one.saves_per_hour)
+            removal = self._removal(candidates, gone, launched[0] - self._base[0], launched[1] - self._base[1])
+            best = max(best, removal, key=lambda joint: joint.saves_per_hour)
             if launched[0] <= self._base[0]:
                 break
             candidates = candidates[: len(candidates) // 2]
@@ -97,25 +104,25 @@ class JointRemovals:
         self, candidates: Sequence[Candidate], gone: Sequence[Candidate], new_nodes: int, new_price: float
     ) -> JointRemoval:
         removed = (*candidates, *gone)
-        price = sum(one.price for one in removed)
+        price = sum(candidate.price for candidate in removed)
         return JointRemoval(
-            frozenset(node_key(one.node.claim, one.node.name) for one in removed),
+            frozenset(node_key(candidate.node.claim, candidate.node.name) for candidate in removed),
             new_nodes,
             self._prices.saved(price, len(removed)),
             self._prices.saved(price - new_price, len(removed) - new_nodes),
         )
 
     def _without(self, candidates: Sequence[Candidate]) -> Simulation:
-        pods = [pod.uid for one in candidates for pod in one.reschedulable_pods]
+        pods = [pod.uid for candidate in candidates for pod in candidate.reschedulable_pods]
         return self._engine.remove_lifting(candidates, pods, is_consolidation=False)
 
     @cached_property
     def _base(self) -> tuple[int, float]:
-        """New nodes, and their price, that pending pods and nodes being deleted need in any case."""
+        """Number and price of new nodes needed anyway, for pending pods and nodes being deleted."""
         return self._launched(self._without(())) or (0, 0.0)
 
     @staticmethod
     def _launched(simulation: Simulation) -> tuple[int, float] | None:
-        """Return how many nodes are launched and their price; None if a price is unknown."""
-        prices = [one.estimated_price() if one.type_names else 0.0 for one in simulation.new_nodes]
+        """Return the number of launched nodes and their price; None if a price is unknown."""
+        prices = [node.estimated_price() if node.type_names else 0.0 for node in simulation.new_nodes]
         return None if 0.0 in prices else (len(prices), sum(prices))

@@ -1,4 +1,4 @@
-"""Blockers and answers of the methods, as ``karptui blockers -o json`` and ``karptui simulate -o json`` write them."""
+"""JSON of blockers and method results for ``karptui blockers -o json`` and ``karptui simulate -o json``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from karptui.provisioning.template import template_requirements
 
 
 def method_json(result: MethodResult) -> dict[str, Any]:
-    """Return what one method would do."""
+    """Return what a method would do."""
     document: dict[str, Any] = {
         "name": str(result.method),
         "reason": str(result.method.reason),
@@ -28,12 +28,12 @@ def method_json(result: MethodResult) -> dict[str, Any]:
         "commands": [command_json(command) for command in result.commands],
     }
     if result.method is Method.REPAIR:
-        document["nodes"] = {name: ailment_json(one) for name, one in result.ailments.items()}
+        document["nodes"] = {name: ailment_json(ailment) for name, ailment in result.ailments.items()}
     return {**document, "error": result.error} if result.error else document
 
 
 def ailment_json(ailment: Ailment) -> dict[str, Any]:
-    """Return what is wrong with a node."""
+    """Return a node's health problem."""
     document: dict[str, Any] = {
         "action": str(ailment.action),
         "condition": ailment.condition.type,
@@ -56,7 +56,7 @@ def _repair_json(case: RepairCase) -> dict[str, Any]:
 
 
 def legacy_repair_json(names: Iterable[str]) -> dict[str, Any]:
-    """Return what the repair controller of before 1.15 would do, in the form of a method."""
+    """Return the deletions by the repair controller of Karpenter before 1.15, in the form of a method."""
     deleted = list(names)
     return {
         "name": LEGACY_REPAIR,
@@ -71,7 +71,7 @@ def legacy_repair_json(names: Iterable[str]) -> dict[str, Any]:
 
 
 def command_json(command: Command) -> dict[str, Any]:
-    """Return one command."""
+    """Return a command."""
     templates = [command.candidates[0].pool] * command.from_template
     document: dict[str, Any] = {
         "decision": str(command.decision),
@@ -80,7 +80,7 @@ def command_json(command: Command) -> dict[str, Any]:
             *(new_node_json(node) for node in command.replacements),
             *(template_json(pool) for pool in templates),
         ],
-        # Karpenter sees no price in a bare template, and so counts the whole node as saved.
+        # Karpenter has no price for a template, so it counts the node's whole price as saved.
         "savings": command.source_price if templates else command.savings,
     }
     if command.terminate_first is not None:
@@ -91,7 +91,7 @@ def command_json(command: Command) -> dict[str, Any]:
 
 
 def template_json(pool: NodePool) -> dict[str, Any]:
-    """Return a NodeClaim of a NodePool's template as it stands."""
+    """Return a NodeClaim from a NodePool's template."""
     return {
         "nodePool": pool.name,
         "instanceTypes": [],
@@ -103,7 +103,7 @@ def template_json(pool: NodePool) -> dict[str, Any]:
 
 
 def new_node_json(node: NewNode) -> dict[str, Any]:
-    """Return a replacement; a price of -1 where nothing is on offer."""
+    """Return a replacement; its price is -1 without an offering."""
     price = node.cheapest_price()
     document: dict[str, Any] = {
         "nodePool": node.pool_name,
@@ -120,12 +120,12 @@ _METHODS: Final = tuple(method for method in Method if method is not Method.REPA
 
 
 def blocker_json(blocker: Blocker, without: Outcome, recent_pods: int) -> dict[str, Any]:
-    """Return one blocker.
+    """Return a blocker.
 
     Args:
         blocker: The blocker.
-        without: What would become of the node without it.
-        recent_pods: Pods that came to the node in the last hour, those of DaemonSets left out.
+        without: The node's outcome without it.
+        recent_pods: Pods, except DaemonSet pods, that came to the node in the last hour.
     """
     return {
         "node": blocker.node_name,

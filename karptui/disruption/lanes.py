@@ -1,7 +1,7 @@
-"""What each method makes of a node: whether it wants it, and if so the first thing that holds it.
+"""Each method's state for a node: whether it wants the node, and the first thing that blocks it.
 
-Only what holds a method that wants the node is a reason why it is still here; the row's WHY is the first such method's
-in Karpenter's order.
+Only a blocker of a method that wants the node is a reason why the node still exists. The row's WHY is the reason of the
+first such method in Karpenter's order.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ _LATER: Final = {
     Code.STATIC_NO_HEADROOM: 7,
 }
 _ORDER: Final = {**_POD_ORDER, **_LATER}
-"""Places of blockers that come after the gates, which stand in Karpenter's order already."""
-_BARE: Final = frozenset(
+"""Ranks of blockers after the gates, which are already in Karpenter's order."""
+_NOT_BLOCKING: Final = frozenset(
     {"", FilterCode.STATIC, FilterCode.EMPTY, FilterCode.NOT_EMPTY, FilterCode.NOT_DRIFTED, FilterCode.HEALTHY}
 )
-"""What a method may miss that is no blocker."""
+"""Unmet conditions of methods that are no blockers."""
 _LACKS: Final[dict[str, tuple[Code, ...]]] = {
     FilterCode.NOT_CONSOLIDATABLE: (Code.CONSOLIDATE_AFTER, Code.NOT_CONSOLIDATABLE),
 }
-"""Blockers that stand for what a method misses, where they have another code."""
+"""Blockers of unmet conditions that have other codes."""
 _REFUSALS: Final = {
     RefusalCode.UNSCHEDULABLE: WhyCode.NOFIT,
     RefusalCode.NEEDS_NODES: WhyCode.NODES,
@@ -62,31 +62,31 @@ _STARTING: Final = (Code.NO_NODE, Code.NOT_INITIALIZED)
 
 
 class Lane(msgspec.Struct, frozen=True, gc=False):
-    """What one method makes of one node."""
+    """A method's state for a node."""
 
     method: str
-    """Its name; StaticDrift's lane is Drift's."""
+    """The method's name; StaticDrift shares Drift's lane."""
     is_wanted: bool = False
     code: str = ""
-    """The first thing that holds it, where it is wanted, else the first thing that it lacks."""
+    """If the method wants the node, the first thing that blocks it; else its first unmet condition."""
     blocker: int | None = None
-    """Its place among the blockers of the node; None where it is none of them."""
+    """Index among the node's blockers; None if the code is not one of them."""
     outcome: Outcome | None = None
-    """What becomes of the node by this method, where nothing holds it and that is known."""
+    """The node's outcome by this method, if nothing blocks it and it is known."""
 
     @property
     def is_held(self) -> bool:
-        """Whether the method wants the node, and something holds it."""
+        """Whether the method wants the node and is blocked."""
         return self.is_wanted and bool(self.code)
 
     @property
     def goes(self) -> bool:
-        """Whether the method takes the node."""
+        """Whether the method disrupts the node."""
         return self.outcome in _GOES
 
 
 _lane = lru_cache(maxsize=2_048)(Lane)
-"""Lanes alike are one object: of thousands of nodes most are."""
+"""Equal lanes share an object: most of thousands of nodes are alike."""
 
 
 def lanes_of(
@@ -96,14 +96,14 @@ def lanes_of(
     now: Verdict | None,
     with_others: Outcome | None = None,
 ) -> tuple[Lane, ...]:
-    """Return what each method makes of a node.
+    """Return each method's state for a node.
 
     Args:
-        methods: Those that can ever take it, in Karpenter's order.
+        methods: The methods that can disrupt it, in Karpenter's order.
         wanted: Which of them want it.
-        blockers: Everything in its way.
-        now: What becomes of it as things are; None while that is not worked out.
-        with_others: What MultiNodeConsolidation makes of it; None where it does not take it, or was not asked.
+        blockers: All its blockers.
+        now: Its verdict in the current state; None if not computed yet.
+        with_others: Its outcome by MultiNodeConsolidation; None if that does not disrupt it or was not run.
     """
     return tuple(_of_method(method, wanted, blockers, now, with_others) for method in methods)
 
@@ -114,7 +114,7 @@ def _of_method(
     name = lane_name(method)
     lack = wanted.lacks.get(method)
     if lack is not None or method not in wanted.since:
-        return _lane(name, False, lack or "", _place(blockers, lack or ""))
+        return _lane(name, False, lack or "", _index(blockers, lack or ""))
     held = _first(method, blockers)
     if held is not None:
         return _lane(name, True, str(blockers[held].code), held)
@@ -124,7 +124,7 @@ def _of_method(
         return _lane(name, True)
     if now.goes and now.method == method:
         return _lane(name, True, outcome=now.outcome)
-    return _lane(name, True, next((one.code for one in now.refused if one.method == method), ""))
+    return _lane(name, True, next((refused.code for refused in now.refused if refused.method == method), ""))
 
 
 def lane_name(method: Method) -> str:
@@ -132,89 +132,89 @@ def lane_name(method: Method) -> str:
     return str(Method.DRIFT if method is Method.STATIC_DRIFT else method)
 
 
-def _place(blockers: Sequence[Blocker], lack: str) -> int | None:
-    if lack in _BARE:
+def _index(blockers: Sequence[Blocker], lack: str) -> int | None:
+    if lack in _NOT_BLOCKING:
         return None
     codes = _LACKS.get(lack, (lack,))
-    return next((place for place, one in enumerate(blockers) if one.code in codes), None)
+    return next((index for index, blocker in enumerate(blockers) if blocker.code in codes), None)
 
 
 def _first(method: Method, blockers: Sequence[Blocker]) -> int | None:
-    """Return the place of the first blocker of a method in Karpenter's order; gates stand in theirs already."""
+    """Return the index of a method's first blocker in Karpenter's order; gates are already in order."""
     first, least = None, len(_LATER)
-    for place, one in enumerate(blockers):
-        if method in one.blocks:
-            order = _ORDER.get(one.code, 0)
+    for index, blocker in enumerate(blockers):
+        if method in blocker.blocks:
+            order = _ORDER.get(blocker.code, 0)
             if not order:
-                return place
+                return index
             if first is None or order < least:
-                first, least = place, order
+                first, least = index, order
     return first
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The code of a node's row with its numbers."""
+    """The WHY code of a node's row, with its numbers."""
 
     code: WhyCode
     count: int = 0
-    """Pods that hold it, disruptions left, cheaper types found, new nodes needed: whatever the code counts."""
+    """The number that the code counts: blocking pods, disruptions left, cheaper types, new nodes needed."""
     of: int = 0
-    """Of how many, where the code says so: disruptions allowed, cheaper types needed."""
+    """The number that ``count`` is compared with, for some codes: disruptions allowed, cheaper types needed."""
     since_ns: int = ABSENT_NS
-    """When a drain began."""
+    """When the drain began."""
     until_ns: int = ABSENT_NS
-    """When it ends by itself."""
+    """When the blocker ends without action."""
     score: float = 0.0
-    """Of the Balanced policy."""
+    """The score of the Balanced policy."""
     outcome: Outcome | None = None
-    """What Karpenter would do with the node, where nothing keeps it."""
+    """What Karpenter would do with the node, if nothing blocks it."""
     codes: tuple[WhyCode, ...] = ()
-    """The code, then those of what else holds a method that wants the node, worst first."""
+    """The code, then those of other blockers of methods that want the node, worst first."""
     method: str = ""
-    """The method that it is taken from; empty where none wants the node."""
+    """The method it is from; empty if none wants the node."""
 
 
 class NodeCase(NamedTuple):
-    """What WHY follows from, of one node."""
+    """The inputs of a node's WHY."""
 
     node: StateNode
     blockers: Sequence[Blocker]
-    """Everything that keeps it."""
+    """All its blockers."""
     lanes: Sequence[Lane]
     drain: DrainState
     now: Verdict | None
-    """What becomes of it as things are; None while that is not worked out."""
+    """Its verdict in the current state; None if not computed yet."""
 
 
 def why_of(fleet: Fleet, case: NodeCase, stopped: Collection[Method] = ()) -> Why:
-    """Return why a node is still here.
+    """Return why a node still exists.
 
     Args:
         fleet: The cluster.
         case: The node.
-        stopped: Methods that something stops for every node.
+        stopped: Methods that are blocked for the whole cluster.
     """
     node, blockers, drain = case.node, case.blockers, case.drain
     if node.claim is None:
         return Why(code=WhyCode.UNMANAGED, codes=(WhyCode.UNMANAGED,))
-    wanted_codes = {CODES[one.code].why for one in blockers if one.is_wanted}
+    wanted_codes = {CODES[blocker.code].why for blocker in blockers if blocker.is_wanted}
     held_by = tuple(sorted(wanted_codes, key=RANKS.__getitem__))
     if node.is_marked_for_deletion:
         is_draining = drain.stage is DrainStage.DRAINING
         code = WhyCode.DRAIN if is_draining else WhyCode.DELETING
-        others = tuple(one for one in held_by if one not in (WhyCode.DRAIN, WhyCode.DELETING))
+        others = tuple(other for other in held_by if other not in (WhyCode.DRAIN, WhyCode.DELETING))
         return Why(code=code, since_ns=drain.since_ns, codes=(code, *others))
-    if any(one.code in _COMMANDED for one in blockers):
+    if any(blocker.code in _COMMANDED for blocker in blockers):
         return Why(code=WhyCode.COMMAND, codes=(WhyCode.COMMAND,))
-    found = _found(fleet, case, stopped)
-    return msgspec.structs.replace(found, codes=(found.code, *(one for one in held_by if one is not found.code)))
+    why = _why_by_lanes(fleet, case, stopped)
+    return msgspec.structs.replace(why, codes=(why.code, *(code for code in held_by if code is not why.code)))
 
 
-def _found(fleet: Fleet, case: NodeCase, stopped: Collection[Method]) -> Why:
+def _why_by_lanes(fleet: Fleet, case: NodeCase, stopped: Collection[Method]) -> Why:
     lanes, now = case.lanes, case.now
     taken = next((lane for lane in lanes if lane.goes), None)
     if taken is not None:
-        code = WhyCode.WAITS if _asked(fleet, case, taken) in stopped else WhyCode.OK
+        code = WhyCode.WAITS if _lane_method(fleet, case, taken) in stopped else WhyCode.OK
         return Why(code=code, outcome=taken.outcome, method=taken.method)
     held = next((lane for lane in lanes if lane.is_held), None)
     wanting = [lane for lane in lanes if lane.is_wanted]
@@ -222,7 +222,7 @@ def _found(fleet: Fleet, case: NodeCase, stopped: Collection[Method]) -> Why:
         first = wanting[0]
         if now is None:
             return Why(code=WhyCode.PENDING, method=first.method)
-        code = WhyCode.WAITS if _asked(fleet, case, first) in stopped else WhyCode.NOFIT
+        code = WhyCode.WAITS if _lane_method(fleet, case, first) in stopped else WhyCode.NOFIT
         return Why(code=code, method=first.method)
     if held is None:
         return _of_lack(case.blockers, lanes)
@@ -240,14 +240,14 @@ def _found(fleet: Fleet, case: NodeCase, stopped: Collection[Method]) -> Why:
     return _of_blocker(fleet, case, held)
 
 
-def _asked(fleet: Fleet, case: NodeCase, lane: Lane) -> Method:
-    """Return the method of a lane: that of Drift is StaticDrift's for nodes of static NodePools."""
+def _lane_method(fleet: Fleet, case: NodeCase, lane: Lane) -> Method:
+    """Return a lane's method: Drift's lane is StaticDrift's for nodes of static NodePools."""
     is_static = fleet.is_static(case.node) and lane.method == Method.DRIFT
     return Method.STATIC_DRIFT if is_static else Method(lane.method)
 
 
 def _is_open_before(held: Lane, wanting: Sequence[Lane], now: Verdict | None) -> bool:
-    """Whether a method before the first that is held is still being worked out."""
+    """Whether a method before the first blocked one has not been simulated yet."""
     return now is None and wanting[0] is not held and wanting[0].method != Method.MULTI_NODE
 
 
@@ -261,8 +261,8 @@ def _of_blocker(fleet: Fleet, case: NodeCase, held: Lane) -> Why:
         pool = fleet.pools[case.node.nodepool_name]
         state = budget_state(pool, method.reason, fleet.use.get(pool.name), fleet.now_ns)
         return Why(code=code, count=state.left, of=state.allowed, method=held.method)
-    own = [one for one in blockers if CODES[one.code].why is code and method in one.blocks]
-    return Why(code=code, count=len(own), until_ns=_last_end(own), method=held.method)
+    same_code = [blocker for blocker in blockers if CODES[blocker.code].why is code and method in blocker.blocks]
+    return Why(code=code, count=len(same_code), until_ns=_last_end(same_code), method=held.method)
 
 
 def _method(name: str, blocker: Blocker) -> Method:
@@ -271,13 +271,13 @@ def _method(name: str, blocker: Blocker) -> Method:
 
 
 def _last_end(blockers: Sequence[Blocker]) -> int:
-    ends = [one.until_ns for one in blockers]
+    ends = [blocker.until_ns for blocker in blockers]
     return max((end for end in ends if end is not None), default=ABSENT_NS) if None not in ends else ABSENT_NS
 
 
 def _of_lack(blockers: Sequence[Blocker], lanes: Sequence[Lane]) -> Why:
-    """Return what consolidation lacks, of a node that no method wants."""
-    starting = next((one for one in blockers if one.code in _STARTING), None)
+    """Return consolidation's unmet condition, for a node that no method wants."""
+    starting = next((blocker for blocker in blockers if blocker.code in _STARTING), None)
     if starting is not None:
         return Why(code=WhyCode.INIT)
     lacks = {lane.method: lane for lane in lanes}
@@ -287,5 +287,5 @@ def _of_lack(blockers: Sequence[Blocker], lanes: Sequence[Lane]) -> Why:
     if lane is None or lane.blocker is None:
         is_static = lane is None or lane.code == FilterCode.STATIC
         return Why(code=WhyCode.STATIC if is_static else WhyCode.NO_POOL)
-    one = blockers[lane.blocker]
-    return Why(code=CODES[one.code].why, count=1, until_ns=_last_end([one]))
+    blocker = blockers[lane.blocker]
+    return Why(code=CODES[blocker.code].why, count=1, until_ns=_last_end([blocker]))

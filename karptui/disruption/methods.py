@@ -1,6 +1,6 @@
-"""The methods, each asked on the same untouched state as if it were its turn.
+"""Karpenter's disruption methods, each run on the same unchanged state as if it were its turn.
 
-Live, the first method that acts ends Karpenter's pass, and Emptiness and consolidation look again after 15 seconds.
+In a cluster, the first method that acts ends the pass, and Emptiness and consolidation validate after 15 seconds.
 Rules: ``pkg/controllers/disruption/controller.go``.
 """
 
@@ -32,7 +32,7 @@ from karptui.provisioning.solution import solve
 
 
 class MethodRun:
-    """Asks methods about one fleet; what they say goes to one recorder."""
+    """Runs methods on a fleet; their events go to one recorder."""
 
     def __init__(self, fleet: Fleet, simulator: Simulator, recorder: Recorder, chance: Chance = LIKELIEST) -> None:
         self.fleet = fleet
@@ -43,19 +43,19 @@ class MethodRun:
 
     @cached_property
     def candidates(self) -> Candidates:
-        """Nodes that pass the gates."""
+        """Nodes that passed the gates."""
         return find_candidates(self.fleet, self.recorder)
 
     @cached_property
     def policy(self) -> BalancedPolicy:
-        """What the Balanced policy approves."""
-        is_asked = any(pool.consolidation_policy == BALANCED for pool in self.fleet.pools.values())
-        totals = pool_totals(self.fleet, self.candidates.graceful) if is_asked else {}
+        """The Balanced policy for this pass."""
+        has_balanced = any(pool.consolidation_policy == BALANCED for pool in self.fleet.pools.values())
+        totals = pool_totals(self.fleet, self.candidates.graceful) if has_balanced else {}
         return BalancedPolicy(totals, self.recorder)
 
     @cached_property
     def consolidator(self) -> Consolidator:
-        """Works out what removals come to."""
+        """Computes consolidations."""
         is_on = self.fleet.settings.gate(SPOT_TO_SPOT_GATE)
         return Consolidator(self._simulator, self.recorder, is_spot_to_spot_on=is_on)
 
@@ -85,16 +85,24 @@ class MethodRun:
         return MethodResult(Method.REPAIR, candidates, budgets, commands, method.ailments(), error)
 
     def qualifying(self, method: Method) -> Iterable[Candidate]:
-        """Yield the candidates that a method's own filter leaves."""
+        """Yield the candidates that pass a method's own filter."""
         match method:
             case Method.EMPTINESS:
-                return (one for one in self.candidates.graceful if self._passes(one, emptiness.refuse(one)))
+                return (
+                    candidate
+                    for candidate in self.candidates.graceful
+                    if self._passes(candidate, emptiness.refuse(candidate))
+                )
             case Method.STATIC_DRIFT:
-                return (one for one in self.candidates.eventual if not static_drift.refuse(one))
+                return (candidate for candidate in self.candidates.eventual if not static_drift.refuse(candidate))
             case Method.DRIFT:
-                return (one for one in self.candidates.eventual if not drift.refuse(one))
+                return (candidate for candidate in self.candidates.eventual if not drift.refuse(candidate))
             case _:
-                return (one for one in self.candidates.graceful if self._passes(one, consolidation.refuse(one)))
+                return (
+                    candidate
+                    for candidate in self.candidates.graceful
+                    if self._passes(candidate, consolidation.refuse(candidate))
+                )
 
     def _passes(self, candidate: Candidate, refusal: tuple[str, str] | None) -> bool:
         if refusal is not None and refusal[1]:
@@ -126,7 +134,7 @@ class MethodRun:
                 return single_node.compute(candidates, budgets, self.consolidator, self.policy, self._chance)
 
     def budgets(self, reason: Reason) -> dict[str, int]:
-        """Return what each NodePool still allows for a reason, and say which of them allow nothing at all."""
+        """Return how many nodes each NodePool still allows for a reason, and publish which allow none."""
         left: dict[str, int] = {}
         states = self._budget_states.get(reason)
         if states is None:
@@ -143,13 +151,13 @@ class MethodRun:
 
 
 class DisruptionReport(msgspec.Struct, frozen=True, eq=False):
-    """The answers of the methods, each on the same untouched state, and the events that go with them."""
+    """The results of the methods, each on the same unchanged state, and their events."""
 
     methods: tuple[MethodResult, ...]
     recorder: Recorder
     fleet: Fleet
     legacy_repairs: tuple[str, ...] | None = None
-    """Nodes that the repair controller of before deletes; None where it is not kept."""
+    """Nodes that the repair controller of Karpenter before 1.15 deletes; None if it is not in use."""
 
     @property
     def events(self) -> dict[str, list[str]]:
@@ -158,7 +166,7 @@ class DisruptionReport(msgspec.Struct, frozen=True, eq=False):
 
 
 def fleet_of(prepared: Prepared) -> Fleet:
-    """Return the fleet as Karpenter sees it right after a start: no node nominated, none in a command."""
+    """Return the fleet as Karpenter sees it after a start: no nominations, no running commands."""
     return Fleet(
         prepared.inventory,
         nodes=prepared.states,
@@ -171,16 +179,16 @@ def fleet_of(prepared: Prepared) -> Fleet:
 
 
 def buffered_names(prepared: Prepared) -> frozenset[str]:
-    """Return the names of the nodes on which provisioning, replayed now, puts virtual pods of CapacityBuffers."""
+    """Return the names of the nodes on which provisioning, run now, places virtual pods of CapacityBuffers."""
     virtual = {pod.uid for pod in prepared.buffer_pods}
     if not virtual:
         return frozenset()
     filled = solve(prepared).nodes
-    return frozenset(one.state.name for one in filled if any(pod.uid in virtual for pod in one.pods))
+    return frozenset(node.state.name for node in filled if any(pod.uid in virtual for pod in node.pods))
 
 
 def observed_fleet(prepared: Prepared) -> Fleet:
-    """Return the fleet with what can be known of Karpenter's memory: nominations, running commands, buffers."""
+    """Return the fleet with what is known of Karpenter's memory: nominations, running commands, buffers."""
     inventory = prepared.inventory
     return Fleet(
         inventory,
@@ -196,52 +204,52 @@ def observed_fleet(prepared: Prepared) -> Fleet:
 
 
 def methods_of(settings: Settings) -> tuple[Method, ...]:
-    """Return the methods that a controller has, in the order in which it asks them."""
+    """Return the methods of a controller, in Karpenter's order."""
     return tuple(method for method in Method if method is not Method.REPAIR or is_repairing(settings))
 
 
 def simulate(prepared: Prepared, methods: Iterable[Method] | None = None) -> DisruptionReport:
-    """Ask each method what it would do, as if it were its turn, with validation taken as passed.
+    """Run each method as if it were its turn, assuming that validation succeeds.
 
     Args:
-        prepared: The cluster, made ready for runs of the engine.
-        methods: Which to ask; those that the settings name where None.
+        prepared: The cluster, prepared for the provisioning engine.
+        methods: The methods to run; None for the ones that the settings enable.
     """
     fleet = fleet_of(prepared)
     recorder = Recorder()
     record_departing(fleet, recorder)
     run = MethodRun(fleet, EngineSimulator(prepared, fleet), recorder)
-    asked = methods_of(prepared.settings) if methods is None else methods
-    results = tuple(run.ask(method) for method in asked)
+    chosen = methods_of(prepared.settings) if methods is None else methods
+    results = tuple(run.ask(method) for method in chosen)
     deleted = repair.legacy_deletions(fleet, recorder) if repair.is_legacy(prepared.settings) else None
     return DisruptionReport(results, recorder, fleet, deleted)
 
 
 class NextPass(msgspec.Struct, frozen=True, eq=False):
-    """One pass over the methods."""
+    """A pass over the methods."""
 
     results: tuple[MethodResult, ...]
-    """The methods that were asked, in order: those after the one that acts, or that fails, are not."""
+    """Results in order, up to the method that acts or fails."""
     paused_by: tuple[str, ...]
-    """NodeClaims without provider ID: while there are any, Karpenter does not even begin."""
+    """NodeClaims without provider ID: Karpenter waits for them before a pass."""
     recorder: Recorder
-    """What Karpenter would say on the way."""
+    """Karpenter's events during the pass."""
 
     @property
     def acting(self) -> MethodResult | None:
-        """The method that does something, None where none does."""
+        """The result of the method that acts; None if none does."""
         last = self.results[-1] if self.results else None
         return last if last is not None and last.commands else None
 
     @property
     def commands(self) -> tuple[Command, ...]:
-        """What it does: one command, or of StaticDrift one for each node."""
+        """The commands of the acting method: one, or one per node for StaticDrift."""
         acting = self.acting
         return () if acting is None else acting.commands
 
     @property
     def error(self) -> str:
-        """Why the pass ended early, in Karpenter's words."""
+        """Karpenter's error that ended the pass early."""
         return self.results[-1].error if self.results else ""
 
 
@@ -254,15 +262,15 @@ def next_pass(
     chance: Chance = LIKELIEST,
     ignores_pause: bool = False,
 ) -> NextPass:
-    """Return Karpenter's next pass on a cluster as it is; the wait of 15 seconds before most of it is left out.
+    """Return Karpenter's next pass, without its validation after 15 seconds.
 
     Args:
-        prepared: The cluster, made ready for runs of the engine.
-        fleet: The same as disruption sees it, with nominations and running commands where they are known.
-        simulator: Removes nodes; the engine where None.
-        after: A method whose second look came to nothing: those that follow are asked in the same pass.
-        chance: Decides what Karpenter leaves to it.
-        ignores_pause: Whether to answer as if every NodeClaim had a provider ID.
+        prepared: The cluster, prepared for the provisioning engine.
+        fleet: Its disruption state, with known nominations and running commands.
+        simulator: Removes nodes; the provisioning engine if None.
+        after: A method whose validation failed: the pass continues with the methods after it.
+        chance: Decides Karpenter's random orders.
+        ignores_pause: Whether to proceed as if every NodeClaim had a provider ID.
     """
     recorder = Recorder()
     paused = tuple(sorted(claim.name for claim in fleet.inventory.nodeclaims if not claim.provider_id))

@@ -1,4 +1,4 @@
-"""Multi-node consolidation: the longest run of nodes, by saving per disruption, that can go together.
+"""Multi-node consolidation: the longest prefix of nodes, by savings per disruption cost, that can be removed together.
 
 Rules: ``pkg/controllers/disruption/multinodeconsolidation.go``.
 """
@@ -19,7 +19,7 @@ from karptui.disruption.simulation import NewNode
 from karptui.karpenter.requirements import Requirements
 
 MAX_TOGETHER: Final = 100
-"""Index of the last candidate that is considered, counted from 0."""
+"""Index of the last candidate considered, from 0."""
 
 
 def compute(
@@ -29,61 +29,61 @@ def compute(
     policy: BalancedPolicy,
     chance: Chance = LIKELIEST,
 ) -> tuple[Command, ...]:
-    """Return the command that removes several nodes, if the search finds one.
+    """Return the command that removes several nodes, if there is one.
 
-    Karpenter's search gives up after a minute; here it always ends.
+    Karpenter's search stops after a minute; here it always completes.
 
     Raises:
-        SimulationError: when there is no NodePool to schedule with.
+        SimulationError: If there is no NodePool to schedule with.
     """
     command, scores = _search(within_budgets(by_savings(candidates, chance), budgets), consolidator, policy)
     if scores is not None:
-        policy.say(scores)
+        policy.publish_approvals(scores)
     return () if command is None else (command,)
 
 
 def _search(
     candidates: Sequence[Candidate], consolidator: Consolidator, policy: BalancedPolicy
 ) -> tuple[Command | None, Mapping[str, MoveScore] | None]:
-    """Return the last success of the binary search, with the scores that are shown: without one, the last refused."""
+    """Return the last success of the binary search and its scores; without success, the last rejected scores."""
     if len(candidates) < 2:
         return None, None
     low, high = 1, min(len(candidates) - 1, MAX_TOGETHER)
-    saved: Command | None = None
-    saved_scores: Mapping[str, MoveScore] | None = None
+    best: Command | None = None
+    best_scores: Mapping[str, MoveScore] | None = None
     refused_scores: Mapping[str, MoveScore] | None = None
     while low <= high:
         middle = (low + high) // 2
-        command = _sensible(consolidator.compute(candidates[: middle + 1]))
+        command = _unless_same_type(consolidator.compute(candidates[: middle + 1]))
         if command is not None:
             scores = policy.scores(command)
             if all(score.is_approved for score in scores.values()):
-                saved_scores = scores
+                best_scores = scores
             else:
                 command, refused_scores = None, scores
         if command is not None:
-            saved, low = command, middle + 1
+            best, low = command, middle + 1
         else:
             high = middle - 1
-    return saved, saved_scores if saved is not None else refused_scores
+    return best, best_scores if best is not None else refused_scores
 
 
-def _sensible(answer: Command | Refusal) -> Command | None:
-    """Return the command unless its replacement is of a type that goes and is no cheaper than the one that goes."""
-    if isinstance(answer, Refusal):
+def _unless_same_type(result: Command | Refusal) -> Command | None:
+    """Return the command unless its replacement is of the same type as a removed node and no cheaper."""
+    if isinstance(result, Refusal):
         return None
-    if answer.decision is Decision.DELETE:
-        return answer
-    replacement = without_same_type(answer.replacements[0], answer.candidates)
+    if result.decision is Decision.DELETE:
+        return result
+    replacement = without_same_type(result.replacements[0], result.candidates)
     if not replacement.type_names or unmet_keys(replacement):
         return None
-    return Command(answer.candidates, (replacement,), answer.simulation)
+    return Command(result.candidates, (replacement,), result.simulation)
 
 
 def without_same_type(node: NewNode, candidates: Sequence[Candidate]) -> NewNode:
-    """Drop types that cost no less than the cheapest going node of a type that would also come.
+    """Return a replacement without types that cost at least as much as the cheapest removed node of a shared type.
 
-    A type that goes and comes whose price is unknown leaves nothing.
+    If a shared type's price is unknown, no type remains.
     """
     prices: dict[str, float] = {}
     going = {candidate.type_name for candidate in candidates}

@@ -1,4 +1,4 @@
-"""Why a pod has nowhere to go, as data and in words: what is short, where, and by how much."""
+"""Why a pod cannot be scheduled anywhere, as data and as text: what is missing, where, and how much."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from karptui.kube.resources import Shortage
 from karptui.kube.units import count_text, lacking_text
 
 DEFAULT_SPREAD: Final = "default spread"
-"""The gate of topology where it is the controller's own spread that fails a pod which states none."""
+"""Gate of topology for a pod without spread constraints that fails the scheduler's default spread."""
 _NEAREST_FIRST: Final = {
     gate: rank
     for rank, gate in enumerate(
@@ -22,59 +22,59 @@ _NEAREST_FIRST: Final = {
         )
     )
 }
-"""How near a NodePool comes that fails a pod at a gate, where numbers do not tell."""
+"""Gates of NodePools from nearest to furthest, for comparisons without numbers."""
 
 
 class PoolMiss(msgspec.Struct, frozen=True, gc=False):
-    """Why a new node of one NodePool does not take the pod."""
+    """Why a new node of a NodePool does not accept the pod."""
 
     pool_name: str
     gate: str
-    """The gate that failed, of ``provisioning.rejection.Gate``."""
+    """The failed gate, of ``provisioning.rejection.Gate``."""
     instance_type: str = ""
-    """The type that comes nearest, where only room is missing."""
+    """The nearest type, if only capacity is missing."""
     shortages: tuple[Shortage, ...] = ()
-    """What it has too little of."""
+    """The type's shortages."""
     asked: tuple[str, ...] = ()
-    """Labels or tolerations that are missing, as requirements or taints are written."""
+    """Missing labels or tolerations, in the form of requirements or taints."""
 
     @property
     def cause(self) -> tuple[object, ...]:
-        """What NodePools that fail alike have in common."""
+        """The key by which NodePools with the same failure are grouped."""
         return self.gate, self.instance_type, self.shortages, self.asked
 
     @property
     def distance(self) -> float:
-        """How far away it is: the largest ratio of need to room, infinite where room is not what is missing."""
-        ratios = [one.need.nano / max(one.room.nano, 1) for one in self.shortages]
+        """The largest ratio of need to available capacity; infinity if capacity is not what is missing."""
+        ratios = [shortage.need.nano / max(shortage.room.nano, 1) for shortage in self.shortages]
         return max(ratios, default=float("inf"))
 
 
 class NoPlace(msgspec.Struct, frozen=True, gc=False):
-    """A pod that would have no place."""
+    """A pod that cannot be scheduled."""
 
     pod_key: str
     others: int = 0
-    """Further pods of the same node without a place."""
+    """The node's number of other pods that cannot be scheduled."""
     pools: tuple[PoolMiss, ...] = ()
-    """The NodePools that are asked, in their order."""
+    """The NodePools tried, in order."""
     nodes: tuple[tuple[str, int], ...] = ()
-    """How many nodes fail the pod at which gate, the most frequent first; empty where nodes were not asked."""
+    """Number of nodes by the gate at which they reject the pod, most frequent first; empty if nodes were not tried."""
     uninitialized_node: str = ""
-    """A node that Karpenter puts it on and that is not initialised, which does not count."""
+    """An uninitialised node that Karpenter schedules it to, which does not count as a place."""
 
     named: tuple[str, ...] = ()
-    """NodePools that the pod names by label; without any it goes to each."""
-    skip_text: str = ""
-    """The NodePool that comes nearest, where that one takes no part in provisioning."""
-    bystands: str = ""
-    """Why it takes no part."""
+    """NodePools that the pod selects by label; if empty, it tries all."""
+    skipped_pool: str = ""
+    """The nearest NodePool, if provisioning skips that one."""
+    skip_reason: str = ""
+    """Why provisioning skips it."""
 
     @property
     def nearest(self) -> PoolMiss | None:
-        """The NodePool that comes nearest, by numbers and else by its gate; None without any.
+        """The nearest NodePool, by numbers or else by gate; None without any.
 
-        Where the pod names NodePools, others do not count; one that takes no part is the ``skip_text``.
+        If the pod selects NodePools, others do not count; a skipped one is ``skipped_pool`` instead.
         """
         return min(
             [miss for miss in self.pools if miss.pool_name in self.named] or self.pools,
@@ -83,56 +83,56 @@ class NoPlace(msgspec.Struct, frozen=True, gc=False):
         )
 
     def like(self, miss: PoolMiss) -> tuple[PoolMiss, ...]:
-        """Return the NodePools that fail for the same cause, in their order."""
-        return tuple(one for one in self.pools if one.cause == miss.cause)
+        """Return the NodePools with the same cause of failure, in order."""
+        return tuple(other for other in self.pools if other.cause == miss.cause)
 
 
-NO_POOLS: Final = "no NodePool can take pods, as none of this Karpenter's is ready, dynamic and not being deleted"
-NO_TYPES: Final = "no NodePool has an instance type that it could launch"
+NO_POOLS: Final = "no NodePool accepts pods: none of this Karpenter's is ready, dynamic and not being deleted"
+NO_TYPES: Final = "no NodePool has a launchable instance type"
 NO_ZONE: Final = f"{ZONE} DoesNotExist"
-"""What is asked of a type once volumes and rules have no zone in common."""
-NO_ZONE_WORDS: Final = "no zone is left: its volumes and rules name different ones"
+"""The requirement on a type if volumes and rules have no zone in common."""
+NO_ZONE_WORDS: Final = "no zone is left: its volumes and rules require different ones"
 _WORDS: Final = {
-    "dynamic resources": "it asks for dynamic resources, which Karpenter passes over",
+    "dynamic resources": "it requests dynamic resources, which Karpenter ignores",
     "NodePools": NO_TYPES,
     "limits": "the limits of {pool} leave no room for another node",
     "taints": "it does not tolerate {asked} of {pool}",
     "requirements": "no node of {pool} matches {asked}",
-    "volumes": "its volumes are out of reach of {pool}: {asked}",
-    "topology": "its spread or affinity rules leave no domain in {pool}",
-    DEFAULT_SPREAD: "the default topology spread of SCHEDULER_CONFIG over {asked} leaves no domain in {pool}",
+    "volumes": "{pool} cannot reach its volumes: {asked}",
+    "topology": "its spread or affinity rules allow no domain in {pool}",
+    DEFAULT_SPREAD: "the default topology spread of SCHEDULER_CONFIG over {asked} allows no domain in {pool}",
     "instance types": "no instance type of {pool} has {asked}",
-    "reservations": "it waits for reserved capacity of {pool} that others hold",
-    "minValues": "a node of {pool} would fall below minValues",
+    "reservations": "it waits for reserved capacity of {pool} that is in use",
+    "minValues": "a node of {pool} would violate minValues",
 }
-"""By gate, what it says; ``asked`` is what is missing."""
-_ASKED: Final = {"taints": "the taints", "requirements": "its labels", "volumes": "their zones"}
-"""By gate, what is missing where nobody has looked closer."""
+"""Text by gate; ``asked`` is what is missing."""
+_DEFAULT_MISSING: Final = {"taints": "the taints", "requirements": "its labels", "volumes": "their zones"}
+"""Default for what is missing, by gate."""
 
 
 def miss_text(miss: PoolMiss, pool: str) -> str:
-    """Return why NodePools that fail alike do not take a pod, with names as they are in the cluster.
+    """Return why NodePools with the same failure do not accept a pod.
 
     Args:
-        miss: Of one of them.
-        pool: What they are called together, such as ``NodePool general`` or ``any of 3 NodePools``.
+        miss: The failure of one of them.
+        pool: Their common description, such as ``NodePool general`` or ``any of 3 NodePools``.
     """
     if miss.shortages:
         short = ", ".join(map(shortage_text, miss.shortages))
-        return f"{miss.instance_type} of {pool} comes nearest and is short by {short}"
+        return f"the nearest type of {pool} is {miss.instance_type}, short of {short}"
     if NO_ZONE in miss.asked:
-        return f"{NO_ZONE_WORDS}, so no node of {pool} takes it"
-    asked = ", ".join(map(_plain, miss.asked)) or _ASKED.get(miss.gate, "labels, room and an offering together")
-    return _WORDS.get(miss.gate, "no node of {pool} takes it").format(pool=pool, asked=asked)
+        return f"{NO_ZONE_WORDS}, so no node of {pool} accepts it"
+    asked = ", ".join(map(_plain, miss.asked)) or _DEFAULT_MISSING.get(miss.gate, "labels, capacity and offering")
+    return _WORDS.get(miss.gate, "no node of {pool} accepts it").format(pool=pool, asked=asked)
 
 
 def shortage_text(shortage: Shortage) -> str:
-    """Return what is short and by how much, never understated: ``memory 6,846Mi``."""
+    """Return a shortage as text, rounded up: ``memory 6,846Mi``."""
     return f"{shortage.resource} {lacking_text(shortage.resource, shortage.lacking_nano)}"
 
 
 def _plain(requirement: str) -> str:
-    """Return a requirement that one value meets as ``key=value``, others as they are."""
+    """Return a requirement with a single value as ``key=value``, others unchanged."""
     key, _, values = requirement.partition(" In [")
     return f"{key}={values[:-1]}" if values.endswith("]") and " " not in values else requirement
 
@@ -146,63 +146,63 @@ _GATE_WORDS: Final = {
     "host ports": "host ports",
     "instance types": "room or labels",
 }
-"""By gate, the word that counts are given in."""
+"""Word for counts, by gate."""
 
 
-def no_place_text(found: NoPlace) -> str:
-    """Return ``web/big-0 has no other place: m5.xlarge of general is short by cpu 1200m``."""
+def no_place_text(no_place: NoPlace) -> str:
+    """Return a text such as ``web/big-0 has no other place: the nearest type … is m5.xlarge, short of cpu 1200m``."""
     others = ""
-    if found.others:
-        others = f" (nor {'has' if found.others == 1 else 'have'} {count_text(found.others)} more)"
-    return f"{found.pod_key} has no other place{others}: {cause_text(found)}"
+    if no_place.others:
+        others = f" (nor {'has' if no_place.others == 1 else 'have'} {count_text(no_place.others)} more)"
+    return f"{no_place.pod_key} has no other place{others}: {cause_text(no_place)}"
 
 
-def cause_text(found: NoPlace) -> str:
-    """Return the same without the pod: what the NodePool that comes nearest says, and how the others fail."""
-    if found.uninitialized_node:
-        return f"Karpenter counts on {found.uninitialized_node}, which is not initialised yet, and so on no place"
+def cause_text(no_place: NoPlace) -> str:
+    """Return the same without the pod: why the nearest NodePool fails, and how many others fail at which gate."""
+    if no_place.uninitialized_node:
+        return f"Karpenter schedules it to {no_place.uninitialized_node}, which does not count before it is initialised"
     parts = []
-    nearest = found.nearest
-    if found.skip_text:
-        parts.append(_bystander_text(found))
+    nearest = no_place.nearest
+    if no_place.skipped_pool:
+        parts.append(_skipped_text(no_place))
     elif nearest is not None:
-        alike = found.like(nearest)
-        parts.append(_of_some(nearest, len(alike)))
-        counts = Counter(_GATE_WORDS.get(pool.gate, pool.gate) for pool in found.pools if pool not in alike)
+        alike = no_place.like(nearest)
+        parts.append(_nearest_text(nearest, len(alike)))
+        counts = Counter(_GATE_WORDS.get(pool.gate, pool.gate) for pool in no_place.pools if pool not in alike)
         if counts:
             parts.append(f"other NodePools: {_counts_text(counts)}")
     else:
         parts.append(NO_TYPES)
-    if found.nodes:
-        counts = Counter({_GATE_WORDS.get(gate, gate): count for gate, count in found.nodes})
+    if no_place.nodes:
+        counts = Counter({_GATE_WORDS.get(gate, gate): count for gate, count in no_place.nodes})
         parts.append(f"{count_text(sum(counts.values()))} nodes tried: {_counts_text(counts)}")
     return "; ".join(parts)
 
 
-def _bystander_text(found: NoPlace) -> str:
-    return f"NodePool {found.skip_text} takes no part: {found.bystands}"
+def _skipped_text(no_place: NoPlace) -> str:
+    return f"provisioning skips NodePool {no_place.skipped_pool}: {no_place.skip_reason}"
 
 
 def _counts_text(counts: Counter[str]) -> str:
     return " · ".join(f"{count_text(count)} {word}" for word, count in counts.most_common())
 
 
-def _of_some(miss: PoolMiss, pools: int) -> str:
-    """Return why NodePools that fail alike do not take a pod."""
+def _nearest_text(miss: PoolMiss, pools: int) -> str:
+    """Return why NodePools with the same failure do not accept a pod."""
     pool = f"NodePool {miss.pool_name}" if pools == 1 else f"any of {count_text(pools)} NodePools"
     return miss_text(miss, pool)
 
 
-def reason_of(found: NoPlace) -> tuple[str, str]:
-    """Return the words of the NodePool that comes nearest, and its gate; NodePools that say the same go together."""
-    nearest = found.nearest
-    if found.skip_text:
-        return _bystander_text(found), "NodePools"
+def reason_of(no_place: NoPlace) -> tuple[str, str]:
+    """Return why the nearest NodePool fails, with all NodePools that fail alike, and its gate."""
+    nearest = no_place.nearest
+    if no_place.skipped_pool:
+        return _skipped_text(no_place), "NodePools"
     if nearest is None:
         return NO_TYPES, "NodePools"
-    alike = found.like(nearest)
+    alike = no_place.like(nearest)
     names = [miss.pool_name for miss in alike if miss.pool_name]
     pool = f"NodePool{'s' if len(names) > 1 else ''} {', '.join(names)}" if names else "any NodePool"
     text = miss_text(nearest, pool)
-    others = len(found.pools) - len(alike)
+    others = len(no_place.pools) - len(alike)
     return f"{text} ({others} other NodePool{'s' if others > 1 else ''} further off)" if others else text, nearest.gate

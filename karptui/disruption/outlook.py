@@ -1,4 +1,4 @@
-"""Whether a node would go if a blocker were lifted: simulated on the engine, one node at a time."""
+"""Whether Karpenter would remove a node now or without some of its blockers, simulated one node at a time."""
 
 from __future__ import annotations
 
@@ -39,52 +39,52 @@ from karptui.provisioning.state_node import StateNode
 
 
 class Outcome(StrEnum):
-    """What becomes of a node."""
+    """What happens to a node."""
 
     DELETE = "delete"
     REPLACE = "replace"
     REBOOT = "reboot"
-    """It is started anew in place."""
+    """It is rebooted in place."""
     NO = "no"
-    """It stays: something else holds it, nothing wants it, or its pods have no cheaper place."""
+    """It stays: another blocker remains, nothing wants it, or its pods have no cheaper place."""
     UNKNOWN = "unknown"
-    """Not known: what is missing is not in the cluster's objects."""
+    """Unknown: the cluster's objects do not suffice."""
 
 
-class Prospect(msgspec.Struct, frozen=True, eq=False):
-    """What becomes of a node, and why."""
+class RemovalResult(msgspec.Struct, frozen=True, eq=False):
+    """What happens to a node, and why."""
 
     outcome: Outcome
     method: Method | None = None
-    """The method that takes it."""
+    """The method that disrupts it."""
     command: Command | None = None
     refusals: Mapping[Method, Refusal] = MappingProxyType({})
-    """Why methods that were tried before it come to nothing, or all of them where none takes the node."""
+    """Why earlier methods do not disrupt it, or all of them if none does."""
     moved: int = 0
-    """Pods on it for which another place was found: none where the node has to go before its replacement comes."""
+    """Its pods for which another place was found; none if it is deleted before its replacement exists."""
     lost: int = 0
-    """Pods on it that are evicted and that nothing recreates; Karpenter finds a place for them all the same."""
+    """Its pods that are evicted and not recreated, although Karpenter finds a place for them."""
     kept: int = 0
-    """Pods on it that may not be evicted now: Karpenter seeks no place for them."""
+    """Its pods that may not be evicted now: Karpenter does not reschedule them."""
 
     @property
     def refusal(self) -> Refusal | None:
-        """The first refusal, where none takes the node."""
+        """The first refusal, if no method disrupts the node."""
         return None if self.method is not None else next(iter(self.refusals.values()), None)
 
     @property
     def savings_per_hour(self) -> float:
-        """Dollars per hour that are saved; 0 where it stays, and where nobody can say: `Command.known_savings`."""
+        """Dollars saved per hour; 0 if it stays or the savings are unknown: `Command.known_savings`."""
         return 0.0 if self.command is None else self.command.known_savings or 0.0
 
     @property
     def is_saving_known(self) -> bool:
-        """Whether somebody can say, where it goes."""
+        """Whether the savings are known, if it is removed."""
         return self.command is None or self.command.known_savings is not None
 
 
-_STAYS: Final = Prospect(Outcome.NO)
-_UNKNOWN: Final = Prospect(Outcome.UNKNOWN)
+_STAYS: Final = RemovalResult(Outcome.NO)
+_UNKNOWN: Final = RemovalResult(Outcome.UNKNOWN)
 _NOT_LIFTED: Final = frozenset(
     {
         Code.NO_NODE,
@@ -95,7 +95,7 @@ _NOT_LIFTED: Final = frozenset(
         Code.INSTANCE_TYPE_UNKNOWN,
     }
 )
-"""Without these the node would not be the node that is seen: what would follow is not known."""
+"""Blockers without which the node would be a different one: the result is unknown."""
 _RIPENING: Final = frozenset({FilterCode.NOT_CONSOLIDATABLE, FilterCode.NEVER})
 _OUTCOMES: Final = {
     Decision.DELETE: Outcome.DELETE,
@@ -106,13 +106,13 @@ _OUTCOMES: Final = {
 _WAITS: Final = frozenset({Code.CONSOLIDATE_AFTER, Code.NOT_CONSOLIDATABLE, Code.CONSOLIDATION_DISABLED})
 
 
-class Outlook:
-    """Answers for one prepared cluster; simulations are remembered, so asking again costs nothing.
+class RemovalSimulator:
+    """Simulates removals on one cluster; results are cached.
 
     Args:
-        prepared: The cluster, made ready for runs of the engine.
-        fleet: The same as disruption sees it.
-        should_disrupt: Which methods want its nodes; made anew where None.
+        prepared: The cluster, prepared for the provisioning engine.
+        fleet: Its disruption state.
+        should_disrupt: Which methods want its nodes; computed if None.
     """
 
     def __init__(self, prepared: Prepared, fleet: Fleet, should_disrupt: ShouldDisrupt | None = None) -> None:
@@ -122,26 +122,26 @@ class Outlook:
         self._candidates: dict[str, Candidate] = {}
         self._tried: dict[tuple[str, Method, frozenset[str]], Command | Refusal | None] = {}
 
-    def without(self, node: StateNode, blocker: Blocker, others: Iterable[Blocker]) -> Prospect:
-        """Return what becomes of a node without one blocker, all else as it is.
+    def without(self, node: StateNode, blocker: Blocker, others: Iterable[Blocker]) -> RemovalResult:
+        """Return what happens to a node without one of its blockers.
 
         Args:
             node: The node.
-            blocker: What is taken away.
-            others: Every blocker of the node and of the whole cluster; ``blocker`` itself does not matter in it.
+            blocker: The removed blocker.
+            others: All blockers of the node and of the whole cluster; may include ``blocker``.
         """
-        return self.without_all(node, [blocker], [one for one in others if one is not blocker])
+        return self.without_all(node, [blocker], [other for other in others if other is not blocker])
 
-    def without_all(self, node: StateNode, lifted: Sequence[Blocker], left: Sequence[Blocker]) -> Prospect:
-        """Return what becomes of a node without some blockers while others stay.
+    def without_all(self, node: StateNode, lifted: Sequence[Blocker], left: Sequence[Blocker]) -> RemovalResult:
+        """Return what happens to a node without some blockers while others remain.
 
-        Only methods that are freed by it count: what takes the node in spite of the blockers is no consequence of it.
+        Only methods that this unblocks count: other removals are not a consequence of it.
         """
         if any(blocker.code in _NOT_LIFTED for blocker in lifted):
             return _UNKNOWN
         if node.is_marked_for_deletion:
             holds = any(blocker.blocks_drain for blocker in left)
-            return _STAYS if holds else Prospect(Outcome.DELETE)
+            return _STAYS if holds else RemovalResult(Outcome.DELETE)
         resolved = self._fleet.resolved(node.nodepool_name)
         if (
             resolved is None
@@ -152,70 +152,70 @@ class Outlook:
         freed = frozenset(method for blocker in lifted for method in blocker.blocks)
         freed -= frozenset(method for blocker in left for method in blocker.blocks)
         candidate = self._candidate(node, *resolved)
-        return self._prospect(candidate, freed, frozenset(blocker.code for blocker in lifted), _uids(lifted))
+        return self._removal(candidate, freed, frozenset(blocker.code for blocker in lifted), _uids(lifted))
 
-    def now(self, node: StateNode, blockers: Iterable[Blocker]) -> Prospect:
-        """Return what becomes of a node as things are, by the methods that none of its blockers keeps from it."""
+    def now(self, node: StateNode, blockers: Iterable[Blocker]) -> RemovalResult:
+        """Return what happens to a node in the current state, by the methods that no blocker prevents."""
         resolved = self._fleet.resolved(node.nodepool_name)
         if resolved is None or node.claim is None or node.node is None:
             return _UNKNOWN
         if node.is_marked_for_deletion:
-            return Prospect(Outcome.DELETE)
-        own = methods_for(self._fleet, node)
+            return RemovalResult(Outcome.DELETE)
+        methods = methods_for(self._fleet, node)
         if self._should_disrupt.repair is not None and self._should_disrupt.repair.ailment_of(node) is not None:
-            own |= {Method.REPAIR}
-        free = own - frozenset(method for blocker in blockers for method in blocker.blocks)
-        return self._prospect(self._candidate(node, *resolved), free, frozenset(), frozenset())
+            methods |= {Method.REPAIR}
+        unblocked = methods - frozenset(method for blocker in blockers for method in blocker.blocks)
+        return self._removal(self._candidate(node, *resolved), unblocked, frozenset(), frozenset())
 
     def _candidate(self, node: StateNode, pool: NodePool, book: ReckonedPrices) -> Candidate:
-        """Return a node as a candidate; of the last node only, as what is asked comes node by node."""
-        found = self._candidates.get(node.name)
-        if found is None:
+        """Return a node as a candidate, caching only the last node: simulations come node by node."""
+        candidate = self._candidates.get(node.name)
+        if candidate is None:
             self._candidates.clear()
-            found = self._candidates[node.name] = Candidate(self._fleet, node, pool, book)
-        return found
+            candidate = self._candidates[node.name] = Candidate(self._fleet, node, pool, book)
+        return candidate
 
-    def _prospect(
+    def _removal(
         self, candidate: Candidate, freed: frozenset[Method], lifted: frozenset[Code], pods: frozenset[str]
-    ) -> Prospect:
-        """Return what the first of the freed methods, in Karpenter's order, that takes a node makes of it."""
+    ) -> RemovalResult:
+        """Return the result of the first unblocked method, in Karpenter's order, that disrupts a node."""
         claim = candidate.claim
         refusals: dict[Method, Refusal] = {}
         if Method.REPAIR in freed and self._should_disrupt.repair is not None:
-            answer = self._try(candidate, Method.REPAIR, pods)
-            if isinstance(answer, Command):
-                return _gone(Method.REPAIR, answer)
-            if answer is not None:
-                refusals[Method.REPAIR] = answer
+            result = self._try(candidate, Method.REPAIR, pods)
+            if isinstance(result, Command):
+                return _removed(Method.REPAIR, result)
+            if result is not None:
+                refusals[Method.REPAIR] = result
         if candidate.pool.is_static:
             if not claim.is_true(DRIFTED) or Method.STATIC_DRIFT not in freed:
-                return Prospect(Outcome.NO)
-            made = static_drift.command_for(self._fleet, candidate)
-            if made is not None:
-                return _gone(Method.STATIC_DRIFT, made)
+                return RemovalResult(Outcome.NO)
+            command = static_drift.command_for(self._fleet, candidate)
+            if command is not None:
+                return _removed(Method.STATIC_DRIFT, command)
             stuck = Refusal(RefusalCode.UNSCHEDULABLE, static_drift.RESERVATIONS_FULL)
-            return Prospect(Outcome.NO, refusals={Method.STATIC_DRIFT: stuck})
-        if Method.EMPTINESS in freed and not _misses(emptiness.lacking(candidate), lifted):
-            return Prospect(Outcome.DELETE, Method.EMPTINESS, Command((candidate,)), refusals)
+            return RemovalResult(Outcome.NO, refusals={Method.STATIC_DRIFT: stuck})
+        if Method.EMPTINESS in freed and not _misses(emptiness.missing_conditions(candidate), lifted):
+            return RemovalResult(Outcome.DELETE, Method.EMPTINESS, Command((candidate,)), refusals)
         methods = [Method.DRIFT] if Method.DRIFT in freed and claim.is_true(DRIFTED) else []
-        if Method.SINGLE_NODE in freed and not _misses(consolidation.lacking(candidate), lifted):
+        if Method.SINGLE_NODE in freed and not _misses(consolidation.missing_conditions(candidate), lifted):
             methods.append(Method.SINGLE_NODE)
         for method in methods:
-            answer = self._try(candidate, method, pods)
-            if isinstance(answer, Command):
-                return self._gone_with_pods(candidate, _gone(method, answer, refusals), pods)
-            if answer is not None:
-                refusals[method] = answer
-        return Prospect(Outcome.NO, refusals=refusals)
+            result = self._try(candidate, method, pods)
+            if isinstance(result, Command):
+                return self._with_pod_counts(candidate, _removed(method, result, refusals), pods)
+            if result is not None:
+                refusals[method] = result
+        return RemovalResult(Outcome.NO, refusals=refusals)
 
-    def _gone_with_pods(self, candidate: Candidate, prospect: Prospect, lifted: frozenset[str]) -> Prospect:
-        """Return a prospect with how many of the node's pods have been given a place, and how many were left out."""
+    def _with_pod_counts(self, candidate: Candidate, removal: RemovalResult, lifted: frozenset[str]) -> RemovalResult:
+        """Return a result with the number of the node's pods that have a new place, are lost, or are kept."""
         pods = candidate.reschedulable_pods
         may_go = self._fleet.pods.is_currently_reschedulable
         going = [pod for pod in pods if pod.uid in lifted or may_go(pod)]
-        is_first = prospect.command is not None and prospect.command.terminate_first is not None
+        is_first = removal.command is not None and removal.command.terminate_first is not None
         return msgspec.structs.replace(
-            prospect,
+            removal,
             moved=0 if is_first else len(going),
             lost=len(lost_pods(going)),
             kept=len(pods) - len(going),
@@ -234,10 +234,10 @@ class Outlook:
         simulator = LiftingSimulator(self._engine, pods)
         if method is Method.REPAIR:
             assert self._should_disrupt.repair is not None
-            answer = self._should_disrupt.repair.command_for(candidate.node, simulator)
-            if isinstance(answer, Simulation):
-                return _no_place(answer)
-            return None if answer is None else msgspec.structs.replace(answer, simulation=None)
+            result = self._should_disrupt.repair.command_for(candidate.node, simulator)
+            if isinstance(result, Simulation):
+                return _no_place(result)
+            return None if result is None else msgspec.structs.replace(result, simulation=None)
         if method is Method.DRIFT:
             may_go_first = static_drift.may_terminate_first(self._fleet)
             simulation, is_first = remove_or_terminate_first(simulator, candidate, may_terminate_first=may_go_first)
@@ -247,31 +247,31 @@ class Outlook:
                 return _no_place(simulation)
             return Command((candidate,), simulation.new_nodes)
         is_on = self._fleet.settings.gate(SPOT_TO_SPOT_GATE)
-        found = Consolidator(simulator, Recorder(), is_spot_to_spot_on=is_on).compute((candidate,))
-        if isinstance(found, Refusal):
-            return _without_run(found, {pod.key for pod in candidate.reschedulable_pods})
-        score = next((one for one in self._policy.scores(found).values() if not one.is_approved), None)
+        consolidated = Consolidator(simulator, Recorder(), is_spot_to_spot_on=is_on).compute((candidate,))
+        if isinstance(consolidated, Refusal):
+            return _without_run(consolidated, {pod.key for pod in candidate.reschedulable_pods})
+        score = next((score for score in self._policy.scores(consolidated).values() if not score.is_approved), None)
         if score is not None:
             message = f"score {score.value:.2f} is below the threshold of {THRESHOLD:.2f}"
             return Refusal(RefusalCode.SCORE, message, score=score.value)
-        return msgspec.structs.replace(found, simulation=None)
+        return msgspec.structs.replace(consolidated, simulation=None)
 
     @cached_property
     def _policy(self) -> BalancedPolicy:
         candidates = find_candidates(self._fleet, Recorder()).graceful
         return BalancedPolicy(pool_totals(self._fleet, candidates, of_every_pool=True), Recorder())
 
-    def lifted(self, node: StateNode, blockers: Sequence[Blocker]) -> Prospect:
-        """Return what becomes of a node once everything in its way is lifted."""
+    def lifted(self, node: StateNode, blockers: Sequence[Blocker]) -> RemovalResult:
+        """Return what happens to a node once all its blockers are removed."""
         return self.without_all(node, blockers, ())
 
 
-def _without_run(refusal: Refusal, own: Collection[str] | None = None) -> Refusal:
-    """Return a refusal with the reason of its first pod, and without the run, which would be kept for every node.
+def _without_run(refusal: Refusal, node_pods: Collection[str] | None = None) -> Refusal:
+    """Return a refusal with its first pod's reason, and without the simulation, which is too large to keep.
 
     Args:
-        refusal: With its simulation.
-        own: Keys of the pods of the node, of consolidation: it weighs what others need against what the node costs.
+        refusal: A refusal with its simulation.
+        node_pods: Keys of the node's pods, for consolidation, which counts other pods' needs against the node.
     """
     simulation = refusal.simulation
     assert simulation is not None
@@ -279,7 +279,7 @@ def _without_run(refusal: Refusal, own: Collection[str] | None = None) -> Refusa
     if refusal.code == RefusalCode.UNSCHEDULABLE and simulation.solution is not None:
         errors = simulation.blocking_errors
         reason = no_place(simulation.solution, errors[0][0], others=len(errors) - 1)
-    needed = need_of_others(simulation, own) if reason is None and own is not None else None
+    needed = need_of_others(simulation, node_pods) if reason is None and node_pods is not None else None
     return msgspec.structs.replace(refusal, simulation=None, no_place=reason, others_need=needed)
 
 
@@ -288,13 +288,15 @@ def _no_place(simulation: Simulation) -> Refusal:
     return _without_run(Refusal(RefusalCode.UNSCHEDULABLE, message, simulation=simulation))
 
 
-def _misses(lacking: Iterator[tuple[str, str]], lifted: frozenset[Code]) -> bool:
-    """Return whether a filter misses anything but what is lifted: what is lifted ends every wait."""
-    return any(code not in lifted and not (code in _RIPENING and lifted & _WAITS) for code, _ in lacking)
+def _misses(conditions: Iterator[tuple[str, str]], lifted: frozenset[Code]) -> bool:
+    """Return whether conditions other than those of removed blockers are unmet; removing a blocker ends all waits."""
+    return any(code not in lifted and not (code in _RIPENING and lifted & _WAITS) for code, _ in conditions)
 
 
-def _gone(method: Method, command: Command, refusals: Mapping[Method, Refusal] = MappingProxyType({})) -> Prospect:
-    return Prospect(_OUTCOMES[command.decision], method, command, refusals)
+def _removed(
+    method: Method, command: Command, refusals: Mapping[Method, Refusal] = MappingProxyType({})
+) -> RemovalResult:
+    return RemovalResult(_OUTCOMES[command.decision], method, command, refusals)
 
 
 def _uids(blockers: Iterable[Blocker]) -> frozenset[str]:

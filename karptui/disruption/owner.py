@@ -1,13 +1,13 @@
-"""Who stands behind a pod: its controller, followed up to what people write; CI jobs of one kind count together.
+"""Owners and origins of pods: the workload behind a pod's controller; similar CI jobs have the same origin.
 
-The first rule that applies decides where a pod comes from:
+A pod's origin follows from the first rule that applies:
 
-1. A controller that people write, or one that objects lead up to (``OwnerIndex``): Deployment, StatefulSet, CronJob…
-2. A ReplicaSet named after the pod's ``pod-template-hash``: the Deployment that made it, also where it was not listed.
-3. A label by which a CI or batch system names the origin of its pods (``ORIGIN_LABELS``).
-4. The name of the controller, or of a pod without one, less its generated endings: a GitLab runner's
+1. A controller that users write, or one reachable through owners (``OwnerIndex``): Deployment, StatefulSet, CronJob…
+2. A ReplicaSet named after the pod's ``pod-template-hash``: its Deployment, even if the ReplicaSet was not listed.
+3. A label by which a CI or batch system names the origin (``ORIGIN_LABELS``).
+4. The name of the controller, or of a pod without one, without generated suffixes: a GitLab runner's
    ``-<token>-project-…-concurrent-…``, UUIDs, numbers, and random suffixes such as those of ``generateName``.
-   Controllers of one kind with the same rest in one namespace are of one origin.
+   Controllers of the same kind and namespace with the same remaining name share an origin.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.workload import Workload
 
 _MADE_BY_OTHERS: Final = frozenset({"ReplicaSet", "Job"})
-_MOST_KNOWN: Final = 20_000
-"""So many owners are kept at most: those of pods that are gone must not pile up."""
+_MAX_CACHED: Final = 20_000
+"""Maximum number of cached owners, so that those of deleted pods do not accumulate."""
 
 
 class Owner(msgspec.Struct, frozen=True, gc=False):
@@ -39,7 +39,7 @@ class Owner(msgspec.Struct, frozen=True, gc=False):
 
 
 class OwnerIndex:
-    """Finds owners; ReplicaSets and Jobs give way to their Deployments and CronJobs where those are known."""
+    """Finds owners; ReplicaSets and Jobs are replaced by their Deployments and CronJobs if known."""
 
     def __init__(self, workloads: Iterable[Workload]) -> None:
         self._parents: dict[tuple[str, str, str], OwnerReference] = {}
@@ -47,43 +47,43 @@ class OwnerIndex:
             parent = controller_of(workload.owners)
             if workload.kind in _MADE_BY_OTHERS and parent is not None:
                 self._parents[workload.kind, workload.namespace, workload.name] = parent
-        self._known: dict[tuple[str, str, str], Owner] = {}
+        self._cached: dict[tuple[str, str, str], Owner] = {}
 
     def of(self, pod: Pod) -> Owner | None:
-        """Return a pod's owner, None for a pod that nobody would make again."""
+        """Return a pod's owner; None for a pod that nothing recreates."""
         template = pod.template
         controller = controller_of(template.owners)
         if controller is None:
             return None
         key = controller.kind, template.namespace, controller.name
-        owner = self._known.get(key)
+        owner = self._cached.get(key)
         if owner is None:
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            owner = self._known[key] = self.behind(*key)
+            if len(self._cached) >= _MAX_CACHED:
+                self._cached.clear()
+            owner = self._cached[key] = self.behind(*key)
         return owner
 
     def behind(self, kind: str, namespace: str, name: str) -> Owner:
-        """Return the object that people write behind a controller; the controller itself where none is known."""
+        """Return the top-level workload of a controller; the controller itself if none is known."""
         parent = self._parents.get((kind, namespace, name))
         return Owner(kind, namespace, name) if parent is None else Owner(parent.kind, namespace, parent.name)
 
 
 class OriginIndex:
-    """Finds the origin of pods."""
+    """Finds the origins of pods."""
 
     def __init__(self, owners: OwnerIndex) -> None:
         self._owners = owners
-        self._known: dict[PodTemplate, str] = {}
+        self._origins: dict[PodTemplate, str] = {}
 
     def of(self, pod: Pod) -> str:
-        """Return ``Kind/namespace/name`` of a pod's origin."""
+        """Return a pod's origin as ``Kind/namespace/name``."""
         if pod.own_labels or self._owners.of(pod) is None:
             return self._find(pod)
-        found = self._known.get(pod.template)
-        if found is None:
-            found = self._known[pod.template] = self._find(pod)
-        return found
+        origin = self._origins.get(pod.template)
+        if origin is None:
+            origin = self._origins[pod.template] = self._find(pod)
+        return origin
 
     def _find(self, pod: Pod) -> str:
         owner = self._owners.of(pod)

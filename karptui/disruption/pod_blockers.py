@@ -1,4 +1,4 @@
-"""What pods do to their nodes: protected ones, those that PodDisruptionBudgets keep, those that a drain waits for."""
+"""Blockers that pods cause: do-not-disrupt, PodDisruptionBudgets, and pods that a drain waits for."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HOLD_CODES: Final = {Hold.DND: Code.POD_DND, Hold.PDB: Code.PDB_EXHAUSTED, Hold
 
 
 class PodBlockers:
-    """Finds what the pods of a node put in its way."""
+    """Finds the blockers that a node's pods cause."""
 
     def __init__(self, fleet: Fleet) -> None:
         self.fleet = fleet
@@ -33,7 +33,7 @@ class PodBlockers:
         self._origins = OriginIndex(self._owners)
 
     def of(self, node: StateNode, blocks: frozenset[Method], wanted: WantedBy) -> Iterator[Blocker]:
-        """Yield a blocker for every pod that is protected, and one for every pod that PodDisruptionBudgets keep."""
+        """Yield a blocker for each protected pod, and for each pod whose eviction PodDisruptionBudgets prevent."""
         assert node.claim is not None
         if node.claim.termination_grace_period_ns is not None:
             blocks -= _EVENTUAL
@@ -89,7 +89,7 @@ class PodBlockers:
         )
 
     def of_drain(self, node: StateNode) -> Iterator[Blocker]:
-        """Yield what a drain waits for and cannot simply evict."""
+        """Yield the pods that a drain waits for and cannot simply evict."""
         assert node.claim is not None
         deadline = deadline_of(node.claim)
         for waiting in waiting_pods(self.fleet, node, deadline):
@@ -115,7 +115,7 @@ class PodBlockers:
             value=waiting.holder,
             since_ns=max(node.claim.deletion_ns, bound_ns(pod) or 0) or None,
             until_ns=min(ends, default=None),
-            message=f"the drain waits for it ({waiting.hold})",
+            message=f"the drain waits for the pod ({waiting.hold})",
             is_wanted=True,
             pod_uid=pod.uid,
         )
@@ -126,5 +126,5 @@ class PodBlockers:
 
 
 def bound_ns(pod: Pod) -> int | None:
-    """Return when a pod came to its node, as well as it is known."""
+    """Return when a pod was bound to its node, or the best known approximation."""
     return pod.scheduled_ns or pod.start_ns or pod.created_ns or None

@@ -1,7 +1,6 @@
-"""What a NodePool's rules put in the way of its nodes.
+"""Blockers that a NodePool causes: budgets, replicas, and consolidation's and Emptiness's own conditions.
 
-Budgets and replicas; what keeps Emptiness and consolidation off: consolidateAfter, the policy, missing labels, unknown
-types.
+The conditions are consolidateAfter, the policy, missing labels and unknown types.
 """
 
 from __future__ import annotations
@@ -36,14 +35,17 @@ _LABELS: Final = {FilterCode.NO_CAPACITY_TYPE: CAPACITY_TYPE, FilterCode.NO_ZONE
 
 
 def consolidation_blockers(fleet: Fleet, node: StateNode, pool: NodePool, book: ReckonedPrices) -> Iterator[Blocker]:
-    """Yield everything that Emptiness and consolidation miss of a managed node of a dynamic NodePool."""
+    """Yield the unmet conditions of Emptiness and consolidation for a managed node of a dynamic NodePool."""
     candidate = Candidate(fleet, node, pool, book)
     messages: dict[str, str] = {}
     blocks: dict[str, frozenset[Method]] = {}
-    for lacking, methods in ((consolidation.lacking, _CONSOLIDATION), (emptiness.lacking, _EMPTINESS)):
-        for code, message in lacking(candidate):
-            messages[code] = message
-            blocks[code] = blocks.get(code, frozenset()) | methods
+    conditions = (
+        *((unmet, _CONSOLIDATION) for unmet in consolidation.missing_conditions(candidate)),
+        *((unmet, _EMPTINESS) for unmet in emptiness.missing_conditions(candidate)),
+    )
+    for (code, message), methods in conditions:
+        messages[code] = message
+        blocks[code] = blocks.get(code, frozenset()) | methods
     for code, message in messages.items():
         match code:
             case FilterCode.NEVER:
@@ -81,9 +83,9 @@ def _quiet(fleet: Fleet, node: StateNode, pool: NodePool) -> Blocker:
     code, until_ns, message = Code.NOT_CONSOLIDATABLE, None, "the NodeClaim is not marked Consolidatable"
     since_ns = None if period is None else period.until_ns
     if period is not None and period.until_ns > fleet.now_ns:
-        what = "a pod came or went" if period.has_pod_event else "the node was initialised"
+        change = "a pod came or went" if period.has_pod_event else "the node was initialised"
         code, since_ns, until_ns = Code.CONSOLIDATE_AFTER, period.since_ns, period.until_ns
-        message = f"consolidateAfter of its NodePool has not passed since {what}"
+        message = f"consolidateAfter of its NodePool has not passed since {change}"
     return Blocker(
         code=code,
         blocks=_REMOVAL,
@@ -103,7 +105,7 @@ _BY_REASON: Final[Mapping[Reason, frozenset[Method]]] = {
 
 
 class PoolBlockers:
-    """Finds what a node's NodePool puts in its way; budgets are worked out once for each NodePool."""
+    """Finds the blockers that a node's NodePool causes; budgets are computed once per NodePool."""
 
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
@@ -112,7 +114,7 @@ class PoolBlockers:
         self._by_name = {node.name: node for node in fleet.nodes}
 
     def of_pool(self, name: str) -> tuple[Blocker, ...]:
-        """Return what a NodePool puts in the way of every node of it; nothing where it does not resolve."""
+        """Return the blockers of all nodes of a NodePool; empty if it does not resolve."""
         resolved = self._fleet.resolved(name)
         if resolved is None:
             return ()
@@ -120,15 +122,15 @@ class PoolBlockers:
         return (*self._of_budgets(pool), *(self._of_replicas(pool) if pool.is_static else ()))
 
     def of(self, node: StateNode, wanted: WantedBy) -> Iterator[Blocker]:
-        """Yield what the NodePool of a managed node puts in its way."""
+        """Yield the blockers that a managed node's NodePool causes."""
         resolved = self._fleet.resolved(node.nodepool_name)
         if resolved is None:
             return
         pool, book = resolved
-        found = [*self.of_pool(pool.name)]
+        blockers = [*self.of_pool(pool.name)]
         if not pool.is_static:
-            found.extend(consolidation_blockers(self._fleet, node, pool, book))
-        for blocker in found:
+            blockers.extend(consolidation_blockers(self._fleet, node, pool, book))
+        for blocker in blockers:
             yield self._as_wanted(blocker, wanted)
         if wanted.ailment is not None and node.is_initialized:
             state = budget_state(pool, Reason.UNHEALTHY, self._fleet.use.get(pool.name), self._fleet.now_ns)
@@ -143,38 +145,38 @@ class PoolBlockers:
         return replace(blocker, since_ns=since_ns, is_wanted=wanted.any_of(blocker.blocks))
 
     def _of_budgets(self, pool: NodePool) -> tuple[Blocker, ...]:
-        found = self._budgets.get(pool.name)
-        if found is None:
-            found = self._budgets[pool.name] = tuple(self._exhausted(pool))
-        return found
+        blockers = self._budgets.get(pool.name)
+        if blockers is None:
+            blockers = self._budgets[pool.name] = tuple(self._exhausted(pool))
+        return blockers
 
     def _exhausted(self, pool: NodePool) -> Iterator[Blocker]:
-        """Yield the budgets that leave nothing now; reasons that the same line shuts share a blocker."""
+        """Yield the budgets that allow no more nodes now; reasons limited by the same budget share a blocker."""
         use = self._fleet.use.get(pool.name)
-        shut: dict[tuple[object, ...], Blocker] = {}
+        exhausted: dict[tuple[object, ...], Blocker] = {}
         for reason in reasons_of_pool(pool, self._fleet.settings):
-            if reason is Reason.UNHEALTHY:  # stops unhealthy nodes alone: see `of`
+            if reason is Reason.UNHEALTHY:  # only for unhealthy nodes: see `of`
                 continue
             state = budget_state(pool, reason, use, self._fleet.now_ns)
             if state.left:
                 continue
             blocks = frozenset({Method.STATIC_DRIFT}) if pool.is_static else _BY_REASON[reason]
             key = (state.binding.index if state.binding is not None else -1, state.allowed)
-            known = shut.get(key)
-            if known is None:
-                shut[key] = self._budget_blocker(pool, state, use, blocks)
+            blocker = exhausted.get(key)
+            if blocker is None:
+                exhausted[key] = self._budget_blocker(pool, state, use, blocks)
             else:
-                shut[key] = replace(known, blocks=known.blocks | blocks)
-        yield from shut.values()
+                exhausted[key] = replace(blocker, blocks=blocker.blocks | blocks)
+        yield from exhausted.values()
 
     def _budget_blocker(
         self, pool: NodePool, state: BudgetState, use: PoolUse | None, blocks: frozenset[Method]
     ) -> Blocker:
         since_ns, until_ns = self._budget_times(pool, state, use)
         if state.problem:
-            message = f"a budget cannot be read, which closes the NodePool for every reason: {state.problem}"
+            message = f"a budget cannot be parsed, so the NodePool allows no disruption: {state.problem}"
         elif not state.allowed:
-            ever = "" if until_ns is not None else "; nothing opens it"
+            ever = "" if until_ns is not None else "; no window will open"
             message = f"the budget allows 0 of {state.nodes} nodes{ever}"
         else:
             taken = f"{len(state.deleting)} deleting, {len(state.not_ready)} NotReady"
@@ -191,7 +193,7 @@ class PoolBlockers:
         )
 
     def _budget_times(self, pool: NodePool, state: BudgetState, use: PoolUse | None) -> tuple[int | None, int | None]:
-        """Return since when nothing has been left, and until when: by the window, or by the nodes that use it up."""
+        """Return since when and until when a budget is exhausted: by its window, or by the nodes that consume it."""
         now_ns = self._fleet.now_ns
         if state.allowed > 0:
             return self._consumed_since(state), self._first_end(state)
@@ -200,7 +202,7 @@ class PoolBlockers:
         return opened_at(state.binding.budget, now_ns), next_opening(pool, state.reason, use, now_ns)
 
     def _consumed_since(self, state: BudgetState) -> int | None:
-        """Return when the last of the nodes that use the budget up began to do so."""
+        """Return when the latest of the consuming nodes began to consume the budget."""
         began = []
         for name in (*state.deleting, *state.not_ready):
             node = self._by_name[name]
@@ -212,35 +214,38 @@ class PoolBlockers:
         return max(began, default=None)
 
     def _first_end(self, state: BudgetState) -> int | None:
-        """Return the first deadline of the nodes that are deleted."""
+        """Return the earliest deadline of the nodes being deleted."""
         claims = (self._by_name[name].claim for name in state.deleting)
         deadlines = (deadline_of(claim) for claim in claims if claim is not None)
         return min((deadline.at_ns for deadline in deadlines if deadline is not None), default=None)
 
     def _of_replicas(self, pool: NodePool) -> Iterator[Blocker]:
-        room = self._headroom.get(pool.name)
-        if room is None:
-            room = self._headroom[pool.name] = static_drift.headroom(self._fleet, pool)
+        headroom = self._headroom.get(pool.name)
+        if headroom is None:
+            headroom = self._headroom[pool.name] = static_drift.headroom(self._fleet, pool)
         goes_first = static_drift.may_terminate_first(self._fleet) and static_drift.is_refillable(pool)
-        if room.code and not (room.code == static_drift.STATIC_NO_HEADROOM and goes_first):
+        if headroom.code and not (headroom.code == static_drift.STATIC_NO_HEADROOM and goes_first):
             yield Blocker(
-                code=Code(room.code),
+                code=Code(headroom.code),
                 blocks=frozenset({Method.STATIC_DRIFT}),
                 object_kind="NodePool",
                 object_key=pool.name,
-                value=f"replicas {room.replicas}, nodes {room.active + room.deleting}, limit {room.node_limit or '-'}",
-                message=_STATIC_MESSAGES[room.code],
+                value=(
+                    f"replicas {headroom.replicas}, nodes {headroom.active + headroom.deleting},"
+                    f" limit {headroom.node_limit or '-'}"
+                ),
+                message=_STATIC_MESSAGES[headroom.code],
             )
 
 
 _STATIC_MESSAGES: Final = {
-    static_drift.STATIC_SCALING: "the NodePool has more nodes than replicas: drift waits until it has come down",
-    static_drift.STATIC_NO_HEADROOM: "limits.nodes leaves no room for a replacement beside the node",
+    static_drift.STATIC_SCALING: "the NodePool has more nodes than replicas: drift waits for the scale-down",
+    static_drift.STATIC_NO_HEADROOM: "limits.nodes does not allow a replacement besides the node",
 }
 
 
 def budget_text(state: BudgetState) -> str:
-    """Return the line that binds, as it is written: nodes, schedule, duration and reasons."""
+    """Return the limiting budget as text: nodes, schedule, duration and reasons."""
     if state.binding is None:
         return "" if state.allowed != UNLIMITED else "no budget"
     budget = state.binding.budget

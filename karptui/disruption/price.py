@@ -1,4 +1,4 @@
-"""What nodes cost and what a launch would cost at worst.
+"""Prices of nodes, and worst-case launch prices.
 
 Rules: ``OfferingPrice``, ``WorstLaunchPrice`` and ``OrderByPrice`` in ``pkg/cloudprovider/types.go``,
 ``resolveNodePrice`` in ``pkg/controllers/disruption/types.go``, ``pkg/state/cost/cost.go``.
@@ -21,7 +21,7 @@ from karptui.karpenter.rules import NEWEST, Rules
 from karptui.kube.selectors import NodeSelectorRequirement
 
 UNREACHABLE: Final = math.inf
-"""Launch price of a type without a usable offering: Karpenter takes the largest number there is."""
+"""Launch price of a type without a usable offering; Karpenter uses the largest float."""
 _LAUNCH_ORDER: Final = tuple(
     Requirements((Requirement.of(CAPACITY_TYPE, "In", (capacity_type,)),))
     for capacity_type in (RESERVED, SPOT, ON_DEMAND)
@@ -31,7 +31,7 @@ _cost_labels: Final = itemgetter(INSTANCE_TYPE, CAPACITY_TYPE, ZONE, NODEPOOL)
 
 
 class PricedOffering(msgspec.Struct, frozen=True, gc=False):
-    """An offering; those of equal requirements share a kind."""
+    """An offering; those with equal requirements share a kind."""
 
     kind: int
     price_per_hour: float
@@ -39,11 +39,11 @@ class PricedOffering(msgspec.Struct, frozen=True, gc=False):
 
 
 class ReckonedPrices:
-    """Prices of one list of instance types, looked up by name, zone and capacity type or by requirements."""
+    """Prices of a list of instance types, by name, zone and capacity type or by requirements."""
 
     def __init__(self, types: Iterable[InstanceType], rules: Rules = NEWEST) -> None:
         self.rules = rules
-        self.types: Mapping[str, InstanceType] = {one.name: one for one in types}
+        self.types: Mapping[str, InstanceType] = {instance_type.name: instance_type for instance_type in types}
         self._by_place: dict[str, dict[tuple[str, str], Offering]] = {}
         self._offerings: dict[str, tuple[PricedOffering, ...]] = {}
         self._kind_of: dict[tuple[NodeSelectorRequirement, ...], int] = {}
@@ -55,15 +55,15 @@ class ReckonedPrices:
         return len(self.types)
 
     def price(self, type_name: str, zone: str, capacity_type: str) -> float:
-        """Return the price per hour of a type's first offering there, available or not; 0 where it is not known."""
+        """Return the price per hour of a type's first matching offering, available or not; 0 if unknown."""
         offering = self._offering(type_name, zone, capacity_type)
         return 0.0 if offering is None or math.isnan(offering.price_per_hour) else offering.price_per_hour
 
     def known_price(self, type_name: str, zone: str, capacity_type: str) -> float | None:
-        """Return the same; None where it is not known, and where the on-demand price stands in for it."""
+        """Return the same price; None if it is unknown or the on-demand price is assumed."""
         offering = self._offering(type_name, zone, capacity_type)
-        is_stood_in = offering is not None and offering.is_price_assumed
-        return None if is_stood_in else self.price(type_name, zone, capacity_type) or None
+        is_assumed = offering is not None and offering.is_price_assumed
+        return None if is_assumed else self.price(type_name, zone, capacity_type) or None
 
     def _offering(self, type_name: str, zone: str, capacity_type: str) -> Offering | None:
         places = self._by_place.get(type_name)
@@ -72,14 +72,16 @@ class ReckonedPrices:
         return places.get((zone, capacity_type))
 
     def offerings(self, type_name: str) -> tuple[PricedOffering, ...]:
-        """Return the offerings of a type."""
-        found = self._offerings.get(type_name)
-        if found is None:
-            found = self._offerings[type_name] = tuple(
-                PricedOffering(self._kind(one.requirements), one.price_per_hour, one.is_launchable(self.rules))
-                for one in self.types[type_name].offerings
+        """Return a type's offerings."""
+        offerings = self._offerings.get(type_name)
+        if offerings is None:
+            offerings = self._offerings[type_name] = tuple(
+                PricedOffering(
+                    self._kind(offering.requirements), offering.price_per_hour, offering.is_launchable(self.rules)
+                )
+                for offering in self.types[type_name].offerings
             )
-        return found
+        return offerings
 
     def _kind(self, selectors: tuple[NodeSelectorRequirement, ...]) -> int:
         kind = self._kind_of.get(selectors)
@@ -87,13 +89,13 @@ class ReckonedPrices:
             kind = self._kind_of[selectors] = len(self._kinds)
             requirements = Requirements.from_selectors(selectors)
             self._kinds.append(requirements)
-            self._launch_ranks.append(tuple(asked.compatible(requirements, WELL_KNOWN) for asked in _LAUNCH_ORDER))
+            self._launch_ranks.append(tuple(rank.compatible(requirements, WELL_KNOWN) for rank in _LAUNCH_ORDER))
         return kind
 
     def compatible(self, type_name: str, requirements: Requirements, *, available_only: bool) -> list[PricedOffering]:
-        """Return a type's offerings that requirements allow; if asked, only those that can be launched into."""
+        """Return a type's offerings that requirements allow; only launchable ones if ``available_only``."""
         answers = self._allowed.setdefault(requirements, {})
-        found = []
+        compatible = []
         for offering in self.offerings(type_name):
             if available_only and not offering.is_launchable:
                 continue
@@ -102,22 +104,22 @@ class ReckonedPrices:
                 is_allowed = requirements.compatible(self._kinds[offering.kind], WELL_KNOWN)
                 answers[offering.kind] = is_allowed
             if is_allowed:
-                found.append(offering)
-        return found
+                compatible.append(offering)
+        return compatible
 
     def cheapest(self, type_name: str, requirements: Requirements, *, available_only: bool) -> float:
-        """Return the least price of a type's compatible offerings, ``UNREACHABLE`` where there is none."""
+        """Return the lowest price of a type's compatible offerings; ``UNREACHABLE`` without any."""
         offerings = self.compatible(type_name, requirements, available_only=available_only)
         return min((offering.price_per_hour for offering in offerings), default=UNREACHABLE)
 
     def worst_launch(self, type_name: str, requirements: Requirements) -> float:
-        """Return the dearest available compatible offering of the first capacity type that has any.
+        """Return the highest price of the available compatible offerings of the first capacity type that has any.
 
-        The order is reserved, spot, on-demand: that is how the provider would launch it.
+        The order is the provider's launch order: reserved, spot, on-demand.
         """
         offerings = self.compatible(type_name, requirements, available_only=True)
         for rank in range(len(_LAUNCH_ORDER)):
-            prices = [one.price_per_hour for one in offerings if self._launch_ranks[one.kind][rank]]
+            prices = [offering.price_per_hour for offering in offerings if self._launch_ranks[offering.kind][rank]]
             if prices:
                 return max(prices)
         return UNREACHABLE
@@ -126,34 +128,38 @@ class ReckonedPrices:
 def _places(instance_type: InstanceType | None) -> dict[tuple[str, str], Offering]:
     places: dict[tuple[str, str], Offering] = {}
     for offering in instance_type.offerings if instance_type is not None else ():
-        # Of a label that may have any value Karpenter takes a number by chance, which is no place's.
-        named = {one.key: min(one.values, default="") for one in offering.requirements if one.operator in _NAMING}
-        if ZONE in named and CAPACITY_TYPE in named:
-            places.setdefault((named[ZONE], named[CAPACITY_TYPE]), offering)
+        # For a label without values, Karpenter draws a random number, which matches no zone.
+        values = {
+            requirement.key: min(requirement.values, default="")
+            for requirement in offering.requirements
+            if requirement.operator in _NAMING
+        }
+        if ZONE in values and CAPACITY_TYPE in values:
+            places.setdefault((values[ZONE], values[CAPACITY_TYPE]), offering)
     return places
 
 
 def pool_costs(claims: Iterable[NodeClaim], books: Mapping[str, ReckonedPrices]) -> dict[str, float]:
-    """Return what the NodeClaims of each NodePool cost per hour, by the labels of the claims themselves.
+    """Return the total price per hour of each NodePool's NodeClaims, by the claims' own labels.
 
-    A claim counts once it carries instance type, capacity type, zone and NodePool; an unknown price counts as 0.
+    A claim counts once it has labels for instance type, capacity type, zone and NodePool; an unknown price counts as 0.
     """
     totals: dict[str, float] = {}
     for claim in claims:
-        found = _cost(claim, books)
-        if found is not None:
-            pool, price = found
+        cost = _cost(claim, books)
+        if cost is not None:
+            pool, price = cost
             totals[pool] = totals.get(pool, 0.0) + price
     return totals
 
 
 def unpriced_claims(claims: Iterable[NodeClaim], books: Mapping[str, ReckonedPrices]) -> list[NodeClaim]:
-    """Return the NodeClaims that `pool_costs` leaves out, or counts as 0."""
-    return [claim for claim in claims if (found := _cost(claim, books)) is None or not found[1]]
+    """Return the NodeClaims that `pool_costs` omits or counts as 0."""
+    return [claim for claim in claims if (cost := _cost(claim, books)) is None or not cost[1]]
 
 
 def _cost(claim: NodeClaim, books: Mapping[str, ReckonedPrices]) -> tuple[str, float] | None:
-    """Return the NodePool of a NodeClaim and its price; None where it lacks a label that says so."""
+    """Return a NodeClaim's NodePool and price; None if it lacks a required label."""
     try:
         type_name, capacity_type, zone, pool = _cost_labels(claim.labels)
     except KeyError:

@@ -1,4 +1,4 @@
-"""Simulated removal of nodes on the provisioning engine.
+"""Simulates the removal of nodes with the provisioning engine.
 
 Rules: ``SimulateScheduling`` in ``pkg/controllers/disruption/helpers.go``.
 """
@@ -25,44 +25,44 @@ from karptui.provisioning.type_index import NO_PRICE, PriceOrder
 
 NO_NODEPOOLS: Final = "creating scheduler, no nodepools found"
 _FEW: Final = (60, 0.03)
-"""Nodes of a cluster, and the seconds of a simulated removal in it, as measured: docs/forward.md."""
+"""Nodes of a small cluster, and the measured seconds of a simulated removal in it: docs/forward.md."""
 _MANY: Final = (1_000, 0.9)
-"""The same as Karpenter's users tell it: kubernetes-sigs/karpenter, pull request 3271."""
+"""The same for a large cluster, as reported by a user: kubernetes-sigs/karpenter, pull request 3271."""
 
 
 def assumed_seconds(nodes: int) -> float:
-    """Return what one simulated removal is taken to last where Karpenter's metrics do not say.
+    """Return the assumed duration of a simulated removal in seconds, if Karpenter's metrics do not provide it.
 
-    Karpenter copies every node and counts every pod's topology anew for each, so that it grows with the cluster.
+    It grows with the cluster, because Karpenter copies every node and recounts all topologies for each simulation.
 
     Args:
-        nodes: Of the whole cluster.
+        nodes: Number of nodes in the cluster.
     """
     (few, least), (many, most) = _FEW, _MANY
     return round(least + max(nodes - few, 0) * (most - least) / (many - few), 3)
 
 
 class EngineSimulator:
-    """Replays provisioning without some nodes: reservations may be passed up, uninitialised nodes do not count."""
+    """Simulates provisioning without some nodes; pods do not wait for reservations or count on uninitialised nodes."""
 
     def __init__(
         self, prepared: Prepared, fleet: Fleet, *, is_brief: bool = False, before: Callable[[], None] | None = None
     ) -> None:
-        """Replay provisioning on a cluster.
+        """Set up.
 
         Args:
             prepared: The cluster.
-            fleet: The same as disruption sees it.
-            is_brief: Whether a simulation for consolidation is given up, with ``FutileError``, as soon as it is certain
-                that no command comes of it.
-            before: Called before each removal; what it raises ends the search.
+            fleet: Its disruption state.
+            is_brief: Whether to stop a simulation for consolidation with ``FutileError`` as soon as it certainly yields
+                no command.
+            before: Called before each removal; an exception from it ends the search.
         """
         self._prepared = prepared
         self._fleet = fleet
         self._is_brief = is_brief
         self._before = before
         self._orders: dict[tuple[int, RequirementSet], PriceOrder | None] = {}
-        """What new claims may cost, by template and by what they have; None where they could be given up again."""
+        """Price orders of new claims, by template and requirements; None if minValues may still change their types."""
         self._leaving = {pod.uid for pod in prepared.leaving}
 
     def remove(
@@ -73,23 +73,23 @@ class EngineSimulator:
         with_blocked: bool = False,
         credited: str = "",
     ) -> Simulation:
-        """Return where pods would land without the candidates; pods that are pinned now are left out.
+        """Return where pods would be scheduled without the candidates, except pods that may not be evicted now.
 
         Raises:
-            SimulationError: when there is no NodePool to schedule with.
+            SimulationError: If there is no NodePool to schedule with.
         """
         if self._before is not None:
             self._before()
-        lifted = [pod.uid for one in candidates for pod in one.reschedulable_pods] if with_blocked else ()
+        lifted = [pod.uid for candidate in candidates for pod in candidate.reschedulable_pods] if with_blocked else ()
         return self.remove_lifting(candidates, lifted, is_consolidation=is_consolidation, credited=credited)
 
     def remove_lifting(
         self, candidates: Sequence[Candidate], lifted: Collection[str], *, is_consolidation: bool, credited: str = ""
     ) -> Simulation:
-        """Return the same as if nothing pinned the pods of ``lifted`` (uids).
+        """Return the same, with the pods ``lifted`` (uids) treated as evictable.
 
         Raises:
-            SimulationError: when there is no NodePool to schedule with.
+            SimulationError: If there is no NodePool to schedule with.
         """
         if not self._prepared.pools:
             raise SimulationError(NO_NODEPOOLS)
@@ -115,7 +115,7 @@ class EngineSimulator:
         return self._simulation(solution)
 
     def _is_dear(self, pods: Iterable[Pod], excluded: Iterable[str], ceiling: float) -> bool:
-        """Return whether some pod, as earlier runs tell, finds no node that counts and no claim below the ceiling."""
+        """Return whether, by earlier runs, a pod fits no eligible node and no new node below the ceiling."""
         prepared = self._prepared
         index, least_prices = prepared.destination_index, prepared.findings.least_prices
         nodes = prepared.initialized_destinations & ~index.of(excluded)
@@ -129,9 +129,9 @@ class EngineSimulator:
         return False
 
     def end_if_dear(self, ceiling: float, claims: Sequence[Claim]) -> None:
-        """End a run in which there are two claims, or none of a claim's types costs less than the ceiling.
+        """Stop a run with two claims, or whose claim has no type below the ceiling.
 
-        Claims never go, and only narrow. Those with ``minValues`` may go in the end, and are let alone.
+        Claims are never removed and only narrow. Those with ``minValues`` are skipped: they may be removed at the end.
         """
         orders = [self._order_of(claim) for claim in claims]
         if None in orders:
@@ -141,7 +141,7 @@ class EngineSimulator:
             raise FutileError
 
     def is_leaving(self, pod: Pod) -> bool:
-        """Return whether a pod needs a place because its node goes away anyway."""
+        """Return whether a pod needs a place because its node is already being deleted."""
         return pod.uid in self._leaving
 
     def _order_of(self, claim: Claim) -> PriceOrder | None:
@@ -182,27 +182,27 @@ class EngineSimulator:
 
 
 class _Futility:
-    """Ends a run of consolidation, with ``FutileError``, as soon as no command comes of it for certain."""
+    """Stops a consolidation run with ``FutileError`` as soon as it certainly yields no command."""
 
     def __init__(self, simulator: EngineSimulator, ceiling: float) -> None:
         self._simulator = simulator
         self._ceiling = ceiling
 
     def placed(self, pod: Pod, node: StateNode | None, claims: Sequence[Claim]) -> None:
-        """End it where a pod goes to a node that is not initialised yet, or claims are too many or too dear."""
+        """Stop if a pod is placed on an uninitialised node, or the claims are too many or too expensive."""
         if node is None:
             self._simulator.end_if_dear(self._ceiling, claims)
         elif not node.is_initialized and not self._simulator.is_leaving(pod):
             self.refused(pod)
 
     def refused(self, pod: Pod) -> None:
-        """End it unless the pod is pending anyway."""
+        """Stop unless the pod is pending anyway."""
         if not is_provisionable(pod):
             raise FutileError
 
 
 class LiftingSimulator:
-    """The same as if nothing pinned some pods."""
+    """A simulator that treats some pods as evictable."""
 
     def __init__(self, engine: EngineSimulator, lifted: Collection[str]) -> None:
         self._engine = engine
@@ -216,19 +216,19 @@ class LiftingSimulator:
         with_blocked: bool = False,
         credited: str = "",
     ) -> Simulation:
-        """Return where pods would land without the candidates, the unpinned pods (by uid) included.
+        """Return where pods would be scheduled without the candidates, including the pods treated as evictable.
 
         Raises:
-            SimulationError: when there is no NodePool to schedule with.
+            SimulationError: If there is no NodePool to schedule with.
         """
         lifted = self._lifted
         if with_blocked:
-            lifted = [*lifted, *(pod.uid for one in candidates for pod in one.reschedulable_pods)]
+            lifted = [*lifted, *(pod.uid for candidate in candidates for pod in candidate.reschedulable_pods)]
         return self._engine.remove_lifting(candidates, lifted, is_consolidation=is_consolidation, credited=credited)
 
 
 def uninitialized_message(node: StateNode) -> str:
-    """Return Karpenter's words for a place on a node that is not initialised yet."""
+    """Return Karpenter's message for a place on an uninitialised node."""
     assert node.claim is not None
     of_node = f", node/{node.node.name}" if node.node is not None else ""
     return f"would schedule against uninitialized nodeclaim/{node.claim.name}{of_node}"

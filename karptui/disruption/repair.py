@@ -1,7 +1,7 @@
-"""Repair: unhealthy nodes are replaced or rebooted, the most urgent first; and the controller that did so before 1.15.
+"""Repair: unhealthy nodes are replaced or rebooted, most urgent first; also the repair controller before 1.15.
 
-Rules: ``pkg/controllers/disruption/repair.go`` and ``pkg/controllers/node/legacyrepair`` of v1.15.0. How often a node
-was rebooted lately is in Karpenter's memory alone, so it is known only as far as a snapshot tells.
+Rules: ``pkg/controllers/disruption/repair.go`` and ``pkg/controllers/node/legacyrepair`` of v1.15.0. Karpenter keeps
+its reboot history in memory only, so it is known only if a snapshot contains it.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _UNHEALTHY_SHARE: Final = 0.2
 NO_POOL: Final = "repair requires a NodePool to construct and budget a safe replacement"
 VETOED: Final = f'repair is blocked through the "{DO_NOT_REPAIR}" annotation'
 LEGACY_REPAIR: Final = "LegacyRepair"
-"""What the controller of before 1.15 is called beside the methods."""
+"""Name of the repair controller before 1.15 in method results."""
 UNBOUNDED: Final = "repair requires a termination grace period to bypass blocking pods"
 
 
 class RepairCode(StrEnum):
-    """What keeps nothing but Repair from a node."""
+    """Codes of blockers that affect only Repair."""
 
     VETOED = "DO_NOT_REPAIR"
     UNBOUNDED = "REPAIR_UNBOUNDED"
@@ -54,14 +54,14 @@ class RepairCode(StrEnum):
 
 
 class Stop(NamedTuple):
-    """What keeps a node from being repaired: a gate or a code of Repair's own, and Karpenter's words."""
+    """Why a node is not repaired: a gate or a code of Repair, and Karpenter's message."""
 
     code: Gate | RepairCode
     message: str
 
 
 def _is_tripped(unhealthy: int, count: int) -> bool:
-    """Return whether more than a fifth of some nodes is unhealthy."""
+    """Return whether more than a fifth of the nodes are unhealthy."""
     return unhealthy > math.ceil(_UNHEALTHY_SHARE * count)
 
 
@@ -70,20 +70,20 @@ def _tripped_message(pool: str) -> str:
 
 
 def is_legacy(settings: Settings) -> bool:
-    """Return whether the controller of before is kept in its place.
+    """Return whether the old repair controller replaces the method.
 
-    Only then `simulate` answers for it, in the place of the method; before 1.15 only Next tells of it, by `is_apart`.
+    Only then does `simulate` report it instead of the method; before 1.15 only the Next screen does, by `is_apart`.
     """
     return settings.rules.has_repair_method and settings.gate(REPAIR_GATE) and settings.legacy_node_repair
 
 
 def is_apart(settings: Settings) -> bool:
-    """Return whether unhealthy nodes are deleted by a controller of its own: before 1.15, or kept since then."""
+    """Return whether a separate controller deletes unhealthy nodes: before 1.15, or if kept since."""
     return settings.gate(REPAIR_GATE) and not is_repairing(settings)
 
 
 def policies_of(nodepools: Sequence[NodePool], settings: Settings) -> tuple[RepairPolicy, ...]:
-    """Return the policies in force: those that were given, else the AWS provider's; none where those are not known."""
+    """Return the repair policies: configured ones, else the AWS provider's; empty if those are unknown."""
     policies = settings.repair_policies
     if policies is not None:
         return policies
@@ -91,7 +91,7 @@ def policies_of(nodepools: Sequence[NodePool], settings: Settings) -> tuple[Repa
 
 
 class Repair:
-    """The method on one fleet."""
+    """The Repair method on a fleet."""
 
     def __init__(self, fleet: Fleet, recorder: Recorder) -> None:
         self._fleet = fleet
@@ -99,18 +99,18 @@ class Repair:
         self._policies = RepairPolicies(policies_of(fleet.inventory.nodepools, fleet.settings))
 
     def ailment_of(self, node: StateNode) -> Ailment | None:
-        """Return what is wrong with a node whose toleration is over, whatever holds its repair back."""
+        """Return a node's health problem if its toleration has expired, even if its repair is blocked."""
         if node.node is None:
             return None
         return self._policies.ailment(node.node, self._fleet.now_ns, _rebooted_ns(node))
 
     def ailments(self) -> dict[str, Ailment]:
-        """Return what is wrong by node."""
-        found = ((node.name, self.ailment_of(node)) for node in self._fleet.nodes)
-        return {name: ailment for name, ailment in found if ailment is not None}
+        """Return the health problems by node."""
+        by_node = ((node.name, self.ailment_of(node)) for node in self._fleet.nodes)
+        return {name: ailment for name, ailment in by_node if ailment is not None}
 
     def cases(self) -> tuple[RepairCase, ...]:
-        """Return the nodes to repair; why others are not is said where Karpenter says so."""
+        """Return the nodes to repair, and record Karpenter's events about the others."""
         return tuple(case for node in self._fleet.nodes if (case := self._case(node)) is not None)
 
     def _case(self, node: StateNode) -> RepairCase | None:
@@ -126,7 +126,7 @@ class Repair:
             return None
         candidate = Candidate(fleet, node, *resolved)
         claim = candidate.claim
-        stop = self._own_gate(node, ailment, has_blocking_pods=pods is not None)
+        stop = self._repair_gate(node, ailment, has_blocking_pods=pods is not None)
         if stop is not None:
             self._recorder.blocked(node, stop.message)
             return None
@@ -135,8 +135,8 @@ class Repair:
             ailment = msgspec.structs.replace(ailment, action=RepairAction.REPLACE)
         return RepairCase(candidate, ailment, is_escalated, self._legacy_cost(candidate))
 
-    def _own_gate(self, node: StateNode, ailment: Ailment, *, has_blocking_pods: bool) -> Stop | None:
-        """Return what only Repair asks of a node that it wants."""
+    def _repair_gate(self, node: StateNode, ailment: Ailment, *, has_blocking_pods: bool) -> Stop | None:
+        """Return why Repair's own conditions exclude a node that it wants, or None."""
         assert node.claim is not None
         if node.annotations.get(DO_NOT_REPAIR) == "true":
             return Stop(RepairCode.VETOED, VETOED)
@@ -145,34 +145,34 @@ class Repair:
         return None
 
     def stop_of(self, node: StateNode, ailment: Ailment) -> Stop | None:
-        """Return what keeps a node from being repaired, budgets and places of its pods aside; None where nothing does.
+        """Return why a node is not repaired, apart from budgets and places for its pods; None if it is.
 
         Args:
             node: The node.
-            ailment: What is wrong with it.
+            ailment: Its health problem.
         """
         stop, pods = self._gates(node)
-        stop = stop or self._own_gate(node, ailment, has_blocking_pods=pods is not None)
+        stop = stop or self._repair_gate(node, ailment, has_blocking_pods=pods is not None)
         if stop is None and node.nodepool_name in self._tripped:
             return Stop(RepairCode.TRIPPED, _tripped_message(node.nodepool_name))
         return stop
 
     def command_for(self, node: StateNode, simulator: Simulator) -> Command | Simulation | None:
-        """Return how a node would be repaired, as if nothing held it back; None where nothing is wrong with it.
+        """Return the command that would repair a node without blockers; None if it is healthy.
 
-        The simulation where its pods have no other place.
+        Returns the simulation instead if its pods have no other place.
 
         Raises:
-            SimulationError: when there is no NodePool to schedule with.
+            SimulationError: If there is no NodePool to schedule with.
         """
         resolved, ailment = self._fleet.resolved(node.nodepool_name), self.ailment_of(node)
         if resolved is None or ailment is None:
             return None
         case = RepairCase(Candidate(self._fleet, node, *resolved), ailment, is_escalated=False, legacy_cost=0.0)
-        return self._answer(case, simulator)
+        return self._result(case, simulator)
 
     def _gates(self, node: StateNode) -> tuple[Stop | None, GateCheck | None]:
-        """Return the gate that keeps a node from Repair, and the pods that block it but do not count yet."""
+        """Return the gate that prevents a node's repair, and the blocking pod gate that the drain's bound may open."""
         recorder = self._recorder
         if node.claim is not None and not node.nodepool_name and node.name not in self._fleet.commanded:
             return Stop(Gate.NO_NODEPOOL_LABEL, NO_POOL), None
@@ -183,7 +183,7 @@ class Repair:
             if check.gate in POD_GATES:
                 return None, check
             if check.gate is Gate.NODE_DND or (check.gate is Gate.NOT_INITIALIZED and node.is_registered):
-                # Karpenter stops at the first gate that is shut, and takes that one back: later ones are not asked.
+                # Karpenter stops at this first closed gate and ignores it: later gates are not evaluated.
                 is_over_nodes = True
                 continue
             return Stop(check.gate, check.message), None
@@ -195,12 +195,12 @@ class Repair:
 
     @cached_property
     def _ended(self) -> Mapping[str, Sequence[Pod]]:
-        """The pods that have ended and are not being deleted, by Node: they count where nodes are equally urgent."""
-        found: dict[str, list[Pod]] = {}
+        """The pods that have ended and are not being deleted, by Node: Karpenter counts their costs too."""
+        by_node: dict[str, list[Pod]] = {}
         for pod in self._fleet.inventory.pods:
             if pod.node_name and pod.is_terminal and not pod.is_terminating:
-                found.setdefault(pod.node_name, []).append(pod)
-        return found
+                by_node.setdefault(pod.node_name, []).append(pod)
+        return by_node
 
     def _legacy_cost(self, candidate: Candidate) -> float:
         fleet, claim, node = self._fleet, candidate.claim, candidate.node
@@ -219,10 +219,10 @@ class Repair:
         """Return the command for the first node that can be repaired.
 
         Raises:
-            SimulationError: when there is no NodePool to schedule with.
+            SimulationError: If there is no NodePool to schedule with.
         """
         tripped = self._tripped
-        for case in sorted(cases, key=lambda one: (-one.ailment.score, one.legacy_cost, one.candidate.name)):
+        for case in sorted(cases, key=lambda case: (-case.ailment.score, case.legacy_cost, case.candidate.name)):
             candidate = case.candidate
             pool = candidate.pool.name
             if pool in tripped:
@@ -237,7 +237,7 @@ class Repair:
 
     @cached_property
     def _tripped(self) -> frozenset[str]:
-        """The NodePools of which more than a fifth of the nodes is unhealthy."""
+        """The NodePools with more than a fifth of their nodes unhealthy."""
         total: Counter[str] = Counter()
         unhealthy: Counter[str] = Counter()
         for node in self._fleet.inventory.nodes:
@@ -248,13 +248,13 @@ class Repair:
         return frozenset(pool for pool, count in total.items() if _is_tripped(unhealthy[pool], count))
 
     def _command(self, case: RepairCase, simulator: Simulator) -> Command | None:
-        answer = self._answer(case, simulator)
-        if isinstance(answer, Simulation):
-            self._recorder.blocked(case.candidate.node, answer.explanation())
+        result = self._result(case, simulator)
+        if isinstance(result, Simulation):
+            self._recorder.blocked(case.candidate.node, result.explanation())
             return None
-        return answer
+        return result
 
-    def _answer(self, case: RepairCase, simulator: Simulator) -> Command | Simulation | None:
+    def _result(self, case: RepairCase, simulator: Simulator) -> Command | Simulation | None:
         candidate, fleet = case.candidate, self._fleet
         if case.ailment.action is RepairAction.REBOOT:
             return Command((candidate,), is_reboot=True)
@@ -272,11 +272,11 @@ class Repair:
 
     def _of_static(self, candidate: Candidate, *, may_terminate_first: bool) -> Command | None:
         pool, fleet = candidate.pool, self._fleet
-        room = static_drift.headroom(fleet, pool)
-        if room.active > room.replicas:
+        headroom = static_drift.headroom(fleet, pool)
+        if headroom.active > headroom.replicas:
             return None
         full = static_drift.full_reservations(pool, candidate.book) if may_terminate_first else None
-        if full is None and room.room != 0:
+        if full is None and headroom.room != 0:
             return Command((candidate,), from_template=1)
         if full is not None and not static_drift.holds_slot(candidate, full):
             self._recorder.blocked(candidate.node, static_drift.RESERVATIONS_FULL)
@@ -293,65 +293,67 @@ _NODE_GATES: Final = frozenset({Gate.NOMINATED, Gate.NODE_DND, Gate.NO_NODEPOOL_
 
 
 def _rebooted_ns(node: StateNode) -> int:
-    """Return when the last reboot of a node ended, since when it is tolerated at the earliest; 0 without one."""
+    """Return when a node's last reboot ended, which restarts its toleration; 0 without one."""
     rebooting = node.claim.condition(REBOOTING) if node.claim is not None else None
     return rebooting.last_transition_ns if rebooting is not None and rebooting.status == "False" else 0
 
 
 def tolerated_until(fleet: Fleet) -> tuple[int, ...]:
-    """Return the instants at which nodes have been unhealthy for too long, those to come; nothing without Repair."""
+    """Return the future times at which unhealthy nodes' tolerations expire; empty without Repair."""
     if not is_repairing(fleet.settings):
         return ()
     policies = RepairPolicies(policies_of(fleet.inventory.nodepools, fleet.settings))
     nodes = ((state.node, _rebooted_ns(state)) for state in fleet.nodes)
-    found = {at_ns for node, since_ns in nodes if node is not None for at_ns in policies.eligible(node, since_ns)}
-    return tuple(sorted(at_ns for at_ns in found if at_ns > fleet.now_ns))
+    times = {at_ns for node, since_ns in nodes if node is not None for at_ns in policies.eligible(node, since_ns)}
+    return tuple(sorted(at_ns for at_ns in times if at_ns > fleet.now_ns))
 
 
 class HealthDeletion(msgspec.Struct, frozen=True, gc=False):
-    """When the controller of before deletes an unhealthy node."""
+    """When the old repair controller deletes an unhealthy node."""
 
     at_ns: int
     is_tripped: bool
-    """Whether more than a fifth of the nodes is unhealthy, so that none of them is deleted."""
+    """Whether more than a fifth of the nodes are unhealthy, so that none is deleted."""
     is_going: bool = False
-    """Whether its NodeClaim is being deleted already, so that only its drain is ended by force."""
+    """Whether its NodeClaim is already being deleted, so that only its drain is forced to end."""
 
     def deletes(self, now_ns: int) -> bool:
-        """Whether the node is deleted at an instant."""
+        """Whether the node is deleted at a point in time."""
         return self.at_ns <= now_ns and not self.is_tripped and not self.is_going
 
 
 def health_deletions(inventory: Inventory, settings: Settings) -> dict[str, HealthDeletion]:
-    """Return by name when unhealthy nodes are deleted, where a controller of its own does that.
+    """Return when the separate repair controller deletes unhealthy nodes, by name; empty if it is not in use.
 
-    It ends a node's drain at once and deletes its NodeClaim: without budget, veto or a place for its pods.
+    It forces the drain to end and deletes the NodeClaim regardless of budgets, annotations and its pods' places.
     """
     return _health_deletions(inventory, settings) if is_apart(settings) else {}
 
 
 def _health_deletions(inventory: Inventory, settings: Settings) -> dict[str, HealthDeletion]:
-    policies = [one for one in policies_of(inventory.nodepools, settings) if one.action is RepairAction.REPLACE]
+    policies = [
+        policy for policy in policies_of(inventory.nodepools, settings) if policy.action is RepairAction.REPLACE
+    ]
     nodes = sorted(inventory.nodes, key=lambda node: node.name)
     ailing = {node.name: at_ns for node in nodes if (at_ns := legacy_ailment(policies, node)) is not None}
     if not ailing:
         return {}
     claims = _claims_by_instance(inventory)
     total = Counter(node.labels.get(NODEPOOL) for node in nodes)
-    sick = Counter(node.labels.get(NODEPOOL) for node in nodes if node.name in ailing)
-    found: dict[str, HealthDeletion] = {}
+    unhealthy_by_pool = Counter(node.labels.get(NODEPOOL) for node in nodes if node.name in ailing)
+    deletions: dict[str, HealthDeletion] = {}
     for node in nodes:
         claim = claims.get(node.provider_id)
         if claim is None or node.name not in ailing:
             continue
         pool = claim.labels.get(NODEPOOL)
-        unhealthy, count = (len(ailing), len(nodes)) if pool is None else (sick[pool], total[pool])
-        found[node.name] = HealthDeletion(ailing[node.name], _is_tripped(unhealthy, count), claim.is_deleting)
-    return found
+        unhealthy, count = (len(ailing), len(nodes)) if pool is None else (unhealthy_by_pool[pool], total[pool])
+        deletions[node.name] = HealthDeletion(ailing[node.name], _is_tripped(unhealthy, count), claim.is_deleting)
+    return deletions
 
 
 def _claims_by_instance(inventory: Inventory) -> dict[str, NodeClaim]:
-    """Return NodeClaims by provider ID: not those without, nor those that share one, which Karpenter takes for none.
+    """Return NodeClaims by provider ID, without those that have none or share one, which Karpenter ignores.
 
     Rules: ``NodeClaimForNode`` in ``pkg/utils/node/node.go``.
     """
@@ -364,14 +366,15 @@ def _claims_by_instance(inventory: Inventory) -> dict[str, NodeClaim]:
 
 
 def legacy_deletions(fleet: Fleet, recorder: Recorder) -> tuple[str, ...]:
-    """Return the nodes that the controller of before deletes now; why others are not is said as Karpenter says it."""
+    """Return the nodes that the old repair controller deletes now, and record Karpenter's events about the others."""
     claims = _claims_by_instance(fleet.inventory)
     of_node = {node.name: claims[node.provider_id] for node in fleet.inventory.nodes if node.provider_id in claims}
-    found = _health_deletions(fleet.inventory, fleet.settings)
-    for name in (name for name, one in found.items() if one.at_ns <= fleet.now_ns and one.is_tripped):
-        # Both texts as Karpenter writes them.
+    deletions = _health_deletions(fleet.inventory, fleet.settings)
+    due = (name for name, deletion in deletions.items() if deletion.at_ns <= fleet.now_ns and deletion.is_tripped)
+    for name in due:
+        # Both messages are Karpenter's, including the typo.
         message = "more than 20% nodes are unhealthy in the nodepool"
         if NODEPOOL not in of_node[name].labels:
             message = "more then 20% nodes are unhealthy in the cluster"
         recorder.publish("Node", name, NODE_REPAIR_BLOCKED, message)
-    return tuple(name for name, one in found.items() if one.deletes(fleet.now_ns))
+    return tuple(name for name, deletion in deletions.items() if deletion.deletes(fleet.now_ns))

@@ -1,7 +1,7 @@
-"""Schedules of disruption budgets: five-field cron lines in UTC.
+"""Cron schedules of disruption budgets, in UTC.
 
 The dialect is that of ``robfig/cron`` v3's standard parser, which Karpenter uses: Sunday is only 0, ranges may not
-wrap, a step over a star is no star, day of month and day of week are alternatives unless one of them is a star.
+wrap, a star with a step does not count as a star, and day of month or day of week suffices unless one is a star.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ _DESCRIPTORS: Final = {
 
 
 class ScheduleError(ValueError):
-    """A cron line that Karpenter cannot read; the whole NodePool is then closed for every reason."""
+    """Raised for a schedule that Karpenter cannot parse; the NodePool then allows no disruption."""
 
 
 class CronField(msgspec.Struct, frozen=True, gc=False):
-    """One field of a cron line."""
+    """A field of a cron schedule."""
 
     values: frozenset[int]
     is_star: bool = False
 
 
 class CronSchedule(msgspec.Struct, frozen=True, gc=False):
-    """A line of five fields."""
+    """A schedule of five fields."""
 
     minute: CronField
     hour: CronField
@@ -55,9 +55,9 @@ class CronSchedule(msgspec.Struct, frozen=True, gc=False):
     weekday: CronField
 
     def next_after(self, instant_ns: int) -> int | None:
-        """Return the first hit strictly later, in nanoseconds since the epoch; None without one in five years."""
+        """Return the first match strictly later, in nanoseconds since the epoch; None without one in five years."""
         moment = _minute_after(instant_ns)
-        # The library looks at the second after the instant to tell which years it will search.
+        # The library determines the years to search from the second after the time.
         last_year = datetime.fromtimestamp(instant_ns // NS_PER_SECOND + 1, UTC).year + _YEARS_SEARCHED
         hours, minutes = sorted(self.hour.values), sorted(self.minute.values)
         if not hours or not minutes:
@@ -68,9 +68,9 @@ class CronSchedule(msgspec.Struct, frozen=True, gc=False):
                 day = _first_of_next_month(day)
                 continue
             if self._is_day(day):
-                hit = self._first_within(moment, day, hours, minutes)
-                if hit is not None:
-                    return int(hit.timestamp()) * NS_PER_SECOND
+                match = self._first_within(moment, day, hours, minutes)
+                if match is not None:
+                    return int(match.timestamp()) * NS_PER_SECOND
             day += timedelta(days=1)
         return None
 
@@ -94,12 +94,12 @@ class CronSchedule(msgspec.Struct, frozen=True, gc=False):
 
 
 class IntervalSchedule(msgspec.Struct, frozen=True, gc=False):
-    """``@every``: always the same delay from whenever it is asked, so its window is open whenever it is as long."""
+    """``@every``: a constant delay from any time, so a window as long as the delay is always open."""
 
     delay_ns: int
 
     def next_after(self, instant_ns: int) -> int | None:
-        """Return the instant one delay later, on the second."""
+        """Return the time one delay later, to the second."""
         return instant_ns - instant_ns % NS_PER_SECOND + self.delay_ns
 
 
@@ -111,7 +111,7 @@ def parse_schedule(text: str) -> Schedule:
     """Parse a schedule.
 
     Raises:
-        ScheduleError: saying what is wrong, in the words of the library.
+        ScheduleError: With the library's message.
     """
     line = text.strip()
     if line.startswith(_EVERY):
@@ -146,8 +146,8 @@ def _field(text: str, low: int, high: int, names: dict[str, int]) -> CronField:
     values: set[int] = set()
     is_star = False
     for expression in filter(None, text.split(",")):
-        found, star = _range(expression, low, high, names)
-        values |= found
+        field_values, star = _range(expression, low, high, names)
+        values |= field_values
         is_star |= star
     return CronField(frozenset(values), is_star)
 
@@ -188,8 +188,8 @@ def _value(text: str, names: dict[str, int]) -> int:
         return named
     value = parse_integer(text)
     if value is None:
-        why = "value out of range" if _INTEGER.fullmatch(text) else "invalid syntax"
-        raise ScheduleError(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": {why}')
+        reason = "value out of range" if _INTEGER.fullmatch(text) else "invalid syntax"
+        raise ScheduleError(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": {reason}')
     if value < 0:
         raise ScheduleError(f"negative number ({value}) not allowed: {text}")
     return value

@@ -1,4 +1,4 @@
-"""Which methods want a node: those whose own filter (``ShouldDisrupt``) it passes, whatever the gates say."""
+"""Which methods want a node, by their own conditions (``ShouldDisrupt``) without the gates."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ _REMOVAL: Final = (Method.EMPTINESS, Method.MULTI_NODE, Method.SINGLE_NODE)
 
 
 class WantedBy(msgspec.Struct, frozen=True, gc=False):
-    """What the methods want of one node."""
+    """Which methods want a node."""
 
     since: Mapping[Method, int] = {}
-    """By method that wants it, since when."""
+    """Since when each method has wanted it."""
     lacks: Mapping[Method, str] = {}
-    """By method that does not, the first thing that it misses: a code."""
+    """First unmet condition of the methods that do not want it, as a code."""
     ailment: Ailment | None = None
-    """What Repair would mend."""
+    """The problem that Repair would fix."""
 
     def floor(self, methods: Iterable[Method]) -> int | None:
-        """Return since when the first of the methods has wanted the node, None where none does."""
+        """Return since when any of the methods has wanted the node; None if none does."""
         return min((self.since[method] for method in methods if method in self.since), default=None)
 
     def any_of(self, methods: Iterable[Method]) -> bool:
-        """Whether one of the methods wants the node."""
+        """Whether any of the methods wants the node."""
         return any(method in self.since for method in methods)
 
     def since_when(self, methods: Iterable[Method], in_force_ns: int | None) -> int | None:
-        """Return since when something in force has stood in the way: no earlier than a method wanted the node."""
+        """Return since when something has blocked the methods: at the earliest when one of them wanted the node."""
         return not_before(in_force_ns, None if in_force_ns is None else self.floor(methods))
 
 
@@ -49,20 +49,20 @@ NOTHING_WANTED: Final = WantedBy()
 
 
 def not_before(in_force_ns: int | None, floor_ns: int | None) -> int | None:
-    """Return since when something in force has stood in the way of what began at ``floor_ns``."""
+    """Return the later of two times, or the first if either is None."""
     return in_force_ns if in_force_ns is None or floor_ns is None else max(in_force_ns, floor_ns)
 
 
 class ShouldDisrupt:
-    """Asks the methods' filters about the nodes of one fleet."""
+    """Evaluates the methods' conditions for the nodes of a fleet."""
 
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
         self.repair = Repair(fleet, Recorder()) if is_repairing(fleet.settings) else None
-        """The method, None where it is not at work."""
+        """The Repair method; None if it is off."""
 
     def of(self, node: StateNode) -> WantedBy:
-        """Return which methods want a node; none where it is not Karpenter's, or on its way out already."""
+        """Return which methods want a node; none if Karpenter does not manage it or it is being deleted."""
         claim = node.claim
         if claim is None or node.is_marked_for_deletion:
             return NOTHING_WANTED
@@ -91,30 +91,30 @@ class ShouldDisrupt:
         return WantedBy(since, {method: code for method, code in lacks.items() if code}, ailment)
 
     def _lacks(self, node: StateNode) -> dict[Method, str]:
-        """Return by method what it misses of a node, empty where it wants it."""
+        """Return the methods' first unmet conditions for a node; empty for a method that wants it."""
         fleet, claim = self._fleet, node.claim
         assert claim is not None
         resolved = fleet.resolved(node.nodepool_name)
         if resolved is None:
-            # No filter can be asked without instance types, but drift is a matter of the NodeClaim alone.
+            # Other conditions need instance types, but drift depends on the NodeClaim only.
             pool = fleet.pools.get(node.nodepool_name)
             code = Code.NODEPOOL_UNRESOLVED if pool is None else Code.NODEPOOL_NO_TYPES
             code = code if node.nodepool_name else Code.NO_NODEPOOL_LABEL
-            drifts = "" if claim.is_true(drift.DRIFTED) else FilterCode.NOT_DRIFTED
+            drift_code = "" if claim.is_true(drift.DRIFTED) else FilterCode.NOT_DRIFTED
             is_static = pool is not None and pool.is_static
             return {
                 **dict.fromkeys(_REMOVAL, str(code)),
-                Method.DRIFT: FilterCode.STATIC if is_static else drifts,
-                Method.STATIC_DRIFT: drifts if is_static else FilterCode.NOT_STATIC,
+                Method.DRIFT: FilterCode.STATIC if is_static else drift_code,
+                Method.STATIC_DRIFT: drift_code if is_static else FilterCode.NOT_STATIC,
             }
         candidate = Candidate(fleet, node, *resolved)
-        consolidates = _code(consolidation.refuse(candidate))
+        consolidation_code = _code(consolidation.refuse(candidate))
         return {
             Method.EMPTINESS: _code(emptiness.refuse(candidate)),
             Method.STATIC_DRIFT: static_drift.refuse(candidate),
             Method.DRIFT: drift.refuse(candidate),
-            Method.MULTI_NODE: consolidates,
-            Method.SINGLE_NODE: consolidates,
+            Method.MULTI_NODE: consolidation_code,
+            Method.SINGLE_NODE: consolidation_code,
         }
 
 

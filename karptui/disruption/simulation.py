@@ -1,4 +1,4 @@
-"""What the provisioning engine says to the removal of nodes, in the terms of disruption.
+"""Results of simulated removals, in terms of disruption.
 
 Rules: ``SimulateScheduling`` in ``pkg/controllers/disruption/helpers.go`` and ``Results`` in
 ``pkg/controllers/provisioning/scheduling/scheduler.go``.
@@ -37,30 +37,30 @@ _PLACEHOLDER_COUNT: Final = re.compile(r"hostname-placeholder-\d+: \d+(, )?")
 
 
 class OthersNeed(msgspec.Struct, frozen=True, gc=False):
-    """New nodes that a simulated removal needs for pods that are not on the nodes that go."""
+    """New nodes that a simulated removal needs for pods that are not on the removed nodes."""
 
     pod_key: str
     """The first of these pods."""
     others: int
-    """Further ones."""
+    """Number of further pods."""
     nodes: int
-    """New nodes that take none but such pods."""
+    """Number of new nodes with only such pods."""
     is_only: bool
-    """Whether the pods of the nodes that go need no new node."""
+    """Whether the removed nodes' pods need no new node."""
     is_waiting: bool
-    """Whether the first pod has no node; else it leaves one."""
+    """Whether the first pod is pending; else it leaves a node being deleted."""
     type_name: str = ""
-    """The cheapest instance type of the first of these new nodes; empty without one."""
+    """The cheapest instance type of the first such new node; empty without one."""
     price_per_hour: float | None = None
-    """Of that type; None where nobody can say."""
+    """The type's price; None if unknown."""
 
 
 class FutileError(Exception):
-    """Consolidation comes to nothing for certain, whatever else the rest of a simulation would show."""
+    """Raised when a simulation for consolidation certainly yields no command, before it completes."""
 
 
 class SimulationError(Exception):
-    """A simulation that Karpenter cannot even begin, in its own words: no NodePool is there to take pods."""
+    """Raised when Karpenter cannot start a simulation because no NodePool accepts pods, with its message."""
 
 
 class NewNode(msgspec.Struct, frozen=True, eq=False):
@@ -70,7 +70,7 @@ class NewNode(msgspec.Struct, frozen=True, eq=False):
     book: ReckonedPrices
     """Prices of the NodePool's types."""
     type_names: tuple[str, ...]
-    """Instance types it may have, the cheapest first as ordered when it was computed."""
+    """Possible instance types, cheapest first at the time of computation."""
     requirements: Requirements
     requests: Mapping[str, Any]
     pods: tuple[str, ...]
@@ -78,16 +78,16 @@ class NewNode(msgspec.Struct, frozen=True, eq=False):
     annotations: Mapping[str, str]
 
     def with_types(self, type_names: Sequence[str]) -> NewNode:
-        """Return it with fewer types, their order kept."""
+        """Return it with fewer types, in the same order."""
         return msgspec.structs.replace(self, type_names=tuple(type_names))
 
     def estimated_price(self) -> float:
-        """Return what Karpenter reckons it costs: the cheapest offering of its first type, and nothing without one."""
+        """Return Karpenter's price: the cheapest offering of its first type; 0 without one."""
         prices = self.book.compatible(self.type_names[0], self.requirements, available_only=True)
         return min((offering.price_per_hour for offering in prices), default=0.0)
 
     def cheapest_price(self) -> float | None:
-        """Return the least price per hour of any type it may have, None where nothing is on offer."""
+        """Return the lowest price per hour of its types, or None without an offering."""
         prices = [
             offering.price_per_hour
             for name in self.type_names
@@ -97,48 +97,50 @@ class NewNode(msgspec.Struct, frozen=True, eq=False):
 
 
 class Simulation(msgspec.Struct, frozen=True, eq=False):
-    """Where pods would land without some nodes."""
+    """Where pods would be scheduled without some nodes."""
 
     new_nodes: tuple[NewNode, ...]
     placements: Mapping[str, tuple[Pod, ...]]
-    """Pods by the name of the existing node that would receive them."""
+    """Pods scheduled to existing nodes, by node name."""
     errors: tuple[tuple[Pod, PodError | str], ...]
-    """Pods without a place and why, which ``str`` says in Karpenter's words: they take a while to make, and those of
-    pods that are pending anyway are not asked for. Pods that would need an uninitialised node too."""
+    """Pods that cannot be scheduled, or only to an uninitialised node, each with the reason.
+
+    ``str`` of a reason is Karpenter's message; it is computed on demand, and never for pods that are pending anyway.
+    """
     solution: Solution | None = None
-    """What the engine found, which can be asked for reasons; it holds on to the whole run."""
+    """The engine's solution, which can explain errors; it references the whole run."""
 
     @property
     def blocking_errors(self) -> list[tuple[Pod, PodError | str]]:
-        """Errors that stand in the way: pods that are pending anyway do not matter."""
+        """Errors that prevent the removal: those of pods that are not pending anyway."""
         return [(pod, why) for pod, why in self.errors if not is_provisionable(pod)]
 
     def explanation(self) -> str:
-        """Return Karpenter's sentence about the blocking errors; five at most, and always in this order here."""
+        """Return Karpenter's message about the blocking errors, with at most five; here they are always sorted."""
         errors = self.blocking_errors
-        named = "".join(f"{pod.key} => {unnumbered(str(why))} " for pod, why in errors[:_MAX_ERRORS])
+        listed = "".join(f"{pod.key} => {unnumbered(str(why))} " for pod, why in errors[:_MAX_ERRORS])
         rest = f" and {len(errors) - _MAX_ERRORS} other(s)" if len(errors) >= _MAX_ERRORS else ""
-        return f"Not all pods would schedule, {named}{rest}"
+        return f"Not all pods would schedule, {listed}{rest}"
 
 
 def unnumbered(text: str) -> str:
-    """Return an error without the numbers of nodes that do not exist yet: Karpenter counts them through its life."""
+    """Return an error without the numbers of new nodes: Karpenter numbers them over its whole lifetime."""
     return _PLACEHOLDER.sub("hostname-placeholder", _PLACEHOLDER_COUNT.sub("", text))
 
 
-def need_of_others(simulation: Simulation, own: Collection[str]) -> OthersNeed | None:
-    """Return what new nodes are for pods other than these, None where there are none.
+def need_of_others(simulation: Simulation, node_pods: Collection[str]) -> OthersNeed | None:
+    """Return which new nodes are needed for other pods, or None if none are.
 
     Args:
-        simulation: A removal.
-        own: ``namespace/name`` of the pods of the nodes that go.
+        simulation: A simulated removal.
+        node_pods: ``namespace/name`` of the removed nodes' pods.
     """
-    pods = [key for node in simulation.new_nodes for key in node.pods if key not in own]
+    pods = [key for node in simulation.new_nodes for key in node.pods if key not in node_pods]
     if not pods:
         return None
-    alone = [node for node in simulation.new_nodes if not any(key in own for key in node.pods)]
+    alone = [node for node in simulation.new_nodes if not any(key in node_pods for key in node.pods)]
     first = (alone or simulation.new_nodes)[0]
-    key = next(key for key in first.pods if key not in own) if alone else pods[0]
+    key = next(key for key in first.pods if key not in node_pods) if alone else pods[0]
     claims = () if simulation.solution is None else simulation.solution.claims
     return OthersNeed(
         key,
@@ -152,7 +154,7 @@ def need_of_others(simulation: Simulation, own: Collection[str]) -> OthersNeed |
 
 
 class Simulator(Protocol):
-    """Replays provisioning without some nodes."""
+    """Simulates provisioning without some nodes."""
 
     def remove(
         self,
@@ -162,50 +164,50 @@ class Simulator(Protocol):
         with_blocked: bool = False,
         credited: str = "",
     ) -> Simulation:
-        """Return where the pods of the candidates, the pending ones and those of deleting nodes would land.
+        """Return where the pods of the candidates, pending pods and pods on nodes being deleted would be scheduled.
 
         Args:
-            candidates: The nodes that go.
-            is_consolidation: Whether nodes within consolidateAfter take pods only for a good reason.
-            with_blocked: Whether pods of the candidates that are pinned now need a place, too.
+            candidates: The removed nodes.
+            is_consolidation: Whether nodes within consolidateAfter accept pods only if necessary.
+            with_blocked: Whether pods of the candidates that may not be evicted now also need a place.
             credited: A reservation that gets a slot back, which pods then wait for; empty for none.
 
         Raises:
-            SimulationError: when there is no NodePool to schedule with.
+            SimulationError: If there is no NodePool to schedule with.
         """
         ...
 
 
 def no_place(solution: Solution, pod: Pod, *, others: int = 0, asks_nodes: bool = False) -> NoPlace:
-    """Return why a pod found no place in a simulated removal.
+    """Return why a pod cannot be scheduled in a simulated removal.
 
     Args:
-        solution: Of the run.
-        pod: One that found no place, or one on a node that is not initialised.
-        others: Further pods without a place.
-        asks_nodes: Whether every node that exists is asked too, which takes a while in a large cluster.
+        solution: The simulation's solution.
+        pod: A pod that was not scheduled, or only to an uninitialised node.
+        others: Number of other such pods.
+        asks_nodes: Whether to try all existing nodes too, which is slow in a large cluster.
     """
     if pod.key not in solution.errors:
-        waiting = (filled.state.name for filled in solution.nodes if any(one.key == pod.key for one in filled.pods))
-        return NoPlace(pod.key, others, uninitialized_node=next(waiting, ""))
-    found = explain(solution, pod, asks_nodes=asks_nodes)
-    pools = tuple(_miss(one) for one in found.pools if one.failed is not None)
-    nearest = furthest(found)
-    is_asked = nearest is None or not nearest.takes_no_part
+        targets = (node.state.name for node in solution.nodes if any(placed.key == pod.key for placed in node.pods))
+        return NoPlace(pod.key, others, uninitialized_node=next(targets, ""))
+    explanation = explain(solution, pod, asks_nodes=asks_nodes)
+    pools = tuple(_miss(pool) for pool in explanation.pools if pool.failed is not None)
+    nearest = furthest(explanation)
+    is_tried = nearest is None or not nearest.takes_no_part
     return NoPlace(
         pod.key,
         others,
         pools,
-        _counted(found),
+        _gate_counts(explanation),
         named=tuple(sorted(named_pools(pod))),
-        skip_text="" if is_asked or nearest is None else nearest.nodepool,
-        bystands="" if is_asked or nearest is None else nearest.takes_no_part,
+        skipped_pool="" if is_tried or nearest is None else nearest.nodepool,
+        skip_reason="" if is_tried or nearest is None else nearest.takes_no_part,
     )
 
 
-def _counted(found: PodExplanation) -> tuple[tuple[str, int], ...]:
-    # A node that is taken away itself was never in question.
-    gates = Counter(str(one.gate) for one in found.nodes if one.gate is not PlacementGate.NODEPOOLS)
+def _gate_counts(explanation: PodExplanation) -> tuple[tuple[str, int], ...]:
+    # Removed nodes were never considered.
+    gates = Counter(str(node.gate) for node in explanation.nodes if node.gate is not PlacementGate.NODEPOOLS)
     return tuple(sorted(gates.items(), key=lambda item: (-item[1], item[0])))
 
 
@@ -218,7 +220,7 @@ def _miss(pool: PoolExplanation) -> PoolMiss:
     if isinstance(rejection, TaintsNotTolerated):
         return msgspec.structs.replace(miss, asked=tuple(map(str, rejection.taints)))
     if isinstance(rejection, RequirementsUnmet):
-        return msgspec.structs.replace(miss, asked=tuple(one.key for one in rejection.reasons))
+        return msgspec.structs.replace(miss, asked=tuple(reason.key for reason in rejection.reasons))
     if isinstance(rejection, TypesExhausted):
         if pool.nearest is not None:
             nearest = pool.nearest
@@ -231,16 +233,16 @@ def _miss(pool: PoolExplanation) -> PoolMiss:
 def remove_or_terminate_first(
     simulator: Simulator, candidate: Candidate, *, may_terminate_first: bool, with_blocked: bool = False
 ) -> tuple[Simulation, bool]:
-    """Return where the pods of a node would land, and whether only once its reservation has its slot back.
+    """Return where a node's pods would be scheduled, and whether only after its reservation has its slot back.
 
     Args:
         simulator: Removes nodes.
         candidate: The node.
-        may_terminate_first: Whether the method's gate is on.
-        with_blocked: Whether pods that are pinned now need a place, too.
+        may_terminate_first: Whether the method's terminate-first feature gate is on.
+        with_blocked: Whether pods that may not be evicted now also need a place.
 
     Raises:
-        SimulationError: when there is no NodePool to schedule with.
+        SimulationError: If there is no NodePool to schedule with.
     """
     simulation = simulator.remove((candidate,), is_consolidation=False, with_blocked=with_blocked)
     reservation = candidate.node.labels.get(RESERVATION_ID, "")

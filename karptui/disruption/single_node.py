@@ -1,4 +1,4 @@
-"""Single-node consolidation: the first node, by saving per disruption and turn of its NodePool, that can go alone.
+"""Single-node consolidation: the first node that can be removed alone, by savings per disruption cost and NodePool.
 
 Rules: ``pkg/controllers/disruption/singlenodeconsolidation.go``.
 """
@@ -18,15 +18,15 @@ from karptui.disruption.simulation import SimulationError
 
 
 def interleaved(candidates: Iterable[Candidate], chance: Chance = LIKELIEST) -> list[Candidate]:
-    """Return candidates by turns: the best of each NodePool, then the second of each.
+    """Return candidates round-robin: the best of each NodePool, then the second best of each.
 
-    Likeliest is that the NodePool with the best node begins; chance may let another begin.
+    By default the NodePool with the best node is first; ``chance`` may choose another.
     """
     by_pool: dict[str, list[Candidate]] = {}
     for candidate in by_savings(candidates, chance):
         by_pool.setdefault(candidate.pool.name, []).append(candidate)
     rounds = zip_longest(*(by_pool[name] for name in chance.pools(by_pool)))
-    return [one for together in rounds for one in together if one is not None]
+    return [candidate for together in rounds for candidate in together if candidate is not None]
 
 
 def compute(
@@ -36,17 +36,17 @@ def compute(
     policy: BalancedPolicy,
     chance: Chance = LIKELIEST,
 ) -> tuple[Command, ...]:
-    """Return the command for the first node that can go; why those before it cannot is recorded on the way.
+    """Return the command for the first node that can be removed, and record why the ones before it cannot.
 
-    Karpenter's search gives up after three minutes; here it always ends.
+    Karpenter's search stops after three minutes; here it always completes.
     """
     for candidate in interleaved(candidates, chance):
         if not budgets.get(candidate.pool.name, 0) or not policy.may_pass(candidate):
             continue
         try:
-            answer = consolidator.compute((candidate,))
+            result = consolidator.compute((candidate,))
         except SimulationError:
             continue
-        if isinstance(answer, Command) and policy.approves_single(answer):
-            return (answer,)
+        if isinstance(result, Command) and policy.approves_single(result):
+            return (result,)
     return ()

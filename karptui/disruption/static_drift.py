@@ -1,7 +1,7 @@
-"""StaticDrift: drifted nodes of a NodePool with ``replicas`` are replaced one for one from its template.
+"""StaticDrift: drifted nodes of a NodePool with ``replicas`` are replaced one by one from its template.
 
-Rules: ``pkg/controllers/disruption/staticdrift.go`` and ``pkg/controllers/state/statenodepool.go``. No place is sought
-for pods and nothing is priced: the replacements are whatever the template launches.
+Rules: ``pkg/controllers/disruption/staticdrift.go`` and ``pkg/controllers/state/statenodepool.go``. Nothing is
+simulated or priced: the replacements are whatever the template launches.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from karptui.kube.resources import NODES
 from karptui.provisioning.template import template_requirements
 
 STATIC_SCALING: Final = "STATIC_SCALING"
-"""The NodePool has more NodeClaims than replicas: nothing drifts until it has come down."""
+"""The NodePool has more NodeClaims than replicas: drift waits for the scale-down."""
 STATIC_NO_HEADROOM: Final = "STATIC_NO_HEADROOM"
-"""``limits.nodes`` leaves no room for a replacement beside the node that goes."""
+"""``limits.nodes`` does not allow a replacement besides the drifted node."""
 
 
 class StaticHeadroom(msgspec.Struct, frozen=True, gc=False):
-    """How far a static NodePool may grow for replacements."""
+    """How many nodes a static NodePool may add for replacements."""
 
     active: int
     """NodeClaims that are not being deleted."""
@@ -42,47 +42,47 @@ class StaticHeadroom(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def room(self) -> int | None:
-        """Nodes that may be added, None without a limit."""
+        """Nodes that may be added; None without a limit."""
         return None if self.node_limit is None else max(self.node_limit - self.active - self.deleting, 0)
 
     @property
     def code(self) -> str:
-        """Why nothing drifts, empty where something may."""
+        """Why no node may be replaced; empty if one may."""
         if self.active > self.replicas:
             return STATIC_SCALING
         return STATIC_NO_HEADROOM if self.room == 0 else ""
 
 
 def refuse(candidate: Candidate) -> str:
-    """Return why StaticDrift leaves a node alone, as a code, else nothing."""
+    """Return why StaticDrift skips a node, as a code, or an empty string."""
     if not candidate.pool.is_static:
         return FilterCode.NOT_STATIC
     return "" if candidate.claim.is_true(DRIFTED) else FilterCode.NOT_DRIFTED
 
 
 def headroom(fleet: Fleet, pool: NodePool) -> StaticHeadroom:
-    """Return how far a static NodePool may grow."""
+    """Return how many nodes a static NodePool may add."""
     going = {node.claim.name for node in fleet.nodes if node.claim is not None and node.is_marked_for_deletion}
-    own = [claim for claim in fleet.inventory.nodeclaims if claim.labels.get(NODEPOOL) == pool.name]
-    deleting = sum(1 for claim in own if claim.name in going)
+    claims = [claim for claim in fleet.inventory.nodeclaims if claim.labels.get(NODEPOOL) == pool.name]
+    deleting = sum(1 for claim in claims if claim.name in going)
     limit = (pool.limits or {}).get(NODES)
-    return StaticHeadroom(len(own) - deleting, deleting, pool.replicas or 0, None if limit is None else limit.units)
+    return StaticHeadroom(len(claims) - deleting, deleting, pool.replicas or 0, None if limit is None else limit.units)
 
 
 def template_types(pool: NodePool, book: ReckonedPrices) -> tuple[tuple[str, ...], float]:
-    """Return the instance types that a NodePool's template may be launched with, the cheapest first, and its price.
+    """Return the instance types that a NodePool's template may launch, cheapest first, and the lowest price.
 
-    Karpenter names none: the provider takes whatever the template allows and sells now, however small it is. The price
-    is the least dollars per hour, 0 where nothing is on offer.
+    Karpenter does not choose the type: the provider launches any type that the template allows and that is available,
+    however small. The price is in dollars per hour, 0 without an offering.
     """
     wanted = template_requirements(pool)
     offered = [
         (book.cheapest(name, wanted, available_only=True), name)
-        for name, one in book.types.items()
-        if wanted.compatible(Requirements.from_selectors(one.requirements), WELL_KNOWN)
+        for name, instance_type in book.types.items()
+        if wanted.compatible(Requirements.from_selectors(instance_type.requirements), WELL_KNOWN)
     ]
-    found = sorted((price, name) for price, name in offered if price != UNREACHABLE)
-    return tuple(name for _, name in found), found[0][0] if found else 0.0
+    available = sorted((price, name) for price, name in offered if price != UNREACHABLE)
+    return tuple(name for _, name in available), available[0][0] if available else 0.0
 
 
 TERMINATE_FIRST_GATE: Final = "TerminateFirstDrift"
@@ -91,12 +91,12 @@ RESERVATIONS_FULL: Final = "static NodePool's capacity reservations are full and
 
 
 def may_terminate_first(fleet: Fleet) -> bool:
-    """Return whether a drifted node may go before its replacement is there, where there is no room for both."""
+    """Return whether a drifted node may be deleted before its replacement exists, if there is no room for both."""
     return fleet.settings.rules.has_terminate_first and fleet.settings.gate(TERMINATE_FIRST_GATE)
 
 
 def command_for(fleet: Fleet, candidate: Candidate) -> Command | None:
-    """Return what StaticDrift makes of one node with budget left; None where its full reservations hold it."""
+    """Return StaticDrift's command for a node, ignoring budgets; None if its full reservations prevent it."""
     pool = candidate.pool
     full = full_reservations(pool, candidate.book) if may_terminate_first(fleet) else None
     if full is not None:
@@ -109,67 +109,72 @@ def command_for(fleet: Fleet, candidate: Candidate) -> Command | None:
 
 
 def full_reservations(pool: NodePool, book: ReckonedPrices) -> frozenset[str] | None:
-    """Return the reservations that are still offered where a replacement could only go into full ones, else None.
+    """Return the offered reservations if a replacement could only be launched into full ones, else None.
 
-    Any other offering that the template allows, even one that is sold out, is worth waiting for.
+    Any other offering that the template allows, even a sold-out one, is worth waiting for.
     """
     wanted = template_requirements(pool)
     offered: set[str] = set()
-    for one in book.types.values():
-        if not wanted.compatible(Requirements.from_selectors(one.requirements), WELL_KNOWN):
+    for instance_type in book.types.values():
+        if not wanted.compatible(Requirements.from_selectors(instance_type.requirements), WELL_KNOWN):
             continue
-        for offering in one.offerings:
+        for offering in instance_type.offerings:
             if not wanted.compatible(Requirements.from_selectors(offering.requirements), WELL_KNOWN):
                 continue
             if not offering.is_reserved or offering.is_launchable(book.rules):
                 return None
             if offering.is_available:
                 offered |= {
-                    value for asked in offering.requirements if asked.key == RESERVATION_ID for value in asked.values
+                    value
+                    for requirement in offering.requirements
+                    if requirement.key == RESERVATION_ID
+                    for value in requirement.values
                 }
     return frozenset(offered)
 
 
 def holds_slot(candidate: Candidate, offered: frozenset[str]) -> bool:
-    """Return whether a node's end frees a slot that its successor can have."""
+    """Return whether deleting a node frees a slot that its replacement can use."""
     return candidate.capacity_type == RESERVED and candidate.node.labels.get(RESERVATION_ID) in offered
 
 
 def is_refillable(pool: NodePool) -> bool:
-    """Return whether Karpenter brings a static NodePool back to its replicas: not while it is deleted or not ready."""
+    """Return whether Karpenter restores a static NodePool's replicas: not if it is being deleted or not ready."""
     return pool.is_ready and not pool.is_deleting
 
 
 def compute(
     fleet: Fleet, candidates: Iterable[Candidate], budgets: Mapping[str, int], recorder: Recorder
 ) -> tuple[Command, ...]:
-    """Return a command per drifted node, as many as budget and headroom allow; Karpenter takes any, here by name.
+    """Return a command per drifted node, as budget and headroom allow, by name; Karpenter's order is random.
 
-    Each stands for one new node from the NodePool's template; see `template_types`.
+    Each launches a node from the NodePool's template; see `template_types`.
     """
     rules, may_go_first = fleet.settings.rules, may_terminate_first(fleet)
     by_pool: dict[str, list[Candidate]] = {}
     for candidate in candidates:
         by_pool.setdefault(candidate.pool.name, []).append(candidate)
     commands: list[Command] = []
-    for name, own in sorted(by_pool.items()):
-        pool = own[0].pool
+    for name, drifted in sorted(by_pool.items()):
+        pool = drifted[0].pool
         room = headroom(fleet, pool)
-        allowed = min(budgets.get(name, 0), len(own))
+        allowed = min(budgets.get(name, 0), len(drifted))
         if room.code == STATIC_SCALING or not allowed:
             continue
-        full = full_reservations(pool, own[0].book) if may_go_first else None
+        full = full_reservations(pool, drifted[0].book) if may_go_first else None
         if full is not None:
-            # Those that hold a slot go first: only they can make room.
-            turns = sorted(own, key=lambda one: not holds_slot(one, full))
-            holders = [one for one in turns[:allowed] if holds_slot(one, full) and is_refillable(pool)]
+            # Nodes that hold a slot go first: only they can free one.
+            turns = sorted(drifted, key=lambda candidate: not holds_slot(candidate, full))
+            holders = [
+                candidate for candidate in turns[:allowed] if holds_slot(candidate, full) and is_refillable(pool)
+            ]
             reason, message, stuck = TerminateFirst.NO_RESERVED_CAPACITY, RESERVATIONS_FULL, turns[:allowed]
         elif room.room == 0:
-            holders = own[:allowed] if may_go_first and is_refillable(pool) else []
-            reason, message, stuck = TerminateFirst.STATIC_AT_LIMIT, AT_LIMIT, own[:allowed]
+            holders = drifted[:allowed] if may_go_first and is_refillable(pool) else []
+            reason, message, stuck = TerminateFirst.STATIC_AT_LIMIT, AT_LIMIT, drifted[:allowed]
         else:
             staged = allowed if room.room is None else min(allowed, room.room)
-            commands.extend(Command((candidate,), from_template=1) for candidate in own[:staged])
+            commands.extend(Command((candidate,), from_template=1) for candidate in drifted[:staged])
             continue
         commands.extend(Command((candidate,), terminate_first=reason) for candidate in holders)
         if rules.says_static_limit:

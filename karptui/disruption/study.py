@@ -1,6 +1,6 @@
-"""Works out an analysis piece by piece: gates and blockers of all nodes first, then removals one node at a time.
+"""Computes an analysis in small steps: gates and blockers of all nodes, then simulated removals node by node.
 
-Every step is short, so that whoever runs it may stop between two of them.
+Every step is short, so that the caller can stop between any two.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from karptui.disruption.analysis import (
     NodeOutlook,
     billed_command,
     billed_verdict,
-    counted,
-    early,
+    carried_over,
+    confirmed,
     is_due,
+    provisional,
     simulated,
-    taken_over,
 )
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey, methods_for, price_of
@@ -44,7 +44,7 @@ from karptui.disruption.joint_saving import JointFigures
 from karptui.disruption.lanes import Lane, NodeCase, Why, lanes_of, why_of
 from karptui.disruption.methods import NextPass, next_pass, observed_fleet
 from karptui.disruption.node_verdict import landings_of, replacements_of, verdict_of
-from karptui.disruption.outlook import Outcome, Outlook
+from karptui.disruption.outlook import Outcome, RemovalSimulator
 from karptui.disruption.removal import EngineSimulator, LiftingSimulator
 from karptui.disruption.repair import health_deletions
 from karptui.disruption.should_disrupt import WantedBy
@@ -66,16 +66,16 @@ def key_of(node: StateNode) -> str:
 
 
 class DisruptionStudy:
-    """One pass over one generation of a cluster.
+    """Computes the analysis of a generation.
 
     Args:
-        prepared: The cluster, made ready for runs of the engine.
-        generation: Its number.
-        before: The analysis before this one: what did not change is taken over as the same objects.
-        notes: What was assumed about instance types.
-        prices: What is made of Karpenter's prices where dollars are shown; they decide nothing.
-        is_repriced: Whether the analysis before is of other prices, offerings or settings.
-        unchanged_since: First generation with the same objects: its simulations still hold. This one when None.
+        prepared: The cluster, prepared for the provisioning engine.
+        generation: The generation's number.
+        before: The previous analysis: unchanged results are reused as the same objects.
+        notes: Assumptions about instance types.
+        prices: Conversion of Karpenter's prices for display; decisions do not depend on it.
+        is_repriced: Whether prices, offerings or settings differ from the previous analysis.
+        unchanged_since: First generation with the same objects, whose simulations still hold; None for this one.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class DisruptionStudy:
         self._prices = prices
         self._survey = BlockerSurvey(self.fleet)
         self._memory = SurveyMemory(self.fleet, self._survey, before.memory)
-        self._outlook = Outlook(prepared, self.fleet, self._survey.should_disrupt)
+        self._outlook = RemovalSimulator(prepared, self.fleet, self._survey.should_disrupt)
         self._unhealthy = health_deletions(self.fleet.inventory, self.fleet.settings)
         self._stopped = _stopped(self._survey.cluster)
         self._is_as_stopped_before = self._stopped == _stopped(before.cluster)
@@ -108,10 +108,10 @@ class DisruptionStudy:
         self._simulated_in: dict[str, int] = {}
         self._managed = sum(1 for node in self.fleet.nodes if node.claim is not None)
         self._is_surveyed = False
-        self._is_counted = before.is_counted and not is_repriced
-        self._counted_from = generation if is_repriced else before.counted_from
-        self._early: set[str] = set()
-        """Held nodes that are to be simulated before any of them is counted."""
+        self._is_confirmed = before.is_confirmed and not is_repriced
+        self._confirmed_from = generation if is_repriced else before.confirmed_from
+        self._provisional: set[str] = set()
+        """Blocked nodes that must be simulated before any of them counts."""
         self._detail: NodeDetail | None = None
         self._next: NextReport | None = before.next
         self._overlap: Overlap | None = before.overlap
@@ -119,7 +119,7 @@ class DisruptionStudy:
 
     @property
     def analysis(self) -> Analysis:
-        """What is known so far."""
+        """The results so far."""
         return Analysis(
             generation=self._generation,
             now_ns=self.fleet.now_ns,
@@ -128,10 +128,10 @@ class DisruptionStudy:
             cluster=self._survey.cluster,
             budgets=MappingProxyType(self._budgets),
             simulated_in=MappingProxyType(dict(self._simulated_in)),
-            simulated=sum(1 for made in self._simulated_in.values() if made >= self._unchanged_since),
+            simulated=sum(1 for generation in self._simulated_in.values() if generation >= self._unchanged_since),
             managed=self._managed,
-            is_counted=self._is_counted,
-            counted_from=self._counted_from,
+            is_confirmed=self._is_confirmed,
+            confirmed_from=self._confirmed_from,
             detail=self._detail,
             next=self._next,
             overlap=self._overlap,
@@ -142,56 +142,54 @@ class DisruptionStudy:
     # All nodes
 
     def survey(self, first: Iterable[str] = ()) -> Iterator[str]:
-        """Find gates and blockers node by node, then what budgets come to; yields the key of each.
+        """Find each node's gates and blockers, then the budgets' states; yields the key of each.
 
-        Nodes of which nothing changed since the analysis before keep their findings unseen.
+        Nodes that have not changed since the previous analysis keep their findings.
 
         Args:
-            first: Keys of the nodes to begin with.
+            first: Keys of the nodes to start with.
         """
         self._nodes, now_ns = {key_of(node): node for node in self.fleet.nodes}, self.fleet.now_ns
         for key in dict.fromkeys((*first, *self._nodes)):
             if key not in self._nodes:
                 continue
-            found = self._findings[key] = self._found(key, self._nodes[key])
-            if found.outlook is not None:
-                self._simulated_in[key] = -1 if is_due(found, now_ns) else self._before.simulated_in.get(key, 0)
+            findings = self._findings[key] = self._findings_of(key, self._nodes[key])
+            if findings.outlook is not None:
+                self._simulated_in[key] = -1 if is_due(findings, now_ns) else self._before.simulated_in.get(key, 0)
             yield key
         for name, pool in self.fleet.pools.items():
             self._budgets[name] = pool_budgets(self.fleet, pool, self._before.budgets.get(name))
             yield f"pool/{name}"
         self._is_surveyed = True
         self._memory.forget_before()
-        if not self._is_counted:
-            self._early = {
+        if not self._is_confirmed:
+            self._provisional = {
                 key
-                for key, found in self._findings.items()
-                if found.is_held
+                for key, findings in self._findings.items()
+                if findings.is_held
                 and self._nodes[key].claim is not None
-                and self._simulated_in.get(key, -1) < self._counted_from
+                and self._simulated_in.get(key, -1) < self._confirmed_from
             }
-            for key in self._early:
-                self._findings[key] = early(self._findings[key])
-            self._count_once_known()
+            for key in self._provisional:
+                self._findings[key] = provisional(self._findings[key])
+            self._confirm_once_simulated()
 
-    def _found(self, key: str, node: StateNode) -> NodeFindings:
-        known = self._before.findings.get(key)
+    def _findings_of(self, key: str, node: StateNode) -> NodeFindings:
+        previous = self._before.findings.get(key)
         unhealthy = self._unhealthy.get(node.node_name)
-        if known is not None and self._memory.is_unchanged(key, node) and known.unhealthy == unhealthy:
-            return known if self._is_as_stopped_before else self._as_stopped(node, known)
+        if previous is not None and self._memory.is_unchanged(key, node) and previous.unhealthy == unhealthy:
+            return previous if self._is_as_stopped_before else self._as_stopped(node, previous)
         wanted = self._survey.should_disrupt.of(node)
         blockers = self._survey.of(node, wanted)
         self._memory.note(key, node, blockers)
         outlook = None
-        if known is not None:
-            if _are_same(known.blockers, blockers):
-                blockers, outlook = known.blockers, known.outlook
-            elif [(one.code, one.is_wanted) for one in known.blockers] == [
-                (one.code, one.is_wanted) for one in blockers
-            ]:
-                outlook = known.outlook
+        if previous is not None:
+            if _are_same(previous.blockers, blockers):
+                blockers, outlook = previous.blockers, previous.outlook
+            elif _codes(previous.blockers) == _codes(blockers):
+                outlook = previous.outlook
         drain = drain_state(self.fleet, node)
-        found = NodeFindings(
+        findings = NodeFindings(
             key=key,
             node_name=node.node_name,
             pool_name=node.nodepool_name,
@@ -208,37 +206,39 @@ class DisruptionStudy:
             warning=self.fleet.warning(node),
             unhealthy=unhealthy,
         )
-        found = self._judged(node, taken_over(found, known), drain, wanted)
-        return known if known is not None and _is_same(known, found) else found
+        findings = self._judged(node, carried_over(findings, previous), drain, wanted)
+        return previous if previous is not None and _is_same(previous, findings) else findings
 
-    def _judged(self, node: StateNode, found: NodeFindings, drain: DrainState, wanted: WantedBy | None) -> NodeFindings:
+    def _judged(
+        self, node: StateNode, findings: NodeFindings, drain: DrainState, wanted: WantedBy | None
+    ) -> NodeFindings:
         """Return findings with lanes and WHY.
 
         Args:
             node: The node.
-            found: What is known of it.
-            drain: How far its end has come.
-            wanted: Which methods want it; worked out where None.
+            findings: Its findings so far.
+            drain: The state of its termination.
+            wanted: Which methods want it; computed if None.
         """
-        now = found.outlook.now if found.outlook is not None else None
+        now = findings.outlook.now if findings.outlook is not None else None
         lanes: tuple[Lane, ...] = ()
         if node.claim is not None:
             wanted = self._survey.should_disrupt.of(node) if wanted is None else wanted
-            own = methods_for(self.fleet, node)
+            possible = methods_for(self.fleet, node)
             has_repair = self._survey.should_disrupt.repair is not None
-            methods = [one for one in Method if one in own or (has_repair and one is Method.REPAIR)]
-            lanes = lanes_of(methods, wanted, found.blockers, now, self._with_others.get(found.node_name))
-        why = why_of(self.fleet, NodeCase(node, found.blockers, lanes, drain, now), self._stopped)
-        return msgspec.structs.replace(found, lanes=lanes, why=why)
+            methods = [method for method in Method if method in possible or (has_repair and method is Method.REPAIR)]
+            lanes = lanes_of(methods, wanted, findings.blockers, now, self._with_others.get(findings.node_name))
+        why = why_of(self.fleet, NodeCase(node, findings.blockers, lanes, drain, now), self._stopped)
+        return msgspec.structs.replace(findings, lanes=lanes, why=why)
 
-    def _as_stopped(self, node: StateNode, known: NodeFindings) -> NodeFindings:
-        """Return findings of a node of which nothing changed but what stops the whole cluster."""
-        found = self._judged(node, known, drain_state(self.fleet, node), None)
-        return known if known.why == found.why else found
+    def _as_stopped(self, node: StateNode, previous: NodeFindings) -> NodeFindings:
+        """Return an unchanged node's findings after the blockers of the whole cluster changed."""
+        findings = self._judged(node, previous, drain_state(self.fleet, node), None)
+        return previous if previous.why == findings.why else findings
 
     @cached_property
     def _with_others(self) -> dict[str, Outcome]:
-        """What MultiNodeConsolidation would do next, by node."""
+        """MultiNodeConsolidation's next outcomes, by node."""
         return with_others(self._next)
 
     def _price(self, node: StateNode) -> float | None:
@@ -254,75 +254,77 @@ class DisruptionStudy:
         return self._nodes.keys()
 
     def is_open(self, key: str) -> bool:
-        """Whether a node is there and its removal has not been simulated on this generation."""
+        """Whether a node exists and its removal has not been simulated on these objects."""
         node = self._nodes.get(key)
         return node is not None and node.claim is not None and self._simulated_in.get(key, -1) < self._unchanged_since
 
     def is_outdated(self, key: str) -> bool:
-        """Whether a node has no answer yet, or only one of other prices or one that is about to count."""
-        return self._simulated_in.get(key, -1) < max(self._counted_from, 0)
+        """Whether a node's result is missing, is from before a price change, or must be confirmed now."""
+        return self._simulated_in.get(key, -1) < max(self._confirmed_from, 0)
 
     def unsimulated(self) -> tuple[str, ...]:
-        """Return the keys that are left: nodes of which nothing is known, then the oldest answers; held ones first.
+        """Return the keys still to simulate: nodes without results, then the oldest results; blocked nodes first.
 
-        Of those the dear ones come first.
+        Of these, the most expensive come first.
         """
 
         def rank(key: str) -> tuple[int, bool, float]:
-            found = self._findings[key]
-            return self._simulated_in.get(key, -1), not found.is_held, -(found.price_per_hour or 0.0)
+            findings = self._findings[key]
+            return self._simulated_in.get(key, -1), not findings.is_held, -(findings.price_per_hour or 0.0)
 
         return tuple(sorted((key for key in self._findings if self.is_open(key)), key=rank))
 
     def simulate(self, key: str) -> None:
-        """Work out what becomes of a node, now and without what keeps it."""
-        node, known = self._nodes[key], self._findings[key]
-        outlook = self._look(node, known.blockers)
+        """Simulate a node's removal, now and without its blockers."""
+        node, previous = self._nodes[key], self._findings[key]
+        outlook = self._simulate_removals(node, previous.blockers)
         self._simulated_in[key] = self._generation
-        found = simulated(known, outlook, self.fleet.now_ns)
-        if not _is_same(known, found):  # else the row stays the same object, so that nobody draws it again
-            self._findings[key] = self._judged(node, found, drain_state(self.fleet, node), None)
-        if key in self._early:
-            self._early.discard(key)
-            self._count_once_known()
+        findings = simulated(previous, outlook, self.fleet.now_ns)
+        if not _is_same(previous, findings):  # an unchanged row stays the same object, so that it is not redrawn
+            self._findings[key] = self._judged(node, findings, drain_state(self.fleet, node), None)
+        if key in self._provisional:
+            self._provisional.discard(key)
+            self._confirm_once_simulated()
 
-    def count_alone(self, key: str) -> None:
-        """Have a node count by its own simulation, for who looks at no other."""
-        self._early.discard(key)
-        self._findings[key] = counted(self._findings[key])
+    def confirm_alone(self, key: str) -> None:
+        """Let a node count by its own simulation, for callers that use no other node."""
+        self._provisional.discard(key)
+        self._findings[key] = confirmed(self._findings[key])
 
-    def _count_once_known(self) -> None:
-        """Count all held nodes at once, when none is left that has not been simulated."""
-        if not self._early:
-            self._is_counted = True
-            for key, found in self._findings.items():
-                if found.is_early:
-                    self._findings[key] = counted(found)
+    def _confirm_once_simulated(self) -> None:
+        """Let all blocked nodes count once every one of them has been simulated."""
+        if not self._provisional:
+            self._is_confirmed = True
+            for key, findings in self._findings.items():
+                if findings.is_provisional:
+                    self._findings[key] = confirmed(findings)
 
-    def _look(self, node: StateNode, blockers: tuple[Blocker, ...]) -> NodeOutlook:
+    def _simulate_removals(self, node: StateNode, blockers: tuple[Blocker, ...]) -> NodeOutlook:
         now = billed_verdict(verdict_of(self._outlook.now(node, blockers)), self._prices)
         if not blockers:
             return NodeOutlook(now=now, lifted=now, freed=now)
         others = (*self._survey.cluster, *blockers)
-        without = tuple(self._outlook.without(node, one, others).outcome for one in blockers)
+        without = tuple(self._outlook.without(node, blocker, others).outcome for blocker in blockers)
         by_code: dict[Code, Outcome] = {}
-        for code in dict.fromkeys(one.code for one in blockers):
-            lifted = [one for one in blockers if one.code is code]
-            left = [one for one in others if one.code is not code]
+        for code in dict.fromkeys(blocker.code for blocker in blockers):
+            lifted = [blocker for blocker in blockers if blocker.code is code]
+            left = [other for other in others if other.code is not code]
             by_code[code] = self._outlook.without_all(node, lifted, left).outcome
-        holding = [one for one in blockers if one.is_wanted]
-        freed = self._outlook.without_all(node, holding, [one for one in blockers if not one.is_wanted])
-        free = now if now.goes else billed_verdict(verdict_of(self._outlook.lifted(node, blockers)), self._prices)
+        holding = [blocker for blocker in blockers if blocker.is_wanted]
+        freed = self._outlook.without_all(node, holding, [blocker for blocker in blockers if not blocker.is_wanted])
+        lifted_verdict = now
+        if not now.goes:
+            lifted_verdict = billed_verdict(verdict_of(self._outlook.lifted(node, blockers)), self._prices)
         return NodeOutlook(
             now=now,
-            lifted=free,
+            lifted=lifted_verdict,
             freed=billed_verdict(verdict_of(freed), self._prices) if holding else now,
             without=without,
             without_code=by_code,
         )
 
-    def look_closely(self, key: str) -> None:
-        """Work out the gates of a node, and where each of its pods would land."""
+    def compute_detail(self, key: str) -> None:
+        """Compute a node's gates, and where each of its pods would be scheduled."""
         node = self._nodes.get(key)
         if node is None:
             return
@@ -330,7 +332,7 @@ class DisruptionStudy:
         resolved = self.fleet.resolved(node.nodepool_name)
         if node.claim is None or resolved is None:
             is_there = node.nodepool_name in self.fleet.pools
-            why = "no instance types are known for its NodePool" if is_there else "its NodePool is not known"
+            why = "no instance types are known for its NodePool" if is_there else "its NodePool is unknown"
             why = why if node.claim is not None else "Karpenter does not manage it"
             self._detail = NodeDetail(key, gates, problem=f"no removal can be simulated: {why}")
             return
@@ -349,23 +351,23 @@ class DisruptionStudy:
         try:
             landings = landings_of(simulator.remove((candidate,), is_consolidation=True))
         except SimulationError as error:
-            # Of a static NodePool's node Karpenter simulates no removal: it is replaced as it is.
+            # Karpenter simulates no removal for a static NodePool's node: the template replaces it.
             self._detail = detail if pool.is_static else msgspec.structs.replace(detail, problem=str(error))
             return
-        own = {pod.key: landings[pod.key] for pod in candidate.reschedulable_pods if pod.key in landings}
-        self._detail = msgspec.structs.replace(detail, landings=MappingProxyType(own))
+        placed = {pod.key: landings[pod.key] for pod in candidate.reschedulable_pods if pod.key in landings}
+        self._detail = msgspec.structs.replace(detail, landings=MappingProxyType(placed))
 
     # The whole cluster
 
-    def ask_next(self, simulator: Simulator | None = None) -> None:
-        """Work out what Karpenter would do next; the longest step of all.
+    def simulate_next_pass(self, simulator: Simulator | None = None) -> None:
+        """Compute Karpenter's next commands, the longest step of all.
 
         Args:
-            simulator: Removes nodes; it may raise an exception of its own to break off.
+            simulator: Removes nodes; an exception from it ends the step.
         """
-        found = next_pass(self._prepared, self.fleet, simulator)
-        self._next = self._report(found)
-        if found.paused_by:
+        coming = next_pass(self._prepared, self.fleet, simulator)
+        self._next = self._report(coming)
+        if coming.paused_by:
             then = next_pass(self._prepared, self.fleet, simulator, ignores_pause=True)
             self._next = msgspec.structs.replace(self._next, then=self._report(then))
         before = self._with_others
@@ -373,35 +375,42 @@ class DisruptionStudy:
         for key, node in self._nodes.items():
             name = node.node_name
             if before.get(name) != self._with_others.get(name):
-                known = self._findings[key]
-                self._findings[key] = self._judged(node, known, drain_state(self.fleet, node), None)
+                findings = self._findings[key]
+                self._findings[key] = self._judged(node, findings, drain_state(self.fleet, node), None)
 
-    def _report(self, found: NextPass) -> NextReport:
-        acting = found.acting
+    def _report(self, coming: NextPass) -> NextReport:
+        acting = coming.acting
         return NextReport(
             method="" if acting is None else str(acting.method),
             reason="" if acting is None else str(acting.method.reason),
-            commands=tuple(billed_command(_command(one), self._prices) for one in found.commands),
-            asked=tuple((str(result.method), len(result.candidates)) for result in found.results),
-            paused_by=found.paused_by,
-            unhealthy=tuple(name for name, one in self._unhealthy.items() if one.deletes(self.fleet.now_ns)),
-            error=found.error,
-            unknown=len({one.name for result in found.results for one in result.candidates if one.is_type_guessed}),
+            commands=tuple(billed_command(_command(command), self._prices) for command in coming.commands),
+            asked=tuple((str(result.method), len(result.candidates)) for result in coming.results),
+            paused_by=coming.paused_by,
+            unhealthy=tuple(name for name, deletion in self._unhealthy.items() if deletion.deletes(self.fleet.now_ns)),
+            error=coming.error,
+            unknown=len(
+                {
+                    candidate.name
+                    for result in coming.results
+                    for candidate in result.candidates
+                    if candidate.is_type_guessed
+                }
+            ),
             generation=self._generation,
         )
 
     def compare_pools(self) -> Iterator[None]:
-        """Work out which NodePools could take which pods; yields between two steps."""
-        for found in overlap_steps(self._prepared, self._generation):
-            if found is not None:
-                self._overlap = found
+        """Compute which NodePools can take which pods; yields between steps."""
+        for overlap in overlap_steps(self._prepared, self._generation):
+            if overlap is not None:
+                self._overlap = overlap
             yield
 
     def simulate_joint(self, before: Callable[[], None] | None = None) -> bool:
-        """Simulate one joint removal that a screen asked for; return whether there was one.
+        """Simulate a joint removal that a screen requested; return whether there was one.
 
         Args:
-            before: Called before each simulation; what it raises ends the work.
+            before: Called before each simulation; an exception from it ends the work.
         """
         if not self._joint.is_asked:
             return False
@@ -409,27 +418,27 @@ class DisruptionStudy:
         return True
 
     def simulate_joint_at_once(self) -> None:
-        """Simulate joint removals as soon as they are asked for, for callers that can wait."""
+        """Simulate joint removals immediately when requested, for callers that can wait."""
         self._joint.simulate_at_once(self._joint_removals().of)
 
     def _joint_removals(self, before: Callable[[], None] | None = None) -> JointRemovals:
         return JointRemovals(self._prepared, self.fleet, prices=self._prices, before=before)
 
     def engine(self, before: Callable[[], None]) -> EngineSimulator:
-        """Return what removes nodes in simulations of this generation.
+        """Return a simulator of removals for this generation.
 
         Args:
-            before: Called before each removal; what it raises ends the search.
+            before: Called before each removal; an exception from it ends the search.
         """
         return EngineSimulator(self._prepared, self.fleet, before=before)
 
 
 def study_all(study: DisruptionStudy, keys: Iterable[str] | None = None) -> Analysis:
-    """Return the whole analysis at once, for those who can wait.
+    """Return the complete analysis, for callers that can wait.
 
     Args:
-        study: A study that has not begun.
-        keys: Nodes whose removal is simulated; all where None.
+        study: A study that has not started.
+        keys: Nodes whose removal is simulated; all if None.
     """
     for _ in study.survey():
         pass
@@ -441,15 +450,15 @@ def study_all(study: DisruptionStudy, keys: Iterable[str] | None = None) -> Anal
 
 
 def with_others(report: NextReport | None) -> dict[str, Outcome]:
-    """Return what MultiNodeConsolidation would do next, by node; nothing where another method acts."""
+    """Return MultiNodeConsolidation's next outcomes by node; empty if another method acts."""
     if report is None or report.method != Method.MULTI_NODE:
         return {}
-    return {name: Outcome(one.decision) for one in report.commands for name in one.node_names}
+    return {name: Outcome(command.decision) for command in report.commands for name in command.node_names}
 
 
 def _stopped(cluster: Iterable[Blocker]) -> frozenset[Method]:
-    """Return the methods that something stops for every node."""
-    return frozenset(method for one in cluster for method in one.blocks)
+    """Return the methods that are blocked for the whole cluster."""
+    return frozenset(method for blocker in cluster for method in blocker.blocks)
 
 
 def _command(command: Command) -> NextCommand:
@@ -458,8 +467,12 @@ def _command(command: Command) -> NextCommand:
         node_names=tuple(candidate.node.node_name for candidate in command.candidates),
         replacements=replacements_of(command),
         savings_per_hour=command.known_savings,
-        lost_pods=lost_pods(pod for one in command.candidates for pod in one.reschedulable_pods),
+        lost_pods=lost_pods(pod for candidate in command.candidates for pod in candidate.reschedulable_pods),
     )
+
+
+def _codes(blockers: Iterable[Blocker]) -> list[tuple[Code, bool]]:
+    return [(blocker.code, blocker.is_wanted) for blocker in blockers]
 
 
 def _are_same(left: tuple[Blocker, ...], right: tuple[Blocker, ...]) -> bool:

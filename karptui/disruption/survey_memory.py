@@ -1,4 +1,4 @@
-"""What a survey of nodes rested on, so that the next one looks again only at nodes of which something changed."""
+"""The inputs of a survey, so that the next one recomputes only nodes whose inputs changed."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _NEVER: Final = 1 << 63
 
 
 class PoolFacts(msgspec.Struct, frozen=True, eq=False):
-    """What a NodePool adds to the findings of its nodes; kept as one object as long as nothing of it changes."""
+    """A NodePool's inputs to its nodes' findings; the same object while nothing changes."""
 
     pool: NodePool | None
     use: PoolUse | None
     blockers: tuple[Blocker, ...]
-    """What the NodePool puts in the way of every node."""
+    """The blockers that the NodePool causes for all its nodes."""
     has_types: bool
 
 
 class NodeFacts(msgspec.Struct, frozen=True, eq=False):
-    """What the findings of one node rest on; its pods are compared one by one, by identity."""
+    """The inputs of a node's findings; its pods are compared by identity."""
 
     node: Node | None
     claim: NodeClaim | None
@@ -44,21 +44,21 @@ class NodeFacts(msgspec.Struct, frozen=True, eq=False):
     nominated_ns: int
     is_buffered: bool
     events: tuple[Any, ...]
-    """What events say about the node and its claim."""
+    """Events about the node and its claim, by message."""
     warning: InstanceWarning | None
     namespaces: frozenset[str]
-    """Of its pods."""
+    """Namespaces of its pods."""
     expires_ns: int
-    """The first instant at which a clock changes something."""
+    """The earliest time at which the passing of time changes the findings."""
 
 
 class SurveyMemory:
-    """Facts of one survey, compared with those of the one before.
+    """Inputs of a survey, compared with those of the previous one.
 
     Args:
         fleet: The cluster.
         survey: Finds its blockers.
-        before: Of the survey before, None for the first.
+        before: The previous survey's memory; None for the first.
     """
 
     def __init__(self, fleet: Fleet, survey: BlockerSurvey, before: SurveyMemory | None = None) -> None:
@@ -70,49 +70,51 @@ class SurveyMemory:
         self.nodes: dict[str, NodeFacts] = {}
         self.pools: dict[str, PoolFacts] = {}
         self._before = before if before is not None and before.settings == fleet.settings else None
-        self._stirred: frozenset[str] = frozenset()
-        """Namespaces of which a PodDisruptionBudget or a workload changed."""
+        self._changed_namespaces: frozenset[str] = frozenset()
+        """Namespaces with a changed PodDisruptionBudget or workload."""
         if self._before is not None:
-            self._stirred = _stirred(self._before.pdbs, self.pdbs) | _stirred(self._before.workloads, self.workloads)
+            self._changed_namespaces = _changed_between(self._before.pdbs, self.pdbs) | _changed_between(
+                self._before.workloads, self.workloads
+            )
 
     def forget_before(self) -> None:
-        """Let go of the survey before: this one is complete."""
+        """Release the previous survey: this one is complete."""
         self._before = None
 
     def is_unchanged(self, key: str, node: StateNode) -> bool:
-        """Return whether nothing that the findings of a node rest on has changed since the survey before.
+        """Return whether no input of a node's findings has changed since the previous survey.
 
-        A node on its way out is always looked at again.
+        A node being deleted always counts as changed.
         """
-        known = self._before.nodes.get(key) if self._before is not None else None
-        if known is None or node.is_marked_for_deletion or self._fleet.now_ns >= known.expires_ns:
+        facts = self._before.nodes.get(key) if self._before is not None else None
+        if facts is None or node.is_marked_for_deletion or self._fleet.now_ns >= facts.expires_ns:
             return False
         fleet, name = self._fleet, node.name
         is_same = (
-            known.node is node.node
-            and known.claim is node.claim
-            and known.pods == node.pods
-            and known.ending == node.ending
-            and known.pool is self._pool(node.nodepool_name)
-            and known.nominated_ns == fleet.nominated.get(name, 0)
-            and known.is_buffered == (name in fleet.buffered)
-            and known.events == self._survey.events_about(node)
-            and known.warning == fleet.warning(node)
-            and self._stirred.isdisjoint(known.namespaces)
-            and known.price == price_of(fleet, node)
-            and known.is_type_known == self._survey.is_type_known(node)
+            facts.node is node.node
+            and facts.claim is node.claim
+            and facts.pods == node.pods
+            and facts.ending == node.ending
+            and facts.pool is self._pool(node.nodepool_name)
+            and facts.nominated_ns == fleet.nominated.get(name, 0)
+            and facts.is_buffered == (name in fleet.buffered)
+            and facts.events == self._survey.events_about(node)
+            and facts.warning == fleet.warning(node)
+            and self._changed_namespaces.isdisjoint(facts.namespaces)
+            and facts.price == price_of(fleet, node)
+            and facts.is_type_known == self._survey.is_type_known(node)
         )
         if is_same:
-            self.nodes[key] = known
+            self.nodes[key] = facts
         return is_same
 
     def note(self, key: str, node: StateNode, blockers: Iterable[Blocker]) -> None:
-        """Remember what the findings of a node rest on."""
+        """Record the inputs of a node's findings."""
         if node.is_marked_for_deletion:
             return
         fleet, now_ns = self._fleet, self._fleet.now_ns
-        ends = [one.until_ns for one in blockers if one.until_ns is not None and one.until_ns > now_ns]
-        came = [pod.scheduled_ns for pod in node.pods if pod.scheduled_ns > now_ns - HOUR_NS]
+        ends = [blocker.until_ns for blocker in blockers if blocker.until_ns is not None and blocker.until_ns > now_ns]
+        arrivals = [pod.scheduled_ns for pod in node.pods if pod.scheduled_ns > now_ns - HOUR_NS]
         self.nodes[key] = NodeFacts(
             node=node.node,
             claim=node.claim,
@@ -126,42 +128,43 @@ class SurveyMemory:
             events=self._survey.events_about(node),
             warning=fleet.warning(node),
             namespaces=frozenset(pod.template.namespace for pod in (*node.pods, *node.ending)),
-            expires_ns=min(min(ends, default=_NEVER), min(came, default=_NEVER) + HOUR_NS),
+            expires_ns=min(min(ends, default=_NEVER), min(arrivals, default=_NEVER) + HOUR_NS),
         )
 
     def _pool(self, name: str) -> PoolFacts:
-        found = self.pools.get(name)
-        if found is None:
-            found = self.pools[name] = self._pool_facts(name)
-        return found
+        facts = self.pools.get(name)
+        if facts is None:
+            facts = self.pools[name] = self._pool_facts(name)
+        return facts
 
     def _pool_facts(self, name: str) -> PoolFacts:
         fleet = self._fleet
         pool = fleet.pools.get(name)
-        found = PoolFacts(
+        facts = PoolFacts(
             pool=pool,
             use=fleet.use.get(name),
             blockers=self._survey.of_pool(name),
             has_types=fleet.resolved(name) is not None,
         )
-        known = self._before.pools.get(name) if self._before is not None else None
+        previous = self._before.pools.get(name) if self._before is not None else None
         if (
-            known is not None
-            and known.pool is pool
-            and known.use == found.use
-            and known.has_types == found.has_types
-            and list(map(msgspec.structs.astuple, known.blockers)) == list(map(msgspec.structs.astuple, found.blockers))
+            previous is not None
+            and previous.pool is pool
+            and previous.use == facts.use
+            and previous.has_types == facts.has_types
+            and list(map(msgspec.structs.astuple, previous.blockers))
+            == list(map(msgspec.structs.astuple, facts.blockers))
         ):
-            return known
-        return found
+            return previous
+        return facts
 
 
-def _stirred(before: Iterable[Any], now: Iterable[Any]) -> frozenset[str]:
-    """Return the namespaces of objects that came, went or changed."""
-    known, present = {id(one): one for one in before}, {id(one): one for one in now}
+def _changed_between(before: Iterable[Any], now: Iterable[Any]) -> frozenset[str]:
+    """Return the namespaces of objects that were created, deleted or changed."""
+    previous, present = {id(item): item for item in before}, {id(item): item for item in now}
     return frozenset(
-        one.namespace
-        for mine, others in ((known, present), (present, known))
-        for key, one in mine.items()
+        item.namespace
+        for items, others in ((previous, present), (present, previous))
+        for key, item in items.items()
         if key not in others
     )

@@ -1,7 +1,7 @@
-"""What sets the deletion of a node going, what already holds it, and when its drain ends by force.
+"""What initiated a node's deletion, which command includes it, and when its drain is forced to end.
 
-Karpenter writes down only some of what began a deletion and keeps its queue of commands in memory: both are known as
-far as objects tell. Rules: ``pkg/controllers/nodeclaim/lifecycle/controller.go`` and
+Karpenter records only some causes of a deletion and keeps its command queue in memory, so both are derived from
+objects. Rules: ``pkg/controllers/nodeclaim/lifecycle/controller.go`` and
 ``pkg/controllers/node/termination/terminator``.
 """
 
@@ -23,42 +23,42 @@ from karptui.provisioning.state_node import StateNode
 
 
 def command_condition(node: StateNode) -> Condition | None:
-    """Return the NodeClaim's mark of a disruption command: its reason is the command's, its transition the start."""
+    """Return the NodeClaim's condition of a disruption command, with the command's reason and start, or None."""
     condition = node.claim.condition(DISRUPTION_REASON) if node.claim is not None else None
     return condition if condition is not None and condition.status == "True" else None
 
 
 def is_commanded(node: StateNode) -> bool:
-    """Return whether a command waits for replacements."""
+    """Return whether a command includes the node and waits for replacements."""
     return node.is_held_by_command
 
 
 def commanded_names(nodes: Iterable[StateNode]) -> frozenset[str]:
-    """Return the names of the nodes that a command holds."""
+    """Return the names of the nodes that commands include."""
     return frozenset(node.name for node in nodes if is_commanded(node))
 
 
 STUCK_ALLOWANCE_NS: Final = 60 * NS_PER_SECOND
-"""How long after its own deletionTimestamp a pod may still hold a drain."""
+"""How long after its deletionTimestamp a pod may still delay a drain."""
 
 
 class Deadline(msgspec.Struct, frozen=True, gc=False):
-    """The instant after which a drain no longer respects anything."""
+    """The time after which a drain ignores all protection."""
 
     at_ns: int
     is_provisional: bool = False
-    """Whether it is reckoned from the grace period, as Karpenter has not written it down yet."""
+    """Whether it is computed from the grace period because Karpenter has not recorded it yet."""
 
 
 def deadline_of(claim: NodeClaim) -> Deadline | None:
-    """Return a NodeClaim's deadline, None without one: the drain then ends when the pods have gone, if ever.
+    """Return a NodeClaim's deadline; None without one: the drain then ends when all pods are gone, if ever.
 
-    What is written down wins over the grace period, whoever wrote it.
+    A recorded deadline overrides the grace period, whoever recorded it.
     """
-    written = claim.annotations.get(TERMINATION_TIMESTAMP)
-    if written is not None:
+    recorded = claim.annotations.get(TERMINATION_TIMESTAMP)
+    if recorded is not None:
         try:
-            return Deadline(parse_timestamp(written))
+            return Deadline(parse_timestamp(recorded))
         except ValueError:
             return None
     if claim.is_deleting and claim.termination_grace_period_ns is not None:
@@ -67,14 +67,14 @@ def deadline_of(claim: NodeClaim) -> Deadline | None:
 
 
 def forced_at(pod: Pod, deadline_ns: int) -> int:
-    """Return when a pod is deleted whatever protects it: its own grace period before the deadline."""
+    """Return when a pod is deleted in spite of all protection: its grace period before the deadline."""
     return deadline_ns - pod.template.termination_grace_seconds * NS_PER_SECOND
 
 
 def is_forced(pod: Pod, deadline_ns: int, now_ns: int) -> bool:
-    """Return whether a pod that is waited for is deleted by force now.
+    """Return whether a pod in a drain is now deleted by force.
 
-    A terminating pod is, where it would take longer than the deadline allows.
+    A terminating pod is if it would otherwise outlast the deadline.
     """
     if pod.is_terminating:
         return pod.deletion_ns > deadline_ns
@@ -82,46 +82,46 @@ def is_forced(pod: Pod, deadline_ns: int, now_ns: int) -> bool:
 
 
 INSTANCE_ENDS: Final = frozenset({"InstanceStopping", "InstanceTerminating"})
-"""Reasons of events about instances that end, also of those that Karpenter terminates itself."""
+"""Reasons of events about instances that end, including ones that Karpenter terminates itself."""
 BY_INTERRUPTION: Final = "TerminatingOnInterruption"
 """Reason of the event about a NodeClaim, and its Node, that Karpenter deletes because of what EC2 reports."""
 _NOTICES: Final = frozenset({"SpotInterrupted", "InstanceUnhealthy", "CapacityReservationInstanceInterrupted"})
 INTERRUPTIONS: Final = _NOTICES | {BY_INTERRUPTION}
 """Reasons of events by which EC2, not Karpenter or a user, began the removal of a node."""
 INSTANCE_EVENTS: Final = INTERRUPTIONS | INSTANCE_ENDS
-"""Reasons of the AWS provider's events about instances, but for rebalance recommendations."""
+"""Reasons of the AWS provider's events about instances, except rebalance recommendations."""
 _AT_ONCE_NS: Final = 5 * NS_PER_SECOND
 _EXPIRY_SLACK_NS: Final = 60 * NS_PER_SECOND
 
 
 class Initiator(StrEnum):
-    """What deletes a node."""
+    """What initiates a node's deletion."""
 
     EMPTY = "Empty"
     DRIFTED = "Drifted"
     UNDERUTILIZED = "Underutilized"
     REPAIR = "Repair"
-    """Node repair, or an instance that failed its status checks: until 1.14 the deadline is the deletion itself."""
+    """Node repair or failed instance status checks: until 1.14 the deadline equals the deletion."""
     INTERRUPTION = "Interruption"
     EXPIRY = "Expiry"
     NODEPOOL_DELETED = "NodePoolDeleted"
     STATIC_SCALE_DOWN = "StaticScaleDown"
     MANUAL = "Manual"
-    """Someone, or another controller, deleted the Node or the NodeClaim."""
+    """A user or another controller deleted the Node or the NodeClaim."""
 
 
 _UNHEALTHY: Final = "Unhealthy"
-"""What the repair of 1.15 writes as its reason; its drain has a bound of its own, so it may end much later."""
+"""The reason recorded by the repair of 1.15, whose drain has its own bound and so may end much later."""
 _COMMANDED: Final = frozenset({Initiator.EMPTY, Initiator.DRIFTED, Initiator.UNDERUTILIZED})
 
 
 def initiator_of(node: StateNode, pool: NodePool | None, events: Iterable[Event]) -> Initiator | None:
-    """Return what most likely deletes a node; None where it is not being deleted.
+    """Return what most likely deletes a node; None if it is not being deleted.
 
     Args:
         node: The node.
-        pool: Its NodePool, None where it is gone.
-        events: Interruptions, of any node; those of others are passed over.
+        pool: Its NodePool; None if deleted.
+        events: Interruptions; those of other nodes are ignored.
     """
     if node.claim is None or not node.claim.is_deleting:
         return None
@@ -129,13 +129,13 @@ def initiator_of(node: StateNode, pool: NodePool | None, events: Iterable[Event]
 
 
 def claim_initiator(claim: NodeClaim, node_name: str, pool: NodePool | None, events: Iterable[Event]) -> Initiator:
-    """Return what most likely deletes, or deleted, a NodeClaim.
+    """Return what most likely deletes or deleted a NodeClaim.
 
     Args:
-        claim: The NodeClaim, being deleted or as it was last seen.
-        node_name: Of its Node; empty where it has none.
-        pool: Its NodePool, None where it is gone.
-        events: Interruptions, of any node; those of others are passed over.
+        claim: The NodeClaim, being deleted or in its last known state.
+        node_name: Its Node's name; empty without one.
+        pool: Its NodePool; None if deleted.
+        events: Interruptions; those of other nodes are ignored.
     """
     condition = claim.condition(DISRUPTION_REASON)
     if condition is not None and condition.status == "True":
@@ -156,7 +156,7 @@ def claim_initiator(claim: NodeClaim, node_name: str, pool: NodePool | None, eve
 
 
 def _is_at_once(claim: NodeClaim) -> bool:
-    """Whether the deadline is no later than the deletion, other than by a grace period of nothing."""
+    """Whether the deadline equals the deletion for another reason than a grace period of zero."""
     deadline = deadline_of(claim)
     if deadline is None or claim.termination_grace_period_ns == 0:
         return False
@@ -164,20 +164,20 @@ def _is_at_once(claim: NodeClaim) -> bool:
 
 
 class InstanceWarning(NamedTuple):
-    """What the cloud says of an instance that goes; nothing in the cluster holds it."""
+    """The cloud's warning about an interrupted instance; nothing in the cluster can block it."""
 
     reason: str
-    """Of the event, such as ``SpotInterrupted``."""
+    """The event's reason, such as ``SpotInterrupted``."""
     at_ns: int
 
 
 def warnings_by_object(events: Iterable[Event]) -> dict[tuple[str, str], InstanceWarning]:
-    """Return by kind and name the last warning about each Node and NodeClaim."""
-    found: dict[tuple[str, str], InstanceWarning] = {}
-    for event in sorted(events, key=lambda one: one.last_ns):
+    """Return the latest warning about each Node and NodeClaim, by kind and name."""
+    warnings: dict[tuple[str, str], InstanceWarning] = {}
+    for event in sorted(events, key=lambda event: event.last_ns):
         if event.reason in _NOTICES | INSTANCE_ENDS:
-            found[event.involved_kind, event.involved_name] = InstanceWarning(event.reason, event.last_ns)
-    return found
+            warnings[event.involved_kind, event.involved_name] = InstanceWarning(event.reason, event.last_ns)
+    return warnings
 
 
 def _is_about(event: Event, claim: NodeClaim, node_name: str) -> bool:

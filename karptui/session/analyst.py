@@ -357,7 +357,7 @@ class Analyst:
                 break
             if focus.detail and focus.detail != close_up:
                 close_up = focus.detail
-                study.look_closely(close_up)
+                study.compute_detail(close_up)
                 self._latest, published = study.analysis, self._clock()
             elif seen is not None:
                 self._simulate_node(study, seen)
@@ -368,7 +368,7 @@ class Analyst:
                     (rest, postponed), is_listed = self._split(study), True
                     self._latest, published = study.analysis, self._clock()
                 if not self._simulate_last(study, rest):
-                    self._ask_next_at_rest(study, answered, throttle, began)
+                    self._simulate_next_pass_at_rest(study, answered, throttle, began)
                     self._latest = study.analysis
                     self._more_at = self._clock() + QUIET_SECONDS if postponed else None
                     yield focus
@@ -424,7 +424,7 @@ class Analyst:
         more_at, self._more_at = self._more_at, None
         return more_at is not None and self._clock() >= more_at
 
-    def _ask_next_at_rest(
+    def _simulate_next_pass_at_rest(
         self, study: DisruptionStudy, answered: set[str], throttle: ThreadThrottle, began: float
     ) -> None:
         """Work out the next command for the verdict, once nothing else is left to do."""
@@ -432,7 +432,7 @@ class Analyst:
 
         if "next" not in answered and len(study.fleet.nodes) <= MOST_NODES_FOR_NEXT:
             answered.add("next")
-            study.ask_next(study.engine(lambda: self._give_way(throttle, began)))
+            study.simulate_next_pass(study.engine(lambda: self._give_way(throttle, began)))
 
     def _answers(
         self, study: DisruptionStudy, focus: Focus, answered: set[str], throttle: ThreadThrottle, began: float
@@ -451,7 +451,7 @@ class Analyst:
         elif focus.asks_next and "next" not in answered:
             answered.add("next")
             self._latest = study.analysis
-            study.ask_next(study.engine(lambda: self._give_way(throttle, began)))
+            study.simulate_next_pass(study.engine(lambda: self._give_way(throttle, began)))
         elif study.simulate_joint(lambda: self._give_way(throttle, began)):
             pass
         elif "advice" not in answered:

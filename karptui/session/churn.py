@@ -9,7 +9,7 @@ import msgspec
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.churn.life import Life
-from karptui.disruption.churn.loops import circles, is_same_kind, is_short
+from karptui.disruption.churn.loops import is_same_kind, is_short, relaunches
 from karptui.disruption.churn.report import Churn, ChurnWindow, PoolChurn, churn_of
 from karptui.karpenter.metrics import ControllerMetrics
 from karptui.karpenter.nodepool import NodePool
@@ -180,7 +180,7 @@ def replacements(churn: Churn, pool: str | None = None) -> tuple[ReplacedClaim, 
 
 
 def _of_pool(churn: Churn, own: Sequence[Life], moves: dict[str, int]) -> list[ReplacedClaim]:
-    back = circles(own, churn.succession)
+    back = relaunches(own, churn.succession)
     return [
         ReplacedClaim(
             life, churn.succession.of(life), back.get(life.claim), moves.get(life.node, 0) if life.node else 0

@@ -38,7 +38,7 @@ def test_everything_that_is_told_of_a_node_agrees(path: Path) -> None:
             continue
         study = DisruptionStudy(load(snapshot, path.parent), 1)
         study_all(study)
-        study.ask_next()
+        study.simulate_next_pass()
         found = [*_differences(study), *_unsaid(study.analysis, scenario["expected"])]
         if found:
             wrong[snapshot["name"]] = found

@@ -50,4 +50,4 @@ def test_what_karpenter_says(text: str, said: dict[str, Any] | list[str]) -> Non
     recorder = Recorder()
     record(recorder, a_pod(name="job"), read_value(text).at(NOW_NS - HOUR_NS, NOW_NS))
     assert recorder.by_object() == ({"Pod/default/job": said} if said else {})
-    assert len(recorder.said) == len(said)
+    assert len(recorder.published) == len(said)

@@ -235,7 +235,7 @@ def test_nodes_that_go_together_are_taken_by_multi_node_consolidation() -> None:
         1,
     )
     study_all(study)
-    study.ask_next()
+    study.simulate_next_pass()
     report = study.analysis.next
     rows = {one.node_name: (one.why.code, str(one.why.outcome)) for one in study.analysis.findings.values()}
     going = {name for command in present(report).commands for name in command.node_names}

@@ -12,7 +12,7 @@ from karptui.disruption.candidate import Candidate
 from karptui.disruption.methods import observed_fleet
 from karptui.disruption.no_place import NoPlace, PoolMiss, cause_text, no_place_text, reason_of, shortage_text
 from karptui.disruption.node_verdict import Verdict, landings_of, verdict_of
-from karptui.disruption.outlook import Outlook
+from karptui.disruption.outlook import RemovalSimulator
 from karptui.disruption.removal import EngineSimulator
 from karptui.karpenter import labels
 from karptui.karpenter.nodepool import NodePool
@@ -46,7 +46,7 @@ def _cluster(
 def _verdict(cluster: Prepared) -> Verdict:
     fleet = observed_fleet(cluster)
     node = node_of(fleet)
-    return verdict_of(Outlook(cluster, fleet).now(node, BlockerSurvey(fleet).of(node)))
+    return verdict_of(RemovalSimulator(cluster, fleet).now(node, BlockerSurvey(fleet).of(node)))
 
 
 def _reason(*, pods: Sequence[Pod] | None = None, **cluster: Any) -> NoPlace:
@@ -182,7 +182,7 @@ def test_a_nodepool_that_the_pod_is_meant_for_comes_nearest_though_it_takes_no_p
     pools = [a_nodepool(budgets=()), a_nodepool(name="static", budgets=(), replicas=3)]
     found = _reason(pods=[a_pod(**HERE, node_selector={labels.NODEPOOL: "static"})], pools=pools)
     assert found.named == ("static",)
-    assert found.skip_text == "static"
+    assert found.skipped_pool == "static"
     assert cause_text(found).startswith("NodePool static takes no part: it is static: it keeps 3 nodes")
     assert reason_of(found)[0].startswith("NodePool static takes no part")
 

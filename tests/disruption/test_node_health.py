@@ -58,14 +58,14 @@ def test_before_1_15_a_controller_deletes_what_is_unhealthy(
     study = _study(minutes, "1.14.1", sick=sick)
     assert study_all(study, ()).findings["claim/claim-node-0"].unhealthy == found
     assert study.analysis.findings["claim/claim-node-5"].unhealthy is None
-    study.ask_next()
+    study.simulate_next_pass()
     assert present(study.analysis.next).unhealthy == named
 
 
 def test_since_then_the_method_does() -> None:
     for study in (_study(31, "1.15.0"), _study(31, "1.14.1", gate="false")):
         assert study_all(study, ()).findings["claim/claim-node-0"].unhealthy is None
-        study.ask_next()
+        study.simulate_next_pass()
         assert present(study.analysis.next).unhealthy == ()
 
 
@@ -87,7 +87,7 @@ def test_a_node_that_goes_already_is_not_deleted_again_but_drained_by_force() ->
     study = _study(31, "1.14.1", leaving=True)
     found = study_all(study, ()).findings["claim/claim-node-0"].unhealthy
     assert found == HealthDeletion(NOW_NS - MINUTE_NS, is_tripped=False, is_going=True)
-    study.ask_next()
+    study.simulate_next_pass()
     assert present(study.analysis.next).unhealthy == ()
     kept = parse_settings({"FEATURE_GATES": "NodeRepair=true", "LEGACY_NODE_REPAIR": "true"}, "1.15.0")
     for claim, names in ((a_claim("node-0"), ("node-0",)), (a_claim("node-0", deletion_ns=NOW_NS), ())):

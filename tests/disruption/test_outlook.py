@@ -17,7 +17,7 @@ from karptui.disruption.command import Decision, Method
 from karptui.disruption.consolidation import RefusalCode
 from karptui.disruption.methods import fleet_of, next_pass, observed_fleet, simulate
 from karptui.disruption.node_verdict import verdict_of
-from karptui.disruption.outlook import Outcome, Outlook, Prospect
+from karptui.disruption.outlook import Outcome, RemovalResult, RemovalSimulator
 from karptui.disruption.price import ReckonedPrices
 from karptui.disruption.static_drift import template_types
 from karptui.karpenter import labels
@@ -64,13 +64,13 @@ def _cluster(
     )
 
 
-def _without(cluster: Prepared, name: str = "node-1", code: str | None = None) -> Prospect:
+def _without(cluster: Prepared, name: str = "node-1", code: str | None = None) -> RemovalResult:
     """Return the prospect of a node without its one blocker, or without the first of a code."""
     fleet = observed_fleet(cluster)
     survey = BlockerSurvey(fleet)
     found = survey.of(node_of(fleet, name))
     blocker = next(one for one in found if code is None or one.code == code)
-    return Outlook(cluster, fleet).without(node_of(fleet, name), blocker, (*survey.cluster, *found))
+    return RemovalSimulator(cluster, fleet).without(node_of(fleet, name), blocker, (*survey.cluster, *found))
 
 
 def test_a_cheaper_node_takes_the_protected_pod() -> None:
@@ -128,14 +128,14 @@ def test_what_pods_of_no_node_need_counts_against_a_node_and_is_told(
     fleet = observed_fleet(cluster)
     survey = BlockerSurvey(fleet)
     refusal = present(
-        Outlook(cluster, fleet).now(node_of(fleet, "node-1"), survey.of(node_of(fleet, "node-1"))).refusal
+        RemovalSimulator(cluster, fleet).now(node_of(fleet, "node-1"), survey.of(node_of(fleet, "node-1"))).refusal
     )
     need = present(refusal.others_need)
     assert (refusal.code, need.is_only, need.is_waiting) == (code, is_only, True)
     assert need.pod_key.startswith("default/big-")
     assert need.others == len(waiting) - 1
     assert need.nodes == (0 if own_cpu == "3" else len(waiting))
-    assert verdict_of(Outlook(cluster, fleet).now(node_of(fleet, "node-1"), ())).others_need == need
+    assert verdict_of(RemovalSimulator(cluster, fleet).now(node_of(fleet, "node-1"), ())).others_need == need
 
 
 def test_drift_takes_it_whatever_the_price() -> None:
@@ -282,7 +282,10 @@ def test_what_cannot_be_told_of_nodes_that_are_not_resolved_or_in_command() -> N
     fleet = observed_fleet(cluster)
     node = node_of(fleet)
     held = Blocker(code=Code.IN_COMMAND)
-    assert Outlook(cluster, fleet).without(node, BlockerSurvey(fleet).of(node)[0], [held]).outcome is Outcome.UNKNOWN
+    assert (
+        RemovalSimulator(cluster, fleet).without(node, BlockerSurvey(fleet).of(node)[0], [held]).outcome
+        is Outcome.UNKNOWN
+    )
 
 
 def test_without_nodepools_no_simulation_begins() -> None:
@@ -290,7 +293,7 @@ def test_without_nodepools_no_simulation_begins() -> None:
     cluster = _cluster(pool=pool, pods=[a_pod(node="node-1", annotations=PROTECTED)])
     fleet = observed_fleet(cluster)
     node = node_of(fleet)
-    prospect = Outlook(cluster, fleet).lifted(node, BlockerSurvey(fleet).of(node))
+    prospect = RemovalSimulator(cluster, fleet).lifted(node, BlockerSurvey(fleet).of(node))
     assert (prospect.outcome, prospect.refusal) == (Outcome.NO, None)
 
 
@@ -298,7 +301,7 @@ def test_everything_lifted_and_asked_twice() -> None:
     pods = [a_pod(name=name, node="node-1", annotations=PROTECTED) for name in "ab"]
     cluster = _cluster(pods=pods, pdbs=[a_pdb()])
     fleet = observed_fleet(cluster)
-    node, outlook = node_of(fleet), Outlook(cluster, observed_fleet(cluster))
+    node, outlook = node_of(fleet), RemovalSimulator(cluster, observed_fleet(cluster))
     found = BlockerSurvey(fleet).of(node)
     first, second = outlook.lifted(node, found), outlook.lifted(node, found)
     assert first.outcome is Outcome.REPLACE
@@ -406,17 +409,17 @@ def test_pods_of_a_node_that_goes_before_its_replacement_have_no_other_place_yet
     cluster = load(next(one for one in snapshots if one["name"] == "k115-terminate-001"))
     fleet = observed_fleet(cluster)
     node = next(one for one in fleet.nodes if one.name == "n1")
-    found = verdict_of(Outlook(cluster, fleet).now(node, BlockerSurvey(fleet).of(node)))
+    found = verdict_of(RemovalSimulator(cluster, fleet).now(node, BlockerSurvey(fleet).of(node)))
     assert (found.method, found.is_first, found.moved, found.kept) == (Method.DRIFT, True, 0, 0)
     assert (found.is_open, found.savings_per_hour) == (True, 0.0)
 
 
 def test_as_things_are() -> None:
-    def now(**fields: Any) -> Prospect:
+    def now(**fields: Any) -> RemovalResult:
         cluster = _cluster(**fields)
         fleet = observed_fleet(cluster)
         node = fleet.nodes[0]
-        return Outlook(cluster, fleet).now(node, BlockerSurvey(fleet).of(node))
+        return RemovalSimulator(cluster, fleet).now(node, BlockerSurvey(fleet).of(node))
 
     assert now(pods=[a_pod(node="node-1")]).outcome is Outcome.REPLACE
     assert now(pods=[a_pod(node="node-1", annotations=PROTECTED)]).outcome is Outcome.NO

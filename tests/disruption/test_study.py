@@ -110,7 +110,7 @@ def _rolled_out(now_ns: int, *, is_under_way: bool) -> Prepared:
 def _counts(analysis: Analysis) -> tuple[bool | None, bool]:
     """Return whether the first node counts as one that would go, and whether another answer is waited for."""
     found = analysis.findings[KEYS[0]]
-    return found.freed.goes if found.freed is not None else None, bool(found.otherwise_ns)
+    return found.freed.goes if found.freed is not None else None, bool(found.differs_since_ns)
 
 
 def test_a_held_node_counts_as_before_until_another_answer_has_stood_for_a_while() -> None:
@@ -137,7 +137,7 @@ def test_other_prices_count_at_once_when_all_held_nodes_have_been_simulated_with
     again = DisruptionStudy(_rolled_out(NOW_NS, is_under_way=True), 3, study.analysis)
     list(again.survey())
     again.simulate(KEYS[0])
-    assert (_counts(again.analysis), again.analysis.is_counted) == ((False, False), True)
+    assert (_counts(again.analysis), again.analysis.is_confirmed) == ((False, False), True)
 
 
 def test_no_held_node_counts_before_all_have_been_simulated_once() -> None:
@@ -145,21 +145,21 @@ def test_no_held_node_counts_before_all_have_been_simulated_once() -> None:
     list(study.survey())
     assert study.unsimulated()[:2] == KEYS[:2]
     study.simulate(KEYS[0])
-    assert not study.analysis.is_counted
+    assert not study.analysis.is_confirmed
     assert study.analysis.findings[KEYS[0]].freed is None
     assert present(study.analysis.findings[KEYS[0]].outlook).freed.goes
     later = DisruptionStudy(_cluster(is_second_protected=False), 2, study.analysis)
     list(later.survey())
     assert present(later.analysis.findings[KEYS[0]].freed).goes
     study.simulate(KEYS[1])
-    assert study.analysis.is_counted
+    assert study.analysis.is_confirmed
     assert all(present(study.analysis.findings[key].freed).goes for key in KEYS[:2])
 
 
 def test_a_close_look() -> None:
     study = DisruptionStudy(_cluster(), 1)
     list(study.survey())
-    study.look_closely(KEYS[0])
+    study.compute_detail(KEYS[0])
     detail = study.analysis.detail
     assert present(detail).key == KEYS[0]
     assert [check.gate for check in present(detail).gates if check.is_open is False] == ["POD_DND"]
@@ -177,7 +177,7 @@ def test_a_close_look_at_a_pod_without_a_place_and_one_that_needs_a_new_node() -
     ]
     study = DisruptionStudy(_cluster(pods=pods), 1)
     list(study.survey())
-    study.look_closely(KEYS[0])
+    study.compute_detail(KEYS[0])
     landings = present(study.analysis.detail).landings
     assert landings["default/arm"].error
     assert (landings["default/small"].pool_name, landings["default/small"].type_name) == ("general", "m5.large")
@@ -186,24 +186,24 @@ def test_a_close_look_at_a_pod_without_a_place_and_one_that_needs_a_new_node() -
 def test_a_close_look_that_comes_to_nothing() -> None:
     study = DisruptionStudy(_cluster(nodepools=[a_nodepool(budgets=(), is_ready=False)]), 1)
     list(study.survey())
-    study.look_closely("claim/gone")
+    study.compute_detail("claim/gone")
     assert study.analysis.detail is None
-    study.look_closely(KEYS[0])
+    study.compute_detail(KEYS[0])
     assert present(study.analysis.detail).problem == "creating scheduler, no nodepools found"
     lost = DisruptionStudy(_cluster(nodes=[a_node(pool="x")], nodeclaims=[a_claim(pool="x")]), 1)
     list(lost.survey())
-    lost.look_closely(KEYS[0])
+    lost.compute_detail(KEYS[0])
     assert "NodePool is not known" in present(lost.analysis.detail).problem
     others = DisruptionStudy(_cluster(nodes=[a_node(pool="general")], nodeclaims=[]), 1)
     list(others.survey())
-    others.look_closely("node/node-1")
+    others.compute_detail("node/node-1")
     assert present(others.analysis.detail).problem.endswith("Karpenter does not manage it")
 
 
 def test_a_static_node_is_replaced_without_a_simulation() -> None:
     static = DisruptionStudy(_cluster(nodepools=[a_nodepool(budgets=(), replicas=3)]), 1)
     list(static.survey())
-    static.look_closely(KEYS[0])
+    static.compute_detail(KEYS[0])
     assert present(static.analysis.detail).problem == ""
     assert static.analysis.findings[KEYS[0]].is_static
 
@@ -223,7 +223,7 @@ def test_a_close_look_at_a_claim_without_a_node_says_so() -> None:
         _cluster(nodes=[], nodeclaims=[a_nodeclaim(name="general-1", node="", stage="Launched")]), 1
     )
     list(study.survey())
-    study.look_closely("claim/general-1")
+    study.compute_detail("claim/general-1")
     detail = study.analysis.detail
     assert present(detail).problem.endswith("there is no node")
     assert [state.reason for state in present(detail).budgets] == ["Empty", "Drifted", "Underutilized"]
@@ -247,7 +247,7 @@ def test_what_comes_next() -> None:
     study = DisruptionStudy(_cluster(), 5)
     list(study.survey())
     assert study.analysis.next is None
-    study.ask_next()
+    study.simulate_next_pass()
     report: NextReport = present(study.analysis.next)
     assert (report.method, report.reason, report.generation) == ("Emptiness", "Empty", 5)
     assert [(one.decision, one.node_names) for one in report.commands] == [("delete", ("node-3",))]
@@ -271,7 +271,7 @@ def test_a_long_question_may_be_broken_off() -> None:
     study = DisruptionStudy(_cluster(nodeclaims=claims, pods=[a_pod(name=n, node=n) for n in NAMES]), 1)
     list(study.survey())
     with pytest.raises(InterruptedError):
-        study.ask_next(Impatient())
+        study.simulate_next_pass(Impatient())
     assert study.analysis.next is None
 
 

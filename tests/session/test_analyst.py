@@ -160,15 +160,15 @@ def test_newer_clusters_break_off_what_nobody_looks_at(worker: Analyst, monkeypa
 def test_a_long_question_is_broken_off_by_a_newer_cluster(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LEAST_SECONDS", -1.0)
     asked: list[bool] = []
-    ask_next = DisruptionStudy.ask_next
+    simulate_next_pass = DisruptionStudy.ask_next
 
     def ask(self: DisruptionStudy, simulator: Any = None) -> None:
         if not asked:
             asked.append(True)
             worker.submit(second, NOW_NS)
-        ask_next(self, simulator)
+        simulate_next_pass(self, simulator)
 
-    monkeypatch.setattr(DisruptionStudy, "ask_next", ask)
+    monkeypatch.setattr(DisruptionStudy, "simulate_next_pass", ask)
     first = story_view()
     second = changed(first)
     worker.look_at(Focus(asks_next=True))

@@ -331,7 +331,7 @@ def test_what_comes_next_says_that_it_waits() -> None:
     claims = [a_claim(instance_type="m5.2xlarge", conditions=RIPE), old]
     study = DisruptionStudy(prepared(nodepools=[a_nodepool(budgets=())], nodes=[a_node(**BIG)], nodeclaims=claims), 1)
     assert FindingCode.NEXT not in told(study_all(study), claims)  # not worked out yet, so nothing is guessed
-    study.ask_next()
+    study.simulate_next_pass()
     coming = told(study.analysis, claims)[FindingCode.NEXT]
     assert (coming.manner, coming.names, coming.detail) == (Manner.AFTER_OTHERS, ("node-1",), "delete Emptiness")
 

@@ -68,7 +68,7 @@ def _view(snapshot: Any, folder: Path) -> tuple[ClusterView, int]:
     prepared = load(snapshot, folder)
     study = DisruptionStudy(prepared, 1)
     study_all(study)
-    study.ask_next()
+    study.simulate_next_pass()
     given = prepared.given_types
     evidence = Evidence(settings=prepared.settings, instance_types=given if isinstance(given, tuple) else ())
     live = {str(kind): status(kind) for kind in Kind}

@@ -28,7 +28,7 @@ def test_the_next_command() -> None:
     study = DisruptionStudy(prepare_view(view, NOW_NS)[0], 1)
     for _ in study.survey():
         pass
-    study.ask_next()
+    study.simulate_next_pass()
     values = report_values(ClusterView(view.state, view.statuses, view, analysis=study.analysis))
     assert values is not None
     assert values["asked"][3:] == [
@@ -110,7 +110,7 @@ def test_pods_without_an_owner_are_said_to_be_lost() -> None:
     prepared = prepare(a_world(a_pair("node-1"), a_pair("node-2"), pods=pods), TYPES, Settings(), NOW_NS)
     study = DisruptionStudy(prepared, 1)
     study_all(study)
-    study.ask_next()
+    study.simulate_next_pass()
     report, found = present(study.analysis.next), study.analysis.findings["claim/claim-node-1"]
     assert [one.lost_pods for one in report.commands] == [found.lost_pods] == [("tools/psql",)]
     text = "\n".join("".join(part for part, _ in line) for line in next_lines(report, overview_of(NO_VIEW)))

@@ -1,3 +1,3 @@
-"""Nodes that come and go: how often, why, how long they live, and whether it goes round in circles."""
+"""Churn: how often nodes come and go, why, how long they live, and whether this repeats in loops."""
 
 from __future__ import annotations

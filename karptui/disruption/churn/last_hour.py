@@ -1,4 +1,4 @@
-"""How many NodeClaims there were over the last hour."""
+"""Numbers of NodeClaims over the last hour."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
 BINS: Final = 12
 BIN_NS: Final = 300 * NS_PER_SECOND
-"""The last hour, in steps of five minutes."""
+"""The last hour in steps of five minutes."""
 
 
-def alive(found: Iterable[Life], since_ns: int, now_ns: int) -> tuple[int | None, ...]:
-    """Return how many there were at the end of each step; None from before anything is known.
+def alive(lives: Iterable[Life], since_ns: int, now_ns: int) -> tuple[int | None, ...]:
+    """Return the number of NodeClaims at the end of each step; None for steps before the known period.
 
     Args:
-        found: Those that are counted.
-        since_ns: From when on it is known what went: nanoseconds since the epoch.
-        now_ns: The present instant, where the last step ends.
+        lives: The NodeClaims to count.
+        since_ns: When removals became known: nanoseconds since the epoch.
+        now_ns: The current time, where the last step ends.
     """
-    lives = tuple(found)
+    lives = tuple(lives)
     ends = [now_ns - BIN_NS * (BINS - 1 - step) for step in range(BINS)]
     return tuple(
         sum(life.created_ns <= end and not 0 < (life.gone_ns or life.removed_ns) <= end for life in lives)

@@ -1,4 +1,4 @@
-"""The lives of NodeClaims, those that only events still name among them, and why each went."""
+"""The lives of NodeClaims, including those known only from events, and why each was removed."""
 
 from __future__ import annotations
 
@@ -17,42 +17,42 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import Event
 
 LAUNCHING: Final = "DisruptionLaunching"
-"""Reason of the event about a NodeClaim that takes the place of others."""
+"""Reason of events about NodeClaims that replace others."""
 TERMINATING: Final = "DisruptionTerminating"
-"""Reason of the event about a NodeClaim, and its node, that a disruption command deletes."""
+"""Reason of events about NodeClaims and nodes that a disruption command deletes."""
 NO_CAPACITY: Final = frozenset({"InsufficientCapacityError", "NodeClassNotReady"})
-"""Reasons of events after which Karpenter deletes a NodeClaim that could not be launched."""
+"""Reasons of events after which Karpenter deletes a NodeClaim that it could not launch."""
 _COMMAND: Final = re.compile(r"(?:Disrupting (?:NodeClaim|Node)|Launching NodeClaim): (\w+)")
 
 
 class Removal(StrEnum):
-    """Why a NodeClaim went."""
+    """Why a NodeClaim was removed."""
 
     UNDERUTILIZED = "Underutilized"
     EMPTY = "Empty"
     DRIFTED = "Drifted"
     EXPIRED = "Expired"
     INTERRUPTED = "Interrupted"
-    """The cloud takes the instance back, or it fails: AWS says so in an event."""
+    """AWS reclaimed the instance or reported its failure in an event."""
     REPAIRED = "Repaired"
-    """Node repair, or an instance that failed its status checks."""
+    """By node repair, or because its instance failed status checks."""
     LAUNCH_FAILED = "LaunchFailed"
-    """There was no instance: no capacity, or the NodeClass was not ready."""
+    """No instance was launched: no capacity, or the NodeClass was not ready."""
     NEVER_REGISTERED = "NeverRegistered"
-    """There was an instance, but it never became a node."""
+    """The instance never registered as a node."""
     POOL_DELETED = "NodePoolDeleted"
     SCALED_DOWN = "ScaledDown"
-    """A static NodePool wants fewer nodes."""
+    """A static NodePool has fewer replicas."""
     DELETED = "Deleted"
-    """Someone, or another controller, deleted it."""
+    """A user or another controller deleted it."""
     UNKNOWN = "Unknown"
-    """It went before anybody looked, and no event tells why; expiry leaves none."""
+    """Removed before observation began, and no event explains it; expiry publishes none."""
 
 
 VOLUNTARY: Final = frozenset({Removal.UNDERUTILIZED, Removal.EMPTY, Removal.DRIFTED})
-"""What Karpenter decides by itself, within budgets, and prepares replacements for."""
+"""Decisions of Karpenter itself, within budgets and with replacements."""
 FAILED: Final = frozenset({Removal.LAUNCH_FAILED, Removal.NEVER_REGISTERED})
-"""What never became a node."""
+"""NodeClaims that never became nodes."""
 _OF_INITIATOR: Final = {
     Initiator.EMPTY: Removal.EMPTY,
     Initiator.DRIFTED: Removal.DRIFTED,
@@ -66,20 +66,20 @@ _OF_INITIATOR: Final = {
 
 
 def why_removed(claim: NodeClaim, pool: NodePool | None, events: Sequence[Event]) -> Removal:
-    """Return why a NodeClaim goes, or went.
+    """Return why a NodeClaim is or was removed.
 
     Args:
-        claim: As it was last seen.
-        pool: Its NodePool, None where it is gone.
-        events: About the claim and its node.
+        claim: Its last known state.
+        pool: Its NodePool; None if deleted.
+        events: Events about the claim and its node.
     """
     initiator = claim_initiator(claim, claim.node_name, pool, events)
     if initiator in _OF_INITIATOR and initiator not in (Initiator.NODEPOOL_DELETED, Initiator.STATIC_SCALE_DOWN):
         return _OF_INITIATOR[initiator]
-    said = why_by_events(events)
-    if said is not Removal.UNKNOWN:
-        # It may have been last seen before its deletion began.
-        return said
+    by_events = why_by_events(events)
+    if by_events is not Removal.UNKNOWN:
+        # The claim's last known state may predate its deletion.
+        return by_events
     if not claim.is_true("Launched"):
         return Removal.LAUNCH_FAILED
     if not claim.is_true("Registered"):
@@ -90,7 +90,7 @@ def why_removed(claim: NodeClaim, pool: NodePool | None, events: Sequence[Event]
 
 
 def why_by_events(events: Iterable[Event]) -> Removal:
-    """Return why a NodeClaim went as far as events about it and its node tell."""
+    """Return why a NodeClaim was removed according to events about it and its node."""
     reasons = set()
     for event in events:
         if event.reason == TERMINATING and (reason := command_reason(event.message)) is not None:
@@ -102,20 +102,20 @@ def why_by_events(events: Iterable[Event]) -> Removal:
 
 
 def command_reason(message: str) -> Removal | None:
-    """Return the reason of a disruption command from ``Disrupting NodeClaim: Underutilized``, None for others."""
-    found = _COMMAND.match(message)
+    """Return a command's reason from a message such as ``Disrupting NodeClaim: Underutilized``, or None."""
+    match = _COMMAND.match(message)
     try:
-        return Removal(found[1]) if found is not None else None
+        return Removal(match[1]) if match is not None else None
     except ValueError:
         return None
 
 
 _NOMINATED: Final = re.compile(r"nodeclaim/([^\s,]+)")
-"""In what Karpenter says of a pod that it makes a NodeClaim for."""
+"""In Karpenter's event about a pod that it creates a NodeClaim for."""
 
 
 class Life(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of the life of one NodeClaim; instants are nanoseconds since the epoch, 0 where not known."""
+    """The life of a NodeClaim; times are nanoseconds since the epoch, 0 if unknown."""
 
     claim: str
     node: str = ""
@@ -125,21 +125,21 @@ class Life(msgspec.Struct, frozen=True, kw_only=True):
     zone: str = ""
     created_ns: int = 0
     commanded_ns: int = 0
-    """When a disruption command chose it: replacements are made from then on."""
+    """When a disruption command selected it; its replacements are created afterwards."""
     removed_ns: int = 0
-    """When its deletion began; 0 while nothing deletes it."""
+    """When its deletion began; 0 if it is not being deleted."""
     gone_ns: int = 0
-    """When it was found to be gone."""
+    """When its absence was observed."""
     why: Removal | None = None
-    """None while it stays."""
+    """None if it is not being removed."""
     made_for: Removal | None = None
-    """The reason of the disruption command that launched it as a replacement, where an event tells."""
+    """The reason of the disruption command that launched it as a replacement, if an event reports it."""
     is_by_events: bool = False
-    """Whether only events tell of it: its instants are those of events."""
+    """Whether it is known only from events, which then give its times."""
 
     @property
     def lived_ns(self) -> int | None:
-        """From creation until its deletion began, None while it stays and where either is not known."""
+        """Time from creation to the start of deletion; None if it is not being removed or either is unknown."""
         return self.removed_ns - self.created_ns if self.removed_ns and self.created_ns else None
 
 
@@ -149,55 +149,54 @@ def lives(
     events: Iterable[Event],
     pools: Mapping[str, NodePool],
 ) -> tuple[Life, ...]:
-    """Return every NodeClaim's life that anything tells of, those created first at the front.
+    """Return the lives of all known NodeClaims, in order of creation.
 
     Args:
-        nodeclaims: All that are there.
-        gone: Those seen to go.
-        events: Karpenter's, those it has forgotten too.
+        nodeclaims: The existing NodeClaims.
+        gone: Removed NodeClaims that were observed.
+        events: Karpenter's events, including expired ones that were kept.
         pools: NodePools by name.
     """
     by_object = _EventIndex(events)
-    found: dict[str, Life] = {}
-    for one in gone:
-        found[one.claim.name] = _seen(one.claim, one.gone_ns, by_object, pools)
+    by_claim: dict[str, Life] = {}
+    for record in gone:
+        by_claim[record.claim.name] = _observed(record.claim, record.gone_ns, by_object, pools)
     for claim in nodeclaims:
-        found[claim.name] = _seen(claim, 0, by_object, pools)
+        by_claim[claim.name] = _observed(claim, 0, by_object, pools)
     for name in by_object.claims:
-        if name not in found:
-            found[name] = _said(name, by_object, pools)
-    return tuple(sorted(found.values(), key=lambda life: (life.created_ns or life.removed_ns, life.claim)))
+        if name not in by_claim:
+            by_claim[name] = _from_events(name, by_object, pools)
+    return tuple(sorted(by_claim.values(), key=lambda life: (life.created_ns or life.removed_ns, life.claim)))
 
 
 class _EventIndex:
-    """Events by what they are about."""
+    """Events by object."""
 
     def __init__(self, events: Iterable[Event]) -> None:
         self.claims: dict[str, list[Event]] = {}
         self._nodes: dict[str, list[Event]] = {}
         self.nominated_ns: dict[str, int] = {}
-        """By NodeClaim, when a pod was first said to be meant for it: about when it was created."""
+        """When a pod was first nominated to each NodeClaim, about its creation."""
         for event in events:
             if event.involved_kind == "NodeClaim":
                 self.claims.setdefault(event.involved_name, []).append(event)
             elif event.involved_kind == "Node":
                 self._nodes.setdefault(event.involved_name, []).append(event)
-            elif event.reason == "Nominated" and (found := _NOMINATED.search(event.message)) is not None:
-                known_ns = self.nominated_ns.get(found[1], event.first_ns)
-                self.nominated_ns[found[1]] = min(known_ns, event.first_ns)
+            elif event.reason == "Nominated" and (match := _NOMINATED.search(event.message)) is not None:
+                earliest_ns = self.nominated_ns.get(match[1], event.first_ns)
+                self.nominated_ns[match[1]] = min(earliest_ns, event.first_ns)
 
     def about(self, claim: str, node: str = "") -> list[Event]:
-        """Return what is said about a NodeClaim and its node."""
+        """Return the events about a NodeClaim and its node."""
         return [*self.claims.get(claim, ()), *(self._nodes.get(node, ()) if node else ())]
 
     def made_for(self, claim: str) -> Removal | None:
-        """Return the reason of the command that launched a NodeClaim."""
-        said = (command_reason(event.message) for event in self.claims.get(claim, ()) if event.reason == LAUNCHING)
-        return next((reason for reason in said if reason is not None), None)
+        """Return the reason of the command that launched a NodeClaim, or None."""
+        reasons = (command_reason(event.message) for event in self.claims.get(claim, ()) if event.reason == LAUNCHING)
+        return next((reason for reason in reasons if reason is not None), None)
 
 
-def _seen(claim: NodeClaim, gone_ns: int, by_object: _EventIndex, pools: Mapping[str, NodePool]) -> Life:
-    """Return the life of a NodeClaim that is there, or was."""
+def _observed(claim: NodeClaim, gone_ns: int, by_object: _EventIndex, pools: Mapping[str, NodePool]) -> Life:
     commanded = claim.condition(DISRUPTION_REASON)
     is_commanded = commanded is not None and commanded.status == "True"
     pool = claim.labels.get(NODEPOOL, "")
@@ -219,8 +218,8 @@ def _seen(claim: NodeClaim, gone_ns: int, by_object: _EventIndex, pools: Mapping
     )
 
 
-def _said(name: str, by_object: _EventIndex, pools: Mapping[str, NodePool]) -> Life:
-    """Return the life of a NodeClaim that is gone, as events tell it: it went after the last of them."""
+def _from_events(name: str, by_object: _EventIndex, pools: Mapping[str, NodePool]) -> Life:
+    """Return the life of a removed NodeClaim from its events; its removal is taken to follow the last of them."""
     events = by_object.claims[name]
     starts = [event.first_ns for event in events if event.reason == LAUNCHING]
     starts += [by_object.nominated_ns[name]] if name in by_object.nominated_ns else []
@@ -236,11 +235,11 @@ def _said(name: str, by_object: _EventIndex, pools: Mapping[str, NodePool]) -> L
     )
 
 
-def removed(found: Sequence[Life], since_ns: int) -> Iterator[Life]:
-    """Yield those that have been removed since an instant."""
-    return (life for life in found if life.removed_ns and life.removed_ns >= since_ns)
+def removed(lives: Sequence[Life], since_ns: int) -> Iterator[Life]:
+    """Yield the lives that ended at or after a time."""
+    return (life for life in lives if life.removed_ns and life.removed_ns >= since_ns)
 
 
-def created(found: Sequence[Life], since_ns: int) -> Iterator[Life]:
-    """Yield those that have been created since an instant."""
-    return (life for life in found if life.created_ns and life.created_ns >= since_ns)
+def created(lives: Sequence[Life], since_ns: int) -> Iterator[Life]:
+    """Yield the lives that began at or after a time."""
+    return (life for life in lives if life.created_ns and life.created_ns >= since_ns)

@@ -1,8 +1,8 @@
-"""Which NodeClaims took the place of which, and where that goes round in circles: one decision makes, the next takes.
+"""Which NodeClaims replaced which, and where this repeats in loops: one decision creates a node, the next removes it.
 
-Karpenter does not write successions down, so they are inferred from times and reasons. Order of a command:
-``pkg/controllers/disruption/queue.go`` — taint and condition, then replacements, then, once those are initialised, the
-deletion. Forceful disruption deletes first, and the provisioner answers the pods that wait then.
+Karpenter does not record replacements, so they are inferred from times and reasons. A command's order, in
+``pkg/controllers/disruption/queue.go``: taint and condition, then replacements, then, once they are initialised,
+deletion. Forceful disruption deletes first; then the provisioner handles the pending pods.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ from karptui.kube.timestamps import NS_PER_SECOND
 
 _SLACK_NS: Final = 2 * NS_PER_SECOND
 LONGEST_COMMAND_NS: Final = 15 * 60 * NS_PER_SECOND
-"""How long before a deletion its command may have begun, where its beginning is not known."""
+"""How long before a deletion its command may have started, if its start is unknown."""
 AFTERWARDS_NS: Final = 5 * 60 * NS_PER_SECOND
-"""How soon after a forceful deletion the provisioner answers."""
+"""How soon after a forceful deletion the provisioner replaces the node."""
 
 
 class _Births:
-    """Lives in the order of their creation."""
+    """Lives in order of creation."""
 
     def __init__(self) -> None:
         self._lives: list[Life] = []
         self._at: list[int] = []
 
     def add(self, life: Life) -> None:
-        """Add a life that was created after all others."""
+        """Add a life; it must begin after all others."""
         self._lives.append(life)
         self._at.append(life.created_ns)
 
     def between(self, begin_ns: int, end_ns: int) -> list[Life]:
-        """Return those created within a time."""
+        """Return the lives that began within a period."""
         return self._lives[bisect_left(self._at, begin_ns) : bisect_right(self._at, end_ns)]
 
 
 class Succession:
-    """Finds successors among some lives.
+    """Finds the NodeClaims that replaced others.
 
     Args:
-        lives: Every life that is known.
-        events_since_ns: Since when events tell which claims are replacements; 0 where they tell nothing.
+        lives: All known lives.
+        events_since_ns: Since when events identify replacements; 0 if they do not.
     """
 
     def __init__(self, lives: Sequence[Life], events_since_ns: int) -> None:
@@ -57,147 +57,150 @@ class Succession:
         self._by_pool: defaultdict[str, _Births] = defaultdict(_Births)
         self._by_reason: defaultdict[Removal | None, _Births] = defaultdict(_Births)
         self._by_kind: defaultdict[tuple[str, str, str], _Births] = defaultdict(_Births)
-        for life in sorted(lives, key=lambda one: one.created_ns):
+        for life in sorted(lives, key=lambda life: life.created_ns):
             if life.created_ns:
                 self._by_pool[life.pool].add(life)
                 self._by_reason[life.made_for].add(life)
                 self._by_kind[_kind(life)].add(life)
 
     def of(self, life: Life) -> tuple[Life, ...]:
-        """Return the lives that took the place of one that was removed; none for one that was empty, or never ran."""
+        """Return the lives that replaced a removed one; none for an empty node or one that never ran."""
         if life.why is None or life.why in FAILED or life.why in (Removal.EMPTY, Removal.SCALED_DOWN):
             return ()
         if life.why not in VOLUNTARY:
             return self._of_pool(life, life.removed_ns - _SLACK_NS, life.removed_ns + AFTERWARDS_NS)
         begin_ns = (life.commanded_ns - _SLACK_NS) if life.commanded_ns else life.removed_ns - LONGEST_COMMAND_NS
-        found = self._by_reason[life.why].between(begin_ns, life.removed_ns)
-        meant = tuple(one for one in found if one.claim != life.claim)
-        if meant or (self._events_since_ns and begin_ns >= self._events_since_ns):
-            return meant
+        births = self._by_reason[life.why].between(begin_ns, life.removed_ns)
+        replacements = tuple(birth for birth in births if birth.claim != life.claim)
+        if replacements or (self._events_since_ns and begin_ns >= self._events_since_ns):
+            return replacements
         return self._of_pool(life, begin_ns, life.removed_ns)
 
     def again(self, life: Life, within_ns: int) -> tuple[Life, ...]:
-        """Return what was launched in the same NodePool soon after a removal, of the same type and capacity type."""
+        """Return launches in the same NodePool soon after a removal, of the same instance type and capacity type."""
         if not life.instance_type:
             return ()
         return tuple(self._by_kind[_kind(life)].between(life.removed_ns, life.removed_ns + within_ns))
 
     def _of_pool(self, life: Life, begin_ns: int, end_ns: int) -> tuple[Life, ...]:
-        return tuple(one for one in self._by_pool[life.pool].between(begin_ns, end_ns) if one.claim != life.claim)
+        return tuple(birth for birth in self._by_pool[life.pool].between(begin_ns, end_ns) if birth.claim != life.claim)
 
 
 def _kind(life: Life) -> tuple[str, str, str]:
     return life.pool, life.instance_type, life.capacity_type
 
 
-def is_same_kind(one: Life, other: Life) -> bool:
-    """Whether two lives are of one instance type and capacity type, both known."""
-    return bool(one.instance_type) and (one.instance_type, one.capacity_type) == (
+def is_same_kind(life: Life, other: Life) -> bool:
+    """Whether two lives have the same instance type, which must be known, and capacity type."""
+    return bool(life.instance_type) and (life.instance_type, life.capacity_type) == (
         other.instance_type,
         other.capacity_type,
     )
 
 
 SHORT_NS: Final = 30 * 60 * NS_PER_SECOND
-"""A node that Karpenter takes away within this time of its creation was hardly worth launching."""
+"""A node that Karpenter disrupts within this time after its creation was hardly worth launching."""
 AGAIN_NS: Final = 15 * 60 * NS_PER_SECOND
-"""A launch within this time of the removal of the same type takes it back."""
+"""A launch within this time after the removal of a node of the same type undoes the removal."""
 FEWEST: Final = 3
-"""From so many times on it is called a loop."""
+"""Repetitions that make a loop."""
 MOVES_PER_POD: Final = 2
-"""And a workload from so many moves of each of its pods."""
+"""Moves of each pod, on average, that make a workload's loop."""
 
 
 class LoopKind(StrEnum):
-    """How it goes round."""
+    """What repeats in a loop."""
 
     SHORT_LIVED = "short-lived"
-    """Nodes are disrupted within half an hour of their creation, by Karpenter's own choice."""
+    """Karpenter chooses to disrupt nodes within half an hour of their creation."""
     SAME_TYPE = "same-type"
-    """A node goes as underutilized or empty, and one of the same type is launched in its place or right after it."""
+    """An underutilized or empty node is removed, and a node of the same type is launched instead or soon after."""
     NEVER_JOINED = "never-joined"
-    """NodeClaims are created, and deleted without ever becoming nodes."""
+    """NodeClaims are created and deleted without becoming nodes."""
     MOVED = "moved"
-    """The pods of a workload are moved again and again."""
+    """A workload's pods are moved repeatedly."""
 
 
 class Loop(msgspec.Struct, frozen=True, kw_only=True):
-    """One circle."""
+    """A loop of a NodePool or a workload."""
 
     kind: LoopKind
     pool: str = ""
     """Empty for workloads."""
     workload: str = ""
-    """``Kind/namespace/name``; empty for NodePools."""
+    """``Kind/namespace/name``; empty for a NodePool."""
     times: int
     first_ns: int
     last_ns: int
     claims: tuple[str, ...] = ()
-    """NodeClaims that were removed, the latest first."""
+    """The removed NodeClaims, latest first."""
     nodes: tuple[str, ...] = ()
-    """Their nodes, as far as they are known."""
+    """Their nodes, if known."""
     reasons: tuple[tuple[Removal, int], ...] = ()
-    """Why they were removed, the most frequent first."""
+    """The reasons of the removals, most frequent first."""
     instance_type: str = ""
-    """Of a loop of one type, the most frequent."""
+    """The most frequent type."""
     median_life_ns: int | None = None
     pods: int = 0
-    """Of a workload: how many pods it has now."""
+    """A workload's current number of pods."""
 
 
 def is_short(life: Life) -> bool:
-    """Whether Karpenter chose to take a node away soon after its creation."""
+    """Whether Karpenter chose to disrupt a node soon after its creation."""
     return life.why in VOLUNTARY and life.lived_ns is not None and life.lived_ns < SHORT_NS
 
 
-def circles(removed: Iterable[Life], succession: Succession) -> dict[str, Life]:
-    """Return by NodeClaim what took back its removal: one of the same type, launched in its place or soon after.
+def relaunches(removed: Iterable[Life], succession: Succession) -> dict[str, Life]:
+    """Return, by removed NodeClaim, the launch of the same type that undid the removal.
 
-    Only nodes count that were not needed, or not worth their price; each launch takes back one removal at most.
+    Only removals of underutilized and empty nodes count; each launch undoes one removal at most.
 
     Args:
-        removed: Of one NodePool.
-        succession: Finds what came after.
+        removed: Removed NodeClaims of a NodePool.
+        succession: Finds launches.
     """
-    found: dict[str, Life] = {}
+    by_claim: dict[str, Life] = {}
     used: set[str] = set()
-    known = (life for life in removed if life.instance_type)
-    for life in sorted(known, key=lambda one: (one.removed_ns, one.claim)):
+    typed = (life for life in removed if life.instance_type)
+    for life in sorted(typed, key=lambda life: (life.removed_ns, life.claim)):
         if life.why is Removal.UNDERUTILIZED:
-            came = (*(one for one in succession.of(life) if is_same_kind(one, life)), *succession.again(life, AGAIN_NS))
+            launches = (
+                *(replacement for replacement in succession.of(life) if is_same_kind(replacement, life)),
+                *succession.again(life, AGAIN_NS),
+            )
         elif life.why is Removal.EMPTY:
-            came = succession.again(life, AGAIN_NS)
+            launches = succession.again(life, AGAIN_NS)
         else:
             continue
-        back = next((one for one in came if one.claim not in used), None)
-        if back is not None:
-            used.add(back.claim)
-            found[life.claim] = back
-    return found
+        relaunch = next((launch for launch in launches if launch.claim not in used), None)
+        if relaunch is not None:
+            used.add(relaunch.claim)
+            by_claim[life.claim] = relaunch
+    return by_claim
 
 
 def pool_loops(removed: Mapping[str, Sequence[Life]], succession: Succession) -> Iterator[Loop]:
     """Yield the loops of NodePools.
 
     Args:
-        removed: By NodePool, what was removed in the time that is looked at.
-        succession: Finds what came after.
+        removed: Removed NodeClaims by NodePool.
+        succession: Finds launches.
     """
-    for pool, own in removed.items():
-        short = [life for life in own if is_short(life)]
+    for pool, members in removed.items():
+        short = [life for life in members if is_short(life)]
         if len(short) >= FEWEST:
             yield _loop(LoopKind.SHORT_LIVED, pool, short)
-        back = circles(own, succession)
-        again = [life for life in own if life.claim in back]
+        relaunched = relaunches(members, succession)
+        again = [life for life in members if life.claim in relaunched]
         if len(again) >= FEWEST:
             yield _loop(LoopKind.SAME_TYPE, pool, again)
-        failed = [life for life in own if life.why in FAILED]
+        failed = [life for life in members if life.why in FAILED]
         if len(failed) >= FEWEST:
             yield _loop(LoopKind.NEVER_JOINED, pool, failed)
 
 
-def _loop(kind: LoopKind, pool: str, own: Sequence[Life]) -> Loop:
-    latest = sorted(own, key=lambda life: (-life.removed_ns, life.claim))
+def _loop(kind: LoopKind, pool: str, members: Sequence[Life]) -> Loop:
+    latest = sorted(members, key=lambda life: (-life.removed_ns, life.claim))
     types = Counter(life.instance_type for life in latest if life.instance_type)
     spans = [life.lived_ns for life in latest if life.lived_ns is not None]
     return Loop(
@@ -215,14 +218,14 @@ def _loop(kind: LoopKind, pool: str, own: Sequence[Life]) -> Loop:
 
 
 def workload_loops(moved: Iterable[Moved]) -> Iterator[Loop]:
-    """Yield the workloads of which every pod was moved several times, on average."""
-    for one in moved:
-        if one.moves >= FEWEST and one.per_pod >= MOVES_PER_POD:
+    """Yield loops of workloads whose pods were each moved several times on average."""
+    for workload in moved:
+        if workload.moves >= FEWEST and workload.per_pod >= MOVES_PER_POD:
             yield Loop(
                 kind=LoopKind.MOVED,
-                workload=one.workload,
-                times=one.moves,
-                first_ns=one.first_ns,
-                last_ns=one.last_ns,
-                pods=one.pods,
+                workload=workload.workload,
+                times=workload.moves,
+                first_ns=workload.first_ns,
+                last_ns=workload.last_ns,
+                pods=workload.pods,
             )

@@ -1,4 +1,4 @@
-"""Pods that had to go because their node did, and the workloads that are moved again and again."""
+"""Pods that moved because their node was removed, and workloads whose pods move repeatedly."""
 
 from __future__ import annotations
 
@@ -16,109 +16,115 @@ from karptui.kube.pod import Pod
 from karptui.kube.workload import Workload
 
 EVICTED: Final = frozenset({"Evicted", "Disrupted"})
-"""Reasons of events about pods that Karpenter evicts, or deletes at the end of a grace period."""
-_SAID: Final = "Evicted pod: "
+"""Reasons of events about pods that Karpenter evicts, or deletes at the end of the grace period."""
+_EVICTED_PREFIX: Final = "Evicted pod: "
 _MOST_REASONS: Final = 3
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
-    """A pod that left a node which was on its way out."""
+    """A pod that left a node being removed."""
 
     pod: str
     """``namespace/name``."""
     workload: str
-    """``Kind/namespace/name`` of what made it."""
+    """``Kind/namespace/name`` of its workload."""
     node: str = ""
-    """Empty where only an event tells of it."""
+    """Empty if only an event reports the move."""
     at_ns: int
     reason: str = ""
-    """As Karpenter's event has it: ``Underutilized``, ``Forceful Termination``; empty without an event."""
+    """From Karpenter's event: ``Underutilized``, ``Forceful Termination``; empty without an event."""
 
 
 class Moved(msgspec.Struct, frozen=True, kw_only=True):
-    """A workload of which pods were moved."""
+    """A workload whose pods were moved."""
 
     workload: str
     """``Kind/namespace/name``."""
     moves: int
     pods: int
-    """How many pods it has now."""
+    """Its current number of pods."""
     first_ns: int
     last_ns: int
     reasons: tuple[str, ...] = ()
-    """The most frequent first."""
+    """Most frequent first."""
 
     @property
     def per_pod(self) -> float:
-        """How often each of its pods was moved on average."""
+        """Moves per pod."""
         return self.moves / max(self.pods, 1)
 
 
 def moves_of(events: Iterable[Event], gone: Iterable[GonePod], names: WorkloadNames) -> tuple[Move, ...]:
-    """Return every move that anything tells of, once, the oldest first.
+    """Return every known move once, oldest first.
 
     Args:
-        events: Karpenter's, those it has forgotten too.
-        gone: Pods seen to leave nodes that were leaving.
-        names: Finds the workloads.
+        events: Karpenter's events, including expired ones that were kept.
+        gone: Pods that were observed to leave nodes being removed.
+        names: Finds their workloads.
     """
-    found: dict[str, Move] = {}
+    by_pod: dict[str, Move] = {}
     for event in events:
         if event.reason in EVICTED and event.involved_kind == "Pod":
             key = f"{event.involved_namespace}/{event.involved_name}"
-            reason = event.message.removeprefix(_SAID) if event.message.startswith(_SAID) else "Forceful Termination"
+            reason = (
+                event.message.removeprefix(_EVICTED_PREFIX)
+                if event.message.startswith(_EVICTED_PREFIX)
+                else "Forceful Termination"
+            )
             move = Move(pod=key, workload=names.of_pod(key), at_ns=event.first_ns, reason=reason)
-            known = found.setdefault(event.involved_uid or event.key, move)
-            if move.at_ns < known.at_ns:
-                found[event.involved_uid or event.key] = move
-    for one in gone:
-        known_move = found.get(one.uid)
-        workload = names.of_gone(one)
-        if known_move is not None:
-            found[one.uid] = msgspec.structs.replace(known_move, node=one.node_name, workload=workload)
+            earliest = by_pod.setdefault(event.involved_uid or event.key, move)
+            if move.at_ns < earliest.at_ns:
+                by_pod[event.involved_uid or event.key] = move
+    for pod in gone:
+        evicted = by_pod.get(pod.uid)
+        workload = names.of_gone(pod)
+        if evicted is not None:
+            by_pod[pod.uid] = msgspec.structs.replace(evicted, node=pod.node_name, workload=workload)
         else:
-            found[one.uid] = Move(pod=one.key, workload=workload, node=one.node_name, at_ns=one.at_ns)
-    return tuple(sorted(found.values(), key=lambda move: (move.at_ns, move.pod)))
+            by_pod[pod.uid] = Move(pod=pod.key, workload=workload, node=pod.node_name, at_ns=pod.at_ns)
+    return tuple(sorted(by_pod.values(), key=lambda move: (move.at_ns, move.pod)))
 
 
 def moved_workloads(moves: Sequence[Move], names: WorkloadNames) -> tuple[Moved, ...]:
-    """Return the workloads behind moves, those with the most moves first."""
+    """Return the workloads of moves, most moves first."""
     by_workload: dict[str, list[Move]] = {}
     for move in moves:
         by_workload.setdefault(move.workload, []).append(move)
-    found = [
+    moved = [
         Moved(
             workload=workload,
-            moves=len(own),
+            moves=len(workload_moves),
             pods=names.pods_of(workload),
-            first_ns=own[0].at_ns,
-            last_ns=own[-1].at_ns,
-            reasons=tuple(name for name, _ in Counter(m.reason for m in own if m.reason).most_common(_MOST_REASONS)),
+            first_ns=workload_moves[0].at_ns,
+            last_ns=workload_moves[-1].at_ns,
+            reasons=tuple(
+                reason for reason, _ in Counter(m.reason for m in workload_moves if m.reason).most_common(_MOST_REASONS)
+            ),
         )
-        for workload, own in by_workload.items()
+        for workload, workload_moves in by_workload.items()
     ]
-    return tuple(sorted(found, key=lambda one: (-one.moves, one.workload)))
+    return tuple(sorted(moved, key=lambda item: (-item.moves, item.workload)))
 
 
 class WorkloadNames:
-    """Finds the workloads of pods that are gone, from their names and from the pods that have taken their place.
+    """Finds the workloads of deleted pods from their names and from the pods that replaced them.
 
     Args:
-        namespaces: Where to look; pods elsewhere are passed over, as there may be a hundred thousand.
-        pods: Every pod that is there.
-        workloads: ReplicaSets and whatever else is known to make pods.
+        namespaces: The namespaces to index; others are skipped, as there may be 100,000 pods.
+        pods: All existing pods.
+        workloads: ReplicaSets and other objects that create pods.
     """
 
     def __init__(self, namespaces: frozenset[str], pods: Iterable[Pod], workloads: Sequence[Workload]) -> None:
         self._owners = OwnerIndex(workloads)
         origins = OriginIndex(self._owners)
         self._by_controller: dict[tuple[str, str], str] = {}
-        """By namespace and name of a controller."""
+        """By a controller's namespace and name."""
         self._counts: Counter[str] = Counter()
         for workload in workloads:
             if workload.namespace in namespaces:
-                behind = str(self._owners.behind(workload.kind, workload.namespace, workload.name))
-                self._by_controller[workload.namespace, workload.name] = behind
+                top = str(self._owners.behind(workload.kind, workload.namespace, workload.name))
+                self._by_controller[workload.namespace, workload.name] = top
         for pod in pods:
             if pod.namespace in namespaces and pod.is_active:
                 origin = origins.of(pod)
@@ -126,30 +132,30 @@ class WorkloadNames:
                 controller = controller_of(pod.owners)
                 if controller is not None:
                     self._by_controller[pod.namespace, controller.name] = origin
-        self._written = {tuple(origin.split("/", 1)[1].split("/", 1)): origin for origin in self._counts}
+        self._by_name = {tuple(origin.split("/", 1)[1].split("/", 1)): origin for origin in self._counts}
 
     def pods_of(self, workload: str) -> int:
-        """Return how many pods a workload has now."""
+        """Return a workload's current number of pods."""
         return self._counts[workload]
 
     def of_gone(self, pod: GonePod) -> str:
-        """Return the workload of a pod whose controller is known."""
+        """Return the workload of a pod with a known controller."""
         namespace = pod.key.partition("/")[0]
         if not pod.owner_name:
             return self.of_pod(pod.key)
-        known = self._by_controller.get((namespace, pod.owner_name))
-        if known is not None:
-            return known
-        behind = self._owners.behind(pod.owner_kind, namespace, pod.owner_name)
-        return self._by_stem(namespace, behind.name) or f"{behind.kind}/{namespace}/{stem(behind.name)}"
+        indexed = self._by_controller.get((namespace, pod.owner_name))
+        if indexed is not None:
+            return indexed
+        top = self._owners.behind(pod.owner_kind, namespace, pod.owner_name)
+        return self._by_stem(namespace, top.name) or f"{top.kind}/{namespace}/{stem(top.name)}"
 
     def of_pod(self, key: str) -> str:
-        """Return the workload of a pod of which only the name is known: controllers lend it theirs."""
+        """Return the workload of a pod from its name, which contains its controller's name."""
         namespace, _, name = key.partition("/")
         controller = name.rpartition("-")[0]
-        known = self._by_controller.get((namespace, controller))
-        return known or self._by_stem(namespace, controller) or f"Pod/{namespace}/{stem(name)}"
+        indexed = self._by_controller.get((namespace, controller))
+        return indexed or self._by_stem(namespace, controller) or f"Pod/{namespace}/{stem(name)}"
 
     def _by_stem(self, namespace: str, controller: str) -> str:
-        """Return the Deployment of a ReplicaSet that is gone itself, which is named ``<deployment>-<hash>``."""
-        return self._written.get((namespace, controller.rpartition("-")[0]), "")
+        """Return the Deployment of a deleted ReplicaSet, whose name is ``<deployment>-<hash>``; empty if unknown."""
+        return self._by_name.get((namespace, controller.rpartition("-")[0]), "")

@@ -1,4 +1,4 @@
-"""Everything that is known of churn, over the time of which anything is known."""
+"""The churn report: everything known about churn, and the period it covers."""
 
 from __future__ import annotations
 
@@ -12,74 +12,74 @@ import msgspec
 
 from karptui.disruption.churn.last_hour import alive
 from karptui.disruption.churn.life import Life, Removal, created, lives, removed
-from karptui.disruption.churn.loops import Loop, Succession, circles, is_short, pool_loops, workload_loops
+from karptui.disruption.churn.loops import Loop, Succession, is_short, pool_loops, relaunches, workload_loops
 from karptui.disruption.churn.moves import EVICTED, Move, Moved, WorkloadNames, moved_workloads, moves_of
 from karptui.karpenter.inventory import NO_HISTORY, ClusterHistory, Inventory
 from karptui.kube.objects import Event
 
 
 class ChurnWindow(msgspec.Struct, frozen=True):
-    """The time of which anything is known; instants are nanoseconds since the epoch, 0 where not known."""
+    """The period covered; times are nanoseconds since the epoch, 0 if unknown."""
 
     now_ns: int
     events_since_ns: int = 0
-    """When the oldest event that is left was last said: ends before it have left no event."""
+    """When the oldest remaining event last occurred: earlier removals left no event."""
     observed_since_ns: int = 0
-    """When somebody began to watch: from then on nothing is missed."""
+    """When observation began: later removals are all known."""
 
     @property
     def since_ns(self) -> int:
-        """When it begins; now where nothing is known."""
+        """When the period begins; now if nothing is known."""
         return min((ns for ns in (self.events_since_ns, self.observed_since_ns) if ns), default=self.now_ns)
 
     @property
     def length_ns(self) -> int:
-        """How long it is."""
+        """Length of the period."""
         return max(self.now_ns - self.since_ns, 0)
 
 
 class PoolChurn(msgspec.Struct, frozen=True, kw_only=True):
-    """The churn of one NodePool within the window."""
+    """A NodePool's churn within the window."""
 
     pool: str
-    """Empty for NodeClaims of which no NodePool is known."""
+    """Empty for NodeClaims without a known NodePool."""
     nodes: int
-    """NodeClaims that are there and stay."""
+    """Existing NodeClaims that are not being removed."""
     created: int
     removed: int
     reasons: tuple[tuple[Removal, int], ...] = ()
-    """Why they were removed, the most frequent first."""
+    """The reasons of the removals, most frequent first."""
     median_life_ns: int | None = None
-    """Of those removed, from creation until deletion; None where no creation is known."""
+    """Median lifetime of the removed nodes; None if no creation is known."""
     lives_known: int = 0
-    """Of how many of those removed the creation is known."""
+    """Removed nodes whose creation is known."""
     short: int = 0
-    """How many of them Karpenter chose within half an hour of their creation."""
+    """Removed nodes that Karpenter chose within half an hour of their creation."""
     again: int = 0
-    """How many of them were followed by one of the same type."""
+    """Removed nodes after which a node of the same type was launched."""
     moves: int = 0
-    """Pods known to have left nodes of the pool that were leaving."""
+    """Pods known to have left nodes of the NodePool that were being removed."""
     loops: tuple[Loop, ...] = ()
 
 
 class Churn(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
-    """Churn of a cluster; rates are over the window."""
+    """A cluster's churn; rates are over the window."""
 
     window: ChurnWindow
     pools: tuple[PoolChurn, ...] = ()
-    """Every NodePool, and last what has none; by name."""
+    """All NodePools by name, then the NodeClaims without one."""
     lives: tuple[Life, ...] = ()
-    """Every NodeClaim that anything tells of, also those from before the window, in order of creation."""
+    """All known NodeClaims, including those from before the window, in order of creation."""
     moves: tuple[Move, ...] = ()
-    """Pods that were moved within the window, the oldest first."""
+    """Pods moved within the window, oldest first."""
     moved: tuple[Moved, ...] = ()
-    """Their workloads, those with the most moves first."""
+    """Their workloads, most moves first."""
     loops: tuple[Loop, ...] = ()
-    """Of NodePools, then of workloads."""
+    """Loops of NodePools, then of workloads."""
 
     @cached_property
     def succession(self) -> Succession:
-        """Who took whose place."""
+        """Finds which NodeClaims replaced which."""
         return Succession(self.lives, self.window.events_since_ns)
 
     @property
@@ -89,47 +89,47 @@ class Churn(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     @property
     def removed(self) -> tuple[Life, ...]:
-        """NodeClaims removed within the window, the oldest first."""
+        """NodeClaims removed within the window, oldest first."""
         return tuple(sorted(removed(self.lives, self.window.since_ns), key=lambda life: (life.removed_ns, life.claim)))
 
 
 def alive_by_pool(churn: Churn) -> Mapping[str, tuple[int | None, ...]]:
-    """Return how many NodeClaims each NodePool had at the end of each step of the last hour."""
+    """Return each NodePool's number of NodeClaims at the end of each step of the last hour."""
     by_pool: dict[str, list[Life]] = {}
     for life in churn.lives:
         by_pool.setdefault(life.pool, []).append(life)
     window = churn.window
-    return {pool: alive(found, window.since_ns, window.now_ns) for pool, found in by_pool.items()}
+    return {pool: alive(pool_lives, window.since_ns, window.now_ns) for pool, pool_lives in by_pool.items()}
 
 
 def churn_of(inventory: Inventory, now_ns: int, history: ClusterHistory = NO_HISTORY) -> Churn:
-    """Return what is known of the churn of a cluster.
+    """Return the churn of a cluster.
 
     Args:
-        inventory: Every object; NodeClaims that it lacks count as gone, so they must all be there.
-        now_ns: The instant to look at it from: nanoseconds since the epoch.
-        history: What was seen to go.
+        inventory: All objects; NodeClaims that it lacks count as removed.
+        now_ns: The current time: nanoseconds since the epoch.
+        history: Observed removals.
     """
     events = (*history.events, *inventory.events)
     window = _window(events, now_ns, history)
     pools = {pool.name: pool for pool in inventory.nodepools}
-    found = lives(inventory.nodeclaims, history.claims, events, pools)
-    succession = Succession(found, window.events_since_ns)
+    all_lives = lives(inventory.nodeclaims, history.claims, events, pools)
+    succession = Succession(all_lives, window.events_since_ns)
     names = WorkloadNames(_namespaces(events, history), inventory.pods, inventory.workloads)
-    moves = tuple(one for one in moves_of(events, history.pods, names) if one.at_ns >= window.since_ns)
+    moves = tuple(move for move in moves_of(events, history.pods, names) if move.at_ns >= window.since_ns)
     moved = moved_workloads(moves, names)
     by_pool: dict[str, list[Life]] = {name: [] for name in sorted(pools)}
-    for life in removed(found, window.since_ns):
+    for life in removed(all_lives, window.since_ns):
         by_pool.setdefault(life.pool, []).append(life)
     loops = tuple(pool_loops(by_pool, succession))
-    pool_of_node = {life.node: life.pool for life in found if life.node}
+    pool_of_node = {life.node: life.pool for life in all_lives if life.node}
     moves_by_pool = Counter(pool_of_node.get(move.node, "") for move in moves if move.node)
-    known = _ChurnFacts(found, by_pool, window, succession, moves_by_pool, loops)
-    # Those without a NodePool come last.
+    facts = _ChurnFacts(all_lives, by_pool, window, succession, moves_by_pool, loops)
+    # NodeClaims without a NodePool come last.
     return Churn(
         window=window,
-        pools=tuple(_pool(name, known) for name in sorted(by_pool, key=lambda name: (not name, name))),
-        lives=found,
+        pools=tuple(_pool(name, facts) for name in sorted(by_pool, key=lambda name: (not name, name))),
+        lives=all_lives,
         moves=moves,
         moved=moved,
         loops=(*loops, *workload_loops(moved)),
@@ -147,7 +147,7 @@ def _namespaces(events: Iterable[Event], history: ClusterHistory) -> frozenset[s
 
 
 class _ChurnFacts(NamedTuple):
-    """What the figures of NodePools are made of."""
+    """The inputs of NodePools' figures."""
 
     lives: Sequence[Life]
     removed: Mapping[str, Sequence[Life]]
@@ -157,20 +157,20 @@ class _ChurnFacts(NamedTuple):
     loops: Sequence[Loop]
 
 
-def _pool(name: str, found: _ChurnFacts) -> PoolChurn:
-    own = found.removed[name]
-    spans = [life.lived_ns for life in own if life.lived_ns is not None]
-    mine = [life for life in found.lives if life.pool == name]
+def _pool(name: str, facts: _ChurnFacts) -> PoolChurn:
+    removals = facts.removed[name]
+    spans = [life.lived_ns for life in removals if life.lived_ns is not None]
+    pool_lives = [life for life in facts.lives if life.pool == name]
     return PoolChurn(
         pool=name,
-        nodes=sum(not life.removed_ns for life in mine),
-        created=sum(1 for _ in created(mine, found.window.since_ns)),
-        removed=len(own),
-        reasons=tuple(Counter(life.why for life in own if life.why is not None).most_common()),
+        nodes=sum(not life.removed_ns for life in pool_lives),
+        created=sum(1 for _ in created(pool_lives, facts.window.since_ns)),
+        removed=len(removals),
+        reasons=tuple(Counter(life.why for life in removals if life.why is not None).most_common()),
         median_life_ns=median_low(spans) if spans else None,
         lives_known=len(spans),
-        short=sum(map(is_short, own)),
-        again=len(circles(own, found.succession)),
-        moves=found.moves.get(name, 0),
-        loops=tuple(loop for loop in found.loops if loop.pool == name),
+        short=sum(map(is_short, removals)),
+        again=len(relaunches(removals, facts.succession)),
+        moves=facts.moves.get(name, 0),
+        loops=tuple(loop for loop in facts.loops if loop.pool == name),
     )

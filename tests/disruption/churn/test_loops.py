@@ -8,10 +8,10 @@ from karptui.disruption.churn.life import Life, Removal
 from karptui.disruption.churn.loops import (
     LoopKind,
     Succession,
-    circles,
     is_same_kind,
     is_short,
     pool_loops,
+    relaunches,
     workload_loops,
 )
 from karptui.disruption.churn.moves import Moved
@@ -26,7 +26,7 @@ def names(found: tuple[Life, ...]) -> list[str]:
 LEFT = a_life("left", left=10, commanded_ns=ago(12))
 MEANT = a_life("meant", born=11.9, made_for=Removal.UNDERUTILIZED)
 ELSEWHERE = a_life("elsewhere", born=11.8, pool="spare", made_for=Removal.UNDERUTILIZED)
-BYSTANDER = a_life("skip_text", born=11.5)
+BYSTANDER = a_life("bystander", born=11.5)
 LATE = a_life("late", born=8)
 
 
@@ -38,8 +38,8 @@ LATE = a_life("late", born=8)
         # They would have, had there been any.
         (LEFT, (BYSTANDER, LATE), 60, []),
         # The command is older than the events that are left, or there are none.
-        (LEFT, (BYSTANDER, LATE), 5, ["skip_text"]),
-        (LEFT, (BYSTANDER, LATE), 0, ["skip_text"]),
+        (LEFT, (BYSTANDER, LATE), 5, ["bystander"]),
+        (LEFT, (BYSTANDER, LATE), 0, ["bystander"]),
         # The beginning of the command is not known.
         (a_life("left", left=10), (a_life("made", born=20), a_life("older", born=30)), 0, ["made"]),
         # By force: pods wait first, and are provisioned for then.
@@ -117,7 +117,7 @@ def test_the_same_type_comes_back() -> None:
 
 def test_one_launch_takes_back_one_removal() -> None:
     left = [a_life(name, born=900, left=30, why=Removal.EMPTY) for name in "abc"]
-    found = circles(left, Succession((*left, a_life("back", born=25)), 0))
+    found = relaunches(left, Succession((*left, a_life("back", born=25)), 0))
     assert {name: life.claim for name, life in found.items()} == {"a": "back"}
 
 

@@ -59,7 +59,7 @@ def analysed(*, detail: str = "", simulates: bool = True, generation: int | None
     for _ in study.survey():
         pass
     if detail:
-        study.look_closely(detail)
+        study.compute_detail(detail)
     for key in study.unsimulated() if simulates else ():
         study.simulate(key)
     return ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=study.analysis)

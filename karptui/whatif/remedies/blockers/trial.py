@@ -17,7 +17,7 @@ from karptui.disruption.fleet import Fleet
 from karptui.disruption.joint_removal import JointRemovals
 from karptui.disruption.joint_saving import JointFigures, JointSaving, NodeSaving, joint_saving
 from karptui.disruption.methods import observed_fleet
-from karptui.disruption.outlook import Outcome, Outlook
+from karptui.disruption.outlook import Outcome, RemovalSimulator
 from karptui.karpenter.nodeclaim import node_key
 from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.kube.pod import Pod, lost_pods
@@ -360,7 +360,7 @@ def _going(situation: Situation, names: Collection[str], *, is_later: bool = Fal
         is_later: Whether everything that ends automatically is over.
     """
     fleet = observed_fleet(situation.prepared)
-    survey, outlook = BlockerSurvey(fleet), Outlook(situation.prepared, fleet)
+    survey, outlook = BlockerSurvey(fleet), RemovalSimulator(situation.prepared, fleet)
     found = _Going({}, Counter())
     for node in fleet.nodes:
         if node.claim is None or node.node is None or node.claim.name not in names:
