@@ -256,7 +256,7 @@ def test_budgets_that_leave_nothing() -> None:
     empty = blockers_of(_crowd(DisruptionBudget("0", reasons=("Empty",))))["BUDGET_ZERO"]
     assert (empty.blocks, empty.value) == ({Method.EMPTINESS}, "nodes 0, reasons Empty")
     broken = blockers_of(_crowd(DisruptionBudget("1", "nonsense", "1h")))["BUDGET_ZERO"]
-    assert "cannot be read" in broken.message
+    assert "cannot be parsed" in broken.message
     assert (broken.value, broken.since_ns, broken.until_ns) == ("", None, None)
 
 

@@ -64,7 +64,7 @@ def test_room_is_short_by_an_amount() -> None:
     assert {one.resource for one in miss.shortages} == {"cpu", "memory"}
     said = no_place_text(found)
     assert said.startswith(
-        "default/big has no other place: m5.2xlarge of NodePool general comes nearest and is short by cpu 1"
+        "default/big has no other place: the nearest type of NodePool general is m5.2xlarge, short of cpu 1"
     )
     assert ", memory " in said
 
@@ -106,8 +106,8 @@ def test_the_nearest_pool_speaks_and_the_others_are_counted() -> None:
     )
     assert found.others == 1
     assert no_place_text(found) == (
-        "default/big has no other place (nor has 1 more): m5.2xlarge of NodePool general comes nearest"
-        " and is short by cpu 1000m; other NodePools: 2 taints"
+        "default/big has no other place (nor has 1 more): the nearest type of NodePool general is m5.2xlarge"
+        ", short of cpu 1000m; other NodePools: 2 taints"
     )
 
 
@@ -130,7 +130,7 @@ def test_landings_ask_every_node_too() -> None:
 def test_a_node_that_is_not_initialised_does_not_count() -> None:
     found = _reason(pods=[a_pod(**HERE, cpu="9")], others=[{"cpu": "90", "memory": "300Gi", "is_initialized": False}])
     assert found.uninitialized_node == "other-0"
-    assert cause_text(found) == "Karpenter counts on other-0, which is not initialised yet, and so on no place"
+    assert cause_text(found) == "Karpenter schedules it to other-0, which does not count before it is initialised"
 
 
 @pytest.mark.parametrize(
@@ -150,16 +150,16 @@ def test_amounts(resource: str, need: str, room: str, words: str) -> None:
 
 
 def test_words_without_much_to_go_by() -> None:
-    assert cause_text(NoPlace("a/b")) == "no NodePool has an instance type that it could launch"
+    assert cause_text(NoPlace("a/b")) == "no NodePool has a launchable instance type"
     miss = PoolMiss("x", "instance types")
     assert cause_text(NoPlace("a/b", pools=(miss,))) == (
-        "no instance type of NodePool x has labels, room and an offering together"
+        "no instance type of NodePool x has labels, capacity and offering"
     )
     closed = (PoolMiss("x", "taints"), PoolMiss("y", "taints"))
     assert cause_text(NoPlace("a/b", pools=closed)) == "it does not tolerate the taints of any of 2 NodePools"
     alike = (PoolMiss("x", "topology"), PoolMiss("y", "topology"))
     assert cause_text(NoPlace("a/b", pools=alike)) == (
-        "its spread or affinity rules leave no domain in any of 2 NodePools"
+        "its spread or affinity rules allow no domain in any of 2 NodePools"
     )
     assert miss.distance == float("inf")
     odd = PoolMiss("x", "requirements", asked=("zone In [a b]",))
@@ -183,8 +183,8 @@ def test_a_nodepool_that_the_pod_is_meant_for_comes_nearest_though_it_takes_no_p
     found = _reason(pods=[a_pod(**HERE, node_selector={labels.NODEPOOL: "static"})], pools=pools)
     assert found.named == ("static",)
     assert found.skipped_pool == "static"
-    assert cause_text(found).startswith("NodePool static takes no part: it is static: it keeps 3 nodes")
-    assert reason_of(found)[0].startswith("NodePool static takes no part")
+    assert cause_text(found).startswith("provisioning skips NodePool static: it is static: it keeps 3 nodes")
+    assert reason_of(found)[0].startswith("provisioning skips NodePool static")
 
 
 @pytest.mark.parametrize(

@@ -20,16 +20,16 @@ BIG = PoolMiss("general", "instance types", "m5.xlarge", (short("cpu", "5", "380
     [
         (
             NoPlace("a/b", uninitialized_node="n1"),
-            "Karpenter counts on n1, which is not initialised yet, and so on no place",
+            "Karpenter schedules it to n1, which does not count before it is initialised",
         ),
-        (NoPlace("a/b"), "no NodePool has an instance type that it could launch"),
-        (NoPlace("a/b", pools=(BIG,)), "m5.xlarge of NodePool general comes nearest and is short by cpu 1200m"),
+        (NoPlace("a/b"), "no NodePool has a launchable instance type"),
+        (NoPlace("a/b", pools=(BIG,)), "the nearest type of NodePool general is m5.xlarge, short of cpu 1200m"),
         (
             NoPlace(
                 "a/b", pools=(PoolMiss("arm", "taints", asked=("team=x",)), BIG), nodes=(("room", 7), ("taints", 2))
             ),
             (
-                "m5.xlarge of NodePool general comes nearest and is short by cpu 1200m; other NodePools: 1 taints; "
+                "the nearest type of NodePool general is m5.xlarge, short of cpu 1200m; other NodePools: 1 taints; "
                 "9 nodes tried: 7 room · 2 taints"
             ),
         ),
@@ -39,7 +39,7 @@ BIG = PoolMiss("general", "instance types", "m5.xlarge", (short("cpu", "5", "380
         ),
         (
             NoPlace("a/b", pools=(PoolMiss("general", "instance types", asked=(f"{ZONE} DoesNotExist",)),)),
-            "no zone is left: its volumes and rules name different ones, so no node of NodePool general takes it",
+            "no zone is left: its volumes and rules require different ones, so no node of NodePool general accepts it",
         ),
     ],
 )
@@ -50,7 +50,4 @@ def test_the_cause(found: NoPlace, text: str) -> None:
 @pytest.mark.parametrize(("others", "words"), [(0, ""), (1, " (nor has 1 more)"), (2, " (nor have 2 more)")])
 def test_which_pod(others: int, words: str) -> None:
     found = NoPlace("web/big-0", others)
-    assert (
-        no_place_text(found)
-        == f"web/big-0 has no other place{words}: no NodePool has an instance type that it could launch"
-    )
+    assert no_place_text(found) == f"web/big-0 has no other place{words}: no NodePool has a launchable instance type"

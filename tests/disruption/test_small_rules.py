@@ -284,11 +284,11 @@ def test_a_node_is_empty_as_long_as_no_pod_costs_anything(pods: Sequence[Mapping
 
 
 def test_an_index_of_owners_keeps_no_template_alive(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(owner, "_MOST_KNOWN", 3)
+    monkeypatch.setattr(owner, "_MAX_CACHED", 3)
     index = OwnerIndex(())
     templates = [a_pod_template(owners=(an_owner(name=f"web-{number}"),)) for number in range(5)]
     before = [sys.getrefcount(template) for template in templates]
     found = [index.of(a_pod(template=template)) for template in templates]
     assert [present(one).name for one in found] == [f"web-{number}" for number in range(5)]
     assert [sys.getrefcount(template) for template in templates] == before
-    assert len(index._known) <= 3
+    assert len(index._cached) <= 3

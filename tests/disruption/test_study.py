@@ -193,7 +193,7 @@ def test_a_close_look_that_comes_to_nothing() -> None:
     lost = DisruptionStudy(_cluster(nodes=[a_node(pool="x")], nodeclaims=[a_claim(pool="x")]), 1)
     list(lost.survey())
     lost.compute_detail(KEYS[0])
-    assert "NodePool is not known" in present(lost.analysis.detail).problem
+    assert "NodePool is unknown" in present(lost.analysis.detail).problem
     others = DisruptionStudy(_cluster(nodes=[a_node(pool="general")], nodeclaims=[]), 1)
     list(others.survey())
     others.compute_detail("node/node-1")

@@ -154,7 +154,7 @@ def test_without_a_usable_nodepool_pods_fit_where_kube_scheduler_puts_them() -> 
     assert found.starts == sum(count for _, count in found.nodes) == 5
     assert headline(found) == (
         "5 more pods like ReplicaSet/default/web fit on the nodes that are there; the next finds no place: "
-        "no NodePool can take pods, as none of this Karpenter's is ready, dynamic and not being deleted"
+        "no NodePool accepts pods: none of this Karpenter's is ready, dynamic and not being deleted"
     )
     assert overview([found]) == "the least room is for ReplicaSet/default/web: 5 more"
     few = headroom(on, sample_of(on, WEB), most=3)
@@ -208,7 +208,7 @@ def test_a_nodepool_that_is_not_ready_takes_none() -> None:
     on = cluster(pools=(sick,))
     found = headrooms(on, (sample_of(on, WEB),), most=4, pool="general")
     assert pool_overview("general", found).endswith(
-        "no NodePool can take pods, as none of this Karpenter's is ready, dynamic and not being deleted"
+        "no NodePool accepts pods: none of this Karpenter's is ready, dynamic and not being deleted"
     )
 
 

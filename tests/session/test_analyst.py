@@ -160,7 +160,7 @@ def test_newer_clusters_break_off_what_nobody_looks_at(worker: Analyst, monkeypa
 def test_a_long_question_is_broken_off_by_a_newer_cluster(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LEAST_SECONDS", -1.0)
     asked: list[bool] = []
-    simulate_next_pass = DisruptionStudy.ask_next
+    simulate_next_pass = DisruptionStudy.simulate_next_pass
 
     def ask(self: DisruptionStudy, simulator: Any = None) -> None:
         if not asked:

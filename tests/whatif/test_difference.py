@@ -157,7 +157,7 @@ def test_pods_that_no_longer_fit_say_why() -> None:
     assert len(found.claims_before) == 2
     again = changed(fleet(a_pod(cpu="99"), nodes=0), SetField(GENERAL, ("spec", "weight"), 3))
     (still,) = again.still_pending
-    assert still.reason.startswith("m5.4xlarge of NodePool general comes nearest and is short by cpu 83")
+    assert still.reason.startswith("the nearest type of NodePool general is m5.4xlarge, short of cpu 83")
 
 
 @pytest.mark.parametrize("mode", [Replay.PENDING, Replay.REMOVE])
@@ -186,7 +186,7 @@ def test_reasons_of_several_nodepools() -> None:
     assert "memory 913,408Mi" in found.still_pending[0].reason
     assert "x/y 3" in found.still_pending[0].reason
     nobody = changed(fleet(a_pod(), nodes=0, manifests=()))
-    assert nobody.still_pending[0].reason.startswith("no existing node takes it, and no NodePool can take pods")
+    assert nobody.still_pending[0].reason.startswith("no existing node takes it, and no NodePool accepts pods")
     assert nobody.still_pending[0].karpenter_says == ""
     passed_over = changed(
         fleet(a_pod(template=a_pod_template(node_selector={"karpenter.sh/nodepool-hash": "x"})), nodes=0)
@@ -200,7 +200,7 @@ def test_reasons_of_several_nodepools() -> None:
 def test_many_kinds_of_pods_are_explained_without_numbers_in_the_end() -> None:
     pods = [a_pod(name=f"p-{i}", cpu="99", labels={"app": str(i)}) for i in range(20)]
     found = changed(fleet(*pods, nodes=0))
-    assert sum("comes nearest" in one.reason for one in found.still_pending) == 16
+    assert sum("the nearest type" in one.reason for one in found.still_pending) == 16
     assert sum("no instance type of NodePool general" in one.reason for one in found.still_pending) == 4
 
 
@@ -259,7 +259,7 @@ def test_a_removal_counts_on_no_node_that_is_not_initialised_as_consolidation_do
     found = changed(young, RemoveNode("node-1"), mode=Replay.REMOVE)
     assert (found.moves, found.nodes) == ((), ())
     assert [(one.pod_key, one.reason) for one in found.no_longer_fit] == [
-        (f"default/node-1-{number}", "Karpenter counts on node-2, which is not initialised yet, and so on no place")
+        (f"default/node-1-{number}", "Karpenter schedules it to node-2, which does not count before it is initialised")
         for number in range(2)
     ]
 

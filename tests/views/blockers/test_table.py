@@ -293,7 +293,7 @@ def test_stories() -> None:
         return "\n".join(map(said, blocker_sentences(members, NOW_NS)))
 
     runner = told("gitlab/runner-7f2c4")
-    assert "gitlab/runner-7f2c4 (a pod says karpenter.sh/do-not-disrupt) on 1 node holds $1.01/h · $736/mo" in runner
+    assert "gitlab/runner-7f2c4 (a pod has karpenter.sh/do-not-disrupt) on 1 node holds $1.01/h · $736/mo" in runner
     assert "5 pods came to this node in the last hour: a node that receives pods does not drain." in runner
     assert "No terminationGracePeriod: nothing ends the wait" in told("db/postgres-0")
     mixed = told("db/postgres-0", "gitlab/runner-7f2c4")

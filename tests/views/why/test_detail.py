@@ -165,7 +165,7 @@ def test_blockers_with_their_times() -> None:
 
 def test_a_pod_without_a_place_says_what_is_short_first() -> None:
     landing = Landing(error="no instance type", no_place=NoPlace("a/b", uninitialized_node="new"))
-    said_ = "Karpenter counts on new, which is not initialised yet, and so on no place · Karpenter: no instance type"
+    said_ = "Karpenter schedules it to new, which does not count before it is initialised · Karpenter: no instance type"
     assert no_landing_text(landing) == said_
     assert landing_cell(landing, a_pod()).text == f"✘ {said_}"
 
@@ -175,8 +175,8 @@ def test_what_is_short_comes_before_karpenters_own_words() -> None:
     stays = Verdict(Outcome.NO, refusal_code="UNSCHEDULABLE", refusal_message="x" * 1_000, no_place=no_place)
     text = lines(replace(FOUND, blockers=(), outlook=NodeOutlook(now=stays, lifted=stays, freed=stays)))
     at = text.index(
-        " ? simulated as it is  a/b has no other place: Karpenter counts on new, which is not initialised yet, and so"
-        " on no place"
+        " ? simulated as it is  a/b has no other place: Karpenter schedules it to new, which does not count before"
+        " it is initialised"
     )
     assert text[at + 1] == f"   Karpenter: {'x' * (QUOTED - 1)}…"
 
@@ -203,7 +203,7 @@ def test_each_method_has_its_line_and_what_is_in_nobodys_way_is_said_to_be() -> 
     entry_ = entry(analysed(), "dnd")
     lanes = [said(line) for line in lane_lines(entry_, NOW_NS)]
     assert lanes[0].startswith(" Emptiness ")
-    assert any(line.startswith(" Multi, Single wanted") and "✘ a pod says" in line for line in lanes)
+    assert any(line.startswith(" Multi, Single wanted") and "✘ a pod has" in line for line in lanes)
     assert lanes[-2].startswith(" Expiry ")
     assert lanes[-1] == " Interruption no warning from the cloud"
     idle = replace(FOUND, blockers=(a_blocker(Code.NODE_DND, is_wanted=False),))
