@@ -24,18 +24,19 @@ def per_hour_text(amount: float, currency: str = "USD") -> str:
     return f"{_symbol(currency)}{amount:,.2f}/h"
 
 
-def saved_text(amount: float, *, digits: int = 4, is_whole: bool = True) -> str:
+def saved_text(amount: float, *, digits: int = 4, is_whole: bool = True, is_upper_bound: bool = False) -> str:
     """Return hourly savings: ``saves $0.3830/h``, or ``costs $0.2380/h more`` if negative.
 
     Args:
         amount: Savings per hour.
         digits: Decimals.
         is_whole: Whether the amount is complete; otherwise a plus sign is appended.
+        is_upper_bound: Whether the savings may be less.
     """
     number = f"{abs(amount):,.{digits}f}"
     if is_whole and not float(number.replace(",", "")):
         return "saves nothing"
-    text = f"${number}/h{'' if is_whole else '+'}"
+    text = f"{'up to ' if is_upper_bound else ''}${number}/h{'' if is_whole else '+'}"
     return f"saves {text}" if amount >= 0 else f"costs {text} more"
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.aws.money import change_text, node_price_text, per_hour_text, per_month_text, total_text
+from karptui.aws.money import change_text, node_price_text, per_hour_text, per_month_text, saved_text, total_text
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,10 @@ def test_four_digits_for_one_node_and_two_for_sums(currency: str, price: str, to
 
 def test_a_change_has_its_sign() -> None:
     assert [change_text(amount) for amount in (5.42, -1234.5)] == ["+5.42 $/h", "-1,234.50 $/h"]
+
+
+def test_savings_are_written_in_one_way() -> None:
+    assert saved_text(0.383) == "saves $0.3830/h"
+    assert saved_text(-0.5, digits=2) == "costs $0.50/h more"
+    assert saved_text(0.001, digits=2) == "saves nothing"
+    assert saved_text(1.5, digits=2, is_whole=False, is_upper_bound=True) == "saves up to $1.50/h+"

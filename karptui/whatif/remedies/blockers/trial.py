@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from karptui.aws.money import saved_text
 from karptui.aws.prices import PriceSettings, settings_of
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey, price_of
@@ -150,10 +151,9 @@ class Trial(msgspec.Struct, frozen=True):
             when = f" once the protected pods have ended ({wait} at most)"
         saved = "savings unknown"
         if self.is_saving_known:
-            verb, more = "saves" if self.saves_per_hour >= 0 else "costs", "+" if self.unpriced else ""
-            bound = "up to " if self.is_upper_bound else ""
-            forecast = " by forecast" if self.is_forecast else ""
-            saved = f"{verb} {bound}${abs(self.saves_per_hour):,.2f}/h{more}{forecast}"
+            amount, bound = self.saves_per_hour, self.is_upper_bound
+            saved = saved_text(amount, digits=2, is_whole=not self.unpriced, is_upper_bound=bound)
+            saved += " by forecast" if self.is_forecast else ""
         moves = [f"moves {counted(self.evictions, 'pod')}"] if self.evictions else []
         if self.cut:
             moves = [f"cuts {counted(self.cut, 'protected pod')} after {duration_text(self.lost_seconds)} of work"]
