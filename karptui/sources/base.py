@@ -1,4 +1,4 @@
-"""What sources say of themselves: how they stand with each kind, and what cannot be done."""
+"""The state of sources for each kind, and their errors."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from karptui.decode.kinds import Kind, kind_named
 
 
 class SourceError(Exception):
-    """A source cannot do what was asked; the text is a sentence for the user.
+    """A source cannot answer; the message is for the user.
 
-    Its kinds for live clusters are drawn in sources.cluster.errors.
+    Subclasses for live clusters are in sources.cluster.errors.
     """
 
 
 def kept_as(api_kind: str) -> Kind:
-    """Return what objects of a kind are kept as.
+    """Return the kind for objects of an API kind.
 
     Raises:
-        SourceError: when karptui does not read such objects.
+        SourceError: if karptui does not read such objects.
     """
     kind = kind_named(api_kind)
     if kind is None:
@@ -30,7 +30,7 @@ def kept_as(api_kind: str) -> Kind:
 
 
 class Phase(StrEnum):
-    """How far a source has come with a kind; best first, so that the last of several is the one to show."""
+    """State of a source for a kind; best first, so that the maximum of several is shown."""
 
     OFFLINE = "offline"
     """Complete, and never to change: a snapshot."""
@@ -41,7 +41,7 @@ class Phase(StrEnum):
     CONNECTING = "connecting"
     """Nothing has arrived yet."""
     SYNCING = "syncing"
-    """Arriving: what is there is true, but not all."""
+    """Loading: the present objects are correct, but incomplete."""
     STALE = "stale"
     """Complete, but nothing says that it still holds."""
     FORBIDDEN = "forbidden"
@@ -51,28 +51,28 @@ class Phase(StrEnum):
 
 
 COMPLETE: Final = frozenset({Phase.OFFLINE, Phase.LIVE, Phase.NOT_INSTALLED, Phase.STALE})
-"""Phases in which a kind has been listed to its end."""
+"""Phases in which a kind is completely listed."""
 
 
 class SourceStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """How a source stands with one kind."""
+    """State of a source for one kind."""
 
     kind: Kind
     phase: Phase
     since_ns: int
     """When the phase began: nanoseconds since the epoch."""
     last_error: str = ""
-    """A sentence: why it is not live, or what could not be read. Empty when all is well."""
+    """Why it is not live, or which object could not be read; empty without an error."""
     count: int = 0
     """Objects held."""
     total_estimate: int | None = None
-    """About how many there will be, while syncing; None where the server does not say."""
+    """Estimated number of objects while syncing; None if the server does not tell."""
     last_contact_ns: int = 0
     """When the server last said anything about this kind: nanoseconds since the epoch, 0 for never."""
     retry_at_ns: int = 0
-    """When it will be tried again: nanoseconds since the epoch, 0 where it is not waiting."""
+    """Time of the next attempt in nanoseconds since the epoch; 0 if none is planned."""
     is_left_out: bool = False
-    """Whether nobody asked for the kind when a file was made: that it holds none says nothing."""
+    """Whether the kind was not requested when a file was made, so that its absence means nothing."""
 
     @property
     def is_unread(self) -> bool:

@@ -1,4 +1,4 @@
-"""What the APIs said last time, on disk: read at once at the next start, and good without a network."""
+"""Answers of the AWS APIs on disk, read at the next start and usable without a network."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from karptui.aws.region import Dated
 from karptui.files import check_allowed, read_file, write_file
 
 FORMAT: Final = 1
-"""Raised when the shape of what is kept changes: older files are then read anew from the APIs."""
+"""Version of the format: files of another version are ignored and fetched again."""
 
 MOST_BYTES: Final = 64 << 20
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class _Envelope(msgspec.Struct):
-    """What is around every fact."""
+    """The envelope of a fact."""
 
     format: int
     as_of_ns: int
@@ -34,11 +34,11 @@ class FactCache:
         self._folder = folder
 
     def load(self, name: str, shape: type[T] | Any) -> Dated[T] | None:
-        """Return a fact, None where it was never kept or cannot be read.
+        """Return a fact; None if it is not in the cache or unreadable.
 
         Args:
             name: Such as ``us-east-1/spot-prices``.
-            shape: The type of its value, for msgspec.
+            shape: Type of its value, for msgspec.
         """
         try:
             envelope = msgspec.json.decode(read_file(self._path(name), MOST_BYTES), type=_Envelope)

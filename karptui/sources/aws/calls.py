@@ -91,12 +91,12 @@ _MEANINGS: Final[tuple[tuple[tuple[type[Exception], ...], Trouble, str], ...]] =
 
 
 def aws_error(error: Exception, *, action: str, profile: str = "") -> AwsError:
-    """Return what an exception of botocore means.
+    """Return the error for an exception of botocore.
 
     Args:
-        error: Anything that a call has raised.
-        action: The IAM action behind the call, such as ``ec2:DescribeSubnets``.
-        profile: The profile in use, empty for the default chain.
+        error: Any exception of a call.
+        action: IAM action of the call, such as ``ec2:DescribeSubnets``.
+        profile: Profile in use; empty for the default chain.
     """
     whose = f"profile {profile}" if profile else "the default profile"
     if isinstance(error, AwsError):
@@ -148,7 +148,7 @@ def _client_error(response: Mapping[str, Any], action: str, whose: str) -> AwsEr
 
 
 def _words(error: object) -> str:
-    """Return somebody else's words, fit for a screen and without access key ids."""
+    """Return a message without access key ids, fit for a screen."""
     return _SECRET.sub("(access key)", one_line(str(error), 200))
 
 
@@ -185,9 +185,9 @@ class Caller:
 
         Args:
             wait: Pauses between attempts.
-            jitter: Numbers from 0 up to 1, of which each pause is that part of the longest it may be.
-            profile: Named in sentences.
-            attempts: How often a throttled or broken-off call is tried, the first time included.
+            jitter: Returns numbers from 0 up to 1, the share of the maximum pause.
+            profile: Profile for messages.
+            attempts: Number of attempts for a throttled or interrupted call, including the first.
         """
         self._wait = wait or threading.Event().wait
         self._jitter = jitter
@@ -217,13 +217,13 @@ class Caller:
         """Yield the items of all pages.
 
         Args:
-            action: The IAM action.
-            method: A paginated operation: it takes and gives ``NextToken``.
-            result: The field of the answer that holds the items.
-            parameters: Of the operation.
+            action: IAM action.
+            method: A paginated operation with ``NextToken``.
+            result: Field of the answer with the items.
+            parameters: Parameters of the operation.
 
         Raises:
-            AwsError: when a page cannot be had, or the service repeats itself.
+            AwsError: if a page is unavailable, or the service repeats itself.
         """
         token = ""
         for _ in range(PAGE_LIMIT):

@@ -26,11 +26,11 @@ from karptui.sources.cluster.deadlines import TimedResponse
 CONNECT_SECONDS: Final = 4
 READ_SECONDS: Final = 20
 ANSWER_SECONDS: Final = 60.0
-"""From the end of an answer's headers to its last byte: read_timeout begins anew with every byte."""
+"""Maximum time from an answer's headers to its last byte: read_timeout restarts with every byte."""
 ANSWER_BYTES: Final = 64 << 20
 """Of one answer; a page of instance types has less than one MiB."""
 PROCESS_SECONDS: Final = 60
-"""How long a ``credential_process`` may take."""
+"""Timeout of a ``credential_process``, in seconds."""
 
 
 class _Response(TimedResponse):
@@ -53,7 +53,7 @@ class AwsClients:
 
         Args:
             profile: ``--profile``; empty leaves the choice to AWS_PROFILE.
-            asks_instance: whether the EC2 instance's metadata service (IMDS) may be asked for credentials.
+            asks_instance: Whether the EC2 instance's metadata service (IMDS) may provide credentials.
         """
         self._asks_instance = asks_instance
         self.profile: Final = profile or os.environ.get("AWS_PROFILE") or os.environ.get("AWS_DEFAULT_PROFILE") or ""
@@ -90,7 +90,7 @@ class AwsClients:
             raise aws_error(error, action=f"preparing {service}", profile=self.profile) from error
 
     def close(self) -> None:
-        """Close what is open; a request under way still comes to its end."""
+        """Close all clients; a running request still finishes."""
         with self._lock:
             clients, self._clients = self._clients, {}
         for client in clients.values():
@@ -161,7 +161,7 @@ class _Process(subprocess.Popen[bytes]):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                # What has left the process group may hold the pipes for ever.
+                # A process outside the group may hold the pipes for ever.
                 super().communicate(timeout=1)
             raise AwsError(
                 Trouble.NO_CREDENTIALS, f"the credential_process did not finish within {PROCESS_SECONDS} s"

@@ -1,4 +1,4 @@
-"""The kinds of facts about a region and account: the question that is asked, how long an answer holds, its shape."""
+"""The facts about a region and account: question, lifetime of the answer, and shape."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class KindRule(msgspec.Struct, frozen=True):
     action: str
     """The IAM action."""
     holds_seconds: int
-    """How long it is taken for true without asking again."""
+    """Lifetime of the answer in seconds."""
     shape: Any
     """Type of the value, for msgspec."""
     is_of_account: bool = False

@@ -1,4 +1,4 @@
-"""On-demand list prices from the AWS Pricing API, with the questions that Karpenter asks.
+"""On-demand list prices from the AWS Pricing API, with Karpenter's questions.
 
 Source: pkg/providers/pricing/pricing.go of Karpenter's AWS provider.
 """
@@ -91,7 +91,7 @@ def on_demand_prices(caller: Caller, pricing: Any, region: str) -> dict[str, flo
 
 
 def _price_of(text: str, currency: str) -> dict[str, float]:
-    """Return the price of one product; nothing where it has none, as with types that are only reserved."""
+    """Return the price of one product; empty if it has none, as for types that are only reserved."""
     try:
         item = _ITEM.decode(text)
     except msgspec.DecodeError as error:

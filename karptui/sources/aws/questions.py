@@ -43,10 +43,11 @@ def identity(caller: Caller, sts: Any) -> Identity:
 def instance_types(caller: Caller, ec2: Any) -> dict[str, InstanceTypeFacts]:
     """Return the region's types by name. Rule: pkg/providers/instancetype/instancetype.go.
 
-    What EC2 does not say (network baseline, branch interfaces, Windows addresses) is the catalogue's, where it has it.
+    Fields that EC2 omits (network baseline, branch interfaces, Windows addresses) come from the catalogue if it has
+    them.
 
     Raises:
-        AwsError: when EC2 does not answer, or not as described.
+        AwsError: if EC2 does not answer as documented.
     """
     action = "ec2:DescribeInstanceTypes"
     built_in = instance_type_facts()
@@ -214,7 +215,7 @@ class Clients(Protocol):
 
     @property
     def profile(self) -> str:
-        """Named in sentences."""
+        """Profile for messages."""
         ...
 
     def region(self) -> str:
@@ -259,10 +260,10 @@ class Questions:
         self._clients.close()
 
     def ask(self, kind: FactKind, region: str) -> Any:
-        """Return the value of a fact, of the type that ``kinds`` gives.
+        """Return the value of a fact, of the type in ``kinds``.
 
         Raises:
-            AwsError: when it cannot be had.
+            AwsError: if it is unavailable.
         """
         try:
             return self._ask(kind, region)
@@ -293,5 +294,5 @@ class Questions:
 
 
 def open_questions(profile: str, *, asks_instance: bool, now_ns: Callable[[], int], wait: Wait) -> Questions:
-    """Begin a conversation; arguments as those of `AwsClients`."""
+    """Open a conversation; arguments as for `AwsClients`."""
     return Questions(AwsClients(profile, asks_instance=asks_instance), now_ns=now_ns, wait=wait)

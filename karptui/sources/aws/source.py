@@ -39,10 +39,10 @@ _IDENTITY_VARIABLES: Final = (
 
 
 def cache_name(kind: FactKind, region: str, profile: str) -> str:
-    """Return the name under which a fact is kept.
+    """Return the cache name of a fact.
 
-    What belongs to an account is kept per way of logging in, of which the name holds a digest: without a network there
-    is nobody to ask which account it is.
+    Facts of an account are stored per way of logging in, as a digest in the name: without a network the account is
+    unknown.
     """
     name = f"aws/{region}/{kind.replace(' ', '-')}"
     if not RULES[kind].is_of_account:
@@ -60,7 +60,7 @@ NO_REGION: Final = "no AWS region is configured, and the cluster names none"
 
 
 class AwsNews(msgspec.Struct, frozen=True, eq=False):
-    """What is known at a moment; compared by identity to see whether there is anything new."""
+    """Known facts at a moment; compared by identity to detect news."""
 
     facts: RegionFacts
     statuses: Mapping[FactKind, FactStatus]
@@ -97,12 +97,12 @@ class AwsSource:
         """Prepare to ask.
 
         Args:
-            cache: Where answers are kept.
+            cache: Stores answers.
             profile: ``--profile``; empty for the default chain.
-            asks_instance: Whether the EC2 instance's metadata service (IMDS) may be asked for credentials.
-            kinds: What to ask for; the rest is reported as off.
-            clock: Tells the time.
-            opener: Begins a conversation; botocore's by default.
+            asks_instance: Whether the EC2 instance's metadata service (IMDS) may provide credentials.
+            kinds: Facts to ask for; the others are reported as off.
+            clock: The clock.
+            opener: Opens a conversation; botocore's by default.
         """
         self._cache = cache
         self._profile = profile
@@ -129,7 +129,7 @@ class AwsSource:
             threading.Thread(target=self._run, name="aws-facts", daemon=True).start()
 
     def use_region(self, region: str) -> None:
-        """Turn to another region, as when the first node says where the cluster is; the same one changes nothing."""
+        """Change the region, as when the first node reveals it; the same region changes nothing."""
         with self._lock:
             if region == self._region:
                 return
@@ -139,7 +139,7 @@ class AwsSource:
         self._woken.set()
 
     def refresh(self) -> None:
-        """Ask at once for what is out of date, or waits to be asked for again."""
+        """Refresh expired facts and retry failed ones at once."""
         self._wants_more.set()
         self._woken.set()
 
@@ -150,11 +150,11 @@ class AwsSource:
         self._hang_up()
 
     def latest(self) -> AwsNews:
-        """Return what is known now; cheap, from any thread."""
+        """Return the known facts; cheap, from any thread."""
         return self._news
 
     def step(self) -> float:
-        """Do everything that is due, and return how many seconds nothing will be."""
+        """Do everything that is due, and return the seconds until something is."""
         region = self._settled_region()
         if region:
             self._load(region)
@@ -185,7 +185,7 @@ class AwsSource:
         return MappingProxyType({kind: waiting if kind in self._kinds else off for kind in FactKind})
 
     def _settled_region(self) -> str:
-        """Return the region to ask about, empty where there is none or it cannot be found out."""
+        """Return the region to ask about; empty if it is unknown."""
         if self._region:
             return self._region
         try:
@@ -210,7 +210,7 @@ class AwsSource:
         return self._questions
 
     def _load(self, region: str) -> None:
-        """Take from the cache what has not been looked for there yet."""
+        """Load facts from the cache that were not loaded yet."""
         for kind in self._kinds:
             if kind in self._due_ns:
                 continue
@@ -260,7 +260,7 @@ class AwsSource:
             except AwsError as error:
                 self._fail(region, [kind], error)
                 continue
-            except Exception as error:  # noqa: BLE001  the others are still to be asked for
+            except Exception as error:  # noqa: BLE001  the other facts are still to be asked for
                 self._fail(region, [kind], _fault(error))
                 continue
             fact = Dated(value, self._clock.now_ns())
@@ -279,7 +279,7 @@ class AwsSource:
         retry_at_ns = self._clock.now_ns() + RETRY_SECONDS[error.trouble] * NS_PER_SECOND
         with self._lock:
             if error.trouble in ACCOUNT_WIDE:
-                # What a new login leaves on disk is read by a new session only.
+                # Only a new session reads the files of a new login.
                 self._hang_up()
                 self._news = msgspec.structs.replace(self._news, account="")
             if region != self._region:
@@ -302,7 +302,7 @@ class AwsSource:
 
 
 def _fault(error: Exception) -> AwsError:
-    """Return what is said of a fault inside."""
+    """Return the error for an internal fault."""
     during = "asking AWS"
     crash.record(error, during)
     return AwsError(Trouble.OTHER, f"internal error while {during}: {crash.sentence(error)}")

@@ -1,4 +1,4 @@
-"""What stands between here and the AWS APIs: each a normal state with a sentence of its own."""
+"""Reasons that the AWS APIs are unavailable: each is a normal state with its own message."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ RETRY_SECONDS: Final = {
     Trouble.STOPPED: 60,
     Trouble.OTHER: 300,
 }
-"""How soon asking again makes sense: somebody may log in at any minute, a policy rarely changes."""
+"""Retry delay: a user may log in at any minute, a policy rarely changes."""
 
 ACCOUNT_WIDE: Final = frozenset(
     {Trouble.NO_CREDENTIALS, Trouble.EXPIRED, Trouble.REFUSED, Trouble.NO_PROFILE, Trouble.NO_REGION, Trouble.STOPPED}

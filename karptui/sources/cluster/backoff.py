@@ -60,7 +60,7 @@ class Backoff:
         return self._failures
 
     def next_seconds(self) -> float:
-        """Return how long to wait after one more failure."""
+        """Return the delay after one more failure, in seconds."""
         with self._lock:
             step = min(LONGEST_SECONDS, FIRST_SECONDS * float(1 << min(self._doublings, 8)))
             self._failures += 1
@@ -83,7 +83,7 @@ LONGEST_QUEUE: Final = 2
 
 
 class Ceiling:
-    """Lets so many through at once, and after that so many a second."""
+    """Limits a rate: a burst at once, and then a number per second."""
 
     def __init__(self, waits: Waits, burst: float, per_second: float) -> None:
         self._waits = waits
@@ -92,18 +92,18 @@ class Ceiling:
         self._at: float | None = None
 
     def wait_seconds(self) -> float:
-        """Let one through, and return how long it has to wait; with it, those after it wait longer."""
+        """Let one caller through, and return its delay; later callers wait longer."""
         now = self._waits.monotonic()
         if self._at is not None:
             self._left = min(self._burst, self._left + (now - self._at) * self._per_second)
         self._at = now
-        # Those who did not wait, as they were woken, are not made up for.
+        # Callers that were woken early are not compensated.
         self._left = max(self._left - 1, -LONGEST_QUEUE)
         return max(0.0, -self._left / self._per_second)
 
 
 class SpacedTurns:
-    """Spreads what many threads do now and then: one of them every so many seconds."""
+    """Spreads occasional work of many threads: one per interval."""
 
     def __init__(self, waits: Waits, seconds: float) -> None:
         self._waits = waits
@@ -112,7 +112,7 @@ class SpacedTurns:
         self._last = float("-inf")
 
     def next_seconds(self) -> float:
-        """Return how long to wait for the next turn that nobody has taken."""
+        """Return the delay until the next free turn, in seconds."""
         with self._lock:
             now = self._waits.monotonic()
             self._last = max(now, self._last) + self._seconds

@@ -23,11 +23,11 @@ MOST_BYTES: Final = 128 << 20
 BUDGET_BYTES: Final = 160 << 20
 """All answers together, with what their objects and lists take once they are decoded."""
 COLLECTION_BYTES: Final = 64
-"""What an object or list takes, at least."""
+"""Minimum size of an object or list in memory."""
 SMALL_BYTES: Final = 16 << 20
 """One answer that is not read within `answers_counted`."""
 ERROR_BYTES: Final = 64 << 10
-"""Of the body of an error; what is longer was not written by an API server, and is not read to its end."""
+"""Maximum size of an error's body; no API server writes a longer one."""
 BODY_SECONDS: Final = 300.0
 """From the first byte of a body to its last, however steadily it drips."""
 PIECE: Final = 1 << 16
@@ -36,18 +36,18 @@ ShapeT = TypeVar("ShapeT")
 
 
 class ListMetadata(msgspec.Struct, rename={"next": "continue"}):
-    """What a list says of where it goes on."""
+    """A list's continue token."""
 
     next: str | None = None
     """The token of the next page; nothing at its end."""
 
 
 class TooLargeError(UnreachableError):
-    """An answer goes on beyond what is read of one."""
+    """An answer exceeds its size limit."""
 
 
 class UnreadableError(UnreachableError):
-    """An answer that says something else than what was asked for."""
+    """An answer has an unexpected shape."""
 
 
 class _Budget(threading.local):
@@ -93,18 +93,18 @@ def read_body(
     monotonic: Callable[[], float],
     is_cut: bool = False,
 ) -> bytes:
-    """Return the body of an answer, unpacked.
+    """Return the unpacked body of an answer.
 
     Args:
-        response: the answer, of which nothing has been read.
-        server: for sentences.
-        most_bytes: of the body, unpacked.
-        monotonic: a clock in seconds.
-        is_cut: whether the beginning will do where there is more.
+        response: The answer, unread.
+        server: Server for messages.
+        most_bytes: Maximum size, unpacked.
+        monotonic: A clock in seconds.
+        is_cut: Whether the beginning suffices if there is more.
 
     Raises:
-        TooLargeError: when there is more, or all answers together would take too much memory.
-        UnreachableError: when it takes too long, or is packed in another way than was asked for.
+        TooLargeError: if there is more, or all answers together would take too much memory.
+        UnreachableError: if it takes too long, or has an unexpected encoding.
     """
     until = monotonic() + BODY_SECONDS
     packing = response.headers.get("Content-Encoding", "").strip().lower()
@@ -151,15 +151,15 @@ def _is_full(body: io.BytesIO, part: bytes, server: str, most_bytes: int, is_cut
 
 
 def decoded(data: bytes, shape: type[ShapeT], problem: str) -> ShapeT:
-    """Return what a body says.
+    """Return the decoded body.
 
     Args:
         data: JSON.
-        shape: what it should say.
-        problem: how the sentence begins where it does not: ``metrics-server's answer cannot be read``.
+        shape: Expected type.
+        problem: Beginning of the error message: ``metrics-server's answer cannot be read``.
 
     Raises:
-        UnreadableError: where it is no JSON, says something else, or is nested too deeply.
+        UnreadableError: if it is no JSON, has another shape, or is nested too deeply.
     """
     try:
         return msgspec.json.decode(data, type=shape)

@@ -1,4 +1,4 @@
-"""The requests that a list and a watch are made of."""
+"""The requests of a list and a watch."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s
 
 
 PEEK_SECONDS: Final = 15.0
-"""How long the server may be silent before it says how many objects there are."""
+"""Timeout for the number of objects, in seconds."""
 GRACE_SECONDS: Final = 60.0
-"""How much longer than was asked for a server may leave a stream open."""
+"""Extra time that a server may leave a stream open, in seconds."""
 
 
 class _ObjectMeta(msgspec.Struct, rename="camel"):
@@ -54,18 +54,18 @@ class Collection:
 
     @property
     def server(self) -> str:
-        """Where it is asked."""
+        """The server's address."""
         return self._transport.server
 
     @property
     def title(self) -> str:
-        """What its objects are called."""
+        """Name of its objects."""
         return self._resource.title
 
     def peek(self) -> int | None:
-        """Return about how many objects there are, None where the server does not say.
+        """Return the approximate number of objects; None if the server does not tell.
 
-        The field selector is left out, as with one a server does not say how many items remain.
+        The field selector is omitted: with one, a server does not tell the remaining items.
         """
         try:
             peek = self._peeked(PEEK_SECONDS)
@@ -74,18 +74,18 @@ class Collection:
         return (peek.metadata.remaining_item_count or 0) + len(peek.items or ())
 
     def version(self) -> str:
-        """Return the resourceVersion that the server's storage has come to, empty where it does not say."""
+        """Return the resourceVersion of the server's storage; empty if it does not tell."""
         return self._peeked(PEEK_SECONDS).metadata.resource_version or ""
 
     def version_then(self, key: str, version: str) -> str | None:
-        """Return which version of an object the server's storage held at an earlier moment.
+        """Return the version of an object in the server's storage at an earlier moment.
 
         Args:
-            key: the object, as it is known here.
-            version: the resourceVersion of the moment.
+            key: Key of the object.
+            version: resourceVersion of the moment.
 
         Returns:
-            Empty where it held none; None where the server no longer knows, or never did.
+            Empty if there was none; None if the server does not know.
         """
         name = key.rpartition("/")[2]
         namespace = key.partition("/")[0] if self._resource.is_namespaced else ""

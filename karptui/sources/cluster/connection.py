@@ -41,10 +41,10 @@ class Pem(msgspec.Struct, frozen=True):
     data: bytes | None = None
 
     def read(self) -> bytes:
-        """Return the PEM text; a file is read anew each time, as certificates get rotated.
+        """Return the PEM text; a file is read again each time, since certificates are rotated.
 
         Raises:
-            KubeconfigError: when the file cannot be read.
+            KubeconfigError: if the file cannot be read.
         """
         if self.data is not None:
             return self.data
@@ -56,7 +56,7 @@ class Pem(msgspec.Struct, frozen=True):
 
 
 class ExecPlugin(msgspec.Struct, frozen=True):
-    """A command that prints a credential, and what it may be given."""
+    """A command that prints a credential, and its inputs."""
 
     command: str
     args: tuple[str, ...]
@@ -82,7 +82,7 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
     user: str = ""
     namespace: str = ""
     certificate_authority: Pem | None = None
-    """None trusts what the system trusts."""
+    """None trusts the system's certificates."""
     skip_tls_verify: bool = False
     tls_server_name: str = ""
     proxy_url: str = ""
@@ -92,7 +92,7 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
     client_key: Pem | None = None
     token: str = ""
     when_refused: str = ""
-    """What there is to be done once ``token`` is not taken any more, as a sentence; empty where nobody knows."""
+    """Advice once ``token`` is rejected; empty if there is none."""
     token_file: Path | None = None
     """Read again and again, as it gets rotated; wins over ``token`` while it can be read."""
     basic: tuple[str, str] | None = None
@@ -103,8 +103,8 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
 SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 EXEC_CLUSTER_EXTENSION: Final = "client.authentication.k8s.io/exec"
 OIDC_REFUSED: Final = (
-    "the API server does not take the id-token of auth-provider oidc any more, and karptui does not renew it: "
-    "any kubectl command does, after which karptui has to be started again; an exec plugin needs neither"
+    "the API server rejects the id-token of auth-provider oidc, and karptui does not renew it: "
+    "run any kubectl command, then restart karptui; an exec plugin needs neither"
 )
 _CREDENTIALS: Final = re.compile(r"(?<=//)[^/@]*@")
 PROXY_SCHEMES: Final = ("http", "https", "socks5", "socks5h")
@@ -121,18 +121,18 @@ def load_connection(
     home: Path | None = None,
     service_account: Path = SERVICE_ACCOUNT,
 ) -> Connection:
-    """Find the cluster that kubectl would talk to.
+    """Return the connection that kubectl would use.
 
     Args:
         kubeconfig: ``--kubeconfig``.
-        context: ``--context``; the current context where None.
-        impersonation: ``--as`` and ``--as-group``; replaces what the kubeconfig says.
-        environ: ``KUBECONFIG``, and what tells a pod about its API server.
-        home: the home folder; the user's own by default.
-        service_account: the folder a pod's credentials are mounted at.
+        context: ``--context``; None for the current context.
+        impersonation: ``--as`` and ``--as-group``; overrides the kubeconfig.
+        environ: ``KUBECONFIG``, and a pod's variables for its API server.
+        home: The home folder; the user's by default.
+        service_account: Mount path of a pod's credentials.
 
     Raises:
-        KubeconfigError: with a sentence naming file and field.
+        KubeconfigError: with file and field.
     """
     config = load_kubeconfig(kubeconfig, environ=environ, home=home)
     name = config.current_context if context is None else context
@@ -148,10 +148,10 @@ def load_connection(
 
 
 def resolve(config: Kubeconfig, context: str, impersonation: Impersonation | None = None) -> Connection:
-    """Return how to talk to the cluster of a context.
+    """Return the connection of a context.
 
     Raises:
-        KubeconfigError: with a sentence naming file and field.
+        KubeconfigError: with file and field.
     """
     chosen = config.contexts.get(context)
     if chosen is None:
@@ -175,7 +175,7 @@ def resolve(config: Kubeconfig, context: str, impersonation: Impersonation | Non
     )
     skip = bool(cluster.value.insecure_skip_tls_verify)
     if skip and authority is not None:
-        raise KubeconfigError(f"insecure-skip-tls-verify {of_cluster} cannot stand beside a certificate-authority")
+        raise KubeconfigError(f"insecure-skip-tls-verify {of_cluster} cannot be combined with a certificate-authority")
     certificate, key = _client_pair(user, of_user)
     basic = (
         (user.value.username or "", user.value.password or "") if user.value.username or user.value.password else None
@@ -246,7 +246,7 @@ def _client_pair(user: Defined[User], owner: str) -> tuple[Pem | None, Pem | Non
     )
     key = _pem("client-key", owner, user.file, user.value.client_key, user.value.client_key_data)
     if certificate is not None and key is None:
-        raise KubeconfigError(f"{certificate.title} has no client-key beside it")
+        raise KubeconfigError(f"{certificate.title} has no client-key")
     return (certificate, key) if certificate is not None else (None, None)
 
 
@@ -258,7 +258,7 @@ def _only_one_method(user: User, owner: str) -> None:
 
 
 def _server(server: str | None, owner: str, *, secure: bool) -> tuple[str, tuple[str, str] | None]:
-    """Return the server's URL, and the user and password that stand in it."""
+    """Return the server's URL, and the user and password in it."""
     if not server:
         raise KubeconfigError(f"no server {owner}")
     url = server if "://" in server else f"{'https' if secure else 'http'}://{server}"
@@ -278,7 +278,7 @@ def _proxy(url: str | None, owner: str) -> str:
 
 
 def checked_url(url: str, schemes: tuple[str, ...]) -> SplitResult | None:
-    """Return the parts of a URL that something can be asked at; None for any other."""
+    """Return the parts of a usable URL; None for any other."""
     if any(character <= " " or character == "\x7f" for character in url):
         return None
     try:
@@ -317,7 +317,7 @@ def _exec_plugin(
     user: Defined[User], owner: str, cluster: Defined[KubeconfigCluster], authority: Pem | None, *, has_other: bool
 ) -> ExecPlugin | None:
     given = user.value.exec
-    # client-go runs a plugin only where nothing else identifies the user.
+    # client-go runs a plugin only if nothing else identifies the user.
     if given is None or has_other:
         return None
     if not given.command:

@@ -18,11 +18,11 @@ from karptui.sources.cluster.exec_plugin import ExecCredential
 
 TOKEN_BYTES: Final = 1 << 20
 TOKEN_FILE_SECONDS: Final = 60.0
-"""How long the contents of a token file are trusted, as in client-go."""
+"""Lifetime of a token file's content, as in client-go, in seconds."""
 
 
 class Grant(msgspec.Struct, frozen=True):
-    """What one request is sent with; compared by identity to find out whether a refused one has been replaced since."""
+    """The credential of one request; compared by identity to detect a replaced one."""
 
     authorization: str = ""
     """The Authorization header, empty for none."""
@@ -34,23 +34,23 @@ class Credentials(Protocol):
     """Hands out grants; safe to use from several threads."""
 
     def current(self) -> Grant:
-        """Return the grant to use now.
+        """Return the current grant.
 
         Raises:
-            CredentialError: when none can be had.
+            CredentialError: if there is none.
         """
         ...
 
     def refused(self, grant: Grant) -> bool:
-        """Note that the server answered 401 to a grant; return whether a different one is to be had.
+        """Note that the server answered 401 to a grant; return whether there is a different one.
 
         Raises:
-            CredentialError: when a new one is needed and cannot be had.
+            CredentialError: if a new one is needed and unavailable.
         """
         ...
 
     def close(self) -> None:
-        """Abandon what is under way."""
+        """Cancel running work."""
         ...
 
 
@@ -66,10 +66,10 @@ class FixedCredentials:
         return self._grant
 
     def refused(self, grant: Grant) -> bool:  # noqa: ARG002  part of the protocol
-        """Return False: there is no other.
+        """Return False: there is no other grant.
 
         Raises:
-            CredentialError: where it is known what would help.
+            CredentialError: if there is advice for the user.
         """
         if self._when_refused:
             raise CredentialError(self._when_refused)
@@ -80,7 +80,7 @@ class FixedCredentials:
 
 
 class FileCredentials:
-    """A bearer token in a file that somebody rotates."""
+    """A bearer token in a file that is rotated."""
 
     def __init__(self, path: Path, fallback: str = "", *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._path = path
@@ -127,7 +127,7 @@ class FileCredentials:
 
 
 class ExecCredentials:
-    """What an exec plugin prints: a token, a client certificate, or both."""
+    """The output of an exec plugin: a token, a client certificate, or both."""
 
     def __init__(self, runner: ExecCredential) -> None:
         self._runner = runner
@@ -135,7 +135,7 @@ class ExecCredentials:
         self._last: tuple[object, Grant] | None = None
 
     def current(self) -> Grant:
-        """Return the plugin's credential, asked for anew when it is about to expire."""
+        """Return the plugin's credential, renewed before it expires."""
         issued = self._runner.current()
         with self._lock:
             if self._last is None or self._last[0] is not issued:

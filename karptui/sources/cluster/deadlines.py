@@ -1,6 +1,6 @@
-"""Answers that have to get on: urllib3 alone waits anew for every byte, so that one that drips never ends.
+"""Answers with a total timeout: urllib3 restarts its timeout with every byte, so that a slow answer never ends.
 
-Connections of ours and of botocore's read through this.
+Our connections and botocore's use it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class TooMuchError(OSError):
 
 
 class TimedReads(io.RawIOBase):
-    """What is read from a socket, until a moment if there is one, and no more than so many bytes."""
+    """Reads from a socket, until a deadline if there is one, and limited in size."""
 
     def __init__(self, raw: io.RawIOBase, sock: socket.socket, most_bytes: float) -> None:
         self.untimed: Final = raw
@@ -41,12 +41,12 @@ class TimedReads(io.RawIOBase):
         self._left = most_bytes
 
     def end_within(self, seconds: float | None) -> None:
-        """Let whatever comes until so many seconds from now be read; None for ever."""
+        """Set the deadline to some seconds from now; None for none."""
         self._until = None if seconds is None else time.monotonic() + seconds
         self._sock.settimeout(self._silence)
 
     def allow_silence(self, seconds: float) -> None:
-        """Change how long nothing may come, and let what comes take as long as it does."""
+        """Set the read timeout, without a total deadline."""
         self._silence = seconds
         with contextlib.suppress(OSError):  # closed meanwhile
             self.end_within(None)
@@ -82,7 +82,7 @@ class TimedReads(io.RawIOBase):
 
 
 class TimedResponse(http.client.HTTPResponse):
-    """An answer whose headers, and whose body if nobody says otherwise, come to an end in time."""
+    """An answer whose headers, and by default body, have a total timeout."""
 
     answer_seconds: ClassVar[float] = ANSWER_SECONDS
     most_bytes: ClassVar[float] = float("inf")

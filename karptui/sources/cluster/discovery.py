@@ -1,6 +1,7 @@
-"""Which of the kinds that Karpenter brings an API server has, and in which versions.
+"""Discovers Karpenter's kinds on an API server, and their versions.
 
-Source of the protocol: the Kubernetes document "The Kubernetes API", sections on aggregated and unaggregated discovery.
+Source of the protocol: the Kubernetes document "The Kubernetes API", sections on aggregated and unaggregated
+discovery.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ AGGREGATED: Final = (
 )
 KINDS: Final = frozenset({Kind.NODEPOOL, Kind.NODECLAIM, Kind.NODECLASS, Kind.NODEOVERLAY})
 VERSIONS: Final = ("v1", "v1beta1", "v1alpha1")
-"""Of Karpenter's own kinds, best first, whatever the server prefers."""
+"""Versions of Karpenter's kinds, best first, regardless of the server's preference."""
 VERBS: Final = frozenset({"list", "watch"})
 
 

@@ -1,13 +1,13 @@
-"""What can go wrong between here and an API server.
+"""Errors of the connection to an API server.
 
 SourceError
-├── ConfigError       the kubeconfig, a certificate or an option cannot be used: no retry will help
-├── CredentialError   no credential could be had just now
+├── ConfigError       the kubeconfig, a certificate or an option is unusable: retries do not help
+├── CredentialError   no credential available at the moment
 ├── UnreachableError  no answer: refused, timed out, cut off, bad TLS
-├── BehindError       the server knows less than it did before: restored from a backup
-├── UnreadableEventError  a watch says something that cannot be read
-├── NoVersionError    a list that nothing can be followed from
-└── ApiError          the server answered with an error status
+├── BehindError       the server's storage is older than before: restored from a backup
+├── UnreadableEventError  an unreadable watch event
+├── NoVersionError    a list without a resourceVersion
+└── ApiError          an error status
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Final
 from karptui.sources.base import SourceError
 
 SENTENCE_LIMIT: Final = 400
-"""Characters of somebody else's message that are worth showing."""
+"""Maximum length of a quoted message."""
 
 
 class KubeconfigError(SourceError):
@@ -25,7 +25,7 @@ class KubeconfigError(SourceError):
 
 
 class CredentialError(SourceError):
-    """No credential could be had."""
+    """No credential is available."""
 
 
 class UnreachableError(SourceError):
@@ -33,7 +33,7 @@ class UnreachableError(SourceError):
 
 
 class BehindError(SourceError):
-    """The server's storage has come less far than what it said before."""
+    """The server's storage is older than before."""
 
 
 class UnreadableEventError(SourceError):
@@ -49,7 +49,7 @@ class UnreadableEventError(SourceError):
 
 
 class NoVersionError(SourceError):
-    """A list does not say which version of the cluster it is of."""
+    """A list has no resourceVersion."""
 
 
 class ApiError(SourceError):
@@ -57,9 +57,9 @@ class ApiError(SourceError):
 
     Attributes:
         status: HTTP status, or the code of an ``ERROR`` watch event.
-        reason: the machine-readable reason of the Status object, empty where there is none.
-        message: the server's words, on one line.
-        retry_after_seconds: how long the server asks to be left alone, None where it does not say.
+        reason: Machine-readable reason of the Status object; empty if none.
+        message: The server's message, on one line.
+        retry_after_seconds: Retry-After in seconds; None if absent.
     """
 
     def __init__(self, status: int, reason: str, message: str, retry_after_seconds: float | None = None) -> None:
@@ -71,6 +71,6 @@ class ApiError(SourceError):
 
 
 def one_line(text: str, limit: int = SENTENCE_LIMIT) -> str:
-    """Return text fit for a sentence: printable, on one line, cut at a limit."""
+    """Return text for a message: printable, on one line, cut at a limit."""
     line = " ".join("".join(char if char.isprintable() else " " for char in text[: 4 * limit]).split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"

@@ -27,7 +27,7 @@ _TIMEOUT_SECONDS: Final = 60.0
 _SKEW_SECONDS: Final = 60.0
 """How long before its expiry a credential is renewed, unless a fifth of its life is shorter."""
 _RERUN_SECONDS: Final = 5.0
-"""How long one run answers for all threads, so that they do not run a failing plugin in turns."""
+"""Lifetime of one run's result for all threads, so that they do not run a failing plugin in turn."""
 _PRINTED_BYTES: Final = 1 << 20
 """Of a credential: a token and two certificates take a hundredth of it."""
 PIECE: Final = 1 << 16
@@ -41,11 +41,11 @@ _OPAQUE: Final = re.compile(r"(?=[\w+/=.-]*\d)(?=[\w+/=.-]*[A-Za-z])(?<![\w/.:-]
 
 
 class _EndlessOutputError(Exception):
-    """A process prints more than it was asked for."""
+    """A process printed too much."""
 
 
 class _IssuedCredential(msgspec.Struct, frozen=True):
-    """What a plugin printed."""
+    """The output of a plugin."""
 
     token: str
     certificate: Pem | None
@@ -212,11 +212,11 @@ class ExecCredential:
 
 
 def printed(process: subprocess.Popen[bytes], seconds: float) -> tuple[bytes, bytes]:
-    """Return what a process prints until its end, and the last that it says on standard error.
+    """Return the complete output of a process, and the end of its standard error.
 
     Raises:
-        TimeoutError: when it takes longer; it is left running.
-        _EndlessOutputError: when it prints more than any credential takes; it is left running.
+        TimeoutError: if it takes longer; it keeps running.
+        _EndlessOutputError: if it prints more than any credential; it keeps running.
     """
     until = time.monotonic() + seconds
     output, said = bytearray(), bytearray()
@@ -244,7 +244,7 @@ def printed(process: subprocess.Popen[bytes], seconds: float) -> tuple[bytes, by
 
 
 def without_secrets(text: str) -> str:
-    """Return what a plugin has said without what may be a secret: it may print its token, or a URL with a password."""
+    """Return a plugin's message without possible secrets: it may contain its token, or a URL with a password."""
     text = _SAID_SECRET.sub(lambda found: f"{found[1]}…", without_password(text))
     return _OPAQUE.sub("…", text)
 

@@ -23,11 +23,11 @@ class _ExportPage(msgspec.Struct):
 
 
 class Export(msgspec.Struct):
-    """What has been listed."""
+    """The listed objects."""
 
     objects: list[dict[str, Any]] = msgspec.field(default_factory=list)
     missing: list[str] = msgspec.field(default_factory=list)
-    """A sentence for each resource that could not be listed."""
+    """A message for each resource that could not be listed."""
     unread: set[str] = msgspec.field(default_factory=set)
     """Their kinds."""
 
@@ -41,12 +41,12 @@ def export_cluster(
     """List everything.
 
     Args:
-        transport: asks the API server.
-        keep: gives what is kept of an object as soon as it has come, None for nothing.
-        progress: called with the resource and how many objects of it have come.
+        transport: Connection to the API server.
+        keep: Returns the part of an object to keep, None for nothing.
+        progress: Called with the resource and the number of its objects so far.
 
     Raises:
-        SourceError: when the server cannot be reached, or no credential can be had.
+        SourceError: if the server is unreachable, or no credential is available.
     """
     found = Export()
     for resource in (NODES, *discover(transport), *LATER):
@@ -75,7 +75,7 @@ def _items(resource: Resource, transport: Transport) -> Iterator[dict[str, Any]]
             del data
         for item in page.items or ():
             if isinstance(item, dict):
-                # Items of a list do not say what they are, and of metadata alone they say something else.
+                # Items of a list have no kind, and metadata-only items have another one.
                 yield {**item, "apiVersion": resource.api_version, "kind": resource.api_kind}
         token = page.metadata.next or ""
         if not token:

@@ -124,7 +124,7 @@ Entry = TypeVar("Entry")
 
 
 class Defined(msgspec.Struct, Generic[Entry], frozen=True):
-    """A definition and the file it stands in, which relative paths start from and errors name."""
+    """A definition and its file, the base of relative paths and part of errors."""
 
     value: Entry
     file: Path
@@ -137,7 +137,7 @@ class ContextChoice(msgspec.Struct, frozen=True):
     cluster: str
     user: str
     namespace: str
-    """Empty where the context names none."""
+    """Empty if the context has none."""
     is_current: bool
 
 
@@ -145,7 +145,7 @@ class Kubeconfig(msgspec.Struct, frozen=True):
     """One or more kubeconfig files, merged: the first definition of a name wins, and the first current-context."""
 
     current_context: str
-    """Empty where no file names one."""
+    """Empty if no file sets it."""
     clusters: Mapping[str, Defined[KubeconfigCluster]]
     users: Mapping[str, Defined[User]]
     contexts: Mapping[str, Defined[Context]]
@@ -156,7 +156,7 @@ class Kubeconfig(msgspec.Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """The files, for a sentence."""
+        """The files, for messages."""
         return ":".join(map(str, self.files or self.looked_for))
 
     def choices(self) -> tuple[ContextChoice, ...]:
@@ -176,15 +176,15 @@ class Kubeconfig(msgspec.Struct, frozen=True):
 def load_kubeconfig(
     explicit: str | None = None, *, environ: Mapping[str, str] = os.environ, home: Path | None = None
 ) -> Kubeconfig:
-    """Read and merge the kubeconfig files that kubectl would.
+    """Read and merge the kubeconfig files as kubectl does.
 
     Args:
-        explicit: ``--kubeconfig``; that file alone is read and must exist.
-        environ: where ``KUBECONFIG`` is looked up: paths joined by colons, of which missing ones are passed over.
-        home: the home folder; the user's own by default.
+        explicit: ``--kubeconfig``; then only that file is read, and must exist.
+        environ: Contains ``KUBECONFIG``: paths joined by colons; missing files are skipped.
+        home: The home folder; the user's by default.
 
     Raises:
-        KubeconfigError: when a file cannot be read or a field in it has the wrong shape.
+        KubeconfigError: if a file is unreadable or a field has the wrong shape.
     """
     paths = _paths(explicit, environ, Path.home() if home is None else home)
     files = [
@@ -235,7 +235,7 @@ def _parse(path: Path, data: bytes) -> _File:
     except YamlError as error:
         line = _LINE.match(str(error))
         where, what = (f" {line[1]}:", line[2]) if line is not None else ("", str(error))
-        raise KubeconfigError(f"{path}:{where} not a kubeconfig, as it is not YAML: {one_line(what)}") from error
+        raise KubeconfigError(f"{path}:{where} not a kubeconfig, because it is not YAML: {one_line(what)}") from error
     if len(documents) > 1:
         raise KubeconfigError(f"{path}: not a kubeconfig: it holds {len(documents)} documents")
     if not documents:

@@ -25,7 +25,7 @@ from karptui.sources.cluster.transport import JSON, Transport
 
 
 class UnreadableAnswerError(Exception):
-    """The server answered with something else than was asked for."""
+    """The server's answer has an unexpected shape."""
 
 
 class _Connections:

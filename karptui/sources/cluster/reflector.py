@@ -37,45 +37,45 @@ from karptui.sources.cluster.trouble import FORBIDDEN_SECONDS, Outage, reaction_
 
 
 class Changes(NamedTuple):
-    """What has changed."""
+    """Changed objects."""
 
     objects: dict[str, Any]
-    """By key, as they are now; None stands for one that is gone."""
+    """Current objects by key; None for a deleted one."""
     versions: dict[str, int]
-    """By key, where they are known."""
+    """Versions by key, if known."""
 
 
 PAGE_LIMIT: Final = 500
 """Objects per page: a page decodes in milliseconds, so that the screen never waits."""
 LARGEST_PAGE_LIMIT: Final = 8000
 SMALLER_PAGE: Final = 8
-"""Where a page takes more than is read of an answer, the next has one object in so many."""
+"""Factor by which the next page is smaller after a page that was too large."""
 WATCH_SECONDS: Final = (300.0, 600.0)
-"""After how long the server ends a watch, chosen at random so that not all end at once."""
+"""Range of watch timeouts in seconds, random so that not all end at once."""
 SILENCE_SECONDS: Final = 100.0
 """Bookmarks come about once a minute; after this long without a byte the connection counts as dead."""
 INITIAL_SILENCE_SECONDS: Final = 15.0
-"""A streaming list never pauses for so long; a server that does not know of streaming lists does."""
+"""Maximum pause of a streaming list; a server without streaming lists pauses longer."""
 FAR_SECONDS: Final = 0.1
 """A first answer that takes longer comes from afar, where compressed pages are quicker than an uncompressed stream."""
 SHORT_SECONDS: Final = 1.0
 """A watch that ends sooner without a word is a failure, however polite."""
 STEADY_SECONDS: Final = 5.0
-"""A stream that lasted so long was no failure, whatever ended it."""
+"""A stream of this duration was no failure, however it ended."""
 STUBBORN_FAILURES: Final = 3
-"""After so many error answers in a row the place in the watch is given up."""
+"""After this many consecutive errors, the position in the watch is dropped."""
 ATTEMPTS: Final = (10.0, 1.0)
-"""So many lists and watches at once, and then so many a second, whatever ends them."""
+"""Burst and rate per second of lists and watches."""
 PAGES: Final = (400.0, 5.0)
 """The same of pages: the pods of the largest clusters come at once."""
 EMPTY_PAGES: Final = 10
-"""So many pages in a row that bring nothing new are no list."""
+"""After this many consecutive pages without news, a list is given up."""
 MOST_OBJECTS: Final = 500_000
 """Of one kind: more than three times what Kubernetes supports."""
 UNNAMED: Final = frozenset({"BOOKMARK", "ERROR"})
 """Events that are about no object."""
 BROKEN_WATCH_LISTS: Final = 2
-"""After so many streaming lists that broke off, plain lists are used: something in between may not pass streams on."""
+"""After this many broken streaming lists, plain lists are used: a proxy may not support streams."""
 
 
 class Reflector:
@@ -170,7 +170,7 @@ class Reflector:
                     for changes in changed:
                         self._put(changes)
             except SourceError as error:
-                # Being stopped looks like a failure, which is nobody's business.
+                # A stop looks like a failure, but is none.
                 seconds = 0.0 if stopped.is_set() else self._failed(error)
             except Exception as error:  # noqa: BLE001  a thread that dies would leave a screen that looks alive
                 during = f"following {self.resource.title}"
@@ -191,7 +191,7 @@ class Reflector:
         self._status.total = self._seen.known_count or None
         if self.resource.is_large and self._uses_watch_list and not self._seen.known_count:
             self._look_ahead()
-        # Pages are read past every cache: what they say of a version is true.
+        # Pages bypass every cache, so their version is true.
         if self._uses_watch_list and not self._past.is_behind:
             try:
                 yield from self._list_streamed()
@@ -295,7 +295,7 @@ class Reflector:
             self._uses_watch_list = self._broken_watch_lists < BROKEN_WATCH_LISTS
 
     def _watched(self) -> Generator[Changes]:
-        """Yield what changes until the server ends the watch."""
+        """Yield changes until the server ends the watch."""
         if self._past.is_doubted:
             raise self._past.other()
         if self._past.must_confirm or self._board.is_doubted(self.resource):
@@ -318,7 +318,7 @@ class Reflector:
     # One stream
 
     def _followed(self, stream: LineStream) -> Generator[Changes]:
-        """Yield what the events of a stream change, batch by batch."""
+        """Yield the changes of a stream's events, in batches."""
         self._note_answer()
         self._opened_at = self._waits.monotonic()
         for lines in stream.batches():
@@ -336,7 +336,7 @@ class Reflector:
                 self._report(phase, is_proven=any(event.type != "BOOKMARK" for event in events))
 
     def _changed_by(self, events: Iterable[WatchEvent]) -> Generator[Changes]:
-        """Yield what events change; where the list among them ends, what it held comes by itself."""
+        """Yield the changes of events; the list among them is yielded separately."""
         changes = Changes({}, {})
         for event in events:
             number = version_number(event.resource_version)
@@ -370,7 +370,7 @@ class Reflector:
         yield changes
 
     def _events(self, lines: list[Line]) -> tuple[list[WatchEvent], str]:
-        """Return events up to the first line that is none, and what is wrong with that."""
+        """Return the events before the first unreadable line, and its error."""
         decode, events = self._decoder.line, list[WatchEvent]()
         with self._decoding:
             for line in lines:
@@ -384,7 +384,7 @@ class Reflector:
         return events, ""
 
     def _unreadable(self, problem: str) -> UnreadableEventError:
-        """Return what is said of a line that is no event; where something is gone, or it comes again, lists help."""
+        """Return the error for an unreadable line; if an object was deleted or the line repeats, a new list helps."""
         relists = problem.startswith("DELETED") or self._unreadable_at == self._version
         self._unreadable_at = self._version
         what = f"{self._transport.server} sent a line about {self.resource.title} that is not a watch event"
@@ -392,7 +392,7 @@ class Reflector:
             f"{what} ({problem}); {'listing again' if relists else 'asking again'}", relists=relists
         )
 
-    # What is known
+    # Known objects
 
     def _put(self, changes: Changes) -> None:
         self._seen.change(changes.objects, changes.versions)

@@ -1,4 +1,4 @@
-"""Follows a whole cluster: a thread for each resource, and one that finds them and sees that the server is there."""
+"""Follows a whole cluster: a thread for each resource, and one for discovery and health checks."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from karptui.sources.mailbox import Mailbox
 FIRST_SECONDS: Final = 2.0
 """How long everything else waits for the nodes and Karpenter's own kinds."""
 CHECK_SECONDS: Final = 10.0
-"""How often it is checked that the server has been heard of."""
+"""Interval of health checks, in seconds."""
 RECHECK_SECONDS: Final = 2.0
 HEALTH: Final = "/readyz"
 """Everybody who may talk to the server may ask; it is answered with an error while etcd is not there."""
 QUIET_SECONDS: Final = 20.0
-"""After so long without a byte from any stream the server is asked whether it is there."""
+"""Time without a byte from any stream after which the server is asked for its health."""
 ANSWER_SECONDS: Final = 5.0
 MISSED_ANSWERS: Final = 2
-"""After so many unanswered questions every stream is opened anew; one may be owed to a single dead connection."""
+"""Unanswered health checks after which every stream is reopened; one may be due to a single dead connection."""
 RECOVERY_SECONDS: Final = 10.0
-"""How often at most the server's coming back lets everything try anew; a stream that flaps is no recovery."""
+"""Minimum interval between retries of everything after a recovery."""
 REDISCOVER_SECONDS: Final = 300.0
 REDISCOVER_SOON_SECONDS: Final = 30.0
-"""While something of Karpenter's is missing."""
+"""Interval of discovery while some of Karpenter's resources are missing."""
 OPTIONAL: Final = (Kind.NODEPOOL, Kind.NODECLAIM, Kind.NODECLASS, Kind.NODEOVERLAY)
 AUTO_MODE: Final = "eks.amazonaws.com"
 """API group of the NodeClasses of EKS Auto Mode."""
@@ -46,7 +46,7 @@ EXPECTED: Final = frozenset({Kind.NODEPOOL, Kind.NODECLAIM, Kind.NODECLASS})
 
 
 def connect(connection: Connection, mailbox: Mailbox, *, request_seconds: float | None = None) -> Reflectors:
-    """Return a reflectors that has not begun; ``request_seconds`` is how long the server may be silent in answering."""
+    """Return reflectors that have not begun; ``request_seconds`` is the timeout of answers."""
     transport = Transport(connection, credentials_for(connection), read_seconds=request_seconds or READ_SECONDS)
     return Reflectors(transport, Board(mailbox))
 
@@ -90,19 +90,19 @@ class Reflectors:
                 self._look_after()
 
     def _look_after(self) -> None:
-        """See that the server is there, and what of Karpenter's it has; whatever fails, the next time is soon."""
+        """Check the server's health and Karpenter's resources; failures are retried soon."""
         try:
             self.check_contact()
             if self._waits.monotonic() >= self._discover_at:
                 self.rediscover()
-        except Exception as error:  # noqa: BLE001  nobody would notice any more that the server is gone
+        except Exception as error:  # noqa: BLE001  otherwise a dead server would go unnoticed
             crash.record(error, "seeing that the API server is there")
             self._missed += 1
             sentence = f"internal error while seeing that the API server is there: {crash.sentence(error)}"
             self._board.doubt(sentence, self.transport.last_contact_ns)
 
     def stop(self, seconds: float) -> None:
-        """End every thread; those that do not end within the time are left to die with the process."""
+        """Stop every thread; those that do not end in time die with the process."""
         self._stopped.set()
         self._bell.ring()
         with self._lock:
@@ -115,7 +115,7 @@ class Reflectors:
             thread.join(max(0.0, deadline - self._waits.monotonic()))
 
     def refresh(self) -> None:
-        """Try everything at once: what waits for its next attempt, what is missing, and streams that are in doubt."""
+        """Retry everything at once: delayed attempts, missing resources, and doubtful streams."""
         self._discover_at = float("-inf")
         if self._missed:
             self.transport.shut_streams()
@@ -138,7 +138,7 @@ class Reflectors:
         return tuple(resource for resource in resources if resource.kind is kind)
 
     def rediscover(self) -> None:
-        """Find out which of Karpenter's resources there are, and follow those that are new."""
+        """Discover Karpenter's resources, and follow new ones."""
         try:
             found = discover(self.transport)
         except SourceError as error:
@@ -171,11 +171,11 @@ class Reflectors:
         if self._missed:
             self._missed = 0
             self._board.trust()
-            # Of those that it has woken before, some were refused by a server that was not ready yet.
+            # Some of the threads woken before were refused by a server that was not ready.
             self.wake()
 
     def _ask(self) -> str:
-        """Ask the server how it is; return what is wrong, empty where it answers, be it that it may not say."""
+        """Ask the server for its health; return an error, empty if it answers, even with forbidden."""
         try:
             self.transport.get(HEALTH, read_seconds=ANSWER_SECONDS)
         except ApiError as error:
@@ -185,7 +185,7 @@ class Reflectors:
         return ""
 
     def _allowed(self) -> None:
-        """Ask at once for everything else that may not be seen: what was given back was hardly one kind alone."""
+        """Retry every forbidden resource at once: permissions rarely change for one kind alone."""
         with self._lock:
             followed = tuple(self._followed.values())
         for reflector, _, bell in followed:
@@ -193,7 +193,7 @@ class Reflectors:
                 bell.ring()
 
     def _recovered(self) -> None:
-        """Let everything try anew: the server was heard of after it had not been."""
+        """Retry everything: the server answers again."""
         with self._lock:
             now = self._waits.monotonic()
             if now - self._recovered_at < RECOVERY_SECONDS:
@@ -202,7 +202,7 @@ class Reflectors:
         self.wake()
 
     def _restored(self) -> None:
-        """Have everything listed again: what hardly changes cannot tell by itself that the past is another."""
+        """List everything again: rarely changing resources cannot detect a restored backup alone."""
         with self._lock:
             now = self._waits.monotonic()
             if now - self._restored_at < RECOVERY_SECONDS:

@@ -18,7 +18,7 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
     """One collection of the API."""
 
     kind: Kind
-    """What its objects are kept as."""
+    """Kind of its objects."""
     group: str
     """Empty for the core group."""
     version: str
@@ -27,7 +27,7 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
     """The kind as the API writes it, such as ``EC2NodeClass``."""
     is_namespaced: bool
     metadata_only: bool = False
-    """Owner references and labels are all that is wanted of it."""
+    """Only owner references and labels are needed."""
     field_selector: str = ""
     is_large: bool = False
     """May have many thousands of objects."""
@@ -122,7 +122,7 @@ POD_WARNINGS: Final = _events(
     "involvedObject.kind=Pod,type=Warning,source!=karpenter,source!=eks-auto-mode/compute"
     ",reason!=FailedScheduling,reason!=Unhealthy,reason!=BackOff"
 )
-"""Events that tell why pods do not start; not those that are about something else and far more frequent."""
+"""Events that tell why pods do not start, without more frequent events on other subjects."""
 LEADER_LEASE: Final = Resource(
     kind=Kind.LEASE,
     group="coordination.k8s.io",

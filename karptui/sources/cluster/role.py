@@ -55,7 +55,7 @@ PROVIDER_GROUPS: Final = (
 
 
 FOLLOWED: Final = (NODES, *KARPENTER_KINDS, *LATER, AUTO_MODE_EVENTS)
-"""What is listed and watched, NodeClasses apart, which are found by asking the server."""
+"""The listed and watched resources, except NodeClasses, which discovery finds."""
 PROXIES: Final = ("pods/proxy", "services/proxy")
 """Karpenter's metrics are read through the API server; one of the two is enough, and only where Karpenter runs."""
 USAGE_GROUP: Final = "metrics.k8s.io"
@@ -69,15 +69,15 @@ _LEASE_RULE: Final = (
 
 
 def role_lines(resources: Iterable[Resource] = FOLLOWED) -> list[str]:
-    """Return the ClusterRole, and the Role for the namespace of Karpenter, as YAML, line by line.
+    """Return the ClusterRole, and the Role for Karpenter's namespace, as lines of YAML.
 
     Args:
-        resources: what is listed and watched.
+        resources: The listed and watched resources.
     """
     by_group: dict[str, list[str]] = {}
     for resource in resources:
         if resource is LEADER_LEASE:
-            continue  # named below: the other leases of a cluster are nobody's business
+            continue  # named below: other leases are not needed
         plurals = by_group.setdefault(resource.group, [])
         if resource.plural not in plurals:
             plurals.append(resource.plural)

@@ -1,4 +1,4 @@
-"""Which objects of a collection are known, and in which version."""
+"""The known objects of a collection, and their versions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from operator import itemgetter
 
 
 def version_number(version: str) -> int:
-    """Return a resourceVersion as a number that can be compared, 0 where it is none.
+    """Return a resourceVersion as a comparable number, 0 if it is none.
 
     Source of the rule: KEP-5504, comparable resource versions: decimal numbers without leading zeros.
     """
@@ -15,20 +15,20 @@ def version_number(version: str) -> int:
 
 
 class SeenKeys:
-    """Keys seen so far: complete, or in the middle of a list.
+    """The keys seen so far: complete, or during a list.
 
-    While a list is under way the objects of the one before it still count as known; those that it does not mention are
-    gone only once it has ended.
+    During a list the objects of the previous one still count as known; objects that it lacks are gone once it has
+    ended.
     """
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
-        """By key, the version of each object; 0 where that is not known."""
+        """Version of each object by key; 0 if unknown."""
         self._seen: dict[str, int] | None = None
 
     @property
     def count(self) -> int:
-        """Objects known; while listing, objects listed so far."""
+        """Number of known objects; during a list, of listed ones."""
         return len(self._known if self._seen is None else self._seen)
 
     @property
@@ -37,7 +37,7 @@ class SeenKeys:
         return len(self._known)
 
     def newest(self) -> tuple[str, int]:
-        """Return which of the objects known changed last, and its version; an empty key where no version is known."""
+        """Return the last changed object and its version; an empty key if no version is known."""
         key, version = max(self._known.items(), key=itemgetter(1), default=("", 0))
         return (key, version) if version else ("", 0)
 
@@ -59,11 +59,11 @@ class SeenKeys:
         self._seen = {}
 
     def begin_anew(self) -> None:
-        """Forget the versions so far: the list under way is of a server that counts from further back."""
+        """Forget all versions: the server's storage was restored."""
         self._known = dict.fromkeys(self._known, 0)
 
     def change(self, changes: Mapping[str, object], versions: Mapping[str, int] | None = None) -> None:
-        """Objects have come or changed, or are gone where there is None; with their versions where those are known."""
+        """Take over changed objects, and None for deleted ones; with their versions if known."""
         listed = self._known if self._seen is None else self._seen
         found = versions or {}
         for key, item in changes.items():
@@ -81,7 +81,7 @@ class SeenKeys:
         return gone
 
     def abandon(self) -> None:
-        """Break the list off: what it held is known, and nothing is gone."""
+        """Abort the list: its objects are known, and nothing is gone."""
         if self._seen is not None:
             self._known |= self._seen
             self._seen = None

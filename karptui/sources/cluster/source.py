@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 JSON: Final = "application/json"
 STOP_SECONDS: Final = 1.0
 START_SECONDS: Final = 10.0
-"""How long a question to the server waits for the imports to be done."""
+"""Maximum time that a request waits for imports, in seconds."""
 
 CRDS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
@@ -40,8 +40,8 @@ class ClusterSource:
         """Set up without connecting.
 
         Args:
-            connection: the API server and the user.
-            request_seconds: ``--request-timeout``: how long the server may be silent in answering; watches excepted.
+            connection: API server and user.
+            request_seconds: ``--request-timeout``: timeout of answers, except watches.
         """
         self.connection: Final = connection
         self._request_seconds = request_seconds
@@ -58,7 +58,7 @@ class ClusterSource:
 
     @property
     def caution(self) -> str:
-        """That nobody checks whose server answers, where the kubeconfig says so."""
+        """Warning that the server's certificate is not verified, if the kubeconfig disables that."""
         return "TLS not verified" if self.connection.skip_tls_verify else ""
 
     @property
@@ -72,7 +72,7 @@ class ClusterSource:
         self._thread.start()
 
     def stop(self) -> None:
-        """Cut every connection and end the threads; those that hang in a connection attempt die with the process."""
+        """Close every connection and stop the threads; hanging ones die with the process."""
         self._stopped = True
         self._bell.ring()
         if self._reflectors is not None:
@@ -116,10 +116,10 @@ class ClusterSource:
         return _fetched(reflectors, resource, key)
 
     def crds(self) -> tuple[dict[str, Any], ...]:
-        """Return the CustomResourceDefinitions of Karpenter's kinds and of the NodeClasses that are followed.
+        """Return the CustomResourceDefinitions of Karpenter's kinds and of the followed NodeClasses.
 
         Raises:
-            SourceError: when they may not be read, or the server does not answer.
+            SourceError: if they are forbidden, or the server does not answer.
         """
         reflectors = self._await_reflectors()
         kinds = (Kind.NODEPOOL, Kind.NODECLAIM, Kind.NODEOVERLAY, Kind.NODECLASS)
@@ -154,7 +154,7 @@ class ClusterSource:
                 return
 
     def _broke(self, mailbox: Mailbox, error: Exception, seconds: float) -> None:
-        """Say what is wrong, and wait for the next attempt."""
+        """Report an error, and wait for the next attempt."""
         crash.record(error, "connecting")
         if self._reflectors is not None:
             self._reflectors.stop(0.0)

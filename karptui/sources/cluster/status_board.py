@@ -24,7 +24,7 @@ class Board:
         self._lock = threading.Lock()
         self._statuses: dict[Kind, dict[str, SourceStatus]] = {}
         self._doubts: dict[str, tuple[str, int]] = {}
-        """Of resources that nothing confirms any more: a sentence, and since when."""
+        """Unconfirmed resources: message and time."""
 
     def put(self, resource: Resource, changes: Mapping[str, Any]) -> None:
         """Add changes."""
@@ -32,12 +32,12 @@ class Board:
             self._mailbox.put(resource.kind, changes)
 
     def report(self, resource: Resource, status: SourceStatus, *, is_proven: bool = True) -> None:
-        """Add the status of one resource.
+        """Set the status of one resource.
 
         Args:
-            resource: what it is about.
-            status: how it stands.
-            is_proven: whether the server has said something that it cannot have known before; ends a doubt.
+            resource: The resource.
+            status: Its status.
+            is_proven: Whether the server sent something new, which ends a doubt.
         """
         with self._lock:
             if is_proven or status.phase is not Phase.LIVE:
@@ -53,11 +53,11 @@ class Board:
                 self._mailbox.report(status)
 
     def is_doubted(self, resource: Resource) -> bool:
-        """Whether nothing confirms any more what is known of a resource."""
+        """Return whether the known objects of a resource are unconfirmed."""
         return resource.identity in self._doubts
 
     def doubt(self, sentence: str, last_contact_ns: int) -> None:
-        """Say that nothing confirms any more what is live; the next proof of a kind ends the doubt."""
+        """Mark live resources as unconfirmed; the next news of a kind ends that."""
         with self._lock:
             for of_kind in self._statuses.values():
                 live = [identity for identity, status in of_kind.items() if status.phase is Phase.LIVE]
@@ -68,7 +68,7 @@ class Board:
                     self._mailbox.report(self._shown(of_kind))
 
     def trust(self) -> None:
-        """Say again how every kind stands: the doubt was unfounded."""
+        """Report all kinds again: the doubt was unfounded."""
         with self._lock:
             self._doubts.clear()
             for of_kind in self._statuses.values():
@@ -107,7 +107,7 @@ class ResourceStatus:
 
     def __init__(self, resource: Resource, board: Board, waits: Waits) -> None:
         self.total: int | None = None
-        """About how many objects there will be, None where nobody knows."""
+        """Estimated number of objects; None if unknown."""
         self.phase = Phase.CONNECTING
         self._resource = resource
         self._board = board
@@ -123,7 +123,7 @@ class ResourceStatus:
         self._contact_ns = self._waits.now_ns()
 
     def note(self, problem: str) -> None:
-        """Something could not be read; the sentence says what."""
+        """Note that an object could not be read."""
         self._problems += 1
         self._last_problem = problem
 
@@ -140,7 +140,7 @@ class ResourceStatus:
     def report(
         self, phase: Phase, count: int, error: str = "", *, retry_in_seconds: float = 0.0, is_proven: bool = True
     ) -> None:
-        """Tell the board; without an error of its own the sentence is about what could not be read."""
+        """Report to the board; without an error, the message is about unreadable objects."""
         now_ns = self._waits.now_ns()
         if phase is not self.phase:
             self.phase, self._since_ns = phase, now_ns

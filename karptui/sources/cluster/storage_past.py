@@ -13,7 +13,7 @@ from karptui.sources.cluster.seen import SeenKeys, version_number
 
 
 class StoragePast:
-    """How far a server's storage had come when it last spoke of one collection."""
+    """The last known state of a server's storage, for one collection."""
 
     def __init__(self, seen: SeenKeys, collection: Callable[[], Collection]) -> None:
         """Begin without a past.
@@ -27,11 +27,11 @@ class StoragePast:
         self._furthest = 0
         """The latest version that the server has spoken of."""
         self._last_gone = ("", 0)
-        """What went last, and in which version."""
+        """Key and version of the last deleted object."""
         self.is_behind = False
         """Whether the server has spoken of an earlier one since: it was restored, or the answer was out of date."""
         self.must_confirm = False
-        """Whether the server has to say how far it has come before what is known counts as true again."""
+        """Whether the server must confirm its storage's version before objects count as current."""
         self.is_doubted = False
         """Whether the server was restored from a backup, as another kind has found; set by any thread."""
 
@@ -48,7 +48,7 @@ class StoragePast:
         return 0 < number < self._furthest
 
     def check_list(self, version: str) -> None:
-        """Look whether a list is of an earlier version than what is known; once is doubted, twice is believed.
+        """Check whether a list is older than the known objects; the first time is doubted, the second believed.
 
         Raises:
             BehindError: the first time.

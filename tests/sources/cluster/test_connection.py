@@ -175,12 +175,12 @@ def test_exec_plugin_is_passed_over_where_a_token_is_given(tmp_path: Path) -> No
         (
             {"certificate-authority-data": "QQ==", "insecure-skip-tls-verify": True},
             {},
-            "insecure-skip-tls-verify of cluster 'c' in .* cannot stand beside a certificate-authority",
+            "insecure-skip-tls-verify of cluster 'c' in .* cannot be combined with a certificate-authority",
         ),
         (
             {},
             {"client-certificate-data": "QQ=="},
-            "client-certificate-data of user 'u' in .* has no client-key beside it",
+            "client-certificate-data of user 'u' in .* has no client-key",
         ),
         ({}, {"token": "t", "username": "n"}, "both a token and a username with password are given of user 'u'"),
         ({}, {"exec": {}, "auth-provider": {"name": "x"}}, "both exec and auth-provider are given of user 'u'"),

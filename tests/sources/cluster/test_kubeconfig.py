@@ -91,8 +91,8 @@ def test_unreadable_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("{", r"config: line \d+: not a kubeconfig, as it is not YAML: "),
-        ("a: \x01", r"config: line 1: not a kubeconfig, as it is not YAML: a control character"),
+        ("{", r"config: line \d+: not a kubeconfig, because it is not YAML: "),
+        ("a: \x01", r"config: line 1: not a kubeconfig, because it is not YAML: a control character"),
         ("- 1", r"config: not a kubeconfig: must be an object, is a list"),
         ("contexts: [{context: {}}]", r"config: contexts\[0\]\.name: is missing"),
         ("contexts: [{name: 12}]", r"config: contexts\[0\]\.name: must be text, is a number: write it in quotes"),
