@@ -1,3 +1,3 @@
-"""Rules for which nodes Karpenter may disrupt, what it does next, and what blocks disruption."""
+"""Karpenter's disruption rules: candidates, blockers, methods and their next commands."""
 
 from __future__ import annotations

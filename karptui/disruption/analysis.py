@@ -56,9 +56,9 @@ class NodeFindings(msgspec.Struct, frozen=True, eq=False):
     why: Why
     blockers: tuple[Blocker, ...] = ()
     drain: DrainState | None = None
-    """How far its termination has come; None if nothing disrupts it."""
+    """The state of its termination; None if nothing disrupts it."""
     recent_pods: int = 0
-    """Pods, except DaemonSet pods, that came to it in the last hour."""
+    """Pods, except DaemonSet pods, bound to it in the last hour."""
     moving_pods: int = 0
     """Pods that must be rescheduled before it is empty, without DaemonSet pods and pods of zero cost."""
     lost_pods: tuple[str, ...] = ()
@@ -108,7 +108,7 @@ class NodeDetail(msgspec.Struct, frozen=True, eq=False):
     problem: str = ""
     """Why no removal could be simulated."""
     budgets: tuple[BudgetState, ...] = ()
-    """What its NodePool's budgets leave for each reason; empty if the NodePool is unknown."""
+    """Its NodePool's budget for each reason; empty if the NodePool is unknown."""
     consolidation_policy: str = ""
     """The NodePool's."""
 
@@ -232,7 +232,7 @@ def _billed(replacements: tuple[Replacement, ...], settings: PriceSettings) -> t
 
 
 SETTLES_NS: Final = 15 * NS_PER_SECOND
-"""How long a different result must persist before it counts."""
+"""Time that a different result must persist before it counts."""
 
 
 def carried_over(findings: NodeFindings, previous: NodeFindings | None) -> NodeFindings:

@@ -48,7 +48,7 @@ class AllowanceSpan(msgspec.Struct, frozen=True, gc=False):
 
 
 def open_spans(window: Window, start_ns: int, end_ns: int) -> Iterator[TimeSpan]:
-    """Yield the spans within ``[start_ns, end_ns)`` in which a window is open, in order, merged where they overlap."""
+    """Yield the spans within ``[start_ns, end_ns)`` during which a window is open, in order, merged if they overlap."""
     if isinstance(window.schedule, IntervalSchedule):
         if window.is_open(start_ns):
             yield TimeSpan(start_ns, end_ns)

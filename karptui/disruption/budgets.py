@@ -47,12 +47,12 @@ def is_repairing(settings: Settings) -> bool:
 
 
 def reasons_of(settings: Settings) -> tuple[Reason, ...]:
-    """Return the reasons for which the controller disrupts nodes."""
+    """Return the disruption reasons of the controller."""
     return (*_ALWAYS, Reason.UNHEALTHY) if is_repairing(settings) else _ALWAYS
 
 
 def reasons_of_pool(pool: NodePool, settings: Settings) -> tuple[Reason, ...]:
-    """Return the reasons for which the controller disrupts nodes of a NodePool; a static one is never consolidated."""
+    """Return the disruption reasons that apply to a NodePool; a static one is never consolidated."""
     reasons = reasons_of(settings)
     return (
         tuple(reason for reason in reasons if reason in (Reason.DRIFTED, Reason.UNHEALTHY))
@@ -113,7 +113,7 @@ class BudgetState(msgspec.Struct, frozen=True, gc=False):
 
 
 def read_line(index: int, budget: DisruptionBudget, nodes: int, now_ns: int) -> BudgetLine:
-    """Return a budget's state at a point in time for a NodePool with so many nodes."""
+    """Return a budget's state at a point in time for a NodePool with this number of nodes."""
     try:
         window = read_window(budget)
         is_active = window is None or window.is_open(now_ns)
@@ -179,7 +179,7 @@ _UNUSED: Final = PoolUse()
 
 
 def count_use(nodes: Iterable[StateNode], commanded: frozenset[str] = frozenset()) -> dict[str, PoolUse]:
-    """Return the counted nodes and the ones that consume budgets, by NodePool.
+    """Return the counted and the budget-consuming nodes, by NodePool.
 
     Args:
         nodes: Every state node.

@@ -1,11 +1,16 @@
 """Candidates: nodes that passed the gates, with the values that methods compare.
 
-Rules: ``NewCandidate`` in ``pkg/controllers/disruption/types.go``.
+Rules: ``NewCandidate`` in ``pkg/controllers/disruption/types.go``; ``DeepCopyNodes`` in
+``pkg/controllers/state/cluster.go``, whose order may survive unstable sorts; ``shuffleCandidates`` in
+``pkg/controllers/disruption/singlenodeconsolidation.go``.
 """
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterable
 from functools import cached_property
+from typing import Final
 
 import msgspec
 
@@ -130,3 +135,42 @@ def find_candidates(fleet: Fleet, recorder: Recorder) -> Candidates:
         if failure is None:
             graceful.append(candidate)
     return Candidates(tuple(graceful), tuple(eventual))
+
+
+_GROUP: Final = 8
+"""Slots of a small Go map: an iteration starts at a random one and continues in insertion order."""
+
+
+class Chance:
+    """Draws the orders that Karpenter leaves to Go's map iteration.
+
+    Without a generator, equal nodes are ordered by name and NodePools by insertion.
+    """
+
+    def __init__(self, rng: random.Random | None = None) -> None:
+        self._rng = rng
+
+    def nodes(self, candidates: Iterable[Candidate]) -> list[Candidate]:
+        """Return candidates in the order before sorting."""
+        ordered = sorted(candidates, key=lambda candidate: candidate.name)
+        if self._rng is not None:
+            self._rng.shuffle(ordered)
+        return ordered
+
+    def pools(self, entered: Iterable[str]) -> list[str]:
+        """Return the names of NodePools in the order of a map iteration.
+
+        Args:
+            entered: In the order of insertion into the map.
+        """
+        names = list(entered)
+        if self._rng is None:
+            return names
+        if len(names) > _GROUP:
+            self._rng.shuffle(names)
+            return names
+        first = self._rng.randrange(_GROUP)
+        return names[first:] + names[:first]
+
+
+LIKELIEST: Final = Chance()

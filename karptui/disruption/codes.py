@@ -108,7 +108,7 @@ class WhyCode(StrEnum):
 
 
 HOLDS_NOBODY: Final = frozenset({Code.DELETING})
-"""A deletion blocks nothing by itself: what its drain waits for does."""
+"""Not blocking: a deletion is only delayed by the pods of its drain."""
 RANKS: Final[Mapping[WhyCode, int]] = {code: rank for rank, code in enumerate(WhyCode)}
 """Rank of each WHY code, worst first."""
 

@@ -18,7 +18,7 @@ from karptui.karpenter.repair_policies import Ailment
 
 
 class Method(StrEnum):
-    """A disruption method, by its name in Karpenter; in the order in which Karpenter runs them."""
+    """A disruption method, by its name in Karpenter; in Karpenter's order."""
 
     REPAIR = "Repair"
     EMPTINESS = "Emptiness"
@@ -44,7 +44,7 @@ _REASONS: Mapping[Method, Reason] = {
 
 
 class Decision(StrEnum):
-    """What a command does."""
+    """The kind of a command."""
 
     DELETE = "delete"
     REPLACE = "replace"
@@ -154,7 +154,7 @@ class Command(msgspec.Struct, frozen=True, eq=False):
 
 
 class MethodResult(msgspec.Struct, frozen=True, eq=False):
-    """What a method would do in the current state."""
+    """A method's result in the current state."""
 
     method: Method
     candidates: tuple[Candidate, ...]

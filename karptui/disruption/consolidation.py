@@ -23,12 +23,12 @@ from karptui.provisioning.template import is_counted
 
 
 def unmet_keys(node: NewNode) -> list[str]:
-    """Return the keys for which the node's types have too few values, sorted; empty without types."""
+    """Return the minValues keys with too few values among the node's types, sorted; empty without types."""
     return sorted(_walk(node)[1])
 
 
 def types_needed(node: NewNode) -> int:
-    """Return how many of the first types are needed for enough values; 0 without minValues."""
+    """Return the number of first types needed for enough values; 0 without minValues."""
     return _walk(node)[0]
 
 

@@ -1,4 +1,4 @@
-"""How far a node's deletion has come, from its NodeClaim's conditions alone: needed before the analysis is ready."""
+"""A node's stage of deletion, from its NodeClaim's conditions alone: needed before the analysis is ready."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _GRACE_ELAPSED: Final = "TerminationGracePeriodElapsed"
 
 
 class DrainStage(StrEnum):
-    """How far a node's termination has come."""
+    """A stage of a node's termination."""
 
     IDLE = "Idle"
     """Nothing disrupts it."""

@@ -21,7 +21,7 @@ from karptui.provisioning.state_node import StateNode
 LEAST: Final = str(-(1 << 31))
 """The cost of pods on nodes that are being deleted."""
 MAX_NODES: Final = 50
-"""Nodes whose pods are updated in one pass, besides nodes being deleted."""
+"""Nodes whose pods are updated in one pass, not counting nodes being deleted."""
 _REPLICA_SET: Final = ("apps/v1", "ReplicaSet")
 _RECREATING: Final = frozenset({_REPLICA_SET, ("batch/v1", "Job"), ("apps/v1", "DaemonSet")})
 _IGNORED: Final = frozenset({Gate.IN_COMMAND, Gate.NODEPOOL_UNRESOLVED, Gate.NODEPOOL_NO_TYPES})

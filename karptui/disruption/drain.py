@@ -1,4 +1,4 @@
-"""A node's drain: how far its termination has come, what it waits for, and when each pod is deleted by force.
+"""A node's drain: its stage, the pods that it waits for, and when each is deleted by force.
 
 Rules: ``pkg/controllers/node/termination/controller.go`` and ``pkg/controllers/node/termination/terminator``.
 """
@@ -32,7 +32,7 @@ from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.provisioning.state_node import StateNode
 
 LONG_NS: Final = 30 * 60 * NS_PER_SECOND
-"""A termination normally takes minutes; one that has taken this long is reported."""
+"""A termination normally takes minutes; a longer one is reported."""
 
 
 class Hold(StrEnum):

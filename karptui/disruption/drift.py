@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from karptui.disruption.candidate import Candidate
-from karptui.disruption.chance import LIKELIEST, Chance
+from karptui.disruption.candidate import LIKELIEST, Candidate, Chance
 from karptui.disruption.command import Command, TerminateFirst
 from karptui.disruption.do_not_disrupt import record_active
 from karptui.disruption.emptiness import FilterCode

@@ -8,15 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from karptui.disruption.candidate import Candidate
-from karptui.disruption.chance import LIKELIEST, Chance
+from karptui.disruption.candidate import LIKELIEST, Candidate, Chance
 from karptui.disruption.command import Command
 
 CONSOLIDATABLE = "Consolidatable"
 
 
 class FilterCode:
-    """Codes of a method's own conditions, besides the gates."""
+    """Codes of a method's own conditions; gates have other codes."""
 
     STATIC: Final = "STATIC"
     NOT_STATIC: Final = "NOT_STATIC"

@@ -43,7 +43,7 @@ class Recorder:
 
     @property
     def published(self) -> tuple[PublishedEvent, ...]:
-        """All events, in the order in which each was first published."""
+        """All events, in order of first publication."""
         return tuple(self._published)
 
     def publish(self, kind: str, key: str, reason: str, message: str) -> None:
@@ -116,7 +116,7 @@ _LEAST_SECONDS: Final = 10.0
 
 
 def window_ns(batch_max_seconds: float) -> int:
-    """Return how long a nomination lasts: twice the longest batch, at least ten seconds."""
+    """Return the duration of a nomination: twice the longest batch, at least ten seconds."""
     return int(max(2 * batch_max_seconds, _LEAST_SECONDS) * NS_PER_SECOND)
 
 

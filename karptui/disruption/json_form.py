@@ -19,7 +19,7 @@ from karptui.provisioning.template import template_requirements
 
 
 def method_json(result: MethodResult) -> dict[str, Any]:
-    """Return what a method would do."""
+    """Return a method's result."""
     document: dict[str, Any] = {
         "name": str(result.method),
         "reason": str(result.method.reason),
@@ -125,7 +125,7 @@ def blocker_json(blocker: Blocker, without: Outcome, recent_pods: int) -> dict[s
     Args:
         blocker: The blocker.
         without: The node's outcome without it.
-        recent_pods: Pods, except DaemonSet pods, that came to the node in the last hour.
+        recent_pods: Pods, except DaemonSet pods, bound to the node in the last hour.
     """
     return {
         "node": blocker.node_name,

@@ -14,8 +14,7 @@ import msgspec
 from karptui.disruption import consolidation, drift, emptiness, multi_node, repair, single_node, static_drift
 from karptui.disruption.balanced import BalancedPolicy, pool_totals
 from karptui.disruption.budgets import BudgetState, Reason, budget_state, is_repairing
-from karptui.disruption.candidate import Candidate, Candidates, find_candidates
-from karptui.disruption.chance import LIKELIEST, Chance
+from karptui.disruption.candidate import LIKELIEST, Candidate, Candidates, Chance, find_candidates
 from karptui.disruption.command import Command, Method, MethodResult
 from karptui.disruption.consolidation import SPOT_TO_SPOT_GATE, Consolidator
 from karptui.disruption.do_not_disrupt import record_departing
@@ -60,7 +59,7 @@ class MethodRun:
         return Consolidator(self._simulator, self.recorder, is_spot_to_spot_on=is_on)
 
     def ask(self, method: Method) -> MethodResult:
-        """Return what a method would do."""
+        """Return a method's result."""
         if method is Method.REPAIR:
             return self._ask_repair()
         candidates = tuple(self.qualifying(method))
@@ -134,7 +133,7 @@ class MethodRun:
                 return single_node.compute(candidates, budgets, self.consolidator, self.policy, self._chance)
 
     def budgets(self, reason: Reason) -> dict[str, int]:
-        """Return how many nodes each NodePool still allows for a reason, and publish which allow none."""
+        """Return each NodePool's remaining allowance for a reason, and publish which allow none."""
         left: dict[str, int] = {}
         states = self._budget_states.get(reason)
         if states is None:
@@ -188,7 +187,7 @@ def buffered_names(prepared: Prepared) -> frozenset[str]:
 
 
 def observed_fleet(prepared: Prepared) -> Fleet:
-    """Return the fleet with what is known of Karpenter's memory: nominations, running commands, buffers."""
+    """Return the fleet with the known parts of Karpenter's memory: nominations, running commands, buffers."""
     inventory = prepared.inventory
     return Fleet(
         inventory,
@@ -213,7 +212,7 @@ def simulate(prepared: Prepared, methods: Iterable[Method] | None = None) -> Dis
 
     Args:
         prepared: The cluster, prepared for the provisioning engine.
-        methods: The methods to run; None for the ones that the settings enable.
+        methods: The methods to run; None for all enabled by the settings.
     """
     fleet = fleet_of(prepared)
     recorder = Recorder()

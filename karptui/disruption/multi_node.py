@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from karptui.disruption.balanced import BalancedPolicy, MoveScore
-from karptui.disruption.candidate import Candidate
-from karptui.disruption.chance import LIKELIEST, Chance
+from karptui.disruption.candidate import LIKELIEST, Candidate, Chance
 from karptui.disruption.command import Command, Decision
 from karptui.disruption.consolidation import Consolidator, Refusal, below, unmet_keys
 from karptui.disruption.emptiness import by_savings, within_budgets

@@ -1,4 +1,4 @@
-"""Why a pod cannot be scheduled anywhere, as data and as text: what is missing, where, and how much."""
+"""Why a pod cannot be scheduled anywhere, as data and as text: the labels or resources that are missing, and where."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class PoolMiss(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def cause(self) -> tuple[object, ...]:
-        """The key by which NodePools with the same failure are grouped."""
+        """Grouping key of NodePools with the same failure."""
         return self.gate, self.instance_type, self.shortages, self.asked
 
     @property
     def distance(self) -> float:
-        """The largest ratio of need to available capacity; infinity if capacity is not what is missing."""
+        """The largest ratio of need to available capacity; infinity without resource shortages."""
         ratios = [shortage.need.nano / max(shortage.room.nano, 1) for shortage in self.shortages]
         return max(ratios, default=float("inf"))
 
@@ -105,9 +105,9 @@ _WORDS: Final = {
     "reservations": "it waits for reserved capacity of {pool} that is in use",
     "minValues": "a node of {pool} would violate minValues",
 }
-"""Text by gate; ``asked`` is what is missing."""
+"""Text by gate; ``asked`` lists the missing items."""
 _DEFAULT_MISSING: Final = {"taints": "the taints", "requirements": "its labels", "volumes": "their zones"}
-"""Default for what is missing, by gate."""
+"""Default of the missing items, by gate."""
 
 
 def miss_text(miss: PoolMiss, pool: str) -> str:

@@ -240,7 +240,7 @@ class PoolBlockers:
 
 _STATIC_MESSAGES: Final = {
     static_drift.STATIC_SCALING: "the NodePool has more nodes than replicas: drift waits for the scale-down",
-    static_drift.STATIC_NO_HEADROOM: "limits.nodes does not allow a replacement besides the node",
+    static_drift.STATIC_NO_HEADROOM: "limits.nodes does not allow a replacement next to the node",
 }
 
 

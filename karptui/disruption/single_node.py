@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping
 from itertools import zip_longest
 
 from karptui.disruption.balanced import BalancedPolicy
-from karptui.disruption.candidate import Candidate
-from karptui.disruption.chance import LIKELIEST, Chance
+from karptui.disruption.candidate import LIKELIEST, Candidate, Chance
 from karptui.disruption.command import Command
 from karptui.disruption.consolidation import Consolidator
 from karptui.disruption.emptiness import by_savings

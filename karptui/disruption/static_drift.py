@@ -27,7 +27,7 @@ from karptui.provisioning.template import template_requirements
 STATIC_SCALING: Final = "STATIC_SCALING"
 """The NodePool has more NodeClaims than replicas: drift waits for the scale-down."""
 STATIC_NO_HEADROOM: Final = "STATIC_NO_HEADROOM"
-"""``limits.nodes`` does not allow a replacement besides the drifted node."""
+"""``limits.nodes`` does not allow a replacement next to the drifted node."""
 
 
 class StaticHeadroom(msgspec.Struct, frozen=True, gc=False):
@@ -61,7 +61,7 @@ def refuse(candidate: Candidate) -> str:
 
 
 def headroom(fleet: Fleet, pool: NodePool) -> StaticHeadroom:
-    """Return how many nodes a static NodePool may add."""
+    """Return the headroom of a static NodePool."""
     going = {node.claim.name for node in fleet.nodes if node.claim is not None and node.is_marked_for_deletion}
     claims = [claim for claim in fleet.inventory.nodeclaims if claim.labels.get(NODEPOOL) == pool.name]
     deleting = sum(1 for claim in claims if claim.name in going)

@@ -73,7 +73,7 @@ class DisruptionStudy:
         generation: The generation's number.
         before: The previous analysis: unchanged results are reused as the same objects.
         notes: Assumptions about instance types.
-        prices: Conversion of Karpenter's prices for display; decisions do not depend on it.
+        prices: Conversion of list prices for display; decisions do not depend on it.
         is_repriced: Whether prices, offerings or settings differ from the previous analysis.
         unchanged_since: First generation with the same objects, whose simulations still hold; None for this one.
     """
@@ -119,7 +119,7 @@ class DisruptionStudy:
 
     @property
     def analysis(self) -> Analysis:
-        """The results so far."""
+        """The current results."""
         return Analysis(
             generation=self._generation,
             now_ns=self.fleet.now_ns,
@@ -216,7 +216,7 @@ class DisruptionStudy:
 
         Args:
             node: The node.
-            findings: Its findings so far.
+            findings: Its current findings.
             drain: The state of its termination.
             wanted: Which methods want it; computed if None.
         """

@@ -82,7 +82,7 @@ def is_forced(pod: Pod, deadline_ns: int, now_ns: int) -> bool:
 
 
 INSTANCE_ENDS: Final = frozenset({"InstanceStopping", "InstanceTerminating"})
-"""Reasons of events about instances that end, including ones that Karpenter terminates itself."""
+"""Reasons of events about instances that end, including terminations by Karpenter."""
 BY_INTERRUPTION: Final = "TerminatingOnInterruption"
 """Reason of the event about a NodeClaim, and its Node, that Karpenter deletes because of what EC2 reports."""
 _NOTICES: Final = frozenset({"SpotInterrupted", "InstanceUnhealthy", "CapacityReservationInstanceInterrupted"})
@@ -121,7 +121,7 @@ def initiator_of(node: StateNode, pool: NodePool | None, events: Iterable[Event]
     Args:
         node: The node.
         pool: Its NodePool; None if deleted.
-        events: Interruptions; those of other nodes are ignored.
+        events: Interruptions; events about other nodes are ignored.
     """
     if node.claim is None or not node.claim.is_deleting:
         return None
@@ -135,7 +135,7 @@ def claim_initiator(claim: NodeClaim, node_name: str, pool: NodePool | None, eve
         claim: The NodeClaim, being deleted or in its last known state.
         node_name: Its Node's name; empty without one.
         pool: Its NodePool; None if deleted.
-        events: Interruptions; those of other nodes are ignored.
+        events: Interruptions; events about other nodes are ignored.
     """
     condition = claim.condition(DISRUPTION_REASON)
     if condition is not None and condition.status == "True":

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from karptui.disruption.chance import Chance
+from karptui.disruption.candidate import Chance
 from karptui.disruption.command import Command, Method, MethodResult
 from karptui.disruption.events import Recorder
 from karptui.disruption.methods import MethodRun, NextPass, next_pass

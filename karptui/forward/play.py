@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from karptui.aws.prices import LIST_PRICES, PriceSettings
-from karptui.disruption.chance import LIKELIEST, Chance
+from karptui.disruption.candidate import LIKELIEST, Chance
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.price import ReckonedPrices, pool_costs, unpriced_claims
 from karptui.disruption.repair import tolerated_until

@@ -15,7 +15,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from karptui.disruption.chance import LIKELIEST, Chance
+from karptui.disruption.candidate import LIKELIEST, Chance
 from karptui.disruption.command import Method
 from karptui.disruption.methods import next_pass, observed_fleet
 from karptui.disruption.removal import EngineSimulator

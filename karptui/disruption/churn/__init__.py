@@ -1,3 +1,3 @@
-"""Churn: how often nodes come and go, why, how long they live, and whether this repeats in loops."""
+"""Churn: rates, reasons, lifetimes and loops of nodes that come and go."""
 
 from __future__ import annotations

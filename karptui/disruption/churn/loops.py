@@ -1,4 +1,4 @@
-"""Which NodeClaims replaced which, and where this repeats in loops: one decision creates a node, the next removes it.
+"""Finds replacements of NodeClaims, and loops among them: one decision creates a node, the next removes it.
 
 Karpenter does not record replacements, so they are inferred from times and reasons. A command's order, in
 ``pkg/controllers/disruption/queue.go``: taint and condition, then replacements, then, once they are initialised,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-from karptui.disruption.candidate import Candidate
-from karptui.disruption.chance import LIKELIEST, Chance
+from karptui.disruption.candidate import LIKELIEST, Candidate, Chance
 from karptui.disruption.drift import in_order
 from karptui.disruption.emptiness import by_savings
 from karptui.disruption.events import Recorder
