@@ -103,7 +103,7 @@ async def test_what_cannot_be_had_is_said_and_can_be_corrected(make_app: MakeApp
         await app.screen.run_action("share_out")
         await settled(pilot)
         await pilot.press("ctrl+a", "ctrl+k", *"73/27")
-        assert "it takes 100 values of the label" in screen_text(app)
+        assert "it takes 100 label values" in screen_text(app)
         await pilot.press("enter")
         assert isinstance(app.screen, AskScreen)
         await pilot.press("ctrl+a", "ctrl+k", *"70/30", "enter")
@@ -134,7 +134,7 @@ async def test_pods_without_labels_cannot_be_spread(make_app: MakeApp) -> None:
         await app.screen.run_action("share_out")
         await settled(pilot)
         await pilot.press("enter")
-        assert "no pod with labels of its own" in screen_text(app)
+        assert "no pod with labels can go to" in screen_text(app)
 
 
 async def test_nothing_to_share_out(make_app: MakeApp) -> None:
