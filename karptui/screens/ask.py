@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Awaitable
+from typing import Any, Final, NamedTuple, Protocol
+
+from textual.app import App
 
 from karptui.screens.dialogs import Choice, pick
+from karptui.screens.host import Host
 from karptui.views.sanitize import clean
 
-if TYPE_CHECKING:
-    from karptui.screens.frame import FrameScreen
+
+class AskedScreen(Protocol):
+    """The screen that the questions are asked on."""
+
+    @property
+    def app(self) -> App[Any]:
+        """The app."""
+
+    @property
+    def host(self) -> Host:
+        """The app's interface for screens."""
+
+    def current_object(self) -> tuple[str, str] | None:
+        """Return kind and key of the object under the cursor."""
+
+    def run_action(self, action: str) -> Awaitable[object]:
+        """Run an action of the screen."""
 
 
 class Question(NamedTuple):
@@ -48,7 +67,7 @@ QUESTIONS: Final = (
 )
 
 
-async def ask(screen: FrameScreen) -> None:
+async def ask(screen: AskedScreen) -> None:
     """Show the questions, those about the object under the cursor first, and answer the chosen one."""
     kind, key = screen.current_object() or ("", "")
     asked = {
@@ -66,5 +85,5 @@ async def ask(screen: FrameScreen) -> None:
         screen.host.run_command(question.command.format(key))
 
 
-def _can_answer(screen: FrameScreen, question: Question) -> bool:
+def _can_answer(screen: AskedScreen, question: Question) -> bool:
     return not question.action or hasattr(screen, f"action_{question.action}")
