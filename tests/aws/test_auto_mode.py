@@ -99,6 +99,6 @@ def test_without_a_zone_nothing_is_launched(status: dict[str, str]) -> None:
         types_of(a_nodeclass(status=status))
 
 
-def test_a_size_that_cannot_be_read_is_said() -> None:
+def test_unreadable_size_is_reported() -> None:
     with pytest.raises(NodeClassError, match="ephemeralStorage"):
         types_of(a_nodeclass(spec={"ephemeralStorage": {"size": "much"}}))

@@ -98,7 +98,7 @@ def test_raid0_without_local_disks_keeps_the_volume() -> None:
         ([volume(size="large")], "spec.blockDeviceMappings[0].ebs.volumeSize: 'large' is not a quantity"),
     ],
 )
-def test_what_karpenter_crashes_on_is_named(mappings: list[dict[str, Any]], sentence: str) -> None:
+def test_values_that_crash_karpenter_are_reported(mappings: list[dict[str, Any]], sentence: str) -> None:
     with pytest.raises(NodeClassError) as caught:
         ephemeral_storage(instance_type_facts()["m5.large"], a_nodeclass(blockDeviceMappings=mappings))
     assert sentence in str(caught.value)

@@ -34,7 +34,7 @@ def test_without_zones_the_catalogue_is_asked() -> None:
     assert case.market.zones_assumed == ()
 
 
-def test_the_region_is_told_by_the_zones() -> None:
+def test_region_follows_from_zones() -> None:
     assert parse_case(a_case()).market.region == "us-east-1"
     assert parse_case(a_case(zones=[{"name": "eu-west-1a"}])).market.region == "eu-west-1"
 
@@ -49,7 +49,7 @@ def test_what_is_assumed_is_noted() -> None:
     assert note == "offerings in us-gov-west-1a are unknown: every type of us-gov-west-1 is assumed to be offered"
 
 
-def test_settings_may_be_numbers_or_text() -> None:
+def test_settings_as_numbers_or_text() -> None:
     for percent in (0.05, "0.05"):
         case = parse_case(a_case(settings={"VM_MEMORY_OVERHEAD_PERCENT": percent, "ISOLATED_VPC": True}))
         assert case.settings.vm_memory_overhead_percent == 0.05
@@ -101,9 +101,7 @@ def test_nothing_is_launched_where_more_of_a_resource_is_held_back_than_there_is
         ({"karpenter": {"provider": "v1.14.1"}, "unavailable": [REFUSED]}, False),
     ],
 )
-def test_documents_that_ask_for_what_1_15_added_are_told_what_can_be_launched(
-    changes: dict[str, Any], says: bool
-) -> None:
+def test_documents_with_1_15_fields_get_launchable_types(changes: dict[str, Any], says: bool) -> None:
     made = answer(parse_case(a_case(**changes)), ["m5.large"])
     assert all(("launchable" in one) is says for one in made["types"]["m5.large"]["offerings"])
 
@@ -121,7 +119,7 @@ def test_documents_that_ask_for_what_1_15_added_are_told_what_can_be_launched(
         ({"nodeClass": {"spec": {}}}, "region: is missing, and cannot be derived from a zone"),
     ],
 )
-def test_what_is_wrong_is_named(document: Any, sentence: str) -> None:
+def test_errors_name_the_field(document: Any, sentence: str) -> None:
     with pytest.raises(CaseError) as caught:
         parse_case(document)
     assert str(caught.value) == sentence

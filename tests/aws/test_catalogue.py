@@ -25,7 +25,7 @@ def test_facts_of_a_type() -> None:
     assert facts.usage_classes == ("capacity-block", "on-demand", "spot")
 
 
-def test_what_is_not_known_is_none() -> None:
+def test_unknown_values_are_none() -> None:
     assert instance_type_facts()["m1.small"].network_mbps is None
     assert instance_type_facts()["c1.xlarge"].ebs_mbps is None
     assert instance_type_facts()["m5.large"].store_gb is None

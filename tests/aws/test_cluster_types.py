@@ -68,7 +68,7 @@ def test_every_nodeclass_of_aws_is_resolved() -> None:
 
 
 @pytest.mark.parametrize(("kinds", "is_told"), [(("on-demand",), False), (("on-demand", "spot"), True), ((), True)])
-def test_prices_of_spot_are_missed_where_a_nodepool_may_launch_it(kinds: tuple[str, ...], is_told: bool) -> None:
+def test_missing_spot_prices_are_reported_if_a_nodepool_allows_spot(kinds: tuple[str, ...], is_told: bool) -> None:
     asks = (NodeSelectorRequirement("karpenter.sh/capacity-type", "In", kinds),) if kinds else ()
     pool = NodePool(name="general", node_class_ref=EC2_DEFAULT, requirements=asks)
     other = NodePool(name="other", node_class_ref=replace(EC2_DEFAULT, name="other"))
@@ -99,7 +99,7 @@ def test_a_nodeclass_without_subnets_gets_the_zones_of_the_nodes() -> None:
     assert "offerings in us-east-1a are unknown: every type of us-east-1 is assumed to be offered" in found.notes
 
 
-def test_what_cannot_be_resolved_is_told() -> None:
+def test_unresolved_inputs_are_reported() -> None:
     broken = a_class("broken", kubelet={"podsPerCore": "x"})
     crashing = a_class("crashing", blockDeviceMappings=[{"deviceName": "/dev/xvda"}])
     found = resolve(broken, crashing, a_class("bare", status={}))
@@ -188,7 +188,7 @@ def test_what_is_sold_out_changes_its_own_type_alone(forgetful: None) -> None:
     assert [m5_refused.requirements is m5.requirements, c5_then.requirements is c5.requirements] == [True, True]
 
 
-def test_what_is_as_it_was_is_taken_from_what_was_asked_for_last(forgetful: None) -> None:
+def test_unchanged_types_are_reused(forgetful: None) -> None:
     _, c5 = two_types()
     _, c5_refused = two_types("c5.large")
     assert two_types()[1] is c5

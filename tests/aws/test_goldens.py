@@ -53,7 +53,7 @@ def test_types_are_those_of_the_provider(path: Path) -> None:
 @pytest.mark.parametrize(
     "case", load(FOLDER / "aws-1.15.1" / "kubelet" / "cases.json.gz"), ids=lambda case: str(case["name"])
 )
-def test_kubelet_settings_are_judged_in_the_words_of_the_provider(case: Any) -> None:
+def test_kubelet_settings_match_the_providers_messages(case: Any) -> None:
     kubelet, expected = case["kubelet"], case["answer"]
     assert list(rule_breaks(kubelet)) == expected["errors"]
     assert list(unmanaged_fields(kubelet)) == expected["unmanagedFields"]

@@ -55,7 +55,7 @@ def test_an_amount_that_fails_or_is_negative_leaves_the_default() -> None:
         assert pods_and_reserved(GATE, kubeReserved={"cpu": expression})[1] == default
 
 
-def test_results_are_said_with_their_expressions() -> None:
+def test_results_include_their_expressions() -> None:
     kubelet = {"maxPods": "min(20, max_pods)", "kubeReserved": {"cpu": "vcpus * 31", "memory": "1 / 0", "pid": "9"}}
     facts = instance_type_facts()["m5.large"]
     assert expression_results(facts, a_nodeclass(kubelet=kubelet), GATE) == {
@@ -88,7 +88,7 @@ def test_until_1_14_max_pods_is_a_number() -> None:
         resolve("m5.large", a_nodeclass(kubelet={"maxPods": "20"}), parse_settings({}, "1.14.1"))
 
 
-def test_failures_are_told_by_their_place() -> None:
+def test_failures_include_their_position() -> None:
     kubelet = {
         "maxPods": "max_pods / 2",
         "kubeReserved": {"cpu": "100 - max_pods * 30", "memory": "1Gi"},
@@ -159,9 +159,7 @@ def _unread(found: str, field: str, kind: str) -> str:
         ({"MaxPods": [1], "maxPods": 5}, 'unknown field "MaxPods"', _unread("array", "maxPods", "int32")),
     ],
 )
-def test_of_several_mistakes_the_one_of_a_types_own_decoder_is_told(
-    kubelet: dict[str, Any], refusal: str, unread: str
-) -> None:
+def test_error_of_a_types_decoder_takes_precedence(kubelet: dict[str, Any], refusal: str, unread: str) -> None:
     """Hold what ValidateKubeletConfig and ParseKubeletConfig of pkg/apis/v1, v1.15.1, answer."""
     assert rule_breaks(kubelet) == (f"spec.kubelet: {refusal}",)
     assert parse_problem(kubelet) == unread

@@ -71,7 +71,7 @@ def test_an_event_names_type_and_zone_and_not_the_zones_that_have_capacity() -> 
     assert (found.last_ns, found.count, found.is_truncated) == (NOW_NS - MINUTE_NS, 3, False)
 
 
-def test_each_error_of_a_message_counts_and_half_a_name_does_not() -> None:
+def test_every_error_code_of_a_message_counts_but_not_partial_names() -> None:
     whole = ICE.format(type="c7i.4xlarge", zone="us-east-1a")
     trace = " (aws-error-code=UnfulfillableCapacity, aws-operation-name=CreateFleet)"
     one, other = refusals(
@@ -88,7 +88,7 @@ def test_each_error_of_a_message_counts_and_half_a_name_does_not() -> None:
             assert set(found.zones) <= {"us-east-1a"}
 
 
-def test_a_full_subnet_is_told_with_its_zone() -> None:
+def test_full_subnet_includes_its_zone() -> None:
     error = (
         "InsufficientFreeAddressesInSubnet: There are not enough free addresses in subnet 'subnet-0a1' to satisfy the "
         "requested number of instances."
@@ -106,7 +106,7 @@ def test_a_full_subnet_is_told_with_its_zone() -> None:
     )
 
 
-def test_what_karpenter_says_without_asking_ec2_has_no_code() -> None:
+def test_messages_without_ec2_calls_have_no_code() -> None:
     message = (
         "NodeClaim batch-abcde event: creating instance, insufficient capacity, all requested instance types were "
         "unavailable during launch"
@@ -115,7 +115,7 @@ def test_what_karpenter_says_without_asking_ec2_has_no_code() -> None:
     assert (found.error_code, found.message) == ("", "all requested instance types were unavailable during launch")
 
 
-def test_a_condition_tells_and_a_claim_that_is_gone_says_what_it_asked_for() -> None:
+def test_refusals_from_conditions_and_deleted_claims() -> None:
     quota = a_condition("Launched", status="Unknown", reason="SpotQuotaExceeded", message="exceeds your spot quota")
     other = a_condition("Launched", status="Unknown", reason="RequestLimitExceeded", message="Request limit exceeded")
     claims = [
@@ -159,7 +159,7 @@ def test_a_type_without_a_zone_is_left_out_in_all_zones() -> None:
     assert found.keys() == {OfferingKey("spot", "g5.xlarge", zone) for zone in ("us-east-1a", "us-east-1b")}
 
 
-def test_what_a_nodeclaim_asked_for_is_left_out_if_the_message_does_not_name_it() -> None:
+def test_requested_types_are_omitted_if_the_message_lacks_them() -> None:
     claim = a_nodeclaim(
         name="batch-abcde",
         pool="batch",
@@ -184,7 +184,7 @@ def test_what_a_nodeclaim_asked_for_is_left_out_if_the_message_does_not_name_it(
 
 
 @given(st.text(max_size=400), st.sampled_from(["", "NodeClaim batch-abcde event: ", "with fleet error(s), X: "]))
-def test_whatever_an_event_says_it_is_told_once(text: str, prefix: str) -> None:
+def test_each_event_gives_one_refusal(text: str, prefix: str) -> None:
     event = a_refusal_event(message=f"{prefix}{text}")
     found = refusals(event, event)
     assert all(one.nodeclaim == "batch-abcde" for one in found)

@@ -204,5 +204,5 @@ def test_no_facts_are_of_no_region() -> None:
         ),
     ],
 )  # fmt: skip
-def test_one_sentence_for_one_cause(statuses: list[FactStatus], sentence: str) -> None:
+def test_one_message_per_cause(statuses: list[FactStatus], sentence: str) -> None:
     assert shared_sentence(statuses) == sentence

@@ -49,7 +49,7 @@ def test_a_type_that_the_region_does_not_sell_is_in_no_zone() -> None:
     assert "a1.medium" not in market.zones_by_type
 
 
-def test_without_spot_prices_the_on_demand_price_stands_in() -> None:
+def test_on_demand_price_is_assumed_without_spot_prices() -> None:
     market = a_market()
     assert (
         market.price("spot", "m5.large", "us-east-1a") == market.price("on-demand", "m5.large", "us-east-1a") == 0.096

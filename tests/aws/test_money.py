@@ -23,7 +23,7 @@ def test_a_change_has_its_sign() -> None:
     assert [change_text(amount) for amount in (5.42, -1234.5)] == ["+5.42 $/h", "-1,234.50 $/h"]
 
 
-def test_savings_are_written_in_one_way() -> None:
+def test_savings_format() -> None:
     assert saved_text(0.383) == "saves $0.3830/h"
     assert saved_text(-0.5, digits=2) == "costs $0.50/h more"
     assert saved_text(0.001, digits=2) == "saves nothing"

@@ -52,7 +52,7 @@ def test_ami_family(spec: dict[str, Any], family: object) -> None:
         ({"amiSelectorTerms": [{"alias": "debian@latest"}]}, {}, "alias 'debian@latest' is not one of"),
     ],
 )
-def test_what_cannot_be_read_is_named(spec: dict[str, Any], status: dict[str, Any], sentence: str) -> None:
+def test_invalid_values_are_reported(spec: dict[str, Any], status: dict[str, Any], sentence: str) -> None:
     with pytest.raises(NodeClassError) as caught:
         parse_spec_and_status("gpu", spec, status)
     assert str(caught.value).startswith("EC2NodeClass gpu: ")
@@ -78,7 +78,7 @@ def test_efa_only_interfaces_are_counted() -> None:
     assert (nodeclass.efa_only_count, nodeclass.efa_only_on_first_card) == (2, 1)
 
 
-def test_which_nodeclasses_are_amazons() -> None:
+def test_nodeclasses_of_aws() -> None:
     ours = NodeClass(name="default", group="karpenter.k8s.aws", kind="EC2NodeClass", spec={"amiFamily": "AL2"})
     assert is_ec2(ours)
     assert not is_ec2(NodeClass(name="default", group="karpenter.kwok.sh", kind="KWOKNodeClass"))

@@ -114,7 +114,7 @@ def _selector(key: str, operator: str, values: list[str]) -> dict[str, Any]:
     return {**named, "values": values} if operator in ("In", "NotIn") else named
 
 
-def test_nodes_that_are_alike_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_nodes_are_examined_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
 
     def current(amis: object, labels: object) -> str:
@@ -160,6 +160,6 @@ def test_types_in_order_and_resources_only_where_reported() -> None:
     assert "gpu" not in observed["z.large"].capacity
 
 
-def test_nodes_that_say_nothing_do_not_count() -> None:
+def test_nodes_without_information_do_not_count() -> None:
     silent = Node(name="new", labels={"node.kubernetes.io/instance-type": "m5.large"})
     assert observed_types([silent, node("a", "", "1Gi")]) == {}

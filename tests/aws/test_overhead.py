@@ -91,7 +91,7 @@ def test_small_thresholds_are_written_without_an_exponent() -> None:
         ({"kubeReserved": {"cpu": "half"}}, "spec.kubelet.kubeReserved[cpu]: 'half' is not a quantity"),
     ],
 )
-def test_what_karpenter_crashes_on_is_named(kubelet: dict[str, Any], sentence: str) -> None:
+def test_values_that_crash_karpenter_are_reported(kubelet: dict[str, Any], sentence: str) -> None:
     nodeclass = a_nodeclass(kubelet=kubelet)
     with pytest.raises(NodeClassError) as caught:
         (kube_reserved(2, 29, nodeclass), system_reserved(nodeclass), eviction_threshold(MEMORY, STORAGE, nodeclass))

@@ -53,7 +53,7 @@ def test_the_most_trusted_source_wins() -> None:
         (PriceOrigin(PriceSource.BUILT_IN, NOW, "us-east-1"), "built-in list, 2026-11-21, of us-east-1"),
     ],
 )
-def test_origins_in_words(origin: PriceOrigin, label: str) -> None:
+def test_origin_labels(origin: PriceOrigin, label: str) -> None:
     assert origin.label == label
 
 
@@ -77,7 +77,7 @@ def test_a_zones_own_on_demand_price_counts_before_the_regions() -> None:
     assert [price and price.per_hour for price in prices] == [0.12, 0.1]
 
 
-def test_a_reserved_node_costs_its_on_demand_price_and_says_so() -> None:
+def test_reserved_node_has_the_on_demand_price_and_an_origin() -> None:
     book = NodePrices((table(on_demand={"m5.large": 0.1}),))
     reserved = book.price("m5.large", "a", "reserved")
     assert reserved is not None
@@ -151,7 +151,7 @@ def test_labels(origin: PriceOrigin, label: str) -> None:
     ("region", "list_region", "currency"),
     [("us-east-1", "", "USD"), ("eu-west-1", "us-east-1", "USD"), ("cn-north-1", "", "CNY")],
 )
-def test_the_built_in_list_says_whose_it_is(region: str, list_region: str, currency: str) -> None:
+def test_built_in_list_has_region_and_currency(region: str, list_region: str, currency: str) -> None:
     built_in = table_from_list(price_list(region), region)
     assert (built_in.origin.list_region, built_in.currency) == (list_region, currency)
     assert built_in.origin.source is PriceSource.BUILT_IN

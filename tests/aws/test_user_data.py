@@ -111,7 +111,7 @@ def test_powershell() -> None:
     assert "systemReserved memory 1Gi" in found[1]
 
 
-def test_custom_images_take_what_user_data_says() -> None:
+def test_custom_images_use_user_data() -> None:
     (found,) = facts("#!/bin/bash\nkubelet --max-pods 50\n", amiFamily="Custom")
     assert "the node accepts 50 pods, but Karpenter assumes the limit of the type's network interfaces" in found
 
@@ -160,7 +160,7 @@ def test_reservations_of_a_custom_image_are_compared() -> None:
         ("a: &a [*a]\nb: ]", {}),
     ],
 )
-def test_nothing_to_say(user_data: str | None, spec: dict[str, Any]) -> None:
+def test_no_findings(user_data: str | None, spec: dict[str, Any]) -> None:
     assert facts(user_data, **spec) == []
 
 
@@ -170,7 +170,7 @@ def test_nothing_to_say(user_data: str | None, spec: dict[str, Any]) -> None:
         lambda t: st.permutations(t.splitlines()).map("\n".join)
     )
 )
-def test_any_text_is_read_without_complaint(user_data: str) -> None:
+def test_any_text_is_accepted(user_data: str) -> None:
     assert all(one.field and one.place for one in kubelet_settings(user_data))
 
 

@@ -123,5 +123,5 @@ def test_labels_tell_the_version_where_the_image_does_not(labels: dict[str, str]
         {"spec": {"template": {"spec": {"containers": [{"env": [{"name": "RESERVED_ENIS", "valueFrom": 5}]}]}}}},
     ],
 )
-def test_other_shapes_say_nothing(document: dict[str, Any]) -> None:
+def test_other_shapes_are_ignored(document: dict[str, Any]) -> None:
     assert decode_controller(document, "Deployment").settings == {}

@@ -86,13 +86,13 @@ class Outer(msgspec.Struct):
         (5, "must be an object, is a number"),
     ],
 )
-def test_names_the_field_and_what_is_wanted(raw: Any, sentence: str) -> None:
+def test_error_names_field_and_expected_type(raw: Any, sentence: str) -> None:
     with pytest.raises(msgspec.ValidationError) as caught:
         msgspec.convert(raw, Outer)
     assert str(field_error(caught.value, raw)) == sentence
 
 
-def test_the_path_alone_is_told_where_the_value_is_not_at_hand() -> None:
+def test_error_has_only_the_path_without_the_value() -> None:
     with pytest.raises(msgspec.ValidationError) as caught:
         msgspec.convert({"name": "x", "parts": [{}, {"values": [4]}], "by_name": {}}, Outer)
     assert str(field_error(caught.value)) == "parts[1].values[0]: must be text, is a number: write it in quotes"

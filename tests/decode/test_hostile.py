@@ -71,7 +71,7 @@ def outcome(reader: KindReader, raw: Any) -> tuple[Any, str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_wrong_value_anywhere_gives_an_object_or_a_sentence(kind: Kind) -> None:
+def test_any_wrong_value_gives_an_object_or_an_error(kind: Kind) -> None:
     reader, stream, original = KindReader(kind), StreamDecoder(kind), sample(kind)
     for path in paths(original):
         objects = [changed(original, path, wrong) for wrong in WRONG]
@@ -161,7 +161,7 @@ def test_a_wrong_value_anywhere_gives_an_object_or_a_sentence(kind: Kind) -> Non
         ),
     ],
 )
-def test_the_sentence_names_kind_object_and_field(path: Path, wrong: Any, sentence: str) -> None:
+def test_error_names_kind_object_and_field(path: Path, wrong: Any, sentence: str) -> None:
     raw = changed(sample(Kind.POD), path, wrong)
     assert outcome(KindReader(Kind.POD), raw) == (None, sentence)
     assert StreamDecoder(Kind.POD).page(page(raw)).problems == (sentence,)
@@ -204,7 +204,7 @@ def test_the_sentence_names_kind_object_and_field(path: Path, wrong: Any, senten
         (Kind.NODE, ("spec",), [], "Node node-1: spec: must be an object, is a list"),
     ],
 )
-def test_other_kinds_are_as_exact(kind: Kind, path: Path, wrong: Any, sentence: str) -> None:
+def test_errors_of_other_kinds_are_as_exact(kind: Kind, path: Path, wrong: Any, sentence: str) -> None:
     assert outcome(KindReader(kind), changed(sample(kind), path, wrong)) == (None, sentence)
 
 
@@ -221,7 +221,7 @@ def test_items_that_are_no_objects_leave_the_rest_of_the_page(kind: Kind, item: 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_text_that_is_not_utf8_spoils_only_its_item(kind: Kind) -> None:
+def test_invalid_utf8_affects_only_its_item(kind: Kind) -> None:
     read = StreamDecoder(kind).page(b'{"items":[{"metadata":{"name":"\xff"}},{"metadata":{"name":"good"}}]}')
     assert [one.name for one in read.items] == ["good"]
     assert "cannot be read" in read.problems[0]
@@ -247,7 +247,7 @@ def test_huge_annotations_are_no_problem(kind: Kind) -> None:
         (("spec", "overhead"), {"x" * 1_000_000: "?"}),
     ],
 )
-def test_sentences_stay_short(path: Path, wrong: Any) -> None:
+def test_errors_are_short(path: Path, wrong: Any) -> None:
     (problem,) = StreamDecoder(Kind.POD).page(page(changed(sample(Kind.POD), path, wrong))).problems
     assert len(problem) < LONGEST_SENTENCE
 

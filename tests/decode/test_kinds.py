@@ -214,7 +214,7 @@ def test_volumes_know_where_they_come_from(source: dict[str, Any], expected: tup
     assert volume.required_node_terms == ()
 
 
-def test_volume_says_where_it_can_be_reached() -> None:
+def test_volume_topology() -> None:
     volume = decoded(Kind.PV)
     assert volume.required_node_terms == (TERM,)
     assert volume.storage_class_name == "gp3"
@@ -301,11 +301,11 @@ def test_capacity_buffers_and_pod_templates() -> None:
         ("", "", None),
     ],
 )
-def test_kinds_are_told_by_group_and_name(api_version: str, kind: str, expected: Kind | None) -> None:
+def test_kind_follows_from_group_and_name(api_version: str, kind: str, expected: Kind | None) -> None:
     assert kind_of(api_version, kind) is expected
 
 
-def test_text_and_mappings_are_read_alike() -> None:
+def test_text_and_mappings_decode_equally() -> None:
     for kind in KINDS:
         if kind not in (Kind.POD, Kind.DAEMONSET, Kind.POD_TEMPLATE) and kind not in WORKLOAD_API_VERSIONS:
             reader = KindReader(kind)

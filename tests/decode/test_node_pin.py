@@ -113,7 +113,7 @@ def test_pods_without_owners_keep_theirs() -> None:
         assert read(pod, TemplateInterner(), as_text=as_text).template.required_node_terms is not None
 
 
-def test_what_cannot_be_read_is_told_with_its_field() -> None:
+def test_decoding_errors_name_the_field() -> None:
     broken = a_pod({"nodeAffinity": required({"matchFields": 5})}, node="node-1")
     with pytest.raises(DecodeError, match=r"spec\.affinity"):
         KindReader(Kind.POD, api_version="v1", api_kind="Pod").convert(broken)

@@ -352,7 +352,7 @@ def test_pods_of_one_workload_share_one_template_however_they_are_read() -> None
         pytest.param({"metadata__deletionTimestamp": "2026-11-20T13:00:00Z"}, id="being deleted"),
     ],
 )
-def test_what_decides_nothing_makes_no_template(read: Read, changes: JSON) -> None:
+def test_irrelevant_fields_do_not_split_templates(read: Read, changes: JSON) -> None:
     usual, other = by_text(replica(1)), read(replica(2, **changes))
     assert other.template is usual.template
 
@@ -465,7 +465,7 @@ def test_escapes_hide_nothing(hidden: bytes, plain: bytes) -> None:
     assert (one.labels, one.annotations) == (other.labels, other.annotations)
 
 
-def test_mounts_that_only_look_like_the_token_are_told_apart() -> None:
+def test_mounts_similar_to_the_token_mount_are_kept() -> None:
     names = ("kube-api-access-aaaaa", "kube-api-access-bbbbb")
     one, other = (by_text(replica(1, spec__nodeSelector={"name": name}, spec__containers=[])) for name in names)
     assert one.template is not other.template
@@ -477,7 +477,7 @@ def test_mounts_that_only_look_like_the_token_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize("is_reported_first", [False, True])
-def test_a_report_that_says_what_was_asked_is_not_read(
+def test_allocated_resources_equal_to_requests_are_ignored(
     monkeypatch: pytest.MonkeyPatch, *, is_reported_first: bool
 ) -> None:
     """The same pods before the kubelet has them and after: most of a cluster's templates are met either way."""
@@ -528,7 +528,7 @@ def test_what_cannot_be_written_is_read_all_the_same(claim: object) -> None:
     assert pods[0].template is pods[1].template
 
 
-def test_templates_go_when_the_last_pod_goes() -> None:
+def test_templates_are_released_with_the_last_pod() -> None:
     interner = TemplateInterner()
     pods = [
         build_text_pod(
@@ -566,7 +566,7 @@ def test_threads_share_templates() -> None:
     assert all(found() is not None for found in TEMPLATES.by_text.values())
 
 
-def test_a_text_that_another_thread_has_read_anew_is_not_forgotten() -> None:
+def test_text_cached_by_another_thread_is_kept() -> None:
     known, newer = TemplateInterner(), PodTemplate()
     known.keep_text(1, newer)
     kept = known.by_text[1]
@@ -577,7 +577,7 @@ def test_a_text_that_another_thread_has_read_anew_is_not_forgotten() -> None:
 
 
 @both
-def test_pods_without_a_uid_are_told_apart_by_their_keys(read: Read) -> None:
+def test_pods_without_uid_are_distinguished_by_key(read: Read) -> None:
     manifest = {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": []}}
     first, second = (read({**manifest, "metadata": {"name": name, "namespace": "x"}}) for name in ("a", "b"))
     assert (first.uid, second.uid) == ("x/a", "x/b")

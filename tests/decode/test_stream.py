@@ -45,7 +45,7 @@ def test_an_empty_list_is_an_empty_page(data: bytes) -> None:
     ],
     ids=lambda data: repr(data[:12]),
 )
-def test_what_is_no_list_is_an_error(kind: Kind, data: bytes) -> None:
+def test_non_list_is_an_error(kind: Kind, data: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         StreamDecoder(kind).page(data)
 
@@ -110,7 +110,7 @@ def test_bookmarks_carry_the_version_and_may_end_the_first_list(
         ({"metadata": None, "details": None}, (0, "", 0)),
     ],
 )
-def test_errors_carry_code_words_and_patience(
+def test_errors_have_code_message_and_retry_delay(
     kind: Kind, status: dict[str, Any], expected: tuple[int, str, int]
 ) -> None:
     event = StreamDecoder(kind).line(line("ERROR", status))
@@ -131,7 +131,7 @@ def test_errors_carry_code_words_and_patience(
         b'{"type":"ERROR","object":5}',
     ],
 )
-def test_what_is_no_watch_event_is_an_error(kind: Kind, data: bytes) -> None:
+def test_non_watch_event_is_an_error(kind: Kind, data: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         StreamDecoder(kind).line(data)
 
@@ -156,14 +156,14 @@ def test_pods_without_a_namespace_are_in_the_default_one() -> None:
     assert event.key == event.item.key == "default/web"
 
 
-def test_one_bad_pod_leaves_the_rest_of_the_page() -> None:
+def test_invalid_pod_does_not_affect_its_page() -> None:
     bad = pod("bad") | {"spec": {"overhead": {"cpu": "?"}}}
     read = StreamDecoder(Kind.POD).page(page(pod("a"), bad, pod("b")))
     assert [item.name for item in read.items] == ["a", "b"]
     assert read.problems == ("Pod prod/bad: spec.overhead.cpu: '?' is not a quantity",)
 
 
-def test_text_read_from_a_page_does_not_change_when_the_page_is_gone() -> None:
+def test_decoded_text_outlives_its_page() -> None:
     data = bytearray(page(sample(Kind.POD)))
     (item,) = StreamDecoder(Kind.POD).page(data).items  # type: ignore[arg-type]  # so that it can be overwritten
     for index in range(len(data)):

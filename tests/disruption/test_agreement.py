@@ -30,7 +30,7 @@ GATES: Final = frozenset(map(str, Gate))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name.partition(".")[0])
-def test_everything_that_is_told_of_a_node_agrees(path: Path) -> None:
+def test_all_statements_about_a_node_agree(path: Path) -> None:
     wrong = {}
     for scenario in list(scenarios(path))[::EVERY]:
         snapshot = scenario["snapshot"]

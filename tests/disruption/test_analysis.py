@@ -18,7 +18,7 @@ UNPRICED = Replacement("general", ("m5.large",), 0.0, 3)
     ("replacements", "saved", "prices"),
     [((), 2.1, []), ((MADE,), 2.0, [0.6]), ((MADE, UNPRICED), 1.9, [0.6, 0.0])],
 )
-def test_a_node_that_goes(replacements: tuple[Replacement, ...], saved: float, prices: list[float]) -> None:
+def test_removed_node(replacements: tuple[Replacement, ...], saved: float, prices: list[float]) -> None:
     found = billed_verdict(Verdict(Outcome.DELETE, "Emptiness", 4.0, replacements), SETTINGS)
     assert found.savings_per_hour == pytest.approx(saved)
     assert [one.price_per_hour for one in found.replacements] == pytest.approx(prices)

@@ -60,7 +60,7 @@ def test_a_node_that_nothing_holds() -> None:
     assert blockers_of(_fleet()) == {}
 
 
-def test_all_pods_that_block_are_told_not_just_the_first() -> None:
+def test_all_blocking_pods_are_blockers() -> None:
     pods = [
         a_pod(name="a", node="node-1", annotations=PROTECTED),
         a_pod(name="b", node="node-1", annotations=PROTECTED),
@@ -77,7 +77,7 @@ def test_all_pods_that_block_are_told_not_just_the_first() -> None:
     ]
 
 
-def test_a_budget_is_named_where_no_pod_is_protected() -> None:
+def test_budget_is_reported_without_protected_pods() -> None:
     pods = [a_pod(name="a", node="node-1"), a_pod(name="b", node="node-1", labels={"app": "api"})]
     fleet = _fleet(
         pods=pods, pdbs=[a_pdb(name="x", labels={"app": "api"}), a_pdb(name="y", labels={"app": "api"}), a_pdb()]
@@ -94,7 +94,7 @@ def test_a_grace_period_lets_drift_pass(grace_ns: int | None, blocks: AbstractSe
     assert blocker.blocks == blocks
 
 
-def test_a_blocker_stands_in_the_way_no_earlier_than_something_wants_the_node() -> None:
+def test_blocker_begins_when_a_method_wants_the_node() -> None:
     pods = [a_pod(node="node-1", annotations={labels.DO_NOT_DISRUPT: "2h"}, created_ns=NOW_NS - HOUR_NS)]
     idle = blockers_of(_fleet(claim=a_claim(), pods=pods))["POD_DND"]
     assert (idle.is_wanted, idle.since_ns, idle.until_ns) == (False, NOW_NS - HOUR_NS, NOW_NS + HOUR_NS + SECOND_NS)
@@ -106,7 +106,7 @@ def test_a_blocker_stands_in_the_way_no_earlier_than_something_wants_the_node() 
     assert early.since_ns == NOW_NS - HOUR_NS
 
 
-def test_owners_are_followed_to_what_people_write() -> None:
+def test_owner_is_the_top_level_workload() -> None:
     replicaset = Workload(
         name="web", namespace="default", api_version="apps/v1", kind="ReplicaSet",
         owners=(an_owner(kind="Deployment", name="front"),),
@@ -181,7 +181,7 @@ def test_unmanaged_nodes_have_no_blockers() -> None:
     assert BlockerSurvey(fleet).of(fleet.nodes[0]) == ()
 
 
-def test_a_node_that_goes_is_held_by_its_drain_alone() -> None:
+def test_deleted_node_has_only_drain_blockers() -> None:
     pods = [
         a_pod(name="dnd", node="node-1", annotations=PROTECTED, termination_grace_seconds=3600, labels={"app": "x"}),
         a_pod(name="held", node="node-1"),
@@ -215,7 +215,7 @@ def test_quiet_time_after_the_last_pod() -> None:
     assert over["NOT_CONSOLIDATABLE"].since_ns == NOW_NS - HOUR_NS
 
 
-def test_what_a_nodepool_rules_out() -> None:
+def test_nodepool_blockers() -> None:
     pods = [a_pod(node="node-1")]
     never = blockers_of(_fleet(pool=a_nodepool(budgets=(), consolidate_after_ns=None), pods=pods))
     assert (never["CONSOLIDATION_DISABLED"].blocks, never["CONSOLIDATION_DISABLED"].is_reported) == (GRACEFUL, True)
@@ -280,7 +280,7 @@ def test_static_nodepools_know_drift_alone() -> None:
     assert "STATIC_NO_HEADROOM" in blockers_of(_fleet(pool=pool))
 
 
-def test_what_holds_the_whole_cluster() -> None:
+def test_cluster_blockers() -> None:
     fleet = a_fleet(nodeclaims=[a_nodeclaim(name="new", stage="")], nodepools=[a_nodepool(is_ready=False)])
     found = BlockerSurvey(fleet).cluster
     assert [(one.code, one.scope) for one in found] == [
@@ -291,7 +291,7 @@ def test_what_holds_the_whole_cluster() -> None:
     assert BlockerSurvey(a_fleet()).cluster == ()
 
 
-def test_events_are_quoted_when_they_say_the_same() -> None:
+def test_events_with_equal_messages_are_quoted() -> None:
     pods = [a_pod(name="a", node="node-1", annotations=PROTECTED)]
     message = 'Pod has "karpenter.sh/do-not-disrupt" annotation (Pod=default/a)'
     events = [
@@ -342,7 +342,7 @@ def test_pods_that_lately_came() -> None:
     assert [pod.name for pod in arrivals(fleet, node_of(fleet))] == ["newest", "new"]
 
 
-def test_nodes_are_told_apart_by_the_price_they_hold() -> None:
+def test_blockers_have_the_price_of_their_node() -> None:
     assert blockers_of(_fleet(pods=[a_pod(node="node-1", annotations=PROTECTED)]))["POD_DND"].price_per_hour == 0.1
     unknown = _fleet(node=a_node(pool="old"), claim=a_claim(pool="old"))
     assert blockers_of(unknown)["NODEPOOL_UNRESOLVED"].price_per_hour is None

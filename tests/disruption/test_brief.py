@@ -76,7 +76,7 @@ def test_a_cheaper_replacement_is() -> None:
     assert _remove(*_one_node(("500m", "500m"))) == 1
 
 
-def test_what_is_no_consolidation_goes_to_the_end() -> None:
+def test_brief_simulation_ends_early_only_for_consolidation() -> None:
     assert _remove(*_one_node(("3", "3")), is_consolidation=False) == 1
 
 
@@ -97,7 +97,7 @@ def test_a_pod_that_needs_a_node_which_only_starts_ends_it_unless_it_waits_anywa
     assert _remove(*_one_node((), waiting=("500m",), is_another_starting=True)) == 0
 
 
-def test_what_an_earlier_removal_found_too_dear_is_not_simulated_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_known_expensive_pods_end_a_removal_early(monkeypatch: pytest.MonkeyPatch) -> None:
     made, fleet = _one_node(("3", "3"))
     with pytest.raises(FutileError):
         _remove(made, fleet)
@@ -124,7 +124,7 @@ def test_a_pod_that_no_claim_takes_still_goes_to_a_node_that_does() -> None:
     assert [one.state.name for one in solve(made, watch=UNCONCERNED).nodes] == ["giant"]
 
 
-def test_a_pod_without_a_place_is_told_alike_whenever_it_is_asked() -> None:
+def test_reason_of_an_unschedulable_pod_is_stable() -> None:
     made = _giant(is_there=False)
     errors = [solve(made, watch=watch).errors["default/pod"] for watch in (UNCONCERNED, UNCONCERNED, None)]
     assert made.findings.claimless

@@ -33,7 +33,7 @@ def week_of(
     return pool_budgets(cast("Fleet", fleet), known, before)
 
 
-def test_each_reason_has_its_week_and_those_alike_share_one() -> None:
+def test_reasons_with_equal_budgets_share_a_week() -> None:
     found = week_of(DisruptionBudget("20%"), DisruptionBudget("0", "0 9 * * *", "8h", ("Drifted",)))
     empty, drifted, under = found.weeks
     assert empty is under
@@ -63,7 +63,7 @@ def test_windows(budget: DisruptionBudget, hours: tuple[int | None, int | None] 
     assert (one.is_windowed, found) == (hours is not None, hours or (None, None))
 
 
-def test_repair_has_a_budget_of_its_own_that_unready_nodes_do_not_use_up() -> None:
+def test_unready_nodes_do_not_consume_the_repair_budget() -> None:
     gate = {"FEATURE_GATES": "NodeRepair=true"}
     budgets = (DisruptionBudget("4"), DisruptionBudget("0", reasons=("Unhealthy",)))
     found = week_of(*budgets, settings=parse_settings(gate, "1.15.0"))
@@ -80,7 +80,7 @@ def test_without_budgets_or_nodes() -> None:
     assert (found.states[0].allowed, found.windows, found.use.nodes) == (UNLIMITED, (), 0)
 
 
-def test_what_has_not_changed_is_taken_over() -> None:
+def test_unchanged_budgets_are_reused() -> None:
     pool = a_nodepool(budgets=(DisruptionBudget("10%"),))
     first = week_of(pool=pool)
     assert week_of(pool=pool, before=first) is first

@@ -89,7 +89,7 @@ def test_nodes_on_their_way_out_and_not_ready_use_it_up_whatever_the_reason() ->
     assert _state(DisruptionBudget("1"), deleting=("a", "b")).left == 0
 
 
-def test_only_a_budget_of_nothing_is_announced_and_only_where_there_are_nodes() -> None:
+def test_event_only_if_a_budget_allows_no_node_of_some() -> None:
     assert _state(DisruptionBudget("0")).is_announced
     assert not _state(DisruptionBudget("0"), nodes=0).is_announced
 
@@ -103,7 +103,7 @@ def test_only_a_budget_of_nothing_is_announced_and_only_where_there_are_nodes() 
         DisruptionBudget("1", "0 0 * * *", "1d"),
     ],
 )
-def test_a_line_that_cannot_be_read_closes_the_pool_for_every_reason(budget: DisruptionBudget) -> None:
+def test_invalid_budget_closes_the_pool_for_every_reason(budget: DisruptionBudget) -> None:
     line = DisruptionBudget(budget.nodes, budget.schedule, budget.duration, ("Empty",))
     state = _state(DisruptionBudget("100%"), line)
     assert (state.allowed, state.left, state.binding) == (0, 0, None)
@@ -130,7 +130,7 @@ def test_windows(schedule: str, duration: str | None, is_open: bool) -> None:
     assert (_state(DisruptionBudget("0", schedule, duration)).allowed == 0) is is_open
 
 
-def test_only_initialised_nodes_whose_instance_is_there_count() -> None:
+def test_only_initialised_nodes_with_instances_count() -> None:
     def node(name: str, *, claim: NodeClaim | None = None, **fields: Any) -> StateNode:
         return StateNode(f"aws:///us-east-1a/{name}", a_node(name=name, **fields), claim or a_claim(name))
 

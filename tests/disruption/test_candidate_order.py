@@ -58,7 +58,7 @@ def test_nodes_that_are_not_equal_keep_their_order() -> None:
         assert names(in_order([*late, *early], chance)) == "dc"
 
 
-def test_a_walk_over_a_small_map_begins_at_any_of_eight_places_and_goes_round() -> None:
+def test_small_map_iteration_starts_at_any_of_eight_slots() -> None:
     walks = Counter("".join(Chance(_Place(place)).pools("abc")) for place in range(8))
     assert walks == {"abc": 6, "bca": 1, "cab": 1}
     assert LIKELIEST.pools("cab") == ["c", "a", "b"]

@@ -23,11 +23,11 @@ def test_every_code_has_its_facts() -> None:
         (WhyCode.OK, set()),
     ],
 )
-def test_what_a_code_of_the_why_column_stands_for(why: WhyCode, codes: set[Code]) -> None:
+def test_codes_of_a_why_code(why: WhyCode, codes: set[Code]) -> None:
     assert set(codes_shown_as(why)) == codes
 
 
-def test_no_word_of_a_blocker_can_be_read_as_a_code_with_its_number() -> None:
+def test_blocker_words_differ_from_numbered_codes() -> None:
     assert not [facts.word for facts in CODES.values() if "×" in facts.word]
 
 

@@ -46,7 +46,7 @@ from tests.builders import HOUR_NS, NOW_NS, a_pod
         ),
     ],
 )
-def test_what_karpenter_says(text: str, said: dict[str, Any] | list[str]) -> None:
+def test_karpenters_events(text: str, said: dict[str, Any] | list[str]) -> None:
     recorder = Recorder()
     record(recorder, a_pod(name="job"), read_value(text).at(NOW_NS - HOUR_NS, NOW_NS))
     assert recorder.by_object() == ({"Pod/default/job": said} if said else {})

@@ -89,7 +89,7 @@ def test_unmanaged_nodes_are_idle() -> None:
     assert drain_state(fleet, fleet.nodes[0]).stage is DrainStage.IDLE
 
 
-def test_the_written_deadline_wins_over_the_grace_period() -> None:
+def test_recorded_deadline_overrides_the_grace_period() -> None:
     def claim(written: str | None = None, **fields: Any) -> NodeClaim:
         annotations = {} if written is None else {labels.TERMINATION_TIMESTAMP: written}
         return a_claim(annotations=annotations, **fields)
@@ -103,7 +103,7 @@ def test_the_written_deadline_wins_over_the_grace_period() -> None:
     assert deadline_of(claim(termination_grace_period_ns=DAY_NS)) is None
 
 
-def test_pods_are_forced_their_own_grace_before_the_deadline() -> None:
+def test_pods_are_forced_their_grace_period_before_the_deadline() -> None:
     pod = a_pod(node="n", termination_grace_seconds=3600)
     assert forced_at(pod, NOW_NS + DAY_NS) == NOW_NS + 23 * HOUR_NS
     assert not is_forced(pod, NOW_NS + HOUR_NS, NOW_NS)
@@ -121,7 +121,7 @@ def _draining(
     return state, {waiting.pod.name: waiting for waiting in state.waiting}
 
 
-def test_tiers_go_one_after_the_other() -> None:
+def test_tiers_drain_one_at_a_time() -> None:
     critical: dict[str, Any] = {"priority_class_name": "system-node-critical"}
     pods = [
         a_pod(name="d", node="node-1", daemonset="agent", **critical),
@@ -135,7 +135,7 @@ def test_tiers_go_one_after_the_other() -> None:
     assert [one.pod.name for one in state.holders] == ["a"]
 
 
-def test_what_is_not_waited_for() -> None:
+def test_pods_that_a_drain_ignores() -> None:
     pods = [
         a_pod(name="done", node="node-1", phase="Succeeded"),
         a_pod(name="static", node="node-1", owner=an_owner(kind="Node", api_version="v1")),

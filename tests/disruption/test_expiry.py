@@ -45,7 +45,7 @@ def test_an_expiry_without_a_grace_period_has_no_forced_end() -> None:
         ((0, 10, 100, 110), (0, 10)),
     ],
 )
-def test_the_largest_wave_and_of_equal_ones_the_first(minutes: tuple[int, ...], wave: tuple[int, ...]) -> None:
+def test_largest_expiry_wave(minutes: tuple[int, ...], wave: tuple[int, ...]) -> None:
     assert WAVE_NS == 30 * MINUTE_NS
     coming = [Expiry(str(minute), "", minute * MINUTE_NS, None) for minute in minutes]
     assert [int(one.claim_name) for one in expiry_wave(coming)] == list(wave)

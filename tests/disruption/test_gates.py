@@ -114,7 +114,7 @@ def test_every_gate_is_answered() -> None:
     }
 
 
-def test_of_unmanaged_nodes_nothing_more_is_asked() -> None:
+def test_unmanaged_nodes_have_no_further_gates() -> None:
     fleet = _fleet(claim=False)
     answers = {check.gate: check.is_open for check in all_gates(fleet, fleet.nodes[0])}
     assert list(answers) == [gate for gate in Gate if gate is not Gate.NODEPOOL_NO_TYPES]
@@ -143,7 +143,7 @@ def test_a_grace_period_opens_pod_gates_only(grace_ns: int | None, gate: Gate, i
     assert is_overridden(gate, fleet.nodes[0]) is is_passed
 
 
-def test_drift_passes_what_emptiness_does_not() -> None:
+def test_drift_ignores_pod_gates_with_a_grace_period() -> None:
     claim = a_claim(termination_grace_period_ns=0)
     fleet = _fleet(claim=claim, pods=[a_pod(node="node-1", annotations=PROTECTED)])
     candidates = find_candidates(fleet, Recorder())

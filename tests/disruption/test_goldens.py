@@ -15,7 +15,7 @@ RULES = GOLDENS / "rules"
 
 
 @pytest.mark.parametrize("family", ["disruption", "consolidation", "runners", "storyE", "spot15ties", "spot15real"])
-def test_decides_and_says_what_karpenter_does(family: str) -> None:
+def test_decisions_and_events_match_karpenter(family: str) -> None:
     assert _differences(KARPENTER / f"{family}.jsonl.gz") == {}
 
 
@@ -32,17 +32,17 @@ def test_every_rule_of_1_15_holds(path: Path) -> None:
     assert _differences(path) == {}
 
 
-def test_1_14_knows_nothing_of_what_1_15_brought() -> None:
+def test_1_14_has_no_rules_of_1_15() -> None:
     """A node that reboots takes of no budget, and no type limits volumes."""
     assert _differences(GOLDENS / "k115-by-1.14.1.jsonl.gz") == {}
 
 
-def test_a_node_with_a_buffer_is_kept_once_the_provisioner_has_run() -> None:
+def test_node_with_a_buffer_is_kept_after_provisioning() -> None:
     """Answered by 1.15.0 with the counts of buffers that a pass of its own provisioner leaves in its memory."""
     assert _differences(GOLDENS / "buffers.jsonl.gz") == {}
 
 
-def test_only_what_karpenter_leaves_to_a_map_is_compared_in_any_order() -> None:
+def test_only_random_orders_are_ignored_in_comparisons() -> None:
     first, second = (
         "incompatible requirements, key a, a In [x] not in a In [y]",
         "did not tolerate taint (taint=t:NoExecute)",

@@ -61,7 +61,7 @@ def test_unknown_nodes_are_not_guessed() -> None:
     assert JointRemovals(cluster, observed_fleet(cluster)).of(KEYS | {"claim/gone"}) is None
 
 
-def test_a_set_is_simulated_once_it_is_asked_for_and_counts_until_it_is_simulated_again() -> None:
+def test_joint_removal_counts_until_simulated_again() -> None:
     study = DisruptionStudy(_cluster("4"), 1)
     first = present(study.analysis.joint)
     assert (first.of(KEYS), first.is_asked) == (None, True)

@@ -191,7 +191,7 @@ def test_each_method_has_a_lane() -> None:
     assert (one.why.code, one.why.method) == (WhyCode.BUDGET, "Drift")
 
 
-def test_what_another_method_takes_is_not_held() -> None:
+def test_node_taken_by_another_method_is_not_held() -> None:
     claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(), *RIPE))
     budget = DisruptionBudget("0", reasons=("Drifted",))
     one = found(claim=claim, pool=a_nodepool(budgets=(budget,)))
@@ -205,14 +205,14 @@ def test_drift_without_a_place_for_its_pods() -> None:
     assert (one.why.code, one.why.method) == (WhyCode.NOFIT, "Drift")
 
 
-def test_what_stops_everything_lets_rows_wait() -> None:
+def test_cluster_blockers_make_rows_wait() -> None:
     launching: dict[str, Any] = {"more_claims": [a_nodeclaim(name="launching", provider_id="")]}
     assert (found(**launching).why.code, found(**launching).why.outcome) == (WhyCode.WAITS, Outcome.DELETE)
     # What holds a node anyway is still said.
     assert found(**launching, pods=[protected_pod()]).why.code is WhyCode.DND
 
 
-def test_rows_follow_what_stops_everything() -> None:
+def test_rows_change_with_cluster_blockers() -> None:
     cluster: dict[str, Any] = {"nodes": [a_node(**BIG)], "nodepools": [a_nodepool(budgets=())]}
     claim = a_claim(instance_type="m5.2xlarge", conditions=RIPE)
     free = prepared(**cluster, nodeclaims=[claim])
@@ -243,7 +243,7 @@ def test_nodes_that_go_together_are_taken_by_multi_node_consolidation() -> None:
     assert {name for name, (code, _) in rows.items() if code is WhyCode.OK} >= going
 
 
-def test_repair_comes_first_and_is_held_by_its_own_gates() -> None:
+def test_repair_is_first_and_has_its_own_gates() -> None:
     unhealthy = found(**BLOCKED["REPAIR"])
     assert unhealthy.lanes[0].method == "Repair"
     assert lanes(unhealthy)["Repair"] == (True, "DO_NOT_REPAIR", None)
@@ -306,7 +306,7 @@ def test_too_few_types_for_min_values() -> None:
     assert found(pool=pool, pods=[a_pod(node="node-1")]).why.code is WhyCode.MIN_VALUES
 
 
-def test_a_node_whose_providers_types_are_not_known() -> None:
+def test_node_with_unknown_provider_types() -> None:
     seen = [msgspec.structs.replace(one, seen_on=1) for one in TYPES]
     assert found(types=seen, pods=[a_pod(node="node-1", cpu="5")]).why.code is WhyCode.UNKNOWN
 
@@ -325,7 +325,7 @@ def test_before_anything_is_simulated() -> None:
     assert not analysis.is_complete
 
 
-def test_drift_takes_what_consolidation_may_not() -> None:
+def test_drift_of_a_node_that_consolidation_may_not_remove() -> None:
     claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(),), termination_grace_period_ns=HOUR_NS)
     one = found(claim=claim, pods=[protected_pod()])
     # Karpenter seeks no place for a pod that is pinned, so nothing needs a replacement.
@@ -335,7 +335,7 @@ def test_drift_takes_what_consolidation_may_not() -> None:
     assert not one.is_held
 
 
-def test_the_first_gate_in_karpenters_order_comes_first() -> None:
+def test_first_gate_in_karpenters_order_is_shown() -> None:
     one = found(
         node=a_node(annotations=PROTECTED, **BIG),
         pool=a_nodepool(budgets=(DisruptionBudget("0"),)),
@@ -361,7 +361,7 @@ def test_the_last_warning_of_the_cloud_about_node_or_claim() -> None:
     assert found(events=events[2:]).warning is None
 
 
-def test_a_warning_that_comes_later_is_seen() -> None:
+def test_later_warning_is_noticed() -> None:
     given: dict[str, Any] = {"nodes": [a_node(**BIG)], "nodeclaims": [a_claim(instance_type="m5.2xlarge")]}
     before = study_all(DisruptionStudy(prepared(**given), 1))
     event = an_event(about="Node/node-1", reason="SpotInterrupted", last_ns=NOW_NS)

@@ -56,7 +56,7 @@ def _reason(*, pods: Sequence[Pod] | None = None, **cluster: Any) -> NoPlace:
     return verdict.no_place
 
 
-def test_room_is_short_by_an_amount() -> None:
+def test_shortage_has_an_amount() -> None:
     found = _reason(pods=[a_pod(**HERE, cpu="9", memory="40Gi")])
     assert (found.pod_key, found.others, found.nodes) == ("default/big", 0, ())
     (miss,) = found.pools
@@ -95,7 +95,7 @@ def test_every_kind_of_reason(fields: Mapping[str, Any], pool: Mapping[str, Any]
     assert cause_text(found) == words
 
 
-def test_the_nearest_pool_speaks_and_the_others_are_counted() -> None:
+def test_nearest_pool_is_explained_and_others_are_counted() -> None:
     found = _reason(
         pods=[a_pod(**HERE, cpu="9"), a_pod(node="node-1", name="bigger", cpu="12")],
         pools=[
@@ -127,7 +127,7 @@ def test_landings_ask_every_node_too() -> None:
     assert cause_text(landing.no_place).endswith("2 nodes tried: 1 room · 1 taints")
 
 
-def test_a_node_that_is_not_initialised_does_not_count() -> None:
+def test_uninitialised_node_does_not_count() -> None:
     found = _reason(pods=[a_pod(**HERE, cpu="9")], others=[{"cpu": "90", "memory": "300Gi", "is_initialized": False}])
     assert found.uninitialized_node == "other-0"
     assert cause_text(found) == "Karpenter schedules it to other-0, which does not count before it is initialised"
@@ -149,7 +149,7 @@ def test_amounts(resource: str, need: str, room: str, words: str) -> None:
     assert parse_quantity("1Gi").format is QuantityFormat.BINARY_SI
 
 
-def test_words_without_much_to_go_by() -> None:
+def test_texts_with_incomplete_data() -> None:
     assert cause_text(NoPlace("a/b")) == "no NodePool has a launchable instance type"
     miss = PoolMiss("x", "instance types")
     assert cause_text(NoPlace("a/b", pools=(miss,))) == (
@@ -166,7 +166,7 @@ def test_words_without_much_to_go_by() -> None:
     assert cause_text(NoPlace("a/b", pools=(odd,))).endswith("matches zone In [a b]")
 
 
-def test_errors_are_worded_where_somebody_reads_them() -> None:
+def test_error_messages_are_computed_on_demand() -> None:
     cluster = _cluster(pods=[a_pod(**HERE, cpu="9"), a_pod(name="waits", cpu="95")])
     fleet = observed_fleet(cluster)
     node = node_of(fleet)
@@ -178,7 +178,7 @@ def test_errors_are_worded_where_somebody_reads_them() -> None:
     assert found.explanation() == f"Not all pods would schedule, default/big => {why} "
 
 
-def test_a_nodepool_that_the_pod_is_meant_for_comes_nearest_though_it_takes_no_part() -> None:
+def test_selected_nodepool_is_nearest_even_if_skipped() -> None:
     pools = [a_nodepool(budgets=()), a_nodepool(name="static", budgets=(), replicas=3)]
     found = _reason(pods=[a_pod(**HERE, node_selector={labels.NODEPOOL: "static"})], pools=pools)
     assert found.named == ("static",)
@@ -196,7 +196,54 @@ def test_a_nodepool_that_the_pod_is_meant_for_comes_nearest_though_it_takes_no_p
         ({"cpu": "1"}, "limits"),
     ],
 )
-def test_limits_are_what_fails_a_pod_only_where_nothing_else_would(fields: dict[str, Any], gate: str) -> None:
+def test_limits_are_the_reason_only_if_nothing_else_is(fields: dict[str, Any], gate: str) -> None:
     full = a_nodepool(budgets=(), limits=amounts({"cpu": "1"}))
     found = _reason(pods=[a_pod(**{**HERE, **fields})], pools=[full])
     assert [miss.gate for miss in found.pools] == [gate]
+
+
+def _short(resource: str, need: str, room: str) -> Shortage:
+    return Shortage(resource, parse_quantity(need), parse_quantity(room))
+
+
+BIG_MISS = PoolMiss("general", "instance types", "m5.xlarge", (_short("cpu", "5", "3800m"),))
+
+
+@pytest.mark.parametrize(
+    ("no_place", "text"),
+    [
+        (
+            NoPlace("a/b", uninitialized_node="n1"),
+            "Karpenter schedules it to n1, which does not count before it is initialised",
+        ),
+        (NoPlace("a/b"), "no NodePool has a launchable instance type"),
+        (NoPlace("a/b", pools=(BIG_MISS,)), "the nearest type of NodePool general is m5.xlarge, short of cpu 1200m"),
+        (
+            NoPlace(
+                "a/b",
+                pools=(PoolMiss("arm", "taints", asked=("team=x",)), BIG_MISS),
+                nodes=(("room", 7), ("taints", 2)),
+            ),
+            (
+                "the nearest type of NodePool general is m5.xlarge, short of cpu 1200m; other NodePools: 1 taints; "
+                "9 nodes tried: 7 room · 2 taints"
+            ),
+        ),
+        (
+            NoPlace("a/b", pools=tuple(PoolMiss(name, "taints", asked=("team=x",)) for name in "xyz")),
+            "it does not tolerate team=x of any of 3 NodePools",
+        ),
+        (
+            NoPlace("a/b", pools=(PoolMiss("general", "instance types", asked=(f"{labels.ZONE} DoesNotExist",)),)),
+            "no zone is left: its volumes and rules require different ones, so no node of NodePool general accepts it",
+        ),
+    ],
+)
+def test_cause_text(no_place: NoPlace, text: str) -> None:
+    assert cause_text(no_place) == text
+
+
+@pytest.mark.parametrize(("others", "words"), [(0, ""), (1, " (nor has 1 more)"), (2, " (nor have 2 more)")])
+def test_pods_without_another_place(others: int, words: str) -> None:
+    no_place = NoPlace("web/big-0", others)
+    assert no_place_text(no_place) == f"web/big-0 has no other place{words}: no NodePool has a launchable instance type"

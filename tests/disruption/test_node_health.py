@@ -52,7 +52,7 @@ def _study(minutes: int, version: str, *, sick: int = 1, gate: str = "true", lea
         (31, 3, HealthDeletion(NOW_NS - MINUTE_NS, is_tripped=True), ()),
     ],
 )
-def test_before_1_15_a_controller_deletes_what_is_unhealthy(
+def test_controller_before_1_15_deletes_unhealthy_nodes(
     minutes: int, sick: int, found: HealthDeletion, named: tuple[str, ...]
 ) -> None:
     study = _study(minutes, "1.14.1", sick=sick)
@@ -70,12 +70,12 @@ def test_since_then_the_method_does() -> None:
 
 
 @pytest.mark.parametrize("provider_ids", [("",), ("aws:///us-east-1a/node-0", "aws:///us-east-1a/node-0")])
-def test_a_node_without_a_nodeclaim_of_its_own_is_left_alone(provider_ids: tuple[str, ...]) -> None:
+def test_node_without_a_unique_nodeclaim_is_skipped(provider_ids: tuple[str, ...]) -> None:
     claims = [replace(a_claim("node-0"), name=f"claim-{at}", provider_id=one) for at, one in enumerate(provider_ids)]
     assert _deletions([_sick("node-0", provider_ids[0])], claims) == {}
 
 
-def test_a_nodeclaim_without_nodepool_counts_all_nodes() -> None:
+def test_share_of_all_nodes_for_a_nodeclaim_without_nodepool() -> None:
     alone = replace(a_claim("node-0"), labels={})
     nodes = [_sick("node-0"), _sick("node-1", pool="other"), *(a_node(name=f"well-{at}") for at in range(3))]
     for count, is_tripped in ((len(nodes), True), (len(nodes) + 1, False)):
@@ -83,7 +83,7 @@ def test_a_nodeclaim_without_nodepool_counts_all_nodes() -> None:
         assert found == {"node-0": HealthDeletion(NOW_NS - MINUTE_NS, is_tripped)}
 
 
-def test_a_node_that_goes_already_is_not_deleted_again_but_drained_by_force() -> None:
+def test_deleting_node_is_only_drained_by_force() -> None:
     study = _study(31, "1.14.1", leaving=True)
     found = study_all(study, ()).findings["claim/claim-node-0"].unhealthy
     assert found == HealthDeletion(NOW_NS - MINUTE_NS, is_tripped=False, is_going=True)
@@ -95,7 +95,7 @@ def test_a_node_that_goes_already_is_not_deleted_again_but_drained_by_force() ->
         assert legacy_deletions(fleet, Recorder()) == names
 
 
-def test_of_nodes_equally_urgent_the_one_that_is_cheaper_to_drain_is_repaired_and_ended_pods_count() -> None:
+def test_equally_urgent_nodes_are_repaired_by_drain_cost_including_ended_pods() -> None:
     """Hold ``GetPods`` of pkg/utils/node/node.go, from which pkg/controllers/disruption/types.go sums the cost."""
     names = [f"node-{number}" for number in range(12)]
     nodes = [*(_sick(name) for name in names[:2]), *(a_node(name=name) for name in names[2:])]

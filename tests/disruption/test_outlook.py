@@ -73,14 +73,14 @@ def _without(cluster: Prepared, name: str = "node-1", code: str | None = None) -
     return RemovalSimulator(cluster, fleet).without(node_of(fleet, name), blocker, (*survey.cluster, *found))
 
 
-def test_a_cheaper_node_takes_the_protected_pod() -> None:
+def test_cheaper_node_for_the_protected_pod() -> None:
     prospect = _without(_cluster(pods=[a_pod(node="node-1", annotations=PROTECTED)]))
     assert (prospect.outcome, prospect.method) == (Outcome.REPLACE, Method.SINGLE_NODE)
     assert prospect.savings_per_hour == pytest.approx(0.3)
     assert present(prospect.command).replacements[0].pods == ("default/web-1",)
 
 
-def test_an_empty_node_goes() -> None:
+def test_empty_node_is_removed() -> None:
     pods = [a_pod(node="node-1", annotations=PROTECTED, daemonset="agent")]
     prospect = _without(_cluster(pods=pods))
     assert (prospect.outcome, prospect.method, prospect.savings_per_hour) == (Outcome.DELETE, Method.EMPTINESS, 0.4)
@@ -113,7 +113,7 @@ def test_pods_without_another_place_keep_it() -> None:
         ("3", ("3",), RefusalCode.NOT_CHEAPER, False),
     ],
 )
-def test_what_pods_of_no_node_need_counts_against_a_node_and_is_told(
+def test_new_nodes_for_pending_pods_count_against_a_node(
     own_cpu: str, waiting: tuple[str, ...], code: str, is_only: bool
 ) -> None:
     pods = [a_pod(node="node-1", cpu=own_cpu)]
@@ -138,7 +138,7 @@ def test_what_pods_of_no_node_need_counts_against_a_node_and_is_told(
     assert verdict_of(RemovalSimulator(cluster, fleet).now(node_of(fleet, "node-1"), ())).others_need == need
 
 
-def test_drift_takes_it_whatever_the_price() -> None:
+def test_drift_ignores_prices() -> None:
     pods = [a_pod(node="node-1", annotations=PROTECTED, cpu="7")]
     claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(),))
     prospect = _without(_cluster(pods=pods, claims=[claim]), code="POD_DND")
@@ -147,7 +147,7 @@ def test_drift_takes_it_whatever_the_price() -> None:
     assert _without(_cluster(pods=nowhere, claims=[claim]), code="POD_DND").outcome is Outcome.NO
 
 
-def test_what_a_command_saves_is_known_where_every_price_is() -> None:
+def test_savings_are_known_if_all_prices_are() -> None:
     pods = [a_pod(node="node-1", annotations=PROTECTED)]
     claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(),))
     prospect = _without(_cluster(pods=pods, claims=[claim]), code="POD_DND")
@@ -165,9 +165,7 @@ def test_what_a_command_saves_is_known_where_every_price_is() -> None:
 
 
 @pytest.mark.parametrize(("is_stood_in", "known"), [(False, 0.4), (True, None)])
-def test_what_a_spot_node_saves_is_not_known_where_the_on_demand_price_stands_in(
-    is_stood_in: bool, known: float | None
-) -> None:
+def test_savings_of_a_spot_node_are_unknown_with_an_assumed_price(is_stood_in: bool, known: float | None) -> None:
     types = []
     for one in TYPES:
         spot = a_requirement(labels.CAPACITY_TYPE, "In", "spot")
@@ -275,7 +273,7 @@ def test_other_ends(cluster: Prepared, code: str, outcome: Outcome) -> None:
     assert _without(cluster, code=code).outcome is outcome
 
 
-def test_what_cannot_be_told_of_nodes_that_are_not_resolved_or_in_command() -> None:
+def test_outcome_is_unknown_for_unresolved_and_commanded_nodes() -> None:
     cluster = _cluster(nodes=[a_node(pool="x", annotations=PROTECTED)], claims=[a_claim(pool="x")])
     assert _without(cluster, code="NODE_DND").outcome is Outcome.UNKNOWN
     cluster = _cluster(pods=[a_pod(node="node-1", annotations=PROTECTED)])
@@ -297,7 +295,7 @@ def test_without_nodepools_no_simulation_begins() -> None:
     assert (prospect.outcome, prospect.refusal) == (Outcome.NO, None)
 
 
-def test_everything_lifted_and_asked_twice() -> None:
+def test_all_blockers_removed_twice() -> None:
     pods = [a_pod(name=name, node="node-1", annotations=PROTECTED) for name in "ab"]
     cluster = _cluster(pods=pods, pdbs=[a_pdb()])
     fleet = observed_fleet(cluster)
@@ -343,7 +341,7 @@ def test_an_error_ends_the_pass() -> None:
     assert [result.method for result in found.results] == [Method.EMPTINESS, Method.STATIC_DRIFT, Method.DRIFT]
 
 
-def test_static_drift_replaces_one_for_one_as_far_as_it_may() -> None:
+def test_static_drift_replaces_within_headroom() -> None:
     names = ("node-1", "node-2", "node-3")
     nodes = [a_node(name=name, **BIG) for name in names]
     claims = [a_claim(name, instance_type="m5.2xlarge", conditions=(drifted(),)) for name in names]
@@ -391,7 +389,7 @@ def test_simulating_takes_nothing_from_events() -> None:
     assert report.events == {}
 
 
-def test_buffers_keep_empty_nodes_and_it_is_said() -> None:
+def test_buffers_keep_empty_nodes_with_an_event() -> None:
     cluster = _cluster(**a_buffer())
     found = next_pass(cluster, observed_fleet(cluster))
     assert found.acting is None
@@ -404,7 +402,7 @@ def test_conditions_are_read_by_their_status() -> None:
     assert next_pass(cluster, observed_fleet(cluster)).acting is None
 
 
-def test_pods_of_a_node_that_goes_before_its_replacement_have_no_other_place_yet() -> None:
+def test_pods_of_a_terminate_first_node_are_not_moved() -> None:
     snapshots = (one["snapshot"] for one in scenarios(GOLDENS / "k115" / "k115-terminate.jsonl.gz"))
     cluster = load(next(one for one in snapshots if one["name"] == "k115-terminate-001"))
     fleet = observed_fleet(cluster)
@@ -414,7 +412,7 @@ def test_pods_of_a_node_that_goes_before_its_replacement_have_no_other_place_yet
     assert (found.is_open, found.savings_per_hour) == (True, 0.0)
 
 
-def test_as_things_are() -> None:
+def test_current_outcome() -> None:
     def now(**fields: Any) -> RemovalResult:
         cluster = _cluster(**fields)
         fleet = observed_fleet(cluster)

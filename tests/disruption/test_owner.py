@@ -83,7 +83,7 @@ def test_generated_endings(name: str, rest: str) -> None:
     assert stem(name) == rest
 
 
-def test_pods_of_one_template_are_looked_up_once_unless_their_own_labels_tell_more() -> None:
+def test_origin_is_cached_by_template_without_own_labels() -> None:
     template = a_pod_template(namespace="ci", owners=(an_owner(kind="Workflow", name="etl-x7k2p"),))
     index = OriginIndex(OwnerIndex(()))
     assert [index.of(a_pod(name=name, template=template)) for name in "ab"] == ["Workflow/ci/etl"] * 2
@@ -91,7 +91,7 @@ def test_pods_of_one_template_are_looked_up_once_unless_their_own_labels_tell_mo
     assert index.of(own) == "Workflow/ci/nightly"
 
 
-def test_jobs_of_one_kind_share_their_origin_and_no_other() -> None:
+def test_similar_jobs_share_an_origin() -> None:
     owners = OwnerIndex(())
     index = OriginIndex(owners)
     made = [

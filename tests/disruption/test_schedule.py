@@ -85,7 +85,7 @@ def test_hits_are_strictly_later_and_on_the_minute() -> None:
         ("@every soon", "failed to parse duration @every soon"),
     ],
 )
-def test_what_cannot_be_read(text: str, problem: str) -> None:
+def test_errors(text: str, problem: str) -> None:
     with pytest.raises(ScheduleError) as caught:
         parse_schedule(text)
     assert problem in str(caught.value)

@@ -67,9 +67,7 @@ def test_a_nomination_lasts_twice_the_longest_batch(batch_seconds: float, lasts:
         ((), 0.0),
     ],
 )
-def test_a_node_costs_what_the_offering_costs_that_names_its_zone(
-    zone: tuple[NodeSelectorRequirement, ...], price: float
-) -> None:
+def test_price_is_of_the_offering_with_the_nodes_zone(zone: tuple[NodeSelectorRequirement, ...], price: float) -> None:
     kind = NodeSelectorRequirement(labels.CAPACITY_TYPE, "In", ("spot",))
     offering = Offering(requirements=(kind, *zone), price_per_hour=1.0)
     prices = ReckonedPrices([InstanceType(name="m5.large", requirements=(), capacity={}, offerings=(offering,))])
@@ -85,7 +83,7 @@ def test_a_node_with_room_for_a_buffer_is_not_empty() -> None:
     assert 'Unconsolidatable: Node "node-1" has buffer pods' in held.events["Node/node-1"]
 
 
-def test_the_deletion_cost_of_a_pod_that_has_ended_is_written_too() -> None:
+def test_deletion_cost_of_an_ended_pod_is_set() -> None:
     gates = parse_settings({"FEATURE_GATES": "PodDeletionCostManagement=true"}, "1.15.0")
     web = a_pod(name="web", node="node-1", phase="Running", owner=an_owner())
     done = a_pod(name="done", node="node-1", phase="Succeeded", owner=an_owner())
@@ -116,7 +114,7 @@ def test_marks_of_a_command_need_each_other() -> None:
     assert commanded_names(fleet.nodes) == frozenset()
 
 
-def test_what_wants_an_unmanaged_node() -> None:
+def test_no_method_wants_an_unmanaged_node() -> None:
     fleet = a_fleet(nodes=[a_node(pool="")])
     assert ShouldDisrupt(fleet).of(fleet.nodes[0]) == NOTHING_WANTED
     assert initiator_of(fleet.nodes[0], None, ()) is None
@@ -161,7 +159,7 @@ def test_scores(score: MoveScore, value: ApproxScalar | float, is_approved: bool
     assert score.is_approved is is_approved
 
 
-def test_an_infinite_score_is_written_as_go_writes_it() -> None:
+def test_infinite_score_is_formatted_like_go() -> None:
     assert MoveScore(0.1, 0.0).message() == "score +Inf >= threshold 0.50 (k: 2, savings 10.0%, disruption 0.0%)"
 
 
@@ -254,7 +252,7 @@ def test_blockers_of_every_node_of_a_static_nodepool() -> None:
     assert blockers_of(alone) == {}
 
 
-def test_a_node_that_never_said_whether_it_is_ready_uses_its_budget_up() -> None:
+def test_node_without_ready_condition_consumes_the_budget() -> None:
     fleet = a_fleet(
         nodepools=[a_nodepool(budgets=(DisruptionBudget("1"),))],
         nodes=[a_node(conditions=())],
@@ -283,7 +281,7 @@ def test_a_node_is_empty_as_long_as_no_pod_costs_anything(pods: Sequence[Mapping
     assert (predicates.disruption_cost(filter(predicates.is_reschedulable, node.pods)) <= 1.0) is is_empty
 
 
-def test_an_index_of_owners_keeps_no_template_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_owner_index_keeps_no_template_alive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(owner, "_MAX_CACHED", 3)
     index = OwnerIndex(())
     templates = [a_pod_template(owners=(an_owner(name=f"web-{number}"),)) for number in range(5)]

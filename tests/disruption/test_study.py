@@ -65,7 +65,7 @@ def test_removals_one_at_a_time() -> None:
     assert (study.analysis.simulated, study.analysis.is_complete) == (1, False)
 
 
-def test_what_did_not_change_stays_the_same_object() -> None:
+def test_unchanged_findings_stay_the_same_object() -> None:
     before = study_all(DisruptionStudy(_cluster(), 1))
     after = DisruptionStudy(_cluster(is_second_protected=False), 2, before)
     list(after.survey())
@@ -79,7 +79,7 @@ def test_what_did_not_change_stays_the_same_object() -> None:
     assert after.analysis.simulated_in[KEYS[2]] == 1
 
 
-def test_answers_of_before_stand_in_while_only_times_changed() -> None:
+def test_previous_results_are_kept_if_only_times_changed() -> None:
     before = study_all(DisruptionStudy(_cluster(), 1))
     claims = [a_claim(name, instance_type="m5.2xlarge", conditions=(drifted(),)) for name in NAMES]
     pool = a_nodepool(budgets=(), consolidate_after_ns=None)
@@ -113,7 +113,7 @@ def _counts(analysis: Analysis) -> tuple[bool | None, bool]:
     return found.freed.goes if found.freed is not None else None, bool(found.differs_since_ns)
 
 
-def test_a_held_node_counts_as_before_until_another_answer_has_stood_for_a_while() -> None:
+def test_different_result_of_a_held_node_counts_after_a_delay() -> None:
     before = study_all(DisruptionStudy(_rolled_out(NOW_NS, is_under_way=False), 1))
     assert _counts(before) == (True, False)
     taken = study_all(DisruptionStudy(_rolled_out(NOW_NS + 1, is_under_way=True), 2, before))
@@ -129,7 +129,7 @@ def test_a_held_node_counts_as_before_until_another_answer_has_stood_for_a_while
     )
 
 
-def test_other_prices_count_at_once_when_all_held_nodes_have_been_simulated_with_them() -> None:
+def test_new_prices_count_once_all_held_nodes_are_simulated() -> None:
     before = study_all(DisruptionStudy(_rolled_out(NOW_NS, is_under_way=False), 1))
     study = DisruptionStudy(_rolled_out(NOW_NS, is_under_way=True), 2, before, is_repriced=True)
     list(study.survey())
@@ -140,7 +140,7 @@ def test_other_prices_count_at_once_when_all_held_nodes_have_been_simulated_with
     assert (_counts(again.analysis), again.analysis.is_confirmed) == ((False, False), True)
 
 
-def test_no_held_node_counts_before_all_have_been_simulated_once() -> None:
+def test_held_nodes_count_once_all_are_simulated() -> None:
     study = DisruptionStudy(_cluster(), 1)
     list(study.survey())
     assert study.unsimulated()[:2] == KEYS[:2]
@@ -156,7 +156,7 @@ def test_no_held_node_counts_before_all_have_been_simulated_once() -> None:
     assert all(present(study.analysis.findings[key].freed).goes for key in KEYS[:2])
 
 
-def test_a_close_look() -> None:
+def test_node_detail() -> None:
     study = DisruptionStudy(_cluster(), 1)
     list(study.survey())
     study.compute_detail(KEYS[0])
@@ -170,7 +170,7 @@ def test_a_close_look() -> None:
     assert [state.reason for state in present(detail).budgets] == ["Empty", "Drifted", "Underutilized"]
 
 
-def test_a_close_look_at_a_pod_without_a_place_and_one_that_needs_a_new_node() -> None:
+def test_detail_with_unschedulable_pod_and_new_node() -> None:
     pods = [
         a_pod(name="arm", node="node-1", node_selector={labels.ARCH: "arm64"}),
         a_pod(name="small", node="node-1", node_selector={labels.INSTANCE_TYPE: "m5.large"}),
@@ -183,7 +183,7 @@ def test_a_close_look_at_a_pod_without_a_place_and_one_that_needs_a_new_node() -
     assert (landings["default/small"].pool_name, landings["default/small"].type_name) == ("general", "m5.large")
 
 
-def test_a_close_look_that_comes_to_nothing() -> None:
+def test_detail_without_simulation_has_a_problem() -> None:
     study = DisruptionStudy(_cluster(nodepools=[a_nodepool(budgets=(), is_ready=False)]), 1)
     list(study.survey())
     study.compute_detail("claim/gone")
@@ -208,7 +208,7 @@ def test_a_static_node_is_replaced_without_a_simulation() -> None:
     assert static.analysis.findings[KEYS[0]].is_static
 
 
-def test_what_goes_all_the_same_goes_without_what_is_in_the_way() -> None:
+def test_node_removed_despite_blockers_is_removed_without_them() -> None:
     claims = [a_claim(name, instance_type="m5.2xlarge", conditions=(drifted(),)) for name in NAMES]
     found = study_all(DisruptionStudy(_cluster(nodeclaims=claims), 1)).findings[KEYS[1]]
     again = study_all(DisruptionStudy(_cluster(nodeclaims=claims, is_second_protected=False), 1)).findings[KEYS[1]]
@@ -218,7 +218,7 @@ def test_what_goes_all_the_same_goes_without_what_is_in_the_way() -> None:
     assert present(again.outlook).lifted == present(again.outlook).now
 
 
-def test_a_close_look_at_a_claim_without_a_node_says_so() -> None:
+def test_detail_of_a_claim_without_node_has_a_problem() -> None:
     study = DisruptionStudy(
         _cluster(nodes=[], nodeclaims=[a_nodeclaim(name="general-1", node="", stage="Launched")]), 1
     )
@@ -243,7 +243,7 @@ def test_claims_without_a_node_and_nodes_without_a_claim() -> None:
     assert analysis.managed == 1
 
 
-def test_what_comes_next() -> None:
+def test_next_report() -> None:
     study = DisruptionStudy(_cluster(), 5)
     list(study.survey())
     assert study.analysis.next is None
@@ -279,12 +279,12 @@ def test_an_analysis_of_nothing() -> None:
     assert Analysis().is_complete
 
 
-def test_only_what_is_there_is_simulated() -> None:
+def test_only_existing_nodes_are_simulated() -> None:
     analysis = study_all(DisruptionStudy(_cluster(), 1), ("claim/gone", KEYS[1]))
     assert analysis.simulated == 1
 
 
-def test_nodes_of_which_nothing_is_known_come_first_and_dear_ones_before_cheap_ones() -> None:
+def test_unsimulated_and_expensive_nodes_come_first() -> None:
     nodes = [a_node(name="node-1"), a_node(name="node-2", **BIG), a_node(name="node-3", **BIG)]
     types = dict(zip(NAMES, ("m5.large", "m5.2xlarge", "m5.2xlarge"), strict=True))
     claims = [a_claim(name, instance_type=types[name], conditions=(consolidatable(),)) for name in NAMES]
@@ -293,7 +293,7 @@ def test_nodes_of_which_nothing_is_known_come_first_and_dear_ones_before_cheap_o
     assert study.unsimulated() == (KEYS[1], KEYS[2], KEYS[0])
 
 
-def test_node_repair_is_told_of_a_node_that_has_not_registered() -> None:
+def test_repair_of_an_unregistered_node() -> None:
     """Until then its state goes by the name of the NodeClaim."""
     sick = (a_condition("Ready", status="False", since_ns=NOW_NS - 31 * MINUTE_NS),)
     nodes = [a_node(name=name, labels={labels.REGISTERED: "false"}) for name in NAMES]

@@ -189,7 +189,7 @@ def test_after_types_or_settings_changed(options: Mapping[str, Any]) -> None:
     assert same(after.analysis, studied(inventory, **options).analysis)
 
 
-def test_what_did_not_change_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unchanged_nodes_are_not_surveyed(monkeypatch: pytest.MonkeyPatch) -> None:
     inventory = story_e.inventory()
     before = studied(inventory).analysis
     changed = CHANGES["a pod ends"](inventory)
@@ -209,7 +209,7 @@ def test_what_did_not_change_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -
     assert sum(study.analysis.findings[key] is before.findings[key] for key in before.findings) == 7
 
 
-def test_what_is_looked_at_comes_first() -> None:
+def test_first_keys_are_surveyed_first() -> None:
     prepared = prepare(story_e.inventory(), story_e.TYPES, SETTINGS, NOW_NS)
     study = DisruptionStudy(prepared, 1)
     keys = [key_of(node) for node in study.fleet.nodes]

@@ -75,7 +75,7 @@ def test_the_first_who_names_a_setting_counts() -> None:
     assert found.origins == {"VM_MEMORY_OVERHEAD_PERCENT": "the configuration", "RESERVED_ENIS": "Deployment a/b"}
 
 
-def test_what_karpenter_would_not_start_with() -> None:
+def test_values_that_karpenter_refuses_at_startup() -> None:
     with pytest.raises(SettingsError, match="PREFERENCE_POLICY"):
         layered((Layer("x", {"PREFERENCE_POLICY": "Sometimes"}),))
 

@@ -18,7 +18,7 @@ def written(*constraints: dict[str, object]) -> str:
 
 
 @pytest.mark.parametrize("text", ["", " \n", "{}", "podTopologySpread: {}", "podTopologySpread: null"])
-def test_nothing_is_asked(text: str) -> None:
+def test_text_without_constraints(text: str) -> None:
     assert parse_scheduler_config(text) == ()
 
 
@@ -96,7 +96,7 @@ def test_an_empty_document_before_another_asks_for_nothing() -> None:
         (written(ZONAL, ZONAL), "repeats the topologyKey"),
     ],
 )
-def test_what_karpenter_would_not_start_with(text: str, words: str) -> None:
+def test_values_that_karpenter_refuses_at_startup(text: str, words: str) -> None:
     with pytest.raises(SpreadError, match=words):
         parse_scheduler_config(text)
     with pytest.raises(SettingsError, match="SCHEDULER_CONFIG"):

@@ -19,7 +19,7 @@ from tests.builders import HOUR_NS, NOW_NS
         ("2H", ProtectionKind.INVALID), ("1h", ProtectionKind.ELAPSED),
     ],
 )  # fmt: skip
-def test_values_on_a_pod_that_began_an_hour_ago(text: str, kind: ProtectionKind) -> None:
+def test_values_on_an_hour_old_pod(text: str, kind: ProtectionKind) -> None:
     protection = read_value(text).at(NOW_NS - HOUR_NS, NOW_NS)
     assert protection.kind is kind
     assert protection.is_active is (kind in (ProtectionKind.ALWAYS, ProtectionKind.TIMED))

@@ -34,7 +34,7 @@ EMPTY_SELECTOR = LabelSelector()
         ),
     ],
 )
-def test_what_blocks_now(pdbs: list[PodDisruptionBudget], kind: PdbBlockKind | None) -> None:
+def test_current_pdb_block(pdbs: list[PodDisruptionBudget], kind: PdbBlockKind | None) -> None:
     block = PdbLimits(pdbs).block(a_pod(node="n"))
     assert (block.kind if block else None) == kind
 
@@ -79,7 +79,7 @@ def test_labels_of_a_single_pod_count() -> None:
     assert limits.block(second) is None
 
 
-def test_a_selector_that_the_api_refuses_selects_nothing_and_is_said() -> None:
+def test_invalid_selector_selects_nothing_and_is_reported() -> None:
     odd = LabelSelector((), (LabelSelectorRequirement("app", "Like", ("web",)),))
     pdb = replace(a_pdb(name="odd", namespace="default"), selector=odd)
     null = replace(a_pdb(name="null", namespace="default"), selector=None)

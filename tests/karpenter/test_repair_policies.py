@@ -44,7 +44,7 @@ def node_with(*conditions: Condition) -> Any:
         ([{"conditionType": "Ready"}], "conditionStatus"),
     ],
 )
-def test_policies_that_karpenter_would_not_start_with(policies: list[dict[str, Any]], words: str) -> None:
+def test_policies_that_karpenter_refuses_at_startup(policies: list[dict[str, Any]], words: str) -> None:
     with pytest.raises(RepairPolicyError, match=words):
         parse_policies(policies)
 

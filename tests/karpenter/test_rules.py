@@ -42,5 +42,5 @@ def test_minvalues_changed_within_a_minor_version() -> None:
         ("", "Karpenter's version is unknown: 1.15.0 is modelled, --karpenter-version sets it"),
     ],
 )
-def test_what_is_said_of_a_version(version: str, note: str) -> None:
+def test_version_notes(version: str, note: str) -> None:
     assert version_note(version) == note

@@ -63,7 +63,7 @@ def test_reads_each_setting(name: str, text: str, field: str, expected: object) 
         ("RESERVED_ENIS", "9" * 5000, "reserved_enis"),
     ],
 )
-def test_text_karpenter_cannot_read_leaves_the_default_and_is_named(name: str, text: str, field: str) -> None:
+def test_invalid_text_keeps_the_default_and_is_reported(name: str, text: str, field: str) -> None:
     settings = parse_settings({name: text})
     assert getattr(settings, field) == getattr(Settings(), field)
     assert settings.unread == (name,)
@@ -81,7 +81,7 @@ def test_text_karpenter_cannot_read_leaves_the_default_and_is_named(name: str, t
         ({"FEATURE_GATES": "NodeRepair=on"}, "FEATURE_GATES NodeRepair is 'on', must be true or false"),
     ],
 )
-def test_names_the_setting_karpenter_would_not_start_with(environment: dict[str, str], sentence: str) -> None:
+def test_settings_that_karpenter_refuses_at_startup(environment: dict[str, str], sentence: str) -> None:
     with pytest.raises(SettingsError) as caught:
         parse_settings(environment)
     assert str(caught.value) == sentence

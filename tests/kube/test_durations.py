@@ -12,7 +12,7 @@ VECTORS = vectors("durations")
 
 
 @pytest.mark.parametrize(("text", "ns", "canonical"), VECTORS["parse"])
-def test_reads_as_go_does(text: str, ns: int | None, canonical: str) -> None:
+def test_parses_like_go(text: str, ns: int | None, canonical: str) -> None:
     if ns is None:
         with pytest.raises(DurationError) as caught:
             parse_duration(text)
@@ -23,14 +23,14 @@ def test_reads_as_go_does(text: str, ns: int | None, canonical: str) -> None:
 
 
 @pytest.mark.parametrize(("ns", "text"), VECTORS["format"])
-def test_prints_as_go_does(ns: int, text: str) -> None:
+def test_formats_like_go(ns: int, text: str) -> None:
     assert format_duration(ns) == text
 
 
 @pytest.mark.parametrize(
     "text", ["0s", "45s", "5m", "10m", "24h", "1h30m", "1h30m5s", "1h0m5s", "100h0m0.5s", "250ms", "-20m"]
 )
-def test_parts_that_are_zero_are_left_out_at_the_end(text: str) -> None:
+def test_trailing_zero_parts_are_omitted(text: str) -> None:
     assert short_duration(parse_duration(text)) == text
 
 
@@ -41,7 +41,7 @@ def test_printed_text_reads_back(ns: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["9" * 100_000 + "s", "\ud800s", "1\ud800"], ids=["long", "surrogate", "unit"])
-def test_hostile_text_is_refused_in_plain_ascii(text: str) -> None:
+def test_malicious_text_is_refused_in_plain_ascii(text: str) -> None:
     with pytest.raises(DurationError) as caught:
         parse_duration(text)
     assert str(caught.value).isascii()

@@ -20,7 +20,7 @@ from karptui.kube.floats import parse_float
         *((text, None) for text in ("+-1", "+nan", "NaN1", "1e999", "-1e999", "0x1p99999", "-0x1p99999")),
     ],
 )
-def test_numbers_are_read_as_go_reads_them(text: str, number: float | None) -> None:
+def test_parses_numbers_like_go(text: str, number: float | None) -> None:
     assert parse_float(text) == number
 
 
@@ -30,7 +30,7 @@ def test_what_is_no_number_is_nan() -> None:
     assert math.isnan(read)
 
 
-def test_long_texts_are_looked_at_digit_by_digit_once() -> None:
+def test_long_texts_take_linear_time() -> None:
     """Hold what ends at once, and would take half an hour if every part of a number were tried with every other."""
     for text in ("1" * 250_000 + "x", "0x" + "1_" * 125_000, "1_" * 125_000):
         assert parse_float(text) is None

@@ -138,7 +138,7 @@ POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "web", "name
         (None, ""),
     ],
 )
-def test_what_a_document_is_called(document: Any, words: str) -> None:
+def test_object_words(document: Any, words: str) -> None:
     assert object_words(document) == words
 
 

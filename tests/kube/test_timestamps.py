@@ -66,7 +66,7 @@ def test_reads_instants(text: str, ns: int) -> None:
         "2026-11-20T12:34:56Z\n",
     ],
 )
-def test_refuses_what_is_no_instant_and_quotes_it(text: str) -> None:
+def test_refuses_invalid_timestamps_and_quotes_them(text: str) -> None:
     with pytest.raises(ValueError, match="is not an RFC 3339 timestamp") as caught:
         parse_timestamp(text)
     assert repr(text) in str(caught.value)
@@ -96,7 +96,7 @@ def test_reads_any_instant_in_any_offset(seconds: int, nanos: int, offset_minute
         (-500_000_000, "1969-12-31T23:59:59.5Z"),
     ],
 )
-def test_prints_a_fraction_only_where_there_is_one(ns: int, text: str) -> None:
+def test_formats_a_fraction_only_if_nonzero(ns: int, text: str) -> None:
     assert format_timestamp(ns) == text
 
 

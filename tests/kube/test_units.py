@@ -51,7 +51,7 @@ def test_memory_is_mi_and_gi_from_ten_up(size: int, text: str) -> None:
         ("nvidia.com/gpu", "4", "4", "4"),
     ],
 )
-def test_one_writer_of_amounts(resource: str, quantity: str, text: str, exact: str) -> None:
+def test_amount_texts(resource: str, quantity: str, text: str, exact: str) -> None:
     nano = parse_quantity(quantity).nano
     assert units.amount_text(resource, nano) == text
     assert units.amount_text(resource, nano, is_exact=True) == exact
@@ -127,7 +127,7 @@ def test_ages_and_instants() -> None:
         ("pods", 3 * 10**9, "3"),
     ],
 )
-def test_what_is_lacking_is_never_understated(resource: str, nano: int, text: str) -> None:
+def test_shortages_are_rounded_up(resource: str, nano: int, text: str) -> None:
     assert units.lacking_text(resource, nano) == text
 
 

@@ -66,7 +66,7 @@ def test_resolves_plain_scalars(text: str, value: object) -> None:
 
 
 @pytest.mark.parametrize("text", ["0X1F", "0b+1", "1e400", ".1_7", "99999999999999999999", "+.0_", "._", "0b_", "-_1"])
-def test_files_and_edited_documents_are_read_alike(text: str) -> None:
+def test_files_and_edited_documents_parse_equally(text: str) -> None:
     """Both readers give what go.yaml.in/yaml/v2 gives: a snapshot and a what-if never differ about a number."""
     value = resolve_plain(text)
     (loaded,) = load_documents(f"key: {text}\n{text}: x\n".encode())

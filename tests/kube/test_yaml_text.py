@@ -56,7 +56,7 @@ def test_reads_scalars_as_kubectl_does(text: str, value: Any) -> None:
     assert type(document["key"]) is type(value)
 
 
-def test_not_a_number_is_one() -> None:
+def test_nan_is_a_number() -> None:
     (document,) = load_documents(b"key: .nan\n")
     assert math.isnan(document["key"])
 
@@ -74,7 +74,7 @@ def test_reads_merges_and_anchors() -> None:
     assert load_documents(text) == [{"base": {"cpu": 1, "memory": "2Gi"}, "more": {"cpu": 2, "memory": "2Gi"}}]
 
 
-def test_leaves_empty_documents_out() -> None:
+def test_omits_empty_documents() -> None:
     assert load_documents(b"---\na: 1\n---\n---\n# nothing\n---\nb: 2\n") == [{"a": 1}, {"b": 2}]
 
 
@@ -104,7 +104,7 @@ def test_leaves_empty_documents_out() -> None:
         (b"- " * 500 + b"1", "nested more than 100 levels deep"),
     ],
 )
-def test_says_what_is_wrong(text: bytes, problem: str) -> None:
+def test_errors_describe_the_problem(text: bytes, problem: str) -> None:
     with pytest.raises(YamlError, match=problem):
         load_documents(text)
 
@@ -122,7 +122,7 @@ def test_refuses_aliases_that_multiply() -> None:
 
 
 @pytest.mark.parametrize("text", [b"&a [*a]", b"&a {b: [1, *a]}", b"- 1\n- &a [[*a]]"])
-def test_refuses_what_contains_itself(text: bytes) -> None:
+def test_refuses_recursive_documents(text: bytes) -> None:
     for load in (load_documents, load_first):
         with pytest.raises(YamlError, match="refers to an anchor that is not above it"):
             load(text)
@@ -151,11 +151,11 @@ def test_small_texts_never_take_long(text: str, problem: str) -> None:
     assert time.process_time() - start < 5
 
 
-def test_takes_what_stands_twice_without_containing_itself() -> None:
+def test_accepts_repeated_anchors_without_recursion() -> None:
     assert load_documents(b"[&a [1], *a, *a]") == [[[1], [1], [1]]]
 
 
-def test_writes_what_it_reads() -> None:
+def test_round_trip() -> None:
     value = {"b": "on", "a": ["1", 1, None, True, "2026-01-01", "é"]}
     assert load_documents(to_yaml(value).encode()) == [value]
     assert list(load_documents(to_yaml(value).encode())[0]) == ["b", "a"]

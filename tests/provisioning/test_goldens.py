@@ -58,7 +58,7 @@ def test_family(family: str) -> None:
     assert differing(GOLDENS / "karpenter-1.14.1" / f"{family}.jsonl.gz") == {}
 
 
-def test_1_14_knows_nothing_of_what_1_15_brought() -> None:
+def test_1_14_has_no_rules_of_1_15() -> None:
     """Limits of volumes by type, reboots, default spread and the rest are passed over."""
     assert differing(GOLDENS / "k115-by-1.14.1.jsonl.gz") == {}
 

@@ -154,7 +154,7 @@ def test_what_is_left_is_what_the_engine_would_launch() -> None:
     assert {one.instance_type.name for one in result.left} == set(claim.instance_type_names)
 
 
-def test_pools_that_take_no_part_come_last_and_say_why() -> None:
+def test_skipped_pools_are_last_with_a_reason() -> None:
     pools = (
         builders.a_nodepool(name="asleep", is_ready=False),
         builders.a_nodepool(name="static", replicas=2),
@@ -186,7 +186,7 @@ def test_min_values_that_cannot_be_met() -> None:
     assert found(a_type("a"), pool=pool, settings=lenient).why_not == ""
 
 
-def test_limits_that_are_used_up_say_so() -> None:
+def test_exhausted_limits_are_the_reason() -> None:
     pool = builders.a_nodepool(limits=builders.amounts({"nvidia.com/gpu": "1"}))
     node = builders.a_node(allocatable={"nvidia.com/gpu": "2"})
     result = found(

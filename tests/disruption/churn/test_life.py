@@ -60,7 +60,7 @@ def test_why(claim: Any, pool: Any, events: tuple[Event, ...], why: Removal) -> 
         ((said("a", "InsufficientCapacityError"),), Removal.LAUNCH_FAILED),
     ],
 )
-def test_what_events_say(events: tuple[Event, ...], why: Removal) -> None:
+def test_removal_reason_from_events(events: tuple[Event, ...], why: Removal) -> None:
     assert why_by_events(events) is why
 
 
@@ -73,7 +73,7 @@ def test_what_events_say(events: tuple[Event, ...], why: Removal) -> None:
         ("Waiting on readiness to continue disruption", None),
     ],
 )
-def test_reasons_in_messages(message: str, reason: Removal | None) -> None:
+def test_removal_reason_from_messages(message: str, reason: Removal | None) -> None:
     assert command_reason(message) is reason
 
 
