@@ -32,6 +32,6 @@ def remember(name: str, value: str) -> None:
 def _all() -> dict[str, Any]:
     try:
         found = json.loads(read_file(state_dir() / _FILE, most_bytes=_MOST_BYTES))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -1,10 +1,11 @@
 """Hostile input for everything that reads: ``python tools/fuzz.py [--count 50000] [--seed 1] [--only NAME]``.
 
-Snapshots, kubeconfigs, configuration, scenarios, filters, metrics and lines of watches, and what commands that run an
-engine are given, are made wrong at random: bytes and values are replaced, left out, repeated, nested and swapped. The
-same seed makes the same input. Every input must be read or refused with the sentence of its kind, within five seconds,
-and all of them within 300 MB. What is found is printed with the number of the input; ``--at NUMBER`` makes it again and
-shows the traceback.
+Snapshots, catalogues, kubeconfigs, configuration, scenarios (also saved ones), documents of the editor, filters,
+metrics, lines of watches, answers of an API server about Karpenter, its kinds and usage, answers of credential plugins
+and of AWS, cached prices, and what commands that run an engine are given, are made wrong at random: bytes and values
+are replaced, left out, repeated, nested and swapped. The same seed makes the same input. Every input must be read or
+refused with the sentence of its kind, within five seconds, and all of them within 300 MB. What is found is printed with
+the number of the input; ``--at NUMBER`` makes it again and shows the traceback.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import copy
 import gzip
 import io
 import json
+import os
 import random
 import resource
 import signal
@@ -160,7 +162,22 @@ def _changed_bytes(text: bytes, chance: random.Random, seeds: tuple[bytes, ...])
 
 def targets() -> tuple[Target, ...]:
     """Return everything that reads."""
-    readers = (_snapshots(), _kubeconfig(), _configuration(), _scenarios(), _filters(), _metrics(), _watch_lines())
+    readers = (
+        _snapshots(),
+        _catalogue(),
+        _kubeconfig(),
+        _plugin_output(),
+        _configuration(),
+        _scenarios(),
+        _saved(),
+        _editor(),
+        _filters(),
+        _metrics(),
+        _watch_lines(),
+        _server_answers(),
+        _aws_answers(),
+        _aws_cache(),
+    )
     return (*readers, *(_command(name, *words) for name, words in COMMANDS.items()))
 
 
@@ -365,6 +382,90 @@ contexts:
     return Target("kubeconfig", read, (SourceError,), (seed,))
 
 
+def _catalogue() -> Target:
+    from karptui.sources.base import SourceError
+    from karptui.sources.snapshot.reader import SnapshotReader
+
+    folder = Path(tempfile.mkdtemp(prefix="karptui-fuzz."))
+    (folder / "recording.json").write_text('{"karptui": 1, "catalog": "types.json", "objects": []}')
+    types = json.dumps(json.loads(_recording())["instanceTypes"]).encode()
+
+    def read(text: bytes) -> object:
+        (folder / "types.json").write_bytes(text)
+        return SnapshotReader().read([folder / "recording.json"], now_ns=1)
+
+    seeds = (types, b'{"instanceTypes": %b}' % types, gzip.compress(types, mtime=0))
+    return Target("catalogue", read, (SourceError,), seeds)
+
+
+def _plugin_output() -> Target:
+    from karptui.sources.base import SourceError
+    from karptui.sources.cluster.connection import ExecPlugin
+    from karptui.sources.cluster.exec_plugin import ExecCredential
+
+    version = "client.authentication.k8s.io/v1"
+    plugin = ExecPlugin("aws", (), {}, version, "", demands_terminal=False, cluster_info=None, title="aws")
+    status = {"token": "t", "expirationTimestamp": "2026-11-20T12:00:00Z", "clientCertificateData": "-----BEGIN"}
+    seed = {"apiVersion": version, "kind": "ExecCredential", "status": status}
+    read = ExecCredential(plugin, environ={})._parse  # noqa: SLF001  else each input would start a process
+    return Target("credential plugins", read, (SourceError,), (json.dumps(seed).encode(),))
+
+
+def _saved() -> Target:
+    from karptui.remembered import remember, remembered
+    from karptui.screens.whatif.kept import KeptScenarios
+    from karptui.whatif.scenario import read_scenarios
+
+    folder = Path(tempfile.mkdtemp(prefix="karptui-fuzz."))
+    kept = KeptScenarios("fuzz")
+    seeds = _scenarios().seeds
+    with patched_environment(XDG_STATE_HOME=str(folder)):
+        kept.write(read_scenarios(seeds[0].decode(), "seed"))
+    (file,) = (folder / "karptui" / "whatif").iterdir()
+
+    def read(text: bytes) -> object:
+        with patched_environment(XDG_STATE_HOME=str(folder)):
+            for other in file.parent.iterdir():
+                other.unlink()
+            file.write_bytes(text)
+            scenarios = kept.read()
+            (folder / "karptui" / "remembered.json").write_bytes(text)
+            remember("order", remembered("order") + "x")
+            return kept.write(scenarios)
+
+    return Target("saved scenarios", read, (), (*seeds, b'{"order": "age"}'))
+
+
+@contextlib.contextmanager
+def patched_environment(**values: str) -> Iterator[None]:
+    """Set environment variables until the block ends."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _editor() -> Target:
+    from karptui.whatif.edits.objects import read_document
+    from karptui.whatif.scenario import ScenarioError
+    from karptui.whatif.yaml import tree
+
+    seeds = tuple(yaml.safe_dump(one).encode() for one in json.loads(_recording())["objects"])
+
+    def read(text: bytes) -> object:
+        words = text.decode(errors="replace")
+        tree.read(words)
+        return read_document(words)
+
+    return Target("editor", read, (ValueError, ScenarioError), seeds)
+
+
 def _configuration() -> Target:
     from karptui.config import ConfigError, load_config
 
@@ -405,10 +506,16 @@ edits:
 - edit: setting
   name: VM_MEMORY_OVERHEAD_PERCENT
   value: "0.05"
-- edit: put
-  document: |
+- edit: object
+  text: |
+    apiVersion: karpenter.sh/v1
     kind: NodePool
     metadata: {name: a}
+- edit: scale
+  object: Deployment/d/w
+  replicas: 3
+- {edit: removeNode, name: ip-10-0-0-1}
+- {edit: outage, zone: a}
 """
     return Target(
         "scenarios", lambda text: read_scenarios(text.decode(errors="replace"), "f"), (ScenarioError,), (seed,)
@@ -483,6 +590,189 @@ def _watch_lines() -> Target:
         return None
 
     return Target("watch lines", read, (ValueError,), (*lines, b"5\r\nhello\r\n2\r\n\n\n\r\n0\r\n\r\n"))
+
+
+class _Answering:
+    """An API server's transport whose every answer is the same; ``sources.recognition.ProxyClient``."""
+
+    server = "https://fuzz"
+
+    def __init__(self, body: bytes) -> None:
+        self._body, self._count = body, 0
+
+    def get(self, *_: object, **__: object) -> bytes:
+        """Return the answer; after a hundred an empty one, so that no list goes on for ever."""
+        self._count += 1
+        return self._body if self._count < 100 else b"{}"
+
+
+SERVER_ANSWERS: Final = """
+items:
+- metadata: {name: karpenter-leader-election, namespace: k, creationTimestamp: "2026-01-01T00:00:00Z"}
+  spec: {holderIdentity: karpenter-a_1, renewTime: "2026-01-01T00:00:00.000000Z"}
+---
+items:
+- metadata: {name: karpenter}
+  roleRef: {name: karpenter}
+  subjects: [{kind: ServiceAccount, name: karpenter, namespace: karpenter}]
+rules: [{apiGroups: [karpenter.sh], resources: [nodeclaims], verbs: ["*"]}]
+---
+items:
+- metadata: {name: p, managedFields: [{manager: karpenter}]}
+  spec: {nodeClassRef: {group: karpenter.k8s.aws}}
+  source: {component: karpenter}
+  involvedObject: {apiVersion: karpenter.sh/v1}
+---
+items:
+- metadata: {name: karpenter, namespace: kube-system, labels: {app.kubernetes.io/name: karpenter}}
+  spec:
+    template:
+      spec:
+        serviceAccountName: karpenter
+        containers:
+        - name: controller
+          image: karpenter/controller:1.14.1
+          env: [{name: PREFERENCE_POLICY, value: Ignore}, {name: X, valueFrom: {secretKeyRef: {name: s}}}]
+---
+metadata: {continue: x}
+items:
+- metadata: {name: n, namespace: d}
+  timestamp: "2026-01-01T00:00:00Z"
+  window: 15s
+  usage: {cpu: "1", memory: 1Gi}
+  containers: [{usage: {cpu: 5n, memory: 1Ki}}]
+---
+kind: APIGroupDiscoveryList
+items:
+- metadata: {name: karpenter.sh}
+  versions:
+  - {version: v1, resources: [{resource: nodepools, responseKind: {kind: NodePool}, verbs: [list]}]}
+---
+groups: [{name: karpenter.sh, versions: [{groupVersion: karpenter.sh/v1, version: v1}]}]
+resources: [{name: nodepools, kind: NodePool, verbs: [list]}]
+"""
+"""What an API server answers about Karpenter, live usage and the kinds it has."""
+
+
+def _server_answers() -> Target:
+    from karptui.sources.base import SourceError
+    from karptui.sources.cluster.discovery import discover
+    from karptui.sources.controller import read_controller
+    from karptui.sources.usage import read_nodes, read_pods
+
+    seeds = [json.dumps(one).encode() for one in yaml.safe_load_all(SERVER_ANSWERS)]
+
+    def read(text: bytes) -> object:
+        for ask in (read_controller, read_nodes, read_pods, discover):
+            with contextlib.suppress(SourceError):
+                ask(_Answering(text))  # type: ignore[arg-type]
+        return None
+
+    return Target("server answers", read, (), tuple(seeds))
+
+
+class _FixedClients:
+    """Real clients of AWS that get the same answer to every request, from no network; ``questions.Clients``."""
+
+    profile = ""
+
+    def __init__(self) -> None:
+        import boto3
+
+        self.body = b""
+        self._session = boto3.session.Session("a", "b", region_name="us-east-1")
+        self._clients: dict[str, Any] = {}
+
+    def region(self) -> str:
+        return "us-east-1"
+
+    def client(self, service: str, region: str) -> Any:  # noqa: ARG002  part of the protocol
+        from botocore.config import Config
+
+        if service not in self._clients:
+            config = Config(retries={"total_max_attempts": 1, "mode": "standard"})
+            client = self._clients[service] = self._session.client(service, config=config)
+            client.meta.events.register("before-send", self._answer)
+        return self._clients[service]
+
+    def _answer(self, request: Any, **_: object) -> Any:
+        from botocore.awsrequest import AWSResponse
+
+        return AWSResponse(request.url, 200, {}, _Raw(self.body))
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class _Raw(io.BytesIO):
+    """A body as urllib3 streams it."""
+
+    def stream(self, **_: object) -> Iterator[bytes]:
+        yield self.read()
+
+
+EC2_ANSWERS: Final = {
+    "instanceTypeSet": """<instanceType>m5.large</instanceType><currentGeneration>true</currentGeneration><vCpuInfo>
+        <defaultVCpus>2</defaultVCpus></vCpuInfo><memoryInfo><sizeInMiB>8192</sizeInMiB></memoryInfo><processorInfo>
+        <supportedArchitectures><item>x86_64</item></supportedArchitectures></processorInfo><networkInfo>
+        <maximumNetworkInterfaces>3</maximumNetworkInterfaces><ipv4AddressesPerInterface>10</ipv4AddressesPerInterface>
+        </networkInfo><supportedUsageClasses><item>spot</item></supportedUsageClasses>""",
+    "instanceTypeOfferingSet": "<instanceType>m5.large</instanceType><location>use1-az1</location>",
+    "availabilityZoneInfo": "<zoneName>us-east-1a</zoneName><zoneId>use1-az1</zoneId>",
+    "spotPriceHistorySet": """<instanceType>m5.large</instanceType><spotPrice>0.04</spotPrice><availabilityZone>
+        us-east-1a</availabilityZone><timestamp>2026-01-01T00:00:00Z</timestamp>""",
+    "subnetSet": """<subnetId>subnet-1</subnetId><availabilityZone>us-east-1a</availabilityZone>
+        <availableIpAddressCount>5</availableIpAddressCount>""",
+    "capacityReservationSet": """<capacityReservationId>cr-1</capacityReservationId><state>active</state>
+        <instanceType>m5.large</instanceType><availableInstanceCount>2</availableInstanceCount>
+        <endDate>2026-01-01T00:00:00Z</endDate>""",
+}
+"""What EC2 answers: the items of each list."""
+
+
+def _aws_answers() -> Target:
+    from karptui.aws.region import FactKind
+    from karptui.sources.aws.questions import Questions
+    from karptui.sources.aws.trouble import AwsError
+
+    clients = _FixedClients()
+    questions = Questions(clients, now_ns=lambda: 1, wait=lambda _: False)
+    item = {
+        "product": {"attributes": {"instanceType": "m5.large"}},
+        "terms": {"OnDemand": {"a": {"priceDimensions": {"b": {"pricePerUnit": {"USD": "0.096"}}}}}},
+    }
+    prices = json.dumps({"FormatVersion": "aws_v1", "PriceList": [json.dumps(item)]}).encode()
+
+    def read(text: bytes) -> object:
+        clients.body = text
+        for kind in FactKind:
+            with contextlib.suppress(AwsError):
+                questions.ask(kind, "us-east-1")
+        with contextlib.suppress(AwsError):
+            questions.identity("us-east-1")
+        return None
+
+    ec2 = (
+        f"<Response><requestId>r</requestId><{name}><item>{item}</item></{name}></Response>".encode()
+        for name, item in EC2_ANSWERS.items()
+    )
+    return Target("AWS answers", read, (), (*ec2, prices, json.dumps(item).encode()))
+
+
+def _aws_cache() -> Target:
+    from karptui.sources.aws.cache import FactCache
+    from karptui.sources.aws.kinds import RULES
+
+    folder = Path(tempfile.mkdtemp(prefix="karptui-fuzz."))
+    cache = FactCache(folder)
+    values = ({"m5.large": 0.096}, {"m5.large": {"use1-az1": 0.04}}, [{"name": "us-east-1a", "zone_id": "use1-az1"}])
+
+    def read(text: bytes) -> object:
+        (folder / "fact.json").write_bytes(text)
+        return [cache.load("fact", rule.shape) for rule in RULES.values()]
+
+    seeds = (json.dumps({"format": 1, "as_of_ns": 5, "value": value}).encode() for value in values)
+    return Target("cached prices", read, (), tuple(seeds))
 
 
 # Runs
