@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from karptui.cli.many import StudyAnswer, chosen, run_study, table_lines, written
 from karptui.cli.options import add_many_flags
-from karptui.cli.study import StudyAnswer, chosen, run_study, table_lines, written
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase

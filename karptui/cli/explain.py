@@ -97,7 +97,7 @@ def _explained(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[str,
 
         return explain_node(args, loaded)
     if args.kind == "pool":
-        from karptui.cli.explain_pool import explain_pool
+        from karptui.cli.explain_pod import explain_pool
 
         return explain_pool(args, loaded)
     from karptui.cli.explain_pod import explain_pod

@@ -112,7 +112,7 @@ def _ask(named: NamedBase, args: Any, part: Any, is_stopped: Callable[[], bool])
 
 def _merged(named: NamedBase, args: Any, found: Sequence[tuple[str, Played | str]]) -> list[_PrintedPlay]:
     """Return the output of each scenario, whose forecasts differ in their seeds."""
-    from karptui.forward.spread import shown_of
+    from karptui.forward.result import shown_of
 
     answers = []
     for first in range(0, len(found), args.seeds):

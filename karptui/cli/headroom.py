@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import json_text
+from karptui.cli.many import StudyAnswer, chosen, run_study, table_lines, written
 from karptui.cli.option_values import file_name, number
 from karptui.cli.options import add_many_flags, is_recording
 from karptui.cli.streams import given_text
-from karptui.cli.study import StudyAnswer, chosen, run_study, table_lines, written
 from karptui.kube.quantity import QuantityError, parse_quantity
 from karptui.kube.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
 from karptui.whatif.edits import EditError, ObjectRef, PutObject
@@ -132,7 +132,7 @@ def run(args: argparse.Namespace) -> int:
 def _added(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> StudyAnswer:
     """Add the pods to one cluster; in another process as well."""
     from karptui.plan.headroom import MOST, headroom, headrooms, pool_samples
-    from karptui.plan.samples import HeadroomError, sample_of, sample_of_manifest, samples
+    from karptui.plan.pod_trial import HeadroomError, sample_of, sample_of_manifest, samples
     from karptui.views import headroom as views
 
     (edit, ref), args = given

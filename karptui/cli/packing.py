@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import json_text, refuse_unseen, report, width_of_terminal
 from karptui.cli.loading import load
+from karptui.cli.many import one_base
 from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, add_scenarios_flag
 from karptui.cli.streams import put
-from karptui.cli.study import one_base
 from karptui.cli.whatif_scenarios import read_files
 from karptui.decode.kinds import Kind
 from karptui.views.sanitize import clean, page

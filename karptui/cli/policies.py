@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.listing import rows_of
-from karptui.cli.many import each_of, opened
+from karptui.cli.many import chosen, each_of, one_base, opened, print_document, table_lines
 from karptui.cli.options import add_play_flags, add_study_flags, add_workers_flag
 from karptui.cli.streams import say_progress
-from karptui.cli.study import chosen, one_base, print_document, table_lines
 from karptui.whatif.edits import EditError
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, fail
+from karptui.cli.many import StudyAnswer, chosen, run_study, table_lines, written
 from karptui.cli.option_values import number
 from karptui.cli.options import add_horizon_flag, add_manifests_flag, add_many_flags
-from karptui.cli.study import StudyAnswer, chosen, run_study, table_lines, written
 from karptui.whatif.edits import EditError
 
 if TYPE_CHECKING:

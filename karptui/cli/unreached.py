@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from karptui.cli.errors import UsageError, fail
+from karptui.cli.many import chosen, one_base, print_document, table_lines
 from karptui.cli.options import add_study_flags
-from karptui.cli.study import chosen, one_base, print_document, table_lines
 from karptui.kube.durations import DurationError, parse_duration
 from karptui.kube.timestamps import NS_PER_SECOND
 

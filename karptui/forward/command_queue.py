@@ -25,9 +25,8 @@ from karptui.disruption.termination import command_condition, is_commanded
 from karptui.forward.agenda import Agenda, Turn
 from karptui.forward.durations import Durations
 from karptui.forward.launching import Launches, LaunchOrder, template_order
-from karptui.forward.likeness import Likeness
 from karptui.forward.result import Failure, StepKind
-from karptui.forward.sight import Sight
+from karptui.forward.sight import Likeness, Sight
 from karptui.forward.world import World
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim
 from karptui.karpenter.nodepool import NodePool

@@ -8,8 +8,7 @@ from functools import partial
 
 from karptui.forward.agenda import Agenda, Turn
 from karptui.forward.calendar import Calendar
-from karptui.forward.durations import Durations
-from karptui.forward.jobs import job_times
+from karptui.forward.durations import Durations, job_times
 from karptui.forward.result import StepKind
 from karptui.forward.sight import Sight
 from karptui.forward.world import World

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import Any
+from itertools import count
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -214,3 +217,106 @@ def without_dollars(played: Played) -> Played:
 def _without_dollars(step: Step) -> Step:
     claims = tuple({**claim, "cheapestPrice": -1} for claim in step.claims)
     return replace(step, claims=claims, savings_per_hour=None, reckoned_savings=None)
+
+
+_LONGEST: Final = 12
+"""Highest number of commands in a cycle."""
+_ROUNDS: Final = 3
+"""How often commands come, one after the other and to the end, before they are a circle."""
+
+
+def circle_of(played: Played) -> Circle | None:
+    """Return the cycle in which a forecast ends, None if it comes to rest or something else happens.
+
+    Only nodes launched in the forecast take part, and the number and price of nodes are the same after each round.
+    """
+    if played.is_quiescent:
+        return None
+    made = {name for step in played.steps if step.kind is StepKind.READY for name in step.nodes}
+    commands = [step for step in played.steps if step.kind is StepKind.DISRUPT]
+    for length in range(1, _LONGEST + 1):
+        last = commands[-length * _ROUNDS :]
+        if len(last) < length * _ROUNDS:
+            return None
+        if all(made.issuperset(step.nodes) for step in last) and _is_round(last, length, played.series):
+            begin = len(commands) - len(last)
+            while begin and _is_like(commands[begin - 1], commands[begin - 1 + length], made):
+                begin -= 1
+            period_ns = last[-1].at_ns - last[-1 - length].at_ns
+            return Circle(from_ns=commands[begin].at_ns, period_ns=period_ns, commands=tuple(last[-length:]))
+    return None
+
+
+def _is_round(last: Sequence[Step], length: int, series: Sequence[Moment]) -> bool:
+    """Return whether commands are the same in every round, and the cluster at the same command of each."""
+    pairs = list(zip(last, last[length:], strict=False))
+    return all(_key(one) == _key(other) and _state(one, series) == _state(other, series) for one, other in pairs)
+
+
+def _is_like(one: Step, other: Step, made: set[str]) -> bool:
+    return _key(one) == _key(other) and made.issuperset(one.nodes)
+
+
+def _key(step: Step) -> tuple[str, str, tuple[str, ...], int]:
+    return step.method, step.decision, step.looks, step.evictions
+
+
+def _state(step: Step, series: Sequence[Moment]) -> tuple[int, float]:
+    """Return nodes and $/h right before a command, as its replacements count at once."""
+    moment = series[max(bisect_right(series, step.at_ns - 1, key=lambda one: one.at_ns) - 1, 0)]
+    return moment.nodes, moment.price_per_hour
+
+
+_NumberT = TypeVar("_NumberT", int, float)
+_Command = tuple[str, str, tuple[str, ...]]
+
+
+def shown_of(plays: Sequence[Played], first_seed: int = 0) -> Played:
+    """Return the likeliest of several plays of one cluster, with what chance changes.
+
+    Args:
+        plays: Each with another seed.
+        first_seed: That of the first of them; the others follow it.
+    """
+    place = likeliest(plays)
+    return replace(plays[place], spread=_spread_of(plays, place, first_seed + place)) if len(plays) > 1 else plays[0]
+
+
+def likeliest(plays: Sequence[Played]) -> int:
+    """Return the forecast that does at each command what most of those with the same history do.
+
+    In a tie the command of the first forecast wins.
+    """
+    commands = [_commands(play.steps) for play in plays]
+    left = list(range(len(plays)))
+    for at in count():
+        nexts = {place: commands[place][at] if at < len(commands[place]) else None for place in left}
+        ((chosen, _),) = Counter(nexts.values()).most_common(1)
+        left = [place for place in left if nexts[place] == chosen]
+        if chosen is None or len(left) == 1:
+            return left[0]
+    raise AssertionError("commands end")
+
+
+def _spread_of(plays: Sequence[Played], place: int, seed: int) -> Spread:
+    ends = [play.end for play in plays]
+    shown = _commands(plays[place].steps)
+    return Spread(
+        seeds=len(plays),
+        seed=seed,
+        nodes=_ends(end.nodes for end in ends),
+        price_per_hour=None if ends[place].known_price_per_hour is None else _ends(end.price_per_hour for end in ends),
+        evictions=_ends(play.evictions for play in plays),
+        pending=_ends(end.pending for end in ends),
+        commands=_ends(len(_commands(play.steps)) for play in plays),
+        same_commands=sum(1 for play in plays if _commands(play.steps) == shown),
+    )
+
+
+def _ends(values: Iterable[_NumberT]) -> tuple[_NumberT, _NumberT]:
+    found = sorted(values)
+    return found[0], found[-1]
+
+
+def _commands(steps: Iterable[Step]) -> list[_Command]:
+    return [(step.method, step.decision, step.looks) for step in steps if step.kind is StepKind.DISRUPT]

@@ -14,13 +14,11 @@ from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.codes import CODES, RANKS
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.removal import assumed_seconds
-from karptui.forward.circle import circle_of
-from karptui.forward.durations import INSTANT, Durations, joined_since, observed, simulation_ns
-from karptui.forward.jobs import job_times, kind_of
+from karptui.forward.durations import INSTANT, Durations, job_times, joined_since, kind_of, observed, simulation_ns
 from karptui.forward.journal import Journal
 from karptui.forward.launching import is_stuck
 from karptui.forward.play import Play
-from karptui.forward.result import KeptNode, Played, Step, StepKind, without_dollars
+from karptui.forward.result import KeptNode, Played, Step, StepKind, circle_of, without_dollars
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.kube.durations import format_duration

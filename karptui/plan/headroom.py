@@ -13,8 +13,7 @@ from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import SCHEDULE_ANYWAY, Pod, PodTemplate
-from karptui.plan.pod_trial import PodTrial
-from karptui.plan.samples import HeadroomError, SamplePod, samples
+from karptui.plan.pod_trial import HeadroomError, PodTrial, SamplePod, samples
 from karptui.provisioning.kube_scheduler import Scheduler, awaits_node, bound_pods
 from karptui.provisioning.limits import remaining_limits
 from karptui.provisioning.pod_class import RESPECT

@@ -9,7 +9,7 @@ from typing import Final
 
 from karptui.disruption.joint_saving import JointFigures
 from karptui.kube.recent import LastAnswer
-from karptui.plan.remedy_forecasts import RemedyForecasts
+from karptui.plan.rollout import RemedyForecasts
 from karptui.session.answers import RemedyList, RemedyTrials, RowQuery
 from karptui.session.blockers import (
     BlockerEntry,

@@ -15,9 +15,9 @@ from karptui.session.throttle import ThreadThrottle
 if TYPE_CHECKING:
     from karptui.plan.drill import Drill
     from karptui.plan.headroom import Headroom
+    from karptui.plan.plan import PlanSheet
     from karptui.plan.policies import Comparison
     from karptui.plan.rollout import Rollout
-    from karptui.plan.sheet import PlanSheet
     from karptui.provisioning.reporter import Pause, Reporter
     from karptui.session.cluster_view import ClusterView
     from karptui.session.moments import PlayCache
@@ -102,7 +102,7 @@ class Studies(OneAtATime):
 
     def headrooms(self, kind: str, key: str, now_ns: int) -> StudyAnswer[tuple[Headroom, ...]]:
         from karptui.plan.headroom import headroom, headrooms, pool_samples
-        from karptui.plan.samples import HeadroomError, sample_of, samples
+        from karptui.plan.pod_trial import HeadroomError, sample_of, samples
         from karptui.whatif.edits import EditError, ObjectRef
 
         def added(base: WhatIfBase, reporter: Reporter) -> tuple[Headroom, ...]:
@@ -129,8 +129,7 @@ class Studies(OneAtATime):
         return self._answer(now_ns, compared, PolicyError, EditError)
 
     def plan(self, scenario: Scenario, horizon_ns: int, now_ns: int) -> StudyAnswer[PlanSheet]:
-        from karptui.plan.plan import plan
-        from karptui.plan.sheet import PlanSheet, objects_of
+        from karptui.plan.plan import PlanSheet, objects_of, plan
         from karptui.views import plan as views
         from karptui.whatif.edits import EditError
 

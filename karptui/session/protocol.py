@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from karptui.plan.drill import Drill
     from karptui.plan.headroom import Headroom
+    from karptui.plan.plan import PlanSheet
     from karptui.plan.policies import Comparison
-    from karptui.plan.sheet import PlanSheet
     from karptui.session.answers import (
         ControllerInfo,
         Forecast,

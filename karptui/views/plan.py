@@ -13,8 +13,7 @@ from karptui.forward.result import StepKind
 from karptui.forward.run import HORIZON_NS
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import clock_text, counted, first_of, span_text
-from karptui.plan.plan import Plan
-from karptui.plan.sheet import PlanSheet
+from karptui.plan.plan import Plan, PlanSheet
 from karptui.session.answers import Forecast
 from karptui.views.column import (
     INTEGER,

@@ -34,9 +34,8 @@ from msgspec.structs import replace
 from karptui.disruption.command import Method
 from karptui.forward.durations import observed, simulation_ns
 from karptui.forward.play import Play
-from karptui.forward.result import Played, StepKind
+from karptui.forward.result import Played, StepKind, likeliest
 from karptui.forward.run import kept_nodes
-from karptui.forward.spread import likeliest
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, ZONE
 from karptui.sources.metrics.reading import read_metrics
 from tests.provisioning.loading import load

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from karptui.forward.circle import circle_of
-from karptui.forward.result import Moment, Played, PodWait, Step, StepKind
+from karptui.forward.result import Moment, Played, PodWait, Step, StepKind, circle_of
 from karptui.views.forward.sentences import headline
 from tests.builders import NOW_NS, SECOND_NS
 

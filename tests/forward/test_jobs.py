@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from karptui.forward.jobs import kind_of
+from karptui.forward.durations import kind_of
 from karptui.forward.result import StepKind
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import NS_PER_SECOND

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from karptui.forward.likeness import Likeness
+from karptui.forward.sight import Likeness
 from tests.builders import a_node, a_pod, an_owner
 from tests.forward.making import a_pair, a_world
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.forward.result import Moment, Played, Spread, Step, StepKind
-from karptui.forward.spread import likeliest, shown_of
+from karptui.forward.result import Moment, Played, Spread, Step, StepKind, likeliest, shown_of
 from karptui.views.column import plain
 from karptui.views.forward.document import PLAYED
 from tests.builders import NOW_NS

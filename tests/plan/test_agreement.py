@@ -13,9 +13,9 @@ from karptui.forward.result import Played, StepKind
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.plan.drill import drill, losses
 from karptui.plan.headroom import headroom
+from karptui.plan.pod_trial import samples
 from karptui.plan.policies import compare
 from karptui.plan.rollout import rollout
-from karptui.plan.samples import samples
 from karptui.solve.run import solve_goal
 from karptui.whatif.edits import ObjectRef, SetField
 from karptui.whatif.edits.apply import apply

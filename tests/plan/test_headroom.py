@@ -14,9 +14,8 @@ from karptui.kube.pod import HostPort, PodVolume, TopologySpreadConstraint
 from karptui.kube.selectors import LabelSelector, NodeSelectorRequirement, NodeSelectorTerm
 from karptui.kube.workload import Workload
 from karptui.plan.headroom import headroom, headrooms, pool_samples
-from karptui.plan.pod_trial import PodTrial
+from karptui.plan.pod_trial import HeadroomError, PodTrial, SamplePod, sample_of, sample_of_manifest, samples
 from karptui.plan.rollout import rollout
-from karptui.plan.samples import HeadroomError, SamplePod, sample_of, sample_of_manifest, samples
 from karptui.provisioning.solution import solve
 from karptui.views.headroom import (
     TABLE,
