@@ -145,7 +145,7 @@ def test_nodes_that_are_left_are_looked_at_together_and_only_once_something_has_
         looks.append(inventory)
         return health_deletions(inventory, settings)
 
-    monkeypatch.setattr("karptui.forward.agenda.health_deletions", counted)
+    monkeypatch.setattr("karptui.forward.calendar.health_deletions", counted)
     pairs = [a_pair(f"sick-{number}", conditions=()) for number in range(20)]
     sick = [
         (replace(node, conditions=(Condition("Ready", "False", "", "", NOW_NS - number * SECOND_NS),)), claim)
