@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# What is behind `signal`, without the enums that take most of the time before anything can be done about ctrl-c.
+# The C module behind `signal`, without its enums: importing those would delay the handling of ctrl-c.
 import _signal as signal  # type: ignore[import-not-found]
 import sys
 

@@ -61,9 +61,9 @@ if TYPE_CHECKING:
     from karptui.whatif.opening import Opening
 
 POLL_SECONDS: Final = 0.25
-"""How often the mailbox is emptied while somebody looks."""
+"""Interval of emptying the mailbox while the terminal has the focus, in seconds."""
 PRELOAD_SECONDS: Final = 5.0
-"""After so long other screens are imported even if there are no rows yet."""
+"""Seconds after which other screens are imported even if there are no rows yet."""
 
 
 class KarptuiApp(LivingApp):
@@ -83,7 +83,7 @@ class KarptuiApp(LivingApp):
     _preloader: Preloader | None = None
     _colourless = Colourless()
     _coloured: tuple[Theme, dict[str, str]] | None = None
-    """The theme that was asked for last, and its colours."""
+    """The theme requested last, and its colours."""
 
     def __init__(
         self,
@@ -98,18 +98,18 @@ class KarptuiApp(LivingApp):
         analyst_of: Callable[[], Analyst] = Analyst,
         tour: Tour | None = None,
     ) -> None:
-        """Make the app.
+        """Create the app.
 
         Args:
-            source: where objects come from; started once the first frame is on the screen.
-            config: the settings.
-            clock: tells the time; the machine's clock when None.
-            state: what is shown before the source has said anything.
-            connect: from the name of a context to its source, for ``:ctx``; raises SourceError with a sentence.
-            contexts: the names of the contexts there are.
-            evidence_of: what is known of instance types and prices beside what a source says.
-            analyst_of: makes what works out why nodes are still here.
-            tour: what leads through a story of the demo.
+            source: Source of the objects; started once the first frame is on the screen.
+            config: The settings.
+            clock: The clock; None for the machine's.
+            state: The state shown before the first data.
+            connect: Returns the source of a context, for ``:ctx``; raises SourceError with a message.
+            contexts: Returns the names of the contexts.
+            evidence_of: Returns additional data about instance types and prices for a source.
+            analyst_of: Creates the analyst, which works out why nodes are still here.
+            tour: The tour through a story of the demo.
         """
         self._evidence_of: Callable[[Source | None], EvidenceSource] = evidence_of or (lambda _: EvidenceSource())
         self._analyst_of = analyst_of
@@ -154,15 +154,15 @@ class KarptuiApp(LivingApp):
     # Life
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Return what lines go through before the terminal; with ``NO_COLOR`` no colour comes through at all."""
+        """Return the filters of output lines; with ``NO_COLOR`` one removes all colours."""
         return (*super().get_line_filters(), self._colourless) if self.no_color else super().get_line_filters()
 
     def get_driver_class(self) -> type[Driver]:
-        """Return what writes to the terminal."""
+        """Return the class that writes to the terminal."""
         return driver_of(super().get_driver_class())
 
     def run(self, **options: Any) -> Any:
-        """Run the app, as Textual does, in a loop that threads hold up less; return what it ended with."""
+        """Run the app, as Textual does, in an event loop that threads block less; return its result."""
         preloader = self._preloader = Preloader()
         try:
             with asyncio.Runner(loop_factory=screen_loop) as runner:
@@ -178,11 +178,11 @@ class KarptuiApp(LivingApp):
         return await self.run_async(**options)
 
     def fault_caught(self, error: Exception, during: str) -> None:
-        """Say what could not be done; before anything is on the screen there is no going on.
+        """Show a failure; exit if nothing is on the screen yet.
 
         Args:
-            error: what was raised.
-            during: what was being done.
+            error: The exception.
+            during: The action that failed.
         """
         said = crash.message(error, during, crash.record(error, during))
         if self.front is not None:
@@ -201,7 +201,7 @@ class KarptuiApp(LivingApp):
         await super().on_event(event)
 
     async def _take(self, event: events.Event) -> None:
-        """Have a key or a click taken by the screen in front."""
+        """Pass a key or a click to the front screen."""
         if self.front is not None:
             self.front.forget_message()
             if self.tour is not None and isinstance(event, events.Key):
@@ -210,7 +210,7 @@ class KarptuiApp(LivingApp):
         await super().on_event(event)
 
     def tour_way_back(self) -> str:
-        """Return how one comes back to the screen that a tour goes on from; empty while one is there."""
+        """Return the hint that leads back to the tour's screen; empty on that screen."""
         return self._guide.way_back()
 
     async def on_mount(self) -> None:
@@ -240,7 +240,7 @@ class KarptuiApp(LivingApp):
             self.whatif.keep()
 
     def first_rows_shown(self) -> None:
-        """Import other screens, now that nobody waits for the first rows."""
+        """Import other screens, once the first rows are shown."""
         self._preload()
 
     def _preload(self) -> None:
@@ -252,7 +252,7 @@ class KarptuiApp(LivingApp):
         self.follower.start()
 
     def on_app_blur(self, _event: events.AppBlur) -> None:
-        """Look less often while nobody looks."""
+        """Poll less often while the terminal has no focus."""
         self.feed.is_in_front = False
 
     def on_app_focus(self, _event: events.AppFocus) -> None:
@@ -261,14 +261,14 @@ class KarptuiApp(LivingApp):
         self.poll_now()
 
     def show_changes(self, *, is_changed: bool) -> None:
-        """Show what was taken over on the screen in front."""
+        """Show merged changes on the front screen."""
         screen = self.front
         if screen is not None:
             screen.refresh_view(is_forced=is_changed)
 
     @property
     def front(self) -> FrameScreen | None:
-        """The frontmost screen with a frame, also while a dialog stands before it."""
+        """The frontmost screen with a frame, even behind a dialog."""
         for screen in reversed(self.screen_stack if self.is_running else ()):
             if isinstance(screen, FrameScreen):
                 return screen
@@ -278,12 +278,12 @@ class KarptuiApp(LivingApp):
 
     @property
     def follower(self) -> ClusterFollower:
-        """What follows the cluster that is shown."""
+        """The follower of the shown cluster."""
         return self.feed.follower
 
     @property
     def cluster(self) -> Feed:
-        """What follows the cluster, to be asked for what is looked at and for single objects."""
+        """The feed of the cluster, for views and single objects."""
         return self.feed
 
     def now_ns(self) -> int:
@@ -291,27 +291,27 @@ class KarptuiApp(LivingApp):
         return self.feed.now_ns()
 
     def poll_now(self) -> None:
-        """Take over what the source has said, and show it."""
+        """Merge the source's pending data, and show it."""
         self.feed.poll_now()
 
     # What screens ask of the app
 
     @property
     def commands(self) -> Sequence[TypedCommand]:
-        """What can be typed after ``:``."""
+        """The commands that can be typed after ``:``."""
         return self._commands
 
     def top_bar(self) -> TopBarValues:
-        """Return what the top bar shows."""
+        """Return the values of the top bar."""
         return self._top_bar.values(self.moments.shown)
 
     def held(self) -> tuple[Held | None, bool]:
-        """Return what all nodes hold, as a sum that stands still, and whether it is that of this moment."""
+        """Return the total cost of blocked nodes, and whether it is up to date."""
         return self._top_bar.held()
 
     @cached_property
     def whatif(self) -> WhatIf:
-        """What is being worked on in the what-if."""
+        """The current state of the what-if."""
         from karptui.screens.whatif.controller import WhatIf  # noqa: PLC0415 - only when asked for
         from karptui.screens.whatif.kept import KeptScenarios  # noqa: PLC0415 - as above
 
@@ -340,11 +340,11 @@ class KarptuiApp(LivingApp):
     # Actions
 
     def delay_update(self, delay: float = 0.05) -> None:
-        """Draw nothing until the screen that is opened has its widgets, for so many seconds at most."""
+        """Delay drawing until the opened screen has its widgets, up to ``delay`` seconds."""
         draw_once_composed(self, delay)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Return whether an action may be taken: no screen is opened while text is typed or something is asked."""
+        """Return whether an action is allowed: no screen opens during text input or a dialog."""
         if action == "open_screen" and (self.screen.is_modal or takes_text(self.screen)):
             return False
         return super().check_action(action, parameters)
@@ -360,7 +360,7 @@ class KarptuiApp(LivingApp):
             screen.call_after_refresh(screen.filter_entered, filter_text)
 
     def go(self, to: ToScreen) -> None:
-        """Show the screen that stands at a destination, or say why there is none."""
+        """Show the screen of a destination, or a message if there is none."""
         from karptui.screens.opener import screen_for  # noqa: PLC0415 - only when asked for
 
         found = screen_for(to, self)
@@ -379,7 +379,7 @@ class KarptuiApp(LivingApp):
         self.open_screen(name)
 
     def run_command(self, line: str) -> None:
-        """Run what was typed after ``:``, and say what is wrong with it."""
+        """Run a command typed after ``:``, or show its error."""
         try:
             command_line.run(self._commands, line)
         except CommandError as error:
@@ -408,7 +408,7 @@ class KarptuiApp(LivingApp):
         self.poll_now()
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:  # noqa: ARG002
-        """Yield what the palette offers: every command; one that needs an argument opens the command line."""
+        """Yield the commands of the palette; one that needs an argument opens the command line."""
         for command in self._commands:
             run = self._begin_command if command.needs_argument else self.run_command
             yield SystemCommand(f":{command.name}", command.help, partial(run, command.name))

@@ -1,4 +1,4 @@
-"""Where the time comes from, so that tests and recordings can stand still."""
+"""The clock, replaceable for tests and recordings."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class SystemClock:
 
 
 class FrozenClock(msgspec.Struct):
-    """A clock that stands at one instant until it is set to another: tests, snapshots taken elsewhere."""
+    """A clock with a fixed time, for tests and snapshots of other machines."""
 
     instant_ns: int
     """Nanoseconds since the epoch."""
 
     def now_ns(self) -> int:
-        """Return the instant the clock stands at."""
+        """Return the fixed time."""
         return self.instant_ns
 
 
@@ -40,7 +40,7 @@ class LocalZone(tzinfo):
     """The machine's own time zone, with its summer time at each instant."""
 
     def utcoffset(self, moment: datetime | None) -> timedelta | None:
-        """Return how far local time is ahead of UTC."""
+        """Return the offset of local time from UTC."""
         return self._there(moment).utcoffset()
 
     def tzname(self, moment: datetime | None) -> str | None:
@@ -55,7 +55,7 @@ class LocalZone(tzinfo):
         """Return the local time of an instant in UTC."""
         there = moment.replace(tzinfo=UTC).astimezone()
         own = there.replace(tzinfo=self)
-        # An hour that comes twice, when summer time ends, is told apart by its fold.
+        # The fold distinguishes the repeated hour at the end of summer time.
         return own if own.utcoffset() == there.utcoffset() else own.replace(fold=1)
 
     @staticmethod

@@ -28,7 +28,7 @@ _PRODUCTION: Final = ("*prod*", "*prd*", "*live*")
 
 
 class ConfigError(Exception):
-    """A setting that cannot be used; the text names the file or variable, the key, and what is wrong."""
+    """An invalid setting; the text names the file or variable, the key, and the error."""
 
 
 class Banner(StrEnum):
@@ -40,7 +40,7 @@ class Banner(StrEnum):
 
 
 class ContextSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is set for the contexts whose name matches a pattern."""
+    """Settings for the contexts whose names match a pattern."""
 
     banner: Banner = Banner.CALM
     label: str = ""
@@ -48,22 +48,22 @@ class ContextSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 WORST_FIRST: Final = "held=dsc"
-"""Order of the Nodes screen where none is set and none was chosen before."""
+"""Default order of the Nodes screen, if none is configured or remembered."""
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Every setting, with its default."""
 
     theme: str = ""
-    """Name of a theme, as ``:theme`` lists them; empty is one that suits the terminal."""
+    """Name of a theme, as ``:theme`` lists them; if empty, one that suits the terminal."""
     screen: str = "nodes"
     """Name of the first screen."""
     wide: bool = False
     """Whether tables start with every column."""
     node_sort: str = ""
-    """Order of the Nodes screen: a column, ``=``, and ``asc`` or ``dsc``; empty where none is set."""
+    """Order of the Nodes screen: a column, ``=``, and ``asc`` or ``dsc``; empty if not configured."""
     extra_labels: tuple[str, ...] = ()
-    """Node labels that get a column of their own on the Nodes screen."""
+    """Node labels shown as additional columns on the Nodes screen."""
     node_selector: str = ""
     """Label selector (``k=v,k!=v``) the Nodes screen starts with."""
     namespace: str = ""
@@ -75,17 +75,17 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     price_multiplier: float = 1.0
     """What list prices are multiplied with: 0.72 for a discount of 28 %."""
     node_surcharge_per_hour: float = 0.0
-    """What every node costs beside its list price, per hour: agents, licences, support."""
+    """Cost of every node in addition to its list price, per hour: agents, licences, support."""
     auto_mode_surcharge: float = 0.12
     """What EKS Auto Mode costs on its nodes, as a share of their on-demand list price."""
     aws: bool = True
-    """Whether AWS is asked for instance types, offerings and prices where there are credentials."""
+    """Whether to ask AWS for instance types, offerings and prices if there are credentials."""
     aws_profile: str = ""
     """Profile of the AWS configuration; the default chain when empty."""
     aws_instance_metadata: bool = False
     """Whether credentials may come from the metadata service (IMDS) of the EC2 instance that karptui runs on."""
     karpenter_settings: Mapping[str, str] = {}
-    """Karpenter's own settings by their environment names, where they differ from its defaults."""
+    """Karpenter's settings by environment variable, if they differ from its defaults."""
     keymap: Mapping[str, str] = {}
     """Other keys for actions: the id that the help screen shows, and a comma-separated list of keys."""
     contexts: Mapping[str, ContextSettings] = {}
@@ -96,9 +96,9 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         return parse_node_sort(self.node_sort or WORST_FIRST)
 
     def context(self, name: str) -> ContextSettings:
-        """Return what is set for a context.
+        """Return the settings of a context.
 
-        Without a matching pattern, names that smell of production get the loud banner.
+        Without a matching pattern, names that look like production get the warning banner.
         """
         for pattern, settings in self.contexts.items():
             if fnmatchcase(name, pattern):
@@ -114,12 +114,12 @@ def load_config(path: Path, environment: Mapping[str, str], flags: Mapping[str, 
     """Read the settings.
 
     Args:
-        path: the configuration file; a missing one is empty.
-        environment: variables, ``os.environ`` as a rule.
-        flags: settings given on the command line; None values were not given.
+        path: The configuration file; a missing one is empty.
+        environment: Variables, usually ``os.environ``.
+        flags: Settings of the command line; None values were not given.
 
     Raises:
-        ConfigError: a sentence naming the file, variable or flag, the key, and what is wrong.
+        ConfigError: a message naming the file, variable or flag, the key, and the error.
     """
     values = _read_file(path)
     _check(values, str(path))

@@ -1,7 +1,7 @@
-"""What is kept of a fault inside karptui: a report in the state folder, for whoever mends it.
+"""Reports of faults inside karptui, written to the state folder for its developers.
 
-A report says where it happened and what was raised. It holds no values of variables, and of the error's own words
-nothing that looks like a credential.
+A report shows the location and the exception. It contains no values of variables, and no part of the exception's
+message that looks like a credential.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ def sentence(error: BaseException) -> str:
 
 
 def message(error: BaseException, during: str, path: Path | None) -> str:
-    """Return the sentence for the screen about a fault.
+    """Return the screen message for a fault.
 
     Args:
-        error: what was raised.
-        during: what was being done, such as ``showing Nodes``.
-        path: of the report, None where there is none.
+        error: The exception.
+        during: The failed action, such as ``showing Nodes``.
+        path: The report's path; None if there is none.
     """
     report = f"; report in {_short(path)}" if path is not None else ""
     return f"internal error while {during}: {sentence(error)}{report}"
@@ -73,11 +73,11 @@ def _short(path: Path) -> str:
 
 
 def record(error: BaseException, during: str) -> Path | None:
-    """Write a report, once for each place that an error comes from; return the file, None where there is none.
+    """Write a report, once for each origin of an error; return its path, None if there is none.
 
     Args:
-        error: what was raised.
-        during: what was being done.
+        error: The exception.
+        during: The failed action.
     """
     try:
         places = tuple(_places(error.__traceback__))
@@ -110,7 +110,7 @@ def _text(error: BaseException, during: str) -> str:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, and those that it came of."""
+    """Yield an exception and its causes."""
     link: BaseException | None = error
     for _ in range(CHAIN):
         if link is None:
@@ -132,7 +132,7 @@ def _places(trace: TracebackType | None) -> list[str]:
 
 
 def _package_path(name: str) -> str:
-    """Return a path from its package on: where somebody's home is, is nobody's business."""
+    """Return a path relative to its package, because home folders are private."""
     path = Path(name)
     roots = [Path(one) for one in sys.path if one and Path(one).is_absolute()]
     inside = [path.relative_to(root) for root in roots if path.is_relative_to(root)]

@@ -1,4 +1,4 @@
-"""Files: never more of one is read than its reader can use, and one that is written is whole, or not there."""
+"""Files: reading with a size limit, and atomic writing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import BinaryIO, Final
 
 _PIECE: Final = 1 << 16
 _MOST_OF_A_DEVICE: Final = _PIECE
-"""What is typed at a terminal, or nothing at all; others never come to an end."""
+"""A terminal's input, or nothing; other devices may never end."""
 
 
 def read_file(
@@ -21,13 +21,13 @@ def read_file(
     """Return the content of a file.
 
     Args:
-        path: the file.
-        most_bytes: what it holds at most.
-        is_regular: whether pipes, devices and the like are refused, which may never come to an end.
-        look: is given the beginning before anything else is read, and raises where no more of it is wanted.
+        path: The file.
+        most_bytes: Size limit.
+        is_regular: Whether to refuse pipes, devices and the like, which may never end.
+        look: Called with the first bytes before more is read; raises to stop.
 
     Raises:
-        OSError: when it cannot be read, is of another sort, or holds more.
+        OSError: if it cannot be read, is of another type, or is too large.
     """
     if is_regular and not stat.S_ISREG(path.stat().st_mode):
         raise _irregular()
@@ -51,17 +51,17 @@ def read_stream(
     expected: int = 0,
     stops_after: int | None = None,
 ) -> bytes:
-    """Return what comes to the end of a stream, a piece at a time.
+    """Return a stream's content up to its end, read in pieces.
 
     Args:
-        file: where it comes from.
-        most_bytes: how much may come.
-        look: is given the beginning before anything else is read, and raises where no more of it is wanted.
-        expected: how much is known to come; that is read at once.
-        stops_after: where more than this comes, that is enough of it.
+        file: The stream.
+        most_bytes: Size limit.
+        look: Called with the first bytes before more is read; raises to stop.
+        expected: Expected size, read at once.
+        stops_after: Stop reading, without an error, after more than this number of bytes.
 
     Raises:
-        OSError: when it cannot be read, or more comes.
+        OSError: if it cannot be read, or is too large.
     """
     pieces: list[bytes] = []
     left = most_bytes + 1
@@ -69,7 +69,7 @@ def read_stream(
     while left > 0 and (data := file.read(min(left, size))):
         if look is not None and not pieces:
             look(data)
-            # Room is made for what is asked for, whether or not it is there.
+            # A read allocates the requested size, even if less arrives.
             size = max(_PIECE, expected + 1)
         pieces.append(data)
         left -= len(data)
@@ -93,7 +93,7 @@ _forbidden = False
 
 
 def forbid_files() -> None:
-    """Refuse from now on to write files and to open those that are named on a screen, which a visitor sees."""
+    """From now on, refuse to write files and to open files that a screen names, because visitors see the screen."""
     global _forbidden  # noqa: PLW0603 - a property of the process
     _forbidden = True
 
@@ -109,17 +109,17 @@ def check_allowed() -> None:
 
 
 def write_file(path: Path, data: bytes, *, may_replace: bool = False, is_private: bool = False) -> None:
-    """Write a file: all of it, or nothing is left behind.
+    """Write a file atomically.
 
     Args:
-        path: the file; where it is a link to a regular file, that is written.
-        data: its content.
-        may_replace: whether a file that is there is replaced; nothing but a regular one ever is.
-        is_private: whether nobody but its owner may read it.
+        path: The file; a link to a regular file is followed.
+        data: Its content.
+        may_replace: Whether to replace an existing regular file.
+        is_private: Whether only its owner may read it.
 
     Raises:
-        FileExistsError: when it is there and may not be replaced.
-        OSError: when it is no regular file, or cannot be written.
+        FileExistsError: if it exists and may not be replaced.
+        OSError: if it is not a regular file, or cannot be written.
     """
     check_allowed()
     if os.path.lexists(path):
@@ -147,7 +147,7 @@ def _umask() -> int:
 
 
 def size_text(count: int) -> str:
-    """Return a number of bytes for a sentence: ``128 MiB``."""
+    """Return a number of bytes as text: ``128 MiB``."""
     for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if count >= size:
             return f"{count // size} {unit}"

@@ -24,7 +24,7 @@ _RESET = "\x1b[0m"
 
 
 class FirstFrame:
-    """Draws on the alternate screen, the same that Textual draws on, and does nothing where there is no terminal."""
+    """Draws on the alternate screen, which Textual also uses; does nothing without a terminal."""
 
     def __init__(self, file: TextIO | None = None) -> None:
         """Make a frame that is not drawn yet.
@@ -42,8 +42,8 @@ class FirstFrame:
         """Draw the frame.
 
         Args:
-            title: what is being opened: a context, a file.
-            doing: what is being done until the app follows.
+            title: Name of the opened context or file.
+            doing: The activity until the app starts.
         """
         file = self._file
         if file is None or not file.isatty() or os.environ.get("TERM", "") in ("", "dumb"):
@@ -69,11 +69,11 @@ class FirstFrame:
         file.flush()
 
     def hand_over(self) -> None:
-        """Leave the terminal and the signals as they are until the app, which draws over the frame, has both."""
+        """Leave the terminal and the signals to the app, which draws over the frame."""
         self._is_drawn = False
 
     def wipe(self) -> None:
-        """Give the terminal back as it was; needed only when the app does not follow."""
+        """Restore the terminal; needed only if the app does not start."""
         if self._is_drawn and self._file is not None:
             self._file.write(_LEAVE)
             self._file.flush()
@@ -93,7 +93,7 @@ class FirstFrame:
         self._write_at_once(self._text)
 
     def _write_at_once(self, text: str) -> None:
-        """Write to the terminal, if it takes anything: nobody may be there to read it."""
+        """Write to the terminal, if it accepts output."""
         if self._file is None:
             return
         with contextlib.suppress(OSError):

@@ -18,12 +18,12 @@ def config_file() -> Path:
 
 
 def typed_path(text: str) -> Path:
-    """Return a path as somebody typed it; ``~`` of a user whom nobody knows stays as it is, as in a shell."""
+    """Return a path as typed; ``~name`` of an unknown user is kept, as in a shell."""
     return Path(os.path.expanduser(text))  # noqa: PTH111 - that of Path raises RuntimeError for such a user
 
 
 def cache_dir() -> Path:
-    """Return the folder for what can be fetched again; made when missing, where that is possible."""
+    """Return the cache folder, creating it if possible."""
     folder = platformdirs.user_cache_path(_NAME)
     with contextlib.suppress(OSError):
         _private(folder)

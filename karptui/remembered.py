@@ -1,4 +1,4 @@
-"""What somebody chose last and expects to find again: the order of Nodes."""
+"""The user's last choices, kept between runs: the order of Nodes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_BYTES: Final = 64 * 1024
 
 
 def remembered(name: str) -> str:
-    """Return what was remembered under a name, empty where nothing was or it cannot be read."""
+    """Return the remembered value, empty if there is none or it cannot be read."""
     found = _all().get(name)
     return found if isinstance(found, str) else ""
 

@@ -1,3 +1,3 @@
-"""What holds or endangers a cluster: one finding for each cause, the worst first."""
+"""Problems and risks of a cluster: one finding for each cause, the worst first."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Findings about nodes that something holds, and about those that take long to go although nothing is known to."""
+"""Findings about blocked nodes, and about nodes whose deletion takes long for no known reason."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ _HELD: Final = {
 
 
 def held(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield what holds nodes that a method wants, each node under what holds it first."""
+    """Yield findings for blocked nodes that a method wants to remove, each node under its first blocker."""
     groups: dict[tuple[WhyCode, Manner], list[VerdictNode]] = {}
     for line in case.nodes:
         found = line.findings
         if found is None or not found.is_held or (found.freed is not None and not found.freed.goes):
-            # A node that would stay anyway costs nothing by what stands in its way.
+            # A blocker of a node that would stay anyway costs nothing.
             continue
         why = _holder(line)
         if why in _HELD and not (why is WhyCode.BUDGET and found.why.method == Method.DRIFT):
@@ -57,7 +57,7 @@ def held(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def manner_of(line: VerdictNode, why: WhyCode, closed_pdbs: Collection[str]) -> Manner:
-    """Return whether what holds a node may open, and by what."""
+    """Return whether a node's blocker may end, and why."""
     own = own_blockers(line, why)
     if why is WhyCode.PDB:
         is_closed = any(one.code is Code.PDB_MULTIPLE or one.value in closed_pdbs for one in own)
@@ -73,7 +73,7 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
     ends = [one.until_ns for one in own]
     until = None if None in ends or not ends else max(end for end in ends if end is not None)
     if until is None and code in (FindingCode.POD_DND, FindingCode.PDB):
-        # Expiration and its grace period end what nothing else ends.
+        # Expiration and its grace period end every other blocker.
         forced = [forced_end_ns(line) for line in lines]
         until = None if None in forced else max(end for end in forced if end is not None)
     is_over = code is FindingCode.BUDGET and until is not None
@@ -110,7 +110,7 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
 
 
 def own_blockers(line: VerdictNode, why: WhyCode) -> list[Blocker]:
-    """Return the blockers of a node that a code of WHY stands for, where a method wants it."""
+    """Return a node's blockers that belong to a code of WHY, if a method wants to remove the node."""
     blockers = line.findings.blockers if line.findings is not None else ()
     return [one for one in blockers if one.is_wanted and CODES[one.code].why is why]
 
@@ -124,7 +124,7 @@ def _name(blocker: Blocker, code: FindingCode) -> str:
 
 
 def _holder(line: VerdictNode) -> WhyCode | None:
-    """Return what is said to hold a node: of a drain, what holds that up."""
+    """Return the code of a node's blocker; for a draining node, the blocker of its drain."""
     if line.findings is None:
         return None
     why = line.findings.why
@@ -134,11 +134,11 @@ def _holder(line: VerdictNode) -> WhyCode | None:
 _ENDED_BY_GRACE: Final = frozenset(
     {Leaving.WAITS, Leaving.ENDING, Leaving.EVICTED, Leaving.UNDRAINED, Leaving.DRAINING, Leaving.VOLUMES}
 )
-"""How far a node has come where terminationGracePeriod ends the wait."""
+"""Stages that terminationGracePeriod ends."""
 
 
 def leaving_for_long(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield nodes that have been on their way out for long, but not those named with what holds them."""
+    """Yield findings for nodes whose deletion takes long, without those reported as blocked."""
     groups: dict[tuple[Leaving, Manner], list[VerdictNode]] = {}
     for line in case.nodes:
         is_long = line.deleted_ns is not None and case.now_ns - line.deleted_ns >= LONG_NS
@@ -207,7 +207,7 @@ def all_leaving(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def _starts(line: VerdictNode) -> bool:
-    """Whether a node is on its way to the cluster; that of a registered NodeClaim was there, and has gone."""
+    """Return whether a node is launching; a registered NodeClaim without node lost it."""
     claim = line.claim
     return not line.has_node and claim is not None and not line.goes and not claim.is_true("Registered")
 
@@ -217,13 +217,13 @@ def _object(line: VerdictNode) -> str:
 
 
 def _forced_ns(line: VerdictNode) -> int | None:
-    """Return when terminationGracePeriod has ended a drain at the latest; None where nothing ends it."""
+    """Return the latest time at which terminationGracePeriod ends a drain; None without one."""
     deadline = deadline_of(line.claim) if line.claim is not None else None
     return None if deadline is None else deadline.at_ns + STUCK_ALLOWANCE_NS
 
 
 def _own_end_ns(line: VerdictNode) -> int | None:
-    """Return when the grace period of a node's last pod ends, if all that its drain waits for are told to end."""
+    """Return the end of the longest grace period of a node's pods, if its drain waits only for terminating pods."""
     holders = line.findings.drain.holders if line.findings is not None and line.findings.drain is not None else ()
     if any(pod.hold is not Hold.TERMINATING for pod in holders):
         return None
@@ -243,13 +243,13 @@ def _ended(line: VerdictNode, stage: Leaving, now_ns: int) -> Manner:
 
 
 def _foreign_finalizers(line: VerdictNode) -> tuple[str, ...]:
-    """Return the finalizers of a Node from which Karpenter has removed its own: the instance is gone."""
+    """Return the other controllers' finalizers of a Node without Karpenter's own: the instance is terminated."""
     finalizers = line.node.finalizers if line.node is not None and line.node.is_deleting else ()
     return () if TERMINATION_FINALIZER in finalizers else finalizers
 
 
 def _leaving(line: VerdictNode, *, sees_nodes: bool, sees_claims: bool) -> Leaving:
-    """Return how far a node has come on its way out."""
+    """Return the deletion stage of a node."""
     claim = line.claim
     if claim is None and not sees_claims:
         return Leaving.UNKNOWN
@@ -282,10 +282,10 @@ def is_simulating(lines: Iterable[VerdictNode]) -> bool:
 
 
 def saving_of(amounts: Iterable[tuple[VerdictNode, float | None]], case: VerdictCase) -> JointSaving:
-    """Return what is saved if nodes are removed together.
+    """Return the savings if nodes are removed together.
 
     Args:
-        amounts: The nodes, each with what it saves alone.
+        amounts: The nodes, each with its savings if removed alone.
         case: The cluster.
     """
     alone = [NodeSaving(line.findings.key, held, line.per_hour) for line, held in amounts if line.findings is not None]
@@ -293,13 +293,13 @@ def saving_of(amounts: Iterable[tuple[VerdictNode, float | None]], case: Verdict
 
 
 def sum_of(amounts: Iterable[float | None]) -> float | None:
-    """Return the sum of what is known; None where nothing is."""
+    """Return the sum of the known amounts; None if all are unknown."""
     known = [amount for amount in amounts if amount is not None]
     return sum(known) if known else None
 
 
 def lacks_some(amounts: Iterable[float | None]) -> bool:
-    """Return whether such a sum lacks what is not known."""
+    """Return whether any amount is unknown."""
     return any(amount is None for amount in amounts)
 
 

@@ -19,7 +19,7 @@ from karptui.verdict.finding import (
 from karptui.verdict.pending_pods import PendingPods, folded_names
 
 SCALED_UP: Final = "TriggeredScaleUp"
-"""Reason of the Cluster Autoscaler's event about a pod for which it adds a node."""
+"""Reason of the Cluster Autoscaler's event about a pod that it adds a node for."""
 _RECENT_NS: Final = 60 * 60 * NS_PER_SECOND
 RESTART_NS: Final = 2 * 60 * NS_PER_SECOND
 """A rollout of Karpenter may leave it without a ready pod for this long."""
@@ -80,7 +80,7 @@ def controller_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Clu
 
 
 def _second_autoscaler(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield that the Cluster Autoscaler adds nodes for pods for which Karpenter does."""
+    """Yield a finding if the Cluster Autoscaler adds nodes for pods that Karpenter also serves."""
     recent = [one for one in case.events if one.involved_kind == "Pod" and case.now_ns - one.last_ns <= _RECENT_NS]
     nominated = {(one.involved_namespace, one.involved_name) for one in recent if one.reason == "Nominated"}
     scaled = [one for one in recent if one.reason == SCALED_UP]
@@ -149,5 +149,5 @@ def _degraded(case: VerdictCase, unready: Sequence[ControllerPod], pending_ns: i
 
 
 def _tells(pod: ControllerPod) -> tuple[bool, bool, int]:
-    """Return how much a pod tells about why Karpenter is down."""
+    """Return a sort key: pods that explain best why Karpenter is down have the largest."""
     return bool(pod.exit_reason), bool(pod.waiting_reason), pod.restarts

@@ -38,13 +38,15 @@ NAMESPACE_ENDS_NS: Final = 10 * 60 * NS_PER_SECOND
 STARTING_PATIENCE_NS: Final = 5 * 60 * NS_PER_SECOND
 """Images and volumes take minutes; containers that are not created by then need attention."""
 _FAILED_STARTS: Final = ("FailedCreatePodSandBox", "FailedAttachVolume", "FailedMount", "Failed")
-"""Reasons of events that tell why, the most telling first; the kubelet's ``Failed`` is about images and settings."""
+"""Event reasons that explain a failed start, the most specific first; the kubelet's ``Failed`` is about images and
+settings.
+"""
 _IMAGES: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName"})
 IMAGE: Final = "image"
-"""Stands for all reasons for which an image cannot be pulled."""
+"""Common name for all reasons for which an image cannot be pulled."""
 _PLATFORMS: Final = ("no match for platform", "no matching manifest", "exec format error")
 _ERROR: Final = "Error: "
-"""Begins the kubelet's messages of the reason ``Failed``, some of which only repeat a container's waiting reason."""
+"""Prefix of the kubelet's ``Failed`` messages, some of which only repeat a container's waiting reason."""
 
 
 class CreateRefusal(NamedTuple):
@@ -57,7 +59,7 @@ class CreateRefusal(NamedTuple):
 
 
 def read_refusal(message: str) -> CreateRefusal:
-    """Return what the message of a FailedCreate event names."""
+    """Parse the message of a FailedCreate event."""
     if (match := _CALL.search(message)) is not None:
         endpoints = _ENDPOINTS.search(match[2])
         text = f"no endpoints for service {endpoints[1]}" if endpoints is not None else match[2].rpartition('": ')[2]
@@ -73,7 +75,7 @@ def read_refusal(message: str) -> CreateRefusal:
 
 
 def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield pods that are bound to a node but not started, by what the kubelet or an event tells about them."""
+    """Yield pods that are bound to a node but not started, by the cause in their status or events."""
     late = {pod.key: pod for pod in case.starting if case.now_ns - pod.since_ns >= STARTING_PATIENCE_NS}
     lines = {line.name: line for line in case.nodes}
     events: dict[str, Event] = {}
@@ -118,7 +120,7 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def _tells(event: Event | None) -> int:
-    """Return how little an event tells about why a pod does not start: less is better."""
+    """Return the rank of an event as an explanation for a pod that does not start; 0 is the best."""
     if event is None or event.reason not in _FAILED_STARTS or event.message.removeprefix(_ERROR) in NOT_STARTED:
         return len(_FAILED_STARTS)
     return _FAILED_STARTS.index(event.reason)

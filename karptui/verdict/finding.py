@@ -42,13 +42,13 @@ class FindingCode(StrEnum):
     KARPENTER_FORBIDDEN = "KARPENTER_FORBIDDEN"
     """AWS or the API server denies Karpenter a permission."""
     TWO_AUTOSCALERS = "TWO_AUTOSCALERS"
-    """The Cluster Autoscaler adds nodes for pods for which Karpenter does."""
+    """The Cluster Autoscaler adds nodes for pods that Karpenter also serves."""
     PODS_NOT_CREATED = "PODS_NOT_CREATED"
     """Controllers cannot create their pods, because an admission webhook, a quota or a policy refuses them."""
     STOPPED = "STOPPED"
     """Karpenter disrupts nothing at all: a NodeClaim has no provider ID."""
     ALL_LEAVING = "ALL_LEAVING"
-    """Every node is on its way out or takes no new pods, and no other starts."""
+    """Every node is being removed or takes no new pods, and no other is launching."""
     NO_NODEPOOLS = "NO_NODEPOOLS"
     """There are NodePools, and none can take pods: nothing is launched for pods, nor replaced by simulation."""
     POOL_GONE = "POOL_GONE"
@@ -99,7 +99,7 @@ class FindingCode(StrEnum):
     PDB = "PDB"
     BUDGET = "BUDGET"
     LEAVING = "LEAVING"
-    """Nodes that have been on their way out for long, with nothing known to hold them."""
+    """Nodes whose deletion takes long, without a known blocker."""
     DRIFT = "DRIFT"
     """Drift that does not advance."""
     TIMED_OUT = "TIMED_OUT"
@@ -118,23 +118,23 @@ class FindingCode(StrEnum):
 
 
 class Manner(StrEnum):
-    """How something holds, where its sentence differs by that."""
+    """Variant of a finding that changes its message."""
 
     PLAIN = ""
     NEVER = "never"
-    """It does not end by itself."""
+    """It does not end automatically."""
     OVERDUE = "overdue"
     """What ends it is over, and it has not ended."""
     OWN_GRACE = "own-grace"
     """Its pods use their termination grace period, which ends."""
     SEVERAL_ENDS = "several-ends"
-    """It ends by itself, not for all of its nodes at once."""
+    """It ends automatically, at different times for its nodes."""
     USED_UP = "used-up"
     """A disruption budget that other nodes use up."""
     AFTER_OTHERS = "after-others"
-    """What comes next waits until nothing stops Karpenter any more."""
+    """The next command comes once Karpenter is no longer blocked."""
     INCOMPLETE = "incomplete"
-    """No rule found anything, but some rules could not be asked or lack data."""
+    """No rule found anything, but some rules failed to run or lack data."""
     ON_REQUEST = "on-request"
     """It is worked out only when its screen is opened."""
     MISSING = "missing"
@@ -160,13 +160,13 @@ class Manner(StrEnum):
     NO_NODES = "no-nodes"
     """Nothing is wrong, and there are no nodes either."""
     SOME_CORDONED = "some-cordoned"
-    """Of the nodes, which all take no new pods, some are only cordoned, and the others are on their way out."""
+    """No node takes new pods: some are only cordoned, the others are being removed."""
     ALL_CORDONED = "all-cordoned"
-    """The nodes are cordoned, and none is on its way out."""
+    """The nodes are cordoned, and none is being removed."""
     STATIC = "static"
     """No NodePool takes pods, and static ones go on to replace their nodes: they are ready, with room for one more."""
     FEWER_THAN_REPLICAS = "fewer-than-replicas"
-    """A limit of nodes below what a static NodePool is to have."""
+    """A node limit below the replicas of a static NodePool."""
     SPARES_TYPES = "spares-types"
     """A limit that stops only some of a NodePool's types."""
     NOT_KARPENTERS = "not-karpenters"
@@ -174,18 +174,18 @@ class Manner(StrEnum):
 
 
 class Leaving(StrEnum):
-    """How far a node has come that takes long to go."""
+    """Stage of a node whose deletion takes long."""
 
     WAITS = "waits"
     """Its drain has not begun."""
     ENDING = "ending"
-    """Its pods are told to end, and have not."""
+    """Its pods are terminating."""
     EVICTED = "evicted"
     """Its pods are still being evicted."""
     UNDRAINED = "undrained"
     """No pod is in the way, and it is not called drained."""
     DRAINING = "draining"
-    """Its drain is not over, and nobody has looked at its pods."""
+    """It is draining, and its pods were not inspected."""
     VOLUMES = "volumes"
     INSTANCE = "instance"
     FINALIZER = "finalizer"
@@ -231,16 +231,16 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     severity: FindingSeverity
     code: FindingCode
     price_per_hour: float | None = None
-    """Dollars per hour that it costs; None where it costs none, or nobody knows."""
+    """Its cost in dollars per hour; None if it costs nothing or the cost is unknown."""
     since_ns: int | None = None
     last_ns: int | None = None
     """When it was last seen, if it is not a state but something that happens again and again."""
     until_ns: int | None = None
-    """When it ends by itself."""
+    """When it ends automatically."""
     objects: tuple[str, ...] = ()
-    """``Kind/namespace/name`` of what it is about."""
+    """``Kind/namespace/name`` of the objects that it is about."""
     names: tuple[str, ...] = ()
-    """What its sentence names."""
+    """Names in its message."""
     zones: tuple[str, ...] = ()
     instance_types: tuple[str, ...] = ()
     capacity_types: tuple[str, ...] = ()
@@ -255,24 +255,24 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...] = ()
     """Karpenter's reasons of the disruption that it belongs to."""
     draining: int = 0
-    """Those of its nodes that are being drained."""
+    """Number of its nodes that are draining."""
     stuck_pods: tuple[str, ...] = ()
     """``namespace/name`` of pods that terminate and cannot end."""
     pools: tuple[str, ...] = ()
     """NodePools of its nodes."""
     recent_pods: int = 0
-    """Pods that came to those nodes in the last hour."""
+    """Pods bound to those nodes in the last hour."""
     detail: str = ""
     """Words of Karpenter, or a reason."""
     manner: Manner = Manner.PLAIN
     is_partial: bool = False
-    """Whether more may come to its dollars: not every node of it has been simulated, or has a price."""
+    """Whether its cost may rise: not every node of it has been simulated, or has a price."""
     nodes_bound: CountBound = CountBound.EXACT
     """Whether its nodes are still being simulated, and how their count may change."""
     is_upper_bound: bool = False
     """Whether its dollars are of several nodes whose removal under budgets is not simulated."""
     requests: ResourceList = resources.EMPTY
-    """What each of its pods asks for."""
+    """Requests of each of its pods."""
     controller_pod: ControllerPod | None = None
     """The pod of Karpenter that tells the most about why it is down."""
     expires_ns: int | None = None
@@ -288,7 +288,7 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VerdictNode(msgspec.Struct, frozen=True, eq=False):
-    """What is known of one node or NodeClaim."""
+    """A node or NodeClaim."""
 
     name: str
     pool: str
@@ -297,7 +297,7 @@ class VerdictNode(msgspec.Struct, frozen=True, eq=False):
     findings: NodeFindings | None = None
     per_hour: float | None = None
     held: float | None = None
-    """Dollars per hour that what holds it costs."""
+    """Cost of its blockers, in dollars per hour."""
     would_save: float | None = None
     """Dollars per hour that are saved once Karpenter goes on."""
     not_ready_ns: int | None = None
@@ -322,7 +322,7 @@ class VerdictNode(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def goes(self) -> bool:
-        """Whether it is on its way out: deleted, or chosen by Karpenter."""
+        """Whether it is deleted, or chosen by Karpenter for disruption."""
         return self.deleted_ns is not None or self.is_disrupted
 
 
@@ -334,9 +334,9 @@ class PendingLine(msgspec.Struct, frozen=True):
     """``namespace/name`` of each."""
     since_ns: int
     group: str = ""
-    """Key of the group that the study of pending pods made of them; empty where it has not looked at them."""
+    """Key of its group in the study of pending pods; empty if they were not studied."""
     full_pool: str = ""
-    """The NodePool whose full reservations they wait for; empty where they wait for anything else."""
+    """The NodePool whose full reservations they wait for; empty if they wait for something else."""
     is_stuck: bool = True
     """Whether they will hardly be scheduled without a change; otherwise they only count for other causes."""
     cause: str = ""
@@ -354,7 +354,7 @@ class PendingLine(msgspec.Struct, frozen=True):
     zones: frozenset[str] = frozenset()
     """Zones that their volumes are in; empty if none is bound to a zone."""
     requests: ResourceList = resources.EMPTY
-    """What each asks for."""
+    """Requests of each pod."""
 
 
 class LimitLine(msgspec.Struct, frozen=True):
@@ -363,7 +363,7 @@ class LimitLine(msgspec.Struct, frozen=True):
     pool: str
     text: str
     since_ns: int = 0
-    """When the node came that used it up; 0 where that is not known."""
+    """When the node that used it up appeared; 0 if unknown."""
     resource: str = ""
     is_open: bool = False
     """Whether it leaves room for something: it counts only for pods that need more."""
@@ -372,7 +372,7 @@ class LimitLine(msgspec.Struct, frozen=True):
 
 
 class ControllerPod(msgspec.Struct, frozen=True, kw_only=True):
-    """A pod of Karpenter's controller."""
+    """A pod of the Karpenter controller."""
 
     key: str
     """``namespace/name``."""
@@ -426,7 +426,7 @@ class Controller(msgspec.Struct, frozen=True, kw_only=True):
     """Pod that holds the leader lease, empty if none does; None if there is no lease to see."""
     lease_renewed_ns: int = 0
     lease_seconds: int = 0
-    """How long the lease lasts after it was renewed."""
+    """Duration of the lease after a renewal, in seconds."""
     denials: tuple[Event, ...] = ()
     """Its events about denied permissions."""
 
@@ -445,15 +445,15 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     starting: Sequence[StartingPod] = ()
     """Bound pods whose containers are not created."""
     replicas: Mapping[str, tuple[int, int]] = MappingProxyType({})
-    """Pods that run and pods that are wanted of ReplicaSets (``Kind/namespace/name``) whose pods are refused."""
+    """Running and desired pods of ReplicaSets (``Kind/namespace/name``) whose pods are refused."""
     repair_policies: Sequence[RepairPolicy] = ()
-    """The conditions by which the provider calls a node unhealthy."""
+    """Conditions by which the provider detects unhealthy nodes."""
     repairs: bool = False
     """Whether Karpenter repairs unhealthy nodes."""
     refusals: Sequence[LaunchRefusal] = ()
     """Launches that the cloud refused, for as long as events are kept."""
     advice: AdviceReport | None = None
-    """None until the rules have been asked."""
+    """None until the rules have run."""
     unchecked: Sequence[str] = ()
     """Parts of the program that have not answered yet, in the plural: without them nothing is called healthy."""
     pools: Sequence[NodePool] = ()

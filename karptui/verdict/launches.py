@@ -179,7 +179,7 @@ def _refused(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
     for refusal in case.refusals:
         if (refusal.nodepool, refusal.error_code) in recent:
             groups[refusal.nodepool, refusal.error_code].append(refusal)
-    # Without an error code Karpenter did not even ask: the errors with a code tell why.
+    # Without an error code Karpenter did not call the API; errors with a code explain why.
     coded = {pool for pool, code in groups if code}
     for (pool, code), refusals in sorted(groups.items(), key=lambda entry: -len(entry[1])):
         if not code and pool in coded:
@@ -363,7 +363,7 @@ def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
 
 
 def _replaces(case: VerdictCase, claims: Sequence[NodeClaim]) -> tuple[str, ...]:
-    """Return why the nodes are disrupted that NodeClaims replace; nothing for NodeClaims that replace none."""
+    """Return the disruption reasons of the nodes that NodeClaims replace; empty if they replace none."""
     names = {claim.name for claim in claims}
     events = (event for event in case.events if event.reason == LAUNCHING and event.involved_name in names)
     reasons = (command_reason(event.message) for event in events)

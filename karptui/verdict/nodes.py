@@ -56,7 +56,7 @@ def node_findings(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
 
 
 def _zonal_shifts(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
-    """Yield the zones in which Karpenter launches nothing because AWS shifts traffic away from them."""
+    """Yield the zones in which Karpenter launches nothing, because AWS shifts traffic away from them."""
     pools: defaultdict[str, list[Event]] = defaultdict(list)
     for event in case.events:
         match = _ZONE_NAME.search(event.message) if event.reason == ZONAL_SHIFT else None
@@ -139,7 +139,7 @@ def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFin
             reasons.add(event.reason)
             name = event.involved_name
             instants[claims.get(name, name) if event.involved_kind == "Node" else name].append(event.first_ns)
-    # A node that is gone cannot be told from its NodeClaim: only NodeClaims' events count for those.
+    # For a deleted node only its NodeClaim's events count: the two cannot be distinguished.
     by_claim = {line.claim.name: line for line in case.nodes if line.claim is not None}
     early = {event.involved_name for events in early_ends(case).values() for event in events}
     of_claims = {e.involved_name for e in case.events if e.involved_kind == "NodeClaim" and e.reason in INTERRUPTIONS}
@@ -202,7 +202,7 @@ def _under_pressure(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def _broken(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield conditions by which the provider calls ready nodes unhealthy: accelerators, storage, networking."""
+    """Yield conditions that make ready nodes unhealthy for the provider: accelerators, storage, networking."""
     groups: defaultdict[tuple[str, str], list[VerdictNode]] = defaultdict(list)
     instants: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     messages: dict[tuple[str, str], str] = {}

@@ -66,7 +66,7 @@ def of_pools(group: PendingLine, pools: frozenset[str]) -> bool:
 
 
 def pending_findings(groups: Sequence[PendingLine]) -> Iterator[ClusterFinding]:
-    """Yield the groups that no other cause explains; those that wait for full reservations by NodePool."""
+    """Yield the groups that no other cause explains; groups that wait for full reservations by NodePool."""
     full: dict[str, list[PendingLine]] = {}
     for group in groups:
         if not group.is_stuck:

@@ -47,7 +47,7 @@ def upcoming_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def _expiry(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield the protected pods that expiration ends within a day, those that end first by name."""
+    """Yield the protected pods that expiration ends within a day, the earliest first by name."""
     ends = sorted(
         (
             (end, line.name, line)

@@ -1,4 +1,4 @@
-"""What holds or endangers a cluster, worst first: one finding for each cause.
+"""Problems and risks of a cluster, worst first: one finding for each cause.
 
 The ranking is by tier: what stops the whole cluster, what fails now, what blocks removals and costs money, what will
 happen next, what is missing from the data, advice. Within a tier errors come first, then the most expensive.
@@ -140,11 +140,11 @@ COVERED_RULES: Final = frozenset(
 )
 """Rules of Advice whose errors and warnings another finding reports."""
 URGENT_RULES: Final = frozenset({"pool-expiry-wave"})
-"""Rules of Advice whose warnings have a line of their own, because they announce what happens within hours."""
+"""Advice rules whose warnings get a separate line, because they announce something within hours."""
 
 
 def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
-    """Return what holds or endangers a cluster, worst first; a finding that says so if nothing does."""
+    """Return the problems and risks of a cluster, worst first; one finding says so if there are none."""
     pending = PendingPods(case.pending)
     findings = [
         *controller_findings(case, pending),
@@ -291,7 +291,7 @@ def _advice(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def _fine(case: VerdictCase) -> ClusterFinding:
-    """Return that nothing is wrong; a cluster without nodes of Karpenter's is not called healthy."""
+    """Return the finding for a cluster without problems; one without Karpenter nodes is not called healthy."""
     manner = Manner.INCOMPLETE if case.unchecked or case.hidden or case.unread else Manner.PLAIN
     if not case.nodes:
         manner = Manner.NO_NODES
@@ -370,7 +370,7 @@ def _stopped(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
 
 
 def _takes_no_pods(pools: Sequence[NodePool]) -> Iterator[str]:
-    """Yield why NodePools take no pods, with how many of them where they differ."""
+    """Yield reasons why NodePools take no pods, with the number of NodePools if reasons differ."""
     counts = Counter(map(skip_reason, pools))
     for reason in SkipReason:
         if counts[reason]:
@@ -401,7 +401,7 @@ def _gone_pools(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def _drift(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield NodePools of which nodes have been drifted for long and none is on its way."""
+    """Yield NodePools with nodes that have been drifted for long, while none is being replaced."""
     pools: dict[str, list[VerdictNode]] = {}
     moving: set[str] = set()
     for line in case.nodes:
@@ -459,7 +459,7 @@ def _drifted_ns(line: VerdictNode) -> int:
 
 
 def _drift_reason(line: VerdictNode) -> str:
-    """Return the code of what holds the drift of a node."""
+    """Return the code of the blocker of a node's drift."""
     assert line.findings is not None
     lane = next((one for one in line.findings.lanes if one.method == Method.DRIFT), None)
     return lane.code if lane is not None else ""
