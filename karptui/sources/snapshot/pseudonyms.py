@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hmac
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import accumulate
 from typing import Final
 
 from karptui.aws.market import region_of
@@ -35,8 +36,8 @@ _LAST: Final = ("Container", "Volume", ORIGIN, VALUE, "Uid")
 """What a word in a text stands for only if nothing else is called so."""
 _TOGETHER: Final = {"Node": "node", "NodeClaim": "claim"}
 """Kinds whose names are compared with each other."""
+_POOL: Final = "NodePool"
 _PREFIXES: Final[Mapping[str, str]] = {
-    "NodePool": "pool",
     "NodeClass": "class",
     "NodeOverlay": "overlay",
     "CapacityBuffer": "buffer",
@@ -59,7 +60,7 @@ _PREFIXES: Final[Mapping[str, str]] = {
     ORIGIN: "o",
 }
 _PLAIN: Final = frozenset(
-    {"NodePool", "NodeClass", "NodeOverlay", "Namespace", "PersistentVolume", "PersistentVolumeClaim"}
+    {"NodeClass", "NodeOverlay", "Namespace", "PersistentVolume", "PersistentVolumeClaim"}
     | {"PriorityClass", "StorageClass", "ServiceAccount", "Scheduler", "RuntimeClass", "PodDisruptionBudget", "Uid"}
     | {"Container", "Volume", "Service", "Event", "InstanceType", "Zone", "ZoneID", "Region", VALUE, *WRITTEN_KINDS}
 )
@@ -69,7 +70,7 @@ _LONGEST_NUMBER: Final = 9
 _REPLICASET: Final = "ReplicaSet"
 _CLAIM: Final = "PersistentVolumeClaim"
 _MAKERS: Final[Mapping[str, tuple[str, ...]]] = {
-    "NodeClaim": ("NodePool",),
+    "NodeClaim": (_POOL,),
     "Pod": (_REPLICASET, "DaemonSet", "StatefulSet", "Job", "ReplicationController"),
 }
 """Kinds whose names begin with the name of what made them: of objects that are gone nothing else tells it."""
@@ -83,7 +84,7 @@ class Pseudonyms:
     """Learns names first, then gives each its pseudonym.
 
     A pseudonym is what it names, its place among the names of its kind, and a word made of the name with a key, the
-    same in every recording: ``pool-2-fkbdglei``. Where names of one origin are told apart by a generated ending, the
+    same in every recording: ``class-2-fkbdglei``. Where names of one origin are told apart by a generated ending, the
     place is that of the rest, and a number takes the ending's place.
     """
 
@@ -121,7 +122,7 @@ class Pseudonyms:
             self._seen[kind] = self._seen.get(kind, set()) - names
         self._settle_together()
         composed = ("Zone", _REPLICASET, _CLAIM)
-        for kind in (*(one for one in self._seen if one not in composed), *composed):
+        for kind in (*(one for one in self._seen if one not in (_POOL, *composed)), *composed):
             for name, made in self._made(kind, self._seen.get(kind, set())):
                 self._names[kind, name] = made
         for kind, names in gone.items():
@@ -160,14 +161,21 @@ class Pseudonyms:
         return f"{self.word(text)}4"
 
     def _settle_together(self) -> None:
-        """Give nodes and NodeClaims places in one order: a NodeClaim without a node stands among nodes by its name."""
+        """Give nodes, NodeClaims and NodePools places in one order.
+
+        A NodeClaim without a node stands among nodes by its name. A NodePool stands where the names of the nodes begin
+        that a forecast adds to it, unless that would change the order of NodePools.
+        """
         names = sorted(set().union(*(self._seen.get(kind, ()) for kind in _TOGETHER)))
-        width = len(str(len(names)))
-        places = {name: f"n{place:0{width}d}" for place, name in enumerate(names)}
+        pools = sorted(self._seen.get(_POOL, ()))
+        before = list(accumulate((bisect_left(names, f"{pool}-f0") for pool in pools), max))
+        width = len(str(len(names) + len(pools)))
+        for place, pool in enumerate(pools):
+            self._names[_POOL, pool] = f"n{before[place] + place:0{width}d}-pool-{self.word(pool)}"
+        places = {name: f"n{place + bisect_right(before, place):0{width}d}" for place, name in enumerate(names)}
         for kind, word in _TOGETHER.items():
             for name in self._seen.pop(kind, ()):
-                made = f"{places[name]}-{word}-{self.word(name)}"
-                self._names[kind, name] = made
+                self._names[kind, name] = f"{places[name]}-{word}-{self.word(name)}"
 
     def of(self, kind: str, name: str) -> str:
         """Return the pseudonym of a name; names that everybody has are their own."""

@@ -266,7 +266,7 @@ def test_names_that_are_also_words_of_karpenter_are_replaced_where_they_are_name
     on_demand, spot = sorted(one["metadata"]["name"] for one in redacted(*pools, node)[:2])
     labels = redacted(*pools, node)[2]["metadata"]["labels"]
     assert labels == {"karpenter.sh/nodepool": spot, CAPACITY: "spot"}
-    assert on_demand.startswith("pool-0")
+    assert "-pool-" in on_demand
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_names_that_are_also_words_of_karpenter_are_replaced_where_they_are_name
         ),
         (
             "NodeClaim fast-zzzz2 event: with fleet error(s), InsufficientInstanceCapacity: m5.large acme",
-            r"NodeClaim pool-0-\w+-[b-t]{5} event: with fleet error\(s\), InsufficientInstanceCapacity: m5.large x-\w+",
+            r"NodeClaim n\d+-pool-\w+-[b-t]{5} event: with fleet error\(s\), InsufficientInstanceCapacity: m5.large x-\w+",
         ),
         (
             "with fleet error(s), AcmeCode: subnet-0123456789abcdef0 and on; Unsupported: us-east-1a...",
@@ -337,3 +337,15 @@ def test_instance_types_of_a_nodeclass_stay(path: Path) -> None:
             answered = {}
         found.append((answered.get("types"), answered.get("incompatible")))
     assert found[0] == found[1]
+
+
+def test_nodes_that_a_forecast_adds_sort_as_before_among_nodes_and_nodeclaims() -> None:
+    pools = [a_manifest("NodePool", name, api_version="karpenter.sh/v1") for name in ("general", "trino", "gpu")]
+    names = ("ip-10-0-1-2", "general-44pzp", "general-v8dj8", "a1", "z9", "h")
+    objects = redacted(*pools, *({**NODE, "metadata": {**NODE["metadata"], "name": name}} for name in names))
+    pseudonyms = [one["metadata"]["name"] for one in objects]
+    plain = [*(f"{one['metadata']['name']}-f0001" for one in pools), *names]
+    changed = [*(f"{name}-f0001" for name in pseudonyms[:3]), *pseudonyms[3:]]
+    assert [at for _, at in sorted(zip(changed, range(9), strict=True))] == [
+        at for _, at in sorted(zip(plain, range(9), strict=True))
+    ]
