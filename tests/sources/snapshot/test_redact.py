@@ -278,7 +278,10 @@ def test_names_that_are_also_words_of_karpenter_are_replaced_where_they_are_name
         ),
         (
             "NodeClaim fast-zzzz2 event: with fleet error(s), InsufficientInstanceCapacity: m5.large acme",
-            r"NodeClaim n\d+-pool-\w+-[b-t]{5} event: with fleet error\(s\), InsufficientInstanceCapacity: m5.large x-\w+",
+            (
+                r"NodeClaim n\d-pool-\w+-[b-t]{5} event: with fleet error\(s\), "
+                r"InsufficientInstanceCapacity: m5.large x-\w+"
+            ),
         ),
         (
             "with fleet error(s), AcmeCode: subnet-0123456789abcdef0 and on; Unsupported: us-east-1a...",
