@@ -113,7 +113,7 @@ def test_story_a_overlap() -> None:
     assert overlap_line(ROWS["gpu"]) == ()
     lines = said(overlap_of(VIEW)).splitlines()
     assert lines[0] == "overlap: 64 of 66 pods (96%) match several pools and go to primary 64 · 1 matches none"
-    assert "p tries it as a what-if" in lines[1]
+    assert "Q tries it as a what-if" in lines[1]
     assert len(overlap_of(VIEW, is_short=True)) == 1
     assert said(lines_of(VIEW, is_short=True)).splitlines() == [
         "overlap: 64 of 66 pods match several pools, go to primary 64 · 1 matches none",
