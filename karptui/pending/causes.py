@@ -64,7 +64,7 @@ class Cause(StrEnum):
 FAULTY: Final = frozenset({Cause.UNPLACED, Cause.FULL, Cause.IGNORED, Cause.SILENT, Cause.NO_POOL, Cause.LOST_NODE})
 """Causes that the user must fix."""
 SILENT: Final = frozenset({Cause.RESERVED, Cause.FULL, Cause.SILENT, Cause.NO_POOL})
-"""Causes for which Karpenter publishes no event."""
+"""Causes without an event of Karpenter."""
 ENGINE: Final = frozenset({Cause.UNPLACED, Cause.UNKNOWN, Cause.RESERVED, Cause.FULL, Cause.NODE, Cause.CLAIM})
 """Causes that a run of the engine decides."""
 
@@ -147,7 +147,7 @@ class Diagnoses:
         return Cause.UNKNOWN if error.hangs_on(self._guessed.keys()) else Cause.UNPLACED
 
     def _outside(self, pod: Pod) -> Cause | None:
-        """Return why Karpenter does not schedule a pod, None if it does.
+        """Return the cause why Karpenter does not schedule a pod, None if it does.
 
         Rule: ``IsProvisionable`` in Karpenter's ``pkg/utils/pod/scheduling.go``.
         """

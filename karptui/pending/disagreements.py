@@ -18,7 +18,7 @@ from karptui.pending.causes import ENGINE, SILENT, Cause, Diagnosis, PodDestinat
 from karptui.pending.messages import FAILED, NOMINATED, PodMessage, PodMessages
 
 PATIENCE_NS: Final = 300 * NS_PER_SECOND
-"""How long a nomination may lead to a node that is still starting."""
+"""Maximum start time of a nominated node."""
 SHORT_PATIENCE_NS: Final = 120 * NS_PER_SECOND
 """How long Karpenter and the scheduler may know of different states."""
 LAUNCH_REFUSED: Final = "launch refused"
@@ -110,13 +110,15 @@ class Nominations:
             if diagnosis.cause is Cause.UNPLACED:
                 age = age_text(said.at_ns, now_ns)
                 yield Disagreement(
-                    "no place now", f"Karpenter had a place for it {age} ago; computed now there is none"
+                    "unschedulable now", f"Karpenter had a place for it {age} ago; computed now it is unschedulable"
                 )
         elif said is not None and said.reason == FAILED and diagnosis.destination is not None and refusal is None:
             age = age_text(said.at_ns, now_ns)
             how = f"without its {without}" if without else "now"
-            text = f"Karpenter found no place {age} ago; computed {how} it has one: {_where(diagnosis.destination)}"
-            yield Disagreement("has a place now", text)
+            text = (
+                f"Karpenter found it unschedulable {age} ago; computed {how} it fits: {_where(diagnosis.destination)}"
+            )
+            yield Disagreement("fits now", text)
         elif said is None and self._has_karpenter_events and _is_due(diagnosis) and waited_ns > SHORT_PATIENCE_NS:
             text = f"it has waited for {age_text(since_ns, now_ns)}, and Karpenter, which speaks of others, is silent"
             yield Disagreement("Karpenter is silent", text)

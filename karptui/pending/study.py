@@ -118,7 +118,7 @@ class PendingStudy:
         return True
 
     def explanation(self, pod: Pod) -> PodExplanation | None:
-        """Return why a pod is scheduled where it is, or nowhere; None for a pod that was not in the run."""
+        """Return why a pod is scheduled on its node, or nowhere; None for a pod that was not in the run."""
         group = next((one for one in self._groups.values() if pod.uid in {own.uid for own in one.pods}), None)
         if group is None or group.cause not in ENGINE or self._solution is None:
             return None

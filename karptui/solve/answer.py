@@ -25,7 +25,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     pending: int
     """Unschedulable pods."""
     lost: tuple[str, ...] = ()
-    """Those of them, ``namespace/name``, that are schedulable without the change."""
+    """Pods of those, ``namespace/name``, that are schedulable without the change."""
     nodes: int
     """Nodes of Karpenter, new ones included."""
     price_per_hour: float
@@ -38,7 +38,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     drifts: int = 0
     """NodeClaims that the change drifts: Karpenter replaces their nodes as budgets allow."""
     wanted: int | None = None
-    """Wanted pods that come to the NodePool."""
+    """Number of the requested pods that the NodePool gets."""
     moved: int | None = None
     """Other pods that change their NodePool."""
     evictions: int | None = None
@@ -51,7 +51,7 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     parts: tuple[str, ...]
     """Its edits as text: ``NodePool spot: weight 20``."""
     outcome: str
-    """Its result besides the price: ``nothing pending``."""
+    """Its result apart from the price: ``nothing pending``."""
     edits: tuple[AnyEdit, ...]
     figures: Figures
     is_enough: bool
@@ -83,7 +83,7 @@ def by_object(parts: Sequence[str]) -> list[str]:
 
 
 def _verb_once(words: Sequence[str]) -> list[str]:
-    """Return the edits of one object, without words that repeat those of the edit before."""
+    """Return the edits of one object, without repeating words of the previous edit."""
     said = [words[0]]
     for before, one in pairwise(words):
         head, _, last = one.rpartition(" ")
@@ -100,7 +100,7 @@ class Effort(msgspec.Struct, frozen=True, kw_only=True):
     how: str
     """Description of what was tried."""
     not_tried: tuple[str, ...] = ()
-    """Messages about what was left out."""
+    """Messages about changes that were not tried."""
     is_monotone: bool | None = None
     """Of values on a line: whether more was never better again once it had been worse; None of sets."""
 
@@ -172,7 +172,7 @@ def key_of(criteria: Sequence[Criterion]) -> Callable[[Tried], tuple[float, ...]
 
 
 def why_lost(criteria: Iterable[Criterion], best: Tried, other: Tried) -> str:
-    """Return the first criterion in which a change is worse than the answer, and one in which it is better."""
+    """Return the first criterion in which a change is worse than the answer, and any in which it is better."""
     better = ""
     for one in criteria:
         ours, theirs = one.value(best), one.value(other)
@@ -180,7 +180,7 @@ def why_lost(criteria: Iterable[Criterion], best: Tried, other: Tried) -> str:
             return one.says(ours, theirs) + better
         if theirs < ours:
             better = one.better(ours, theirs)
-    return "comes to the same, and stands later in the order in which changes are tried"
+    return "same result, but later in the order in which changes are tried"
 
 
 def _best_of(tried: Sequence[Tried], criteria: Sequence[Criterion]) -> Tried:
@@ -198,7 +198,7 @@ def ranked(
     """Return the best change, the next that does not contain it, and the others with the reason why they lost.
 
     Args:
-        tried: The changes, in the order in which they were tried.
+        tried: The changes, in the order of trying.
         criteria: The criteria.
     """
     in_order = sorted(tried, key=key_of(criteria))
@@ -215,7 +215,7 @@ def ranked(
 def _wait(ours: float, theirs: float) -> str:
     count = int(theirs - ours)
     more = "more " if ours else ""
-    return f"leaves {count:,} {more}{verb(count, 'pod', 'pods')} without a place"
+    return f"leaves {count:,} {more}{verb(count, 'pod', 'pods')} unschedulable"
 
 
 def _lose(ours: float, theirs: float) -> str:

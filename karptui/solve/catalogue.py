@@ -10,7 +10,7 @@ import msgspec
 
 
 class SolveError(ValueError):
-    """A question that cannot be asked of a cluster."""
+    """A question that does not apply to a cluster."""
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +63,7 @@ _TRIES: Final = Parameter(
     numbers=(1, MOST_TRIES),
 )
 _NODEPOOL: Final = Parameter(
-    name="nodepool", metavar="NAME", question="Which NodePool?", help="the NodePool that is meant", is_required=True
+    name="nodepool", metavar="NAME", question="Which NodePool?", help="the NodePool", is_required=True
 )
 _GOALS: Final = (
     Goal(
@@ -75,8 +75,10 @@ _GOALS: Final = (
                 name="change",
                 metavar="WHAT",
                 question="May pods be changed too?",
-                help="what may be changed: karpenter (NodePools, NodeClasses, settings), or any, which changes pods"
-                " where nothing else places them",
+                help=(
+                    "what may change: karpenter (NodePools, NodeClasses, settings), or any, which also changes "
+                    "pods if nothing else makes them schedulable"
+                ),
                 default="any",
                 choices={
                     "any": "yes: pods and DaemonSets, if nothing else places the pods",
@@ -88,7 +90,7 @@ _GOALS: Final = (
     ),
     Goal(
         name="overhead",
-        title="the highest vmMemoryOverheadPercent tried with which all that fits today still fits",
+        title="the highest vmMemoryOverheadPercent tried that still fits all pods that fit today",
         parameters=(
             Parameter(
                 name="dearer-by",
@@ -108,13 +110,13 @@ _GOALS: Final = (
     ),
     Goal(
         name="weight",
-        title="the weights with which some pods come to a NodePool",
+        title="the weights that bring some pods to a NodePool",
         parameters=(
             Parameter(
                 name="pods",
                 metavar="PODS",
                 question="Which pods?",
-                help="the pods: namespace/name, in which * stands for anything, or Kind/namespace/name of their owner",
+                help="the pods: namespace/name (* matches anything), or Kind/namespace/name of their owner",
                 is_required=True,
             ),
             _NODEPOOL,
@@ -151,7 +153,7 @@ _GOALS: Final = (
     ),
     Goal(
         name="consolidate-after",
-        title="the cheapest consolidateAfter tried with at most so many evictions a day",
+        title="the cheapest consolidateAfter tried within a limit of evictions per day",
         is_cheapest=True,
         parameters=(
             Parameter(

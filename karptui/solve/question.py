@@ -89,7 +89,7 @@ class GoalQuestion:
         if wanted not in usable:
             there = f"there are {', '.join(sorted(usable))}" if usable else "there is none"
             why = (
-                "takes no part: it is static, not ready, being deleted, or another provider's"
+                "is excluded: it is static, not ready, being deleted, or another provider's"
                 if wanted in {pool.name for pool in self.base.inventory.nodepools}
                 else "is not there"
             )
@@ -184,7 +184,7 @@ class GoalQuestion:
         Args:
             mode: Replay mode of the answer in the what-if.
             now: Figures without a change.
-            tried: The changes, in the order in which they were tried.
+            tried: The changes, in the order of trying.
             criteria: The criteria.
             effort: Extent of the search.
             because: Why it does not reach the goal, if known.

@@ -90,13 +90,13 @@ def solve_goal(
         base: The cluster.
         goal: Name of the goal.
         given: Values of its parameters; defaults apply to missing ones.
-        reporter: Called with the number of changes tried and about in all; may raise ``Cancelled``.
+        reporter: Called with the number of changes tried and the approximate total; may raise ``Cancelled``.
         each: Measures changes, here or in other processes; the answer is the same.
         on_top_of: Edits that are applied first.
 
     Raises:
-        SolveError: The question cannot be asked of this cluster.
-        Cancelled: The reporter cancelled.
+        SolveError: if the question does not apply to this cluster.
+        Cancelled: if the reporter cancelled.
     """
     known = GOALS.get(goal)
     if known is None:

@@ -96,14 +96,14 @@ def search_sets(
     *,
     listed: int = 0,
 ) -> Sets:
-    """Try sets of things: all of them if the bound allows it, else the best of each size and one thing more.
+    """Try sets of things: all of them within the bound, or the best of each size with one more thing.
 
     Args:
         count: Number of things.
         largest: Size limit of a set.
         most: Limit of tried sets.
         values: Called with sets, each once; yields a sort key for each, the lower the better.
-        excludes: Returns whether a set is impossible or like one that was tried; it does not count.
+        excludes: Returns whether a set is impossible or like a set that was tried; it does not count.
         listed: Limit of sets listed one by one if most of them are excluded; at least ``most``.
     """
     sizes = range(1, min(largest, count) + 1)
@@ -120,7 +120,7 @@ def search_sets(
                     tried += 1
                     yield one
 
-        # A size after the other: what is known of the smaller ones may exclude larger ones.
+        # One size after another: results of smaller sets may exclude larger ones.
         for size in sizes:
             for _ in values(allowed(size)):
                 pass

@@ -38,8 +38,9 @@ REASONS: Final = frozenset(
         "TerminatingOnInterruption",
     }
 )
-"""Of events that tell of a beginning or an end: pkg/events/reason.go of Karpenter, and its AWS provider's
-pkg/controllers/interruption/events/events.go."""
+"""Reasons of events about a beginning or an end: pkg/events/reason.go of Karpenter, and its AWS provider's
+pkg/controllers/interruption/events/events.go.
+"""
 
 Changes = Mapping[str, tuple[Any, Any]]
 """By key, the object before and after; None if there is none."""
@@ -49,13 +50,13 @@ _ItemT = TypeVar("_ItemT")
 def remember(
     history: ClusterHistory, before: ClusterState, changes: Mapping[Kind, Changes], at_ns: int
 ) -> ClusterHistory:
-    """Return the history after a batch; the same object when nothing that it keeps has gone.
+    """Return the history after a batch; the same object if nothing that it records was deleted.
 
     Args:
-        history: The memory so far.
+        history: The history so far.
         before: The cluster before the batch.
         changes: Changed objects of the batch, by kind.
-        at_ns: When the batch was taken over: nanoseconds since the epoch.
+        at_ns: When the batch was merged: nanoseconds since the epoch.
     """
     claims = tuple(_claims(changes.get(Kind.NODECLAIM, {}), at_ns))
     pods = tuple(_pods(changes.get(Kind.POD, {}), before, at_ns))

@@ -52,16 +52,16 @@ _NO_CHANGES: Final = _Changes()
 
 
 def reduce(state: ClusterState, batch: Batch, at_ns: int = 0) -> ClusterState:
-    """Return the state after a batch: the same object when nothing has changed, else the next generation.
+    """Return the state after a batch: the same object if nothing has changed, else the next generation.
 
-    Only what the batch touches is copied. An object that comes again as it was changes nothing, so heartbeats and
-    repeated lists cost no redraw. Objects may come in any order: pods before their node, nodes before their claim.
+    Only the objects in the batch are copied. An unchanged object changes nothing, so heartbeats and repeated lists
+    cause no redraw. Objects may arrive in any order: pods before their node, nodes before their claim.
 
     Args:
-        state: The generation before.
-        batch: What sources have reported since.
-        at_ns: When the batch was taken over, nanoseconds since the epoch: what goes then is remembered. With 0 nothing
-            is.
+        state: The previous generation.
+        batch: Changes reported by sources since then.
+        at_ns: When the batch was merged, nanoseconds since the epoch, for the history of deleted objects; 0 to record
+            none.
     """
     objects = dict(state.objects)
     all_changes: dict[Kind, _Changes] = {}
@@ -122,7 +122,7 @@ def _changes(before: Mapping[str, Any], delta: KindDelta) -> _Changes:
 
 def _is_same(old: Any, new: Any) -> bool:
     if isinstance(old, Pod) and isinstance(new, Pod):
-        # Pods have no equality of their own, because their templates are compared by identity.
+        # Pods have no equality, because their templates are compared by identity.
         return msgspec.structs.astuple(old) == msgspec.structs.astuple(new)
     return bool(old == new)
 

@@ -134,7 +134,7 @@ class UsageTally:
         self._usage = usage
         self._touched: dict[str, _Sums] = {}
         self._bookings: dict[PodTemplate, _Booking] = {}
-        """Templates met so far: plain dictionaries are quicker to search than weak ones."""
+        """Templates seen so far: plain dictionaries are faster to search than weak ones."""
 
     def change(self, key: str, old: Pod | None, new: Pod | None) -> None:
         """Replace one pod by another; None if there is none."""

@@ -38,7 +38,7 @@ _MADE_BY_OTHERS = frozenset({"ReplicaSet", "Node"})
 
 
 def opening_for(state: ClusterState, kind: str, key: str) -> Opening:
-    """Return the opening for an object: its own document, or those that decide about it.
+    """Return the opening for an object: its own document, or the documents that decide about it.
 
     Args:
         state: The cluster.

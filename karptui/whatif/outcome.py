@@ -1,8 +1,7 @@
-"""The displayed cost of nodes: the prices of the top bar, not the ones that Karpenter decides by.
+"""The displayed cost of nodes: the prices of the top bar, not the prices that Karpenter decides by.
 
 Karpenter uses the on-demand price for spot until it has read spot prices, and treats reserved capacity as nearly
-free. A
-price book is preferred if known: an unknown price stays unknown, and a reservation is billed.
+free. A price book is preferred if known: an unknown price stays unknown, and a reservation is billed.
 """
 
 from __future__ import annotations
@@ -129,7 +128,7 @@ class ReplayOutcome:
 
     Args:
         mode: Replay mode.
-        prepared: The replayed cluster: that of the side, or a variant, such as without its nodes.
+        prepared: The replayed cluster, or a variant, such as without its nodes.
         books: The prices that Karpenter decides by, by NodePool.
         prices: Displayed prices; None for the prices that Karpenter decides by.
         claim_types: The types of its claims in price order.
@@ -137,7 +136,7 @@ class ReplayOutcome:
         next_pass: The next disruption; only for `Replay.NEXT`.
         gone: Provider ids of the nodes that the replay removes.
         moved: Their pods.
-        refused: By ``namespace/name`` of the moved pods that fit only on an uninitialized node, that node.
+        refused: Uninitialized nodes by ``namespace/name`` of the moved pods that fit only there.
         bound: Existing nodes to which kube-scheduler binds pods that Karpenter does not place.
     """
 
@@ -202,7 +201,7 @@ class ReplayOutcome:
 
     @cached_property
     def waiting(self) -> tuple[Pod, ...]:
-        """The pods to be placed, including those Karpenter skips, without those of CapacityBuffers."""
+        """The pods to be placed, including pods that Karpenter skips, without those of CapacityBuffers."""
         prepared = self.prepared
         virtual = {pod.uid for pod in prepared.buffer_pods}
         ignored = [one.pod for one in prepared.ignored]

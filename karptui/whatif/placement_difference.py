@@ -42,7 +42,7 @@ MOST_EXPLAINED: Final = 16
 
 
 def passed_over_text(ignored: IgnoredPod) -> str:
-    """Return why Karpenter skips a pod, in a few words."""
+    """Return a short reason why Karpenter skips a pod."""
     return _KEEPS_AWAY if ignored.is_silent else f"{_PASSED_OVER}: {'; '.join(map(problem_in_short, ignored.problems))}"
 
 
@@ -59,7 +59,7 @@ class Reasons:
         self._ignored = {one.pod.uid: one for one in outcome.prepared.ignored}
 
     def of(self, pod: Pod) -> tuple[str, str]:
-        """Return why a pod is unschedulable, and the gate that excluded it; the gate is empty if there was none."""
+        """Return why a pod is unschedulable, and the gate that excluded it, if any."""
         ignored = self._ignored.get(pod.uid)
         if ignored is not None:
             return passed_over_text(ignored), ""
@@ -83,7 +83,7 @@ class Reasons:
         return "; ".join(ignored.problems) if ignored is not None else ""
 
     def error(self, pod: Pod) -> PodError | None:
-        """Return why each NodePool excludes a pod."""
+        """Return the reason why each NodePool excludes a pod."""
         solution = self._outcome.solution
         return None if solution is None else solution.errors.get(pod.key)
 
@@ -193,7 +193,7 @@ def node_lines(before: ReplayOutcome, after: ReplayOutcome) -> tuple[NodeLine, .
 
 
 def move_lines(after: ReplayOutcome, shifts: Iterable[Shift]) -> tuple[tuple[MoveLine, ...], tuple[MoveLine, ...]]:
-    """Return the pods that move, and those that become schedulable."""
+    """Return the pods that move, and the pods that become schedulable."""
     owners = OwnerIndex(after.prepared.inventory.workloads)
     moves: dict[tuple[str, PodPlace, PodPlace], list[str]] = {}
     gains: dict[tuple[str, PodPlace, PodPlace], list[str]] = {}
@@ -208,7 +208,7 @@ def move_lines(after: ReplayOutcome, shifts: Iterable[Shift]) -> tuple[tuple[Mov
 
 
 def unplaced_lines(after: ReplayOutcome, shifts: Iterable[Shift]) -> tuple[tuple[Unplaced, ...], tuple[Unplaced, ...]]:
-    """Return the pods that become unschedulable, including new ones, and those that stay so."""
+    """Return the pods that become unschedulable, including new pods, and the pods that stay so."""
     if after.solution is None:
         return (), ()
     owners = OwnerIndex(after.prepared.inventory.workloads)

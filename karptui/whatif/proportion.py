@@ -98,8 +98,8 @@ def _reduced(shares: Mapping[str, int]) -> Mapping[str, int]:
         return values
     near = "/".join(map(str, _nearest(list(values.values()))))
     raise ProportionError(
-        f"it takes {sum(values.values()):,} label values, each of which needs a node; {near} comes near with "
-        f"{MOST_VALUES} at the most"
+        f"it takes {sum(values.values()):,} label values, and each needs a node; {near} is close with at most "
+        f"{MOST_VALUES}"
     )
 
 

@@ -124,7 +124,7 @@ def _bound(
 
 
 def _without_uninitialized(solution: Solution, moved: Collection[str]) -> tuple[Solution, dict[str, str]]:
-    """Return a removal in which no moved pod uses an uninitialized node: Karpenter does not count on those.
+    """Return a removal without moved pods on uninitialized nodes, because Karpenter does not count on those.
 
     Args:
         solution: The engine's placements.

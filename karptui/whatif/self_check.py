@@ -33,12 +33,12 @@ from karptui.whatif.situation import Situation, WhatIfBase
 from karptui.whatif.without_nodes import as_pending
 
 CLAIMS: Final = 20
-"""NodeClaims that are looked at, the newest first, and those that were made together with the last of them."""
+"""Number of NodeClaims to check, the newest first, completed to whole batches."""
 _GAP_NS: Final = 2 * NS_PER_SECOND
 """NodeClaims of one run of the provisioner follow each other at once; the API server keeps whole seconds."""
 _BATCH_NS: Final = 10 * NS_PER_SECOND
-"""How far apart they are at most."""
-_WITH_OTHERS: Final = "what was made together with it cannot be compared"
+"""Maximum age difference within a batch."""
+_WITH_OTHERS: Final = "other NodeClaims of its batch cannot be compared"
 _FULL: Final = Taint("karptui.dev/full", NO_SCHEDULE)
 
 
@@ -49,7 +49,7 @@ class Reproduction(StrEnum):
     """The model makes one in the same NodePool that may have the type which was launched."""
     DIFFERS = "differs"
     NOT_COMPARABLE = "not comparable"
-    """What it was made for, or from, is no longer there."""
+    """Its pods or its NodePool are no longer there, or changed."""
 
 
 class CheckedClaim(msgspec.Struct, frozen=True):
@@ -62,37 +62,37 @@ class CheckedClaim(msgspec.Struct, frozen=True):
     """The instance type that was launched."""
     finding: Reproduction
     because: str = ""
-    """Why it differs or cannot be compared, in words."""
+    """Why it differs or cannot be compared, as text."""
     has_same_types: bool = False
     """Whether the model gives it the very same list of instance types."""
 
 
 class SelfCheck(msgspec.Struct, frozen=True):
-    """The NodeClaims that were looked at, the newest first."""
+    """The checked NodeClaims, the newest first."""
 
     claims: tuple[CheckedClaim, ...]
 
     @property
     def comparable(self) -> int:
-        """Those that could be compared."""
+        """Number of NodeClaims that could be compared."""
         return sum(1 for one in self.claims if one.finding is not Reproduction.NOT_COMPARABLE)
 
     @property
     def reproduced(self) -> int:
-        """Those that the model makes too."""
+        """Number of NodeClaims that the model also creates."""
         return sum(1 for one in self.claims if one.finding is Reproduction.REPRODUCED)
 
 
 def self_check(base: WhatIfBase, *, last: int = CLAIMS, reporter: Reporter = silent) -> SelfCheck:
-    """Replay the NodeClaims created lately and say which of them the model makes too.
+    """Replay the newest NodeClaims and return whether the model creates each of them.
 
     Args:
-        base: The cluster as it is.
-        last: How many NodeClaims to look at at least, where there are so many.
-        reporter: Told of progress in NodeClaims; may raise `Cancelled`.
+        base: The cluster.
+        last: Number of NodeClaims to check, completed to whole batches.
+        reporter: Called with the progress in NodeClaims; may raise `Cancelled`.
 
     Raises:
-        Cancelled: when the reporter does.
+        Cancelled: if the reporter raises it.
     """
     launched = [claim for claim in base.inventory.nodeclaims if claim.created_ns and claim.is_true("Launched")]
     newest = sorted(launched, key=lambda claim: (-claim.created_ns, claim.name))
@@ -141,7 +141,7 @@ def _check(
     then = Situation(inventory, base.settings, base.types, max(claim.created_ns for claim in batch))
     outcome = replay(then, Replay.PENDING)
     made = list(outcome.claims)
-    # Those whose list of types is found again go first, so that none of the others takes theirs.
+    # NodeClaims with an exact match in the replay are matched first, so that no other takes it.
     for claim in sorted(left, key=lambda one: not any(_has_types(other, one) for other in made)):
         match = _match(claim, made)
         if match is not None:
@@ -168,12 +168,12 @@ class _OnNodes:
         return self._pods.get(claim.node_name, ()) if claim.node_name else ()
 
     def made_for(self, claim: NodeClaim) -> list[Pod]:
-        """Return those that were there before it, and so may be what it was made for."""
+        """Return the node's pods that are older than the NodeClaim, so that it may have been created for them."""
         return [pod for pod in self.of(claim) if pod.created_ns <= claim.created_ns and is_reschedulable(pod)]
 
 
 def _not_comparable(base: WhatIfBase, claim: NodeClaim, pods: Sequence[Pod], on_nodes: _OnNodes) -> str:
-    """Return why a NodeClaim cannot be compared, empty where it can."""
+    """Return the reason why a NodeClaim cannot be compared, empty if it can."""
     pool = next((one for one in base.inventory.nodepools if one.name == claim.labels.get(NODEPOOL, "")), None)
     if pool is None:
         return "its NodePool is gone"
@@ -181,15 +181,15 @@ def _not_comparable(base: WhatIfBase, claim: NodeClaim, pods: Sequence[Pod], on_
     if marked is not None and claim.annotations.get(NODEPOOL_HASH, marked) != marked:
         return "its NodePool was edited since"
     if pool.is_static:
-        return "its NodePool is static: it was not made for pods"
+        return "its NodePool is static: it was not created for pods"
     if not pods:
-        return "the pods that it was made for are gone"
+        return "the pods that it was created for are gone"
     present_pods = (*pods, *(pod for pod in on_nodes.of(claim) if not is_reschedulable(pod)))
     for resource in (CPU, MEMORY):
-        asked = claim.requests.get(resource)  # with those of DaemonSets, as Karpenter writes it
+        asked = claim.requests.get(resource)  # including requests of DaemonSets, as Karpenter sets it
         present = sum(pod.requests[resource].nano for pod in present_pods if resource in pod.requests)
         if asked is not None and present < asked.nano // 2:
-            return "most of what it was made for is gone"
+            return "most of the pods that it was created for are gone"
     return ""
 
 
@@ -219,7 +219,7 @@ def _as_it_was(inventory: Inventory, began: int, launched: Sequence[NodeClaim], 
 
 
 def _match(claim: NodeClaim, made: Sequence[NewClaim]) -> NewClaim | None:
-    """Return the NodeClaim of the replay that stands for one that was made, rather one with the same list of types."""
+    """Return the replayed NodeClaim that matches a real one, preferring an equal list of types."""
     pool, launched = claim.labels.get(NODEPOOL, ""), claim.labels.get(INSTANCE_TYPE, "")
     fitting = [one for one in made if one.nodepool_name == pool and launched in one.instance_type_names]
     return next((one for one in fitting if _has_types(one, claim)), next(iter(fitting), None))
@@ -240,12 +240,12 @@ def _why(claim: NodeClaim, pods: Sequence[Pod], outcome: ReplayOutcome) -> str:
     if pools and pool not in pools:
         return f"the model uses NodePool {pools.most_common(1)[0][0]}"
     if pools:
-        return f"the model makes fewer nodes of NodePool {pool}, or none that may be {launched}"
+        return f"the model creates fewer nodes in NodePool {pool}, or none that allows {launched}"
     reasons = Reasons(outcome)
     unplaced = next((pod for pod in outcome.unplaced if pod.uid in uids), None)
     if unplaced is None:
         return "the model puts its pods on other nodes"
-    return f"the model finds no place for its pods: {reasons.of(unplaced)[0]}"
+    return f"its pods are unschedulable in the model: {reasons.of(unplaced)[0]}"
 
 
 def _finding(claim: NodeClaim, finding: Reproduction, because: str = "") -> CheckedClaim:

@@ -1,4 +1,4 @@
-"""A scenario while it is worked on: the text of its documents, the edits beside them, and what can be undone."""
+"""A scenario being edited: the text of its documents, its other edits, and the undo history."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ class UndoStep(NamedTuple, Generic[T]):
 
 
 class History(NamedTuple, Generic[T]):
-    """States in the order in which they came; never changed."""
+    """States in chronological order; immutable."""
 
     present: T
     past: tuple[UndoStep[T], ...] = ()
     """The oldest first."""
     future: tuple[UndoStep[T], ...] = ()
-    """What was undone, the next first."""
+    """Undone states, the most recent first."""
 
     def push(self, state: T, why: str) -> History[T]:
-        """Return the history with a further state; what was undone before is forgotten."""
+        """Return the history with a further state; undone states are dropped."""
         if why.startswith(TYPING) and self.past and self.past[-1].why == why and not self.future:
             return History(state, self.past)
         return History(state, (*self.past, UndoStep(self.present, why))[-MOST_STEPS:])
 
     def undo(self) -> tuple[History[T], str] | None:
-        """Return the history one step back and what is undone; None where nothing is."""
+        """Return the history one step back and the name of the undone step; None if there is none."""
         if not self.past:
             return None
         step = self.past[-1]
         return History(step.state, self.past[:-1], (UndoStep(self.present, step.why), *self.future)), step.why
 
     def redo(self) -> tuple[History[T], str] | None:
-        """Return the history one step on again and what is done; None where nothing was undone."""
+        """Return the history one step forward and the name of the redone step; None if there is none."""
         if not self.future:
             return None
         step, *rest = self.future
@@ -67,12 +67,12 @@ class Sheet(msgspec.Struct, frozen=True):
 
     name: str = "unnamed"
     text: str = ""
-    """The documents, as they are typed: some may not be readable at the moment."""
+    """The documents as typed; they may be unreadable at the moment."""
     edits: tuple[AnyEdit, ...] = ()
     """Edits that are not text."""
     replay: Replay = Replay.PENDING
     later: str = ""
-    """From when on it helps, in a sentence, where it was begun with what takes its time."""
+    """Message about when it takes effect, if it was opened from a remedy that takes time."""
 
 
 def changed_documents(parsed: Parsed, originals: Originals) -> tuple[Document, ...]:
@@ -85,12 +85,12 @@ def changed_documents(parsed: Parsed, originals: Originals) -> tuple[Document, .
 
 
 def scenario_of(sheet: Sheet, parsed: Parsed, originals: Originals) -> Scenario:
-    """Return what a sheet asks: documents as they differ from the cluster, then the other edits.
+    """Return the scenario of a sheet: documents that differ from the cluster, then the other edits.
 
     Args:
         sheet: The sheet.
-        parsed: Its text, taken apart.
-        originals: What the documents were opened from.
+        parsed: Its parsed text.
+        originals: The objects from which its documents were opened.
     """
     puts = tuple(PutObject(document.text) for document in changed_documents(parsed, originals))
     return Scenario(sheet.name, sheet.replay, (*puts, *sheet.edits))

@@ -1,4 +1,4 @@
-"""A cluster to ask questions about, before or after edits; what was worked out once is kept."""
+"""A cluster to ask questions about, before or after edits; results are cached."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class TypesResult(msgspec.Struct, frozen=True, eq=False):
     types: InstanceTypes
     """One list for all NodePools, or a list by NodePool name, before NodeOverlays."""
     notes: tuple[str, ...] = ()
-    """What was assumed about them, in sentences."""
+    """Messages about assumptions made for them."""
     is_fixed: bool = False
     """Whether they came with a snapshot: then they do not follow from NodeClasses and settings."""
     refused_until_ns: int = 0
     """When Karpenter offers the last of the refused offerings again; 0 if that is not known."""
 
     def of_pool(self, name: str) -> Sequence[InstanceType]:
-        """Return the types of a NodePool; none where they are not known."""
+        """Return the types of a NodePool; empty if unknown."""
         return self.types.get(name, ()) if isinstance(self.types, Mapping) else self.types
 
 
@@ -55,11 +55,11 @@ class Situation:
 
     Args:
         inventory: Every object.
-        settings: What the controller was started with.
+        settings: The controller's settings.
         types: The instance types.
         now_ns: The instant: nanoseconds since the epoch.
-        prices: What nodes are said to cost; None to take the prices that Karpenter decides by.
-        pause: Called now and then while the cluster is made ready.
+        prices: Displayed prices of nodes; None for the prices that Karpenter decides by.
+        pause: Called regularly while the cluster is prepared.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Situation:
 
     @property
     def has_prices(self) -> bool:
-        """Whether dollars are said at all."""
+        """Whether prices are displayed."""
         return self.prices is None or not self.prices.settings.is_disabled
 
     def derive(self, inventory: Inventory) -> Situation:
@@ -112,7 +112,7 @@ class Situation:
 
     @property
     def budget_use(self) -> Mapping[str, PoolUse]:
-        """Nodes that count for budgets, and those that use them up, by NodePool."""
+        """Number of nodes that budgets count, and of those being disrupted, by NodePool."""
         return self._budget_use
 
     @cached_property
@@ -136,17 +136,17 @@ class Situation:
 
 
 class WhatIfBase(Situation):
-    """The cluster as it is.
+    """The unedited cluster.
 
     Args:
         inventory: Every object.
-        types_for: Works out instance types; asked again only where an edit may change them.
-        settings: What the controller was started with.
+        types_for: Returns instance types; called again only after edits that may change them.
+        settings: The controller's settings.
         now_ns: The instant: nanoseconds since the epoch.
-        karpenter_version: The version found in the cluster, such as ``1.14.1``; empty where it is not known.
-        prices: What nodes are said to cost; None to take the prices that Karpenter decides by.
+        karpenter_version: The cluster's Karpenter version, such as ``1.14.1``; empty if unknown.
+        prices: Displayed prices of nodes; None for the prices that Karpenter decides by.
         types: Its instance types if they are known already.
-        pause: Called now and then while the cluster is made ready.
+        pause: Called regularly while the cluster is prepared.
     """
 
     def __init__(
@@ -171,7 +171,7 @@ class WhatIfBase(Situation):
         self._indexes: dict[str, dict[Any, Any]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Say what makes the same base in another process; what was worked out is left behind."""
+        """Pickle the arguments without cached results."""
         made = partial(WhatIfBase, karpenter_version=self.karpenter_version, prices=self.prices)
         return made, (self.inventory, self.types_for, self.settings, self.now_ns)
 
@@ -198,7 +198,7 @@ class WhatIfBase(Situation):
 
 
 def settings_of_types(settings: Settings) -> tuple[object, ...]:
-    """Return what of the settings instance types are worked out from."""
+    """Return the settings that affect instance types."""
     share, enis, gates = settings.vm_memory_overhead_percent, settings.reserved_enis, settings.aws_gates
     return share, enis, settings.gate("ReservedCapacity"), tuple(sorted(gates.items())), settings.rules
 
@@ -230,7 +230,7 @@ class EditedCluster(Situation):
         self.removed = removed
         """Names of the nodes that are taken away; ``inventory`` still has them, the replay leaves them out."""
         self.notes = notes
-        """What the edits mean here that is not plain, in sentences."""
+        """Messages about assumptions made for the edits."""
 
     @property
     def claim_types(self) -> ClaimTypes:
@@ -244,7 +244,7 @@ class EditedCluster(Situation):
 
     @property
     def budget_use(self) -> Mapping[str, PoolUse]:
-        """Nodes that count for budgets, and those that use them up, by NodePool."""
+        """Number of nodes that budgets count, and of those being disrupted, by NodePool."""
         return self.base.budget_use if self._has_same_fleet else self._budget_use
 
     @property

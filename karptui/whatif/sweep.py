@@ -1,4 +1,4 @@
-"""One parameter over several values: what each value comes to."""
+"""A sweep: the results for several values of one parameter."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Sweep(msgspec.Struct, frozen=True):
     """A parameter and its values."""
 
     values: tuple[str, ...]
-    """As they are written."""
+    """The values as text."""
     object: ObjectRef | None = None
     """Whose field it is; None for a setting."""
     path: tuple[str | int, ...] = ()
@@ -50,7 +50,7 @@ class Sweep(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The parameter as it is written."""
+        """The parameter as text."""
         return self.setting if self.object is None else f"{self.object.kind}/{self.object.key}:{path_text(self.path)}"
 
     def edits_for(self, value: str) -> tuple[AnyEdit, ...]:
@@ -61,7 +61,7 @@ class Sweep(msgspec.Struct, frozen=True):
 
 
 class SweepPoint(msgspec.Struct, frozen=True):
-    """What one value comes to."""
+    """Result for one value."""
 
     value: str
     nodes: int = 0
@@ -72,9 +72,9 @@ class SweepPoint(msgspec.Struct, frozen=True):
     unpriced: int = 0
     """Nodes without a known price; they are left out of the dollars."""
     unpriced_at_most_per_hour: float = 0.0
-    """What those of them on spot would cost on demand."""
+    """Their cost if all of them on spot were on demand."""
     pending: int = 0
-    """Pods without a place."""
+    """Unschedulable pods."""
     drifted: int = 0
     """NodeClaims that are drifted, or that Karpenter would find drifted."""
     problem: str = ""
@@ -123,7 +123,7 @@ def parse_values(text: str) -> tuple[str, ...]:
     else:
         values = _range(text)
     if len(values) > MOST_VALUES:
-        raise SweepError(f"{text!r:.120} comes to more than {MOST_VALUES} values")
+        raise SweepError(f"{text!r:.120} has more than {MOST_VALUES} values")
     return values
 
 
@@ -133,12 +133,12 @@ _SHORT: Final = ("0s", "30s", "1m", "5m", "15m", "30m", "1h")
 
 
 def proposed_values(current: str, *, stride: float = 0, most: int = 0, is_duration: bool = False) -> str:
-    """Return a range or list around what a parameter is now, and with it; empty where there is nothing to go by.
+    """Return a range or list around a parameter's current value that includes it; empty if none can be derived.
 
     Args:
-        current: What it is now, as text.
-        stride: How far its steps go, where that is known: a share such as ``0.005``.
-        most: The largest value there may be; 0 where nothing bounds it.
+        current: Current value, as text.
+        stride: Step of its values, if known: a share such as ``0.005``.
+        most: Largest allowed value; 0 for no limit.
         is_duration: Whether it is a duration.
     """
     if is_duration:
@@ -164,7 +164,7 @@ def proposed_values(current: str, *, stride: float = 0, most: int = 0, is_durati
 
 
 def typed(value: str) -> Any:
-    """Return a value as JSON would have it: a number or truth value where it is written as one, else text."""
+    """Return a value as in JSON: a number or boolean if it looks like one, else text."""
     if value in ("true", "false"):
         return value == "true"
     if _INTEGER.fullmatch(value):
@@ -173,17 +173,17 @@ def typed(value: str) -> Any:
 
 
 def sweep_point(base: WhatIfBase, sweep: Sweep, value: str, mode: Replay, reporter: Reporter = silent) -> SweepPoint:
-    """Return what one value comes to.
+    """Return the result for one value.
 
     Args:
-        base: The cluster as it is.
+        base: The cluster.
         sweep: The parameter.
         value: One of its values.
-        mode: What is replayed.
-        reporter: Told of progress; may raise `Cancelled`.
+        mode: Replay mode.
+        reporter: Called with the progress; may raise `Cancelled`.
 
     Raises:
-        Cancelled: when the reporter does.
+        Cancelled: if the reporter raises it.
     """
     try:
         edited = apply(base, sweep.edits_for(value))
@@ -241,7 +241,7 @@ def _steps(text: str, first: Decimal, last: Decimal, step: Decimal) -> Sequence[
     if step <= 0 or last < first:
         raise SweepError(f"{text!r:.120} must rise, in steps above zero")
     if (last - first) / step >= MOST_VALUES:
-        raise SweepError(f"{text!r:.120} comes to more than {MOST_VALUES} values")
+        raise SweepError(f"{text!r:.120} has more than {MOST_VALUES} values")
     values = []
     value = first
     while value < last:

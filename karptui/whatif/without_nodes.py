@@ -14,7 +14,7 @@ from karptui.kube.timestamps import ABSENT_NS
 
 
 def as_pending(pod: Pod) -> Pod:
-    """Return a pod as its workload makes it anew when its node is gone."""
+    """Return a pod as its workload recreates it after its node is deleted."""
     return replace(
         pod,
         node_name="",
@@ -31,15 +31,15 @@ def as_pending(pod: Pod) -> Pod:
 
 
 def without_nodes(inventory: Inventory, names: Collection[str], *, keeps_lost: bool = False) -> Inventory:
-    """Return a cluster in which nodes (by name, or by that of a NodeClaim without node) are gone with their NodeClaims.
+    """Return a cluster without some nodes (by name, or NodeClaim name without node) and their NodeClaims.
 
-    Pods that come back elsewhere wait for a place, and those that nothing recreates are gone. Pods of DaemonSets and
-    of the node itself stay listed where they were, because Karpenter reads from a live pod what a DaemonSet asks.
+    Pods that are recreated become pending, and other pods are removed. Pods of DaemonSets and static pods stay listed
+    on their node, because Karpenter reads the requests of a DaemonSet from a live pod.
 
     Args:
         inventory: The cluster.
-        names: Of the nodes.
-        keeps_lost: Whether pods that nothing recreates wait for a place, too.
+        names: Names of the nodes.
+        keeps_lost: Whether pods that nothing recreates become pending, too.
     """
     nodes = {node.name for node in inventory.nodes if node.name in names}
     provider_ids = {node.provider_id for node in inventory.nodes if node.name in nodes and node.provider_id}
@@ -60,9 +60,9 @@ def without_nodes(inventory: Inventory, names: Collection[str], *, keeps_lost: b
 
 
 def from_scratch(inventory: Inventory) -> Inventory:
-    """Return a cluster without the nodes that Karpenter made for pods.
+    """Return a cluster without the nodes that Karpenter launched for pods.
 
-    Nodes that it does not manage stay with their pods, and so do those of static NodePools.
+    Unmanaged nodes and nodes of static NodePools stay, with their pods.
     """
     static = {pool.name for pool in inventory.nodepools if pool.is_static}
     kept = tuple(claim for claim in inventory.nodeclaims if claim.labels.get(NODEPOOL) in static)

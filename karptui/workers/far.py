@@ -23,13 +23,14 @@ from karptui.workers.workers import MOST_LOST, Question, WorkersError, never, pa
 ANSWER_SECONDS: Final = 10.0
 """Longest wait for an answer of the scheduler, in seconds."""
 FETCH_SECONDS: Final = 2.0
-"""How long fetching an answer may take before it is begun anew, at first: most are small, and where its worker has died
-this moment, the scheduler tries to reach it for 30 s (Dask's comm.timeouts.connect) while another has made it again."""
+"""First timeout for fetching an answer, in seconds. Most answers are small. If a worker has just died, the scheduler
+tries to reach it for 30 s (Dask's comm.timeouts.connect), while another worker has recomputed the answer.
+"""
 EMPTY_SECONDS: Final = 60.0
 """Longest time without any worker, in seconds."""
 TLS: Final = "tls://"
 TLS_FILES: Final = "DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …__CLIENT__CERT and …__CLIENT__KEY"
-"""Environment variables in which Dask looks for the client's certificates."""
+"""Environment variables of Dask with the client's certificates."""
 MOST_GIVEN_UP: Final = 20
 """Cancelled tasks of a scheduler after which nothing more is submitted."""
 _POLL_SECONDS: Final = 0.02
@@ -95,7 +96,7 @@ class _Hope:
 
 
 def _threads(client: Any) -> int:
-    """Return how many questions a cluster answers at the same time."""
+    """Return the number of questions that a cluster answers at the same time."""
     return sum(one.get("nthreads", 1) for one in client.scheduler_info(n_workers=-1)["workers"].values())
 
 
@@ -158,7 +159,7 @@ class FarWorkers:
         """Yield positions and results as they are ready.
 
         Raises:
-            WorkersError: when the scheduler or all workers are gone, workers die over and over, or a question fails.
+            WorkersError: if the scheduler or all workers are gone, workers die repeatedly, or a question fails.
         """
         try:
             yield from self._run(question, common, items)
@@ -201,7 +202,7 @@ class FarWorkers:
                         given_up += 1
                         if given_up > MOST_GIVEN_UP:
                             raise WorkersError(
-                                f"the Dask scheduler at {self._address} has given up what was asked"
+                                f"the Dask scheduler at {self._address} has cancelled the work"
                             ) from None
                         if used is shared:
                             shared = self._client.scatter(given, broadcast=True, hash=False)
@@ -294,7 +295,7 @@ def answer(question: Question, common: bytes, token: str, item: bytes, version: 
         WorkersError: when it has another version.
     """
     if version != own_version():
-        raise WorkersError(f"a worker has {own_version()}, and {version} was asked for: they must be the same")
+        raise WorkersError(f"a worker has {own_version()}, the client {version}: they must be equal")
     if getattr(_kept, "token", "") != token:
         _kept.common, _kept.token = unpacked(common), token
     return packed(question(_kept.common, unpacked(item), never))

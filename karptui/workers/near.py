@@ -1,7 +1,7 @@
 """Worker processes on this machine.
 
-A worker that dies is replaced, and its items are asked again. A worker exits as soon as this process has ended,
-however that happens (SIGKILL included), or has no more use for it.
+A worker that dies is replaced, and its items are retried. A worker exits as soon as this process has ended
+(even by SIGKILL), or no longer needs it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class NearWorkers:
         """Yield positions and results as they are ready.
 
         Raises:
-            WorkersError: when processes die over and over.
+            WorkersError: if processes die repeatedly.
         """
         self._is_cancelled.clear()
         return self._here(question, common, items) if self.count <= 1 else self._elsewhere(question, common, items)

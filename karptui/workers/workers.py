@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 Question = Callable[[Any, Any, Callable[[], bool]], Any]
 """Takes the common data, an item, and a function that returns whether the result is no longer needed."""
 MOST_LOST: Final = 3
-"""Workers lost in a row without a result after which this is no accident."""
+"""Limit of workers lost in a row without a result."""
 
 
 class WorkersError(Exception):
@@ -40,7 +40,7 @@ class Workers(Protocol):
         """Yield the position of each item and its result, as they are ready; the caller may stop early.
 
         Raises:
-            WorkersError: when no worker is left.
+            WorkersError: if no worker is left.
         """
         ...
 

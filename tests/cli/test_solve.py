@@ -56,7 +56,7 @@ def test_scenario_manifests_and_commands_hold_the_same_edits(
 
 def test_what_is_not_reached_has_a_status_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     words = ("weight", "--pods", "trino/*", "--nodepool", "runners", "--tries", "20")
-    assert printed(capsys, *words, status=3).startswith("demo: not reached: even if runners were alone 11 pods have no")
+    assert printed(capsys, *words, status=3).startswith("demo: not reached: with runners as the only NodePool 11 pods")
     assert "# nothing is edited" in printed(capsys, *words, "-o", "yaml", status=3)
 
 

@@ -277,14 +277,14 @@ class TestRemarks:
     def test_a_place_that_is_gone(self) -> None:
         found = only(report(a_pod(cpu="64"), events=(nominated(ago=30 * SECOND_NS),)))
         assert [one.text for one in found.disagreements] == [
-            "Karpenter had a place for it 30s ago; computed now there is none"
+            "Karpenter had a place for it 30s ago; computed now it is unschedulable"
         ]
 
     @pytest.mark.parametrize(("nodes", "where"), [((), "a new node of general"), ((a_node(),), "room on node-1")])
     def test_a_place_that_karpenter_did_not_find(self, nodes: tuple[Node, ...], where: str) -> None:
         pod = a_pod(created_ns=NOW_NS - SECOND_NS)
         found = only(report(pod, events=(said("FailedScheduling"),), nodes=nodes))
-        assert found.disagreements[0].text == f"Karpenter found no place 60s ago; computed now it has one: {where}"
+        assert found.disagreements[0].text == f"Karpenter found it unschedulable 60s ago; computed now it fits: {where}"
 
     def test_a_launch_that_failed_lately_is_told_instead_of_a_place(self) -> None:
         failure = a_launch_failure("", "", code="VcpuLimitExceeded", last_ns=NOW_NS - MINUTE_NS)
@@ -310,7 +310,7 @@ class TestRemarks:
         found = only(report(pod, nodes=(a_node(),), events=(said("FailedScheduling"),), unread=unread))
         assert [one.text for one in found.disagreements] == [
             (
-                "Karpenter found no place 60s ago; computed without its volumes, which were not read, it has one:"
+                "Karpenter found it unschedulable 60s ago; computed without its volumes, which were not read, it fits:"
                 " room on node-1"
             ),
             "the scheduler refuses it; without its volumes, which were not read, it has room on node-1",

@@ -71,7 +71,7 @@ def test_the_runner_up_is_the_next_value_and_says_why_it_lost(base: WhatIfBase) 
     assert headline(found).startswith("NodePool general: consolidateAfter ")
     assert "0 evictions within a day" in headline(found)
     assert found.effort.all == len(LADDER)
-    assert "one day from now with the load as it is: days to come may evict more or less" in found.approximated
+    assert "one day from now with a constant load: other days may evict more or less" in found.approximated
 
 
 def test_without_prices_the_answer_is_the_same_and_says_no_dollars(base: WhatIfBase) -> None:

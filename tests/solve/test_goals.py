@@ -76,7 +76,7 @@ def test_a_search_goes_on_from_a_scenario_and_its_answer_holds_both() -> None:
 def test_nothing_pending_needs_no_change() -> None:
     found = solved(a_base(a_pod(name="a", cpu="1")), "pending")
     assert (found.is_reached, found.best, found.effort.tried) == (True, None, 0)
-    assert headline(found) == "nothing has to change: every pod has a place or gets one as it is"
+    assert headline(found) == "nothing has to change: every pod is scheduled or will be without a change"
 
 
 def test_two_kinds_of_pods_need_a_set_of_changes_and_the_cheapest_wins() -> None:
@@ -162,7 +162,7 @@ def test_the_highest_overhead_is_that_of_going_through_all_values() -> None:
     near = range(75, 175)
     assert max(percent for percent in near if not waits(percent)) == highest
     assert found.runner_up is not None
-    assert found.runner_up.why_not == "leaves 1 pod without a place that fit today: default/big"
+    assert found.runner_up.why_not == "leaves 1 pod unschedulable that fit today: default/big"
     assert found.effort.is_monotone
 
 
@@ -250,7 +250,7 @@ def test_an_overhead_may_be_bounded_by_what_it_costs() -> None:
 def test_a_dollar_in_the_name_of_a_pod_is_no_price() -> None:
     found = solved(unpriced(overhead_base(a_pod(name="big$5", cpu="1", memory="56Gi"))), "overhead")
     assert found.runner_up is not None
-    assert found.runner_up.why_not == "leaves 1 pod without a place that fit today: default/big$5"
+    assert found.runner_up.why_not == "leaves 1 pod unschedulable that fit today: default/big$5"
 
 
 # Weight
@@ -298,7 +298,7 @@ def test_pods_that_a_pool_cannot_take_are_told_with_the_reason() -> None:
     pools = (a_pool(name="a"), a_pool(name="b", taints=(Taint("team", "NoSchedule", "x"),)))
     found = solved(a_base(a_pod(name="web"), pools=pools), "weight", pods="default/*", nodepool="b")
     assert (found.is_reached, found.best) == (False, None)
-    assert "even if b were alone 1 pod has no place, such as default/web" in found.because
+    assert "with b as the only NodePool 1 pod is unschedulable, such as default/web" in found.because
     assert "team=x:NoSchedule" in found.because
 
 

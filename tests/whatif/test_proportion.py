@@ -54,8 +54,8 @@ def test_shares(text: str, expected: dict[str, int]) -> None:
         ("-1/2", "a share is a whole number"),
         ("1/99999999999999999999", "a share is a whole number"),
         ("²/1", "a share is a whole number"),
-        ("73/27", "it takes 100 label values, each of which needs a node; 8/3 comes near with 20 at the most"),
-        ("999/1", "it takes 1,000 label values, each of which needs a node; 19/1 comes near"),
+        ("73/27", "it takes 100 label values, and each needs a node; 8/3 is close with at most 20"),
+        ("999/1", "it takes 1,000 label values, and each needs a node; 19/1 is close"),
     ],
 )
 def test_what_cannot_be_had(text: str, sentence: str) -> None:
@@ -69,7 +69,7 @@ def test_shares_are_kept_or_refused_with_one_that_can_be_had(first: int, second:
     try:
         values = parse_shares(f"{first}/{second}", ("primary", "spare"), KNOWN)
     except ProportionError as error:
-        near = str(error).partition("node; ")[2].partition(" comes")[0]
+        near = str(error).partition("node; ")[2].partition(" is close")[0]
         values = parse_shares(near, ("primary", "spare"), KNOWN)
         assert abs(values["primary"] / sum(values.values()) - first / (first + second)) < 0.05
     else:

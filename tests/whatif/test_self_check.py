@@ -112,15 +112,21 @@ def test_what_cannot_be_compared() -> None:
         (one,) = self_check(WhatIfBase(inventory, lambda *_: start.types, start.settings, made.now_ns)).claims
         return one.finding, one.because
 
-    assert now(pods=()) == (Reproduction.NOT_COMPARABLE, "the pods that it was made for are gone")
-    assert now(pods=(replace(pod, created_ns=made.now_ns),))[1] == "the pods that it was made for are gone"
+    assert now(pods=()) == (Reproduction.NOT_COMPARABLE, "the pods that it was created for are gone")
+    assert now(pods=(replace(pod, created_ns=made.now_ns),))[1] == "the pods that it was created for are gone"
     assert now(nodepools=()) == (Reproduction.NOT_COMPARABLE, "its NodePool is gone")
     edited = replace(claim, annotations={NODEPOOL_HASH: "other"})
     assert now(nodeclaims=(edited,)) == (Reproduction.NOT_COMPARABLE, "its NodePool was edited since")
     static = replace(made.inventory.nodepools[0], replicas=1, annotations={})
-    assert now(nodepools=(static,)) == (Reproduction.NOT_COMPARABLE, "its NodePool is static: it was not made for pods")
+    assert now(nodepools=(static,)) == (
+        Reproduction.NOT_COMPARABLE,
+        "its NodePool is static: it was not created for pods",
+    )
     bigger = replace(claim, requests={name: amount + amount + amount for name, amount in claim.requests.items()})
-    assert now(nodeclaims=(bigger,)) == (Reproduction.NOT_COMPARABLE, "most of what it was made for is gone")
+    assert now(nodeclaims=(bigger,)) == (
+        Reproduction.NOT_COMPARABLE,
+        "most of the pods that it was created for are gone",
+    )
     unlaunched = replace(claim, conditions=())
     inventory = replace(made.inventory, nodeclaims=(unlaunched,))
     empty = self_check(WhatIfBase(inventory, lambda *_: start.types, start.settings, made.now_ns))
@@ -137,7 +143,7 @@ def test_what_differs() -> None:
     tight = {**POOL, "spec": {**POOL["spec"], "limits": {"cpu": "0"}}}
     finding, because = check(start, nodepools=base(tight).inventory.nodepools)
     assert finding is Reproduction.DIFFERS
-    assert because.startswith("the model finds no place for its pods: ")
+    assert because.startswith("its pods are unschedulable in the model: ")
     assert "the limits of NodePool general" in because
     made = launched(start)
     other = replace(
@@ -146,7 +152,7 @@ def test_what_differs() -> None:
     found = self_check(
         WhatIfBase(replace(made.inventory, nodeclaims=(other,)), lambda *_: start.types, start.settings, made.now_ns)
     )
-    assert "none that may be x9.huge" in found.claims[0].because
+    assert "none that allows x9.huge" in found.claims[0].because
     assert (found.comparable, found.reproduced) == (1, 0)
     free = a_node(name="own", pool="", cpu="16", memory="64Gi")
     tolerant = base(POOL, types=TYPES, pods=waiting(1, cpu="1", tolerations=(_all(),)))
@@ -214,7 +220,7 @@ def test_what_was_made_with_others_that_are_gone_is_not_held_against_the_model()
     inventory = replace(made.inventory, pods=pods, nodeclaims=claims)
     checked = self_check(WhatIfBase(inventory, lambda *_: made.types, made.settings, made.now_ns))
     assert {one.finding for one in checked.claims} == {Reproduction.NOT_COMPARABLE}
-    assert "what was made together with it cannot be compared" in [one.because for one in checked.claims]
+    assert "other NodeClaims of its batch cannot be compared" in [one.because for one in checked.claims]
 
 
 def test_daemonset_pods_count_for_what_a_nodeclaim_asked() -> None:

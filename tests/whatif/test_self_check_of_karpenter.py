@@ -94,6 +94,6 @@ def test_headless_what_was_edited_since_is_not_counted(recorded: Any, capsys: py
     ]
     status, found, table = answer(document, path, capsys)
     gone = {one["name"]: one["because"] for one in found["nodeClaims"] if one["finding"] == "not comparable"}
-    assert gone["made-1"] == "the pods that it was made for are gone"
+    assert gone["made-1"] == "the pods that it was created for are gone"
     assert status == 0
     assert "cannot be compared" in table

@@ -110,7 +110,7 @@ def test_a_cluster_of_two_workers_one_of_which_is_killed(
         patch.setattr(far, "own_version", lambda: "karptui 0.0.1 on Python 3.11")
         with pytest.raises(WorkersError, match=r"worker tcp://.* has karptui .*, and this is karptui 0\.0\.1 on"):
             workers_at(address)
-        with pytest.raises(WorkersError, match=r"a worker has karptui .*, and karptui 0\.0\.1 on Python"):
+        with pytest.raises(WorkersError, match=r"a worker has karptui .*, the client karptui 0\.0\.1 on Python"):
             list(workers.run(questions.times, {"by": 1}, range(3)))
 
     # commands say the same as with processes here

@@ -89,7 +89,7 @@ def find(question: GoalQuestion) -> Solved:
         others=tuple(_with_reason(one, best, has_prices=question.has_prices) for one in said)[:MOST_NOTED],
         because=""
         if best is not None
-        else f"even Never evicts more than {most:,} pods within a day: drift, expiry or what is under way does",
+        else f"even Never evicts more than {most:,} pods within a day, through drift, expiry or commands in progress",
         effort=Effort(
             tried=len(line.tried),
             all=len(LADDER),
@@ -98,7 +98,7 @@ def find(question: GoalQuestion) -> Solved:
         ),
         approximated=(
             *assumed,
-            f"{length} from now with the load as it is: days to come may evict more or less",
+            f"{length} from now with a constant load: other days may evict more or less",
         ),
         not_modelled=as_it_is.not_modelled,
         has_prices=question.has_prices,
@@ -174,7 +174,7 @@ def _with_reason(tried: Tried, best: Tried | None, *, has_prices: bool) -> Tried
     if tried.why_not or best is None:
         return tried
     dearer = tried.figures.price_per_hour - best.figures.price_per_hour
-    why = costs_more(dearer, has_prices=has_prices) if dearer > _SAME else "comes to the same"
+    why = costs_more(dearer, has_prices=has_prices) if dearer > _SAME else "same result"
     return msgspec.structs.replace(tried, why_not=why)
 
 

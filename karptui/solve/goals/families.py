@@ -35,7 +35,7 @@ from karptui.whatif.remedies.pending.remedy import RemedyKind
 from karptui.whatif.scenario import Replay
 
 _KEYS: Final = (FAMILY, INSTANCE_TYPE, CATEGORY, GENERATION)
-"""Labels by which a NodePool names families."""
+"""Labels that can select families in a NodePool."""
 _FEW: Final = 3
 
 
@@ -87,7 +87,7 @@ def find(question: GoalQuestion) -> Solved:
     effort = Effort(
         tried=sets.tried,
         all=sets.all,
-        how=f"{_counted(len(families))} that one requirement alone keeps out: each by itself, then the best with one"
+        how=f"{_counted(len(families))} that one requirement alone excludes: each alone, then the best with one"
         f" more, up to {min(largest, max(len(families), 1))}",
         not_tried=(f"{_counted(cut)} whose cheapest type costs more",) if cut > 0 else (),
     )
@@ -104,7 +104,7 @@ def find(question: GoalQuestion) -> Solved:
 def _outcome(figures: Figures, now: Figures) -> str:
     count = len(figures.lost)
     if count:
-        return f"{counted(count, 'pod')} without a place that {verb(count, 'has', 'have')} one today"
+        return f"{counted(count, 'pod')} unschedulable that {verb(count, 'fits', 'fit')} today"
     if figures.nodes != now.nodes:
         return f"{counted(figures.nodes, 'node')} instead of {now.nodes:,}"
     return f"{counted(figures.nodes, 'node')} as now"

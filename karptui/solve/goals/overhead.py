@@ -1,4 +1,4 @@
-"""The highest vmMemoryOverheadPercent with which all pods that fit today still fit."""
+"""The highest vmMemoryOverheadPercent that still fits all pods that fit today."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _tried(position: int, measured: tuple[Figures, ...] | None, bounds: _Bounds)
 
 def _why_not(figures: Figures, bounds: _Bounds) -> str:
     if figures.lost:
-        return f"leaves {counted(len(figures.lost), 'pod')} without a place that fit today: {names_of(figures.lost)}"
+        return f"leaves {counted(len(figures.lost), 'pod')} unschedulable that fit today: {names_of(figures.lost)}"
     now, share = bounds.now.price_per_hour, bounds.share
     extra = figures.price_per_hour - now
     if share is not None and extra > now * share / 100 + LEAST_CHANGE:

@@ -38,7 +38,7 @@ from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
 
 MOST_GROUPS: Final = 6
-"""Kinds of pods for which changes are searched."""
+"""Limit of groups of pods for which changes are searched."""
 _OF_PODS: Final = frozenset(
     {
         RemedyKind.TOLERATE,
@@ -67,8 +67,8 @@ def find(question: GoalQuestion) -> Solved:
     now = question.now(Replay.PENDING)
     found = question.as_it_is(Replay.PENDING)
     if not found.unplaced:
-        return question.settled(Replay.PENDING, now, "every pod has a place or gets one as it is")
-    assert found.solution is not None  # only a replay of what is next has none
+        return question.settled(Replay.PENDING, now, "every pod is scheduled or will be without a change")
+    assert found.solution is not None  # only a replay of the next command has none
     groups = _groups(found.unplaced, found.solution)
     left_out = list(_left_out(groups[MOST_GROUPS:]))
     changes, notes = _changes(question, groups[:MOST_GROUPS], found.solution, has_pods=may_change == "any")
@@ -104,7 +104,7 @@ def find(question: GoalQuestion) -> Solved:
         tried=sets.tried,
         all=sets.all,
         how=f"{counted(len(changes), 'change')} that {verb(len(changes), 'places', 'place')} pods of"
-        f" {counted(len(groups), 'kind')}: each by itself, then the best with one more, up to {largest}",
+        f" {counted(len(groups), 'kind')}: each alone, then the best with one more, up to {largest}",
         not_tried=tuple(left_out),
     )
     solved = question.answer(Replay.PENDING, now, tried, criteria, effort)
@@ -155,8 +155,8 @@ def _changes(
             found.setdefault(repr(one.edits), _change(one, group))
     if passed_over:
         notes.append(
-            f"{counted(passed_over, 'change')} to the pods themselves or to DaemonSets, where one to Karpenter's own"
-            " objects places them"
+            f"{counted(passed_over, 'change')} to the pods themselves or to DaemonSets: a change to Karpenter's"
+            " objects is enough"
             if has_pods
             else f"{counted(passed_over, 'change')} to the pods themselves or to DaemonSets"
         )

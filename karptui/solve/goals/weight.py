@@ -1,4 +1,4 @@
-"""The weights with which pods come to a NodePool."""
+"""The weights that bring pods to a NodePool."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def find(question: GoalQuestion) -> Solved:
     pool = question.pool("nodepool")
     pods, mode = _asked(question, question.text("pods"))
     asked = f"{counted(len(pods), 'pod')} of {question.text('pods')}"
-    question.asked = f"the weights with which {asked} come to NodePool {pool.name}"
+    question.asked = f"the weights that bring {asked} to NodePool {pool.name}"
     wanted = frozenset(pod.key for pod in pods)
     as_it_is = question.as_it_is(mode)
     now = _with_pods(question.now(mode), as_it_is, as_it_is, wanted, pool.name)
@@ -74,7 +74,12 @@ def find(question: GoalQuestion) -> Solved:
     because, placeless = _alone(question, pools, pool, wanted, mode)
     if placeless == len(wanted):
         return question.answer(
-            mode, now, (), (), Effort(tried=0, all=0, how="the NodePool was tried by itself"), because=because
+            mode,
+            now,
+            (),
+            (),
+            Effort(tried=0, all=0, how=("only the NodePool without any other was tried")),
+            because=because,
         )
     moves = list(_moves(pools, pool))
     question.to_try = most
@@ -149,8 +154,8 @@ def _asked(question: GoalQuestion, text: str) -> tuple[list[Pod], Replay]:
     found = [pod for pod in scratch if _is_asked(pod, parts, owners)]
     if not found:
         raise SolveError(
-            f"pods: no pod that Karpenter would place is {text!r:.100}; it is namespace/name, in which * stands for"
-            " anything, or Kind/namespace/name of their owner"
+            f"pods: no pod that Karpenter would place is {text!r:.100}; write namespace/name (* matches anything),"
+            " or Kind/namespace/name of their owner"
         )
     waiting = {pod.key for pod in question.as_it_is(Replay.PENDING).waiting}
     return found, Replay.PENDING if all(pod.key in waiting for pod in found) else Replay.SCRATCH
@@ -240,13 +245,13 @@ def _all(count: int) -> str:
 def _alone(
     question: GoalQuestion, pools: Sequence[NodePool], pool: NodePool, wanted: frozenset[str], mode: Replay
 ) -> tuple[str, int]:
-    """Return why some pods do not come to a NodePool even without any other, and the number of unschedulable ones."""
+    """Return why some pods do not use a NodePool even without any other, and the number of unschedulable pods."""
     alone = tuple(DeleteObject(ObjectRef("NodePool", one.name)) for one in pools if one is not pool)
     edited = apply(question.base, alone)
     found = difference(question.base, edited, mode, question.report)
     left = [one for one in (*found.no_longer_fit, *found.still_pending) if one.pod_key in wanted]
     if not left:
-        where = "some go to nodes that are there, or its limits are used up"
-        return f"{pool.name} takes them where it is alone: {where}", 0
-    count = f"{counted(len(left), 'pod')} {verb(len(left), 'has', 'have')} no place"
-    return f"even if {pool.name} were alone {count}, such as {left[0].pod_key}: {left[0].reason}", len(left)
+        where = "some fit on existing nodes, or its limits are used up"
+        return f"as the only NodePool, {pool.name} takes them: {where}", 0
+    count = f"{counted(len(left), 'pod')} {verb(len(left), 'is', 'are')} unschedulable"
+    return f"with {pool.name} as the only NodePool {count}, such as {left[0].pod_key}: {left[0].reason}", len(left)

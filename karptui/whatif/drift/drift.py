@@ -86,7 +86,7 @@ class DriftModel:
         self._known: dict[tuple[object, ...], Drift | None] = {}
 
     def of(self, claim: NodeClaim) -> Drift | None:
-        """Return why a NodeClaim is drifted; None if it is not, is not launched, or has no NodePool."""
+        """Return the reason why a NodeClaim is drifted; None if it is not, is not launched, or has no NodePool."""
         pool = self._pools.get(claim.labels.get(NODEPOOL, ""))
         if pool is None or not claim.is_true("Launched") or claim.is_deleting:
             return None
@@ -178,7 +178,7 @@ class _Offered:
         self._known: dict[tuple[str | None, ...], Drift | None] = {}
 
     def missing(self, claim: NodeClaim) -> Drift | None:
-        """Return why a NodeClaim's instance could not be launched any more."""
+        """Return the reason why a NodeClaim's instance could no longer be launched."""
         name = claim.labels.get(INSTANCE_TYPE, "")
         key = (name, *(claim.labels.get(one) for one in self._keys))
         if key not in self._known:
@@ -250,7 +250,7 @@ def _listed(paths: tuple[str, ...]) -> str:
 
 
 def drift_changes(before: Situation, after: Situation) -> tuple[tuple[DriftLine, ...], tuple[DriftLine, ...]]:
-    """Return the NodeClaims that the edits drift, and those that they no longer do.
+    """Return the NodeClaims that the edits drift, and the NodeClaims that are no longer drifted.
 
     A NodeClaim that Karpenter marked for a cause that is not modelled, such as its image, stays drifted.
     """

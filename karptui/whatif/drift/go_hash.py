@@ -26,7 +26,7 @@ class Scalar(Enum):
     DURATION = auto()
     """A ``metav1.Duration``."""
     NILLABLE_DURATION = auto()
-    """A NodePool's duration, for which ``Never`` equals nil."""
+    """A NodePool's duration; ``Never`` equals nil."""
     TIME = auto()
     """A ``metav1.Time``."""
 

@@ -105,7 +105,7 @@ def as_stored(document: Mapping[str, Any], present: Mapping[str, Any] | None, cr
 
 @cache
 def _defaults(kind: str, crds: str) -> tuple[tuple[Path, Any], ...]:
-    """Return the fields of a kind's spec with defaults, outer ones first, without those of list items."""
+    """Return the fields of a kind's spec with defaults, outer ones first, without fields of list items."""
     own = (one.schema for one in shipped_schemas(crds).kinds.values() if one.kind == kind and not one.built_in)
     spec = next(own, {}).get("properties", {}).get("spec", {})
     return tuple(_defaults_below(spec, ("spec",)))

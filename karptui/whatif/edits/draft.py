@@ -83,7 +83,7 @@ class ClusterDraft:
     # Objects
 
     def values(self, kind: Kind) -> Iterable[Any]:
-        """Return the current objects of a kind; those of all workloads for a workload kind."""
+        """Return the current objects of a kind; all workloads for a workload kind."""
         field = FIELDS.get(kind, _WORKLOADS)
         changed = self._changed.get(field)
         values: Iterable[Any] = getattr(self._inventory, field) if changed is None else changed.values()

@@ -67,7 +67,7 @@ def complete(text: str, line: int, column: int, schemas: Schemas, values: KnownV
         values: Values of the cluster.
 
     Returns:
-        Items for the half-typed word: those with it as a prefix first, then those that contain it.
+        Items for the half-typed word: prefix matches first, then other matches.
     """
     context = context_at(text, line, column)
     if context is None:

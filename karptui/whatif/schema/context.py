@@ -1,4 +1,4 @@
-"""Find where a cursor stands in half-typed YAML by indentation and brackets, since such text cannot be parsed."""
+"""Find the path at a cursor in half-typed YAML by indentation and brackets, because such text cannot be parsed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Levels:
 
     @property
     def column(self) -> int:
-        """Where it begins."""
+        """Column at which it begins."""
         return self._open[-1].column
 
     def at(self, column: int) -> list[str | int]:
@@ -43,7 +43,7 @@ class Levels:
         """Open the items whose dashes a line begins with.
 
         Returns:
-            The line's indentation, what stands behind the dashes, and the column of that.
+            The line's indentation, the text after the dashes, and its column.
         """
         match = _LINE.match(line)
         assert match is not None
@@ -77,7 +77,7 @@ class Levels:
 
 
 def without_comment(text: str) -> str:
-    """Return what stands before a comment, which a quote may hide."""
+    """Return a line without its comment; quotes may contain ``#``."""
     quote = ""
     for position, character in enumerate(text):
         if quote:
@@ -106,7 +106,7 @@ _BLOCK_SCALAR = re.compile(r"(?:^|[\s:-])[|>][+-]?\d?[+-]?\s*(?:#.*)?\Z")
 
 
 class Mode(StrEnum):
-    """What is being typed."""
+    """Kind of text that is being typed."""
 
     KEY = "key"
     """A field's name, or the dash or value of a list item."""
@@ -125,10 +125,10 @@ class CursorContext:
     """The half-typed word before the cursor."""
     start_column: int
     indent: int
-    """Column of the line's content, for what is inserted on lines below."""
+    """Column of the line's content, for lines inserted below."""
     in_flow: bool = False
     has_dash: bool = False
-    """A dash stands before the word on this line."""
+    """A dash precedes the word on this line."""
     rest: str = ""
     """The line behind the cursor."""
     is_tight: bool = False
@@ -136,7 +136,7 @@ class CursorContext:
     open_key: str = ""
     """The field above at the cursor's column whose list may begin or go on here."""
     taken: dict[Path, dict[str, str]] = field(default_factory=dict)
-    """Fields of every mapping of the document as far as they stand on lines of their own, with their values."""
+    """Fields of every mapping of the document that are on separate lines, with their values."""
     items: dict[Path, list[str]] = field(default_factory=dict)
     """Scalar items of lists."""
 

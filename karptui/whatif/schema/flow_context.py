@@ -1,4 +1,4 @@
-"""Where a cursor stands inside braces and brackets that may not be closed yet."""
+"""The path at a cursor inside braces and brackets that may not be closed yet."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def flow_start(value: str) -> str | None:
 
 @dataclass(slots=True)
 class FlowScan:
-    """What stands between a bracket and its end."""
+    """The content between a bracket and its end."""
 
     last_line: int
-    """Where it ends; where it is never closed, the last line that can belong to it."""
+    """Line of its end; if it is never closed, the last line that may belong to it."""
     cursor: tuple[Path, bool, str] | None = None
     """Path below the bracket, whether a value is typed, and the half-typed word; None if the cursor is elsewhere."""
     fields: dict[Path, dict[str, str]] = field(default_factory=dict)

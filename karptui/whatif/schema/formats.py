@@ -1,4 +1,4 @@
-"""String and number formats that the API server checks, and what common patterns mean in words."""
+"""String and number formats that the API server checks, and descriptions of common patterns."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _PATTERN_WORDS = {
 
 
 def pattern_words(pattern: str) -> str:
-    """Say what a pattern asks for."""
+    """Return a description of a pattern."""
     return _PATTERN_WORDS.get(pattern) or f"text that matches {pattern}"
 
 
 @lru_cache(maxsize=1024)
 def compiled(pattern: str) -> re.Pattern[str] | None:
-    """Compile a Go pattern; None where Python has no equal for it."""
+    """Compile a Go pattern; None if Python has no equivalent."""
     try:
         return re.compile(go_pattern(pattern), re.ASCII)
     except re.error:
@@ -66,7 +66,7 @@ def go_pattern(pattern: str) -> str:
 
 
 def format_fault(value: object, name: str) -> str | None:
-    """Say what a value's format asks for where it does not have it; formats the API server skips are skipped."""
+    """Return the format that a value violates, or None; formats that the API server skips are skipped."""
     if name in _RANGES and isinstance(value, int):
         low, high = _RANGES[name]
         return None if low <= value <= high else f"must be a whole number between {low:,} and {high:,}"

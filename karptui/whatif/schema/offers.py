@@ -12,7 +12,7 @@ from karptui.whatif.field_path import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownValues:
-    """What can be offered besides the schema; everything is optional."""
+    """Values to offer in addition to the schema; everything is optional."""
 
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Requirement and selector keys with their values: instance families and types, zones, capacity types, arch, …"""
@@ -21,12 +21,12 @@ class KnownValues:
     """Names by kind, e.g. ``EC2NodeClass``."""
     namespaces: tuple[str, ...] = ()
     workloads: tuple[str, ...] = ()
-    """Names of what a ``scalableRef`` may point to."""
+    """Names of possible ``scalableRef`` targets."""
     priority_classes: tuple[str, ...] = ()
     taints: tuple[str, ...] = ()
     """Taint keys of the pools and nodes."""
     types: tuple[Mapping[str, tuple[str, ...]], ...] = ()
-    """Of each instance type its labels and those of its offerings, with every value; empty where none are known."""
+    """Labels of each instance type and its offerings, with all values; empty if no type is known."""
 
 
 Taken = Mapping[Path, Mapping[str, str]]
@@ -108,12 +108,12 @@ _LABEL_MAPS: Final = frozenset({"labels", "nodeSelector", "matchLabels"})
 
 
 def offered_names(path: Path, known: KnownValues, kind: str) -> Iterator[Offer]:
-    """Offer names for a mapping whose names its schema leaves open.
+    """Offer names for a mapping without fixed names in the schema.
 
     Args:
-        path: Of the mapping.
-        known: What the cluster knows.
-        kind: Of the document.
+        path: Path of the mapping.
+        known: Values of the cluster.
+        kind: Kind of the document.
     """
     last = path[-1] if path else ""
     if last == "limits" and kind == "NodePool":
@@ -134,8 +134,8 @@ def offered_values(path: Path, known: KnownValues, taken: Taken) -> Iterator[Off
     """Offer values for a field or list item.
 
     Args:
-        path: Of the value.
-        known: What the cluster knows.
+        path: Path of the value.
+        known: Values of the cluster.
         taken: The document's other fields.
     """
     names = [step for step in path if isinstance(step, str)]

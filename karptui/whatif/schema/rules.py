@@ -21,7 +21,7 @@ _STEP = re.compile(r"\.?([A-Za-z_][A-Za-z0-9_]*)|\['([^']*)'\]|\[\"([^\"]*)\"\]|
 
 
 class Ruling(NamedTuple):
-    """What the rules say of a value."""
+    """Result of the rules for a value."""
 
     violations: tuple[Violation, ...]
     unchecked: tuple[str, ...]
@@ -36,7 +36,7 @@ def rule_violations(
     Args:
         value: The whole object with defaults filled in.
         schema: Its schema.
-        old: The object as it was; rules about change are left out where it is ``MISSING``.
+        old: The object before the change; ``MISSING`` skips rules about changes.
         faulty: Paths whose values do not have the schema's shape; rules over them are not run.
     """
     blocked = frozenset(path[:length] for path in faulty for length in range(len(path) + 1))
@@ -189,7 +189,7 @@ def evaluate(expression: str, names: Mapping[str, Any]) -> Any:
         result = program.eval(data=dict(names))
         value = result.plain_value()
     except (RuntimeError, SystemError, TypeError):
-        # What the library cannot hand over: text that is no Unicode, results of types Python has not.
+        # Not convertible by the library: text that is not Unicode, results of types that Python lacks.
         return FAILED
     if result.type().name() != "ERROR":
         return value

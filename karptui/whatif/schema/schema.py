@@ -26,7 +26,7 @@ class Violation(NamedTuple):
     on_key: bool = False
     """The field's name is at fault rather than its value."""
     blocks_rules: bool = True
-    """Rules over this value or one around it cannot be judged while it stands."""
+    """Rules over this value or its parents cannot run until it is corrected."""
 
 
 class Origin(StrEnum):
@@ -67,7 +67,7 @@ class Schemas:
     kinds: Mapping[tuple[str, str], KindSchema]
     """By apiVersion and kind."""
     shipped: str = ""
-    """The version of Karpenter that shipped ones are of, empty where there are none."""
+    """Karpenter version of the shipped schemas, empty if there are none."""
 
     def get(self, api_version: str, kind: str) -> KindSchema | None:
         """Find the schema of an apiVersion and kind."""
@@ -79,7 +79,7 @@ class Schemas:
 
     @property
     def origin(self) -> str:
-        """Says in a few words where the schemas of Karpenter's kinds come from."""
+        """Short description of the origin of the schemas of Karpenter's kinds."""
         own = [kind.origin for kind in self.kinds.values() if not kind.built_in]
         if all(origin is Origin.CLUSTER for origin in own):
             return "the cluster's CRDs"
@@ -106,10 +106,10 @@ def shipped_versions() -> tuple[str, ...]:
 
 
 def schemas_from_crds(crds: Iterable[Mapping[str, Any]], *, base: Schemas | None = None) -> Schemas:
-    """Take the schemas of a cluster's CustomResourceDefinitions, and for kinds it lacks those of ``base``.
+    """Use the schemas of a cluster's CustomResourceDefinitions, and those of ``base`` for missing kinds.
 
     Args:
-        crds: CustomResourceDefinition objects as the API server gives them; what is not one is left out.
+        crds: CustomResourceDefinition objects as returned by the API server; other objects are ignored.
         base: Schemas for other kinds; the shipped ones by default.
     """
     others = base or shipped_schemas()
@@ -134,7 +134,7 @@ def schemas_from_crds(crds: Iterable[Mapping[str, Any]], *, base: Schemas | None
 
 
 OFFERED: Final = "x-karptui-offered"
-"""What an open map used to hold before it was open: still offered, no longer held against."""
+"""Former fields of a map that is now open: still offered, no longer checked."""
 
 
 def _known_schema(schemas: Schemas, api_version: str, kind: str) -> Mapping[str, Any]:
@@ -143,7 +143,7 @@ def _known_schema(schemas: Schemas, api_version: str, kind: str) -> Mapping[str,
 
 
 def _with_offers(schema: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Add what is offered in open maps, of which a CustomResourceDefinition tells nothing."""
+    """Add the offers of open maps, which a CustomResourceDefinition lacks."""
     fields = schema.get("properties")
     if OFFERED in known and fields is None:
         return {**schema, OFFERED: known[OFFERED]}
@@ -197,7 +197,7 @@ def _built_in_kinds() -> tuple[KindSchema, ...]:
 
 
 def _link(schema: dict[str, Any], definitions: Mapping[str, Mapping[str, Any]]) -> None:
-    """Put what a schema's parts refer to in their place; definitions that are shared stay shared."""
+    """Replace references in a schema by their definitions; shared definitions stay shared."""
     properties = schema.get("properties", {})
     for name, part in properties.items():
         properties[name] = _linked(part, definitions)
@@ -213,7 +213,7 @@ def _linked(part: dict[str, Any], definitions: Mapping[str, Mapping[str, Any]]) 
         return part
     if len(part) == 1:
         return definitions[reference]
-    # What stands beside the reference is said of this place only; the fields are shared, so they are linked by then.
+    # Keys next to a reference apply to this place only; the fields are shared, so they are linked by then.
     return {**definitions[reference], **{key: value for key, value in part.items() if key != "$ref"}}
 
 

@@ -31,16 +31,16 @@ _TYPE_NAMES: Mapping[type, str] = {
     type(None): "null",
 }
 MAX_LISTED = 12
-"""Allowed values that a sentence names."""
+"""Limit of allowed values in a message."""
 
 
 def structure_violations(value: Any, schema: Schema, path: Path = ()) -> Iterator[Violation]:
-    """Find what in a value its schema does not allow.
+    """Find the parts of a value that its schema does not allow.
 
     Args:
-        value: As JSON would give it, with defaults filled in.
+        value: The value as in JSON, with defaults filled in.
         schema: OpenAPI v3 as Kubernetes restricts it.
-        path: Where the value stands.
+        path: Path of the value.
     """
     fault = _type_fault(value, schema)
     if fault:
@@ -62,7 +62,7 @@ def structure_violations(value: Any, schema: Schema, path: Path = ()) -> Iterato
 
 
 def did_you_mean(word: str, words: list[str]) -> str:
-    """Propose the nearest of the words, or names them all where they are few."""
+    """Propose the nearest of the words, or list them all if there are few."""
     folded = {other.lower(): other for other in words}
     near = get_close_matches(word.lower(), list(folded), n=1, cutoff=0.6)
     if near:

@@ -42,17 +42,17 @@ class Checked(NamedTuple):
 
     @property
     def is_usable(self) -> bool:
-        """Every document would be taken by the API server, as far as can be said here."""
+        """Whether the API server would accept every document, as far as karptui can check."""
         return all(problem.severity is not ProblemSeverity.ERROR for problem in self.problems)
 
 
 def check(text: str, schemas: Schemas, old: Mapping[ObjectRef, Mapping[str, Any]] = _NO_OLD) -> Checked:
-    """Read and validates a buffer in one go.
+    """Parse and validate a buffer.
 
     Args:
         text: The buffer.
-        schemas: What it is held against.
-        old: Objects as they are in the cluster, for rules about change (``self == oldSelf``).
+        schemas: The schemas to validate against.
+        old: The cluster's objects, for rules about changes (``self == oldSelf``).
     """
     return check_parsed(parse(text), schemas, old)
 
@@ -77,7 +77,7 @@ def check_parsed(parsed: Parsed, schemas: Schemas, old: Mapping[ObjectRef, Mappi
 def validate(
     parsed: Parsed, schemas: Schemas, old: Mapping[ObjectRef, Mapping[str, Any]] = _NO_OLD
 ) -> tuple[Problem, ...]:
-    """Find what the schemas and their rules object to, besides what ``parse`` found."""
+    """Find violations of the schemas and their rules, in addition to the problems from ``parse``."""
     known = set(parsed.problems)
     return tuple(problem for problem in check_parsed(parsed, schemas, old).problems if problem not in known)
 
@@ -85,16 +85,16 @@ def validate(
 def document_violations(
     document: Document, schemas: Schemas, old: Mapping[str, Any] | None = None
 ) -> tuple[list[Violation], tuple[str, ...]]:
-    """Hold one readable document against its schema.
+    """Validate one readable document against its schema.
 
     Returns:
-        What was found, and the messages of rules that could not be run.
+        The violations, and the messages of rules that could not be run.
     """
     kind = schemas.get(document.api_version, document.kind)
     if kind is None:
         return [_unknown_kind(document, schemas)], ()
     if old is not None and old == document.body:
-        # The API server has it just so: nobody is about to ask it again.
+        # Identical to the object in the API server, so there is nothing to apply.
         return [], ()
     return _remembered(document.text, kind, _Same(old))
 
@@ -138,7 +138,7 @@ def object_violations(
 
 
 def _kubelet_violations(body: Mapping[str, Any], kind: KindSchema) -> Iterator[Violation]:
-    """Say what Karpenter itself refuses of an open ``spec.kubelet``, which the API server takes as it comes."""
+    """Yield Karpenter's own objections to an open ``spec.kubelet``, which the API server does not check."""
     spec = kind.schema.get("properties", {}).get("spec", {}).get("properties", {})
     kubelet = body["spec"].get("kubelet") if isinstance(body.get("spec"), Mapping) else None
     if kind.kind != EC2_KIND or not isinstance(kubelet, Mapping) or "properties" in spec.get("kubelet", {}):
@@ -215,7 +215,7 @@ def _placed(violation: Violation, document: Document, root: YamlNode, lines: Lin
     at = node if key is None or is_value else key
     end = at.end
     if at is root or (key is None and at.kind is NodeKind.MAPPING and at.entries):
-        # The whole document or list item would be underlined: its first field's name stands for it.
+        # The whole document or list item would be underlined; underline its first field's name instead.
         at, end = (at, at.end) if not at.entries else (at.entries[0].key, at.entries[0].key.end)
     fault = Fault(at.start + document.offset, end + document.offset, message, violation.severity)
     return lines.problem(fault, document.index, violation.path)

@@ -135,7 +135,7 @@ class Change(NamedTuple):
 
     document: Document
     old: Mapping[str, Any] | None
-    """As it is in the cluster, without what only the API server writes; None where it is new."""
+    """The cluster's object, without fields that only the API server writes; None if it is new."""
     old_text: str
 
 
@@ -146,8 +146,8 @@ def changes_of(
 
     Args:
         parsed: The documents.
-        originals: Objects as they are in the cluster.
-        texts: Their documents before they were edited, so that a diff has their comments; written anew where missing.
+        originals: The cluster's objects.
+        texts: Their documents before the edits, so that a diff has their comments; generated if missing.
     """
     changes: list[Change] = []
     for document in parsed.documents:
@@ -176,7 +176,7 @@ _CHART_VALUES: Final[Mapping[str, str]] = {
 
 
 def export_yaml(changes: Iterable[Change]) -> str:
-    """Write the edited objects as one YAML stream, as they were typed."""
+    """Return the edited objects as one YAML stream, as they were typed."""
     return "---\n".join(_ended(change.document.text) for change in changes)
 
 
@@ -194,18 +194,19 @@ def export_commands(
     gates: Mapping[str, bool] | None = None,
     controller: str = "",
 ) -> str:
-    """Write kubectl commands that make the edits.
+    """Return kubectl commands that apply the edits.
 
-    Karpenter's kinds take a merge patch, in which a list is replaced as a whole; Kubernetes' own kinds a strategic one,
-    in which items of lists are matched by name. What exists only in the simulation is a comment.
+    Karpenter's kinds use a merge patch, which replaces lists; Kubernetes' own kinds use a strategic merge patch,
+    which
+    matches list items by name. Changes that exist only in the simulation become a comment.
 
     Args:
         changes: Edited documents.
-        edits: The edits beside them.
-        schemas: Tell the resource's name and whose kind it is.
-        context: kubectl's context, if the commands are to name it.
-        gates: Feature gates as the controller has them: one variable holds them all.
-        controller: ``namespace/name`` of Karpenter's Deployment, empty where it is not known.
+        edits: The other edits.
+        schemas: Schemas with the resource names.
+        context: Context for kubectl; empty to leave it out.
+        gates: The controller's feature gates: one variable holds them all.
+        controller: ``namespace/name`` of Karpenter's Deployment, empty if unknown.
     """
     kubectl = ["kubectl", *(["--context", context] if context else [])]
     own = list(edits)
@@ -313,7 +314,7 @@ def _edit_lines(edit: AnyEdit, schemas: Schemas, kubectl: list[str]) -> Iterator
 def _setting_lines(
     edits: list[SetSetting], gates: Mapping[str, bool], controller: str, kubectl: list[str]
 ) -> Iterator[str]:
-    """Yield what changes Karpenter's settings: in the Deployment at once, and as values of its chart for good."""
+    """Yield commands that change Karpenter's settings: in the Deployment now, and permanently as chart values."""
     namespace, _, name = (controller or USUAL_CONTROLLER).rpartition("/")
     for edit in [one for one in edits if one.name == VERSION_SETTING]:
         words = ["helm", "upgrade", name, CHART, "-n", namespace, "--reuse-values", "--version", edit.value]
@@ -327,9 +328,9 @@ def _setting_lines(
         both = {**{gate: str(is_on).lower() for gate, is_on in gates.items()}, **changed}
         variables.append(f"FEATURE_GATES={','.join(f'{gate}={value}' for gate, value in both.items())}")
     if not controller:
-        yield f"# the usual place of Karpenter's Deployment, {USUAL_CONTROLLER}: it was not seen"
+        yield f"# Karpenter's Deployment was not found; this is its usual name, {USUAL_CONTROLLER}"
     yield shlex.join([*kubectl, "-n", namespace, "set", "env", f"deployment/{name}", *variables])
-    yield "# that lasts until the next helm upgrade; for good, as values of the chart:"
+    yield "# this lasts until the next helm upgrade; permanently, as chart values:"
     # Numbers as text: the chart leaves out a value that is 0, and Karpenter would take its default.
     values = [word for edit in edits for word in ("--set-string", f"{_chart_value(edit.name)}={edit.value}")]
     chart = ["helm", "upgrade", name, CHART, "-n", namespace, "--reuse-values", *values]
@@ -337,7 +338,7 @@ def _setting_lines(
 
 
 def _chart_value(name: str) -> str:
-    """Return the value of Karpenter's chart that a setting comes from."""
+    """Return the chart value of a setting."""
     if name.startswith(GATE_PREFIX):
         gate = name.removeprefix(GATE_PREFIX)
         return f"settings.featureGates.{gate[:1].lower()}{gate[1:]}"

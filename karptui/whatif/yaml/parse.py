@@ -19,12 +19,12 @@ _NOTHING = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z))*\Z")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """One document of a buffer; compares by what it says and where it stands."""
+    """One document of a buffer; equality compares content and position."""
 
     index: int
     """Position among the documents of the buffer."""
     first_line: int
-    """The first line of its text, from 0; a ``---`` on a line of its own is not part of it."""
+    """The first line of its text, from 0; a ``---`` on a separate line is not part of it."""
     last_line: int
     kind: str
     """Empty while it is not typed yet, like the next three."""
@@ -32,13 +32,13 @@ class Document:
     name: str
     namespace: str
     body: dict[str, Any] | None
-    """As JSON would give it; None where the text cannot be read. Shared between calls: read it only."""
+    """Content as in JSON; None if the text cannot be read. Shared between calls: read it only."""
     text: str
-    """As it was typed, comments included."""
+    """Its text as typed, including comments."""
     offset: int
     """Position of its first character in the buffer."""
     root: YamlNode | None
-    """Where each value stands in ``text``."""
+    """The nodes of ``text`` with their positions."""
 
     @property
     def ref(self) -> ObjectRef:
@@ -95,7 +95,7 @@ class Lines:
 
 
 def parse(text: str) -> Parsed:
-    """Read every document of a buffer; one that cannot be read leaves the others as they are."""
+    """Parse every document of a buffer; unreadable documents do not affect the others."""
     lines = Lines(text)
     documents: list[Document] = []
     problems: list[Problem] = []
@@ -125,7 +125,7 @@ def _chunks(text: str) -> Iterator[tuple[int, int]]:
     start = 1 if text.startswith("\ufeff") else 0
     has_directives = text.startswith("%", start)
     for marker in _MARKER.finditer(text):
-        # Directives (%YAML 1.1) stand before the marker of the document they are for.
+        # Directives (%YAML 1.1) precede the marker of their document.
         if has_directives:
             has_directives = False
             continue

@@ -30,7 +30,7 @@ class FieldPlace:
         rest = self._path[depth:]
         shared = next((index for index, one in enumerate(self._trail) if one.alias), None)
         if shared is not None:
-            # The fields of an alias stand elsewhere: its own copy of them is written here.
+            # The fields of an alias are defined elsewhere: a copy of them is written here.
             whole = _with(self._trail[shared].value, self._path[shared:], value)
             return self._replace(shared, whole)
         if not rest or node.kind is NodeKind.SCALAR:
@@ -128,13 +128,13 @@ class FieldPlace:
     def _needs_block(self, node: YamlNode, value: Any) -> bool:
         if not isinstance(value, dict | list | tuple) or not value:
             return False
-        # Braces stay braces; a value that had none goes on lines of its own.
+        # Braces stay braces; other new values go on separate lines.
         if node.flow and not node.alias:
             return False
         return isinstance(value, dict) or is_block(value, self._column(node.start))
 
     def _replace_lines(self, depth: int, value: Any) -> str:
-        """Replace a value that runs over lines of its own, or is to; what stands on its field's line stays."""
+        """Replace a value that is or becomes multi-line; the rest of its field's line is kept."""
         node = self._trail[depth]
         step = self._path[depth - 1]
         around = self._trail[depth - 1]
@@ -211,7 +211,7 @@ class FieldPlace:
         return (self._newline + " " * indent).join(lines).replace(" " * indent + self._newline, self._newline)
 
     def _list_indent(self) -> int:
-        """Give how far this document's lists stand in from their field: kubectl writes 0, most people 2."""
+        """Return the indentation of lists relative to their field in this document: kubectl writes 0, most people 2."""
         waiting = [self._root]
         while waiting:
             node = waiting.pop()

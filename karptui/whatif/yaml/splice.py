@@ -1,4 +1,4 @@
-"""Change one field of a document and leaves every other byte of the text as it is."""
+"""Change one field of a document, keeping every other byte of the text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REMOVE: Final = _Remove()
 
 
 class EditRefusedError(ValueError):
-    """An edit that cannot be made in the text; the message is a sentence for the user."""
+    """An edit that is impossible in the text; the message is for the user."""
 
 
 def set_value(text: str, at: int | ObjectRef, path: Path, value: Any, *, prune: bool = False) -> str:
@@ -61,13 +61,13 @@ def set_value(text: str, at: int | ObjectRef, path: Path, value: Any, *, prune: 
     root = read(changed).root
     if root is None or root.value != wanted:
         raise EditRefusedError(
-            f"{path_text(path)} cannot be changed here: an anchor or a second field of this name stands in the way"
+            f"{path_text(path)} cannot be changed here: an anchor or a second field of this name prevents it"
         )
     return text[: document.offset] + changed + text[document.offset + len(document.text) :]
 
 
 def append_item(text: str, at: int | ObjectRef, path: Path, value: Any) -> str:
-    """Add an item to the end of a list, which is made where it is missing; see ``set_value``."""
+    """Add an item to the end of a list, creating a missing list; see ``set_value``."""
     found = get_value(text, at, path)
     return set_value(text, at, (*path, len(found) if isinstance(found, list) else 0), value)
 
@@ -81,10 +81,10 @@ def remove_item(text: str, at: int | ObjectRef, path: Path, value: Any, *, prune
 
 
 def get_value(text: str, at: int | ObjectRef, path: Path) -> Any:
-    """Read a field; None where it is missing.
+    """Return a field's value; None if it is missing.
 
     Raises:
-        EditRefusedError: where the document is not there or cannot be read.
+        EditRefusedError: if the document is missing or cannot be read.
     """
     return value_at(_document(text, at).body, path)
 
@@ -158,11 +158,11 @@ def _descend(at: Any, step: str | int, following: Any, path: Path) -> Any:
 
 def _no_room(path: Path, step: str | int) -> str:
     where = path_text(path) or "the document"
-    return f"{where} has no place for {'item ' + str(step + 1) if isinstance(step, int) else step}"
+    return f"{where} cannot hold {'item ' + str(step + 1) if isinstance(step, int) else step}"
 
 
 def _steps(old: Any, new: Any, path: Path) -> Iterable[tuple[Path, Any]]:
-    """Break a change up into the smallest ones, in an order in which positions stay true."""
+    """Split a change into minimal steps, in an order that keeps positions valid."""
     if isinstance(old, dict) and isinstance(new, dict) and old and new:
         kept = [name for name in old if name in new]
         if kept:

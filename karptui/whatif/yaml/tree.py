@@ -1,4 +1,4 @@
-"""Read YAML into nodes that know where in the text they stand, and tell what is wrong with it."""
+"""Parse YAML into nodes with text positions, and report problems."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from karptui.whatif.field_path import Path
 
 
 class ProblemSeverity(StrEnum):
-    """Whether the API server would refuse the document."""
+    """Severity of a problem."""
 
     ERROR = "error"
-    """It would."""
+    """The API server would reject the document."""
     WARNING = "warning"
-    """It would not, yet it is hardly what is meant."""
+    """The API server would accept it, but it is probably a mistake."""
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """One sentence about one place of the text; lines and columns count from 0, columns in characters."""
+    """A message about a part of the text; lines and columns count from 0, columns in characters."""
 
     line: int
     column: int
@@ -32,7 +32,7 @@ class Problem(msgspec.Struct, frozen=True):
     severity: ProblemSeverity
     message: str
     document: int
-    """Position in ``Parsed.documents``; -1 where the text belongs to none."""
+    """Position in ``Parsed.documents``; -1 if the text belongs to none."""
     path: Path = ()
     """The field it is about; empty for the document as a whole."""
 
@@ -46,9 +46,9 @@ class NodeKind(StrEnum):
 
 
 class YamlNode:
-    """A value of the text and its place; ``start`` and ``end`` are character positions in the document's text.
+    """A value of the text; ``start`` and ``end`` are character positions in the document's text.
 
-    ``end`` is where the value's own last character stands: comments and blank lines behind it are not part of it.
+    ``end`` is after the value's last character, before trailing comments and blank lines.
     """
 
     __slots__ = ("alias", "end", "entries", "flow", "items", "kind", "start", "style", "value")
@@ -68,7 +68,7 @@ class YamlNode:
         self.value: Any = None
         """As JSON would give it, merge keys and aliases resolved; shared, so read only."""
         self.alias = False
-        """Stands for the value of an anchor elsewhere."""
+        """Whether it refers to an anchor elsewhere."""
 
     def entry(self, key: str) -> YamlEntry | None:
         """Find the field that counts: of two with one name the later one."""
@@ -129,10 +129,10 @@ class Fault(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What was found in a document's text."""
+    """Result of parsing a document's text."""
 
     root: YamlNode | None
-    """None where the text is empty or cannot be read."""
+    """None if the text is empty or cannot be read."""
     faults: tuple[Fault, ...]
 
 
@@ -165,7 +165,7 @@ class _NodeReader(YamlReader):
             keeps_breaks = "+" in self._source[start : self._source.find("\n", start)]
             node.end = start + len(self._source[start:end].rstrip(None if not keeps_breaks else "")) - keeps_breaks
         if isinstance(value, float) and not math.isfinite(value):
-            self.problem(event, "infinity and not-a-number have no place in JSON")
+            self.problem(event, "infinity and not-a-number are not allowed in JSON")
             value = str(value)
         node.value = value
         return node

@@ -1,4 +1,4 @@
-"""Write values as YAML the way people do: block style, short lists in brackets, quotes only where they are needed."""
+"""Write values as YAML as people do: block style, short lists in brackets, quotes only if needed."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def write_scalar(value: Any, *, quote: str = "") -> str:
     """Write a scalar on one line.
 
     Args:
-        value: Text, number, truth value or None.
-        quote: The quote that texts had, which they keep where they can.
+        value: Text, number, boolean or None.
+        quote: Quote character of the old text, kept if possible.
 
     Raises:
-        UnwritableError: for infinity and for what is no scalar.
+        UnwritableError: for infinity and values that are not scalars.
     """
     if isinstance(value, str):
         return _write_text(value, quote)
@@ -54,12 +54,12 @@ def write_flow(value: Any) -> str:
 
 
 def write_block(value: Any, *, indent: int, list_indent: int = 2) -> list[str]:
-    """Write a collection as lines without the spaces before the first level.
+    """Write a collection as lines, without the indentation of the first level.
 
     Args:
-        value: A mapping or list with something in it.
-        indent: The column the lines will start at; long lists in brackets are broken up by it.
-        list_indent: How far a list stands in from the field it belongs to.
+        value: A non-empty mapping or list.
+        indent: Indentation of the lines; limits the length of lists in brackets.
+        list_indent: Indentation of a list relative to its field.
     """
     if isinstance(value, dict):
         return [
@@ -90,7 +90,7 @@ def write_field(name: str, value: Any, *, indent: int, list_indent: int = 2) -> 
 
 
 def is_block(value: Any, column: int) -> bool:
-    """Say whether a value goes on lines of its own: mappings, and lists that do not fit in brackets."""
+    """Return whether a value goes on separate lines: mappings, and lists that do not fit in brackets."""
     if isinstance(value, dict):
         return bool(value)
     if not isinstance(value, list | tuple) or not value:

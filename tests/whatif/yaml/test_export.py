@@ -354,10 +354,10 @@ def test_edits_beside_the_documents_have_their_commands() -> None:
         "# simulation only: 4 pods like b/a",
         "# simulation only: us-east-1a spot out of capacity",
         "# simulation only: every offering out of capacity",
-        "# the usual place of Karpenter's Deployment, kube-system/karpenter: it was not seen",
+        "# Karpenter's Deployment was not found; this is its usual name, kube-system/karpenter",
         "kubectl -n kube-system set env deployment/karpenter 'RESERVED_ENIS=1",
         "2'",
-        "# that lasts until the next helm upgrade; for good, as values of the chart:",
+        "# this lasts until the next helm upgrade; permanently, as chart values:",
         (
             "# helm upgrade karpenter oci://public.ecr.aws/karpenter/karpenter -n kube-system --reuse-values"
             " --set-string 'settings.reservedENIs=1 2'"

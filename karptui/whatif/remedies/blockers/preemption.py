@@ -1,7 +1,7 @@
 """Pending pods that kube-scheduler would place by preempting pods whose priority is lowered (approximated).
 
 Rules: ``pkg/scheduler/framework/plugins/defaultpreemption`` of Kubernetes: an unschedulable pod preempts the fewest
-pods of lower priority that make room on one node; among equal nodes the one whose pods started last. Left out:
+pods of lower priority that make room on one node; among equal nodes the node whose pods started last. Not modelled:
 ``preemptionPolicy: Never``, PodDisruptionBudgets, which only choose between nodes, and other pods of low priority.
 """
 
@@ -80,7 +80,7 @@ def _victims(
         prepared: The cluster without the candidates.
         pod: The pending pod.
         node: The node.
-        present: The candidates; those that have run longest stay if possible.
+        present: The candidates; the oldest stay if possible.
     """
     left = [have - need for have, need in zip(scheduler.room(node), prepared.queued(pod).owner.row, strict=True)]
     ended: list[Pod] = []

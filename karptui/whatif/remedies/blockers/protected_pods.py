@@ -223,7 +223,7 @@ def ends_by_itself(blocker: Blocker) -> bool:
 def longest_job_ns(blockers: Iterable[Blocker], objects: ChangedObjects, now_ns: int) -> int:
     """Return the age of the oldest protected pod that ends automatically; 0 if there is none.
 
-    Pods of services run for ever: their age does not tell how long a protection has to last.
+    Pods of services run for ever: their age is no guide to the duration of a protection.
     """
     ages = [
         now_ns - pod.start_ns
@@ -270,9 +270,9 @@ def preemption_remedy(pods: Sequence[Pod]) -> BlockerRemedy:
     value = min(least, 0) - LOWER_BY
     return BlockerRemedy(
         BlockerRemedyKind.PRIORITY,
-        f"kube-scheduler may then end them for pods of priority {value + 1:,} and more that wait: neither"
-        " do-not-disrupt nor, where nothing else helps, a PodDisruptionBudget keeps it from that. It spares a new node,"
-        " and frees none by itself.",
+        f"kube-scheduler may then preempt them for pending pods of priority {value + 1:,} and more. Neither"
+        " do-not-disrupt nor, as a last resort, a PodDisruptionBudget prevents that. It saves a new node,"
+        " but frees none alone.",
         value=str(value),
         preempts=True,
     )

@@ -47,7 +47,7 @@ class Effect(msgspec.Struct, frozen=True, gc=False):
     unknown: int = 0
     """Nodes that are not simulated yet, or whose outcome is unknown."""
     untried: int = 0
-    """Nodes for which these blockers were never removed together; a what-if tells."""
+    """Nodes for which these blockers were never removed together; a what-if shows the result."""
     saves_per_hour: float = 0.0
     """Dollars per hour by the NodePools' prices, for the nodes that go."""
     unpriced: int = 0

@@ -216,9 +216,8 @@ def try_remedies(
 def ranked(remedies: Sequence[BlockerRemedy], trials: Sequence[Trial]) -> tuple[int, ...]:
     """Return indexes of remedies, best first.
 
-    First those that free nodes and kill no protected pod, then those that kill some, then those that free none; equal
-    ones
-    by score, by evicted pods, and in their original order.
+    First remedies that free nodes and kill no protected pod, then remedies that kill some, then remedies without
+    effect; equal remedies by score, by evicted pods, and in their original order.
     """
 
     def rank(at: int) -> tuple[bool, bool, bool, float, int, int]:
@@ -393,7 +392,7 @@ def _price(fleet: Fleet, node: StateNode) -> float:
 
 
 def _wait_seconds(remedy: BlockerRemedy, base: WhatIfBase, jobs: Collection[str]) -> int:
-    """Return how long protected pods may last: the remedy's duration, or else the age of the oldest job."""
+    """Return the maximum duration of protected pods: the remedy's, or else the age of the oldest job."""
     if remedy.effect is not None and remedy.effect.within_seconds:
         return remedy.effect.within_seconds
     return max((_age_seconds(pod, base.now_ns) for pod in base.inventory.pods if pod.key in jobs), default=0)

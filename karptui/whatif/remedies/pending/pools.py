@@ -153,7 +153,7 @@ class _Candidate(NamedTuple):
     price: float
     name: str
     values: tuple[str, ...]
-    """Values of the type for the requirement's key; for zone and capacity type those of its cheapest offering."""
+    """Values of the type for the requirement's key; for zone and capacity type, values of its cheapest offering."""
 
 
 def type_trials(question: UnplacedPods, pool: NodePool) -> Iterator[Attempt]:

@@ -145,7 +145,7 @@ class AttemptStep(NamedTuple):
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """A change in one size, or in several sizes, larger ones of which never place fewer pods."""
+    """A change in one size, or in several sizes, where a larger size never places fewer pods."""
 
     kind: RemedyKind
     subject: str

@@ -183,7 +183,7 @@ class RemedySearch:
         """Run the engine once more and return whether there was anything left to do.
 
         Args:
-            reporter: Called with the progress; may raise `Cancelled`, after which the search cannot go on.
+            reporter: Called with the progress; may raise `Cancelled`, after which the search cannot continue.
 
         Raises:
             Cancelled: if the reporter raises it.
