@@ -48,10 +48,10 @@ def _declared(modules: tuple[ModuleType, ...]) -> tuple[Rule, ...]:
 RULES_BY_SUBJECT: Final = {heading: _declared(modules) for heading, modules in _SUBJECTS.items()}
 """Rules below the headings of the documentation, by id."""
 RULES: Final = tuple(rule for rules in RULES_BY_SUBJECT.values() for rule in rules)
-"""By what they are about; ids are unique."""
+"""All rules by subject; ids are unique."""
 BY_ID: Final = {rule.id: rule for rule in RULES}
 BEGIN: Final = "<!-- rules: written by tools/make_advice_docs.py -->\n"
-"""Everything of docs/advice.md from this line on is made of the rules."""
+"""Everything in docs/advice.md from this line on is generated."""
 
 
 def rule_text(rule: Rule) -> str:

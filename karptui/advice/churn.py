@@ -1,4 +1,4 @@
-"""Loops of churn in sentences, with what ends them."""
+"""Churn loops as text, with their remedies."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def clock(instant_ns: int) -> str:
 
 
 def loop_fact(loop: Loop) -> str:
-    """Return what goes round, with its numbers."""
+    """Return the description of a loop with its numbers."""
     when = f"between {clock(loop.first_ns)} and {clock(loop.last_ns)}"
     why = ", ".join(f"{reason} {count:,}" for reason, count in loop.reasons)
     match loop.kind:
@@ -49,11 +49,12 @@ def loop_fact(loop: Loop) -> str:
 
 
 def remedies(loops: Sequence[Loop], pool: NodePool | None) -> tuple[str, ...]:
-    """Return what ends loops, each remedy once.
+    """Return the remedies for loops, each once.
 
     Args:
         loops: Of one NodePool, or of workloads.
-        pool: The NodePool; None for workloads and where it is gone.
+        pool: The NodePool; None for workloads or if it is deleted.
+
     """
     found = [] if not any(map(is_consolidated, loops)) else [_slower(pool, longer_after(loops, pool))]
     found += [_remedy(loop) for loop in loops if not is_consolidated(loop)]
@@ -61,7 +62,7 @@ def remedies(loops: Sequence[Loop], pool: NodePool | None) -> tuple[str, ...]:
 
 
 def longer_after(loops: Iterable[Loop], pool: NodePool | None) -> int | None:
-    """Return a consolidateAfter that outlasts what goes round, in nanoseconds; None where none does."""
+    """Return a consolidateAfter longer than the loops, in nanoseconds; None if there is none."""
     if pool is None or pool.consolidate_after_ns is None:
         return None
     own = [loop for loop in loops if is_consolidated(loop)]
@@ -70,7 +71,7 @@ def longer_after(loops: Iterable[Loop], pool: NodePool | None) -> int | None:
 
 
 def is_consolidated(loop: Loop) -> bool:
-    """Return whether consolidation takes away what comes: nodes that are underutilized or empty."""
+    """Return whether consolidation removes the new nodes as underutilized or empty."""
     return any(reason in _CONSOLIDATED for reason, _ in loop.reasons)
 
 
@@ -86,7 +87,7 @@ def _slower(pool: NodePool | None, after_ns: int | None) -> str:
     if after_ns is not None:
         raised += f" to {span(after_ns)}"
     policy = "" if pool is not None and pool.consolidation_policy == BALANCED else ", or take policy Balanced"
-    return f"{raised}, so that what comes and goes within minutes does not count{policy}."
+    return f"{raised}, so that short-lived pods do not restart it{policy}."
 
 
 def _remedy(loop: Loop) -> str:
@@ -97,8 +98,9 @@ def _remedy(loop: Loop) -> str:
         )
     if loop.kind is LoopKind.NEVER_JOINED:
         return (
-            "See what the NodeClaims and their events say: no capacity calls for more instance types and zones, nodes "
-            "that never register for a look at the instance's log, its role and its network."
+            "Read the conditions and events of the NodeClaims. For missing capacity allow more instance"
+            " types and zones; for nodes that never register check the instance's log, role and "
+            "network."
         )
     return (
         "What drifts within minutes of its creation was launched from something that keeps changing, or that two "

@@ -55,7 +55,7 @@ class PodGroup(msgspec.Struct, frozen=True, eq=False):
     template: PodTemplate
     pods: tuple[Pod, ...]
     owner: ObjectRef
-    """The workload behind them; the pod itself where nobody would make it again."""
+    """The workload of the pods, or the pod itself if no controller recreates it."""
 
     @property
     def is_daemon(self) -> bool:
@@ -64,7 +64,7 @@ class PodGroup(msgspec.Struct, frozen=True, eq=False):
 
 
 class ReportedType(msgspec.Struct, frozen=True):
-    """An instance type with what its nodes report."""
+    """An instance type with the resources that its nodes report."""
 
     facts: InstanceTypeFacts
     nodes: int
@@ -86,17 +86,17 @@ class AdviceContext:
         history: ClusterHistory = NO_HISTORY,
         usage: LiveUsage = NO_LIVE_USAGE,
     ) -> None:
-        """Take over a cluster.
+        """Prepare the cluster for the rules.
 
         Args:
-            prepared: The cluster, made ready for the provisioning engine.
-            fleet: The same as disruption sees it.
-            findings: What is known of the disruption of each node, by the key of the analysis.
-            evidence: What is known of types, settings and prices beside the objects.
-            hidden: Kinds that may not be listed, have not arrived, or that a file need not hold: their absence says
-                nothing.
-            history: What was seen to go.
-            usage: What nodes and pods really use, where metrics-server tells.
+            prepared: The cluster, prepared for the provisioning engine.
+            fleet: The cluster as the disruption engine sees it.
+            findings: Disruption analysis of each node, by the key of the analysis.
+            evidence: Types, settings and prices.
+            hidden: Kinds that may not be listed, have not arrived, or may be missing from a file.
+            history: Observed deletions.
+            usage: Real usage of nodes and pods, from metrics-server.
+
         """
         self.prepared = prepared
         self.fleet = fleet
@@ -115,7 +115,7 @@ class AdviceContext:
 
     @property
     def settings(self) -> Settings:
-        """What the controller was started with."""
+        """Settings of Karpenter's controller."""
         return self.prepared.settings
 
     @property
@@ -124,10 +124,11 @@ class AdviceContext:
         return self.prepared.now_ns
 
     def is_assumed(self, setting: str) -> bool:
-        """Return whether a setting of the controller stands at its default because nobody tells what it is.
+        """Return whether a setting is unknown and its default is assumed.
 
         Args:
             setting: The environment's name, e.g. ``FEATURE_GATES``.
+
         """
         controller = self.evidence.controller
         if setting in self.settings.environment:
@@ -136,12 +137,12 @@ class AdviceContext:
         return not is_read or controller is None or setting in controller.unknown or bool(controller.from_elsewhere)
 
     def doubt(self, setting: str) -> str:
-        """Return what to add to a sentence that rests on a setting; nothing where the setting is known."""
+        """Return a note that a setting is assumed, or an empty string."""
         return f" ({setting} is not known: its default is assumed)" if self.is_assumed(setting) else ""
 
     @cached_property
     def solution(self) -> Solution:
-        """What the provisioner would do now."""
+        """The provisioner's decision for the current cluster."""
         return solve(self.prepared)
 
     @cached_property
@@ -164,7 +165,7 @@ class AdviceContext:
         return OwnerIndex(self.inventory.workloads)
 
     def owner_of(self, pod: Pod) -> ObjectRef:
-        """Return the workload behind a pod, the pod itself where nobody would make it again."""
+        """Return a pod's workload, or the pod itself if no controller recreates it."""
         owner = self._owners.of(pod)
         if owner is None:
             return ObjectRef("Pod", pod.name, pod.namespace)
@@ -200,12 +201,12 @@ class AdviceContext:
 
     @cached_property
     def ready_pools(self) -> tuple[NodePool, ...]:
-        """NodePools that take part in provisioning, whether or not they have types, in the order of their weights."""
+        """Ready, dynamic NodePools by weight, with or without types."""
         return tuple(usable_pools(self.inventory.nodepools))
 
     @cached_property
     def tried_pools(self) -> tuple[NodePool, ...]:
-        """Those of them with at least one usable instance type, in the order in which they are tried."""
+        """Ready NodePools with at least one usable instance type, in the order Karpenter tries them."""
         return tuple(template.pool for template in self.prepared.templates)
 
     def pool_types(self, names: Container[str]) -> Mapping[str, PoolTypes]:
@@ -218,7 +219,7 @@ class AdviceContext:
         return {pool.name: template_requirements(pool) for pool in self.inventory.nodepools}
 
     def requirements_of(self, pool: NodePool) -> Requirements:
-        """Return what new nodes of a NodePool are bound to."""
+        """Return the requirements of a NodePool's new nodes."""
         return self._requirements[pool.name]
 
     def catalogue_of(self, pool: NodePool) -> Catalogue:
@@ -247,20 +248,20 @@ class AdviceContext:
         return types, frozenset(places)
 
     def knows_types(self, pool: NodePool) -> bool:
-        """Return whether the types of a NodePool are those of its provider, not only what nodes show."""
+        """Return whether the provider's types are known, not only the types of existing nodes."""
         return pool.name not in self.prepared.guessed_pools
 
     def offered_types(self, pool: NodePool) -> tuple[str, ...]:
-        """Return the names of the types that a NodePool allows and that are to be had, whatever its limits."""
+        """Return the names of a NodePool's allowed and available types, ignoring limits."""
         catalogue = self.catalogue_of(pool)
         return tuple(catalogue.types[i].name for i in bits(self._offered[pool.name][0]))
 
     def zones_of(self, pool: NodePool) -> frozenset[str]:
-        """Return the zones in which a NodePool has an available offering."""
+        """Return the zones with an available offering of a NodePool."""
         return frozenset(zone for zone, _ in self._offered[pool.name][1] if zone)
 
     def capacity_types_of(self, pool: NodePool) -> frozenset[str]:
-        """Return the capacity types of which a NodePool has an available offering."""
+        """Return the capacity types with an available offering of a NodePool."""
         return frozenset(kind for _, kind in self._offered[pool.name][1] if kind)
 
     @cached_property
@@ -276,7 +277,7 @@ class AdviceContext:
         return tuple(self._nodes_by_pool.get(pool.name, ()))
 
     def price(self, node: StateNode) -> float | None:
-        """Return what a node costs per hour, None where that is not known."""
+        """Return the price of a node per hour, or None if unknown."""
         if node.name not in self._prices:
             self._prices[node.name] = self._price(node)
         return self._prices[node.name]
@@ -290,7 +291,7 @@ class AdviceContext:
         return self.evidence.price_settings.paid(resolved[1].known_price(type_name, zone, kind))
 
     def cost(self, nodes: Iterable[StateNode]) -> float | None:
-        """Return what nodes cost per hour together, None where no price is known."""
+        """Return the total price of nodes per hour, or None if no price is known."""
         prices = [price for node in nodes if (price := self.price(node)) is not None]
         return sum(prices) if prices else None
 
@@ -300,12 +301,12 @@ class AdviceContext:
         return {node.node.name: node for node in self.fleet.nodes if node.node is not None}
 
     def nodes_with(self, pods: Iterable[Pod], *, managed: bool = True) -> tuple[StateNode, ...]:
-        """Return the nodes that pods run on, each once; only those that Karpenter manages unless asked for all."""
+        """Return the nodes of pods, each once; only managed nodes by default."""
         found = {pod.node_name: self.node_by_name.get(pod.node_name) for pod in pods if pod.node_name}
         return tuple(node for node in found.values() if node is not None and (node.claim is not None or not managed))
 
     def accepting(self, template: PodTemplate) -> int:
-        """Return which of the tried NodePools pods of a template may go to by taints and labels, as bits."""
+        """Return the tried NodePools that accept a template by taints and labels, as bits."""
         selector = tuple(sorted(template.node_selector.items()))
         key = (template.tolerations, selector, template.required_node_terms)
         mask = self._accepting.get(key)
@@ -353,7 +354,7 @@ class AdviceContext:
         return found
 
     def pods_for_all(self, pools: Iterable[NodePool]) -> int:
-        """Return how many workload pods may go to every one of these NodePools."""
+        """Return the number of workload pods that all these NodePools accept."""
         places = {pool.name: index for index, pool in enumerate(self.tried_pools)}
         wanted = sum(1 << places[pool.name] for pool in pools)
         return sum(count for mask, count in self.pods_by_pools.items() if mask & wanted == wanted)
@@ -374,7 +375,7 @@ class AdviceContext:
         return tuple(nodeclass for _, nodeclass in sorted(self._parsed.items()))
 
     def ec2_nodeclass_of(self, pool: NodePool) -> Ec2NodeClass | None:
-        """Return a NodePool's EC2NodeClass, None for other providers and where it is missing."""
+        """Return a NodePool's EC2NodeClass, or None."""
         ref = pool.node_class_ref
         return self._parsed.get(ref.name) if is_ec2(ref) else None
 
@@ -403,16 +404,16 @@ class AdviceContext:
 
     @cached_property
     def churn(self) -> Churn:
-        """NodeClaims and pods that came and went; where NodeClaims are hidden those that are there seem to be gone."""
+        """NodeClaims and pods that were added and removed; wrong if NodeClaims are hidden."""
         return churn_of(self.inventory, self.now_ns, self.history)
 
     @property
     def loops(self) -> tuple[Loop, ...]:
-        """What goes round in circles; nothing where NodeClaims are hidden."""
+        """Churn loops; empty if NodeClaims are hidden."""
         return () if "NodeClaim" in self.hidden else self.churn.loops
 
     def zones_of_volumes(self, pod: Pod) -> frozenset[str]:
-        """Return the zones that all volumes of a pod can be reached in; empty where they do not say or do not exist."""
+        """Return the zones shared by all volumes of a pod; empty if unknown."""
         try:
             alternatives = self.prepared.volumes.alternatives(pod)
         except VolumeLookupError:

@@ -14,7 +14,7 @@ class Severity(StrEnum):
     """How bad a finding is."""
 
     ERROR = "error"
-    """Something can never work, or stands still."""
+    """Something can never work, or is stuck."""
     WARNING = "warning"
     """It costs money or safety, or Karpenter plans with other numbers than the author believes."""
     INFO = "info"
@@ -34,15 +34,15 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     severity: Severity
     objects: tuple[ObjectRef, ...]
-    """What it is about, the most telling first."""
+    """The affected objects, most relevant first."""
     fact: str
-    """What is so, with this cluster's numbers, in a sentence or two."""
+    """The finding with this cluster's numbers, in one or two sentences."""
     remedy: str = ""
-    """What to do about just these objects; the rule's own remedy where it is empty."""
+    """The remedy for these objects; if empty, the rule's remedy."""
     edits: tuple[AnyEdit, ...] = ()
-    """What a what-if would try."""
+    """Edits for a what-if."""
     per_hour: float | None = None
-    """Dollars per hour that are at stake: what the nodes concerned cost; None where no money is."""
+    """Hourly cost of the affected nodes; None if no cost is involved."""
     rule: str = ""
     """Id of the rule; filled in by the report."""
 

@@ -1,4 +1,4 @@
-"""All rules over one cluster: a rule that fails is one sentence, and the others stand."""
+"""All rules for one cluster; a rule that fails does not stop the others."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from karptui.disruption.churn.loops import Loop
 
 
 class AdviceReport(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """What all rules have found in one generation of a cluster."""
+    """Findings of all rules for one state of the cluster."""
 
     findings: tuple[Finding, ...] = ()
     """The worst first; of equal severity those with the most money, then by rule."""
     failures: tuple[str, ...] = ()
-    """Rules that could not be asked, a sentence each."""
+    """Messages of rules that failed."""
     now_ns: int = 0
     """The instant that it holds for: nanoseconds since the epoch."""
     rules: int = 0
-    """How many rules were asked."""
+    """Number of rules that ran."""
     loops: tuple[Loop, ...] = ()
     """Loops of launches and removals, which the rules looked at too."""
 
     def count(self, severity: Severity) -> int:
-        """Return how many findings are of a severity."""
+        """Return the number of findings of a severity."""
         return sum(finding.severity is severity for finding in self.findings)
 
     @property
@@ -62,7 +62,7 @@ class Adviser:
 
     @property
     def report(self) -> AdviceReport:
-        """What has been found so far."""
+        """The findings so far."""
         return AdviceReport(
             findings=tuple(sorted(self._found, key=_order)),
             failures=tuple(self._failures),
@@ -73,7 +73,7 @@ class Adviser:
 
 
 def advise(context: AdviceContext, rules: Iterable[Rule] = RULES) -> AdviceReport:
-    """Return what all rules find."""
+    """Return the findings of all rules."""
     adviser = Adviser(context, rules)
     for _ in adviser.ask():
         pass

@@ -1,4 +1,4 @@
-"""What a rule is, and how one is declared."""
+"""Advice rules and their declaration."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     what: str
     """When it is reported."""
     why: str
-    """What Karpenter does, in sentences."""
+    """Karpenter's behaviour."""
     source: str
-    """Where that is written: files of Karpenter, or the Kubernetes document."""
+    """Karpenter's source files, or the Kubernetes document."""
     remedy: str
-    """What to do, in sentences."""
+    """The recommended action."""
     find: Callable[[AdviceContext], Iterable[Finding]]
 
     @property
@@ -36,7 +36,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 def rule(
     id_: str, /, *, title: str, what: str, why: str, source: str, remedy: str
 ) -> Callable[[Callable[[AdviceContext], Iterable[Finding]]], Rule]:
-    """Make a rule of the function that finds it; `catalogue` lists what the modules of `rules` declare so."""
+    """Return a decorator that declares a rule; `catalogue` collects the rules of all modules."""
 
     def made(find: Callable[[AdviceContext], Iterable[Finding]]) -> Rule:
         return Rule(id=id_, title=title, what=what, why=why, source=source, remedy=remedy, find=find)

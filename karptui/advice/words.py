@@ -33,7 +33,7 @@ def money(per_hour: float) -> str:
 
 
 def at_cost(per_hour: float | None) -> str:
-    """Return `` ($1.23/h)``, nothing where the price is not known."""
+    """Return `` ($1.23/h)``, or an empty string if the price is unknown."""
     return f" ({money(per_hour)})" if per_hour else ""
 
 

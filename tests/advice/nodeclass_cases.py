@@ -418,7 +418,7 @@ CASES = [
     Case(
         "setting-overhead-high",
         lambda: real_nodes("r5a.8xlarge", "258939904Ki"),
-        ("is 0.075, assumed as nobody tells it; 1 node",),
+        ("is 0.075, assumed because it is unknown; 1 node",),
         INFO,
         name="assumed",
     ),
@@ -438,7 +438,7 @@ CASES = [
     Case(
         "setting-overhead-low",
         lambda: real_nodes("r5a.8xlarge", "240000Mi"),
-        ("0.075, assumed as nobody tells it, overestimates",),
+        ("0.075, assumed because it is unknown, overestimates",),
         INFO,
         name="assumed",
     ),

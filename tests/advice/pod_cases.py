@@ -251,7 +251,7 @@ CASES = [
     Case(
         "pod-no-requests",
         lambda: on_node(a_pod(node="node-1", cpu="", memory="")),
-        ("1 of 1 workload pod asks for neither cpu nor memory (ReplicaSet/default/web)",),
+        ("1 of 1 workload pod requests neither cpu nor memory (ReplicaSet/default/web)",),
     ),
     Case(
         "pod-no-requests",
@@ -272,7 +272,7 @@ CASES = [
     Case(
         "pod-fails-silently",
         lambda: waiting(a_pod(required_node_terms=(term((labels.HOSTNAME, "In", ("node-7",))),))),
-        ("1 pending pod (ReplicaSet/default/web) is passed over", "using label kubernetes.io/hostname is not allowed"),
+        ("1 pending pod (ReplicaSet/default/web) is ignored", "using label kubernetes.io/hostname is not allowed"),
         ERROR,
         name="hostname",
     ),
@@ -281,7 +281,7 @@ CASES = [
         lambda: waiting(
             a_pod(preferred_node_terms=(PreferredSchedulingTerm(1, term((labels.NODEPOOL, "DoesNotExist", ()))),))
         ),
-        ("neither error nor event says so",),
+        ("even as a preference, without error or event",),
         name="no pool",
     ),
     *quiet("pod-fails-silently", lambda: waiting(a_pod())),
@@ -295,13 +295,13 @@ CASES = [
     Case(
         "pod-no-usable-pool",
         lambda: waiting(a_pod(), pools=(a_nodepool(is_ready=False),)),
-        ("1 pod waits, and none of 1 NodePool takes part",),
+        ("1 pod is pending, and none of 1 NodePool is usable",),
         ERROR,
     ),
     Case(
         "pod-no-usable-pool",
         lambda: waiting(a_pod(), pools=()),
-        ("1 pod waits, and there is no NodePool: Karpenter reports neither",),
+        ("1 pod is pending, and there is no NodePool: Karpenter reports neither",),
         ERROR,
         name="none at all",
     ),
@@ -317,7 +317,7 @@ CASES = [
                 preferred_node_terms=(prefers(labels.ZONE, "us-east-1b"),),
             )
         ),
-        ("1 pod (ReplicaSet/default/web) prefers what the first of its required alternatives excludes",),
+        ("1 pod (ReplicaSet/default/web) prefers a value that the first of its required alternatives excludes",),
     ),
     *quiet(
         "pod-preference-first-term",
@@ -396,7 +396,7 @@ CASES = [
     Case(
         "volume-zone-without-offering",
         lambda: tied("us-east-1c", node="node-1"),
-        ("1 pod (StatefulSet/default/db) has volumes in us-east-1c", "it runs, and has no place to go to"),
+        ("1 pod (StatefulSet/default/db) has volumes in us-east-1c", "it runs, and has no zone to move to"),
     ),
     Case(
         "volume-zone-without-offering",
@@ -414,7 +414,7 @@ CASES = [
     Case(
         "pod-spread-unreachable",
         zonal_twins,
-        ("ReplicaSet/default/web (3 pods) counts us-east-1b", "each of us-east-1a have 1. 3 of them wait."),
+        ("ReplicaSet/default/web (3 pods) counts us-east-1b", "lets each of us-east-1a have 1. 3 of them are pending."),
         ERROR,
     ),
     *quiet(
@@ -518,7 +518,7 @@ CASES = [
     Case(
         "pod-host-port-daemonset",
         lambda: with_ports(9100),
-        ("1 pod of ReplicaSet/default/web wants host port 9100/TCP", "kube-system/agent", "(1 waits)"),
+        ("1 pod of ReplicaSet/default/web wants host port 9100/TCP", "kube-system/agent", "(1 is pending)"),
         ERROR,
     ),
     *quiet(
@@ -577,7 +577,7 @@ CASES = [
         nominated,
         (
             "1 pod (ReplicaSet/default/web) has been nominated up to 7 times over 1h",
-            "(Pod should schedule on: node/node-1) and still waits",
+            "(Pod should schedule on: node/node-1) and still is pending",
         ),
     ),
     *quiet(

@@ -210,13 +210,13 @@ CASES = [
     Case(
         "pool-weight-tie",
         lambda: pools(a_nodepool(name="a", weight=7), a_nodepool(name="b", weight=7)),
-        ("b, a have weight 7 alike", "b is always tried first, because its name sorts last"),
+        ("b, a all have weight 7", "b is always tried first, because its name sorts last"),
         INFO,
     ),
     Case(
         "pool-weight-tie",
         lambda: pools(a_nodepool(name="a"), a_nodepool(name="b")),
-        ("have no weight alike",),
+        ("all have no weight",),
         INFO,
         name="none",
     ),
@@ -710,7 +710,7 @@ CASES += [
                 for i in (1, 2, 3)
             ),
         ),
-        ("1 node on the way out for more than 30m (node-1) uses all of it",),
+        ("1 node terminating for more than 30m (node-1) uses all of it",),
         name="drain",
     ),
     Case(

@@ -95,7 +95,7 @@ def test_remedies(loops: tuple[Loop, ...], pool: NodePool | None, says: tuple[st
 
 def test_a_balanced_pool_needs_no_other_policy() -> None:
     (found,) = remedies((SHORT, SAME), a_nodepool(consolidate_after_ns=0, consolidation_policy=BALANCED))
-    assert found.endswith("does not count.")
+    assert found.endswith("do not restart it.")
 
 
 def test_a_remedy_is_said_once() -> None:

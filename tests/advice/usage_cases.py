@@ -37,7 +37,7 @@ CASES = [
         asking,
         (
             "4 pods of ReplicaSet/default/web request cpu 1800m, used 200m (one sample, which says nothing of peaks).",
-            "holds up to 0.8 nodes' worth ($0.08/h) of those they run on",
+            "take up to 0.8 of their nodes ($0.08/h)",
         ),
         Severity.INFO,
         usage=IDLE,
@@ -48,7 +48,7 @@ CASES = [
         partial(asking, cpu="10m", memory="1500Mi"),
         (
             "request memory 6,000Mi, used 1,200Mi (the most of 2 samples seen over 1m)",
-            "holds up to 0.7 nodes' worth",
+            "take up to 0.7 of their nodes",
         ),
         Severity.INFO,
         usage=measured((5, 300 << 20), (5, 100 << 20)),

@@ -1,3 +1,3 @@
-"""A module for each subject; `karptui.advice.catalogue` lists what they declare."""
+"""Rules, a module for each subject; `karptui.advice.catalogue` lists them."""
 
 from __future__ import annotations

@@ -61,10 +61,10 @@ def _always_active(context: AdviceContext) -> Iterator[Finding]:
     "budget-stops-repair",
     title="a window that stops node repair",
     what="The gate NodeRepair is on, and a budget without reasons allows no node.",
-    why="Since 1.15 repair is a method with budgets of its own, and a budget without reasons holds for it as for every "
-    "other: unhealthy nodes stay for as long as the window is open. The controller of 1.14 asked no budget.",
+    why="Since 1.15 repair is a disruption method. A budget without reasons limits it too, so unhealthy nodes stay "
+    "while the window is open. Karpenter 1.14 repaired nodes without asking budgets.",
     source="GetNodePoolDisruptionBudgets in pkg/controllers/disruption/helpers.go",
-    remedy="Give the budget the reasons that it is meant for: Empty, Drifted, Underutilized.",
+    remedy="Restrict the budget to the intended reasons: Empty, Drifted, Underutilized.",
 )
 def _stops_repair(context: AdviceContext) -> Iterator[Finding]:
     settings = context.settings
@@ -98,12 +98,12 @@ _LONG_NS: Final = 30 * 60 * NS_PER_SECOND
     title="broken nodes eat the budget",
     what="A NodePool's budget allows disruption, and nodes that are not Ready, or have been draining for more than "
     "half an hour, use up all of it.",
-    why="What may be disrupted is the budget less the nodes that are being deleted, for whatever reason, and less "
-    "those that are not Ready. A node that a protected pod holds in a drain for a day takes a place for a day. "
-    "Karpenter publishes an event only where the budget itself is 0, so a budget that is eaten is silent.",
+    why="Karpenter subtracts nodes being deleted, for any reason, and nodes that are not Ready from the budget. A node "
+    "that drains for a day uses up one disruption for a day. Karpenter publishes an event only if the budget itself is "
+    "0, so a used-up budget is silent.",
     source="BuildDisruptionBudgetMapping in pkg/controllers/disruption/helpers.go",
-    remedy="Repair or delete the nodes that are not Ready, and settle what the drains wait for; the gate NodeRepair "
-    "deletes broken nodes where the provider supports it.",
+    remedy="Repair or delete the nodes that are not Ready, and remove the obstacles of the drains. The gate NodeRepair "
+    "deletes broken nodes if the provider supports it.",
 )
 def _eaten(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
@@ -128,14 +128,14 @@ def _eaten(context: AdviceContext) -> Iterator[Finding]:
             parts.append(f"{counted(len(first.not_ready), 'node')} not Ready ({listed(first.not_ready)})")
         if first.deleting:
             since = " for more than 30m" if stuck & set(first.deleting) else ""
-            parts.append(f"{counted(len(first.deleting), 'node')} on the way out{since} ({listed(first.deleting)})")
+            parts.append(f"{counted(len(first.deleting), 'node')} terminating{since} ({listed(first.deleting)})")
         yield Finding(
             severity=Severity.WARNING,
             objects=(pool_ref(pool), *(ObjectRef("Node", name) for name in (*first.not_ready, *first.deleting))),
             fact=f"{pool.name} allows {first.allowed:,} of {counted(first.nodes, 'node')} to be disrupted for "
             f"{joined([one.reason for one in eaten])}, and {joined(parts)} "
             f"{verb(len(first.not_ready) + len(first.deleting), 'uses', 'use')} all of it: the other "
-            f"{counted(len(rest), 'node')}{at_cost(cost)} {verb(len(rest), 'waits', 'wait')}, and no event says so.",
+            f"{counted(len(rest), 'node')}{at_cost(cost)} {verb(len(rest), 'waits', 'wait')}, without an event.",
             per_hour=cost,
         )
 
@@ -231,8 +231,8 @@ def _unreadable(context: AdviceContext) -> Iterator[Finding]:
     "budget-without-duration",
     title="a budget without duration",
     what="A disruption budget has a schedule and no duration.",
-    why="The window of a budget lasts for its duration from each hit of the schedule; without a duration it has no "
-    "length. The API server asks for both, but objects that were stored before keep what they have.",
+    why="A budget's window starts at each time of its schedule and lasts for its duration; without a duration it is "
+    "empty. The API server requires both, but objects stored before that rule remain.",
     source="IsActive in pkg/apis/v1/nodepool.go",
     remedy="Add the duration that the window should last.",
 )

@@ -1,4 +1,4 @@
-"""NodeClaims that come to nothing."""
+"""NodeClaims that never become nodes."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ _LONGEST: Final = 160
 @rule(
     "claim-no-capacity",
     title="launches fail for want of capacity",
-    what="Events tell of three or more launches of a NodePool that failed with InsufficientCapacityError within the "
-    "last hour.",
-    why="The claim is deleted, the offering is left out for three minutes, and the pods are planned for anew; a pool "
-    "with few types or zones goes round in circles. Pods only fall back to another NodePool when no type of this one "
-    "is left.",
+    what="In the last hour, events report three or more launches of a NodePool that failed with "
+    "InsufficientCapacityError.",
+    why="Karpenter deletes the NodeClaim, skips the offering for three minutes, and plans the pods again. A pool with "
+    "few types or zones repeats this. Pods use another NodePool only if no type of this one is left.",
     source="pkg/controllers/nodeclaim/lifecycle/launch.go; pkg/cache/unavailableofferings.go of the AWS provider",
     remedy="Allow more types, zones or capacity types, or give the pods a NodePool to fall back to.",
 )

@@ -52,9 +52,9 @@ _POOLS: Final = 2
     "daemonset-or-terms",
     title="a DaemonSet with OR-terms",
     what="A DaemonSet has two or more required node affinity terms, and there are several NodePools.",
-    why="When a type does not meet the first term Karpenter drops that term from its copy of the DaemonSet for good. "
-    "Types and NodePools looked at later are judged by what is left, so the DaemonSet counts on some where it does "
-    "not run and not on some where it does.",
+    why="If a type does not match the first term, Karpenter permanently drops that term from its copy of the DaemonSet."
+    " Types and NodePools checked later are judged by the remaining terms, so the DaemonSet is counted on nodes that "
+    "never run it, and missing on others.",
     source="isDaemonPodCompatible in pkg/controllers/provisioning/scheduling/scheduler.go",
     remedy="Say it in one term (operator In with several values), or split the DaemonSet.",
 )
@@ -71,7 +71,7 @@ def _or_terms(context: AdviceContext) -> Iterator[Finding]:
             objects=tuple(ObjectRef("DaemonSet", name, namespace) for _, name, namespace, _ in found),
             fact=f"{counted(len(found), 'DaemonSet')} ({listed(names)}) {verb(len(found), 'has', 'have')} alternatives "
             "in the required node affinity: on which types Karpenter counts them depends on which of "
-            f"{counted(len(context.tried_pools), 'NodePool')} is looked at first.",
+            f"{counted(len(context.tried_pools), 'NodePool')} is checked first.",
         )
 
 

@@ -73,11 +73,11 @@ _OFF: Final = frozenset({"false", "False", "FALSE", ""})
 @rule(
     "node-dead-protection",
     title="a dead do-not-disrupt on a node",
-    what="karpenter.sh/do-not-disrupt on a node has another value than true, or stands only on the NodeClaim.",
-    why="On nodes the value is compared with true and nothing else: durations are understood on pods alone. "
-    "Annotations of a NodeClaim are copied to its node once, when it registers; what is put there later has no effect.",
+    what="karpenter.sh/do-not-disrupt on a node has a value other than true, or only the NodeClaim has it.",
+    why="On nodes only the value true counts; durations work on pods only. Annotations of a NodeClaim are copied to its"
+    " node once, at registration; later changes have no effect.",
     source="pkg/controllers/state/statenode.go",
-    remedy='Annotate the Node, with "true", and take it away again by yourself.',
+    remedy='Annotate the Node, with "true", and remove the annotation when it is no longer needed.',
 )
 def _dead_protection(context: AdviceContext) -> Iterator[Finding]:
     by_value: dict[str, list[str]] = {}
@@ -109,12 +109,12 @@ def _dead_protection(context: AdviceContext) -> Iterator[Finding]:
 @rule(
     "node-deleting-blocks-all",
     title="one pod blocks all disruption",
-    what="A node is being deleted, and by simulation a pod on it that needs another place finds none.",
-    why="Every simulated removal also places the pods of nodes that are on their way out. If one of them fits nowhere "
-    "the simulation fails, whichever node was asked about, and that node's event names a pod that is not on it. Only "
-    "empty nodes are consolidated without a simulation.",
+    what="A node is being deleted, and in the simulation one of its pods is unschedulable.",
+    why="Every simulated removal also schedules the pods of terminating nodes. If one of them is unschedulable, every "
+    "simulation fails, and the candidate's event names a pod of another node. Only empty nodes are consolidated without"
+    " a simulation.",
     source="SimulateScheduling in pkg/controllers/disruption/helpers.go",
-    remedy="Make room for that pod, change what it asks, or delete it.",
+    remedy="Make room for that pod, change its requests, or delete it.",
 )
 def _deleting_blocks_all(context: AdviceContext) -> Iterator[Finding]:
     leaving = context.prepared.leaving
@@ -147,7 +147,7 @@ def _deleting_blocks_all(context: AdviceContext) -> Iterator[Finding]:
     "NodeClaim would end the wait; it is fixed when the NodeClaim is made, so adding it to the NodePool now does not "
     "help this node.",
     source="pkg/controllers/node/termination/controller.go",
-    remedy="Settle what the drain waits for, or delete those pods; the node's detail lists them. For later nodes set "
+    remedy="Remove the obstacle of the drain, or delete those pods; the node's detail lists them. For future nodes set "
     "terminationGracePeriod on the NodePool.",
 )
 def _drain_without_end(context: AdviceContext) -> Iterator[Finding]:
@@ -175,8 +175,8 @@ def _drain_without_end(context: AdviceContext) -> Iterator[Finding]:
         severity=Severity.WARNING,
         objects=node_refs(nodes),
         fact=f"{counted(len(nodes), 'node')} ({listed(node.name for node in nodes)}){at_cost(cost)} "
-        f"{'has' if len(nodes) == 1 else 'have'} been on the way out for up to {span(found[0][0])}, and without "
-        f"terminationGracePeriod nothing ends that.{waits}",
+        f"{'has' if len(nodes) == 1 else 'have'} been terminating for up to {span(found[0][0])}, and without "
+        f"terminationGracePeriod nothing ends the drain.{waits}",
         per_hour=cost,
     )
 
@@ -184,11 +184,11 @@ def _drain_without_end(context: AdviceContext) -> Iterator[Finding]:
 @rule(
     "node-never-initialized",
     title="a node never becomes initialised",
-    what="A node has registered and is not initialised a quarter of an hour after it joined, or five times as long as "
-    "usual where that is longer.",
-    why="A node counts as initialised once it is Ready, its startup taints are gone and it reports every resource that "
-    "was asked of it. One that never gets there is not a candidate for anything, is left out of the budgets, and no "
-    "timer removes it: the registration timeout is only for nodes that never joined.",
+    what="A node has registered but is not initialized after 15 minutes, or after five times the usual duration if that"
+    " is longer.",
+    why="A node is initialized once it is Ready, its startup taints are removed and it reports every requested "
+    "resource. Until then it is never a candidate and does not count for budgets. No timer removes it: the registration"
+    " timeout only covers nodes that never joined.",
     source="pkg/controllers/nodeclaim/lifecycle/initialization.go and liveness.go",
     remedy="See which startup taint stays or which resource is missing (a device plugin, mostly); or delete the claim.",
 )
@@ -220,7 +220,7 @@ def _never_initialized(context: AdviceContext) -> Iterator[Finding]:
 
 
 def _because(node: StateNode) -> str:
-    """Return what keeps a node from being initialized, in brackets."""
+    """Return the obstacles of initialization in brackets."""
     if node.claim is None or node.node is None:
         return ""
     obstacles = initialization_obstacles(node.claim, node.node)
@@ -232,14 +232,14 @@ _EDITED: Final = 20
 
 @rule(
     "node-protected",
-    title="a node that protects itself",
+    title="node with do-not-disrupt",
     what='Nodes carry karpenter.sh/do-not-disrupt "true", and not because their NodePool\'s template has it.',
-    why="The annotation on a node is stronger than on its pods: terminationGracePeriod lets drift take a node with "
-    "protected pods, and never one that is protected itself. It does not run out and is easily forgotten. Expiry, "
-    "deletion and interruption go on.",
+    why="The annotation on a node is stronger than on its pods: with terminationGracePeriod, drift can replace a node "
+    "with protected pods, but not a node with the annotation. It never expires and is easily forgotten. Expiration, "
+    "deletion and interruption still apply.",
     source="pkg/controllers/state/statenode.go",
-    remedy="kubectl annotate node NAME karpenter.sh/do-not-disrupt- once it has served; annotate pods instead where "
-    "they are what should be left alone.",
+    remedy="Run kubectl annotate node NAME karpenter.sh/do-not-disrupt- when it is no longer needed. To protect certain"
+    " pods, annotate the pods instead.",
 )
 def _protected(context: AdviceContext) -> Iterator[Finding]:
     by_template = {pool.name for pool in context.pools if DO_NOT_DISRUPT in pool.template_annotations}
@@ -259,7 +259,7 @@ def _protected(context: AdviceContext) -> Iterator[Finding]:
     waits = (
         f"; {'it has' if len(nodes) == 1 else counted(len(drifted), 'of them has', 'of them have')} drifted and "
         f"{verb(len(drifted), 'stays', 'stay')} "
-        "whatever terminationGracePeriod says"
+        "despite terminationGracePeriod"
         if drifted
         else ""
     )
@@ -267,8 +267,8 @@ def _protected(context: AdviceContext) -> Iterator[Finding]:
         severity=Severity.WARNING if drifted else Severity.INFO,
         objects=node_refs(nodes),
         fact=f"{counted(len(nodes), 'node')} ({listed(node.name for node in nodes)}){at_cost(cost)} "
-        f"{verb(len(nodes), 'says do-not-disrupt itself', 'say do-not-disrupt themselves')}: neither drift nor "
-        f"consolidation takes {verb(len(nodes), 'it', 'them')}, for ever{waits}.",
+        f"{verb(len(nodes), 'has do-not-disrupt', 'have do-not-disrupt')}: neither drift nor "
+        f"consolidation ever takes {verb(len(nodes), 'it', 'them')}{waits}.",
         edits=tuple(
             SetField(ObjectRef("Node", node.node.name), ("metadata", "annotations", DO_NOT_DISRUPT))
             for node in nodes[:_EDITED]
@@ -280,7 +280,7 @@ def _protected(context: AdviceContext) -> Iterator[Finding]:
 
 _PROTECTED: Final = frozenset({Code.POD_DND, Code.NODE_DND})
 _CORDONED: Final = 20
-"""Nodes that a what-if would cordon at most."""
+"""Maximum number of nodes that a what-if cordons."""
 
 
 @rule(
@@ -288,12 +288,11 @@ _CORDONED: Final = 20
     title="a protected node keeps filling up",
     what="Pods, DaemonSets' left out, came within the last hour to a node that do-not-disrupt holds and that is not "
     "cordoned.",
-    why="do-not-disrupt does not keep new pods away: Karpenter and kube-scheduler go on filling the node, protected "
-    "pods land beside those that end, and the node is never free. terminationGracePeriod bounds the wait for drift and "
-    "deletion only.",
+    why="do-not-disrupt does not keep new pods away. Karpenter and kube-scheduler still place pods on the node, also "
+    "protected ones, so it is never free. terminationGracePeriod limits only drift and deletion.",
     source="pkg/controllers/state/statenode.go and pkg/controllers/provisioning/scheduling/existingnode.go",
-    remedy="A NodePool of their own for the protected pods, with a taint, frees all other nodes; cordon the nodes that "
-    "should run out; give the annotation a duration instead of true.",
+    remedy="Give protected pods a separate, tainted NodePool, which frees all other nodes. Or cordon the nodes, or set "
+    "a duration instead of true.",
 )
 def _receives_pods(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
@@ -317,8 +316,8 @@ def _finding(context: AdviceContext, pool: NodePool, found: list[tuple[StateNode
         severity=Severity.WARNING,
         objects=node_refs(nodes),
         fact=f"{counted(len(nodes), 'node')} of {pool.name}{at_cost(cost)} "
-        f"{'is' if len(nodes) == 1 else 'are'} held by do-not-disrupt and still took {counted(pods, 'new pod')} in the "
-        f"last hour ({listed(node.name for node in nodes)}): "
+        f"{'is' if len(nodes) == 1 else 'are'} blocked by do-not-disrupt and still received "
+        f"{counted(pods, 'new pod')} in the last hour ({listed(node.name for node in nodes)}): "
         f"{verb(len(nodes), 'it never runs', 'they never run')} empty.",
         edits=tuple(CordonNode(node.name) for node in nodes[:_CORDONED]),
         per_hour=cost,
@@ -331,13 +330,13 @@ _SLACK: Final = 100
 
 @rule(
     "node-smaller-than-claim",
-    title="a node smaller than promised",
+    title="node smaller than its NodeClaim",
     what="An initialised node's allocatable cpu, memory or pods is more than one percent below its NodeClaim's.",
     why="The NodeClaim carries what Karpenter planned with. A node that offers less, because of kubelet settings, the "
     "image or the memory overhead, cannot take the pods it was made for; they wait, and another node of the kind "
     "comes.",
     source="pkg/controllers/nodeclaim/consistency/nodeshape.go",
-    remedy="Bring spec.kubelet of the NodeClass in line with what the image sets, or raise VM_MEMORY_OVERHEAD_PERCENT.",
+    remedy="Set spec.kubelet of the NodeClass to the image's settings, or raise VM_MEMORY_OVERHEAD_PERCENT.",
 )
 def _smaller_than_claim(context: AdviceContext) -> Iterator[Finding]:
     by_resource: dict[str, list[tuple[int, StateNode]]] = {}
@@ -357,7 +356,7 @@ def _smaller_than_claim(context: AdviceContext) -> Iterator[Finding]:
             severity=Severity.WARNING,
             objects=node_refs(state for _, state in found),
             fact=f"{counted(len(found), 'node')} ({listed(types)}) {verb(len(found), 'offers', 'offer')} less "
-            f"{resource} than the NodeClaim said, {worst.name} {less} less: pods that Karpenter "
+            f"{resource} than its NodeClaim, {worst.name} {less} less: pods that Karpenter "
             "makes such a node for may not fit.",
         )
 
@@ -366,11 +365,11 @@ def _smaller_than_claim(context: AdviceContext) -> Iterator[Finding]:
     "node-unmanaged",
     title="nodes Karpenter does not manage",
     what="There are nodes without a NodeClaim.",
-    why="Nodes of managed node groups, of Fargate or made by hand take part as places for pods, and nothing of "
-    "Karpenter's disruption applies to them. A node that lost its NodeClaim is in the same state, and keeps costing.",
+    why="Karpenter schedules pods on nodes of managed node groups, Fargate or manual origin, but never disrupts these "
+    "nodes. A node that lost its NodeClaim is in the same state, and keeps costing money.",
     source="pkg/controllers/state/cluster.go",
-    remedy="Where a node should be Karpenter's, drain and delete it, and let its pods get a new one. Nodes for "
-    "Karpenter itself are best left as they are.",
+    remedy="To replace such a node with a Karpenter node, drain and delete it. Keep the nodes that run Karpenter "
+    "itself.",
 )
 def _unmanaged(context: AdviceContext) -> Iterator[Finding]:
     nodes = [node for node in context.fleet.nodes if node.claim is None and node.node is not None]
@@ -383,7 +382,7 @@ def _unmanaged(context: AdviceContext) -> Iterator[Finding]:
             objects=node_refs(orphans),
             fact=f"{counted(len(orphans), 'node')} ({listed(node.name for node in orphans)}) "
             f"{verb(len(orphans), 'carries', 'carry')} the label of a NodePool and "
-            f"{verb(len(orphans), 'has', 'have')} no NodeClaim: Karpenter takes {them} for somebody else's and never "
+            f"{verb(len(orphans), 'has', 'have')} no NodeClaim: Karpenter ignores {them} and never "
             f"removes {them}.",
         )
     if others:

@@ -29,7 +29,7 @@ from karptui.whatif.edits import ObjectRef
     "the documentation still say otherwise. Pods are packed up to the hard threshold and may be evicted by the soft "
     "one.",
     source="pkg/providers/instancetype/types.go of the AWS provider",
-    remedy="Where nodes should keep room free, say so in systemReserved or evictionHard.",
+    remedy="To reserve room on nodes, use systemReserved or evictionHard.",
 )
 def _eviction_soft(context: AdviceContext) -> Iterator[Finding]:
     for nodeclass in context.ec2_nodeclasses:
@@ -53,8 +53,8 @@ _PER_POD_MIB: Final = 11
     "nodeclass-max-pods-memory",
     title="maxPods and the memory reserve",
     what="An EC2NodeClass of AL2, AL2023 or Custom sets maxPods without kubeReserved memory.",
-    why="kubeReserved memory is 11 MiB a pod and 255 MiB. On AL2, AL2023 and Custom the pods are those of the type's "
-    "network interfaces, whatever maxPods says; on Bottlerocket and Windows maxPods counts.",
+    why="kubeReserved memory is 11 MiB per pod plus 255 MiB. On AL2, AL2023 and Custom the number of pods comes from "
+    "the type's network interfaces, regardless of maxPods; on Bottlerocket and Windows maxPods counts.",
     source="pkg/providers/instancetype/types.go of the AWS provider",
     remedy="Set spec.kubelet.kubeReserved memory yourself where the difference matters.",
 )
@@ -189,8 +189,8 @@ def _userdata_kubelet(context: AdviceContext) -> Iterator[Finding]:
 @rule(
     "nodeclass-volume-size",
     title="the disk counts as 20Gi",
-    what="An EC2NodeClass maps block devices, and the one that holds pods' storage has no volumeSize or is not mapped "
-    "(on Bottlerocket that is /dev/xvdb, not the root device).",
+    what="An EC2NodeClass maps block devices, but the device for pod storage has no volumeSize or is not mapped (on "
+    "Bottlerocket that is /dev/xvdb, not the root device).",
     why="Karpenter takes pods' ephemeral storage from the volumeSize of the data device and never looks at snapshots. "
     "Without a size it plans with 20Gi, 50Gi on Windows, however large the disk is.",
     source="ephemeralStorage in pkg/providers/instancetype/types.go of the AWS provider",

@@ -76,7 +76,7 @@ def _no_interfaces(context: AdviceContext) -> Iterator[Finding]:
     why="A NodePool is ready only if its NodeClass is: subnets, security groups, images and the instance profile must "
     "have been resolved. Until then the NodePool launches nothing.",
     source="pkg/controllers/nodeclass of the AWS provider",
-    remedy="Mend what the condition names; selectors that match nothing are the usual cause.",
+    remedy="Fix the cause named in the condition; usually a selector matches nothing.",
 )
 def _not_ready(context: AdviceContext) -> Iterator[Finding]:
     for nodeclass in sorted(context.inventory.nodeclasses, key=lambda one: one.key):
@@ -114,7 +114,7 @@ def _not_ready_fact(nodeclass: NodeClass) -> str:
     "accepts is refused: podsPerCore on Bottlerocket, several clusterDNS on AL2, Bottlerocket and Windows, negative or "
     "empty thresholds. No NodePool of a NodeClass that is not ready takes pods.",
     source="pkg/controllers/nodeclass/validation.go of the AWS provider, 1.15.1",
-    remedy="Mend what the message names, before an upgrade to 1.15 where 1.14 still runs.",
+    remedy="Fix the cause named in the message; if 1.14 is running, before upgrading to 1.15.",
 )
 def _refused(context: AdviceContext) -> Iterator[Finding]:
     runs = context.settings.rules.evaluates_kubelet
@@ -152,7 +152,7 @@ def _panics(context: AdviceContext) -> Iterator[Finding]:
             yield Finding(
                 severity=Severity.ERROR,
                 objects=(ObjectRef(EC2_KIND, nodeclass.name), *map(pool_ref, context.pools_with(nodeclass.name))),
-                fact=f"{EC2_KIND} {nodeclass.name}: {joined(problems)}; version 1.14.1 panics where it resolves the "
+                fact=f"{EC2_KIND} {nodeclass.name}: {joined(problems)}; version 1.14.1 panics when it resolves the "
                 "types.",
             )
 
@@ -172,10 +172,10 @@ def _problems(nodeclass: Ec2NodeClass) -> Iterator[str]:
     "nodeclass-subnet-zone-id",
     title="subnets without zone id",
     what="Subnets in the status of an EC2NodeClass lie in several zones and have no zoneID.",
-    why="Zones are told apart by their ids. Subnets without one count as the same zone, and only the first one's name "
-    "is offered: pods that need another zone cannot be placed.",
+    why="Karpenter distinguishes zones by their ids. Subnets without an id count as the same zone, and only the first "
+    "zone name is offered: pods that need another zone are unschedulable.",
     source="pkg/providers/instancetype/instancetype.go of the AWS provider",
-    remedy="Let the controller write the status anew: it needs ec2:DescribeSubnets, and a version that knows zoneID.",
+    remedy="Let the controller rewrite the status: it needs ec2:DescribeSubnets, and a version that supports zoneID.",
 )
 def _subnet_zone_id(context: AdviceContext) -> Iterator[Finding]:
     for nodeclass in context.ec2_nodeclasses:
@@ -232,8 +232,8 @@ _TENANCY: Final = f"{AWS_GROUP}/instance-tenancy"
     "nodeclass-windows-price",
     title="cost more than shown",
     what="A NodePool's EC2NodeClass is of a Windows family, or the pool allows dedicated tenancy.",
-    why="Karpenter's prices are those of Linux on shared hardware. The order of types is mostly the same; savings and "
-    "totals are too low.",
+    why="Karpenter uses prices of Linux on shared hardware. The order of types is mostly the same; savings and totals "
+    "are too low.",
     source="pkg/providers/pricing/pricing.go of the AWS provider",
     remedy="Nothing to mend: add the surcharge when you read the figures, or give a price multiplier in the settings.",
 )

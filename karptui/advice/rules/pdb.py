@@ -23,7 +23,7 @@ from karptui.whatif.edits import ObjectRef, SetField
     what="A PodDisruptionBudget blocks fully by its spec while its status says that disruptions are allowed.",
     why="Whether a node may go is read from the status, and whether its pods need a place from the spec: pods of a "
     "fully blocking budget are taken as staying, so no capacity is looked for when the node is removed all the same.",
-    source="pkg/utils/pdb/pdb.go and IsCurrentlyReschedulable beside it",
+    source="pkg/utils/pdb/pdb.go and IsCurrentlyReschedulable in the same package",
     remedy="Find out why the disruption controller does not keep the status up; it should be mended within seconds.",
 )
 def _contradicts_status(context: AdviceContext) -> Iterator[Finding]:
@@ -44,8 +44,8 @@ def _contradicts_status(context: AdviceContext) -> Iterator[Finding]:
     title="a PDB that never allows",
     what="A PodDisruptionBudget with pods has maxUnavailable 0 or 0%, minAvailable 100%, or a minAvailable of as many "
     "pods as it expects.",
-    why="Karpenter does not disrupt a node while a pod on it cannot be evicted, and says so on the node. A drain that "
-    "has begun waits. A single replica with minAvailable 1 is the usual case.",
+    why="Karpenter does not disrupt a node while one of its pods cannot be evicted, and reports it on the node. A drain"
+    " that has begun waits. The usual case is a single replica with minAvailable 1.",
     source="pkg/utils/pdb/pdb.go",
     remedy="Use maxUnavailable 1, or run more replicas; unhealthyPodEvictionPolicy AlwaysAllow lets unhealthy pods go.",
 )
@@ -81,7 +81,7 @@ def _pods_by_pdb(context: AdviceContext) -> dict[str, list[Pod]]:
 
 
 def _because(pdb: PodDisruptionBudget) -> str:
-    """Return why a budget never allows a disruption of healthy pods, empty where it may."""
+    """Return the reason why a budget never allows a disruption, or an empty string."""
     if is_always_blocking(pdb):
         return _spec(pdb)
     if is_always_closed(pdb):
@@ -102,9 +102,9 @@ _PATIENCE_NS: Final = 300 * NS_PER_SECOND
     "pdb-without-status",
     title="a budget without status blocks",
     what="A PodDisruptionBudget with pods is older than five minutes and its status was never written.",
-    why="disruptionsAllowed of a missing status reads as 0, and 0 keeps every pod of the budget where it is.",
+    why="Without a status, disruptionsAllowed counts as 0, and no pod of the budget can be evicted.",
     source="pkg/utils/pdb/pdb.go",
-    remedy="Look after the disruption controller of kube-controller-manager; the budget's events tell what it met.",
+    remedy="Check the disruption controller of kube-controller-manager; the budget's events show its error.",
 )
 def _without_status(context: AdviceContext) -> Iterator[Finding]:
     for pdb in sorted(context.inventory.pdbs, key=lambda one: one.key):

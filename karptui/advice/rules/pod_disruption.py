@@ -33,8 +33,7 @@ DEAD: Final = {
     "pod-dead-annotation",
     title="an annotation no longer read",
     what="Pods or nodes carry do-not-evict, do-not-consolidate, or other names of the v1alpha5 and v1beta1 APIs.",
-    why="Names of older APIs are not looked at any more, and nothing warns about them: what they should protect is "
-    "disrupted like anything else.",
+    why="Karpenter ignores annotation names of older APIs without a warning: the pods are disrupted like any others.",
     source="pkg/apis/v1/labels.go",
     remedy="Use today's name, on the object that it belongs to.",
 )
@@ -67,15 +66,15 @@ def _dead_annotation(context: AdviceContext) -> Iterator[Finding]:
 
 
 _OFF: Final = frozenset({"false", "False", "FALSE", ""})
-"""Values that mean what they do: nothing."""
+"""Values that have no effect."""
 
 
 @rule(
     "pod-dead-protection",
     title="a dead do-not-disrupt on pods",
     what="The value of karpenter.sh/do-not-disrupt on a pod is neither true nor a positive duration.",
-    why="Only true, exactly, and Go durations (90m, 4h, 1h30m) protect a pod. A trailing space, True, 1d or 90 are "
-    "ignored. A warning event on the pod says so, but only once nothing else keeps Karpenter from looking at its node.",
+    why="Only the exact value true and Go durations (90m, 4h, 1h30m) protect a pod. A trailing space, True, 1d or 90 "
+    "are ignored. A warning event on the pod reports it, but only if nothing else blocks its node.",
     source="IsDoNotDisruptActive in pkg/utils/pod/scheduling.go",
     remedy='Write "true", or a duration in h, m and s: 24h instead of 1d.',
 )
@@ -101,8 +100,8 @@ def _dead_protection(context: AdviceContext) -> Iterator[Finding]:
     title="a workload is moved again and again",
     what="Pods of a workload had to leave nodes that were leaving at least three times in the time that is known, and "
     "at least twice for each pod that it has.",
-    why="Each move ends a pod and starts another one elsewhere. Karpenter weighs prices, not how often a pod has moved "
-    "already: a pod that lands on the next node to be consolidated is moved again.",
+    why="Each move ends a pod and starts another. Karpenter compares prices and ignores earlier moves: a pod on the "
+    "next node to be consolidated is moved again.",
     source="pkg/controllers/node/termination/terminator/eviction.go",
     remedy="See which NodePool's nodes go and why (Churn); slow consolidation down with consolidateAfter, or protect "
     "the pods with a PodDisruptionBudget or karpenter.sh/do-not-disrupt with a duration.",
@@ -121,8 +120,8 @@ def _moved_often(context: AdviceContext) -> Iterator[Finding]:
     title="pods that count as nothing",
     what="Workload pods on Karpenter's nodes have an eviction cost of zero or less: a strongly negative "
     "pod-deletion-cost or priority.",
-    why="A node is empty when the costs of its pods come to nothing. Such a node is deleted by Emptiness, which looks "
-    "for no other place; the pods are evicted and wait for whatever comes.",
+    why="A node is empty if the eviction costs of its pods sum to zero or less. Emptiness deletes such a node without "
+    "simulating where its pods fit; they are evicted and become pending.",
     source="pkg/utils/disruption/disruption.go and pkg/controllers/disruption/emptiness.go",
     remedy="Raise controller.kubernetes.io/pod-deletion-cost or the priority of pods that matter.",
 )
@@ -152,8 +151,8 @@ def _no_cost(context: AdviceContext) -> Iterator[Finding]:
     title="a deletion cost that is not read",
     what="Workload pods on Karpenter's nodes have a pod-deletion-cost that Karpenter 1.15 does not read: it is no "
     "32-bit whole number, or Karpenter writes these costs itself (gate PodDeletionCostManagement).",
-    why="Until 1.14 any number counted, such as -1.4e8; since 1.15 what is no whole number counts as not written. "
-    "Under the gate Karpenter takes the annotation off pods whose node it does not rank, whoever has set it.",
+    why="Until 1.14 any number was valid, such as -1.4e8; since 1.15 only whole numbers are. With the gate on, "
+    "Karpenter removes the annotation from pods whose node it does not rank, even if a user set it.",
     source="pkg/utils/disruption/disruption.go and pkg/controllers/pod/deletioncost",
     remedy="Write a whole number, before an upgrade to 1.15 where 1.14 still runs; under the gate say "
     "karpenter.sh/disruption-cost instead.",
@@ -186,7 +185,7 @@ def _cost_unread(context: AdviceContext) -> Iterator[Finding]:
     why="The annotation belongs to Cluster Autoscaler. Karpenter's counterpart is karpenter.sh/do-not-disrupt; without "
     "it such a pod is evicted whenever its node drifts, empties or gets cheaper elsewhere.",
     source="pkg/utils/pod/scheduling.go",
-    remedy="Add karpenter.sh/do-not-disrupt, with a duration where one will do.",
+    remedy="Add karpenter.sh/do-not-disrupt, with a duration if possible.",
 )
 def _safe_to_evict(context: AdviceContext) -> Iterator[Finding]:
     groups = [
@@ -246,11 +245,11 @@ def _several_pdbs(context: AdviceContext) -> Iterator[Finding]:
     "pod-tolerates-disrupted",
     title="pods that no drain waits for",
     what="Workload pods on Karpenter's nodes tolerate karpenter.sh/disrupted, mostly by a toleration without a key.",
-    why="A pod that tolerates the disrupted taint is taken for one that wants to stay to the end. It is not evicted, "
-    "PodDisruptionBudgets are not asked, and the instance is terminated without it once all other pods are gone. "
-    "do-not-disrupt keeps voluntary disruption away and does nothing against that.",
+    why="Karpenter assumes that a pod which tolerates the disrupted taint wants to stay to the end. It does not evict "
+    "the pod or check PodDisruptionBudgets, and terminates the instance once all other pods are gone. do-not-disrupt "
+    "prevents voluntary disruption, but not this.",
     source="IsDrainable and ToleratesDisruptedNoScheduleTaint in pkg/utils/pod/scheduling.go",
-    remedy="Name the taints that are meant to be tolerated instead of operator Exists without a key.",
+    remedy="List the tolerated taints instead of operator Exists without a key.",
 )
 def _tolerates_disrupted(context: AdviceContext) -> Iterator[Finding]:
     predicates = context.fleet.pods

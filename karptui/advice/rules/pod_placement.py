@@ -23,9 +23,8 @@ from karptui.whatif.edits import SetSetting
     "pod-affinity-and-spread",
     title="affinity and spread over one key",
     what="Pods have required pod affinity and a DoNotSchedule topology spread over the same key.",
-    why="Each rule narrows the domains by itself: the spread picks the emptiest one it may use, affinity those that "
-    "hold matching pods. Where the two have nothing in common the pod fails, although a fuller domain would be within "
-    "maxSkew.",
+    why="Each rule restricts the domains independently: the spread picks its emptiest domain, affinity the domains with"
+    " matching pods. If they share no domain the pod is unschedulable, although a fuller domain would satisfy maxSkew.",
     source="pkg/controllers/provisioning/scheduling/topology.go and topologygroup.go",
     remedy="Use one of the two for a key.",
 )
@@ -42,8 +41,8 @@ def _affinity_and_spread(context: AdviceContext) -> Iterator[Finding]:
             severity=Severity.WARNING if waiting else Severity.INFO,
             objects=owners,
             fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'has', 'have')} both required "
-            f"pod affinity and a DoNotSchedule spread over {joined(keys)}: Karpenter picks the domain of each by "
-            "itself, and refuses where they differ even if maxSkew would allow it.",
+            f"pod affinity and a DoNotSchedule spread over {joined(keys)}: Karpenter picks the domain of each "
+            "independently, and refuses the pod if they differ, even if maxSkew would allow it.",
         )
 
 
@@ -54,11 +53,11 @@ def _both(template: PodTemplate) -> tuple[str, ...]:
 
 @rule(
     "pod-preference-first-term",
-    title="a preference costs an alternative",
+    title="preference against the first term",
     what="Pods have several required node affinity terms and a preference that contradicts the first.",
-    why="When a pod finds no place Karpenter relaxes it step by step, and the first step takes away a required "
-    "OR-term. Only when one is left are preferences dropped. A preference that fights the first term loses the pod "
-    "that term, and may leave it without any place.",
+    why="If a pod is unschedulable Karpenter relaxes it step by step, and the first step drops a required OR-term. "
+    "Preferences are dropped only when one term is left. A preference that contradicts the first term costs the pod "
+    "that term, and may make it unschedulable.",
     source="pkg/controllers/provisioning/scheduling/preferences.go",
     remedy="Order the terms so that the first agrees with the preference, or leave the preference out.",
 )
@@ -79,9 +78,9 @@ def _preference_first_term(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING,
             objects=owners,
-            fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'prefers', 'prefer')} what "
-            f"the first of {verb(pods, 'its', 'their')} required alternatives excludes: Karpenter drops that "
-            f"alternative before it drops the preference{context.doubt('PREFERENCE_POLICY')}.",
+            fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'prefers', 'prefer')} "
+            f"a value that the first of {verb(pods, 'its', 'their')} required alternatives excludes: Karpenter drops "
+            f"that alternative before it drops the preference{context.doubt('PREFERENCE_POLICY')}.",
         )
 
 
@@ -89,9 +88,9 @@ def _preference_first_term(context: AdviceContext) -> Iterator[Finding]:
     "pod-preferences",
     title="preferences cost nodes",
     what="PREFERENCE_POLICY is Respect, and pods that some NodePool would take have preferences.",
-    why="Preferred node affinity, preferred pod affinity and ScheduleAnyway spreads count as required until a pod "
-    "finds no place at all; only then are they relaxed one by one. A pod passes over an empty existing node for a new "
-    "one in the zone that it prefers, and consolidation simulates the same.",
+    why="Preferred node affinity, preferred pod affinity and ScheduleAnyway spreads count as required until the pod is "
+    "unschedulable; only then are they relaxed one by one. Karpenter launches a new node in the preferred zone although"
+    " an existing node is empty, and consolidation simulates the same.",
     source="pkg/controllers/provisioning/scheduling/preferences.go",
     remedy="Drop preferences that are not worth a node, or start the controller with PREFERENCE_POLICY=Ignore; a "
     "what-if with it shows the difference.",
@@ -110,8 +109,9 @@ def _preferences(context: AdviceContext) -> Iterator[Finding]:
         severity=Severity.INFO,
         objects=owners,
         fact=f"{counted(pods, 'pod')} of {counted(len(owners), 'workload')} ({listed(map(ref_text, owners))}) "
-        f"{verb(pods, 'has', 'have')} preferences ({', '.join(kinds)}): Karpenter honours them like requirements "
-        f"first, and makes a node rather than use one that does not meet them{context.doubt('PREFERENCE_POLICY')}.",
+        f"{verb(pods, 'has', 'have')} preferences ({', '.join(kinds)}): Karpenter first treats them as "
+        f"requirements, and launches a node instead of using one that does not match"
+        f"{context.doubt('PREFERENCE_POLICY')}.",
         edits=(SetSetting("PREFERENCE_POLICY", "Ignore"),),
     )
 
@@ -154,13 +154,13 @@ def _spread_shared_group(context: AdviceContext) -> Iterator[Finding]:
             severity=Severity.INFO,
             objects=owners,
             fact=f"Spreads over {identity[1]} of {counted(len(groups), 'pod template')} "
-            f"({listed(map(ref_text, owners))}) differ only in {what}: Karpenter takes them for one, and the pod that "
-            "is listed first decides for all.",
+            f"({listed(map(ref_text, owners))}) differ only in {what}: Karpenter merges them, and the first "
+            "pod decides for all.",
         )
 
 
 def _identity(template: PodTemplate, spread: TopologySpreadConstraint) -> tuple[object, ...]:
-    """Return what tells spreads apart in Karpenter: keys of the node filter and not its values, no minDomains."""
+    """Return Karpenter's identity of a spread: node filter keys without values, and no minDomains."""
     keys = tuple(sorted(template.node_selector))
     if spread.node_affinity_policy == "Ignore":
         keys = ()
@@ -185,8 +185,8 @@ def _unseen(template: PodTemplate, spread: TopologySpreadConstraint) -> tuple[ob
 @rule(
     "pod-spread-unreachable",
     title="a spread counts unreachable zones",
-    what="A DoNotSchedule spread over zones counts a zone that only NodePools closed to the pods, or sold-out "
-    "offerings, would reach, and no node stands there.",
+    what="A DoNotSchedule spread over zones counts a zone without nodes that only NodePools closed to the pods, or "
+    "sold-out offerings, would reach.",
     why="Domains come from every NodePool and instance type, whether or not the pods tolerate the taints and whether "
     "or not anything is on offer. A zone that stays empty holds the minimum at zero, so no other zone may have more "
     "than maxSkew pods.",
@@ -222,7 +222,7 @@ def _universe(context: AdviceContext) -> DomainUniverse:
 def _domains(
     context: AdviceContext, group: PodGroup, spread: TopologySpreadConstraint, universe: DomainUniverse
 ) -> tuple[list[str], list[str]]:
-    """Return the zones that count for the spread and cannot be reached, and those that can."""
+    """Return the unreachable zones that the spread counts, and the reachable ones."""
     template = group.template
     honours_taints = spread.node_taints_policy == "Honor"
     counted_zones = set(universe.domains(ZONE, template.tolerations if honours_taints else None))
@@ -230,13 +230,13 @@ def _domains(
     if own is not None:
         counted_zones &= own
     reach = {zone for pool in context.pools_for(template) for zone in context.zones_of(pool)}
-    # A node that stands in a zone can take pods there, whatever NodePools can do.
+    # Nodes in a zone accept pods there, whatever the NodePools offer.
     with_nodes = {node.labels.get(ZONE, "") for node in context.fleet.nodes}
     return sorted(counted_zones - reach - with_nodes), sorted(reach)
 
 
 def _own_zones(group: PodGroup) -> set[str] | None:
-    """Return the zones that the pods' own selectors name, None where they name none."""
+    """Return the zones in the pods' own selectors, or None if there are none."""
     template = group.template
     alternatives = [Requirements.from_selectors(term.match_expressions) for term in template.required_node_terms or ()]
     zones: set[str] = set()
@@ -250,23 +250,23 @@ def _own_zones(group: PodGroup) -> set[str] | None:
 
 def _finding(group: PodGroup, spread: TopologySpreadConstraint, lost: list[str], reach: list[str]) -> Finding:
     waiting = sum(1 for pod in group.pods if not pod.node_name)
-    waits = f" {counted(waiting, 'of them waits', 'of them wait')}." if waiting else ""
+    waits = f" {counted(waiting, 'of them is pending', 'of them are pending')}." if waiting else ""
     return Finding(
         severity=Severity.ERROR if waiting else Severity.WARNING,
         objects=(group.owner,),
         fact=f"The spread over zones of {ref_text(group.owner)} ({counted(len(group.pods), 'pod')}) counts "
-        f"{joined(lost)}, where no NodePool open to them can launch: with no pod there, maxSkew {spread.max_skew} lets "
-        f"each of {joined(reach)} have {spread.max_skew}.{waits}",
+        f"{joined(lost)}, but no NodePool for these pods can launch there: with no pod there, maxSkew "
+        f"{spread.max_skew} lets each of {joined(reach)} have {spread.max_skew}.{waits}",
     )
 
 
 @rule(
     "pod-spread-zonal-volumes",
     title="volumes defeat the zonal spread",
-    what="All pods of a workload are tied to one zone each by bound volumes, and these zones are less even than their "
-    "DoNotSchedule spread over zones allows.",
-    why="The spread weighs every zone that NodePools reach, also those that the volume cannot be used in. Once a zone "
-    "has its share, the next pod whose volume lies there fails, and its volume lets it go nowhere else.",
+    what="Bound volumes tie every pod of a workload to one zone each, and these zones are less even than the workload's"
+    " DoNotSchedule spread over zones allows.",
+    why="The spread counts every zone that NodePools reach, also zones without the volume. Once a zone has its share, "
+    "the next pod with a volume there is unschedulable.",
     source="pkg/controllers/provisioning/scheduling/volumetopology.go and topologygroup.go",
     remedy="Let pods keep to the zones of their volumes by node affinity, use ScheduleAnyway, or move volumes.",
 )
@@ -301,14 +301,14 @@ def _finding_of_group(context: AdviceContext, group: PodGroup, skew: int) -> Fin
         severity=Severity.WARNING,
         objects=(group.owner,),
         fact=f"Volumes tie the {counted(len(pinned), 'pod')} of {ref_text(group.owner)} to zones ({held}), and their "
-        f"spread over zones allows a skew of {skew} among {counted(len(reach), 'zone')}: not all of them can be placed "
-        "again.",
+        f"spread over zones allows a skew of {skew} among {counted(len(reach), 'zone')}: not all of them can be "
+        "rescheduled.",
     )
 
 
 @rule(
     "pod-stored-not-in",
-    title="an exclusion defines a label",
+    title="NotIn defines a label for other pods",
     what="Pods exclude values of a label that no NodePool sets, while other pods ask for a value of the same label.",
     why="A NotIn on a label that a claim lacks is accepted and remembered. From then on the label counts as defined, "
     "so a later pod may ask for a value of it and the node gets the label, although alone that pod would fail.",
@@ -336,8 +336,8 @@ def _stored_not_in(context: AdviceContext) -> Iterator[Finding]:
             objects=owners,
             fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'excludes', 'exclude')} "
             f"values of {key}, which no "
-            "NodePool defines, and others ask for a value of it: beside the former on a new node the latter are "
-            "placed, and fail alone.",
+            "NodePool defines, and others request a value of it: the latter are scheduled only together "
+            "with the former on a new node.",
         )
 
 
@@ -354,8 +354,8 @@ def _keys(group: PodGroup, operators: frozenset[str]) -> list[str]:
     "pod-zonal-anti-affinity",
     title="one pod per zone, one per run",
     what="Two or more pods of a workload have required anti-affinity to themselves over zones.",
-    why="While it plans, Karpenter cannot say in which zone a claim with several zones will end up, so one placed pod "
-    "closes them all for the next: each run places one pod. There can never be more of them than zones.",
+    why="During planning Karpenter does not know the final zone of a NodeClaim with several zones, so one placed pod "
+    "closes all of them for the next pod: each run places one pod. There can never be more pods than zones.",
     source="nextDomainAntiAffinity in pkg/controllers/provisioning/scheduling/topologygroup.go",
     remedy="Use topologySpreadConstraints with maxSkew 1 over zones instead, with anti-affinity over hostname.",
 )

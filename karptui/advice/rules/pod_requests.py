@@ -1,4 +1,4 @@
-"""Pods that wait in vain, and what pods request."""
+"""Pods that stay pending, and pod requests."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from karptui.whatif.edits import ObjectRef
 
 @rule(
     "pod-fails-silently",
-    title="pending pods passed over",
+    title="pending pods that Karpenter ignores",
     what="Unschedulable pods fail Karpenter's validation, or their requirements exclude all NodePools.",
     why="Before it plans, Karpenter drops pods with a required term on kubernetes.io/hostname or another label that it "
-    "may not set, with an unknown tenancy or capacity type, or with volumes that cannot be resolved: they get an event "
-    "and nothing else. karpenter.sh/nodepool DoesNotExist, even as the heaviest preference, drops a pod without a "
-    "word.",
+    "may not set, with an unknown tenancy or capacity type, or with volumes that cannot be resolved: they only get "
+    "an event. karpenter.sh/nodepool DoesNotExist, even as the strongest preference, drops a pod without an event."
+    "",
     source="Validate in pkg/controllers/provisioning/provisioner.go",
-    remedy="Mend the term or the volume that the event names; take the DoesNotExist term out where Karpenter should "
-    "place the pod.",
+    remedy="Fix the term or the volume that the event names; remove the DoesNotExist term if Karpenter should "
+    "schedule the pod.",
 )
 def _fails_silently(context: AdviceContext) -> Iterator[Finding]:
     by_cause: dict[tuple[str, bool], list[Pod]] = {}
@@ -43,22 +43,22 @@ def _fails_silently(context: AdviceContext) -> Iterator[Finding]:
     for (cause, is_silent), pods in sorted(by_cause.items()):
         owners = tuple(dict.fromkeys(map(context.owner_of, pods)))
         said = (
-            f"{verb(len(pods), 'it asks', 'they ask')} for karpenter.sh/nodepool DoesNotExist, and as a preference "
-            "that counts too: neither error nor event says so"
+            f"{verb(len(pods), 'it asks', 'they ask')} for karpenter.sh/nodepool DoesNotExist, which excludes the pods "
+            "even as a preference, without error or event"
             if is_silent
-            else f"only an event on the pod tells: {cause}"
+            else f"only an event on the pod reports it: {cause}"
         )
         yield Finding(
             severity=Severity.WARNING if is_silent else Severity.ERROR,
             objects=owners,
             fact=f"{counted(len(pods), 'pending pod')} ({listed(map(ref_text, owners))}) "
-            f"{'is' if len(pods) == 1 else 'are'} passed over by Karpenter; {said}.",
+            f"{'is' if len(pods) == 1 else 'are'} ignored by Karpenter; {said}.",
         )
 
 
 @rule(
     "pod-host-port-daemonset",
-    title="a host port that a DaemonSet has",
+    title="host port used by a DaemonSet",
     what="On every instance type of every NodePool open to a pod, a DaemonSet takes a host port that the pod wants.",
     why="Types whose DaemonSets clash with the pod's ports are left out without being counted, so the error names "
     "requirements, resources and offerings, and says nothing of ports.",
@@ -93,12 +93,13 @@ def _blocking_daemonsets(context: AdviceContext, group: PodGroup) -> Finding | N
         fact=f"{counted(len(group.pods), 'pod')} of {ref_text(group.owner)} {verb(len(group.pods), 'wants', 'want')} "
         f"host port {port.port}/{port.protocol}, which the DaemonSet pod {daemon} takes on every node that "
         f"{verb(len(group.pods), 'it', 'they')} could get: no new node can carry {verb(len(group.pods), 'it', 'them')} "
-        f"({counted(waiting, 'waits', 'wait')}), and the message speaks of requirements, resources or offerings.",
+        f"({counted(waiting, 'is pending', 'are pending')}), and the error names only requirements, resources or "
+        "offerings.",
     )
 
 
 _MANY: Final = 10
-"""From one in so many pods on it is a warning."""
+"""Denominator of the share of pods that makes it a warning."""
 
 
 @rule(
@@ -108,8 +109,7 @@ _MANY: Final = 10
     why="Karpenter plans with requests alone. Pods without them fit anywhere, are packed by the hundred onto small "
     "nodes, and are the first to be evicted when memory runs out; low usage makes no room and high usage takes none.",
     source="pkg/utils/resources/resources.go",
-    remedy="Set requests, if only by a LimitRange of the namespace: memory at what the pod needs, cpu at its usual "
-    "use.",
+    remedy="Set requests, at least by a LimitRange of the namespace: memory at the pod's need, cpu at its usual use.",
 )
 def _no_requests(context: AdviceContext) -> Iterator[Finding]:
     found = [
@@ -126,18 +126,18 @@ def _no_requests(context: AdviceContext) -> Iterator[Finding]:
     yield Finding(
         severity=Severity.WARNING if _MANY * pods >= total else Severity.INFO,
         objects=owners,
-        fact=f"{share(pods, total, 'workload pod')} {verb(pods, 'asks', 'ask')} for neither cpu nor memory "
-        f"({listed(map(ref_text, owners))}): to Karpenter {verb(pods, 'it takes', 'they take')} a pod slot and nothing "
-        f"else, so {counted(len(owners), 'workload')} may be packed onto nodes without the room they use.",
+        fact=f"{share(pods, total, 'workload pod')} {verb(pods, 'requests', 'request')} neither cpu nor memory "
+        f"({listed(map(ref_text, owners))}): for Karpenter {verb(pods, 'it uses', 'they use')} only a pod slot, "
+        f"so {counted(len(owners), 'workload')} may be packed onto nodes without the room they use.",
     )
 
 
 @rule(
     "pod-no-usable-pool",
     title="no NodePool is usable at all",
-    what="Pods wait, and no NodePool is ready, dynamic and there to stay.",
-    why="Without a usable NodePool the provisioner stops before it looks at pods. It notes the fact in metrics and "
-    "logs it once; the pods just sit there.",
+    what="Pods are pending, and no NodePool is ready, dynamic and not being deleted.",
+    why="Without a usable NodePool the provisioner stops before it looks at pods. It reports this in metrics and "
+    "logs it once; the pods stay pending.",
     source="pkg/controllers/provisioning/provisioner.go",
     remedy="Create a NodePool, or make one ready; pool-not-ready names the conditions.",
 )
@@ -145,13 +145,13 @@ def _no_usable_pool(context: AdviceContext) -> Iterator[Finding]:
     waiting = context.prepared.pending
     if not waiting or context.ready_pools:
         return
-    among = f"none of {counted(len(context.pools), 'NodePool')} takes part in provisioning"
+    among = f"none of {counted(len(context.pools), 'NodePool')} is usable"
     missing = f"{among} (ready, not static, not being deleted)" if context.pools else "there is no NodePool"
     pods = tuple(ObjectRef("Pod", pod.name, pod.namespace) for pod in waiting)
     yield Finding(
         severity=Severity.ERROR,
         objects=tuple(map(pool_ref, context.pools)) or pods,
-        fact=f"{counted(len(waiting), 'pod')} {verb(len(waiting), 'waits', 'wait')}, and {missing}: "
+        fact=f"{counted(len(waiting), 'pod')} {verb(len(waiting), 'is', 'are')} pending, and {missing}: "
         f"Karpenter reports neither error nor event for {verb(len(waiting), 'it', 'them')}.",
     )
 
@@ -168,7 +168,7 @@ _FEWEST: Final = 3
     "plugin, a volume limit, ports, or a node that offers less than was promised. No further node is made for the pod, "
     "and each nomination keeps its node from being disrupted for some twenty seconds more.",
     source="pkg/controllers/provisioning/scheduling/events.go and Nominate in pkg/controllers/state/statenode.go",
-    remedy="Compare both verdicts on the Pending screen; what kube-scheduler names is what Karpenter does not see.",
+    remedy="Compare both messages on the Pending screen; kube-scheduler names the rule that Karpenter ignores.",
 )
 def _nominated_limbo(context: AdviceContext) -> Iterator[Finding]:
     waiting = {pod.key: pod for pod in context.prepared.pending}
@@ -194,7 +194,7 @@ def _nominated_limbo(context: AdviceContext) -> Iterator[Finding]:
         fact=f"{counted(len(pods), 'pod')} ({listed(map(ref_text, owners))}) {verb(len(pods), 'has', 'have')} been "
         f"nominated up to {max(event.count for event in events):,} times over "
         f"{span(context.now_ns - min(event.first_ns for event in events))} ({events[0].message}) and still "
-        f"{verb(len(pods), 'waits', 'wait')}: Karpenter thinks {verb(len(pods), 'it fits', 'they fit')}, and "
+        f"{verb(len(pods), 'is', 'are')} pending: Karpenter thinks {verb(len(pods), 'it fits', 'they fit')}, and "
         f"a nominated node is not disrupted.{quoted}",
     )
 
@@ -203,10 +203,10 @@ def _nominated_limbo(context: AdviceContext) -> Iterator[Finding]:
     "pod-pending-in-simulations",
     title="pending pods slow consolidation",
     what="Pods have been unschedulable for more than ten minutes, and Karpenter manages nodes.",
-    why="Each simulation of a removal places the pending pods along with those of the node. If one of them needs a new "
-    "node, that node counts as the removal's replacement, and a plain deletion becomes a dearer exchange or nothing.",
+    why="Every simulated removal also schedules the pending pods. If one of them needs a new node, that node counts as "
+    "a replacement, and a deletion becomes a more expensive replacement or is dropped.",
     source="SimulateScheduling in pkg/controllers/disruption/helpers.go",
-    remedy="Settle what keeps the pods pending; the Pending screen says which gate refuses them.",
+    remedy="Remove the cause of the pending pods; the Pending screen shows it.",
 )
 def _pending_in_simulations(context: AdviceContext) -> Iterator[Finding]:
     waiting = [pod for pod in context.prepared.pending if 0 < pod.scheduled_ns < context.now_ns - _LONG_NS]
@@ -225,14 +225,14 @@ def _pending_in_simulations(context: AdviceContext) -> Iterator[Finding]:
 
 
 _TIMES: Final = 4
-"""Requests are far above usage from so many times on."""
+"""Minimum ratio of requests to usage."""
 _LEAST_CPU_MILLIS: Final = 1_000
 _LEAST_MEMORY_BYTES: Final = 4 << 30
-"""What all pods of a workload must leave unused together."""
+"""Minimum unused amount of all pods of a workload."""
 
 
 class _Measured(NamedTuple):
-    """A pod of a managed node, with what it was seen to use."""
+    """A pod of a managed node with its measured usage."""
 
     pod: Pod
     node: StateNode
@@ -240,7 +240,7 @@ class _Measured(NamedTuple):
 
 
 class _Waste(NamedTuple):
-    """What pods of one workload request of one resource, and use."""
+    """Requested and used amount of one resource, for the pods of one workload."""
 
     resource: str
     requested: int
@@ -249,7 +249,7 @@ class _Waste(NamedTuple):
     nodes: float
     """The unused requests as a share of the nodes that the pods run on."""
     per_hour: float | None
-    """What that share of the nodes costs."""
+    """Cost of that share of the nodes."""
 
     @property
     def text(self) -> str:
@@ -261,15 +261,15 @@ class _Waste(NamedTuple):
 @rule(
     "pod-requests-above-usage",
     title="requests far above usage",
-    what="The pods of a workload on Karpenter's nodes request at least four times the cpu, or memory, that they were "
-    "seen to use, and leave a core or 4Gi of it unused together. Needs metrics-server, which is asked while Pods, "
-    "Advice, a node or the wide Nodes are looked at; `karptui advice --usage` asks once.",
+    what="The pods of a workload on Karpenter's nodes request at least four times the cpu or memory of their measured "
+    "usage, and leave at least a core or 4Gi unused in total. Needs metrics-server, which karptui queries only while "
+    "Pods, Advice, a node or the wide Nodes are on the screen; `karptui advice --usage` queries it once.",
     why="Requests alone decide which nodes there are and which may go; usage frees nothing. A node full of requests "
     "is kept however idle it is, and every new one is sized by requests. One measurement says nothing of peaks: look "
     "at days before lowering anything, and at the workload's own start-up.",
     source="pkg/utils/resources/resources.go; metrics.k8s.io/v1beta1",
-    remedy="Lower requests towards what long measurements, or a VerticalPodAutoscaler in recommendation mode, say; try "
-    "in the what-if what the cluster comes to.",
+    remedy="Lower requests towards long-term measurements, or the recommendation of a VerticalPodAutoscaler; try the "
+    "effect in the what-if.",
 )
 def _requests_above_usage(context: AdviceContext) -> Iterator[Finding]:
     if not context.usage.pods:
@@ -289,8 +289,8 @@ def _requests_above_usage(context: AdviceContext) -> Iterator[Finding]:
             severity=Severity.INFO,
             objects=(owner,),
             fact=f"{counted(len(pods), 'pod')} of {ref_text(owner)} request {'; '.join(waste.text for waste in found)}"
-            f" ({_seen(pods)}). What is requested and not used holds up to {most.nodes:.1f} nodes' worth"
-            f"{at_cost(per_hour)} of those they run on.",
+            f" ({_seen(pods)}). The unused requests take up to {most.nodes:.1f} of their nodes"
+            f"{at_cost(per_hour)}.",
             per_hour=per_hour,
         )
 
@@ -304,7 +304,7 @@ def _measured(context: AdviceContext, groups: Iterable[PodGroup]) -> Iterator[_M
 
 
 def _waste(context: AdviceContext, pods: Iterable[_Measured], name: str) -> _Waste | None:
-    """Return what is requested of a resource and not used; None where that is not much."""
+    """Return the unused requests of a resource, or None if they are small."""
     is_cpu = name == resources.CPU
     unit = NANO_PER_MILLI if is_cpu else NANO
     requested = used = 0
@@ -329,7 +329,7 @@ def _waste(context: AdviceContext, pods: Iterable[_Measured], name: str) -> _Was
 
 
 def _seen(pods: Iterable[_Measured]) -> str:
-    """Return what the measurements are worth."""
+    """Return the number and duration of the measurements as text."""
     used = [one.used for one in pods]
     most = max(used, key=lambda one: one.samples)
     if most.samples == 1:

@@ -28,9 +28,9 @@ from karptui.whatif.edits import ObjectRef, SetField, SetSetting
     "pool-balanced-silent",
     title="Balanced refuses silently",
     what="A NodePool with nodes has consolidationPolicy Balanced.",
-    why="Balanced compares the share of the pool's cost that a move saves with the share of its pods that it disturbs, "
-    "and approves from a score of 0.5. An approved move gets the event ConsolidationApproved; a refused node gets "
-    "nothing, and neither does a node for which the budget has run out.",
+    why="Balanced compares the share of the pool's cost that a move saves with the share of its pods that it disrupts, "
+    "and approves a score of 0.5 or more. An approved move gets the event ConsolidationApproved. A rejected node gets "
+    "no event, and neither does a node without budget.",
     source="pkg/controllers/disruption/balanced.go",
     remedy="Nothing to mend: look at the score in the WHY column of the Nodes screen.",
 )
@@ -57,8 +57,8 @@ def _balanced_silent(context: AdviceContext) -> Iterator[Finding]:
     "that is known is that of the events the API server still has, an hour as a rule, and what karptui saw go itself.",
     source="pkg/controllers/disruption/queue.go, pkg/controllers/nodeclaim/disruption/consolidation.go and "
     "pkg/controllers/nodeclaim/lifecycle",
-    remedy="Raise consolidateAfter above the time between two waves of pods, take policy Balanced or WhenEmpty, or "
-    "give short-lived pods a NodePool of their own; the Churn screen shows the rounds one by one.",
+    remedy="Raise consolidateAfter above the time between two waves of pods, use policy Balanced or WhenEmpty, or give "
+    "short-lived pods a separate NodePool. The Churn screen shows each replacement.",
 )
 def _churn_loop(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
@@ -86,11 +86,10 @@ _OLD: Final = 3
     title="pods outpace consolidateAfter",
     what="At least three nodes, and half of those three times as old as consolidateAfter, saw a pod come or go within "
     "consolidateAfter.",
-    why="Every pod that is bound to a node or leaves it starts consolidateAfter anew, CronJobs' and batch pods too. A "
-    "pool whose pods come and go more often than that is never consolidated, however empty its nodes are.",
+    why="Every pod that is bound to a node or leaves it restarts consolidateAfter, including CronJob and batch pods. A "
+    "pool with more frequent pod changes is never consolidated, however empty its nodes are.",
     source="pkg/controllers/nodeclaim/podevents and pkg/controllers/nodeclaim/disruption/consolidation.go",
-    remedy="Shorten consolidateAfter; with 0s pods do not start a clock at all. Or give short-lived pods a pool of "
-    "their own.",
+    remedy="Shorten consolidateAfter; with 0s pods do not restart it. Or give short-lived pods a separate pool.",
 )
 def _consolidate_after_churn(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
@@ -121,7 +120,7 @@ def _is_old(node: StateNode, pool: NodePool, now_ns: int) -> bool:
 
 
 def _quiet_ns(node: StateNode, now_ns: int) -> int:
-    """Return how long no pod has come or gone; without such an event for ever."""
+    """Return the time since the last pod event; unlimited without one."""
     last_ns = node.claim.last_pod_event_ns if node.claim is not None else 0
     return now_ns - last_ns
 
@@ -130,8 +129,8 @@ def _quiet_ns(node: StateNode, now_ns: int) -> int:
     "pool-consolidation-never",
     title="consolidation is switched off",
     what="A NodePool with nodes has consolidateAfter Never.",
-    why="consolidateAfter Never keeps the Consolidatable condition from ever being set, and both emptiness and "
-    "consolidation ask for it; the policy beside it has no effect. Drift, expiry and deletion go on.",
+    why="With consolidateAfter Never the Consolidatable condition is never set, which emptiness and consolidation "
+    "require; consolidationPolicy has no effect. Drift, expiration and deletion still apply.",
     source="pkg/controllers/nodeclaim/disruption/consolidation.go",
     remedy="Set consolidateAfter to a duration where nodes should go when they are empty or cheaper elsewhere.",
 )
@@ -319,9 +318,8 @@ def _spot_gate_off(context: AdviceContext) -> Iterator[Finding]:
     "pool-spot-inflexible",
     title="too few types for spot-to-spot",
     what="SpotToSpotConsolidation is on, and a NodePool with spot nodes allows 15 types or fewer.",
-    why="A single spot node is replaced by another only if at least 15 cheaper types remain, so that the replacement "
-    "does not land in the one pool that is about to be interrupted. A pool with 15 types or fewer never has 15 cheaper "
-    "than the one that runs.",
+    why="A single spot node is replaced with another spot node only if at least 15 cheaper types remain, so that the "
+    "replacement is not interrupted soon. A pool with 15 types or fewer never has 15 cheaper ones.",
     source="MinInstanceTypesForSpotToSpotConsolidation in pkg/controllers/disruption/consolidation.go",
     remedy="Allow more families, sizes or generations.",
 )

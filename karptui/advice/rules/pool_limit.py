@@ -1,4 +1,4 @@
-"""The limits of NodePools, and what is left of them."""
+"""Limits of NodePools, and the room within them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ from karptui.whatif.edits import SetField
 @rule(
     "pool-limit-below-type",
     title="limits leave no room for a node",
-    what="What a NodePool's limits leave is less than the smallest type that the pool allows, or its node limit is "
-    "reached.",
-    why="A type counts against the limits with its whole capacity, not with what pods ask. When no allowed type fits "
-    "into what is left the pool is passed over, although some cpu or memory is left on paper.",
+    what="The room within a NodePool's limits is smaller than its smallest allowed type, or its node limit is reached.",
+    why="A type counts with its whole capacity, not with the pods' requests. If no allowed type fits within the limits "
+    "the pool is skipped, although some cpu or memory is nominally left.",
     source="filterByRemainingResources in pkg/controllers/provisioning/scheduling/scheduler.go",
     remedy="Raise the limit by at least one node, or allow smaller types.",
 )
@@ -84,9 +83,10 @@ def _raised(nano: int, resource: str) -> str:
 
 
 def _smallest(context: AdviceContext, pool: NodePool, resource: str) -> int | None:
-    """Return the least capacity of an allowed and available type, None where some type does not have the resource.
+    """Return the smallest capacity of an allowed and available type.
 
-    None too where only types that nodes show are known.
+    None if a type lacks the resource, or only types of existing nodes are known.
+
     """
     if not context.knows_types(pool):
         return None
@@ -104,7 +104,7 @@ _FEW_NODES: Final = 2
 @rule(
     "pool-limit-largest-type",
     title="limits count the largest type",
-    what="What is left of a NodePool's limit is less than twice the largest type that it still allows, though several "
+    what="The room within a NodePool's limit is less than twice the largest type that still fits, although several "
     "small nodes would fit.",
     why="While it plans, Karpenter does not know which type a claim will get and subtracts the largest capacity among "
     "the claim's types. One claim with open requirements can use up the limit for a whole run; the other pods wait "

@@ -1,4 +1,4 @@
-"""What the requirements of NodePools leave: instance types, capacity types, images."""
+"""Instance types, capacity types and images left by the requirements of NodePools."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from karptui.whatif.field_path import POOL_REQUIREMENTS, path_text
 @rule(
     "pool-arm64-image",
     title="no image for an architecture",
-    what="A NodePool allows types of an architecture for which its EC2NodeClass has resolved no image.",
+    what="A NodePool allows types of an architecture without a resolved image in its EC2NodeClass.",
     why="Images play no part in scheduling. Types without a matching image are planned for, also as the cheapest "
     "choice, and dropped when the instance is launched; if none is left the launch fails and is tried again.",
     source="pkg/providers/amifamily/resolver.go of the AWS provider",
@@ -76,10 +76,10 @@ def _lost(context: AdviceContext, pool: NodePool, nodeclass: Ec2NodeClass) -> di
     "pool-capacity-type-open",
     title="no capacity type is required",
     what="Neither requirements nor labels of a NodePool name karpenter.sh/capacity-type.",
-    why="Such a pool counts as both. When consolidation replaces a node it pins the new one to spot, so that the "
-    "launch fails rather than falls back to a dearer on-demand node; so it does even where only on-demand is offered. "
-    "A spot node of such a pool is never replaced by a cheaper on-demand type. Reserved capacity comes before "
-    "both, and a claim that may be reserved is pinned to that alone.",
+    why="Such a pool counts as both. When consolidation replaces a node it restricts the new one to spot, so that the "
+    "launch fails instead of using a more expensive on-demand node, even if only on-demand is offered. A spot node of "
+    "such a pool is never replaced with a cheaper on-demand type. Reserved capacity has priority over both, and a "
+    "NodeClaim that may be reserved is restricted to reserved.",
     source="computeConsolidation in pkg/controllers/disruption/consolidation.go",
     remedy="Name the capacity types that you want: In [on-demand], In [spot], or both on purpose.",
 )
@@ -258,8 +258,8 @@ _WORDS: Final = {
     title="no instance type is left",
     what="Requirements, offerings and reservations leave a NodePool without a single instance type, or with fewer "
     "values than its minValues ask.",
-    why="Such a NodePool is left out before any pod is looked at. Karpenter logs it once; pods that need the pool "
-    "fail with a message about all pools, or wait without one.",
+    why="Karpenter skips such a NodePool before it considers any pod, and logs that once. Pods that need the pool fail "
+    "with a message about all pools, or stay pending without a message.",
     source="NewScheduler in pkg/controllers/provisioning/scheduling/scheduler.go",
     remedy="Loosen the requirement that removes most types; the Types screen counts them filter by filter.",
 )
@@ -272,7 +272,7 @@ def _no_types(context: AdviceContext) -> Iterator[Finding]:
         if not found.verdicts:
             continue
         if found.unlisted and found.counts and not found.counts[0].left:
-            # What the list lacks cannot be told from what does not exist, but for nodes that have it.
+            # An incomplete list does not prove that a type is missing, except for types of existing nodes.
             yield Finding(
                 severity=Severity.INFO,
                 objects=(pool_ref(pool),),
@@ -303,8 +303,8 @@ def _reasons(count: FilterCount) -> str:
     why="Karpenter passes over NodePools that are not ready, most often because their NodeClass is missing or cannot "
     "be resolved; pods go to other pools or fail. With no usable NodePool at all there is neither error nor event.",
     source="pkg/controllers/nodepool/readiness and pkg/controllers/provisioning/provisioner.go",
-    remedy="Mend what the condition names; for EC2NodeClasses that is mostly a selector for subnets, security groups "
-    "or images that matches nothing, or the instance profile's role.",
+    remedy="Fix the cause named in the condition. For an EC2NodeClass it is usually a selector for subnets, security "
+    "groups or images that matches nothing, or the instance profile's role.",
 )
 def _not_ready(context: AdviceContext) -> Iterator[Finding]:
     classes = {one.key for one in context.inventory.nodeclasses}
@@ -326,7 +326,7 @@ def _not_ready(context: AdviceContext) -> Iterator[Finding]:
 
 
 def _reason(pool: NodePool) -> str:
-    """Return what the conditions say: those that are not True, Ready itself last."""
+    """Return the failing conditions as text, Ready last."""
     failing = [one for one in pool.conditions if one.status != "True"]
     own = [one for one in failing if one.type != "Ready"] or failing
     if not own:
@@ -342,9 +342,9 @@ def _why_not_ready(text: str, type_: str) -> str:
     "pool-reserved-waits",
     title="pods wait for reservations",
     what="A NodePool has available offerings of reserved capacity.",
-    why="In provisioning a claim that could be reserved takes a slot of every reservation it is compatible with. A "
-    "later pod that would have to go without is not given spot or on-demand in the same run, and no event says so; "
-    "the next run, ten seconds later at most, places it.",
+    why="In provisioning, a NodeClaim that could be reserved uses one slot of every compatible reservation. A later pod"
+    " without a slot gets neither spot nor on-demand in the same run, without an event; the next run, within ten "
+    "seconds, schedules it.",
     source="pkg/controllers/provisioning/scheduling/reservationmanager.go and nodeclaim.go",
     remedy="Nothing to mend where a short wait does no harm; narrow which pods may use a reservation by its own pool.",
 )
@@ -379,10 +379,10 @@ _SPELLED: Final = {name.lower(): name for name in OPERATORS}
 @rule(
     "pool-unknown-operator",
     title="an operator that does not exist",
-    what="A requirement of a NodePool has an operator that is none of Karpenter's, such as in instead of In. Only a "
-    "file can hold one: the API server refuses it.",
-    why="Operators are compared letter by letter. One that is none of them sets no bounds, so that the requirement "
-    "allows every value and the pool more types than it says.",
+    what="A requirement of a NodePool has an operator that Karpenter does not define, such as in instead of In. Only "
+    "files can contain it: the API server rejects it.",
+    why="Operators are case-sensitive. An unknown operator sets no bounds: the requirement allows every value, and the "
+    "pool more types than intended.",
     source="SupportedNodeSelectorOps in pkg/apis/v1/nodeclaim_validation.go and pkg/scheduling/requirement.go",
     remedy=f"Write one of {', '.join(OPERATORS)}.",
 )
@@ -396,7 +396,7 @@ def _unknown_operator(context: AdviceContext) -> Iterator[Finding]:
 
 
 def _respelled(pool: NodePool) -> tuple[SetField, ...]:
-    """Return the edit that writes operators in Karpenter's capitals; none where one is no operator in any."""
+    """Return edits with the operators in Karpenter's capitalization; none if an operator is unknown."""
     written = [one.operator for one in pool.requirements]
     spelled = [_SPELLED.get(one.strip().lower(), "") for one in written]
     if not all(spelled):

@@ -1,4 +1,4 @@
-"""The order in which NodePools are tried, and what falls back to which."""
+"""The order of NodePools, and fallbacks."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _CHOICE_OF_TYPE: Final = f"{AWS_GROUP}/instance-"
     title="the fallback takes other pods",
     what="Two weighted NodePools share a NodeClass and a taint or label and differ only in the types that they allow, "
     "yet their taints or label keys are not the same, and pods of the preferred one cannot go to the other.",
-    why="Karpenter checks taints and labels of each NodePool by itself. A fallback catches only pods that tolerate all "
-    "of its taints and whose selectors its labels meet; a taint that only one of the two has splits the pods in two.",
+    why="Karpenter checks taints and labels of each NodePool independently. A fallback accepts only pods that tolerate "
+    "all of its taints and whose selectors match its labels; a taint on only one of the pools divides the pods.",
     source="pkg/controllers/provisioning/scheduling/nodeclaim.go",
     remedy="Give both pools the same taints and labels, and the pods tolerations for them; only weight and instance "
     "requirements should differ.",
@@ -43,7 +43,7 @@ def _fallback_unequal(context: AdviceContext) -> Iterator[Finding]:
             if (mask := context.accepting(group.template)) & bit and not mask & other
         ]
         count = sum(len(group.pods) for group in lost)
-        # A pool that takes pods of its own and shares no taint may well be meant for just these.
+        # A pool that has other pods and shares no taint may be intended for just these.
         is_alone = any(mask & other for mask in context.pods_by_pools) and not set(first.taints) & set(second.taints)
         if count and not is_alone:
             yield Finding(
@@ -101,9 +101,9 @@ _LARGEST_RATIO: Final = 4
     "only: existing nodes and claims in flight are tried before any NodePool.",
     source="pkg/controllers/provisioning/provisioner.go and pkg/controllers/provisioning/scheduling/scheduler.go; "
     "OrderByWeight in pkg/utils/nodepool/nodepool.go",
-    remedy="For a preferred pool and a fallback keep weights far apart (100 and 1) so that nobody misreads them. For a "
-    "proportion spread the pods instead: topologySpreadConstraints over karpenter.sh/capacity-type or over a label of "
-    "your own that each pool sets.",
+    remedy="For a preferred pool and a fallback choose weights far apart (100 and 1), so that they do not look like "
+    "shares. For a ratio, spread the pods: topologySpreadConstraints over karpenter.sh/capacity-type or over a label "
+    "that each pool sets.",
 )
 def _weight_order(context: AdviceContext) -> Iterator[Finding]:
     for first, second in combinations(context.tried_pools, 2):
@@ -122,7 +122,7 @@ def _weight_order(context: AdviceContext) -> Iterator[Finding]:
 
 
 def _looks_like(first: NodePool, second: NodePool) -> str:
-    """Return why somebody may take two weights, the larger first, for shares; empty where nobody would."""
+    """Return why two weights, the larger first, may be misread as shares; empty if they are not."""
     high, low = first.weight, second.weight
     if low in (high, 0):
         return ""
@@ -143,7 +143,7 @@ _HEAVIEST: Final = 100
     why="Among equal weights the NodePool whose name sorts last is tried first, every time: twin pools do not share "
     "the load, one of them gets all of it, and a new pool can take over by its name alone.",
     source="OrderByWeight in pkg/utils/nodepool/nodepool.go",
-    remedy="Give each of them a weight of its own, so that the order is the one you mean.",
+    remedy="Give each pool a different weight, in the intended order.",
 )
 def _weight_tie(context: AdviceContext) -> Iterator[Finding]:
     by_weight: dict[int, list[NodePool]] = {}
@@ -159,7 +159,7 @@ def _weight_tie(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.INFO,
             objects=tuple(map(pool_ref, (first, *others))),
-            fact=f"{listed(pool.name for pool in (first, *others))} have {said} alike, and up to "
+            fact=f"{listed(pool.name for pool in (first, *others))} all have {said}, and up to "
             f"{counted(max(count for _, count in rivals), 'pod')} may go to either: {first.name} is always tried "
             f"first, because its name sorts last. Nodes now: {nodes}.",
             edits=(SetField(pool_ref(first), ("spec", "weight"), weight + 1),) if weight < _HEAVIEST else (),

@@ -1,4 +1,4 @@
-"""The controller's settings, and what its metrics say of them."""
+"""The controller's settings and metrics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from karptui.kube.units import counted, verb
 from karptui.whatif.edits import ObjectRef, SetSetting
 
 _MINUTES: Final = {"single": 3, "multi": 1}
-"""How long a pass may take, by the metric's ``consolidation_type``."""
+"""Maximum duration of a pass in minutes, by the metric's ``consolidation_type``."""
 _HOUR_NS: Final = 3600 * NS_PER_SECOND
 
 
@@ -26,12 +26,12 @@ _HOUR_NS: Final = 3600 * NS_PER_SECOND
     "setting-consolidation-timeouts",
     title="consolidation runs out of time",
     what="Karpenter's metrics can be read, and karpenter_voluntary_disruption_consolidation_timeouts_total is not 0.",
-    why="A pass over single nodes is given up after 3 minutes, one over several nodes after 1 minute: nodes at the end "
-    "of the list are looked at late or never, and the largest savings of several nodes at once are not found. Nodes "
-    "that should go stay, and no event says so.",
+    why="Karpenter stops a pass over single nodes after 3 minutes, and over several nodes after 1 minute. Nodes at the "
+    "end of the list are evaluated late or never, and the largest combined savings are missed. Removable nodes stay, "
+    "without an event.",
     source="pkg/controllers/disruption/singlenodeconsolidation.go and multinodeconsolidation.go",
-    remedy="Give the controller more cpu; have fewer pods wait, as each of them is placed anew for every node that is "
-    "tried; prefer few NodePools, and required over preferred affinity.",
+    remedy="Give the controller more cpu. Reduce pending pods, because each is scheduled again for every evaluated "
+    "node. Use few NodePools, and required instead of preferred affinity.",
 )
 def _consolidation_timeouts(context: AdviceContext) -> Iterator[Finding]:
     metrics = context.evidence.metrics
@@ -89,8 +89,8 @@ _PATIENCE_NS: Final = 15 * 60 * NS_PER_SECOND
 @rule(
     "setting-no-spot-prices",
     title="spot counts at on-demand prices",
-    what="Karpenter's metrics can be read, it has run for a quarter of an hour, and no spot price differs from the "
-    "on-demand price beside it.",
+    what="Karpenter's metrics can be read, it has run for 15 minutes, and no spot price differs from the on-demand "
+    "price of the same offering.",
     why="Until it has read spot prices Karpenter takes each type's on-demand price for them. A filter at launch then "
     "drops the spot offerings of every type dearer than the cheapest on-demand type, so that a mixed NodePool "
     "collapses to its cheapest type.",
@@ -114,7 +114,7 @@ def _no_spot_prices(context: AdviceContext) -> Iterator[Finding]:
 
 _OVERHEAD: Final = "VM_MEMORY_OVERHEAD_PERCENT"
 _WORTH_BYTES: Final = 1 << 30
-"""Less than so much on the largest type that runs is not worth a setting."""
+"""Minimum gain on the largest running type that justifies a finding."""
 
 
 @rule(
@@ -125,8 +125,8 @@ _WORTH_BYTES: Final = 1 << 30
     "0.075 unless it is set. Large instances lose far less, so a pod that fits the real node is sent to a larger type. "
     "Once a node has reported, its memory is used for the type and NodeClass. A NodeOverlay cannot change memory.",
     source="memory in pkg/providers/instancetype/types.go of the AWS provider",
-    remedy="Set VM_MEMORY_OVERHEAD_PERCENT to the suggested share on the controller. It holds for every type, also for "
-    "those that no node has reported yet: leave a margin if pools allow very different families.",
+    remedy="Set VM_MEMORY_OVERHEAD_PERCENT on the controller to the suggested share. It applies to every type, also "
+    "without nodes: leave a margin if pools allow very different families.",
 )
 def _overhead_high(context: AdviceContext) -> Iterator[Finding]:
     reported = context.reported_types
@@ -139,7 +139,7 @@ def _overhead_high(context: AdviceContext) -> Iterator[Finding]:
     if gap < _WORTH_BYTES:
         return
     suggested = rounded_up(safe)
-    assumed = ", assumed as nobody tells it" if context.is_assumed(_OVERHEAD) else ""
+    assumed = ", assumed because it is unknown" if context.is_assumed(_OVERHEAD) else ""
     nodes = sum(one.nodes for one in reported)
     yield Finding(
         severity=Severity.INFO if context.is_assumed(_OVERHEAD) else Severity.WARNING,
@@ -173,7 +173,7 @@ def _overhead_low(context: AdviceContext) -> Iterator[Finding]:
         return
     names = (f"{one.facts.name} by {memory(lacking)}" for one, lacking in short)
     suggested = rounded_up(safe)
-    assumed = ", assumed as nobody tells it," if context.is_assumed(_OVERHEAD) else ""
+    assumed = ", assumed because it is unknown," if context.is_assumed(_OVERHEAD) else ""
     yield Finding(
         severity=Severity.INFO if context.is_assumed(_OVERHEAD) else Severity.WARNING,
         objects=(ObjectRef("Setting", _OVERHEAD),),
@@ -208,12 +208,12 @@ def _reserved_enis(context: AdviceContext) -> Iterator[Finding]:
     "setting-others-labelled",
     title="something else is labelled as Karpenter",
     what="Deployments or pods that nothing shows to be Karpenter carry app.kubernetes.io/name=karpenter.",
-    why="Tools find Karpenter by that label. karptui takes its settings and prices only from kube-system, from a "
-    "service account that may write NodeClaims, or from where the lease karpenter-leader-election is held beside "
-    "NodePools that Karpenter has written; others may believe whoever carries the label. Two controllers on the same "
-    "NodePools work against each other.",
+    why="Tools find Karpenter by that label. karptui reads settings and prices only from kube-system, from a service "
+    "account that may write NodeClaims, or from the holder of the lease karpenter-leader-election next to NodePools "
+    "that Karpenter has written. Other tools may trust any pod with the label. Two controllers on the same NodePools "
+    "work against each other.",
     source="pkg/operator/options/options.go for the lease; the chart of the AWS provider for the label",
-    remedy="Ask whoever owns them what they are: take the label away, or the second Karpenter.",
+    remedy="Ask the owners about these pods, and remove the label or the second Karpenter.",
 )
 def _others_labelled(context: AdviceContext) -> Iterator[Finding]:
     evidence = context.evidence
@@ -255,10 +255,10 @@ def _unread(context: AdviceContext) -> Iterator[Finding]:
 @rule(
     "setting-version",
     title="another version is modelled",
-    what="Karpenter's metrics, image or labels name another version than the one that karptui models: 1.14 and 1.15.",
+    what="Karpenter's metrics, image or labels show a version other than those that karptui models: 1.14 and 1.15.",
     why="Everything that is worked out here follows the source of the nearest version of Karpenter. Rules change "
     "between minor versions: when a node counts as empty, the order of candidates, which gates there are.",
-    source="pkg/operator/operator.go for the version that it reports, and the tags of Karpenter's repository",
+    source="pkg/operator/operator.go for the reported version, and the tags of Karpenter's repository",
     remedy="Read verdicts of another minor version with care, and check surprising ones against Karpenter's events.",
 )
 def _version(context: AdviceContext) -> Iterator[Finding]:

@@ -16,8 +16,8 @@ from karptui.whatif.edits import ObjectRef
 
 @rule(
     "volume-zone-without-offering",
-    title="a volume where no node can be",
-    what="A bound volume ties a pod to zones in which none of the NodePools open to it has an available offering.",
+    title="a volume in an unreachable zone",
+    what="A bound volume ties a pod to zones without an available offering in any NodePool that accepts the pod.",
     why="A volume's zone is added to the pod's requirements. If no NodePool has subnets, an allowed zone and an "
     "offering there, the pod fails with a message about instance types, or keeps its node from ever being replaced.",
     source="pkg/controllers/provisioning/scheduling/volumetopology.go",
@@ -41,12 +41,12 @@ def _zone_without_offering(context: AdviceContext) -> Iterator[Finding]:
         state = (
             f"{counted(waiting, 'is', 'are')} waiting"
             if waiting
-            else verb(len(found), "it runs, and has", "they run, and have") + " no place to go to"
+            else verb(len(found), "it runs, and has", "they run, and have") + " no zone to move to"
         )
         yield Finding(
             severity=Severity.ERROR if waiting else Severity.WARNING,
             objects=owners,
             fact=f"{counted(len(found), 'pod')} ({listed(map(ref_text, owners))}) {verb(len(found), 'has', 'have')} "
-            f"volumes in {joined(where)}, where no NodePool that {verb(len(found), 'it', 'they')} may go to "
-            f"has an available offering; {state}.",
+            f"volumes in {joined(where)}, but no NodePool that {verb(len(found), 'it', 'they')} may go to "
+            f"has an available offering there; {state}.",
         )
