@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import re
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from karptui.cli.main import COMMANDS, main
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase, SourceError
 from karptui.sources.cluster.connection import Impersonation, load_connection
@@ -20,6 +25,7 @@ from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.metrics.controller import Endpoint, find_controller
 from karptui.sources.usage import read_nodes
+from tests.builders import a_manifest
 from tests.sources.cluster.live import WatchedMailbox
 
 from .control_plane import Client, ControlPlane
@@ -31,6 +37,14 @@ SECONDS = 120.0
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 CLUSTER_ROLE, ROLE = yaml.safe_load_all("\n".join(role_lines()))
 RULES: list[dict[str, Any]] = CLUSTER_ROLE["rules"]
+POOL_SPEC = {
+    "template": {
+        "spec": {
+            "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
+            "requirements": [{"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"]}],
+        }
+    }
+}
 SETTLED = (Phase.LIVE, Phase.FORBIDDEN, Phase.NOT_INSTALLED)
 
 
@@ -49,6 +63,16 @@ def allow(client: Client, user: str, rules: list[dict[str, Any]], *, subject: di
     subject = subject or {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}
     binding = {"metadata": {"name": user}, "roleRef": role, "subjects": [subject]}
     client.request("POST", f"{RBAC}/clusterrolebindings", binding)
+
+
+def allow_metrics(client: Client, user: str, namespace: str) -> None:
+    """Bind a user to the Role for Karpenter's namespace."""
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "karptui"}
+    subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}
+    base = f"{RBAC}/namespaces/{namespace}"
+    client.request("POST", f"{base}/roles", {"metadata": {"name": "karptui"}, "rules": ROLE["rules"]})
+    binding = {"metadata": {"name": "karptui"}, "roleRef": role, "subjects": [subject]}
+    client.request("POST", f"{base}/rolebindings", binding)
 
 
 @contextmanager
@@ -159,12 +183,7 @@ def test_the_controller_is_found_by_its_account_and_only_its_pods_may_be_asked(
     whom = {"kind": "ServiceAccount", "namespace": OWN, "name": "default"}
     allow(client, "karpenter", writes, subject=whom)
     allow(client, "metrics", RULES)
-    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "karptui"}
-    subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "metrics"}
-    base = f"{RBAC}/namespaces/{OWN}"
-    client.request("POST", f"{base}/roles", {"metadata": {"name": "karptui"}, "rules": ROLE["rules"]})
-    binding = {"metadata": {"name": "karptui"}, "roleRef": role, "subjects": [subject]}
-    client.request("POST", f"{base}/rolebindings", binding)
+    allow_metrics(client, "metrics", OWN)
     connection = load_connection(kubeconfig=plane.kubeconfig, environ={}, impersonation=Impersonation("metrics"))
     transport = Transport(connection, credentials_for(connection))
     try:
@@ -183,3 +202,60 @@ def test_the_controller_is_found_by_its_account_and_only_its_pods_may_be_asked(
             transport.get("/apis/coordination.k8s.io/v1/leases", read_seconds=10)
     finally:
         transport.close()
+
+
+OWN_WORDS = {
+    "explain": ["pool", "general"],
+    "forward": ["--horizon", "10m"],
+    "headroom": ["--most", "2"],
+    "plan": ["-f", "pool.json", "--horizon", "10m"],
+    "policies": ["--horizon", "10m", "--after", "0s"],
+    "rehearse": ["--horizon", "10m"],
+    "simulate": ["--self-check"],
+    "solve": ["pending", "--tries", "2"],
+    "sweep": ["--set", "RESERVED_ENIS=0", "--jobs", "1"],
+}
+"""What commands need beside a cluster."""
+
+
+def test_every_command_is_allowed_what_it_asks_for(
+    plane: ControlPlane,
+    client: Client,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pool = a_manifest("NodePool", "general", api_version="karpenter.sh/v1", spec=POOL_SPEC)
+    client.request("POST", "/apis/karpenter.sh/v1/nodepools", pool)
+    Path("pool.json").write_text(json.dumps(pool))
+    allow(client, "commands", RULES)
+    allow_metrics(client, "commands", "kube-system")
+    with following(plane, "commands") as (source, mailbox):
+        settle(source, mailbox, set())
+    refused = []
+    for command in (one for one in COMMANDS if one != "completion"):
+        words = [command, *(["out.json"] if command == "record" else OWN_WORDS.get(command, []))]
+        with contextlib.suppress(SystemExit):
+            main([*words, "--kubeconfig", plane.kubeconfig, "--as", "commands", "--no-aws"])
+        _, error = capsys.readouterr()
+        refused += [line for line in error.splitlines() if re.search("permission|forbidden|may not be|usage:", line)]
+    assert refused == []
+
+
+@pytest.mark.parametrize("verb", ["list", "watch", "get"])
+def test_each_verb_of_the_objects_is_needed(plane: ControlPlane, client: Client, verb: str) -> None:
+    user = f"no-{verb}"
+    rules = [{**one, "verbs": [name for name in one["verbs"] if name != verb]} for one in RULES]
+    allow(client, user, [one for one in rules if one["verbs"]])
+    with following(plane, user) as (source, mailbox):
+        if verb == "get":
+            settle(source, mailbox, set())
+            with pytest.raises(SourceError, match=r"permission|forbidden"):
+                source.fetch_object("Namespace", "kube-system")
+        else:
+            refused = "forbidden" if verb == "list" else verb
+            mailbox.until(
+                lambda: Kind.POD in mailbox.statuses and refused in str(mailbox.statuses[Kind.POD]).lower(), SECONDS
+            )
+            assert mailbox.statuses[Kind.POD].phase is not Phase.LIVE

@@ -523,7 +523,7 @@ class Redactor:
 
     def _amount(self, value: Any) -> Any:
         is_amount = not isinstance(value, str) or public.QUANTITY.fullmatch(value) or public.DURATION.fullmatch(value)
-        return value if is_amount else self._opaque(str(value))
+        return value if is_amount else self._expression(str(value))
 
     def _annotation(self, key: str, value: Any) -> Any:
         if not isinstance(value, str) or public.INTEGER.fullmatch(value):
@@ -641,7 +641,7 @@ class Redactor:
         found = _OS_IMAGE.match(value)
         return found[0] if found is not None else self._opaque(value)
 
-    def _pods(self, value: str) -> str:
+    def _expression(self, value: str) -> str:
         """Return a CEL expression as it is if it consists of Karpenter's variables, numbers and operators."""
         is_known = _EXPRESSION.fullmatch(value) and all(map(public.is_part_of_type, _QUOTED.findall(value)))
         return value if is_known else self._opaque(value)
@@ -744,7 +744,7 @@ class Redactor:
         "deviceName": _device,
         "osImage": _os_image,
         "kubeletVersion": _version,
-        "maxPods": _pods,
+        "maxPods": _expression,
         "userData": _user_data,
     }
 
