@@ -19,29 +19,28 @@ PAGE = Path(__file__).parents[1] / "docs" / "keys.md"
 HEAD = """\
 # Keys
 
-By what one wants to do. `?` shows the keys of the screen in front of you, first of all its own; `:` takes every screen
-and command by name, and the mouse works too. The last column is the id by which `keymap` in the
-[configuration](configuration.md) gives a key to something else. This page is made from the bindings by
-`tools/make_keys.py`.
+Grouped by task. `?` shows the keys of the current screen, `:` accepts every screen
+and command by name, and the mouse works too. Use the id in the last column to change a key with `keymap` in the
+[configuration](configuration.md). `tools/make_keys.py` generates this page from the bindings.
 """
 GROUPS = {
     "Go to a screen, and back": ("app", "screen", "moment"),
-    "Find one's way in a table": ("table", "list", "object"),
-    "See why a node is still here, and what that costs": ("nodes", "node", "blockers", "remedies", "next"),
-    "See why a pod waits, and where it could go": ("pending", "pods", "headroom"),
-    "Look at NodePools, their budgets and their instance types": ("pools", "pool", "budgets", "types", "ledger"),
-    "Look at NodeClaims, drift, expiry and churn": ("claims", "churn", "replacements", "events"),
-    "See where the capacity is": ("capacity", "packing"),
-    "Take advice": ("advice",),
-    "Try a change before it is made: the what-if": ("whatif", "control", "lines", "editor", "compare", "sweep"),
-    "See what the next hours bring, and ask about the whole cluster": ("forward", "study"),
-    "Answer what is asked, and read a text": ("prompt", "ask", "pick", "checklist", "text", "help"),
+    "Move in a table": ("table", "list", "object"),
+    "Why a node is still here, and its cost": ("nodes", "node", "blockers", "remedies", "next"),
+    "Why a pod is pending, and changes that help": ("pending", "pods", "headroom"),
+    "NodePools, budgets and instance types": ("pools", "pool", "budgets", "types", "ledger"),
+    "NodeClaims, drift, expiration and churn": ("claims", "churn", "replacements", "events"),
+    "Capacity and packing": ("capacity", "packing"),
+    "Advice": ("advice",),
+    "Try a change: the what-if": ("whatif", "control", "lines", "editor", "compare", "sweep"),
+    "Forecasts and questions about the whole cluster": ("forward", "study"),
+    "Dialogs and texts": ("prompt", "ask", "pick", "checklist", "text", "help"),
 }
-"""What one wants to do, by the ids of keys up to their dot."""
+"""Headings, with the first part of their keys' ids."""
 WHERE = {
     "app": "everywhere",
     "screen": "everywhere",
-    "moment": "a cluster played forward",
+    "moment": "a later moment, from Forward",
     "table": "every table",
     "list": "every table and list",
     "object": "every table",
@@ -50,7 +49,7 @@ WHERE = {
     "blockers": "Blockers",
     "remedies": "remedies",
     "next": "Next",
-    "pending": "Pending, a pod that waits",
+    "pending": "Pending, a pending pod",
     "pods": "Pods",
     "headroom": "Pending, Pods",
     "pools": "Pools",
@@ -72,15 +71,15 @@ WHERE = {
     "compare": "What-if, scenarios compared",
     "sweep": "What-if, a sweep",
     "forward": "Forward",
-    "study": "Policies, headroom and the like",
+    "study": "Policies, headroom and other studies",
     "prompt": "filter and command line",
-    "ask": "a line that is asked for",
-    "pick": "one of several",
-    "checklist": "some of several",
+    "ask": "input line",
+    "pick": "choice of one",
+    "checklist": "choice of several",
     "text": "YAML, descriptions",
     "help": "help",
 }
-OTHERS = "And beyond these"
+OTHERS = "Other keys"
 
 
 def classes() -> Iterator[type[DOMNode]]:
@@ -122,7 +121,7 @@ def lines() -> Iterator[str]:
             yield ""
             yield f"## {title}"
             yield ""
-            yield "| to | keys | where | id |"
+            yield "| action | keys | screen | id |"
             yield "|---|---|---|---|"
             yield from found
 
