@@ -51,7 +51,7 @@ class Phase(StrEnum):
 
 
 COMPLETE: Final = frozenset({Phase.OFFLINE, Phase.LIVE, Phase.NOT_INSTALLED, Phase.STALE})
-"""Phases in which a kind is completely listed."""
+"""Phases with a complete list of the kind."""
 
 
 class SourceStatus(msgspec.Struct, frozen=True, kw_only=True):

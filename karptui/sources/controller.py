@@ -29,10 +29,10 @@ _LIMIT: Final = "20"
 
 
 class ControllerError(SourceError):
-    """What the controller was started with cannot be had; the sentence says why and what would help.
+    """The controller's settings are unavailable; the message has the cause and the remedy.
 
     Attributes:
-        others: what is labelled as Karpenter and is not believed.
+        others: Objects labelled as Karpenter that are not trusted.
     """
 
     def __init__(self, sentence: str, others: tuple[str, ...] = ()) -> None:
@@ -45,11 +45,11 @@ class _RawList(msgspec.Struct):
 
 
 def read_controller(client: ProxyClient, *, read_seconds: float = READ_SECONDS) -> ControllerInfo:
-    """Return what Karpenter's Deployment says of it, or one of its pods where there is no Deployment to be read.
+    """Return the settings of Karpenter's Deployment, or of one of its pods if no Deployment is readable.
 
     Raises:
-        ControllerError: when neither is there, or may be listed.
-        SourceError: when the API server cannot be asked at all.
+        ControllerError: if neither exists, or listing is forbidden.
+        SourceError: if the API server does not answer.
     """
     idle: tuple[Mapping[str, Any], str, str] | None = None
     refusals: list[ApiError] = []
@@ -79,7 +79,7 @@ def read_controller(client: ProxyClient, *, read_seconds: float = READ_SECONDS) 
         raise ControllerError(
             f"{', '.join(others[:3])}: labelled {SELECTOR}, but nothing shows that it is Karpenter, neither the "
             f"namespace {OWN_NAMESPACE}, nor a service account that may write NodeClaims, nor a lease {LEADER_LEASE} "
-            "beside NodePools that Karpenter has written; Karpenter's settings are not known, defaults are assumed",
+            "and NodePools that Karpenter has written; Karpenter's settings are unknown, defaults are assumed",
             others,
         )
     raise ControllerError(
@@ -104,7 +104,7 @@ def _info(
 
 
 def _others(client: ProxyClient, own: str, read_seconds: float) -> tuple[str, ...]:
-    """Return what is labelled as Karpenter in other namespaces, as far as it may be listed; no Deployment's pods."""
+    """Return objects labelled as Karpenter in other namespaces, if they may be listed, without pods of Deployments."""
     found: list[str] = []
     for kind, group, resource in _PLACES:
         try:
@@ -144,17 +144,17 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 class ControllerNews(msgspec.Struct, frozen=True, eq=False):
-    """What is known at a moment; compared by identity to see whether there is anything new."""
+    """The latest reading; compared by identity to detect changes."""
 
     status: FactStatus
     info: ControllerInfo | None = None
     """The last reading, however old: the status has its age."""
     others: tuple[str, ...] = ()
-    """What is labelled as Karpenter and is not believed: ``Deployment shop/web``."""
+    """Objects labelled as Karpenter that are not trusted: ``Deployment shop/web``."""
 
 
 class ControllerSource(PeriodicSource[ControllerNews]):
-    """Reads Karpenter's Deployment once a minute: how soon one that has changed is noticed."""
+    """Reads Karpenter's Deployment once a minute."""
 
     thread_name: ClassVar[str] = "karpenter-settings"
 
@@ -172,7 +172,7 @@ class ControllerSource(PeriodicSource[ControllerNews]):
             self.failed(error, seconds)
             return seconds
         if info != before.info or before.status.phase is not FactPhase.LIVE:
-            # An equal reading stays the same object, so that nothing is worked out anew for it.
+            # An equal reading stays the same object, so that nothing is recomputed.
             kept = before.info if info == before.info else info
             sentence = "; ".join(info.sentences)
             status = FactStatus(phase=FactPhase.LIVE, sentence=sentence, as_of_ns=now_ns)
@@ -180,7 +180,7 @@ class ControllerSource(PeriodicSource[ControllerNews]):
         return REFRESH_SECONDS
 
     def failed(self, error: SourceError, seconds: float) -> None:
-        """Say that a reading has failed, unless it is the same failure again; what was read before stays."""
+        """Record that a reading failed, unless it is the same failure again; earlier results are kept."""
         before = self._news
         status = failed_status(before.status, error, now_ns=self._clock.now_ns(), rest_seconds=seconds)
         if (before.status.phase, before.status.sentence) != (status.phase, status.sentence):

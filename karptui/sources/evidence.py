@@ -1,4 +1,4 @@
-"""What is known of instance types, prices and settings, kept up to date by Karpenter itself and the AWS APIs."""
+"""Instance types, prices and settings, kept up to date from Karpenter and the AWS APIs."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class EvidenceSource:
         usage: UsageSource | None = None,
         recorded_usage: LiveUsage = NO_LIVE_USAGE,
     ) -> None:
-        """Set up without asking anybody.
+        """Set up without sending requests.
 
         Args:
-            base: What is known already: settings, the types of a snapshot, what prices are multiplied with.
+            base: Known facts: settings, the types of a snapshot, price factors.
             metrics: Reads Karpenter's metrics.
-            aws: Asks the AWS APIs; begins when the cluster has named its region.
-            controller: Reads what Karpenter was started with.
-            usage: Asks metrics-server while somebody looks.
-            recorded_usage: What a recording keeps of it.
+            aws: Asks the AWS APIs; starts once the cluster's region is known.
+            controller: Reads Karpenter's settings.
+            usage: Asks metrics-server while usage is shown.
+            recorded_usage: Usage in a recording.
         """
         self._metrics = metrics
         self._aws = aws
@@ -72,7 +72,7 @@ class EvidenceSource:
             self._aws.stop()
 
     def refresh(self) -> None:
-        """Ask for everything anew, soon."""
+        """Read everything again, soon."""
         for source in (self._metrics, self._controller, self._usage):
             if source is not None:
                 source.refresh()
@@ -90,17 +90,17 @@ class EvidenceSource:
         self._region = region
 
     def want_usage(self) -> None:
-        """Say that somebody looks at live usage; cheap, from any thread."""
+        """Report that live usage is shown; cheap, from any thread."""
         if self._usage is not None:
             self._usage.want()
 
     def live_usage(self) -> LiveUsage:
-        """Return what is known of live usage; not part of the rest, as it changes all the time and decides nothing."""
+        """Return live usage; separate from the rest, because it changes all the time and decides nothing."""
         return self._usage.latest() if self._usage is not None else self._recorded_usage
 
     @property
     def is_settled(self) -> bool:
-        """Whether everybody who is asked has answered or refused at least once."""
+        """Whether every source has answered or refused at least once."""
         metrics, aws, controller = self._heard()
         statuses = [one.status for one in (metrics, controller) if one is not None]
         if aws is not None and self._region:
@@ -108,7 +108,7 @@ class EvidenceSource:
         return all(status.phase is not FactPhase.WAITING for status in statuses)
 
     def latest(self) -> Evidence:
-        """Return what is known now; the same object as long as there is nothing new."""
+        """Return the current evidence; the same object as long as nothing changes."""
         news = self._heard()
         if any(new is not known for new, known in zip(news, self._news, strict=True)):
             self._news = news

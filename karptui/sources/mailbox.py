@@ -1,4 +1,4 @@
-"""Where source threads leave what they have heard until the screen has time for it."""
+"""Mailbox between source threads and the screen."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from karptui.state.reducer import Batch, KindDelta
 
 
 class Mail(msgspec.Struct, frozen=True):
-    """What has come since the mailbox was last emptied."""
+    """Changes since the mailbox was last emptied."""
 
     batch: Batch
     statuses: Mapping[Kind, SourceStatus]
@@ -51,11 +51,11 @@ class Mailbox:
         self._unread: set[Kind] = set()
         """Kinds that cannot be read, or have not been listed to their end since they could."""
         self._known_unread: frozenset[str] = frozenset()
-        """Those that whoever empties it has been told."""
+        """Unread kinds that the reader already knows."""
         self._news_come = threading.Event()
 
     def put(self, kind: Kind, changes: Mapping[str, Any]) -> None:
-        """Add changes to a kind: objects by key, None for one that is gone."""
+        """Add changes to a kind: objects by key, None for a deleted object."""
         with self._lock:
             self._pending.setdefault(kind, _Pending()).objects.update(changes)
 
@@ -78,11 +78,11 @@ class Mailbox:
 
     @property
     def has_news(self) -> bool:
-        """Whether a kind stands differently since the mailbox was last emptied: it is complete, or has been lost."""
+        """Whether a kind has become complete or was lost since the mailbox was last emptied."""
         return self._news_come.is_set()
 
     def wait_for_news(self, seconds: float) -> None:
-        """Wait until a kind stands differently, but not for longer than that."""
+        """Wait for news about a kind, up to a time limit."""
         self._news_come.wait(seconds)
 
     @property

@@ -1,4 +1,4 @@
-"""What is read every so often in a thread of its own, with the last reading kept."""
+"""Periodic readings in a separate thread, with the last reading kept."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from karptui.sources.base import SourceError
 from karptui.sources.cluster.backoff import Backoff, Waits
 
 REFRESH_SECONDS: Final = 60.0
-"""How long a source rests after a reading, and after one that failed in passing."""
+"""Interval of readings, also after a temporary failure."""
 REFUSED_SECONDS: Final = 300.0
-"""Until what is refused is asked again: a missing permission or a security group is rarely gone in a minute."""
+"""Interval after a refusal: a missing permission or a security group is rarely fixed within a minute."""
 
 Wait: TypeAlias = Callable[[threading.Event, float], bool]
-"""Rests for so many seconds, or until the event is set; returns whether it is."""
+"""Waits for a time in seconds, or until the event is set; returns whether it is."""
 
 NewsT = TypeVar("NewsT")
 
 
 class PeriodicSource(ABC, Generic[NewsT]):
-    """Reads in a daemon thread until it is stopped; what it has read can be asked for from any thread."""
+    """Reads in a daemon thread until it is stopped; results are available from any thread."""
 
     thread_name: ClassVar[str]
 
@@ -34,9 +34,9 @@ class PeriodicSource(ABC, Generic[NewsT]):
         """Prepare to read.
 
         Args:
-            news: What is known before the first reading.
-            clock: Tells the time.
-            wait: Rests between two readings.
+            news: Facts known before the first reading.
+            clock: The clock.
+            wait: Waits between two readings.
         """
         self._news = news
         self._clock = clock or SystemClock()
@@ -47,11 +47,11 @@ class PeriodicSource(ABC, Generic[NewsT]):
 
     @abstractmethod
     def read(self) -> float:
-        """Read once, keep what is new as ``_news``, and return for how many seconds to rest."""
+        """Read once, keep new facts as ``_news``, and return the seconds until the next reading."""
 
     @abstractmethod
     def failed(self, error: SourceError, seconds: float) -> None:
-        """Keep as ``_news`` that a reading has failed, beside what was read before; the next is so many seconds off."""
+        """Record in ``_news`` that a reading failed, and the time of the next; earlier results are kept."""
 
     def start(self) -> None:
         """Begin to read, and return at once."""
@@ -67,14 +67,14 @@ class PeriodicSource(ABC, Generic[NewsT]):
         self._roused.set()
 
     def latest(self) -> NewsT:
-        """Return what is known now; cheap, from any thread; the same object as long as nothing is new."""
+        """Return the latest results; cheap, from any thread; the same object as long as nothing changes."""
         return self._news
 
     def _run(self) -> None:
         while not self._stopped.is_set():
             try:
                 seconds = self.read()
-            except Exception as error:  # noqa: BLE001  a thread that dies would leave what it read to grow old in silence
+            except Exception as error:  # noqa: BLE001  a dead thread would silently leave its results to age
                 during = f"reading {self.thread_name}"
                 crash.record(error, during)
                 seconds = self._backoff.next_seconds()
@@ -86,13 +86,13 @@ class PeriodicSource(ABC, Generic[NewsT]):
 
 
 def failed_status(before: FactStatus, error: SourceError, *, now_ns: int, rest_seconds: float) -> FactStatus:
-    """Return how things stand after a reading has failed: what was read before is kept, with its age.
+    """Return the status after a failed reading: earlier results are kept, with their age.
 
     Args:
-        before: How things stood.
-        error: Why the reading failed.
-        now_ns: The present instant: nanoseconds since the epoch.
-        rest_seconds: Until the next reading.
+        before: The status before.
+        error: The error of the reading.
+        now_ns: The current time: nanoseconds since the epoch.
+        rest_seconds: Time until the next reading.
     """
     return FactStatus(
         phase=FactPhase.CACHED if before.as_of_ns else FactPhase.UNAVAILABLE,

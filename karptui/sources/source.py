@@ -1,4 +1,4 @@
-"""What a source of cluster data is: something that starts, fills a mailbox, and stops."""
+"""Source of cluster data: starts, fills a mailbox, and stops."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ class Source(Protocol):
 
     @property
     def title(self) -> str:
-        """What the top bar calls it: the context, the file, ``demo``."""
+        """Title in the top bar: the context, the file, ``demo``."""
         ...
 
     @property
     def caution(self) -> str:
-        """What is to be said against what it shows, in a few words for the banner; empty as a rule."""
+        """A short warning for the banner about its data; usually empty."""
         ...
 
     def start(self, mailbox: Mailbox) -> None:
@@ -34,23 +34,23 @@ class Source(Protocol):
         ...
 
     def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
-        """Return an object as the API server has it, without managedFields; may take as long as a request.
+        """Return an object of the API server, without managedFields; may take as long as a request.
 
         Args:
-            kind: as the API writes it, such as ``EC2NodeClass``.
+            kind: Kind as in the API, such as ``EC2NodeClass``.
             key: ``namespace/name``, or the name of a cluster-scoped object.
 
         Raises:
-            SourceError: when it cannot be had, with a sentence.
+            SourceError: if it is unavailable, with a message.
         """
         ...
 
     def crds(self) -> tuple[dict[str, Any], ...]:
-        """Return the CustomResourceDefinitions of Karpenter's kinds, nothing where there are none.
+        """Return the CustomResourceDefinitions of Karpenter's kinds, if there are any.
 
         May take as long as a few requests.
 
         Raises:
-            SourceError: when they cannot be had, with a sentence.
+            SourceError: if they are unavailable, with a message.
         """
         ...

@@ -1,4 +1,4 @@
-"""Live usage of nodes and pods as metrics-server tells it, kept fresh while somebody looks at it."""
+"""Live usage of nodes and pods from metrics-server, kept up to date while it is shown."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ READ_SECONDS: Final = 30.0
 
 
 class LiveUsageError(SourceError):
-    """Live usage cannot be had; the sentence says why and what would help."""
+    """Live usage is unavailable; the message has the cause and the remedy."""
 
 
 class UsageReading(msgspec.Struct, frozen=True):
-    """What one list said."""
+    """Result of one list."""
 
     samples: dict[str, Sample]
     """By name, of pods ``namespace/name``."""
     window_ns: int
-    """Over how long measurements go; 0 where there are none."""
+    """Measurement window; 0 if there are no measurements."""
 
 
 class _MeasuredName(msgspec.Struct):
@@ -73,22 +73,22 @@ class _MetricsPage(msgspec.Struct, Generic[_ItemT]):
 
 
 def read_nodes(client: ProxyClient) -> UsageReading:
-    """Return what nodes use.
+    """Return the usage of nodes.
 
     Raises:
-        UsageError: when metrics-server is not there, or may not be asked.
-        SourceError: when the API server does not answer.
+        UsageError: if metrics-server is missing or forbidden.
+        SourceError: if the API server does not answer.
     """
     items = _items(client, "nodes", _MetricsPage[_NodeMetrics])
     return _reading({one.metadata.name: (one, (one.usage,)) for one in items})
 
 
 def read_pods(client: ProxyClient) -> UsageReading:
-    """Return what pods use, their containers together.
+    """Return the usage of pods, summed over containers.
 
     Raises:
-        UsageError: when metrics-server is not there, or may not be asked.
-        SourceError: when the API server does not answer.
+        UsageError: if metrics-server is missing or forbidden.
+        SourceError: if the API server does not answer.
     """
     items = _items(client, "pods", _MetricsPage[_PodMetrics])
     return _reading(
@@ -115,7 +115,7 @@ def _items(client: ProxyClient, resource: str, shape: type[_MetricsPage[_ItemT]]
         if not page.metadata.next:
             return found
         if not page.items:
-            raise SourceError("metrics-server's list does not come to an end")
+            raise SourceError("metrics-server's list never ends")
         query = {"limit": PAGE, "continue": page.metadata.next}
 
 
@@ -141,7 +141,7 @@ def _reading(measured: dict[str, tuple[_NodeMetrics | _PodMetrics, tuple[_Amount
             )
             window_ns = max(window_ns, parse_duration(one.window))
         except ValueError:
-            # One that cannot be read is not known; the others are.
+            # An unreadable measurement stays unknown; the others count.
             continue
         samples[name] = sample
     return UsageReading(samples, window_ns)
@@ -150,13 +150,13 @@ def _reading(measured: dict[str, tuple[_NodeMetrics | _PodMetrics, tuple[_Amount
 LEAST_SECONDS: Final = 15.0
 """metrics-server's usual resolution: asking more often gives the same measurements again."""
 WANTED_SECONDS: Final = 60.0
-"""For how long somebody who has looked is taken to look on."""
+"""Time after a look at usage during which it is still read."""
 IDLE_SECONDS: Final = 1.0
-"""How soon it is noticed that somebody looks."""
+"""Maximum delay before a new look at usage is noticed."""
 
 
 class UsageSource(PeriodicSource[LiveUsage]):
-    """Asks metrics-server as often as it measures, and only while somebody wants to know."""
+    """Asks metrics-server at its measurement interval, and only while usage is shown."""
 
     thread_name: ClassVar[str] = "live-usage"
 
@@ -166,11 +166,11 @@ class UsageSource(PeriodicSource[LiveUsage]):
         self._wanted_until_ns = 0
 
     def want(self) -> None:
-        """Say that somebody looks; cheap, from any thread."""
+        """Report that usage is shown; cheap, from any thread."""
         self._wanted_until_ns = self._clock.now_ns() + int(WANTED_SECONDS * NS_PER_SECOND)
 
     def read(self) -> float:
-        """Read nodes and pods once, where somebody looks; what was read before stays when that fails."""
+        """Read nodes and pods once, if usage is shown; after a failure, earlier results are kept."""
         if self._clock.now_ns() > self._wanted_until_ns:
             return IDLE_SECONDS
         before = self._news
@@ -191,6 +191,6 @@ class UsageSource(PeriodicSource[LiveUsage]):
         return min(max(window_ns / NS_PER_SECOND, LEAST_SECONDS), REFRESH_SECONDS)
 
     def failed(self, error: SourceError, seconds: float) -> None:
-        """Say that a reading has failed; what was read before stays."""
+        """Record that a reading failed; earlier results are kept."""
         retry_at_ns = self._clock.now_ns() + int(seconds * NS_PER_SECOND)
         self._news = msgspec.structs.replace(self._news, sentence=str(error), retry_at_ns=retry_at_ns)

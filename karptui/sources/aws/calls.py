@@ -73,7 +73,7 @@ _MEANINGS: Final[tuple[tuple[tuple[type[Exception], ...], Trouble, str], ...]] =
     (
         (known.CredentialRetrievalError, known.RefreshWithMFAUnsupportedError),
         Trouble.NO_CREDENTIALS,
-        "the AWS credentials of {whose} cannot be had: {words}",
+        "cannot get the AWS credentials of {whose}: {words}",
     ),
     (
         (known.ConfigParseError, known.InvalidConfigError),
@@ -235,4 +235,4 @@ class Caller:
             if following == token:
                 break
             token = following
-        raise AwsError(Trouble.OTHER, f"{action} never comes to an end")
+        raise AwsError(Trouble.OTHER, f"the list of {action} never ends")

@@ -1,4 +1,4 @@
-"""On-demand list prices from the AWS Pricing API, with Karpenter's questions.
+"""On-demand list prices from the AWS Pricing API, with the same queries as Karpenter.
 
 Source: pkg/providers/pricing/pricing.go of Karpenter's AWS provider.
 """

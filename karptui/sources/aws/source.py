@@ -260,7 +260,7 @@ class AwsSource:
             except AwsError as error:
                 self._fail(region, [kind], error)
                 continue
-            except Exception as error:  # noqa: BLE001  the other facts are still to be asked for
+            except Exception as error:  # noqa: BLE001  the other facts can still be read
                 self._fail(region, [kind], _fault(error))
                 continue
             fact = Dated(value, self._clock.now_ns())

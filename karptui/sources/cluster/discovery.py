@@ -23,7 +23,7 @@ AGGREGATED: Final = (
 )
 KINDS: Final = frozenset({Kind.NODEPOOL, Kind.NODECLAIM, Kind.NODECLASS, Kind.NODEOVERLAY})
 VERSIONS: Final = ("v1", "v1beta1", "v1alpha1")
-"""Versions of Karpenter's kinds, best first, regardless of the server's preference."""
+"""API versions of Karpenter's kinds, best first, regardless of the server's preference."""
 VERBS: Final = frozenset({"list", "watch"})
 
 

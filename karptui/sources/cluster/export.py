@@ -42,7 +42,7 @@ def export_cluster(
 
     Args:
         transport: Connection to the API server.
-        keep: Returns the part of an object to keep, None for nothing.
+        keep: Returns the part of an object to keep; None drops it.
         progress: Called with the resource and the number of its objects so far.
 
     Raises:
@@ -81,4 +81,4 @@ def _items(resource: Resource, transport: Transport) -> Iterator[dict[str, Any]]
         if not token:
             return
         if not page.items:
-            raise UnreachableError(f"{transport.server} does not come to an end with its list of {resource.title}")
+            raise UnreachableError(f"{transport.server}'s list of {resource.title} never ends")

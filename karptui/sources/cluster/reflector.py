@@ -257,7 +257,7 @@ class Reflector:
 
     def _check_size(self, *, is_endless: bool = False) -> None:
         if is_endless or self._seen.count > MOST_OBJECTS:
-            what = f"{self._transport.server} does not come to an end with its list of {self.resource.title}"
+            what = f"{self._transport.server}'s list of {self.resource.title} has not ended"
             raise UnreachableError(f"{what} after {self._seen.count:,} objects")
 
     def _page(self, token: str) -> bytes:

@@ -30,15 +30,15 @@ RECHECK_SECONDS: Final = 2.0
 HEALTH: Final = "/readyz"
 """Everybody who may talk to the server may ask; it is answered with an error while etcd is not there."""
 QUIET_SECONDS: Final = 20.0
-"""Time without a byte from any stream after which the server is asked for its health."""
+"""Time without a byte from any stream that triggers a health check."""
 ANSWER_SECONDS: Final = 5.0
 MISSED_ANSWERS: Final = 2
-"""Unanswered health checks after which every stream is reopened; one may be due to a single dead connection."""
+"""Unanswered health checks that cause every stream to be reopened; one may be due to a single dead connection."""
 RECOVERY_SECONDS: Final = 10.0
 """Minimum interval between retries of everything after a recovery."""
 REDISCOVER_SECONDS: Final = 300.0
 REDISCOVER_SOON_SECONDS: Final = 30.0
-"""Interval of discovery while some of Karpenter's resources are missing."""
+"""Interval of discovery while some Karpenter resources are missing."""
 OPTIONAL: Final = (Kind.NODEPOOL, Kind.NODECLAIM, Kind.NODECLASS, Kind.NODEOVERLAY)
 AUTO_MODE: Final = "eks.amazonaws.com"
 """API group of the NodeClasses of EKS Auto Mode."""
@@ -102,7 +102,7 @@ class Reflectors:
             self._board.doubt(sentence, self.transport.last_contact_ns)
 
     def stop(self, seconds: float) -> None:
-        """Stop every thread; those that do not end in time die with the process."""
+        """Stop every thread; slow threads end with the process."""
         self._stopped.set()
         self._bell.ring()
         with self._lock:

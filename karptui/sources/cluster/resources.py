@@ -117,12 +117,12 @@ AUTO_MODE_EVENTS: Final = _events("source=eks-auto-mode/compute")
 FAILED_CREATIONS: Final = _events("reason=FailedCreate")
 """Events of controllers whose pods an admission webhook, a quota or a policy refuses."""
 SCALE_UPS: Final = _events("reason=TriggeredScaleUp")
-"""Events of the Cluster Autoscaler about pods for which it adds nodes."""
+"""Events of the Cluster Autoscaler about pods that it adds nodes for."""
 POD_WARNINGS: Final = _events(
     "involvedObject.kind=Pod,type=Warning,source!=karpenter,source!=eks-auto-mode/compute"
     ",reason!=FailedScheduling,reason!=Unhealthy,reason!=BackOff"
 )
-"""Events that tell why pods do not start, without more frequent events on other subjects."""
+"""Events that explain why pods do not start, without more frequent events on other subjects."""
 LEADER_LEASE: Final = Resource(
     kind=Kind.LEASE,
     group="coordination.k8s.io",

@@ -15,10 +15,9 @@ def version_number(version: str) -> int:
 
 
 class SeenKeys:
-    """The keys seen so far: complete, or during a list.
+    """The keys seen so far, complete or during a list.
 
-    During a list the objects of the previous one still count as known; objects that it lacks are gone once it has
-    ended.
+    During a list, objects of the previous list still count as known; missing objects are removed at its end.
     """
 
     def __init__(self) -> None:

@@ -62,14 +62,14 @@ class StoragePast:
         self._seen.begin_anew()
 
     def confirm(self, version: str, restored: Callable[[], None]) -> None:
-        """Ask how far the server's storage has come: what a watch goes on from may be a cache that nothing feeds.
+        """Check that the server's storage is current: a watch may resume from a cache without updates.
 
         Args:
-            version: where the watch goes on.
-            restored: called where the storage turns out to have another past.
+            version: Resource version at which the watch resumes.
+            restored: Called if the storage has a different history.
 
         Raises:
-            BehindError: when it has come less far than what is known, or on another way.
+            BehindError: if its resource version is older than a known version, or its history differs.
         """
         number = version_number(self._collection().version())
         if self.is_over(number):
@@ -80,9 +80,9 @@ class StoragePast:
         self.must_confirm = False
 
     def _is_same(self, at: str) -> bool:
-        """Return whether the storage held then what was known then; after a restore it has written something else.
+        """Return whether the storage held the known objects at a version; after a restore it has written others.
 
-        Nothing but the last change is asked for: where a backup has that, it has all that came before it.
+        Only the last change is compared: a backup with this change has all earlier ones.
         """
         (key, version), (gone, gone_version) = self._seen.newest(), self._last_gone
         then = self._collection().version_then
@@ -91,12 +91,12 @@ class StoragePast:
         return gone_version <= version or then(gone, at) in ("", None)
 
     def behind(self) -> BehindError:
-        """Return what is said of a server that knows less than it did."""
+        """Return the error for a server with older data than before."""
         what = f"{self._collection().server} knows less of {self._collection().title} than it did"
         return BehindError(f"{what}, as after a restore from a backup; listing again")
 
     def other(self) -> BehindError:
-        """Return what is said of a server that tells another past, of whose versions nothing is known."""
+        """Return the error for a server with a different history, and forget its versions."""
         self._seen.begin_anew()
         self._last_gone = ("", 0)
         what = f"{self._collection().server} tells another past of {self._collection().title} than it did"

@@ -1,4 +1,4 @@
-"""Lines out of an answer that stays open, and what it means when an answer breaks off."""
+"""Lines of a streaming response, and messages for interrupted responses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from karptui.sources.cluster.deadlines import TimedReads, TooSlowError
 from karptui.sources.cluster.errors import ApiError, UnreachableError, one_line
 
 BROKEN: Final = (known.HTTPError, OSError, ValueError, AttributeError)
-"""What a failing request raises; the last two come of reading a TLS socket that another thread shuts."""
+"""Exceptions of failing requests; the last two come from reading a TLS socket that another thread closes."""
 
 
 _SENTENCES: Final[tuple[tuple[type[BaseException], str], ...]] = (
@@ -35,7 +35,7 @@ _SENTENCES: Final[tuple[tuple[type[BaseException], str], ...]] = (
     (known.ReadTimeoutError, "{server} has fallen silent"),
     (ssl.SSLError, "no secure connection to {server}: {detail}"),
 )
-"""What to say of the first of these found among a failure's causes, the most telling first."""
+"""Messages by exception; the first exception found among a failure's causes decides."""
 
 
 def is_tls_failure(error: Exception) -> bool:
@@ -72,13 +72,13 @@ def api_error(response: urllib3.BaseHTTPResponse, body: bytes) -> ApiError:
 
 
 def _failed_checks(body: bytes) -> str:
-    """Return which checks fail of those that ``/readyz`` lists: ``etcd failed: reason withheld``."""
+    """Return the failed checks listed by ``/readyz``: ``etcd failed: reason withheld``."""
     lines = body.decode(errors="replace").splitlines()
     return ", ".join(line.removeprefix("[-]") for line in lines if line.startswith("[-]"))
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and what it came of, outermost first, reasons that urllib3 keeps as arguments included."""
+    """Yield an error and its causes, outermost first, including reasons that urllib3 keeps as arguments."""
     todo, seen = [error], set[int]()
     while todo:
         link = todo.pop(0)
@@ -92,7 +92,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 def _detail(error: BaseException) -> str:
     if isinstance(error, known.ProxyError):
-        # What it came of says it best: "Connection refused", "Tunnel connection failed: 403 Forbidden".
+        # The cause has the best message: "Connection refused", "Tunnel connection failed: 403 Forbidden".
         *_, last = _chain(error)
         return str(getattr(last, "strerror", None) or last)
     return str(getattr(error, "verify_message", "") or getattr(error, "reason", "") or error)
@@ -112,26 +112,26 @@ Line = bytes | memoryview
 
 
 class EndlessLineError(Exception):
-    """A line goes on beyond what is read of one."""
+    """A line exceeds the length limit."""
 
 
 class LineBuffer:
     """Room to read an answer into, and the lines that are complete in it."""
 
     def __init__(self, room: int, *, is_chunked: bool) -> None:
-        """Make room.
+        """Create the buffer.
 
         Args:
-            room: bytes to read at a time at most, once that much comes.
-            is_chunked: whether the bytes come in chunks; else they are the contents themselves.
+            room: Maximum size of a read, in bytes.
+            is_chunked: Whether the bytes use chunked transfer encoding.
         """
         self.is_ended = False
-        """Whether the last chunk has come; trailers after it are nobody's business."""
+        """Whether the last chunk has arrived; trailers are ignored."""
         self._most = room
         self._make_room(min(room, FIRST_ROOM))
         self._is_chunked = is_chunked
         self._left = 0
-        """Bytes to come of the present chunk."""
+        """Remaining bytes of the current chunk."""
         self._framing = b""
         """The beginning of a size line whose end has not come, with the line end of the chunk before."""
         self._begun = bytearray()
@@ -143,7 +143,7 @@ class LineBuffer:
         return bool(self._begun)
 
     def space(self) -> memoryview:
-        """Return where to read the next bytes into; lines taken before are good no more."""
+        """Return the buffer for the next read; earlier lines become invalid."""
         if self._is_full and self._room < self._most:
             self._make_room(self._most)
         begin = len(self._framing)
@@ -151,11 +151,11 @@ class LineBuffer:
         return self._view[begin : begin + self._room]
 
     def take(self, count: int) -> list[Line]:
-        """Return the lines that so many more bytes complete, without those that are empty.
+        """Return the non-empty lines completed by the next ``count`` bytes.
 
         Raises:
-            ValueError: when the size of a chunk cannot be read.
-            EndlessLineError: when a line does not come to an end.
+            ValueError: if a chunk size is invalid.
+            EndlessLineError: if a line is too long.
         """
         self._is_full = count == self._room
         end = len(self._framing) + count
@@ -195,7 +195,7 @@ class LineBuffer:
         self._room, self._is_full = room, False
 
     def _cut(self, start: int, stop: int, lines: list[Line]) -> None:
-        """Add the lines that end between two places, and keep what is begun."""
+        """Add the lines that end between two positions, and keep the unfinished line."""
         find, view, begun = self._buffer.find, self._view, self._begun
         while (line_end := find(b"\n", start, stop)) >= 0:
             if begun:
@@ -219,7 +219,7 @@ def _size(line: bytearray) -> int:
 
 
 LINE_SECONDS: Final = 100.0
-"""How long a stream may bring bytes and no line."""
+"""Maximum time without a complete line while bytes arrive."""
 
 READ_SIZE: Final = 1 << 18
 """Many events at once while a list streams in; an event that comes alone is not kept waiting for others."""
@@ -239,10 +239,10 @@ class LineStream:
         """Set up without reading.
 
         Args:
-            response: the answer, of which nothing has been read.
-            server: for sentences.
-            on_bytes: called whenever something comes.
-            lasts_seconds: when the stream is over, if the server does not end it.
+            response: The response, not read yet.
+            server: Name of the server in messages.
+            on_bytes: Called whenever bytes arrive.
+            lasts_seconds: Maximum duration of the stream, if the server does not end it.
         """
         self._response = response
         self._server = server
@@ -250,10 +250,10 @@ class LineStream:
         self._until = time.monotonic() + lasts_seconds
 
     def batches(self) -> Iterator[list[Line]]:
-        """Yield the lines that have arrived, without their line ends; they are good until the next are asked for.
+        """Yield the lines that have arrived, without line ends; they are valid until the next batch.
 
         Raises:
-            UnreachableError: when the stream breaks, is silent or without a line for too long, or is shut.
+            UnreachableError: if the stream breaks, is silent or without a line for too long, or is closed.
         """
         read_into, is_chunked = self._reader()
         buffer = LineBuffer(READ_SIZE, is_chunked=is_chunked)
@@ -284,7 +284,7 @@ class LineStream:
             raise UnreachableError(f"{self._server} ended the stream in the middle of a line")
 
     def _reader(self) -> tuple[Callable[[memoryview], int], bool]:
-        """Return what reads at most once from the connection, and whether chunks come out of it."""
+        """Return a function that reads from the connection once, and whether it returns chunks."""
         response: Any = self._response
         # What http.client reads from: urllib3 itself would read chunk by chunk.
         reader = getattr(getattr(response, "_fp", None), "fp", None)
@@ -294,7 +294,7 @@ class LineStream:
         return lambda space: _put(response.read1(len(space), decode_content=False), space), False
 
     def allow_silence(self, seconds: float) -> None:
-        """Change how long the stream may be silent before it counts as broken; it may last as long as it does."""
+        """Change the maximum silence before the stream counts as broken; its maximum duration stays."""
         reads = getattr(getattr(self._response, "_fp", None), "reads", None)
         if isinstance(reads, TimedReads):
             reads.allow_silence(seconds)
@@ -306,7 +306,7 @@ class LineStream:
 
 
 def _reads_of(reader: io.BufferedReader) -> Callable[[memoryview], int]:
-    """Return what reads once: first what came with the headers, then from the socket straight into its place."""
+    """Return a function that reads once: first the bytes after the headers, then directly from the socket."""
     is_first = True
     raw = cast("io.RawIOBase", reader.raw)
     straight = raw.untimed if isinstance(raw, TimedReads) else raw
@@ -316,7 +316,7 @@ def _reads_of(reader: io.BufferedReader) -> Callable[[memoryview], int]:
         if is_first:
             is_first = False
             return _put(reader.read1(len(space)), space)
-        # The reader's own readinto1 reads again, and waits, where it had less than was asked for.
+        # The reader's readinto1 would wait for more bytes if it had fewer than requested.
         return straight.readinto(space) or 0
 
     return read_into

@@ -24,9 +24,9 @@ from karptui.sources.cluster.stream import BROKEN, LineStream, api_error, is_tls
 JSON: Final = "application/json"
 CONNECT_SECONDS: Final = 5.0
 OPEN_SECONDS: Final = 20.0
-"""How long the server may be silent before a stream begins."""
+"""Maximum silence of the server before a stream begins."""
 READ_SECONDS: Final = 60.0
-"""How long the server may be silent in the middle of an answer, streams excepted."""
+"""Maximum silence of the server during a response, except for streams."""
 
 
 class _Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,10 +77,10 @@ class Transport:
         """Return the body of a GET.
 
         Raises:
-            ApiError: when the server answers with an error status.
-            UnreachableError: when it does not answer, stops in mid-answer, or does not come to an end.
-            CredentialError: when no credential can be had.
-            ConfigError: when a certificate cannot be used.
+            ApiError: if the server returns an error status.
+            UnreachableError: if it does not answer, stops during the response, or never ends it.
+            CredentialError: if no credential is available.
+            ConfigError: if a certificate is invalid.
         """
         request = _Request(
             method="GET", path=path, query=query, accept=accept, read_seconds=read_seconds, compress=True
@@ -137,7 +137,7 @@ class Transport:
             stream.shut()
 
     def close(self) -> None:
-        """Break what is open and refuse what comes."""
+        """Close open connections and refuse new requests."""
         self._closed = True
         self._credentials.close()
         self.shut_streams()
@@ -159,7 +159,7 @@ class Transport:
         finally:
             self._note_contact()
             if not is_whole:
-                # The rest of it must not be taken for the next answer.
+                # Its rest must not be read as the next response.
                 response.close()
             response.release_conn()
         return body

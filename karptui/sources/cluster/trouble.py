@@ -1,4 +1,4 @@
-"""What a failure of a list or a watch means: what is said, and what is tried next."""
+"""Reactions to a failed list or watch: the message, and the next attempt."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from karptui.sources.cluster.errors import ApiError, BehindError, NoVersionError
 from karptui.sources.cluster.resources import Resource
 
 UNREADY: Final = frozenset({403, 404})
-"""What a server also answers while it has not read its rules or definitions yet."""
+"""Statuses that a server also returns before it has loaded its rules or definitions."""
 DOUBTED_REFUSALS: Final = 5
-"""So many refusals are not believed of a server that has just come back."""
+"""Number of refusals that are not trusted from a server that has just returned."""
 
 
 class Outage:
@@ -46,10 +46,10 @@ class Outage:
 
 
 FORBIDDEN_SECONDS: Final = 5.0
-"""How often one of the kinds that may not be seen is asked for again; once one may be, all are."""
+"""Interval of asking again for one of the forbidden kinds; if it is allowed, all are retried."""
 ABSENT_SECONDS: Final = 60.0
 POLL_SECONDS: Final = 60.0
-"""How often a kind is listed that may be listed but not watched."""
+"""Interval of listing a kind that may be listed but not watched."""
 LONGEST_WAIT_SECONDS: Final = 300.0
 """However long a server asks to be left alone."""
 
@@ -62,7 +62,7 @@ class Reaction(msgspec.Struct, frozen=True):
     relists: bool = False
     """The place in the watch is lost; the kind is to be listed again."""
     forgets: bool = False
-    """What was seen before may no longer be shown as present."""
+    """Objects seen before may no longer be shown as present."""
     seconds: float | None = None
     """When to try again; None leaves it to the back-off."""
     at_least_seconds: float = 0.0
@@ -72,14 +72,14 @@ class Reaction(msgspec.Struct, frozen=True):
 def reaction_to(
     error: SourceError, resource: Resource, *, verb: str, may_list: bool, is_starting: bool = False
 ) -> Reaction:
-    """Return what a failure means.
+    """Return the reaction to a failure.
 
     Args:
-        error: what went wrong.
-        resource: what was asked for.
-        verb: ``list`` or ``watch``, whichever failed.
-        may_list: whether a list has been allowed before.
-        is_starting: whether the server was away a moment ago and may not know yet what it allows.
+        error: The failure.
+        resource: The requested resource.
+        verb: The failed verb, ``list`` or ``watch``.
+        may_list: Whether an earlier list was allowed.
+        is_starting: Whether the server has just returned and may not know its permissions yet.
     """
     if not isinstance(error, ApiError):
         return _reaction_to_doubt(error)
@@ -132,7 +132,7 @@ def _reaction_to_doubt(error: SourceError) -> Reaction:
 
 
 def rules_out_watch_list(error: ApiError) -> bool:
-    """Whether a server that answered so may still be asked for a plain list.
+    """Whether to ask for a plain list after this error.
 
     Servers without streaming lists answer 400 or 422, proxies anything; a user may be allowed to list but not watch.
     """

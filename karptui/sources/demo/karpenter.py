@@ -1,6 +1,7 @@
-"""What the demo's Karpenter says of itself: what it was started with, prices, and what is sold out.
+"""The demo's Karpenter: its settings, prices, and unavailable offerings.
 
-On-demand prices are the built-in list's. Spot prices are invented: a share of them that hangs on type and zone alone.
+On-demand prices come from the built-in list. Spot prices are invented: a share of them that depends only on type and
+zone.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ CONTROLLER: Final = ControllerInfo(
 )
 
 SOLD_OUT: Final = frozenset({"g5.xlarge", "g5.2xlarge"})
-"""Types that are to be had in no zone."""
+"""Types that are unavailable in all zones."""
 COMING_AND_GOING: Final = (
     ("c7a.xlarge", "us-east-1b", SPOT),
     ("m7i.2xlarge", "us-east-1c", SPOT),
@@ -51,23 +52,23 @@ COMING_AND_GOING: Final = (
 )
 """Offerings that EC2 refuses; the last two of them in turns."""
 REFUSED_SECONDS: Final = 180
-"""For so long Karpenter takes an offering for unavailable that EC2 has refused."""
+"""Time for which Karpenter treats an offering as unavailable after EC2 refused it."""
 LEAST_SHARE: Final = 0.3
 SHARES: Final = 0.35
-"""Spot prices are between the least share of the on-demand price and so much more."""
+"""Width of the range of spot prices, as a share of the on-demand price; it starts at ``LEAST_SHARE``."""
 STARTED_NS: Final = 9 * 86_400 * NS_PER_SECOND
-"""For how long the controller runs."""
+"""Uptime of the controller."""
 NODES_CREATED: Final = MappingProxyType({"runners": 212, "general": 1_840, "edge": 31, "trino": 8, "gpu": 26})
 
 
 def spot_price(instance_type: str, zone: str, on_demand: float) -> float:
-    """Return what a spot instance costs in the demo, per hour."""
+    """Return the demo's price of a spot instance, per hour."""
     share = LEAST_SHARE + SHARES * crc32(f"{instance_type} {zone}".encode()) / (1 << 32)
     return round(on_demand * share, 4)
 
 
 def _turn(now_ns: int) -> int:
-    """Return which of the offerings that come and go is refused now."""
+    """Return the index of the currently refused offering."""
     return 1 + now_ns // (REFUSED_SECONDS * NS_PER_SECOND) % 2
 
 
@@ -80,7 +81,7 @@ def _is_available(name: OfferingName, turn: int) -> bool:
 
 @cache
 def _prices() -> Mapping[OfferingName, float]:
-    """Return what every offering costs; nobody's price changes in the demo."""
+    """Return the price of every offering; prices never change in the demo."""
     market = built_in_market(REGION, [SubnetZone(name, zone_id) for name, zone_id in ZONES])
     prices = market.on_demand.price_per_hour
     return {
@@ -99,12 +100,12 @@ def _offering(price_per_hour: float, *, is_available: bool) -> OfferingMetrics:
 
 @lru_cache(maxsize=2)
 def _offerings(turn: int) -> Mapping[OfferingName, OfferingMetrics]:
-    """Return what every offering costs, and whether EC2 sells it: the same objects whenever a turn comes again."""
+    """Return the price and availability of every offering, cached per turn."""
     return {name: _offering(price, is_available=_is_available(name, turn)) for name, price in _prices().items()}
 
 
 def metrics_at(now_ns: int) -> ControllerMetrics:
-    """Return what the controller's metrics say at an instant."""
+    """Return the controller's metrics at an instant."""
     return ControllerMetrics(
         read_at_ns=now_ns,
         endpoint="pod kube-system/karpenter",
@@ -119,7 +120,7 @@ def metrics_at(now_ns: int) -> ControllerMetrics:
 
 
 class DemoMetrics(PeriodicSource[MetricsNews]):
-    """Reads the demo's metrics as often as those of a real controller are read."""
+    """Reads the demo's metrics at the interval of a real controller."""
 
     thread_name: ClassVar[str] = "demo-metrics"
 
@@ -141,7 +142,7 @@ class DemoMetrics(PeriodicSource[MetricsNews]):
             super().start()
 
     def read(self) -> float:
-        """Read what is to be had now."""
+        """Read the current metrics."""
         metrics = metrics_at(self._clock.now_ns())
         status = FactStatus(phase=FactPhase.LIVE, as_of_ns=metrics.read_at_ns)
         first = self._news.first or msgspec.structs.replace(metrics, offerings={})
@@ -149,4 +150,4 @@ class DemoMetrics(PeriodicSource[MetricsNews]):
         return REFRESH_SECONDS
 
     def failed(self, error: SourceError, seconds: float) -> None:
-        """Say nothing: nobody is asked who could refuse."""
+        """Do nothing: a reading cannot fail."""

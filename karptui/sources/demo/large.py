@@ -29,9 +29,9 @@ class LargeDemo(DemoSource):
         """Set up without loading anything.
 
         Args:
-            clock: the time that it lives in; the machine's by default.
-            copies: of every node.
-            page_seconds: how long a page of pods takes.
+            clock: The demo's clock; the machine's by default.
+            copies: Number of copies of every node.
+            page_seconds: Time that a page of pods takes.
         """
         super().__init__(clock=clock)
         self._copies, self._page_seconds = copies, page_seconds
@@ -85,11 +85,11 @@ def is_copied(manifest: Manifest) -> bool:
 
 
 def copied(objects: list[Manifest], copies: int) -> Iterator[Manifest]:
-    """Yield the objects of a cluster with so many of each node, its NodeClaim and its pods, and limits that allow it.
+    """Yield a cluster's objects with copies of each node, its NodeClaim and its pods, and with sufficient limits.
 
     Args:
-        objects: of the cluster.
-        copies: how many.
+        objects: Objects of the cluster.
+        copies: Number of copies.
     """
     for manifest in objects:
         kind, spec = manifest["kind"], manifest.get("spec", {})

@@ -1,4 +1,4 @@
-"""The demo's nodes: what Karpenter launches for pods that wait, and what comes and goes."""
+"""The demo's nodes: launches for pending pods, and removals."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def become_ready(play: DemoPlay, *, node: Manifest) -> None:
 
 
 def consolidate(play: DemoPlay) -> bool:
-    """Karpenter removes the node of the pool that has least to do, if there is one whose pods fit elsewhere."""
+    """Remove the least used node of the NodePool whose pods fit elsewhere, if there is one."""
     world = play.world
     candidates = [
         node
@@ -137,7 +137,7 @@ def _fits_elsewhere(world: DemoWorld, node: Manifest) -> bool:
 
 
 def disrupt(play: DemoPlay, node: Manifest) -> None:
-    """Taint a node and say why; its drain begins shortly."""
+    """Taint a node and publish the reason; its drain begins shortly."""
     found = current(play, node)
     claim = play.world.claim_of(found) if found is not None else None
     if found is None or claim is None:
@@ -208,14 +208,14 @@ _MILLIS: Final = 250
 _GIBIBYTE: Final = 1 << 30
 """With the one above, what requests are rounded down to."""
 _SHARE: Final = 0.9
-"""Of the room beside the DaemonSets that the pods take."""
+"""Share of a node's room, without DaemonSets, that the pods use."""
 _SELECTED: Final = ("karpenter.sh/nodepool", "karpenter.k8s.aws/instance-category")
 _LAUNCHING_LABELS: Final = ("karpenter.sh/nodepool", "karpenter.k8s.aws/ec2nodeclass")
 _KNOWN_ONCE_LAUNCHED: Final = ("providerID", "imageID", "capacity", "allocatable")
 
 
 def launch(play: DemoPlay) -> None:
-    """Begin a backfill that no node has room for, and give it a machine like one that there is."""
+    """Start a backfill that fits on no node, and launch a node like an existing one for it."""
     world = play.world
     models = [node for node in world.of("Node") if pool_of(node) == POOL and is_quiet(node)]
     for node in play.rng.sample(sorted(models, key=key_of), len(models)):
@@ -232,7 +232,7 @@ def launch(play: DemoPlay) -> None:
 
 
 def _has_room(world: DemoWorld, pods: Sequence[Manifest]) -> Iterator[bool]:
-    """Yield for each node whether a pod may run there, at once or as soon as it is ready."""
+    """Yield for each node whether a pod fits there, now or once it is ready."""
     for node in world.of("Node"):
         ready = untainted(node, NOT_READY, UNREGISTERED)
         yield from (world.fits(one, ready) for one in pods)
@@ -317,7 +317,7 @@ NO_CAPACITY: Final = (
 
 
 def try_in_vain(play: DemoPlay) -> None:
-    """Karpenter creates a NodeClaim for which EC2 has no machine, and deletes it at once."""
+    """Create a NodeClaim without available capacity, and delete it at once."""
     world = play.world
     model = next((one for one in world.of("NodeClaim") if pool_of(one) == SOLD_OUT_POOL), None)
     waiting = [one for one in world.of("Pod") if _is_for_sold_out(one)]

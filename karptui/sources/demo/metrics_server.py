@@ -1,4 +1,4 @@
-"""The demo's metrics-server: what pods and nodes use, invented from what they request, by name and time alone."""
+"""The demo's metrics-server: usage of pods and nodes, derived from their requests, names and the time."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ CPU_SHARES: Final = (0.1, 0.75)
 MEMORY_SHARES: Final = (0.45, 0.95)
 """Least and greatest share of its requests that a pod uses."""
 SWING: Final = 0.15
-"""How much of its cpu a pod uses more or less with time."""
+"""Maximum variation of a pod's cpu usage over time, as a share."""
 UNREQUESTED: Final = {"cpu": 20, "memory": 64 << 20}
-"""What a container uses that requests nothing: millicores and bytes."""
+"""Usage of a container without requests: millicores and bytes."""
 SYSTEM: Final = {"cpu": 90, "memory": 700 << 20}
 """What kubelet, container runtime and kernel use of a node."""
 
@@ -41,7 +41,7 @@ class DemoMetricsServer:
         accept: str = "",  # noqa: ARG002 - JSON in any case
         read_seconds: float | None = None,  # noqa: ARG002 - answers at once
     ) -> bytes:
-        """Return the list of what nodes, or pods, use."""
+        """Return the usage of all nodes, or of all pods."""
         now_ns = self._demo.clock.now_ns() // (WINDOW_SECONDS * NS_PER_SECOND) * WINDOW_SECONDS * NS_PER_SECOND
         manifests = self._demo.manifests()
         pods = [one for one in manifests if one["kind"] == "Pod" and one.get("status", {}).get("phase") == "Running"]

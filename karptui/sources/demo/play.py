@@ -1,4 +1,4 @@
-"""When things happen: a queue of acts, each at its instant, whatever the steps in which time goes by."""
+"""A queue of the demo's scheduled actions; the outcome is independent of the step size."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Act = Callable[["DemoPlay"], None]
 
 
 class DemoPlay:
-    """A world in which acts take place; deterministic from the world's seed and the times it is advanced to."""
+    """A world with scheduled actions; deterministic from the world's seed and the times it is advanced to."""
 
     def __init__(self, world: DemoWorld, now_ns: int) -> None:
         self.world = world

@@ -67,7 +67,7 @@ NOT_READY_TAINT: Final = "karpenter.sh/unregistered"
 
 
 def current(play: DemoPlay, manifest: Manifest) -> Manifest | None:
-    """Return an object as it is now, None where it is gone or another has taken its name."""
+    """Return the current version of an object, None if it was deleted or replaced by one of the same name."""
     now = play.world.get(*key_of(manifest))
     return now if now is not None and now["metadata"]["uid"] == manifest["metadata"]["uid"] else None
 

@@ -1,4 +1,4 @@
-"""What the demo shows from its first second on."""
+"""The demo's actions from its first second on."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from karptui.sources.demo.world import Manifest, key_of
 THROTTLED: Final = "RequestLimitExceeded"
 JOINING_NS: Final = 600 * NS_PER_SECOND
 FOLLOWING: Final = "media"
-"""The namespace of the pods whose node is on its way."""
+"""Namespace of the pods whose node is launching."""
 
 
 def begin(play: DemoPlay) -> None:
-    """Let what the recording has begun go on, and new things happen for as long as it is watched."""
+    """Continue the actions that the recording has begun, and schedule new ones for as long as it runs."""
     _go_on(play)
     play.after(2.0, start_ci_job)
     play.after(11.0, launch)
@@ -49,7 +49,7 @@ def _rotate(play: DemoPlay) -> None:
 
 
 def _go_on(play: DemoPlay) -> None:
-    """Take up the machines that the recording shows on their way in or out."""
+    """Continue the launches and removals in the recording."""
     world = play.world
     quiet = sorted((one for one in world.of("Node") if pool_of(one) == POOL and is_quiet(one)), key=key_of)
     models = iter(quiet)
@@ -76,7 +76,7 @@ def _go_on(play: DemoPlay) -> None:
 
 
 def _is_joining(node: Manifest, now_ns: int) -> bool:
-    """Whether a node will be initialised soon; one that has not been for minutes lacks what does not come."""
+    """Whether a node will be initialized soon; a node that has been waiting for minutes will not."""
     age_ns = now_ns - parse_timestamp(node["metadata"]["creationTimestamp"])
     return node["metadata"]["labels"].get("karpenter.sh/initialized") != "true" and age_ns < JOINING_NS
 

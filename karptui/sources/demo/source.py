@@ -65,10 +65,10 @@ class DemoSource:
         """Set up without loading anything.
 
         Args:
-            seed: decides what happens.
-            clock: the time that the demo lives in; the machine's by default.
-            is_stepped: whether time goes by only when ``step`` is called.
-            phase: what it says of itself; offline where nothing will ever move.
+            seed: Seed of the random actions.
+            clock: The demo's clock; the machine's by default.
+            is_stepped: Whether time advances only when ``step`` is called.
+            phase: The reported phase; offline if nothing will ever change.
         """
         self.clock: Clock = clock or SystemClock()
         self._seed = seed
@@ -84,12 +84,12 @@ class DemoSource:
 
     @property
     def title(self) -> str:
-        """What the top bar calls it."""
+        """Title in the top bar."""
         return "demo"
 
     @property
     def caution(self) -> str:
-        """Nothing: nobody is in between."""
+        """Empty: there is no connection to distrust."""
         return ""
 
     @property
@@ -113,7 +113,7 @@ class DemoSource:
             self._thread.join(STOP_SECONDS)
 
     def step(self) -> None:
-        """Let everything happen that is due by the clock, and tell what has changed."""
+        """Run all actions that are due, and report the changes."""
         assert self._play is not None, "start comes first"
         self._play.advance(self.clock.now_ns())
         self._put(self._play.world.take_changes())
@@ -178,7 +178,7 @@ class DemoSource:
         found = self._readers.get((api_version, api_kind))
         if found is None:
             kind = kind_of(api_version, api_kind)
-            assert kind is not None, "the demo is made of kinds that are known"
+            assert kind is not None, "the demo has only known kinds"
             found = self._readers[api_version, api_kind] = (
                 kind,
                 KindReader(kind, api_version=api_version, api_kind=api_kind),

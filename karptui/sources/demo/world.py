@@ -1,4 +1,4 @@
-"""The demo's cluster while it plays: objects as the API server has them, what has changed, and what room nodes have."""
+"""The demo's cluster: API objects, pending changes, and the free room of nodes."""
 
 from __future__ import annotations
 
@@ -267,7 +267,7 @@ class DemoWorld:
             self._index(key, manifest)
 
     def get(self, kind: str, key: str) -> Manifest | None:
-        """Return an object, None where it is gone."""
+        """Return an object, None if it is deleted."""
         return self._objects.get((kind, key))
 
     def of(self, kind: str) -> list[Manifest]:
@@ -300,7 +300,7 @@ class DemoWorld:
                 self.remove(old)
 
     def take_changes(self) -> dict[Key, Manifest | None]:
-        """Return what has changed since the last time; None is gone."""
+        """Return the changes since the last call; None for a deleted object."""
         changed, self._changed = self._changed, {}
         return changed
 
@@ -385,7 +385,7 @@ def asked(amounts: dict[str, Any]) -> tuple[int, ...]:
 
 
 def asks(pod: Manifest) -> tuple[int, ...]:
-    """Return what a pod takes: millicores, bytes, one slot."""
+    """Return a pod's requests: millicores, bytes, one slot."""
     parts = [asked(container["resources"]["requests"]) for container in pod["spec"]["containers"]]
     return (sum(part[0] for part in parts), sum(part[1] for part in parts), 1)
 

@@ -1,4 +1,4 @@
-"""Finding Karpenter's controller: its pods and Service, where something proves that they are Karpenter's.
+"""Finding Karpenter's controller: its pods and Service, if something proves that they are Karpenter's.
 
 Names: charts/karpenter of Karpenter's AWS provider; other providers' charts follow it.
 """
@@ -34,7 +34,7 @@ class Endpoint(msgspec.Struct, frozen=True):
 
 
 class Controller(msgspec.Struct, frozen=True):
-    """What is known of Karpenter's installation."""
+    """Karpenter's installation."""
 
     endpoints: tuple[Endpoint, ...] = ()
     """Pods first: only the leader knows prices, and a Service picks any replica."""
@@ -128,7 +128,7 @@ def find_controller(client: ProxyClient, *, read_seconds: float) -> Controller:
 def _list(
     client: ProxyClient, namespace: str, resource: str, shape: type[_Shape], read_seconds: float
 ) -> _Shape | ApiError:
-    """Return the labelled objects of a namespace, or why they cannot be had."""
+    """Return the labelled objects of a namespace, or the error."""
     query = {"labelSelector": SELECTOR, "limit": LIST_LIMIT}
     try:
         return _decode(client.get(path_in("/api/v1", namespace, resource), query, read_seconds=read_seconds), shape)
@@ -163,7 +163,7 @@ def _endpoint(kind: str, metadata: _LabelledName, port: str) -> Endpoint:
 
 
 def _version(pods: list[_Pod], services: list[_Service]) -> KarpenterVersion | None:
-    """Return the version by the best evidence there is: a label is what the chart said, not what runs."""
+    """Return the version by the best evidence: a label shows the chart's version, not the running one."""
     for pod in pods:
         for container in pod.spec.containers:
             if container.name == "controller" or "karpenter" in container.image:

@@ -36,9 +36,9 @@ def samples(text: bytes, families: Container[bytes], prefixes: tuple[bytes, ...]
     """Yield the samples of some families, in the order of the text.
 
     Args:
-        text: The whole answer.
-        families: Names that are wanted.
-        prefixes: What they begin with: lines that do not are passed over without a closer look.
+        text: The complete response.
+        families: Requested names.
+        prefixes: Their prefixes: other lines are skipped early.
     """
     for line in io.BytesIO(text):
         if len(line) > LONGEST_LINE:
@@ -52,7 +52,7 @@ def samples(text: bytes, families: Container[bytes], prefixes: tuple[bytes, ...]
 
 
 def _sample(name: str, rest: str) -> MetricSample:
-    """Return what stands behind the name: labels, if any, the value, and perhaps a timestamp."""
+    """Parse the text after the name: labels, if any, the value, and perhaps a timestamp."""
     end = rest.rfind("}")
     labels = (_labels(rest[1:end]) if end > 0 else None) if rest.startswith("{") else {}
     words = rest[end + 1 :].split()
@@ -65,7 +65,7 @@ def _sample(name: str, rest: str) -> MetricSample:
 
 
 def _labels(raw: str) -> dict[str, str] | None:
-    """Return the labels between the braces, None where they cannot be read."""
+    """Return the labels between the braces, None if they are invalid."""
     if (labels := _plain_labels(raw)) is not None:
         return labels
     labels, position = {}, 0
@@ -95,7 +95,7 @@ _PREFIXES: Final = (b"karpenter_", b"leader_election_master_status", b"process_s
 
 
 class _Reading:
-    """What has been read so far."""
+    """Results so far."""
 
     def __init__(self) -> None:
         self.consolidation_timeouts: dict[str, int] = {}
@@ -129,7 +129,7 @@ class _Reading:
 
 
 class _Pool:
-    """What has been read of a NodePool so far."""
+    """Results of a NodePool so far."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, dict[str, float]] = {"usage": {}, "limit": {}}
@@ -160,17 +160,17 @@ _POD: Final = re.compile(
     rb'^karpenter_pods_state\{(?>(?:[a-z_]+="[^"\n]*",)*?nodepool="([^"\n]+)",)[^\n]*?phase="(?:Running|Pending)"',
     re.MULTILINE,
 )
-"""A pod on a node of a NodePool, which has not ended.
+"""A running pod on a node of a NodePool.
 
-There is a line for every pod, so they are picked out at once: labels stand in the order of their names, and names of
-Kubernetes objects hold no quotes. Labels before the NodePool are not tried twice, so that no line takes long.
+There is a line for every pod, so one expression selects them. Labels are sorted by name, and names of Kubernetes
+objects contain no quotes. Labels before the NodePool are not tried twice, so that no line takes long.
 """
 
 _Take = Callable[[_Reading, Mapping[str, str], float], None]
 
 
 def _price(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
-    # Karpenter writes 0 for what it knows no price of.
+    # Karpenter writes 0 for unknown prices.
     if value > 0:
         reading.prices[reading.offering(labels)] = value
 
@@ -251,7 +251,7 @@ def _by_reason(name: str) -> _Take:
     def take(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
         counts = reading.pool(labels).counts[name]
         reason = labels.get("reason", "")
-        # Since 1.15 those of budgets are in lower case.
+        # Since 1.15 the reasons of budgets are in lower case.
         reason = reason[:1].upper() + reason[1:] if name in _OF_BUDGETS else reason
         counts[reason] = counts.get(reason, 0) + int(value)
 
@@ -297,12 +297,12 @@ def _pods_by_pool(text: bytes) -> dict[str, int]:
 
 
 def read_metrics(text: bytes, *, endpoint: str, read_at_ns: int) -> ControllerMetrics:
-    """Return what an answer of the metrics endpoint says.
+    """Parse a response of the metrics endpoint.
 
     Args:
-        text: The answer, in Prometheus' text format.
-        endpoint: Who gave it, for people.
-        read_at_ns: When: nanoseconds since the epoch.
+        text: The response, in Prometheus' text format.
+        endpoint: Name of the endpoint, for messages.
+        read_at_ns: Time of the reading: nanoseconds since the epoch.
     """
     reading, unreadable = _Reading(), 0
     for family, labels, value in samples(text, _FAMILIES, _PREFIXES):

@@ -21,13 +21,13 @@ from karptui.sources.periodic import REFRESH_SECONDS, REFUSED_SECONDS, PeriodicS
 from karptui.sources.recognition import SELECTOR, ProxyClient
 
 READ_SECONDS: Final = 40.0
-"""How long the API server may be silent: it gives up on a pod after 30 s, and then says why."""
+"""Maximum silence of the API server: it gives up on a pod after 30 s, and then sends the reason."""
 SERVICE_TRIES: Final = 4
 """Requests through a Service until one of them meets the leader: with two replicas 15 in 16 do."""
 
 
 class MetricsError(SourceError):
-    """Karpenter's metrics cannot be had; the sentence says why and what would help."""
+    """Karpenter's metrics are unavailable; the message has the cause and the remedy."""
 
 
 class MetricsReader:
@@ -42,11 +42,11 @@ class MetricsReader:
         """What runs, as far as is known."""
 
     def read(self) -> ControllerMetrics:
-        """Return what the leading replica says.
+        """Return the metrics of the leading replica.
 
         Raises:
-            MetricsError: when no replica can be found or none answers.
-            SourceError: when the API server cannot be asked at all.
+            MetricsError: if no replica is found or none answers.
+            SourceError: if the API server does not answer.
         """
         if self._leader is not None:
             try:
@@ -70,14 +70,14 @@ class MetricsReader:
                     refusals.append((endpoint, error))
                     break
                 except UnreachableError as error:
-                    raise MetricsError(f"{endpoint.title} could not be asked for its metrics: {error}") from error
+                    raise MetricsError(f"{endpoint.title} did not return metrics: {error}") from error
                 if metrics.is_leader:
                     self._leader = endpoint
                     return metrics
                 standby = metrics
         if standby is not None:
             raise MetricsError(
-                f"only a stand-by replica of Karpenter answered ({standby.endpoint}); the leader knows the prices"
+                f"only a standby replica of Karpenter answered ({standby.endpoint}); the leader knows the prices"
             )
         raise MetricsError(_why(refusals))
 
@@ -123,20 +123,20 @@ def _why(refusals: list[tuple[Endpoint, ApiError]]) -> str:
 
 
 class MetricsNews(msgspec.Struct, frozen=True, eq=False):
-    """What is known at a moment; compared by identity to see whether there is anything new."""
+    """The latest reading; compared by identity to detect changes."""
 
     status: FactStatus
     metrics: ControllerMetrics | None = None
     """The last reading, however old: the status has its age."""
     version: KarpenterVersion | None = None
     first: ControllerMetrics | None = None
-    """The first reading of the same controller, without its offerings: what its counters are compared with."""
+    """The first reading of the same controller, without its offerings, as the base of its counters."""
 
 
 class MetricsSource(PeriodicSource[MetricsNews]):
     """Reads Karpenter's metrics once a minute.
 
-    Karpenter writes its offerings anew as often (pkg/controllers/metrics of its AWS provider).
+    Karpenter updates its offerings as often (pkg/controllers/metrics of its AWS provider).
     """
 
     thread_name: ClassVar[str] = "karpenter-metrics"
@@ -146,7 +146,7 @@ class MetricsSource(PeriodicSource[MetricsNews]):
         self._reader = MetricsReader(client, now_ns=self._clock.now_ns)
 
     def read(self) -> float:
-        """Read the metrics; what was read before stays when that fails."""
+        """Read the metrics; after a failure, earlier results are kept."""
         before = self._news
         try:
             metrics = self._reader.read().after(before.metrics)
@@ -160,7 +160,7 @@ class MetricsSource(PeriodicSource[MetricsNews]):
         return REFRESH_SECONDS
 
     def failed(self, error: SourceError, seconds: float) -> None:
-        """Say that a reading has failed; what was read before stays."""
+        """Record that a reading failed; earlier results are kept."""
         before = self._news
         status = failed_status(before.status, error, now_ns=self._clock.now_ns(), rest_seconds=seconds)
         self._news = MetricsNews(status, before.metrics, self._reader.version, before.first)

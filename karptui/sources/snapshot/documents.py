@@ -1,4 +1,4 @@
-"""Files into documents: encodings, packed files, YAML and JSON, and what is said of those that cannot be read."""
+"""Parsing files into documents: encodings, compression, YAML and JSON, and error messages."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _MAX_LENGTH: Final = 400
 
 
 class SnapshotError(SourceError):
-    """A snapshot cannot be read; the text names the file, and the object and field where there is one."""
+    """A snapshot cannot be read; the text names the file, and the object and field if there is one."""
 
 
 def sentence(where: str, problem: object) -> str:
-    """Return ``where: problem`` on one line, shortened: what is wrong may quote megabytes."""
+    """Return ``where: problem`` on one line, shortened: the problem may quote megabytes."""
     text = " ".join(f"{where}: {problem}".split())
     return text if len(text) <= _MAX_LENGTH else f"{text[:_MAX_LENGTH]}…"
 
@@ -39,7 +39,7 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-"""Byte order marks; those of UTF-32 come before those of UTF-16 that they begin with."""
+"""Byte order marks; UTF-32 precedes UTF-16, because its marks begin with theirs."""
 _ZEROS: Final = (
     ((False, True, True, True), "utf-32-le"),
     ((True, True, True, False), "utf-32-be"),
@@ -53,7 +53,7 @@ _ESCAPE: Final = re.compile(
 """An escape of JSON, a pair of surrogates as one; the group is a surrogate alone."""
 _PROBE: Final = 4096
 _BEGINNING: Final = 1 << 16
-"""A text of which so much has neither a key nor a list is none of ours."""
+"""Text whose first bytes contain neither a key nor a list is rejected."""
 _STRUCTURE: Final = re.compile(rb"[:{\[]|(?:^|\n)- ")
 _BLANKS: Final = "\t\n\r"
 
@@ -80,7 +80,7 @@ def as_utf8(data: bytes, where: str) -> bytes:
 
 
 def without_lone_surrogates(text: bytes) -> bytes:
-    """Return JSON with U+FFFD for escapes that stand for half a character, as Go reads it: nothing could print them."""
+    """Return JSON with U+FFFD for lone surrogate escapes, as Go reads it: they cannot be printed."""
     if b"\\ud" not in text and b"\\uD" not in text:
         return text
     return _ESCAPE.sub(lambda found: b"\\ufffd" if found[1] else found[0], text)
@@ -132,11 +132,11 @@ class SnapshotDocument(msgspec.Struct, frozen=True):
 
     value: Any
     where: str
-    """What to call it in a sentence: the file, and the number of the document where there are several."""
+    """Name in messages: the file, and the number of the document if there are several."""
     folder: Path
     """What paths inside it are relative to."""
     given: str = ""
-    """The path it was found by: a file, a directory or ``-``, as it was given."""
+    """Its path as given: a file, a directory or ``-``."""
     text: bytes = b""
 
     def decode(self, item: msgspec.Raw) -> Any:
@@ -198,10 +198,10 @@ def read_bytes(file: Path, *, is_regular: bool = False) -> bytes:
 
 
 def _look(begin: bytes, where: str) -> None:
-    """Refuse by its beginning what cannot become a snapshot, however much of it there is.
+    """Reject a file by its first bytes, whatever its size.
 
     Raises:
-        SnapshotError: when it is binary, or text without anything that JSON and YAML are made of.
+        SnapshotError: if it is binary, or text without any JSON or YAML syntax.
     """
     mark, encoding = _encoding(begin)
     if mark or encoding != "utf-8" or begin.startswith(_GZIP_MAGIC):
@@ -213,10 +213,10 @@ def _look(begin: bytes, where: str) -> None:
 
 
 def unpack(data: bytes, where: str) -> bytes:
-    """Return the content of a gzip file, and anything else as it is.
+    """Return the content of a gzip file, or other data unchanged.
 
     Raises:
-        SnapshotError: when the gzip stream is cut off or damaged, or takes far more memory than its size.
+        SnapshotError: if the gzip stream is truncated or damaged, or expands too much.
     """
     is_packed = data.startswith(_GZIP_MAGIC)
     unpacker, unpacked = Unpacker(is_packed=is_packed), io.BytesIO()
@@ -268,7 +268,7 @@ def _outline(data: bytes, where: str) -> Any:
 
 
 def _malformed(problem: str, data: bytes) -> str:
-    """Return what is wrong with JSON, with the line in place of the byte."""
+    """Return the JSON error, with the line instead of the byte."""
     problem = problem.removeprefix("JSON is malformed: ").partition(" - at ")[0]
     found = _BYTE.search(problem)
     if found is None:

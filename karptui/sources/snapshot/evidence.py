@@ -1,4 +1,4 @@
-"""What a recording keeps beside the objects: offerings, Karpenter's metrics and settings, AWS facts, live usage."""
+"""Evidence in a recording: offerings, Karpenter's metrics and settings, AWS facts, live usage."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Offerings(msgspec.Struct):
 
 
 class _Evidence(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
-    """The fields of ``Evidence`` that somebody other than the user has answered; the names are the same."""
+    """The fields of ``Evidence`` that do not come from the user; the names are the same."""
 
     setting_origins: Mapping[str, str] = {}
     controller: ControllerInfo | None = None
@@ -55,7 +55,7 @@ _USAGE: Final = "usage"
 
 
 def evidence_document(evidence: Evidence, usage: LiveUsage = NO_LIVE_USAGE) -> dict[str, Any]:
-    """Return the fields of a recording for what is known beside the objects; settings and version are not in them."""
+    """Return the recording's fields for the evidence, without settings and version."""
     metrics = evidence.metrics
     document: dict[str, Any] = {}
     if metrics is not None and metrics.offerings:
@@ -74,14 +74,14 @@ def evidence_document(evidence: Evidence, usage: LiveUsage = NO_LIVE_USAGE) -> d
 
 
 def recorded_evidence(document: Mapping[str, Any], base: Evidence) -> Evidence:
-    """Return what is known with what a recording says beside its objects.
+    """Return the evidence with a recording's fields added.
 
     Args:
         document: The recording.
-        base: What is known without that.
+        base: Evidence from elsewhere.
 
     Raises:
-        ValueError: naming the field that cannot be read.
+        ValueError: naming the invalid field.
     """
     fields = _convert(document, _EVIDENCE, _Evidence) or _Evidence()
     found = {name: getattr(fields, name) for name in _Evidence.__struct_fields__}
@@ -132,7 +132,7 @@ def _offerings(metrics: ControllerMetrics) -> _Offerings:
 
 
 def _metrics(metrics: ControllerMetrics | None, recorded: _Offerings | None) -> ControllerMetrics | None:
-    """Return metrics with the offerings beside them, which may also be there alone."""
+    """Return metrics with the recorded offerings, which may exist without metrics."""
     if recorded is None:
         return metrics
     offerings = {
@@ -155,7 +155,7 @@ def _without_built_in(facts: RegionFacts) -> RegionFacts:
 
 
 def _offline(status: FactStatus | None) -> FactStatus | None:
-    """Return a status as it is in a recording: nothing is live, and nothing is asked for again."""
+    """Return a status for a recording: nothing is live, and nothing is read again."""
     if status is None:
         return None
     phase = FactPhase.RECORDED if status.phase in (FactPhase.LIVE, FactPhase.CACHED) else status.phase

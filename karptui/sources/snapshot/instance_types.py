@@ -60,7 +60,7 @@ _WRAPPED_DECODER: Final = msgspec.json.Decoder(_WrappedList)
 
 
 class Catalogs:
-    """Lists of instance types by where they came from; the least recently used are forgotten."""
+    """Lists of instance types by origin; the least recently used are dropped."""
 
     def __init__(self) -> None:
         self._lists: OrderedDict[Hashable, tuple[InstanceType, ...]] = OrderedDict()
@@ -69,18 +69,18 @@ class Catalogs:
         """Return the instance types in a file.
 
         Args:
-            name: path, relative to the folder; ``.gz`` beside it also counts.
-            folder: where the snapshot lies.
+            name: Path, relative to the folder; ``.gz`` may be added.
+            folder: Folder of the snapshot.
 
         Raises:
-            SnapshotError: when it cannot be read.
+            SnapshotError: if it cannot be read.
         """
         file = folder / name
         if not file.name or "\0" in name:
             raise SnapshotError(sentence("catalog", f"{name!r} names no file"))
         # Whoever hands on a recording does not choose what else is read here.
         if not Path(os.path.normpath(file)).is_relative_to(os.path.normpath(folder)):
-            raise SnapshotError(sentence("catalog", f"{name!r} is not beside the snapshot"))
+            raise SnapshotError(sentence("catalog", f"{name!r} is not in the snapshot's folder"))
         if not file.is_file():
             packed = file.with_name(f"{file.name}.gz")
             file = packed if packed.is_file() else file

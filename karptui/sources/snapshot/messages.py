@@ -1,4 +1,4 @@
-"""What a redacted recording keeps of a message: the fragments that decisions and findings read.
+"""Fragments of messages that a redacted recording keeps, because decisions and findings read them.
 
 The rest becomes one pseudonym, so that equal messages stay equal and different ones different.
 """
@@ -107,7 +107,7 @@ _PHRASES: Final = (
     "all available instance types exceed limits for nodepool",
     "Failed to schedule pod, ",
 )
-"""Texts that decisions and findings look for, and those that say most in few words."""
+"""Texts that decisions and findings search for, and the most informative short texts."""
 EC2_CODES: Final = frozenset(
     {"InsufficientInstanceCapacity", "InsufficientHostCapacity", "InsufficientReservedInstanceCapacity"}
     | {"InsufficientCapacity", "InsufficientFreeAddressesInSubnet", "InsufficientCapacityOnOutpost"}
@@ -156,7 +156,7 @@ class Fragments:
         self._opaque = opaque
 
     def of(self, message: str) -> str:
-        """Return what is kept of a message."""
+        """Return the kept fragments of a message."""
         text = _TRACE.sub("", message)
         parts: list[str] = []
         end, is_whole = 0, text == message
@@ -177,7 +177,7 @@ class Fragments:
             return f"{''.join(parts)}{rest}"
         last = ""
         if rest == _CUT:
-            # Karpenter cuts messages: what stands before the dots may be half a name.
+            # Karpenter truncates messages: the text before the dots may be half a name.
             last = f" {parts.pop()}{_CUT}"
         elif message.endswith(_CUT):
             last = _CUT

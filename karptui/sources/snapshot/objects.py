@@ -25,13 +25,13 @@ class Manifest(msgspec.Struct, frozen=True):
 
     value: Any
     path: str
-    """Where in the document it stands: ``items[3]``; empty for the document itself."""
+    """Its path in the document: ``items[3]``; empty for the document itself."""
     text: msgspec.Raw | None = None
     """The value as JSON, if the document has it as text."""
 
 
 def is_recording(value: Any) -> bool:
-    """Whether a document is one that ``karptui record`` writes."""
+    """Whether a document was written by ``karptui record``."""
     return isinstance(value, dict) and MARK in value
 
 
@@ -108,17 +108,17 @@ _MOST_QUOTED: Final = 120
 
 
 class ObjectPile:
-    """Collects objects; what cannot be read becomes a sentence, what is not known is counted."""
+    """Collects objects; unreadable ones become messages, unknown ones are counted."""
 
     def __init__(self, *, keeps_manifests: bool = False) -> None:
         self.unknown_kinds: Counter[str] = Counter()
         self.problems: list[str] = []
         self.unread: dict[Kind, list[str]] = {}
-        """Those of the problems that are about objects of a known kind."""
+        """Problems with objects of a known kind."""
         self.manifests: dict[tuple[str, str], Mapping[str, Any] | msgspec.Raw] = {}
         """The objects as given, or their JSON, by kind as the API writes it, and key; only if asked for."""
         self.controllers: list[Mapping[str, Any]] = []
-        """Deployments that are labelled as Karpenter, as they were given."""
+        """Deployments that are labelled as Karpenter, as given."""
         self.object_count = 0
         """Objects that were given, whether they can be read, are known, or not."""
         self.repeated_count = 0
@@ -131,9 +131,9 @@ class ObjectPile:
         """Add an object.
 
         Args:
-            manifest: the object, and where in its document it stands.
-            where: what to call the document.
-            has_defaults: whether the API server has filled in what people leave out, such as the namespace.
+            manifest: The object and its path in the document.
+            where: Name of the document.
+            has_defaults: Whether the API server has filled in defaults, such as the namespace.
         """
         value = manifest.value
         if not isinstance(value, dict):
@@ -167,10 +167,10 @@ class ObjectPile:
             self._keep(reader.kind, item, api_kind, manifest.text if is_as_given else value)
 
     def inventory(self, missing: Iterable[str] = ()) -> Inventory:
-        """Return everything in the order it was read.
+        """Return everything in the order of reading.
 
         Args:
-            missing: kinds that could not be read, or that nobody asked for, unless objects of them are there.
+            missing: Kinds that were unreadable or not requested, unless objects of them exist.
         """
         unread = frozenset(missing) - {*self._objects, *self.unread}
         fields = {field: tuple(self._objects.get(kind, {}).values()) for kind, field in FIELDS.items()}
@@ -194,7 +194,7 @@ class ObjectPile:
 
 
 def _mistaken(value: Mapping[str, Any]) -> str:
-    """Return what is wrong with a value that is no API object: another of karptui's files, or a field is missing."""
+    """Return the reason why a value is no API object: another of karptui's files, or a field is missing."""
     if "edits" in value:
         return "is a scenario of edits, not an object: --scenario FILE of karptui simulate and sweep reads it"
     if "nodeClass" in value:
@@ -203,14 +203,14 @@ def _mistaken(value: Mapping[str, Any]) -> str:
 
 
 def _no_object(value: Any) -> str:
-    """Return what a value is that is not even a mapping; text is quoted, as it may say what went wrong before."""
+    """Describe a value that is not a mapping; text is quoted, because it may be an error message of an earlier step."""
     if isinstance(value, str):
         return f"is text, not a Kubernetes object: {value[:_MOST_QUOTED]}{'…' if len(value) > _MOST_QUOTED else ''}"
     return f"is {_NAMES[type(value)]}, not a Kubernetes object"
 
 
 def _title(api_version: str, api_kind: str) -> str:
-    """Return what to call a kind that is not known: ``ConfigMap``, ``Lease.coordination.k8s.io``."""
+    """Return the name of an unknown kind: ``ConfigMap``, ``Lease.coordination.k8s.io``."""
     group = api_version.rpartition("/")[0]
     return f"{api_kind}.{group}" if group else api_kind
 

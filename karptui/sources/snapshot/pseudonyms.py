@@ -31,9 +31,9 @@ _IS_PUBLIC: Final[Mapping[str, Callable[[str], bool]]] = {
     "Zone": public.is_zone,
     "ZoneID": public.is_zone_id,
 }
-"""Kinds of which AWS's own stay."""
+"""Predicates for AWS's public names, by kind."""
 _LAST: Final = ("Container", "Volume", ORIGIN, VALUE, "Uid")
-"""What a word in a text stands for only if nothing else is called so."""
+"""Kinds that explain a word in a text only if no other kind does."""
 _TOGETHER: Final = {"Node": "node", "NodeClaim": "claim"}
 """Kinds whose names are compared with each other."""
 _POOL: Final = "NodePool"
@@ -64,7 +64,7 @@ _PLAIN: Final = frozenset(
     | {"PriorityClass", "StorageClass", "ServiceAccount", "Scheduler", "RuntimeClass", "PodDisruptionBudget", "Uid"}
     | {"Container", "Volume", "Service", "Event", "InstanceType", "Zone", "ZoneID", "Region", VALUE, *WRITTEN_KINDS}
 )
-"""Kinds whose names are not told apart by a generated ending: their pseudonyms are in the order of the names alone."""
+"""Kinds without generated name endings: their pseudonyms are in the order of the names alone."""
 _LONGEST_NUMBER: Final = 9
 """Numbers are compared as numbers and stay; longer ones may be accounts."""
 _REPLICASET: Final = "ReplicaSet"
@@ -77,15 +77,16 @@ _MAKERS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 _CONSONANTS: Final = str.maketrans("abcdefghijklmnop", "bcdfghjklmnpqrst")
-"""From letters of a pseudonym to those of generated endings."""
+"""Maps letters of a pseudonym to letters of generated endings."""
 
 
 class Pseudonyms:
     """Learns names first, then gives each its pseudonym.
 
-    A pseudonym is what it names, its place among the names of its kind, and a word made of the name with a key, the
-    same in every recording: ``class-2-fkbdglei``. Where names of one origin are told apart by a generated ending, the
-    place is that of the rest, and a number takes the ending's place.
+    A pseudonym consists of the kind, the rank among the names of its kind, and a word derived from the name with a
+    key,
+    the same in every recording: ``class-2-fkbdglei``. Names of one origin with different generated endings share a
+    rank, and a number replaces the ending.
     """
 
     def __init__(self, key: bytes) -> None:
@@ -108,7 +109,7 @@ class Pseudonyms:
         self._present.setdefault(kind, set()).add(name)
 
     def learn_hash(self, value: str) -> None:
-        """Note the value of a ``pod-template-hash`` label, in which ReplicaSets' names end."""
+        """Note the value of a ``pod-template-hash`` label, which is the ending of a ReplicaSet's name."""
         self._hashes.add(value)
 
     def learn_ephemeral(self, pod: str, volume: str) -> None:
@@ -138,7 +139,7 @@ class Pseudonyms:
         return {name for name in mentioned if self._maker_of(kind, name)[1]}
 
     def _maker_of(self, kind: str, name: str) -> tuple[str, str]:
-        """Return kind and name of what has made something, empty if nothing known has."""
+        """Return the kind and name of an object's maker, empty if it is unknown."""
         base = name.rpartition("-")[0]
         made_by = next((one for one in _MAKERS[kind] if base in self._seen.get(one, ())), "")
         if made_by:
@@ -147,7 +148,7 @@ class Pseudonyms:
         return ("Deployment", written) if kind == "Pod" and written in self._seen.get("Deployment", ()) else ("", "")
 
     def _maker(self, kind: str, name: str) -> str:
-        """Return what the name of something that is gone begins with."""
+        """Return the pseudonym's beginning for a deleted object: that of its maker."""
         maker, base = self._maker_of(kind, name)
         begin = self.of(maker, base)
         return f"{begin}-{self._hash(name.rpartition('-')[0])}" if maker == "Deployment" else begin
@@ -157,14 +158,15 @@ class Pseudonyms:
         return self.word(name)[:5].translate(_CONSONANTS)
 
     def _hash(self, text: str) -> str:
-        """Return what looks like the hash of a template, so that it is taken for a generated ending."""
+        """Return text that looks like a template hash, so that it counts as a generated ending."""
         return f"{self.word(text)}4"
 
     def _settle_together(self) -> None:
-        """Give nodes, NodeClaims and NodePools places in one order.
+        """Rank nodes, NodeClaims and NodePools together.
 
-        A NodeClaim without a node stands among nodes by its name. A NodePool stands where the names of the nodes begin
-        that a forecast adds to it, unless that would change the order of NodePools.
+        A NodeClaim without a node ranks among nodes by its name. A NodePool ranks where the names of the nodes begin
+        that a
+        forecast adds to it, unless that would change the order of NodePools.
         """
         names = sorted(set().union(*(self._seen.get(kind, ()) for kind in _TOGETHER)))
         pools = sorted(self._seen.get(_POOL, ()))
@@ -186,15 +188,15 @@ class Pseudonyms:
         return (kind, name) in self._names
 
     def anywhere(self, name: str) -> str | None:
-        """Return the pseudonym of a name of any kind, None where nothing is called so."""
+        """Return the pseudonym of a name of any kind, None if the name is unknown."""
         return self._anywhere.get(name)
 
     def opaque(self, text: str, prefix: str = "x") -> str:
-        """Return what stands for a text of which nothing but its being the same matters."""
+        """Return the pseudonym of a text that matters only for equality."""
         return f"{prefix}-{self.word(text)}"
 
     def word(self, text: str) -> str:
-        """Return letters made of a text with the key: nobody without it can try out texts."""
+        """Return letters derived from a text with the key, so that texts cannot be guessed without it."""
         return "".join(map("abcdefghijklmnop".__getitem__, _nibbles(self.digest(text)[:4])))
 
     def digest(self, text: str) -> bytes:
@@ -223,7 +225,7 @@ class Pseudonyms:
             yield name, made if base == name else f"{made}-{number:0{endings}d}"
 
     def _composed(self, kind: str, names: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """Return the names that are made of others which are known."""
+        """Return the names that are composed of known names."""
         for name in names:
             if kind == _REPLICASET:
                 base, _, ending = name.rpartition("-")
@@ -259,7 +261,7 @@ def _is_number(text: str) -> bool:
 
 
 def _lead(name: str, fixed: list[str], prefix: str) -> str:
-    """Return what a pseudonym begins with, so that it stands where the name stands among those that stay."""
+    """Return a pseudonym's beginning that sorts like the name among the names that are kept."""
     at = bisect_left(fixed, name)
     before, after = (fixed[at - 1] if at else ""), (fixed[at] if at < len(fixed) else "")
     if before < f"{prefix}-" and (not after or f"{prefix}-~" < after):

@@ -1,4 +1,4 @@
-"""Values that every cluster may have: what a redacted recording keeps, by the field that holds it."""
+"""Public values by field, which a redacted recording keeps."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DOMAINS: Final = (
     "intel.com",
     "google.com",
 )
-"""Domains of label keys and resources that are not somebody's own."""
+"""Public domains of label keys and resources."""
 SHARED_DOMAINS: Final = frozenset({*DOMAINS, "kops.k8s.io", "node-restriction.kubernetes.io", "readiness.k8s.io"})
 """Domains that rules treat in a special way, and those under which many have keys."""
 KEYS: Final = frozenset(
@@ -186,7 +186,7 @@ _CRON_FIELD: Final = re.compile(
 _CRON_NAMES: Final = frozenset({"@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually"})
 _CRON_ZONE: Final = re.compile(r"(CRON_)?TZ=[A-Za-z0-9_+/-]+")
 _LOCAL_ZONE: Final = re.compile(r"[a-z]|-[a-z]{3}-\d[a-z]|-wl\d-[a-z]{3}-wlz-\d")
-"""What follows the region in the name of a zone of AWS."""
+"""Suffixes of AWS zone names after the region."""
 
 
 @cache
@@ -209,12 +209,12 @@ def _zone_ids() -> frozenset[str]:
 
 
 def is_public_key(key: str) -> bool:
-    """Return whether a key of a label, resource or the like is not somebody's own."""
+    """Return whether a key of a label, resource or the like is public."""
     return key in KEYS or _KEY.fullmatch(key) is not None
 
 
 def is_public_domain(domain: str) -> bool:
-    """Return whether a domain is not somebody's own."""
+    """Return whether a domain is public."""
     return any(domain == public or domain.endswith(f".{public}") for public in DOMAINS)
 
 
@@ -245,7 +245,7 @@ def is_zone_id(name: str) -> bool:
 
 
 def kind_of_label(key: str) -> str:
-    """Return what the values of a well-known label name: a zone, a type; empty if something else."""
+    """Return the kind of name in a well-known label's values: a zone, a type; empty if something else."""
     return _KINDS.get(KEY_ALIASES.get(key, key), "")
 
 
@@ -253,7 +253,7 @@ _KINDS: Final = {ZONE: "Zone", REGION: "Region", INSTANCE_TYPE: "InstanceType", 
 
 
 def is_public_label_value(value: str) -> bool:
-    """Return whether a value of a well-known label is not somebody's own."""
+    """Return whether a value of a well-known label is public."""
     return value in _label_values() or INTEGER.fullmatch(value) is not None
 
 

@@ -1,4 +1,4 @@
-"""Files into a snapshot: objects, and of a recording also when and where it was taken, settings and instance types."""
+"""Reading files into a snapshot: objects, and for a recording its time, origin, settings and instance types."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _PASSED_OVER: Final = frozenset({"annotations", "labels", "spec", "data"})
 
 
 def newest_timestamp_ns(value: Any) -> int:
-    """Return the latest instant at which something had happened; nanoseconds since the epoch, 0 where none is found."""
+    """Return the latest past event's time; nanoseconds since the epoch, 0 if there is none."""
     newest = ABSENT_NS
     pending = [value]
     while pending:
@@ -68,7 +68,7 @@ def newest_timestamp_ns(value: Any) -> int:
 
 
 def _instant_ns(text: str) -> int:
-    """Return an instant, none where the text is none, or too far away to be taken for now."""
+    """Return an instant, none if the text is invalid, or too far in the future."""
     try:
         return parse_now(text)
     except ValueError:
@@ -84,13 +84,13 @@ _RECORDING: Final = "the snapshot"
 
 
 class Recorded:
-    """A document as ``karptui record`` writes it; what it does not say is at its default."""
+    """A document written by ``karptui record``; missing fields have defaults."""
 
     def __init__(self, document: SnapshotDocument, catalogs: Catalogs) -> None:
-        """Read everything but the objects.
+        """Read everything except the objects.
 
         Raises:
-            SnapshotError: a sentence naming the file and the field.
+            SnapshotError: a message naming the file and the field.
         """
         self.where = document.where
         self._value: dict[str, Any] = document.value
@@ -104,10 +104,10 @@ class Recorded:
         self.unread = tuple(one for one in self._field("unread", list, []) if isinstance(one, str))
 
     def add_objects(self, pile: ObjectPile) -> None:
-        """Add the objects to those that are there already.
+        """Add the objects to a pile.
 
         Raises:
-            SnapshotError: a sentence naming the file and the field.
+            SnapshotError: a message naming the file and the field.
         """
         objects = self._field("objects", list, [])
         for index, value in enumerate(objects):
@@ -229,11 +229,11 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     unknown_kinds: Mapping[str, int] = {}
     """How many objects of each kind were passed over: ``ConfigMap``, ``Lease.coordination.k8s.io``."""
     problems: tuple[str, ...] = ()
-    """A sentence for each object that could not be read."""
+    """A message for each unreadable object."""
     unread: Mapping[Kind, tuple[str, ...]] = {}
-    """Those of the problems that are about objects of a known kind."""
+    """Problems with objects of a known kind."""
     notes: tuple[str, ...] = ()
-    """Sentences about what was assumed."""
+    """Messages about assumptions."""
     manifests: Mapping[tuple[str, str], Mapping[str, Any] | msgspec.Raw] = {}
     """The objects as given, or their JSON, by kind and key; empty unless asked for."""
 
@@ -248,7 +248,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     @property
     def karpenter_version(self) -> str:
-        """Karpenter's version where it was recorded; empty if it is unknown."""
+        """Karpenter's version in the recorded cluster; empty if unknown."""
         return self.evidence.karpenter_version
 
     @property
@@ -264,8 +264,8 @@ class SnapshotReader:
         """Set up a reader.
 
         Args:
-            clock: tells the time where a snapshot says nothing about it; the machine's by default.
-            karpenter_version: the one whose rules decide, whatever a snapshot says; empty for its own.
+            clock: Current time for snapshots without one; the machine's by default.
+            karpenter_version: The version whose rules apply, overriding the snapshot's; empty for the snapshot's.
         """
         self._catalogs = Catalogs()
         self._karpenter_version = karpenter_version
@@ -280,18 +280,19 @@ class SnapshotReader:
         keeps_manifests: bool = False,
         stdin: BinaryIO | None = None,
     ) -> Snapshot:
-        """Read one snapshot from files, directories and ``-``, all of which add to it.
+        """Read one snapshot from files, directories and ``-``, merged.
 
         Args:
-            paths: recordings, what ``kubectl get -o json|yaml`` prints, manifests in JSON or YAML, plain or gzip. At
-                most one of them is a recording.
-            now_ns: the instant to look at, instead of the recording's or of the newest timestamp found.
-            strict: refuse an object that cannot be read, rather than leave it out with a sentence.
-            keeps_manifests: whether the objects are kept as given, too.
-            stdin: what ``-`` reads.
+            paths: Recordings, output of ``kubectl get -o json|yaml``, manifests in JSON or YAML, plain or gzip. At
+                most one
+                of them is a recording.
+            now_ns: The current time, instead of the recording's or the newest timestamp.
+            strict: Reject an unreadable object, instead of skipping it with a message.
+            keeps_manifests: Whether to keep the objects as given, too.
+            stdin: Stream for ``-``.
 
         Raises:
-            SnapshotError: a sentence naming the file, and the object and field where there is one.
+            SnapshotError: a message naming the file, and the object and field if there is one.
         """
         pile = ObjectPile(keeps_manifests=keeps_manifests)
         recorded, newest_ns = self._gather(
@@ -352,12 +353,12 @@ class SnapshotReader:
 
 
 def _second(document: SnapshotDocument, recorded: Recorded) -> str:
-    return sentence(document.where, f"is a second recording beside {recorded.where}: open one at a time")
+    return sentence(document.where, f"is a second recording, after {recorded.where}: open one at a time")
 
 
 _NOT_READ: Final = (
-    f"{{title}} is not in {OWN_NAMESPACE} or {USUAL_NAMESPACE}, so that it is not read as Karpenter's:"
-    " --karpenter-version and --karpenter-setting say what Karpenter runs with"
+    f"{{title}} is not in {OWN_NAMESPACE} or {USUAL_NAMESPACE}, so it does not count as Karpenter's:"
+    " set Karpenter's version and settings with --karpenter-version and --karpenter-setting"
 )
 _BY_NAME: Final = (
     "only its namespace says that {title} is Karpenter's: --karpenter-version and --karpenter-setting override it"
@@ -365,7 +366,7 @@ _BY_NAME: Final = (
 
 
 def _as_installed(snapshot: Snapshot, controllers: Sequence[Mapping[str, Any]]) -> Snapshot:
-    """Return a snapshot of kubectl's with the version and the settings that Karpenter's Deployment in it says."""
+    """Return a kubectl snapshot with the version and settings of Karpenter's Deployment in it."""
     by_namespace: dict[str, list[Mapping[str, Any]]] = {}
     for one in controllers:
         by_namespace.setdefault(one["metadata"].get("namespace", ""), []).append(one)

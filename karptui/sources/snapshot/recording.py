@@ -40,15 +40,15 @@ def build_recording(
     """Return a recording as a document.
 
     Args:
-        objects: API objects as they are; what must not be recorded is left out here.
-        name: what to call it.
-        captured_at_ns: when the objects were like this.
-        evidence: settings, version, instance types, offerings and prices. Of Karpenter's environment only
-            ``SETTING_NAMES`` are recorded.
-        live_usage: what metrics-server measured.
-        with_disruption: whether ``karptui simulate`` answers for disruption too.
-        unread: kinds that could not be listed.
-        redactor: replaces names by pseudonyms.
+        objects: Unfiltered API objects; parts that must not be recorded are removed here.
+        name: Name of the recording.
+        captured_at_ns: Time of the objects.
+        evidence: Settings, version, instance types, offerings and prices. Only ``SETTING_NAMES`` of Karpenter's
+            environment are recorded.
+        live_usage: Usage from metrics-server.
+        with_disruption: Whether ``karptui simulate`` answers for disruption too.
+        unread: Kinds that could not be listed.
+        redactor: Replaces names by pseudonyms.
     """
     kept = [one for one in map(scrub, objects) if one is not None]
     settings = evidence.settings

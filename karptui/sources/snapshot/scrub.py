@@ -1,8 +1,8 @@
-"""What of an object is recorded: what decides something or is shown, and nothing that may be a secret.
+"""The recorded parts of an object: everything that affects a decision or is shown, and nothing that may be a secret.
 
 Never recorded: Secrets, ConfigMaps and every kind that is not read; environment variables, commands, arguments and
 probes of containers; volumes other than claims; parameters of volumes and storage classes; managedFields; annotations
-that no rule reads, those of templates included.
+that no rule reads, including those of templates.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _METADATA: Final = (
     "finalizers",
 )
 _ANNOTATION_DOMAINS: Final = (GROUP, AWS_GROUP)
-"""Domains in which Karpenter keeps what it reads itself."""
+"""Domains of the annotations that Karpenter reads itself."""
 _ANNOTATIONS: Final = frozenset(
     {POD_DELETION_COST, SAFE_TO_EVICT, "kubernetes.io/config.mirror", "pv.kubernetes.io/bind-completed"}
 )
@@ -62,7 +62,7 @@ _CLASS: Final = ("provisioner", "volumeBindingMode", "allowedTopologies", "recla
 
 
 def scrub(manifest: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what is recorded of an object; None where nothing is."""
+    """Return the recorded part of an object; None if nothing is recorded."""
     api_version, api_kind = manifest.get("apiVersion"), manifest.get("kind")
     if not isinstance(api_version, str) or not isinstance(api_kind, str):
         return None

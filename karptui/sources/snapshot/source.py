@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 def put_all(
     mailbox: Mailbox, inventory: Inventory, at_ns: int, unread: Mapping[Kind, tuple[str, ...]] = MappingProxyType({})
 ) -> None:
-    """Put a whole cluster into a mailbox, of which nothing more will be heard.
+    """Put a complete, static cluster into a mailbox.
 
     Args:
-        mailbox: Gets objects, and how it stands with every kind.
+        mailbox: Receives objects, and the status of every kind.
         inventory: The cluster.
-        at_ns: When it was so: nanoseconds since the epoch.
-        unread: Sentences about what could not be read, by kind.
+        at_ns: Time of the cluster: nanoseconds since the epoch.
+        unread: Messages about unreadable objects, by kind.
     """
     objects = objects_of(inventory)
     for kind in Kind:
@@ -48,7 +48,7 @@ def put_all(
 
 
 class SnapshotSource:
-    """Plays a snapshot that has been read; ``fetch_object`` needs one that keeps its manifests."""
+    """Source of a snapshot that has been read; ``fetch_object`` needs a snapshot that keeps its manifests."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
@@ -60,7 +60,7 @@ class SnapshotSource:
 
     @property
     def caution(self) -> str:
-        """Nothing: nobody is in between."""
+        """Empty: there is no connection to distrust."""
         return ""
 
     def start(self, mailbox: Mailbox) -> None:
@@ -99,7 +99,7 @@ class SnapshotSource:
 
 
 def _first_of(sentences: tuple[str, ...]) -> str:
-    """Return the first of several sentences, and how many there are."""
+    """Return the first of several messages, and their number."""
     if len(sentences) <= 1:
         return "".join(sentences)
     return f"{sentences[0]} (and {len(sentences) - 1} more)"

@@ -48,7 +48,7 @@ CASES: list[tuple[Exception, Trouble, str]] = [
     (
         known.CredentialRetrievalError(provider="custom-process", error_msg="vault is locked"),
         Trouble.NO_CREDENTIALS,
-        "the AWS credentials of profile dev cannot be had: Error when retrieving credentials from custom-process",
+        "cannot get the AWS credentials of profile dev: Error when retrieving credentials from custom-process",
     ),
     (known.SSLError(endpoint_url="u", error="e"), Trouble.NO_NETWORK, "no trusted connection to the AWS APIs"),
     (known.ProxyConnectionError(proxy_url="http://p"), Trouble.NO_NETWORK, "the proxy on the way to the AWS APIs"),
@@ -129,7 +129,7 @@ def test_reads_all_pages(session: AwsClients, caller: Caller, fake: FakeAws) -> 
 
 def test_a_list_that_repeats_itself_comes_to_an_end(session: AwsClients, caller: Caller, fake: FakeAws) -> None:
     fake.xml("DescribeSubnets", page("a", token="t"))
-    with pytest.raises(AwsError, match="ec2:DescribeSubnets never comes to an end"):
+    with pytest.raises(AwsError, match="ec2:DescribeSubnets never ends"):
         subnets(session, caller)
     assert fake.count("DescribeSubnets") == 2
 
@@ -139,7 +139,7 @@ def test_a_list_without_end_is_given_up(
 ) -> None:
     monkeypatch.setattr(calls, "PAGE_LIMIT", 3)
     fake.xml("DescribeSubnets", *(page("a", token=f"t{number}") for number in range(9)))
-    with pytest.raises(AwsError, match="never comes to an end"):
+    with pytest.raises(AwsError, match="never ends"):
         subnets(session, caller)
 
 

@@ -126,7 +126,7 @@ class TestTheTerminal:
     def test_a_process_that_fails_is_quoted(self, aws_home: Path) -> None:
         script = credential_process(aws_home, "sys.exit('vault is locked')")
         (aws_home / "config").write_text(f"[profile p]\ncredential_process = {script}\n")
-        with pytest.raises(AwsError, match=r"profile p cannot be had.*vault is locked"):
+        with pytest.raises(AwsError, match=r"credentials of profile p: .*vault is locked"):
             AwsClients("p").client("sts", REGION)
 
     def test_a_process_that_hangs_is_ended_with_its_children(

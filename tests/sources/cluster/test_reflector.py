@@ -930,7 +930,7 @@ def test_endless_list_of_ever_new_objects_is_given_up(serve: Serve, monkeypatch:
     bench = Bench(server)
     assert bench.step() > 0
     assert bench.status.phase is Phase.DISCONNECTED
-    assert "does not come to an end with its list of nodes after 51 objects" in bench.status.last_error
+    assert "'s list of nodes has not ended after 51 objects" in bench.status.last_error
     assert len(server.calls) == 52
 
 

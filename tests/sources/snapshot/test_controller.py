@@ -66,8 +66,8 @@ def test_the_usual_namespace_is_read_with_a_doubt_and_never_before_kube_system(t
         (
             a_deployment("shop"),
             (
-                "Deployment shop/karpenter is not in kube-system or karpenter, so that it is not read as Karpenter's:"
-                " --karpenter-version and --karpenter-setting say what Karpenter runs with"
+                "Deployment shop/karpenter is not in kube-system or karpenter, so it does not count as Karpenter's:"
+                " set Karpenter's version and settings with --karpenter-version and --karpenter-setting"
             ),
         ),
         (a_deployment(label="web"), ""),

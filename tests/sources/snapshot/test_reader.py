@@ -233,8 +233,8 @@ def test_an_annotation_of_ten_megabytes_is_read(tmp_path: Path) -> None:
     [
         ({"catalog": "/"}, "catalog: '/' names no file"),
         ({"catalog": "a\0b"}, "catalog: 'a\\x00b' names no file"),
-        ({"catalog": "/dev/zero"}, "catalog: '/dev/zero' is not beside the snapshot"),
-        ({"catalog": "../../../etc/passwd"}, "catalog: '../../../etc/passwd' is not beside the snapshot"),
+        ({"catalog": "/dev/zero"}, "catalog: '/dev/zero' is not in the snapshot's folder"),
+        ({"catalog": "../../../etc/passwd"}, "catalog: '../../../etc/passwd' is not in the snapshot's folder"),
         ({"karptui": 2}, "karptui: the recording has format 2, this karptui reads up to 1; a newer one is needed"),
         ({"karptui": "1"}, "karptui: must be 1"),
         ({"karptui": True}, "karptui: must be 1"),
@@ -258,7 +258,7 @@ def test_names_the_field_of_a_recording(tmp_path: Path, change: dict[str, Any], 
 
 
 def test_two_recordings_cannot_be_one_snapshot(tmp_path: Path) -> None:
-    with pytest.raises(SnapshotError, match="is a second recording beside"):
+    with pytest.raises(SnapshotError, match="is a second recording, after"):
         read(tmp_path, RECORDING, RECORDING)
 
 
