@@ -1,4 +1,4 @@
-"""Result of a search: the best change, the runner-up and why it lost, and what was not tried."""
+"""Result of a search: the best change, the runner-up with its disadvantage, and the changes not tried."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Effort(msgspec.Struct, frozen=True, kw_only=True):
     all: int
     """Of how many."""
     how: str
-    """Description of what was tried."""
+    """Description of the search."""
     not_tried: tuple[str, ...] = ()
     """Messages about changes that were not tried."""
     is_monotone: bool | None = None
@@ -155,7 +155,7 @@ def scenario_of(solved: Solved, tried: Tried | None) -> Scenario:
 
 
 class Criterion(msgspec.Struct, frozen=True):
-    """A property by which changes are compared; the lower the better."""
+    """A property for comparing changes; the lower the better."""
 
     value: Callable[[Tried], float]
     says: Callable[[float, float], str]
@@ -172,7 +172,7 @@ def key_of(criteria: Sequence[Criterion]) -> Callable[[Tried], tuple[float, ...]
 
 
 def why_lost(criteria: Iterable[Criterion], best: Tried, other: Tried) -> str:
-    """Return the first criterion in which a change is worse than the answer, and any in which it is better."""
+    """Return a change's first disadvantage compared with the answer, and any advantage."""
     better = ""
     for one in criteria:
         ours, theirs = one.value(best), one.value(other)
@@ -180,7 +180,7 @@ def why_lost(criteria: Iterable[Criterion], best: Tried, other: Tried) -> str:
             return one.says(ours, theirs) + better
         if theirs < ours:
             better = one.better(ours, theirs)
-    return "same result, but later in the order in which changes are tried"
+    return "same result, but tried later"
 
 
 def _best_of(tried: Sequence[Tried], criteria: Sequence[Criterion]) -> Tried:

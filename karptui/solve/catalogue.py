@@ -30,7 +30,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     """Possible values with their meaning; without any, all values are possible."""
 
     def fault(self, value: str) -> str:
-        """Return why a value is invalid; empty if it is valid."""
+        """Return the reason a value is invalid; empty if it is valid."""
         if self.numbers is not None:
             least, most = self.numbers
             if not value.isdecimal() or not value.isascii() or not least <= int(value[:12]) <= most:

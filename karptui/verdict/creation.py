@@ -43,10 +43,10 @@ settings.
 """
 _IMAGES: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName"})
 IMAGE: Final = "image"
-"""Common name for all reasons for which an image cannot be pulled."""
+"""Common name for all image pull failures."""
 _PLATFORMS: Final = ("no match for platform", "no matching manifest", "exec format error")
 _ERROR: Final = "Error: "
-"""Prefix of the kubelet's ``Failed`` messages, some of which only repeat a container's waiting reason."""
+"""Prefix of the kubelet's ``Failed`` messages; some only repeat a container's waiting reason."""
 
 
 class CreateRefusal(NamedTuple):

@@ -315,7 +315,7 @@ def _ended_early(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFin
 
 
 def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
-    """Yield NodeClaims that were refused, or whose instance has not registered; not those that stop everything."""
+    """Yield NodeClaims that were refused, or whose instance has not registered, unless they stop everything."""
     stuck: defaultdict[str, list[NodeClaim]] = defaultdict(list)
     lost: list[NodeClaim] = []
     prices = {line.claim.name: line.per_hour for line in case.nodes if line.claim is not None}

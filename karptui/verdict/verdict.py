@@ -144,7 +144,7 @@ URGENT_RULES: Final = frozenset({"pool-expiry-wave"})
 
 
 def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
-    """Return the problems and risks of a cluster, worst first; one finding says so if there are none."""
+    """Return the problems and risks of a cluster, worst first; one reassuring finding if there are none."""
     pending = PendingPods(case.pending)
     findings = [
         *controller_findings(case, pending),
@@ -214,7 +214,7 @@ _NAMES_WHY: Final = (FindingCode.LAUNCH_REFUSED, FindingCode.NODECLASS_NOT_READY
 
 
 def _without_repeats(findings: Sequence[ClusterFinding]) -> list[ClusterFinding]:
-    """Return findings without those that only repeat why NodePools launch nothing."""
+    """Return findings without repeats of why NodePools launch nothing."""
     telling = [finding for finding in findings if finding.code in _NAMES_WHY]
     named = {name for finding in telling for name in finding.objects}
     is_named = any(finding.code is not FindingCode.LAUNCH_REFUSED for finding in telling)

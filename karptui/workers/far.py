@@ -32,7 +32,7 @@ TLS: Final = "tls://"
 TLS_FILES: Final = "DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …__CLIENT__CERT and …__CLIENT__KEY"
 """Environment variables of Dask with the client's certificates."""
 MOST_GIVEN_UP: Final = 20
-"""Cancelled tasks of a scheduler after which nothing more is submitted."""
+"""Number of tasks a scheduler may cancel before submission stops."""
 _POLL_SECONDS: Final = 0.02
 _LOOK_SECONDS: Final = 2.0
 """Interval between checks for workers, in seconds."""
@@ -156,7 +156,7 @@ class FarWorkers:
                 self._client.close(timeout=1)
 
     def run(self, question: Question, common: object, items: Iterable[object]) -> Iterator[tuple[int, Any]]:
-        """Yield positions and results as they are ready.
+        """Yield positions and results as soon as they are ready.
 
         Raises:
             WorkersError: if the scheduler or all workers are gone, workers die repeatedly, or a question fails.

@@ -46,7 +46,7 @@ class NearWorkers:
         """Do nothing: processes last as long as a run."""
 
     def run(self, question: Question, common: object, items: Iterable[object]) -> Iterator[tuple[int, Any]]:
-        """Yield positions and results as they are ready.
+        """Yield positions and results as soon as they are ready.
 
         Raises:
             WorkersError: if processes die repeatedly.

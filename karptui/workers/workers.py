@@ -37,7 +37,7 @@ class Workers(Protocol):
         ...
 
     def run(self, question: Question, common: object, items: Iterable[object]) -> Iterator[tuple[int, Any]]:
-        """Yield the position of each item and its result, as they are ready; the caller may stop early.
+        """Yield the position of each item and its result as soon as it is ready; the caller may stop early.
 
         Raises:
             WorkersError: if no worker is left.

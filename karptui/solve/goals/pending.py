@@ -38,7 +38,7 @@ from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
 
 MOST_GROUPS: Final = 6
-"""Limit of groups of pods for which changes are searched."""
+"""Limit of groups of pods to search changes for."""
 _OF_PODS: Final = frozenset(
     {
         RemedyKind.TOLERATE,
