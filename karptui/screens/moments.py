@@ -56,7 +56,7 @@ class MomentScreens:
             self._host.open_screen(ENTRIES[0].name)
             self._host.poll_now()
         elif visit is SwitchResult.NOT_KEPT:
-            self._host.tell("this play is not kept any more: r plays again", Tone.WARNING)
+            self._host.tell("this forecast is gone: ctrl+r simulates again", Tone.WARNING)
 
     def step(self, by: int) -> None:
         """Show a later moment of the play, or an earlier one."""
