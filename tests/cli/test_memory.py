@@ -53,7 +53,11 @@ def dense() -> bytes:
     return gzip.compress(b'{"metadata":{},"items":[' + b",".join(b'{"a":%d}' % (100 + one) for one in numbers) + b"]}")
 
 
-BOMBS = pytest.mark.parametrize("bomb", [packed_spaces, packed_objects, hidden])
+def dense_object() -> bytes:
+    """Return a recording of one object that holds what ``dense`` has as a list, ten times over."""
+    numbers = os.urandom(2 * MIB) * 5
+    parts = b",".join(b'{"a":%d}' % (100 + one) for one in numbers)
+    return gzip.compress(b'{"kind":"List","items":[{"kind":"Pod","spec":[' + parts + b"]}]}", 1)
 
 
 def peak_of(*words: str) -> tuple[int, int, str]:
@@ -64,7 +68,7 @@ def peak_of(*words: str) -> tuple[int, int, str]:
     return int(status), int(peak), done.stderr
 
 
-@BOMBS
+@pytest.mark.parametrize("bomb", [packed_spaces, packed_objects, hidden, dense_object])
 def test_a_snapshot(bomb: Callable[[], bytes], tmp_path: Path) -> None:
     file = tmp_path / "bomb.json.gz"
     file.write_bytes(bomb())

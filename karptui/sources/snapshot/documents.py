@@ -119,6 +119,8 @@ SUFFIXES: Final = (".json", ".yaml", ".yml", ".json.gz", ".yaml.gz", ".yml.gz")
 NO_NAME: Final = "the name of a snapshot is empty; . is the current directory, - standard input"
 MAX_BYTES: Final = 1 << 30
 """Of one file, unpacked: 100,000 pods take half of it."""
+MAX_OBJECT_BYTES: Final = 8 << 20
+"""Of one object; etcd takes 1.5 MiB. Decoded, a dense one takes twenty times as much."""
 _PIECE: Final = 1 << 16
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _AS_TEXT: Final = frozenset({"items", "objects"})
@@ -143,8 +145,11 @@ class SnapshotDocument(msgspec.Struct, frozen=True):
         """Return the value of an item that was left as text.
 
         Raises:
-            SnapshotError: if it cannot be read, with the line in the file.
+            SnapshotError: if it cannot be read, with the line in the file, or is larger than any object of a cluster.
         """
+        if memoryview(item).nbytes > MAX_OBJECT_BYTES:
+            problem = f"holds an object of more than {size_text(MAX_OBJECT_BYTES)}; it is no snapshot"
+            raise SnapshotError(sentence(self.where, problem))
         try:
             return msgspec.json.decode(item)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
