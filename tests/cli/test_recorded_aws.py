@@ -1,0 +1,116 @@
+"""A recording taken with AWS credentials keeps what AWS answered: prices, offerings, zones and subnets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karptui.aws.catalogue import instance_type_facts
+from karptui.cli.main import main
+from tests.cli.test_record import kubeconfig
+from tests.cli.test_recorded_decisions import POOL, a_cluster, answer, pseudonyms, without_names
+from tests.loopback import LoopbackServer
+from tests.sources.aws.conftest import ME, FakeAws
+from tests.sources.aws.test_pricing import product
+
+ZONES = {"us-east-1a": "use1-az4", "us-east-1b": "use1-az6", "us-east-1c": "use1-az1"}
+SUBNETS = ("subnet-01c4e8a1b7d5f9032", "subnet-02c4e8a1b7d5f9032", "subnet-03c4e8a1b7d5f9032")
+COMMANDS = [
+    ["nodes"],
+    ["pools"],
+    ["next"],
+    ["pending"],
+    ["verdict"],
+    ["types", "--pool", POOL],
+    ["explain", "pool", POOL],
+]
+
+
+def a_region() -> FakeAws:
+    """Return an AWS whose prices rise with the name of a type, where few types are offered in one zone."""
+    aws = FakeAws()
+    names = sorted(instance_type_facts())
+    aws.xml("GetCallerIdentity", f"<GetCallerIdentityResult>{ME}</GetCallerIdentityResult>")
+    aws.json("GetProducts", {"PriceList": [product(name, f"{1 + at / 100}") for at, name in enumerate(names)]})
+    answers = {
+        "DescribeAvailabilityZones": (
+            "availabilityZoneInfo",
+            (f"<zoneName>{name}</zoneName><zoneId>{zone_id}</zoneId>" for name, zone_id in ZONES.items()),
+        ),
+        "DescribeInstanceTypeOfferings": (
+            "instanceTypeOfferingSet",
+            (
+                f"<instanceType>{name}</instanceType><location>{zone_id}</location>"
+                for name in names
+                for zone_id in ZONES.values()
+                if zone_id != "use1-az1" or name.startswith("m")
+            ),
+        ),
+        "DescribeSpotPriceHistory": (
+            "spotPriceHistorySet",
+            (
+                f"<instanceType>{name}</instanceType><availabilityZoneId>use1-az4</availabilityZoneId>"
+                f"<spotPrice>{0.5 + at / 100}</spotPrice>"
+                for at, name in enumerate(names)
+            ),
+        ),
+        "DescribeSubnets": (
+            "subnetSet",
+            (
+                f"<subnetId>{subnet}</subnetId><availabilityZone>{zone}</availabilityZone>"
+                f"<availabilityZoneId>{zone_id}</availabilityZoneId><availableIpAddressCount>{free}"
+                "</availableIpAddressCount>"
+                for subnet, (zone, zone_id), free in zip(SUBNETS, ZONES.items(), (7, 500, 600), strict=True)
+            ),
+        ),
+        "DescribeCapacityReservations": ("capacityReservationSet", ()),
+    }
+    for action, (field, items) in answers.items():
+        aws.xml(action, f"<{field}>{''.join(f'<item>{one}</item>' for one in items)}</{field}>")
+    return aws
+
+
+@pytest.fixture(name="flags")
+def live_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Serve a cluster without Karpenter's metrics, and AWS; yield the flags for it."""
+    cluster = a_cluster()
+    others = cluster.fault
+    assert others is not None
+
+    def without_metrics(call: Any) -> None:
+        if call.path.endswith("/proxy/metrics"):
+            call.error(404)
+        else:
+            others(call)
+
+    cluster.fault = without_metrics
+    for name, value in (
+        ("ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE"),
+        ("SECRET_ACCESS_KEY", "secret"),
+        ("REGION", "us-east-1"),
+    ):
+        monkeypatch.setenv(f"AWS_{name}", value)
+    monkeypatch.chdir(tmp_path)
+    with LoopbackServer(a_region()) as aws, LoopbackServer(cluster) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", aws.url)
+        yield ["--kubeconfig", kubeconfig(tmp_path, server.url)]
+
+
+def test_what_aws_answered_decides_in_a_recording_too(flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    for name, redact in (("plain.json", []), ("redacted.json", ["--redact"])):
+        main(["record", name, *redact, *flags])
+    renamed = pseudonyms(Path("plain.json"), Path("redacted.json"))
+    names = frozenset((*renamed, *renamed.values()))
+    for words in COMMANDS:
+        asked = [*words, "-o", "json"]
+        live = without_names(answer([*asked, *flags], capsys), names)
+        assert without_names(answer([*asked, "--snapshot", "plain.json"], capsys), names) == live, words
+        again = [renamed.get(word, word) for word in asked]
+        assert without_names(answer([*again, "--snapshot", "redacted.json"], capsys), names) == live, words
+        if words in (["nodes"], ["next"]):
+            assert without_names(answer([*asked, *flags, "--no-aws"], capsys), names) != live, "AWS changes the answer"
+    main(["explain", "pool", POOL, "--snapshot", "plain.json"])
+    assert "7 free IPv4 addresses" in capsys.readouterr().out
