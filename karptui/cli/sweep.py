@@ -24,6 +24,7 @@ from karptui.cli.options import (
 from karptui.cli.streams import put
 from karptui.cli.whatif_scenarios import read_files
 from karptui.session.sweeper import point_of
+from karptui.views.prices import without_text
 from karptui.views.sanitize import clean, page
 
 if TYPE_CHECKING:
@@ -119,6 +120,9 @@ def _answer(cluster: NamedBase, sweep: Sweep, mode: Replay, points: Sequence[Swe
         lines = (*sweep_lines(sweep.values, by_place, "", width_of_terminal()), sweep_sentence(sweep.values, by_place))
         put(page(clean(f"{cluster.name}: {sweep.name} ({mode_text(mode)})")))
         put(page("\n".join(clean("".join(text for text, _ in line).rstrip()) for line in lines)))
+        left_out = next((point.not_counted for point in points if not point.problem), None)
+        if left_out is not None and (without := without_text(left_out)):
+            put(page(f"  {clean(without)}"))
     return int(bool(cluster.problem) or any(point.problem for point in points))
 
 

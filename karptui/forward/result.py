@@ -177,6 +177,8 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """
     unmanaged: int = 0
     """Nodes that Karpenter did not make: they count among the nodes, and not in dollars."""
+    spot_at_on_demand: int = 0
+    """Spot nodes of unknown price at the beginning: they count at the on-demand price."""
 
     @property
     def end(self) -> Moment:

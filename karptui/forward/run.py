@@ -19,7 +19,7 @@ from karptui.forward.journal import Journal
 from karptui.forward.launching import is_stuck
 from karptui.forward.play import Play
 from karptui.forward.result import KeptNode, Played, Step, StepKind, circle_of, without_dollars
-from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.inventory import Inventory, unmanaged_nodes
 from karptui.karpenter.settings import Settings
 from karptui.kube.durations import format_duration
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -111,8 +111,9 @@ def forward(
         is_measured=is_measured,
         refused_until_ns=refused_until_ns,
     )
+    unmanaged = len(unmanaged_nodes(inventory))
     assumed += (
-        *_foreign(_unmanaged(inventory), has_prices=has_prices),
+        *_foreign(unmanaged, has_prices=has_prices),
         *_scheduled(inventory, played),
         *(about_dollars(played, prices) if has_prices else ()),
     )
@@ -120,7 +121,7 @@ def forward(
         played,
         steps=tuple(_paid(step, prices) for step in played.steps),
         kept=kept_nodes(play.fleet()),
-        unmanaged=_unmanaged(inventory),
+        unmanaged=unmanaged,
         circle=circle_of(played),
         assumptions=assumed,
         not_modelled=left_out,
@@ -215,12 +216,6 @@ def _assumptions(durations: Durations, usual_seconds: float | None, *, is_instan
         cheapest,
         load,
     ]
-
-
-def _unmanaged(inventory: Inventory) -> int:
-    """Return the number of nodes that Karpenter does not manage."""
-    claimed = {claim.provider_id for claim in inventory.nodeclaims if claim.provider_id}
-    return sum(1 for node in inventory.nodes if node.provider_id not in claimed)
 
 
 def _foreign(count: int, *, has_prices: bool) -> Iterator[str]:

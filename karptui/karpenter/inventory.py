@@ -99,3 +99,21 @@ class ClusterHistory(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 
 NO_HISTORY: Final = ClusterHistory()
+
+
+class NotCounted(msgspec.Struct, frozen=True, gc=False):
+    """Nodes of the cluster as it is that totals leave out."""
+
+    unmanaged: int = 0
+    """Nodes that Karpenter does not manage."""
+    leaving: int = 0
+    """Nodes that are being removed."""
+    unlaunched: int = 0
+    """NodeClaims without an instance."""
+
+
+def unmanaged_nodes(inventory: Inventory) -> tuple[Node, ...]:
+    """Return the nodes without a NodeClaim: Karpenter does not manage them."""
+    claimed = {claim.provider_id for claim in inventory.nodeclaims} - {""}
+    named = {claim.node_name for claim in inventory.nodeclaims}
+    return tuple(node for node in inventory.nodes if node.provider_id not in claimed and node.name not in named)

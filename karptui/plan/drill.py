@@ -115,6 +115,8 @@ class Drill(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes that are gone, and NodeClaims without a node yet."""
     nodes_before: int
     """Nodes, and NodeClaims without a node yet, whoever made them."""
+    starting: int
+    """Those of them that are NodeClaims without a node."""
     pods: int
     """Pods of the nodes that are gone which their owners make again."""
     on_nodes: int
@@ -216,6 +218,7 @@ def drill(base: WhatIfBase, loss: Loss, reporter: Reporter = silent) -> Drill:
         loss=loss,
         nodes=gone,
         nodes_before=len(members),
+        starting=len(members) - len(inventory.nodes),
         pods=len(left.moved),
         on_nodes=places[PlaceKind.NODE],
         on_new=places[PlaceKind.CLAIM],

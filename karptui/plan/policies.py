@@ -92,6 +92,8 @@ class PolicyOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Over the whole span if nothing happened at all."""
     unpriced: int = 0
     """Nodes at the end without a known price, left out of prices."""
+    unmanaged: int = 0
+    """Nodes at the end that Karpenter does not manage, left out of prices."""
     is_saving_known: bool = True
     """Whether the savings are known: not if nodes without a price are launched or removed."""
     commands: int
@@ -283,6 +285,7 @@ def _outcome(policy: str, after: str, edits: tuple[AnyEdit, ...], played: Played
         dollars=spent(played, end_ns),
         dollars_unchanged=played.series[0].price_per_hour * horizon_ns / _NS_PER_HOUR,
         unpriced=played.end.unpriced,
+        unmanaged=played.unmanaged,
         is_saving_known=leave_out_alike(played),
         commands=len(commands),
         evictions=played.evictions,

@@ -10,7 +10,7 @@ import msgspec
 
 from karptui.disruption.owner import OwnerIndex
 from karptui.forward.run import HORIZON_NS
-from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.inventory import Inventory, unmanaged_nodes
 from karptui.karpenter.labels import INSTANCE_TYPE, NODEPOOL, ZONE, capacity_type_of
 from karptui.karpenter.pdb_limits import PdbLimits
 from karptui.kube.node import Node
@@ -109,15 +109,10 @@ def group_of(labels: Mapping[str, str]) -> str:
 
 def unmanaged(inventory: Inventory) -> tuple[Node, ...]:
     """Return the nodes that Karpenter does not manage, without Fargate."""
-    claimed = {claim.provider_id for claim in inventory.nodeclaims} - {""}
-    named = {claim.node_name for claim in inventory.nodeclaims}
     return tuple(
         node
-        for node in inventory.nodes
-        if not node.labels.get(NODEPOOL)
-        and node.name not in named
-        and node.provider_id not in claimed
-        and node.labels.get(_FARGATE) != "fargate"
+        for node in unmanaged_nodes(inventory)
+        if not node.labels.get(NODEPOOL) and node.labels.get(_FARGATE) != "fargate"
     )
 
 

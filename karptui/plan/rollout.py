@@ -18,6 +18,7 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
 from karptui.whatif.drift.drift import with_drift
 from karptui.whatif.edits.apply import apply
+from karptui.whatif.outcome import cost_of_node
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy
 from karptui.whatif.remedies.blockers.trial import Trial
 from karptui.whatif.situation import EditedCluster, Situation, WhatIfBase
@@ -30,6 +31,17 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
     inventory: Inventory
     removed: tuple[str, ...] = ()
     """Names of nodes that the edits take away."""
+
+    @property
+    def _spot_at_on_demand(self) -> int:
+        """Spot nodes whose price is not known."""
+        situation = self.situation
+        costs = (
+            cost_of_node(situation.prices, situation.books, state)
+            for state in situation.prepared.states
+            if state.claim is not None
+        )
+        return sum(cost.at_most_per_hour is not None for cost in costs)
 
     def play(
         self,
@@ -79,8 +91,11 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
                 pause=pause,
             )
             # What was assumed about instance types and prices is assumed in what nodes cost here, too.
-            notes = self.situation.types.notes
-            return msgspec.structs.replace(played, assumptions=(*played.assumptions, *notes)) if notes else played
+            return msgspec.structs.replace(
+                played,
+                assumptions=(*played.assumptions, *self.situation.types.notes),
+                spot_at_on_demand=self._spot_at_on_demand,
+            )
 
         if seeds == 1:
             return play(seed, 0, journal)

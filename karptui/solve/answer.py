@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from karptui.aws.money import per_hour_text
+from karptui.karpenter.inventory import NotCounted
 from karptui.kube.units import counted, verb
 from karptui.whatif.edits import AnyEdit
 from karptui.whatif.scenario import Replay, Scenario
@@ -43,6 +44,8 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """Other pods that change their NodePool."""
     evictions: int | None = None
     """Of a play: pods evicted within a day."""
+    not_counted: NotCounted = NotCounted()
+    """Of the cluster as it is: nodes that the counts leave out."""
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):

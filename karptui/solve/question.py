@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 
+from karptui.karpenter.inventory import NotCounted
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import Pod
 from karptui.kube.units import first_of
@@ -19,7 +20,7 @@ from karptui.whatif.accuracy import Accuracy, accuracy_of
 from karptui.whatif.drift.drift import drift_changes
 from karptui.whatif.edits import AnyEdit, EditError
 from karptui.whatif.edits.apply import apply
-from karptui.whatif.outcome import ReplayOutcome
+from karptui.whatif.outcome import ReplayOutcome, not_counted
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import WhatIfBase
@@ -251,6 +252,7 @@ def figures_of(outcome: ReplayOutcome, as_it_is: ReplayOutcome) -> Figures:
         nodes=sum(one.nodes for one in figures),
         price_per_hour=sum(one.price_per_hour + one.unpriced_at_most_per_hour for one in figures),
         unpriced=sum(one.unpriced for one in figures),
+        not_counted=not_counted(outcome.prepared) if outcome is as_it_is else NotCounted(),
     )
 
 

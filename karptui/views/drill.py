@@ -52,7 +52,11 @@ def _said(drill: Drill) -> Iterator[str]:
     if drill.lost:
         yield f"{counted(len(drill.lost), 'pod')} without an owner {verb(len(drill.lost), 'is', 'are')} lost"
     gone = len(drill.nodes)
-    yield f"{gone:,} of {counted(drill.nodes_before, 'node')} {verb(gone, 'is', 'are')} gone"
+    yield f"{gone:,} of {counted(drill.nodes_before, 'node')}{_starting_text(drill)} {verb(gone, 'is', 'are')} gone"
+
+
+def _starting_text(drill: Drill) -> str:
+    return f" ({drill.starting:,} starting)" if drill.starting else ""
 
 
 def places_text(found: Drill | Rehearsal, waiting: str, dollars: str = "") -> str:

@@ -31,9 +31,9 @@ from karptui.views.column import (
 )
 from karptui.views.forward import columns as forward_columns
 from karptui.views.forward.document import PLAYED
+from karptui.views.forward.sentences import dollars_text, step_text
 from karptui.views.forward.sentences import headline as forward_headline
-from karptui.views.forward.sentences import step_text
-from karptui.views.prices import known_change_text, known_sum_text, known_text
+from karptui.views.prices import known_change_text, known_sum_text, known_text, without_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, markdown_text
 from karptui.views.study import Study, answer_lines, next_horizon, notes_of, plain_lines
@@ -69,14 +69,13 @@ def parts_of(plan: Plan) -> Iterator[tuple[str, list[str]]]:
     yield "Risks, the worst first", plan.risks() or ["none found"]
     yield "New blockers", list(blocker_lines(plan))
     yield "Costs", [price_text(plan)] if plan.answer.has_prices else []
-    yield (
-        "NodePools",
-        [
-            f"{pool.name}: {_change(pool.nodes_before, pool.nodes_after)} nodes{_pool_dollars(plan, pool)}"
-            for pool in found.pools
-            if (pool.nodes_before, pool.price_before) != (pool.nodes_after, pool.price_after) or pool.is_new
-        ],
-    )
+    pools = [
+        f"{pool.name}: {_change(pool.nodes_before, pool.nodes_after)} nodes{_pool_dollars(plan, pool)}"
+        for pool in found.pools
+        if (pool.nodes_before, pool.price_before) != (pool.nodes_after, pool.price_after) or pool.is_new
+    ]
+    without = without_text(found.not_counted)
+    yield "NodePools", [*pools, without] if pools and without else pools
     reasons = Counter((line.pool_name, line.reason, line.because) for line in found.drift_gained)
     yield (
         "Drift",
@@ -142,7 +141,9 @@ def price_text(plan: Plan) -> str:
     """Return what the cluster costs now, at the end as it is, and at the end as edited."""
     now, end, edited = plan.now.series[0], plan.now.end, plan.edited.end
     change = known_change_text(end, edited)
-    said = f"{known_text(now)} now, {known_text(end)} at the end as it is, {known_text(edited)} as edited"
+    about = dollars_text(plan.now)
+    now_text = f"{known_text(now)} now{f' ({about})' if about else ''}"
+    said = f"{now_text}, {known_text(end)} at the end as it is, {known_text(edited)} as edited"
     return f"{said} ({change})" if change else said
 
 

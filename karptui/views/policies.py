@@ -7,6 +7,7 @@ from typing import Final
 
 from karptui.aws.money import sum_text
 from karptui.forward.run import HORIZON_NS
+from karptui.karpenter.inventory import NotCounted
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import NA, count_text, counted, duration_text, span_text
 from karptui.plan.policies import NEVER, Comparison, PolicyError, PolicyOutcome, PolicySpread, Worth, afters_of
@@ -32,7 +33,7 @@ from karptui.views.column import (
     texts,
 )
 from karptui.views.forward.sentences import AS_IT_IS, holders_text
-from karptui.views.prices import known_text, money_column
+from karptui.views.prices import known_text, money_column, without_text
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.study import Study, Values, answer_lines, next_horizon, notes_of
@@ -111,9 +112,10 @@ def sentence(outcome: PolicyOutcome) -> str:
     """Return what comes of one, in a sentence."""
     pending = f"; {counted(outcome.pending, 'pod')} without a node" if outcome.pending else ""
     by = f"by {counted(outcome.commands, 'command')} with {_evictions(outcome)}"
+    without = without_text(NotCounted(outcome.unmanaged))
     return (
         f"{name_of(outcome)} {saves_text(outcome)} {by}{pending};"
-        f" {counted(outcome.nodes, 'node')} and {known_text(outcome)} at the end"
+        f" {counted(outcome.nodes, 'node')} and {known_text(outcome)} at the end{f' ({without})' if without else ''}"
     )
 
 

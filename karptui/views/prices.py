@@ -7,8 +7,9 @@ from typing import Protocol
 
 from karptui.aws.money import node_price_text, per_hour_change_text, per_hour_text, total_text
 from karptui.aws.prices import NodePrices, Price
+from karptui.karpenter.inventory import NotCounted
 from karptui.karpenter.labels import SPOT
-from karptui.kube.units import NA, count_text
+from karptui.kube.units import NA, count_text, counted
 from karptui.session.costs import Total
 from karptui.session.nodes import NodeEntry
 from karptui.views.column import NUMBER, Column, Field, FieldKind, Heading, ItemT, named
@@ -116,6 +117,17 @@ def cost_fact(total: Total) -> Fact:
     if total.priced and total.unpriced:
         short += "+"
     return Fact(total_words(total), short, Tone.STRONG if total.priced else Tone.MUTED)
+
+
+def without_text(left_out: NotCounted) -> str:
+    """Return ``without 2 nodes not managed by Karpenter``: the nodes that totals leave out; empty if there are none."""
+    parts = (
+        (left_out.unmanaged, f"{counted(left_out.unmanaged, 'node')} not managed by Karpenter"),
+        (left_out.leaving, f"{counted(left_out.leaving, 'node')} being removed"),
+        (left_out.unlaunched, f"{counted(left_out.unlaunched, 'NodeClaim')} not launched"),
+    )
+    text = ", ".join(text for count, text in parts if count)
+    return f"without {text}" if text else ""
 
 
 def sort_price(entry: NodeEntry) -> float | None:

@@ -33,6 +33,7 @@ from karptui.views.column import (
     text_column,
     texts,
 )
+from karptui.views.prices import without_text
 from karptui.views.row import NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean, markdown_text
 from karptui.views.study import Study, answer_lines, plain_lines
@@ -185,6 +186,8 @@ def figures_text(figures: Figures, *, has_prices: bool = True) -> str:
         parts.append(f"{counted(figures.wanted, 'pod')} there")
     if figures.unpriced and has_prices:
         parts.append(f"{figures.unpriced:,} of unknown price, spot as on demand")
+    if without := without_text(figures.not_counted):
+        parts.append(without)
     return ", ".join(parts)
 
 

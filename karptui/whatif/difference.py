@@ -12,6 +12,7 @@ from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.budgets import UNLIMITED, Reason, budget_state, reasons_of
 from karptui.disruption.command import Command, Method
 from karptui.disruption.methods import NextPass, observed_fleet
+from karptui.karpenter.inventory import NotCounted
 from karptui.kube.pod import Pod, lost_pods
 from karptui.provisioning.pool_order import served_pools
 from karptui.provisioning.prepared import Prepared
@@ -24,14 +25,13 @@ from karptui.whatif.difference_lines import (
     MoveLine,
     NextLines,
     NodeLine,
-    NotCounted,
     PoolChange,
     Totals,
     Unplaced,
     WeightChange,
 )
 from karptui.whatif.drift.drift import drift_changes, with_drift
-from karptui.whatif.outcome import PoolFigures, ReplayOutcome
+from karptui.whatif.outcome import PoolFigures, ReplayOutcome, not_counted
 from karptui.whatif.placement_difference import claim_lines, move_lines, node_lines, shifts_of, unplaced_lines
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
@@ -276,7 +276,7 @@ def difference(base: Situation, edited: Situation, mode: Replay, reporter: Repor
     return Difference(
         mode=mode,
         before=_totals(before, base.drifted),
-        not_counted=_not_counted(before.prepared),
+        not_counted=not_counted(before.prepared),
         after=_totals(after, edited.drifted + len(drift_gained) - len(drift_lost)),
         pools=_pools(before, after),
         claims=claims,
@@ -329,15 +329,6 @@ def _weights(before: Prepared, after: Prepared) -> tuple[WeightChange, ...]:
 
 def _without_types(before: Prepared, after: Prepared) -> tuple[str, ...]:
     return tuple(pool.name for pool in after.pools if pool.name in after.left_out and pool.name not in before.left_out)
-
-
-def _not_counted(prepared: Prepared) -> NotCounted:
-    managed = [state for state in prepared.states if state.claim is not None]
-    return NotCounted(
-        unmanaged=len(prepared.states) - len(managed),
-        leaving=sum(state.is_marked_for_deletion for state in managed),
-        unlaunched=len(prepared.inventory.nodeclaims) - len(managed),
-    )
 
 
 def _totals(outcome: ReplayOutcome, drifted: int) -> Totals:

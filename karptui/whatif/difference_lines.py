@@ -61,17 +61,6 @@ class Totals(msgspec.Struct, frozen=True, gc=False):
     """Nodes without a known price or a maximum."""
 
 
-class NotCounted(msgspec.Struct, frozen=True, gc=False):
-    """Nodes of the cluster that the totals leave out."""
-
-    unmanaged: int = 0
-    """Nodes that Karpenter does not manage."""
-    leaving: int = 0
-    """Nodes that are being removed."""
-    unlaunched: int = 0
-    """NodeClaims without an instance."""
-
-
 class WeightChange(msgspec.Struct, frozen=True, gc=False):
     """Position of a NodePool whose weight is edited."""
 

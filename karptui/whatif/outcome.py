@@ -19,6 +19,7 @@ from karptui.aws.prices import NodePrices
 from karptui.disruption.methods import NextPass
 from karptui.disruption.price import ReckonedPrices
 from karptui.disruption.simulation import NewNode
+from karptui.karpenter.inventory import NotCounted, unmanaged_nodes
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, SPOT, WELL_KNOWN, ZONE
 from karptui.karpenter.requirements import Requirements
 from karptui.kube.pod import Pod
@@ -243,6 +244,16 @@ def pool_figures(outcome: ReplayOutcome) -> Mapping[str, PoolFigures]:
     for pool_name, cost in _launched(outcome):
         tallies.setdefault(pool_name, _Tally()).add(cost, is_new=True)
     return {name: tally.figures() for name, tally in tallies.items()}
+
+
+def not_counted(prepared: Prepared) -> NotCounted:
+    """Return the nodes that the figures of a replay leave out: they count nodes that Karpenter manages and keeps."""
+    managed = [state for state in prepared.states if state.claim is not None]
+    return NotCounted(
+        unmanaged=len(unmanaged_nodes(prepared.inventory)),
+        leaving=sum(state.is_marked_for_deletion for state in managed),
+        unlaunched=len(prepared.inventory.nodeclaims) - len(managed),
+    )
 
 
 def _pods_by_pool(outcome: ReplayOutcome) -> Mapping[str, int]:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from karptui.karpenter.inventory import NotCounted
 from karptui.kube.durations import DurationError, parse_duration
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.reporter import Reporter, silent
@@ -16,6 +17,7 @@ from karptui.whatif.drift.drift import drift_changes
 from karptui.whatif.edits import AnyEdit, EditError, ObjectRef, SetField, SetSetting
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.field_path import PathError, parse_path, path_text
+from karptui.whatif.outcome import not_counted
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import WhatIfBase
@@ -77,6 +79,8 @@ class SweepPoint(msgspec.Struct, frozen=True):
     """Unschedulable pods."""
     drifted: int = 0
     """NodeClaims that are drifted, or that Karpenter would find drifted."""
+    not_counted: NotCounted = NotCounted()
+    """Nodes that exist and that the figures leave out."""
     problem: str = ""
     """Why the value cannot be set; the figures mean nothing then."""
 
@@ -201,6 +205,7 @@ def sweep_point(base: WhatIfBase, sweep: Sweep, value: str, mode: Replay, report
         unpriced_at_most_per_hour=sum(one.unpriced_at_most_per_hour for one in figures),
         pending=len(outcome.unplaced),
         drifted=edited.drifted + len(gained) - len(lost),
+        not_counted=not_counted(outcome.prepared),
     )
 
 

@@ -27,9 +27,23 @@ FLEETS: Final = (
     GOLDENS / "k115" / "k115-repair.jsonl.gz",
 )
 GIVEN: Final = GOLDENS / "incidents"
-EVERY: Final = {"fleets": 20, "incidents": 4}
+EVERY: Final = {"fleets": 20, "incidents": 5}
 """Every so many are asked in a normal run: each takes a second or two."""
-COMMANDS: Final = ("nodes", "pools", "claims", "capacity --by pool", "next", "verdict", "blockers", "pending")
+COMMANDS: Final = (
+    "nodes",
+    "pools",
+    "claims",
+    "capacity --by pool",
+    "next",
+    "verdict",
+    "blockers",
+    "pending",
+    "remedies",
+    "headroom",
+    "drill",
+    "packing",
+)
+HORIZON: Final = "--horizon 1h"
 CENT: Final = 0.005
 _HOLDS: Final = ("POD_DND", "NODE_DND", "PDB", "BUDGET")
 
@@ -37,11 +51,12 @@ _HOLDS: Final = ("POD_DND", "NODE_DND", "PDB", "BUDGET")
 class Answers:
     """What the commands print of one snapshot, as JSON."""
 
-    def __init__(self, path: Path, folder: Path) -> None:
+    def __init__(self, path: Path, folder: Path, *, asks_policies: bool = False) -> None:
         self._path = path
         for command in COMMANDS:
             setattr(self, command.partition(" ")[0], self.ask(command))
-        self.forward = self.ask("forward --horizon 1h")
+        self.forward = self.ask(f"forward {HORIZON}")
+        self.policies = self.ask(f"policies {HORIZON}") if asks_policies else None
         scenario = folder / "scenario.yaml"
         scenario.write_text("name: as it is\nedits: []\n")
         self.what_if = self.ask(f"simulate --scenario {scenario}")
@@ -54,6 +69,10 @@ class Answers:
     verdict: list[dict[str, Any]]
     blockers: list[dict[str, Any]]
     pending: list[dict[str, Any]]
+    remedies: list[dict[str, Any]]
+    headroom: list[dict[str, Any]]
+    drill: list[dict[str, Any]]
+    packing: dict[str, Any]
 
     def ask(self, command: str) -> Any:
         """Return what a command prints, None if it cannot answer."""
@@ -73,6 +92,9 @@ def contradictions(said: Answers) -> Iterator[str]:
     yield from _held(said)
     yield from _destinations(said)
     yield from _deadlines(said)
+    yield from _remedies(said)
+    yield from _room(said)
+    yield from _policies(said)
 
 
 def _next_command(said: Answers) -> Iterator[str]:
@@ -127,6 +149,12 @@ def _dollars(said: Answers) -> Iterator[str]:
     managed = sum(one["price_per_hour"] or 0.0 for one in said.nodes if one["pool"] in named)
     if abs(managed - in_pools) > CENT:
         yield f"$/h of NodePools: nodes {managed:.4f}, pools {in_pools:.4f}"
+    now = said.forward["series"][0] if said.forward is not None else None
+    prices = [one["price_per_hour"] for one in said.nodes if one["node_claim"] is not None]
+    claimed = sum(price or 0.0 for price in prices)
+    # Forward names the spot nodes of unknown price, which it counts at the on-demand price.
+    if now is not None and None not in prices and not now["unpriced"] and abs(now["pricePerHour"] - claimed) > CENT:
+        yield f"$/h now: nodes {claimed:.4f} without unmanaged ones, forward {now['pricePerHour']:.4f}"
 
 
 def _held(said: Answers) -> Iterator[str]:
@@ -181,6 +209,64 @@ def _deadlines(said: Answers) -> Iterator[str]:
             yield f"{one['code']} ends {one['until']}, blockers and claims say otherwise"
 
 
+def _remedies(said: Answers) -> Iterator[str]:
+    """A remedy frees nodes of its blockers, saves no more than they hold, and has a time only by a forecast."""
+    held = {one["name"]: one["heldPricePerHour"] for one in said.nodes}
+    for one in said.remedies or ():
+        name, freed = f"{one['group']}, {one['remedy']}", one["freed_nodes"]
+        if not set(freed) <= held.keys():
+            yield f"{name}: it frees {sorted(set(freed) - held.keys())}, which Nodes does not have"
+        if len(freed) > (one["nodes"] or 0):
+            yield f"{name}: it frees {len(freed)} of {one['nodes']} nodes"
+        if freed and not one["is_forecast"] and one["is_upper_bound"] != (len(freed) > 1):
+            yield f"{name}: {len(freed)} nodes, upper bound {one['is_upper_bound']}"
+        if "at once" in one["says"] or (one["is_forecast"] and freed and not one["wait_seconds"]):
+            yield f"{name}: {one['says']}"
+        amounts = [held.get(node) for node in freed]
+        # Once pods have ended a node needs no replacement: that may save more than it holds.
+        if one["is_forecast"] or one["wait_seconds"] or None in amounts:
+            continue
+        together = sum(amount or 0.0 for amount in amounts)
+        if (one["saves_per_hour"] or 0.0) > together + CENT:
+            yield f"{name}: it saves {one['saves_per_hour']:.4f}, its nodes hold {together:.4f}"
+
+
+def _room(said: Answers) -> Iterator[str]:
+    """Drill, Packing and Headroom have the nodes of Nodes, and Headroom agrees with Pending on pods without a place."""
+    rows = {one["name"]: one for one in said.nodes}
+    for one in said.drill or ():
+        kind, _, name = one["without"].partition("=")
+        key = {"zone": "zone", "capacity-type": "cap", "nodepool": "pool"}[kind]
+        gone, lost = {row["name"] for row in said.nodes if row[key] == name}, set(one["nodesGone"])
+        if one["nodesBefore"] != len(rows) or lost != gone:
+            yield f"drill {one['without']}: {len(lost)} of {one['nodesBefore']}, nodes {len(gone)} of {len(rows)}"
+    for one in said.packing["nodes"]:
+        asked = one["daemonsets"]["cpu_millis"] + sum(pod["cpu_millis"] for pod in one["pods"])
+        row = rows.get(one["name"], {})
+        known = row.get("cpu_requested_millis"), row.get("pool") or ""
+        if (asked, one["pool"] or "") != known:
+            yield f"{one['name']}: packing {asked} of {one['pool']}, nodes {known}"
+    # A further pod of a StatefulSet has volumes of its own.
+    unplaced = [row for row in said.pending if row["turn"] == "no place" and not row["places"]]
+    places = {row["owner"]: row["count"] for row in unplaced if not row["owner"].startswith("StatefulSet/")}
+    for one in said.headroom or ():
+        if not {taker["node"] for taker in one["nodes"]} <= rows.keys():
+            yield f"headroom {one['pod']}: {one['nodes']}"
+        if places.get(one["pod"]) == one["pods"] and one["beforeLimits"]:
+            yield f"{one['pod']}: pending finds no place, headroom {one['beforeLimits']}"
+
+
+def _policies(said: Answers) -> Iterator[str]:
+    """The policies as they are end as Forward ends."""
+    if said.policies is None or said.forward is None:
+        return
+    today, end = next(one for one in said.policies["outcomes"] if one["isAsItIs"]), said.forward["end"]
+    ends = {"endNodes": "nodes", "endPricePerHour": "pricePerHour", "pending": "pending"}
+    for name, same in ends.items():
+        if today[name] != end[same]:
+            yield f"policies as they are: {name} {today[name]}, forward {end[same]}"
+
+
 def _seconds(timestamp: str) -> int:
     return parse_timestamp(timestamp) // NS_PER_SECOND
 
@@ -232,3 +318,9 @@ def test_the_demo(tmp_path: Path) -> None:
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         assert main(["record", str(path), "--demo"]) == 0
     assert list(contradictions(Answers(path, tmp_path))) == []
+
+
+def test_policies_as_they_are_end_as_forward_does(tmp_path: Path) -> None:
+    path = tmp_path / "snapshot.json"
+    path.write_text(json.dumps(INCIDENTS["fine-evening-scale-down"].snapshot()))
+    assert list(contradictions(Answers(path, tmp_path, asks_policies=True))) == []

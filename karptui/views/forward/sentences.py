@@ -8,10 +8,11 @@ from typing import Final, TypeVar
 
 from karptui.aws.money import node_price_text, per_hour_change_text, per_hour_text
 from karptui.forward.result import Circle, Failure, Moment, Played, PodWait, Spread, Step, StepKind
+from karptui.karpenter.inventory import NotCounted
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import clock_text, count_text, counted, first_of, instant_text, span_text, verb
 from karptui.session.answers import Forecast
-from karptui.views.prices import known_change_text, known_text
+from karptui.views.prices import known_change_text, known_text, without_text
 from karptui.views.row import BLOCKS, Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.why.lanes import short_method
@@ -32,7 +33,7 @@ def headline(played: Played) -> str:
     took = span_text(played.until_ns - played.from_ns)
     commands = _count(played, StepKind.DISRUPT)
     if not commands and not _count(played, StepKind.PROVISION):
-        without = _unmanaged_text(played)
+        without = dollars_text(played)
         sizes = f"{_sizes(played)}{f' ({without})' if without else ''}"
         rest = f"{_pending_text(last.pending)}{_lost_text(played)}"
         return f"{_without_commands(played)}{_until_text(played)}: {sizes}{rest}"
@@ -51,7 +52,7 @@ def headline(played: Played) -> str:
         if count or noun != "expiration"
     )
     change = "" if _is_unpriced(first, last) else known_change_text(first, last)
-    beside = ", ".join(filter(None, (change, _unmanaged_text(played))))
+    beside = ", ".join(filter(None, (change, dollars_text(played))))
     by_dollars = f" ({beside})" if beside else _comma(played)
     return f"{_sizes(played)}{by_dollars} {end}: {by}{_pending_text(last.pending)}{_lost_text(played)}"
 
@@ -64,11 +65,13 @@ def _until_text(played: Played) -> str:
     return f" before {clock_text(played.next_date_ns) if is_soon else instant_text(played.next_date_ns)}"
 
 
-def _unmanaged_text(played: Played) -> str:
-    """Return which nodes the dollars leave out."""
-    if not played.unmanaged or not played.has_prices or not played.end.price_per_hour:
+def dollars_text(played: Played) -> str:
+    """Return which nodes the dollars leave out, and which have an upper bound in them."""
+    if not played.has_prices or not played.end.price_per_hour:
         return ""
-    return f"without {counted(played.unmanaged, 'node')} not managed by Karpenter"
+    spot = played.spot_at_on_demand
+    at_most = f"{counted(spot, 'spot node')} at the on-demand price" if spot else ""
+    return ", ".join(filter(None, (without_text(NotCounted(played.unmanaged)), at_most)))
 
 
 def _count(played: Played, kind: StepKind) -> int:

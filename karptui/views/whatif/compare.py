@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from karptui.aws.money import per_hour_change_text, per_hour_text
 from karptui.kube.units import NA, count_text, counted, verb
 from karptui.views.column import BOOLEAN, INTEGER, NUMBER, TEXT, TEXT_OR_NULL, Value, one_of, records
+from karptui.views.prices import without_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.totals import mode_text
 from karptui.whatif.difference import Difference
@@ -188,6 +189,8 @@ def compare_lines(compared: Sequence[Compared], width: int) -> tuple[Pieces, ...
             continue
         now = figure(before) if before is not None else "differs"
         lines.append(_figure_row(label, now, compared, figure, column))
+    if without := without_text(known[0].not_counted):
+        lines.append(((f"{'':<{LABEL_WIDTH}}{without}", Tone.MUTED),))
     lines.append(())
     lines.append((("nodes by NodePool", Tone.MUTED),))
     lines += [_pool_row(name, compared, column, has_now=before is not None) for name in _pool_names(known)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from karptui.karpenter.inventory import NotCounted
 from karptui.views.column import (
     BOOLEAN,
     NUMBER,
@@ -30,7 +31,6 @@ from karptui.whatif.difference_lines import (
     MoveLine,
     NextLines,
     NodeLine,
-    NotCounted,
     PlaceKind,
     PodPlace,
     PoolChange,

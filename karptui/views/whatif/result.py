@@ -8,6 +8,7 @@ from typing import Final
 from karptui.aws.money import saved_text
 from karptui.disruption.codes import CODES, Code
 from karptui.kube.units import count_text, counted, first_of
+from karptui.views.prices import without_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import short_name
 from karptui.views.whatif.placements import (
@@ -24,7 +25,7 @@ from karptui.views.whatif.placements import (
     still_pending_lines,
 )
 from karptui.views.whatif.sentences import headline_text, replacements_text
-from karptui.views.whatif.totals import not_counted_text, pool_lines, totals_lines
+from karptui.views.whatif.totals import pool_lines, totals_lines
 from karptui.views.wrapping import wrapped_below
 from karptui.whatif.accuracy import Accuracy
 from karptui.whatif.difference import BlockerLine, Difference
@@ -306,8 +307,8 @@ def text_lines(answer: Answer, refused: Sequence[str] = ()) -> Iterator[str]:
     yield from (f"{sentence}; the rest is as if it took that" for sentence in refused)
     yield headline_text(answer)
     yield from map(_text, totals_lines(found, price_note(answer)))
-    without = not_counted_text(found.not_counted)
-    yield from ([f"not counted: {without}"] if without else [])
+    without = without_text(found.not_counted)
+    yield from ([f"nodes and $/h: {without}"] if without else [])
     blockers = blocker_lines(answer.blockers_gained or (), answer.blockers_lost or ())
     for section in _sections((*pool_lines(found), *result_lines(found, blockers))):
         yield ""

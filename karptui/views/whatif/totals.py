@@ -8,12 +8,13 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from karptui.aws.money import node_price_text
-from karptui.kube.units import count_text, counted, first_of
+from karptui.karpenter.inventory import NotCounted
+from karptui.kube.units import count_text, first_of
 from karptui.views.prices import known_sum_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.placements import Detail, ResultLine, Target
 from karptui.whatif.difference import Difference
-from karptui.whatif.difference_lines import COUNTED, NotCounted, PoolChange, Totals
+from karptui.whatif.difference_lines import COUNTED, PoolChange, Totals
 from karptui.whatif.scenario import Replay
 
 LABEL_WIDTH: Final = 12
@@ -62,21 +63,11 @@ def totals_lines(difference: Difference, price_note: str = "") -> tuple[Pieces, 
     return tuple(lines)
 
 
-def not_counted_text(left_out: NotCounted) -> str:
-    """Return the nodes that the totals leave out; empty if there are none."""
-    parts = (
-        (left_out.unmanaged, f"{counted(left_out.unmanaged, 'node')} not managed by Karpenter"),
-        (left_out.leaving, f"{counted(left_out.leaving, 'node')} being removed"),
-        (left_out.unlaunched, f"{counted(left_out.unlaunched, 'NodeClaim')} not launched"),
-    )
-    return ", ".join(text for count, text in parts if count)
-
-
 def _short_not_counted(left_out: NotCounted) -> str:
     parts = (
-        (left_out.unmanaged, "unmanaged"),
-        (left_out.leaving, "leaving"),
-        (left_out.unlaunched, "unlaunched"),
+        (left_out.unmanaged, "not managed"),
+        (left_out.leaving, "being removed"),
+        (left_out.unlaunched, "not launched"),
     )
     text = ", ".join(f"{count_text(count)} {word}" for count, word in parts if count)
     return f"without {text}" if text else ""
