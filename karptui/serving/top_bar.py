@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from karptui.config import Banner, Config
-from karptui.session.answers import PlayMoment
+from karptui.decode.kinds import Kind
+from karptui.session.answers import Overview, PlayMoment
 from karptui.session.costs import SETTLES_NS, Held, SteadyHeld
 from karptui.session.feed import Feed
+from karptui.session.nodes import PodAccess
 from karptui.sources.base import Phase
 from karptui.views.nodes.sentences import cluster_facts
 from karptui.views.row import Tone
@@ -48,7 +50,10 @@ class TopBarFacts:
             banner = Banner.CAUTION
         held, is_steady = self.held()
         totals = msgspec.structs.replace(overview.totals, held=held)
-        facts = cluster_facts(totals, is_held_steady=is_steady)
+        if _is_loading(overview, Kind.POD) and not totals.pods:
+            totals = msgspec.structs.replace(totals, access=PodAccess.PENDING)
+        is_empty = _is_loading(overview, Kind.NODE) and not totals.nodes
+        facts = () if is_empty else cluster_facts(totals, is_held_steady=is_steady)
         return TopBarValues(follower.title, banner, label, facts, health, version_fact(overview.karpenter_version))
 
     def held(self) -> tuple[Held | None, bool]:
@@ -65,3 +70,9 @@ class TopBarFacts:
         is_still = all(status.phase == Phase.OFFLINE for status in overview.statuses.values())
         shown, is_steady = self._held.shown(held, self._feed.now_ns(), settles_ns=0 if is_still else SETTLES_NS)
         return (shown if shown is not None else Held(waiting=1)), is_steady
+
+
+def _is_loading(overview: Overview, kind: Kind) -> bool:
+    """Return whether a kind is being loaded, so that a count of 0 is no fact."""
+    status = overview.statuses.get(kind)
+    return status is None or status.phase in (Phase.CONNECTING, Phase.SYNCING)

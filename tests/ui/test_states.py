@@ -40,16 +40,27 @@ async def test_connecting(make_app: MakeApp) -> None:
     text = await text_of(make_app, Fleet(), status(Kind.NODE, Phase.CONNECTING, since_ns=NOW_NS - 3 * SECOND))
     assert "connecting… (3s)" in text
     assert "○ connecting" in text
+    assert "0 nodes" not in text
 
 
 async def test_nothing_heard_yet(make_app: MakeApp) -> None:
-    assert "connecting…" in await text_of(make_app, Fleet())
+    text = await text_of(make_app, Fleet())
+    assert "connecting…" in text
+    assert "0 nodes" not in text, "a count of 0 is no fact before nodes are listed"
 
 
 async def test_syncing(make_app: MakeApp) -> None:
     pods = status(Kind.POD, Phase.SYNCING, count=6500, total_estimate=15000)
     text = await text_of(make_app, a_fleet(), status(Kind.NODE), pods)
     assert "◐ syncing pods 6,500 of about 15,000" in text
+
+
+async def test_pods_are_not_counted_as_0_before_they_are_listed(make_app: MakeApp) -> None:
+    fleet = a_fleet()
+    del fleet.objects[Kind.POD]
+    text = await text_of(make_app, fleet, status(Kind.NODE), status(Kind.POD, Phase.SYNCING))
+    assert "11 nodes" in text
+    assert "0 pods" not in text
 
 
 async def test_empty(make_app: MakeApp) -> None:
