@@ -13,6 +13,7 @@ from karptui.clock import FrozenClock
 from karptui.config import Config
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase
+from karptui.sources.evidence import EvidenceSource
 from tests.builders import NOW_NS
 from tests.story_e import StorySource, story_evidence
 from tests.ui.conftest import MakeApp
@@ -191,6 +192,7 @@ async def test_screens_look_as_pictured(
 ) -> None:
     prepare(monkeypatch)
     monkeypatch.setattr("karptui.serving.whatif.MOST_JOBS", 1)  # a sweep tries its values in order
+    monkeypatch.setattr(EvidenceSource, "want_usage", lambda _: None)  # it arrives in a thread, sooner or later
     changed = []
     async with WALKS[walk].start().run_test(size=PRESSED_AT) as pilot:
         await settled(pilot)
