@@ -117,6 +117,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
         self._horizon_ns = played.horizon_ns if played is not None else HORIZONS_NS[0]
         self._plays = played.plays if played is not None else ()
         self._rows = played_steps(self._plays)
+        self._chart = forecast_chart(self._plays, self._horizon_ns, AS_IT_IS)
         self._since_ns = played.since_ns if played is not None else 0
         """Start of the forecast."""
         self._seeds = 1
@@ -140,6 +141,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
         plays = await asyncio.to_thread(play, self._scenarios, self._horizon_ns, self._seeds, self._since_ns)
         if plays:
             self._plays, self._rows = plays, played_steps(plays)
+            self._chart = forecast_chart(plays, self._horizon_ns, AS_IT_IS)
             self.refresh_view(is_forced=True)
 
     def on_unmount(self) -> None:
@@ -174,11 +176,10 @@ class ForwardScreen(ListScreen[PlayedStep]):
         at_ns = row.step.at_ns if row is not None else None
         width = max(self.panel.lines.content_size.width, 40)
         self.panel.lines.set_lines((*hanging(answer_lines(self._plays), width), *play_lines(self._plays, width, at_ns)))
-        chart = forecast_chart(self._plays, self._horizon_ns, AS_IT_IS)
-        is_drawn = chart is not None and self.size.height >= CHART_FROM_HEIGHT
+        is_drawn = self._chart is not None and self.size.height >= CHART_FROM_HEIGHT
         self.chart.display = is_drawn
         if is_drawn:
-            self.chart.show(chart, (at_ns - self._since_ns) / NS_PER_SECOND if at_ns is not None else None)
+            self.chart.show(self._chart, (at_ns - self._since_ns) / NS_PER_SECOND if at_ns is not None else None)
 
     def _progress(self) -> Pieces:
         progress = self.host.session.forecasts.progress()

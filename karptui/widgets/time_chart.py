@@ -16,13 +16,18 @@ _MARGIN: Final = 0.15
 class TimeChartView(PlotextPlot):
     """Draws a chart: a line per forecast, a mark per command, and the instant of the cursor."""
 
+    _shown: tuple[TimeChart | None, float | None] = (None, None)
+
     def show(self, chart: TimeChart | None, cursor_seconds: float | None) -> None:
-        """Draw a chart; None draws nothing.
+        """Draw a chart, unless it is drawn already; None draws nothing.
 
         Args:
             chart: What to draw.
             cursor_seconds: Instant to mark, in seconds since the start; None for none.
         """
+        if (chart, cursor_seconds) == self._shown:
+            return
+        self._shown = chart, cursor_seconds
         plot: Any = self.plt
         plot.clear_figure()
         if chart is not None:
