@@ -20,12 +20,12 @@ from karptui.sources.base import Phase, SourceError
 from karptui.sources.cluster.connection import Impersonation, load_connection
 from karptui.sources.cluster.credentials import credentials_for
 from karptui.sources.cluster.errors import ApiError
-from karptui.sources.cluster.role import FOLLOWED, role_lines
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.metrics.controller import Endpoint, find_controller
 from karptui.sources.usage import read_nodes
 from tests.builders import a_manifest
+from tests.sources.cluster.cluster_role import FOLLOWED, role_lines
 from tests.sources.cluster.live import WatchedMailbox
 
 from .control_plane import Client, ControlPlane

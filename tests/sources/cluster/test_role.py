@@ -11,8 +11,8 @@ import yaml
 from karptui.decode.kinds import OTHER_PROVIDERS, Kind, may_hold_nodeclasses
 from karptui.karpenter.labels import AWS_GROUP
 from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, KARPENTER_KINDS, LATER, NODES, Resource
-from karptui.sources.cluster.role import PROVIDER_GROUPS, ProviderGroup, role_lines
 from karptui.sources.recognition import RBAC_GROUP
+from tests.sources.cluster.cluster_role import PROVIDER_GROUPS, ProviderGroup, role_lines
 
 CLUSTER_ROLE, ROLE = yaml.safe_load_all("\n".join(role_lines()))
 RULES: list[dict[str, Any]] = CLUSTER_ROLE["rules"]
