@@ -186,12 +186,22 @@ def plan(
         EditError: An edit is invalid.
         Cancelled: The reporter cancelled.
     """
+    now, then = each(_played, (base, horizon_ns), ((), tuple(edits)), reporter)
+    return plan_of(base, edits, now, then, reporter)
+
+
+def plan_of(base: WhatIfBase, edits: Sequence[AnyEdit], now: Played, then: Played, reporter: Reporter = silent) -> Plan:
+    """Return the effect of edits on a cluster, from the forecasts without and with them.
+
+    Raises:
+        EditError: An edit is invalid.
+        Cancelled: The reporter cancelled.
+    """
     edited = apply(base, edits)
     scenario = Scenario(name="plan", edits=tuple(edits), replay=Replay.PENDING)
     *_, answer = answers(base, scenario, reporter, edited=edited)
     placed_again = _placed_again(base, edited, answer, reporter)
     gained, lost = _advice(base, edited)
-    now, then = each(_played, (base, horizon_ns), ((), tuple(edits)), reporter)
     return Plan(
         answer=answer,
         decisions_now=_decisions(base),
@@ -301,23 +311,6 @@ def _pods(count: int) -> str:
 
 def _span(played: Played) -> str:
     return span_text(played.until_ns - played.from_ns)
-
-
-class PlanSheet(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """A plan as text."""
-
-    headline: str
-    risks: tuple[str, ...]
-    """The worst first."""
-    blockers: tuple[str, ...]
-    """New ones of disruption, a line for each kind."""
-    rollout: tuple[str, ...]
-    """Duration of the rollout, where it stalls, and its extra nodes."""
-    costs: str
-    edited: Played
-    """The cluster as the edits make it, played forward."""
-    markdown: str
-    """The text for a pull request."""
 
 
 def objects_of(edits: Iterable[AnyEdit]) -> tuple[str, ...]:

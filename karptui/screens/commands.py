@@ -12,8 +12,8 @@ from karptui.paths import typed_path
 from karptui.screens.command_line import CommandError, TypedCommand
 from karptui.screens.destinations import (
     ToDrill,
+    ToForward,
     ToHeadroom,
-    ToPlan,
     ToPolicies,
     ToSolve,
 )
@@ -120,7 +120,7 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
         TypedCommand("churn", "How often nodes are replaced, why, and whether it is a loop", lambda _: _churn(app)),
         TypedCommand(
             "forward",
-            "The next hours: commands, nodes, cost",
+            "The next hours: commands, nodes, cost; before and after the current what-if",
             lambda _: _forward(app),
         ),
         TypedCommand(
@@ -151,11 +151,6 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
             (),
             _goal_names,
             "[GOAL NAME=VALUE …]",
-        ),
-        TypedCommand(
-            "plan",
-            "The effects of the current scenario: risks, rollout, cost, and text for a pull request",
-            lambda _: _plan(app),
         ),
         TypedCommand("next", "What Karpenter would do next, and what would go without blockers", lambda _: _next(app)),
         TypedCommand(
@@ -261,9 +256,7 @@ def _sources(app: CommandHost) -> None:
 
 
 def _forward(app: CommandHost) -> None:
-    from karptui.screens.forward import ForwardScreen  # noqa: PLC0415 - only when asked for
-
-    app.push_screen(ForwardScreen())
+    app.go(ToForward(tuple(app.front.scenarios_to_play()) if app.front is not None else ()))
 
 
 def _headroom(app: CommandHost, text: str) -> None:
@@ -305,13 +298,6 @@ def _solve(app: CommandHost, text: str) -> None:
 def _workload_words(app: CommandHost) -> Sequence[str]:
     found = app.session.names("Deployment", "StatefulSet", "Pod")
     return [f"{one.kind} {one.key}" for one in found]
-
-
-def _plan(app: CommandHost) -> None:
-    found = app.front.scenario_to_plan() if app.front is not None else None
-    if found is None:
-        raise CommandError("a plan is of a scenario that edits something: edit this one, or begin one with ctrl+t")
-    app.go(ToPlan(found))
 
 
 def _next(app: CommandHost) -> None:

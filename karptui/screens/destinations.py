@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 if TYPE_CHECKING:
-    from karptui.session.answers import Forecast, PlayMoment
+    from karptui.session.answers import Forecast, PlanText, PlayMoment
     from karptui.whatif.scenario import Scenario
 
 
@@ -82,6 +82,8 @@ class PlayedBefore(msgspec.Struct, frozen=True):
     horizon_ns: int
     row: str
     """Key of the row under the cursor."""
+    plan: PlanText | None = None
+    """Risks of the first scenario, if computed."""
 
 
 class ToMoment(msgspec.Struct, frozen=True):
@@ -122,12 +124,6 @@ class ToSolve(msgspec.Struct, frozen=True):
     """Edits that are made before."""
 
 
-class ToPlan(msgspec.Struct, frozen=True):
-    """What making a scenario so would do."""
-
-    scenario: Scenario
-
-
-ToStudy: TypeAlias = ToHeadroom | ToDrill | ToPolicies | ToSolve | ToPlan
+ToStudy: TypeAlias = ToHeadroom | ToDrill | ToPolicies | ToSolve
 """Answers that take a while."""
 ToScreen: TypeAlias = ToText | ToNode | ToPool | ToPending | ToTypes | ToLedger | ToExplanation | ToForward | ToStudy

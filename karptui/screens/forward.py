@@ -1,4 +1,4 @@
-"""The Forward screen: the cluster simulated forward, with its cost over time and every command."""
+"""The Forward screen: the cluster simulated over time, before and after the edits of a what-if."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ from karptui.screens.panel import Panel
 from karptui.screens.row_sources import OwnRows
 from karptui.session.answers import Focus, PlayMoment
 from karptui.views.forward.chart import forecast_chart
-from karptui.views.forward.columns import TABLE, PlayedStep, played_steps
-from karptui.views.forward.sentences import AS_IT_IS, answer_lines, play_lines, step_text, waits_text
+from karptui.views.forward.columns import TABLE, PlayedStep, played_steps, table_of
+from karptui.views.forward.sentences import AS_IT_IS, BEFORE, answer_lines, play_lines, step_text, waits_text
+from karptui.views.plan import plan_lines
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.study import HORIZONS_NS
@@ -74,9 +75,9 @@ class ForwardScreen(ListScreen[PlayedStep]):
     """A forecast of the cluster, next to forecasts with edits; the cursor selects the instant."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("z", "horizon", "Horizon", id="forward.horizon", tooltip="Play 6 hours, 24, 72, or one"),
+        Binding("z", "horizon", "Horizon", id="forward.horizon", tooltip="Simulate 6, 24, 72 hours, or one"),
         Binding(
-            "s", "seeds", "Seeds", id="forward.seeds", tooltip="Play with 5 seeds, 20, or one: what chance changes"
+            "s", "seeds", "Seeds", id="forward.seeds", tooltip="Simulate with 5, 20 or one seed: the role of chance"
         ),
         Binding(
             "v",
@@ -84,17 +85,18 @@ class ForwardScreen(ListScreen[PlayedStep]):
             "Values",
             show=False,
             id="forward.values",
-            tooltip="Play another span, or another number of seeds, of one's own",
+            tooltip="Enter another time span and number of seeds",
         ),
         Binding("o", "node_now", "Node now", id="forward.now", tooltip="The removed node, in its present state"),
         Binding(
             "w",
             "waits",
-            "Waits",
+            "Pending pods",
             show=False,
             id="forward.waits",
-            tooltip="Every pod that waits for a node, and how long",
+            tooltip="Every pod that is pending for a while, and how long",
         ),
+        Binding("x", "text", "Text", id="forward.text", tooltip="Risks, rollout and cost, for a pull request"),
         Binding("pagedown", "scroll_panel(1)", "Scroll", show=False, id="forward.down"),
         Binding("pageup", "scroll_panel(-1)", "Scroll back", show=False, id="forward.up"),
     ]
@@ -117,6 +119,8 @@ class ForwardScreen(ListScreen[PlayedStep]):
         self._horizon_ns = played.horizon_ns if played is not None else HORIZONS_NS[0]
         self._plays = played.plays if played is not None else ()
         self._rows = played_steps(self._plays)
+        self._plan = played.plan if played is not None else None
+        """Risks of the first scenario; None until they are computed, and without a scenario."""
         self._chart = forecast_chart(self._plays, self._horizon_ns, AS_IT_IS)
         self._since_ns = played.since_ns if played is not None else 0
         """Start of the forecast."""
@@ -125,23 +129,34 @@ class ForwardScreen(ListScreen[PlayedStep]):
         """Key of the row that the cursor is put on once there are rows."""
 
     def prepare(self) -> None:
-        """Hide the scenario column if there is only one forecast, and begin."""
-        self.use_table(TABLE if self._scenarios else TABLE.without("scenario"))
+        """Add the columns that compare forecasts, and begin."""
+        self._use_table()
         super().prepare()
         if not self._plays:
             self._play()
 
+    def _use_table(self) -> None:
+        spec = table_of(sum(play.played is not None for play in self._plays))
+        if spec.headings() != self.listing.spec.headings():
+            self.use_table(spec)
+
     @work(exclusive=True, group="forward", exit_on_error=False)
     async def _play(self) -> None:
-        """Have it played, in a thread."""
-        self._plays, self._rows = (), ()
+        """Simulate in a thread, then compute the risks of the first scenario."""
+        self._plays, self._rows, self._plan = (), (), None
         self._since_ns = self.host.now_ns()
         self.refresh_view(is_forced=True)
-        play = self.host.session.forecasts.play
-        plays = await asyncio.to_thread(play, self._scenarios, self._horizon_ns, self._seeds, self._since_ns)
-        if plays:
-            self._plays, self._rows = plays, played_steps(plays)
-            self._chart = forecast_chart(plays, self._horizon_ns, AS_IT_IS)
+        forecasts = self.host.session.forecasts
+        plays = await asyncio.to_thread(forecasts.play, self._scenarios, self._horizon_ns, self._seeds, self._since_ns)
+        if not plays:
+            return
+        self._plays, self._rows = plays, played_steps(plays)
+        self._chart = forecast_chart(plays, self._horizon_ns, BEFORE if self._scenarios else AS_IT_IS)
+        self._use_table()
+        self.refresh_view(is_forced=True)
+        now, edited = plays[0].played, plays[1].played if len(plays) > 1 else None
+        if now is not None and edited is not None:
+            self._plan = await asyncio.to_thread(forecasts.plan, self._scenarios[0], now, edited)
             self.refresh_view(is_forced=True)
 
     def on_unmount(self) -> None:
@@ -154,9 +169,11 @@ class ForwardScreen(ListScreen[PlayedStep]):
     def show_state(self) -> None:
         """Show the answer, the chart and the rows, or the progress."""
         self.host.cluster.look_at(Focus())
-        names = " │ ".join((AS_IT_IS, *(clean(one.name) for one in self._scenarios)))
         span = span_text(self._horizon_ns)
-        self.panel.show_title(Content(f" Forward ─ {span} ─ {names} ─ $ as Karpenter reckons "))
+        names = f" ─ before and after {first_of([clean(one.name) for one in self._scenarios], 2)}" * bool(
+            self._scenarios
+        )
+        self.panel.show_title(Content(f" Forward ─ {span}{names} "))
         self._show_panel()
         super().show_state()
 
@@ -175,7 +192,12 @@ class ForwardScreen(ListScreen[PlayedStep]):
         row = self.current
         at_ns = row.step.at_ns if row is not None else None
         width = max(self.panel.lines.content_size.width, 40)
-        self.panel.lines.set_lines((*hanging(answer_lines(self._plays), width), *play_lines(self._plays, width, at_ns)))
+        answer = answer_lines(self._plays)
+        if self._plan is not None:
+            answer = (*plan_lines(self._plan), *answer)
+        elif len(self._plays) > 1 and self._plays[1].played is not None:
+            answer = ((("computing the risks…", Tone.ACTIVE),), *answer)
+        self.panel.lines.set_lines((*hanging(answer, width), *play_lines(self._plays, width, at_ns)))
         is_drawn = self._chart is not None and self.size.height >= CHART_FROM_HEIGHT
         self.chart.display = is_drawn
         if is_drawn:
@@ -184,24 +206,24 @@ class ForwardScreen(ListScreen[PlayedStep]):
     def _progress(self) -> Pieces:
         progress = self.host.session.forecasts.progress()
         if not progress.total:
-            return (("the cluster is made ready", Tone.ACTIVE), ("; esc ends it", Tone.MUTED))
+            return (("preparing the cluster…", Tone.ACTIVE), ("; esc cancels", Tone.MUTED))
         name = clean(progress.name) or AS_IT_IS
         done, total = duration_text(progress.done), duration_text(progress.total)
-        return ((f"{name}: {done} of {total} are played", Tone.ACTIVE), ("; esc ends it", Tone.MUTED))
+        return ((f"{name}: {done} of {total} simulated", Tone.ACTIVE), ("; esc cancels", Tone.MUTED))
 
     def placeholder(self, rows: Rows[PlayedStep]) -> Pieces:
-        """Say that it is being played, or that nothing happens."""
+        """Return the progress, or that nothing happens."""
         if rows.total or not self._plays:
-            return super().placeholder(rows) if rows.total else (("being played", Tone.ACTIVE),)
-        return (("Karpenter does nothing until then", Tone.MUTED),)
+            return super().placeholder(rows) if rows.total else (("simulating…", Tone.ACTIVE),)
+        return (("Karpenter does nothing in this time", Tone.MUTED),)
 
     def summary(self) -> str:
-        """Say from when it is played, and where rows lead."""
+        """Return the age of the forecast, and where rows lead."""
         if not self._rows:
             return ""
         age = (self.host.now_ns() - self._since_ns) // NS_PER_SECOND
-        since = f"played from {duration_text(age)} ago, " if age >= 60 else ""
-        return f"{since}enter shows the cluster right then"
+        since = f"simulated {duration_text(age)} ago, " if age >= 60 else ""
+        return f"{since}enter shows the cluster at that moment"
 
     def cursor_moved(self) -> None:
         """Show the cluster at the instant of the row."""
@@ -217,6 +239,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
         pods = clean(first_of(item.step.pods, _MOST_PODS))
         return (
             (clean(step_text(item.step, is_short=True)), Tone.NORMAL),
+            (f" · {item.change}" if item.change else "", Tone.ACTIVE),
             (f" · {pods}" if pods else "", Tone.MUTED),
         )
 
@@ -235,11 +258,12 @@ class ForwardScreen(ListScreen[PlayedStep]):
 
     def open_row(self, item: PlayedStep) -> None:
         """Show the cluster right after the step, on every screen."""
-        play = next((one for one in self._plays if one.name == item.scenario), None)
-        if play is None or play.played is None or not play.number:
+        play = item.play
+        if play.played is None or not play.number:
             return
-        instants = sorted({play.played.from_ns, *(row.step.at_ns for row in self._rows if row.scenario == play.name)})
-        before = PlayedBefore(self._plays, self._since_ns, self._horizon_ns, item.key)
+        steps = (row.steps[item.at] for row in self._rows)
+        instants = sorted({play.played.from_ns, *(step.at_ns for step in steps if step is not None)})
+        before = PlayedBefore(self._plays, self._since_ns, self._horizon_ns, item.key, self._plan)
         moment = PlayMoment(play=play.number, at_ns=item.step.at_ns, instants=tuple(instants))
         self.host.moments.visit(ToMoment(moment, ToForward(self._scenarios, before)))
 
@@ -251,32 +275,39 @@ class ForwardScreen(ListScreen[PlayedStep]):
             if node_key:
                 routes.show_node(self, node_key)
                 return
-        self.say("its nodes are not there yet: they are launched in the play")
+        self.say("its nodes do not exist yet: they are launched in the forecast")
 
     def action_waits(self) -> None:
         """Show how long each pod is pending, in the forecast under the cursor."""
         row = self.current
-        plays = [one for one in self._plays if one.played is not None and (row is None or one.name == row.scenario)]
-        played = plays[0].played if plays else None
-        if played is not None:
-            name = clean(plays[0].name) or AS_IT_IS
-            title = f"Pods that wait for a node, the longest first ─ {name}"
+        play = row.play if row is not None else next((one for one in self._plays if one.played is not None), None)
+        if play is not None and (played := play.played) is not None:
+            title = f"Pending pods, the longest first ─ {clean(play.name) or AS_IT_IS}"
             routes.show_made_text(self, title, lambda: waits_text(played))
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer the text if there is an edit."""
+        return bool(self._scenarios) if action == "text" else super().check_action(action, parameters)
+
+    def action_text(self) -> None:
+        """Show the effects of the first scenario, as text for a pull request."""
+        if (plan := self._plan) is not None:
+            routes.show_made_text(self, f"Plan ─ {clean(self._scenarios[0].name)}", lambda: plan.markdown)
+
     def action_horizon(self) -> None:
-        """Play further, or less far."""
+        """Simulate the next time span."""
         at = HORIZONS_NS.index(self._horizon_ns) if self._horizon_ns in HORIZONS_NS else -1
         self._horizon_ns = HORIZONS_NS[(at + 1) % len(HORIZONS_NS)]
         self._play()
 
     def action_seeds(self) -> None:
-        """Play with more seeds, or with one again."""
+        """Simulate with more seeds, or with one again."""
         at = SEEDS.index(self._seeds) if self._seeds in SEEDS else -1
         self._seeds = SEEDS[(at + 1) % len(SEEDS)]
         self._play()
 
     def action_values(self) -> None:
-        """Ask for a span and a number of seeds, and play with them."""
+        """Ask for a time span and a number of seeds, and simulate with them."""
 
         def answered(text: str | None) -> None:
             if text is not None:
@@ -285,7 +316,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
 
         value = f"{format_duration(self._horizon_ns)} {self._seeds}"
         self.app.push_screen(
-            AskScreen("How far, and with how many seeds", value=value, hint=_HINT, check=fault_of), answered
+            AskScreen("Time span and number of seeds", value=value, hint=_HINT, check=fault_of), answered
         )
 
     def action_refresh_data(self) -> None:

@@ -78,7 +78,6 @@ _FOOTER_FIRST: Final = (
 """Ids of bindings in order of importance; other bindings of the screen follow."""
 _FOOTER_LAST: Final = (
     "whatif.solve",
-    "whatif.plan",
     "screen.whatif",
     "screen.ask",
     "list.filter",
@@ -259,10 +258,6 @@ class FrameScreen(SwiftScreen):
     def scenario_in_front(self) -> Scenario | None:
         """Return the scenario being edited; None if nothing is edited."""
         return None
-
-    def scenario_to_plan(self) -> Scenario | None:
-        """Return the scenario to plan; None if nothing is edited."""
-        return next(iter(self.scenarios_to_play()), None)
 
     def scenarios_to_play(self) -> Sequence[Scenario]:
         """Return scenarios to forecast next to the unchanged cluster."""

@@ -17,7 +17,6 @@ from karptui.screens.destinations import (
     ToLedger,
     ToNode,
     ToPending,
-    ToPlan,
     ToPolicies,
     ToPool,
     ToScreen,
@@ -69,7 +68,7 @@ def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
             from karptui.screens.forward import ForwardScreen
 
             return ForwardScreen(scenarios, played)
-        case ToHeadroom() | ToDrill() | ToPolicies() | ToSolve() | ToPlan():
+        case ToHeadroom() | ToDrill() | ToPolicies() | ToSolve():
             return _study_screen(to)
         case _:
             assert_never(to)
@@ -77,7 +76,7 @@ def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
 
 def _study_screen(to: ToStudy) -> FrameScreen:
     from karptui.screens.study import StudyScreen
-    from karptui.views import drill, headroom, plan, policies, solve
+    from karptui.views import drill, headroom, policies, solve
 
     match to:
         case ToHeadroom(kind, key):
@@ -88,8 +87,6 @@ def _study_screen(to: ToStudy) -> FrameScreen:
             return StudyScreen(policies.policies_study(pool))
         case ToSolve(goal, given, on_top_of):
             return StudyScreen(solve.solve_study(goal, given, on_top_of))
-        case ToPlan(scenario):
-            return StudyScreen(plan.plan_study(scenario))
         case _:
             assert_never(to)
 

@@ -8,14 +8,13 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-# ruff: noqa: PLC0415 - the first rows wait for no engine: each is imported in the thread that asks
-from karptui.session.answers import Forecast, Progress, StudyAnswer
+from karptui.session.answers import Forecast, PlanText, Progress, StudyAnswer
 from karptui.session.throttle import ThreadThrottle
 
 if TYPE_CHECKING:
+    from karptui.forward.result import Played
     from karptui.plan.drill import Drill
     from karptui.plan.headroom import Headroom
-    from karptui.plan.plan import PlanSheet
     from karptui.plan.policies import Comparison
     from karptui.plan.rollout import Rollout
     from karptui.provisioning.reporter import Pause, Reporter
@@ -128,26 +127,6 @@ class Studies(OneAtATime):
 
         return self._answer(now_ns, compared, PolicyError, EditError)
 
-    def plan(self, scenario: Scenario, horizon_ns: int, now_ns: int) -> StudyAnswer[PlanSheet]:
-        from karptui.plan.plan import PlanSheet, objects_of, plan
-        from karptui.views import plan as views
-        from karptui.whatif.edits import EditError
-
-        def planned(base: WhatIfBase, reporter: Reporter) -> PlanSheet:
-            edits = scenario.edits
-            result = plan(base, edits, horizon_ns=horizon_ns, reporter=reporter)
-            return PlanSheet(
-                headline=views.headline(result),
-                risks=tuple(result.risks()),
-                blockers=tuple(views.blocker_lines(result)),
-                rollout=tuple(views.rollout_lines(result)),
-                costs=views.price_text(result),
-                edited=result.edited,
-                markdown="\n".join(views.markdown_lines(scenario.name, objects_of(edits), result)),
-            )
-
-        return self._answer(now_ns, planned, EditError)
-
     def _answer(
         self, now_ns: int, work: Callable[[WhatIfBase, Reporter], AnswerT], *errors: type[Exception]
     ) -> StudyAnswer[AnswerT]:
@@ -182,16 +161,29 @@ class Forecasts(OneAtATime):
         """
         super().__init__()
         self._view = view
+        self._simulated: ClusterView | None = None
+        """The cluster that the last forecasts began from."""
         self._shared_base = shared_base
         self._kept = kept
 
     def play(self, scenarios: Sequence[Scenario], horizon_ns: int, seeds: int, now_ns: int) -> tuple[Forecast, ...]:
-        view = self._view()
+        view = self._simulated = self._view()
 
         def forecast(scenario: Scenario | None, report: Reporter) -> Forecast:
             return self._forecast(view, scenario, report, horizon_ns=horizon_ns, seeds=seeds, now_ns=now_ns)
 
         return self._run(lambda _, report: tuple(forecast(scenario, report) for scenario in (None, *scenarios))) or ()
+
+    def plan(self, scenario: Scenario, now: Played, edited: Played) -> PlanText | None:
+        from karptui.plan.plan import plan_of
+        from karptui.views.plan import plan_text
+
+        def planned(_: Pause, report: Reporter) -> PlanText:
+            self._name = scenario.name
+            with self._shared_base.borrowed(self._simulated or self._view(), now.from_ns) as base:
+                return plan_text(scenario.name, scenario.edits, plan_of(base, scenario.edits, now, edited, report))
+
+        return self._run(planned)
 
     def _forecast(
         self,

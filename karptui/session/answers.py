@@ -314,6 +314,20 @@ class Forecast(NamedTuple):
     """Error message if it cannot be simulated."""
 
 
+class PlanText(NamedTuple):
+    """A plan as text."""
+
+    headline: str
+    risks: tuple[str, ...]
+    """The worst first."""
+    blockers: tuple[str, ...]
+    """New ones of disruption, a line for each kind."""
+    rollout: tuple[str, ...]
+    """Duration of the rollout, where it stalls, and its extra nodes."""
+    markdown: str
+    """The text for a pull request."""
+
+
 class Progress(NamedTuple):
     """Progress of a long question."""
 

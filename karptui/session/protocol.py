@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from karptui.forward.result import Played
     from karptui.plan.drill import Drill
     from karptui.plan.headroom import Headroom
-    from karptui.plan.plan import PlanSheet
     from karptui.plan.policies import Comparison
     from karptui.session.answers import (
         ControllerInfo,
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         NodeReport,
         Overview,
         PendingPod,
+        PlanText,
         Progress,
         Proportion,
         RemedyList,
@@ -261,6 +262,16 @@ class Forecasts(Protocol):
         """
         ...
 
+    def plan(self, scenario: Scenario, now: Played, edited: Played) -> PlanText | None:
+        """Return risks, rollout and text of a scenario; None if cancelled. Slow.
+
+        Args:
+            scenario: The scenario.
+            now: The last forecast of the unchanged cluster.
+            edited: The scenario's forecast.
+        """
+        ...
+
     def progress(self) -> Progress:
         """Return the progress of the running forecast."""
         ...
@@ -306,10 +317,6 @@ class Studies(Protocol):
             seeds: How many seeds each policy is simulated with.
             now_ns: The present.
         """
-        ...
-
-    def plan(self, scenario: Scenario, horizon_ns: int, now_ns: int) -> StudyAnswer[PlanSheet]:
-        """Return the effects of applying a scenario: risks, rollout and its order, the text for a pull request."""
         ...
 
     def progress(self) -> Progress:

@@ -10,11 +10,10 @@ from karptui.advice.finding import Finding, Severity
 from karptui.aws.money import per_hour_change_text, per_hour_text, sum_text
 from karptui.disruption.codes import CODES, Code
 from karptui.forward.result import StepKind
-from karptui.forward.run import HORIZON_NS
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import clock_text, counted, first_of, span_text
-from karptui.plan.plan import Plan, PlanSheet
-from karptui.session.answers import Forecast
+from karptui.plan.plan import Plan, objects_of
+from karptui.session.answers import PlanText
 from karptui.views.column import (
     INTEGER,
     INTEGER_OR_NULL,
@@ -29,19 +28,18 @@ from karptui.views.column import (
     records,
     texts,
 )
-from karptui.views.forward import columns as forward_columns
 from karptui.views.forward.document import PLAYED
 from karptui.views.forward.sentences import dollars_text, step_text
 from karptui.views.forward.sentences import headline as forward_headline
 from karptui.views.prices import known_change_text, known_sum_text, known_text, without_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, markdown_text
-from karptui.views.study import Study, answer_lines, next_horizon, notes_of, plain_lines
+from karptui.views.study import answer_lines, plain_lines
 from karptui.views.whatif.document import BLOCKER, DIFFERENCE
 from karptui.views.whatif.sentences import headline_text, placements_text
 from karptui.whatif.difference import BlockerLine
 from karptui.whatif.difference_lines import DriftLine, PoolChange
-from karptui.whatif.scenario import Scenario
+from karptui.whatif.edits import AnyEdit
 
 MAX_LINES = 12
 """Of each part; JSON has all."""
@@ -290,27 +288,19 @@ def document(name: str, plan: Plan) -> dict[str, Any]:
     return plain(REPORT, (name, plan))
 
 
-def plan_study(scenario: Scenario, *, horizon_ns: int = HORIZON_NS) -> Study[PlanSheet, forward_columns.PlayedStep]:
-    """Return what making a scenario so would do: risks first, then its rollout, command by command."""
-
-    def lines(sheet: PlanSheet) -> Sequence[Pieces]:
-        risks = tuple(((f"! {clean(risk)}", Tone.WARNING),) for risk in sheet.risks)
-        rest = (*(f"new blocker: {one}" for one in sheet.blockers), *sheet.rollout, sheet.costs)
-        return (*answer_lines(sheet.headline), *(risks or plain_lines("no risk is found")), *plain_lines(*rest))
-
-    return Study(
-        title=f"Plan ─ {clean(scenario.name)}"
-        + ("" if horizon_ns == HORIZON_NS else f", over {span_text(horizon_ns)}"),
-        further=lambda: plan_study(scenario, horizon_ns=next_horizon(horizon_ns)),
-        rows_title="What Karpenter does",
-        table=forward_columns.TABLE.without("scenario"),
-        ask=lambda session, now_ns: session.studies.plan(scenario, horizon_ns, now_ns),
-        rows=lambda sheet: forward_columns.played_steps((Forecast(name=scenario.name, played=sheet.edited),)),
-        lines=lines,
-        name_of=lambda row: step_text(row.step),
-        story=lambda row: plain_lines(step_text(row.step)),
-        notes=lambda sheet: notes_of(sheet.edited.assumptions, sheet.edited.not_modelled),
-        scenario=lambda _: scenario,
-        text=lambda sheet: sheet.markdown,
-        tab="pools",
+def plan_text(name: str, edits: Sequence[AnyEdit], plan: Plan) -> PlanText:
+    """Return the plan of a scenario as text."""
+    return PlanText(
+        headline=headline(plan),
+        risks=tuple(plan.risks()),
+        blockers=tuple(blocker_lines(plan)),
+        rollout=tuple(rollout_lines(plan)),
+        markdown="\n".join(markdown_lines(name, objects_of(edits), plan)),
     )
+
+
+def plan_lines(text: PlanText) -> tuple[Pieces, ...]:
+    """Return the lines above the forecasts: risks, the immediate effect, new blockers and the rollout."""
+    risks = tuple(((f"! {clean(risk)}", Tone.WARNING),) for risk in text.risks)
+    rest = (*(f"new blocker: {blocker}" for blocker in text.blockers), *text.rollout)
+    return (*(risks or plain_lines("no risk is found")), *answer_lines(text.headline), *plain_lines(*rest))

@@ -60,8 +60,16 @@ async def test_a_remedy_is_played_beside_the_cluster_as_it_is(app: KarptuiApp) -
     async with app.run_test(size=(160, 40)) as pilot:
         await pressing("6", "r", "F")(pilot)
         assert isinstance(app.screen, ForwardScreen)
-        assert "at the end than as it is" in screen_text(app)
-        assert " OF " in screen_text(app)
+        text = screen_text(app)
+        assert "! " in text or "no risk is found" in text
+        assert "own pool for these pods: +$0.10/h at the end, 7 nodes instead of 6" in text
+        assert "BEFORE" in text
+        assert "only before" in text
+        assert "only after" in text
+        await pressing("ctrl+z")(pilot)
+        assert "[2/3]" in screen_text(app)
+        await pressing("x")(pilot)
+        assert "## Karpenter on own pool for these pods" in screen_text(app)
 
 
 async def test_a_longer_horizon_is_played_anew(app: KarptuiApp) -> None:

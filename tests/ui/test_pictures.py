@@ -132,7 +132,6 @@ WALKS: Final[Mapping[str, Walk]] = {
             "drill": run("drill"),
             "policies": run("policies"),
             "solve": run("solve pending"),
-            "plan": ("2", "ctrl+t", "right", "P"),
         },
     ),
     "whatif": Walk(

@@ -72,14 +72,9 @@ async def test_the_story_of_a_plan_is_played() -> None:
             assert not missing, f"{missing} not in\n{text}"
 
 
-async def test_a_plan_needs_edits(app: KarptuiApp) -> None:
+async def test_a_search_is_made_on_top_of_the_scenario_in_front(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
-        await pressing(*typed("plan"))(pilot)
-        assert "a plan is of a scenario that edits something" in screen_text(app)
-        await pressing("2", "ctrl+t", *typed("plan"))(pilot)
-        assert isinstance(app.screen, WhatIfScreen)
-        assert "edit this one" in screen_text(app)
-        await pressing("right", *typed("solve pending"))(pilot)
+        await pressing("2", "ctrl+t", "right", *typed("solve pending"))(pilot)
         assert " on top of " in screen_text(app)
 
 

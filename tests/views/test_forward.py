@@ -8,7 +8,7 @@ from karptui.forward.result import KeptNode, Moment, Played, Spread, Step, StepK
 from karptui.session.answers import Forecast
 from karptui.views.column import plain
 from karptui.views.forward.chart import forecast_chart
-from karptui.views.forward.columns import TABLE, played_steps
+from karptui.views.forward.columns import TABLE, played_steps, table_of
 from karptui.views.forward.document import PLAYED
 from karptui.views.forward.sentences import (
     answer_lines,
@@ -162,26 +162,24 @@ def test_a_scenario_is_told_by_what_it_changes_about_the_cluster_as_it_is() -> N
 
     as_it_is = a_play(DELETED, moments=(BEFORE, AFTER))
     assert told(end=Moment(NOW_NS + MINUTE_NS, 2, 1.5, 1)) == (
-        "x: -$0.50/h at the end than as it is, 2 nodes instead of 3, 0 evictions instead of 3, 1 waiting pod either way"
+        "x: -$0.50/h at the end, 2 nodes instead of 3, 0 evictions instead of 3, 1 pending pod either way"
     )
     assert told(DELETED, end=Moment(NOW_NS, 3, 2.001, 0)) == (
-        "x: the same $2.00/h at the end as it is, 3 nodes either way, 3 evictions either way, "
-        "0 waiting pods instead of 1"
+        "x: the same $2.00/h at the end, 3 nodes either way, 3 evictions either way, 0 pending pods instead of 1"
     )
-    assert told(DELETED, end=AFTER) == ("x: the same at the end as it is: $2.00/h, 3 nodes, 3 evictions, 1 waiting pod")
+    assert told(DELETED, end=AFTER) == ("x: the same at the end: $2.00/h, 3 nodes, 3 evictions, 1 pending pod")
     assert (
-        told(DELETED, end=Moment(NOW_NS, 3, 1.5, 1, 1))
-        == "x: the same at the end as it is: 3 nodes, 3 evictions, 1 waiting pod"
+        told(DELETED, end=Moment(NOW_NS, 3, 1.5, 1, 1)) == "x: the same at the end: 3 nodes, 3 evictions, 1 pending pod"
     )
     assert told(DELETED, end=Moment(NOW_NS, 2, 1.5, 1, 1)).startswith("x: 2 nodes instead of 3, 3 evictions either way")
     as_it_is = a_play(moments=(BEFORE,))
-    assert told(end=BEFORE) == "x: the same at the end as it is: $2.50/h, 5 nodes, 0 evictions"
+    assert told(end=BEFORE) == "x: the same at the end: $2.50/h, 5 nodes, 0 evictions"
 
 
 def test_plays_stand_side_by_side_where_there_is_room() -> None:
     plays = tuple(Forecast(name=name, played=a_play(DELETED, moments=(BEFORE, AFTER))) for name in ("", "x"))
     beside = text(play_lines(plays, 100, NOW_NS + MINUTE_NS))
-    assert beside[0].split() == ["as", "it", "is", "│", "x"]
+    assert beside[0].split() == ["before", "│", "x"]
     assert beside[1].startswith("$/h    2.50 ")
     assert beside[3].count("cursor 12:01:00Z 3 nodes $2.00/h, 1 pending") == 2
     assert max(map(len, beside)) <= 100
@@ -194,7 +192,6 @@ def test_steps_are_rows_with_the_cluster_as_they_begin() -> None:
     cells = [column.cell(row, NOW_NS).text for column in TABLE.columns]
     assert cells == [
         "12:01:00Z",
-        "as it is",
         "delete",
         "Emptiness",
         "a, b, c and 1 more",
@@ -203,6 +200,22 @@ def test_steps_are_rows_with_the_cluster_as_they_begin() -> None:
         "3",
         "3, $2.00/h",
     ]
+
+
+def test_a_step_before_and_after_the_edit_is_one_row() -> None:
+    other = msgspec.structs.replace(DELETED, nodes=("z",), at_ns=NOW_NS)
+    later = msgspec.structs.replace(DELETED, at_ns=DELETED.at_ns + MINUTE_NS)
+    plays = (
+        Forecast(name="", played=a_play(DELETED, DELETED, moments=(BEFORE, AFTER))),
+        Forecast(name="x", played=a_play(other, DELETED, later, later, moments=(BEFORE, AFTER))),
+    )
+    rows = played_steps(plays)
+    assert [row.change for row in rows] == ["", "60s later", "only after", "only after"]
+    spec = table_of(len(plays))
+    assert [column.cell(rows[1], NOW_NS).text for column in spec.columns][:3] == ["12:01:00Z", "12:02:00Z", "60s later"]
+    assert [column.cell(rows[2], NOW_NS).text for column in spec.columns][:2] == ["-", "12:00:00Z"]
+    (removed,) = played_steps((plays[0], Forecast(name="x", played=a_play(DELETED, moments=(BEFORE, AFTER)))))[1:]
+    assert removed.change == "only before"
 
 
 def test_where_room_is_short_what_comes_keeps_its_price() -> None:

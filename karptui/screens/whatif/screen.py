@@ -76,13 +76,6 @@ class WhatIfScreen(FrameScreen):
             tooltip="Look for the change that reaches a goal: nothing pending, cheapest families, weights, …",
         ),
         Binding(
-            "P",
-            "run_command('plan')",
-            "Plan",
-            id="whatif.plan",
-            tooltip="The effects of the scenario: risks, rollout, cost, and text for a pull request",
-        ),
-        Binding(
             "p",
             "run_command('packing')",
             "Packing",
@@ -350,10 +343,6 @@ class WhatIfScreen(FrameScreen):
         """Return the current scenario; None if it edits nothing."""
         found = self.whatif.book.scenario_at(self.whatif.book.index)
         return found if found.edits else None
-
-    def scenario_to_plan(self) -> Scenario | None:
-        """Return the current scenario: a plan of another one would surprise the user."""
-        return self.scenario_in_front()
 
     def scenarios_to_play(self) -> Sequence[Scenario]:
         """Return the scenarios with changes, the current one first."""

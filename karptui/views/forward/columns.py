@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from karptui.aws.money import node_price_text
 from karptui.forward.result import Moment, Step, StepKind
-from karptui.kube.units import clock_text, count_text, first_of
+from karptui.kube.units import clock_text, count_text, first_of, span_text
 from karptui.session.answers import Forecast
 from karptui.views.column import Column, Field, FieldKind, Heading
-from karptui.views.forward.sentences import AS_IT_IS, MAX_NAMES, SHOWN, claims_text
+from karptui.views.forward.sentences import MAX_NAMES, SHOWN, claims_text
 from karptui.views.prices import known_text
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import short_name
@@ -21,31 +23,79 @@ from karptui.views.why.lanes import short_method
 
 
 class PlayedStep(msgspec.Struct, frozen=True):
-    """A step as a row."""
+    """A step as a row: its instance in each forecast that has it."""
 
-    place: int
-    """Among all rows."""
-    scenario: str
-    """Whose play it is of; empty for the cluster as it is."""
-    step: Step
-    moment: Moment
-    """The cluster at its instant: what goes is still there, and what comes is not yet."""
+    key: str
+    """What the row is known by: the number of the first forecast that has the step, and the number in there."""
+    steps: tuple[Step | None, ...]
+    """The step in each forecast, the unchanged cluster first; None in those without it."""
+    plays: tuple[Forecast, ...]
 
     @property
-    def key(self) -> str:
-        """What the row is known by."""
-        return f"{self.scenario}/{self.place}"
+    def at(self) -> int:
+        """Position of the forecast that the row shows: the first with edits that has the step."""
+        having = [at for at, step in enumerate(self.steps) if step is not None]
+        return next((at for at in having if at), having[0])
+
+    @property
+    def step(self) -> Step:
+        """The step in that forecast."""
+        found = self.steps[self.at]
+        assert found is not None
+        return found
+
+    @property
+    def play(self) -> Forecast:
+        """The forecast that the row shows."""
+        return self.plays[self.at]
+
+    @property
+    def moment(self) -> Moment:
+        """The cluster at its instant: removed nodes are still there, and launched nodes are not yet."""
+        assert self.play.played is not None
+        return self.play.played.moment_at(self.step.at_ns)
+
+    @property
+    def change(self) -> str:
+        """How the edits change the step; empty if they do not."""
+        before, *after = self.steps
+        times = {step.at_ns for step in after if step is not None}
+        if not after or (self.steps.count(None) == 0 and times == {before.at_ns if before is not None else 0}):
+            return ""
+        if before is None:
+            return "only after"
+        if not times:
+            return "only before"
+        if None in after or len(times) > 1:
+            return "differs"
+        moved_ns = times.pop() - before.at_ns
+        return f"{span_text(abs(moved_ns))} {'later' if moved_ns > 0 else 'earlier'}"
 
 
 def played_steps(plays: Sequence[Forecast]) -> tuple[PlayedStep, ...]:
-    """Return the rows of plays."""
-    found: list[PlayedStep] = []
-    for play in plays:
-        if play.played is not None:
-            for step in play.played.steps:
-                if step.kind in SHOWN:
-                    found.append(PlayedStep(len(found), play.name, step, play.played.moment_at(step.at_ns)))
-    return tuple(found)
+    """Return the steps of forecasts; a step that several have is one row."""
+    shown = tuple(play for play in plays if play.played is not None)
+    rows: dict[object, list[Step | None]] = {}
+    keys: dict[object, str] = {}
+    for number, play in enumerate(shown):
+        counts: Counter[object] = Counter()
+        assert play.played is not None
+        for place, step in enumerate(play.played.steps):
+            if step.kind not in SHOWN:
+                continue
+            same = _identity(step)
+            which = same, counts[same]
+            counts[same] += 1
+            rows.setdefault(which, [None] * len(shown))[number] = step
+            keys.setdefault(which, f"{number}/{place}")
+    return tuple(PlayedStep(keys[which], tuple(steps), shown) for which, steps in rows.items())
+
+
+def _identity(step: Step) -> object:
+    """Return what makes steps of two forecasts the same, apart from the time."""
+    pods = step.pods if step.kind is StepKind.PROVISION else ()
+    pools = tuple(claim["nodePool"] for claim in step.claims)
+    return step.kind, step.method, step.decision, step.because, step.nodes, pools, pods
 
 
 _WORDS: Final = {StepKind.PROVISION: "launch", StepKind.EXPIRE: "expire", StepKind.REJECT: "give up"}
@@ -80,23 +130,53 @@ def _count(count: int) -> Cell:
 
 def _text(row: PlayedStep) -> str:
     step = row.step
-    return " ".join((row.scenario, step.method, does_text(step), *step.nodes, *step.pods)).lower()
+    return " ".join((step.method, does_text(step), *step.nodes, *step.pods)).lower()
+
+
+def _time_column(number: int, heading: Heading) -> Column[PlayedStep]:
+    """Return the time of each step in one forecast."""
+
+    def cell(row: PlayedStep, _: int) -> Cell:
+        step = row.steps[number]
+        return Cell(clock_text(step.at_ns), _tone(row)) if step is not None else NOT_APPLICABLE
+
+    def at_ns(row: PlayedStep) -> tuple[int, str]:
+        step = row.steps[number]
+        return (step if step is not None else row.step).at_ns, row.key
+
+    return Column(heading, cell, at_ns)
+
+
+def _tone(row: PlayedStep) -> Tone:
+    return Tone.ACTIVE if row.change else Tone.NORMAL
+
+
+_CHANGE: Final[Column[PlayedStep]] = Column(
+    Heading("change", "CHANGE", "How the edits change the step; empty if they do not.", 11, 16),
+    lambda row, _: text_cell(row.change, _tone(row)),
+    lambda row: row.change,
+    filters={"change": Field(FieldKind.TEXT, lambda row, _: row.change, help="only before, only after, … later")},
+)
+
+
+def table_of(forecasts: int) -> TableSpec[PlayedStep]:
+    """Return the table of some forecasts: with edits, a time before and after, and the change."""
+    if forecasts < 2:
+        return TABLE
+    before = _time_column(0, Heading("time", "BEFORE", "When without the edits, in UTC.", 9, 9))
+    after = [
+        _time_column(
+            number, Heading(f"after{number}", f"AFTER{f' {number}' if forecasts > 2 else ''}", "When with them.", 9, 9)
+        )
+        for number in range(1, forecasts)
+    ]
+    return replace(TABLE, columns=(before, *after, _CHANGE, *TABLE.columns[1:]))
 
 
 TABLE: Final[TableSpec[PlayedStep]] = TableSpec(
     "steps",
     (
-        Column(
-            Heading("time", "TIME", "When, in UTC.", 9, 9),
-            lambda row, _: Cell(clock_text(row.step.at_ns)),
-            lambda row: (row.step.at_ns, row.place),
-        ),
-        Column(
-            Heading("scenario", "OF", "Whose play it is: the cluster as it is, or a scenario.", 8, 20, drop_order=1),
-            lambda row, _: text_cell(row.scenario or AS_IT_IS),
-            lambda row: (row.scenario, row.place),
-            filters={"scenario": Field(FieldKind.TEXT, lambda row, _: row.scenario or AS_IT_IS, help="whose play")},
-        ),
+        _time_column(0, Heading("time", "TIME", "When, in UTC.", 9, 9)),
         Column(
             Heading("does", "DOES", "What Karpenter does, or gives up.", 7, 15),
             lambda row, _: _does(row),
@@ -157,4 +237,5 @@ TABLE: Final[TableSpec[PlayedStep]] = TableSpec(
     key=lambda row: row.key,
     default_sort=Sort("time"),
     text=_text,
+    is_notable=lambda row, _: bool(row.change),
 )

@@ -16,9 +16,11 @@ from karptui.views.prices import known_change_text, known_text, without_text
 from karptui.views.row import BLOCKS, Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.why.lanes import short_method
+from karptui.views.wrapping import hanging
 
 _NumberT = TypeVar("_NumberT", int, float)
 AS_IT_IS: Final = "as it is"
+BEFORE: Final = "before"
 CHART_WIDTH: Final = 40
 MAX_COMMANDS: Final = 40
 SHOWN: Final = frozenset({StepKind.DISRUPT, StepKind.PROVISION, StepKind.EXPIRE, StepKind.REJECT})
@@ -317,7 +319,7 @@ LEAST_WIDTH: Final = 38
 MOST_CHART: Final = 60
 _LABEL: Final = 7
 _GAP: Final = 3
-_WAITING: Final = "waiting pod"
+_WAITING: Final = "pending pod"
 
 
 def answer_lines(plays: Sequence[Forecast]) -> tuple[Pieces, ...]:
@@ -329,7 +331,8 @@ def answer_lines(plays: Sequence[Forecast]) -> tuple[Pieces, ...]:
         if play.played is None:
             lines.append(((f"{name}: {clean(play.problem)}", Tone.FAULT),))
         elif not play.name or first is None:
-            lines.append(((headline(play.played), Tone.STRONG),))
+            lead = f"{BEFORE}: " if len(plays) > 1 else ""
+            lines.append(((f"{lead}{headline(play.played)}", Tone.STRONG),))
         else:
             lines.append((*_compared(name, first, play.played),))
         if play.played is not None and play.played.problem:
@@ -348,16 +351,16 @@ def _compared(name: str, first: Played, other: Played) -> Pieces:
     price = [per_hour_text(other.end.price_per_hour)] if is_priced else []
     if is_same_price and was == now:
         same = [*price, *(counted(count, noun) for noun, count in now.items())]
-        return lead, (f"the same at the end as it is: {', '.join(same)}", Tone.NORMAL)
+        return lead, (f"the same at the end: {', '.join(same)}", Tone.NORMAL)
     changes = [
         f"{counted(count, noun)} {'either way' if count == was[noun] else f'instead of {count_text(was[noun])}'}"
         for noun, count in now.items()
     ]
     if is_same_price:
-        same_price = [f"the same {one} at the end as it is" for one in price]
+        same_price = [f"the same {one} at the end" for one in price]
         return lead, (", ".join([*same_price, *changes]), Tone.NORMAL)
     tone = Tone.GOOD if change < 0 else Tone.WARNING
-    than = f" at the end than as it is, {', '.join(changes)}"
+    than = f" at the end, {', '.join(changes)}"
     return lead, (per_hour_change_text(change), tone), (than, Tone.NORMAL)
 
 
@@ -379,7 +382,8 @@ def play_lines(plays: Sequence[Forecast], width: int, at_ns: int | None) -> tupl
         return ()
     each = (width - _GAP * (len(shown) - 1)) // len(shown)
     is_beside = each >= LEAST_WIDTH or len(shown) == 1
-    blocks = [list(_block(play, each if is_beside else width, at_ns, is_named=len(shown) > 1)) for play in shown]
+    room = each if is_beside else width
+    blocks = [hanging(_block(play, room, at_ns, is_named=len(shown) > 1), room, _LABEL) for play in shown]
     if not is_beside:
         return tuple(line for block in blocks for line in block)
     lines = []
@@ -399,7 +403,7 @@ def _block(play: Forecast, width: int, at_ns: int | None, *, is_named: bool) -> 
     assert played is not None
     first, last = played.series[0], played.end
     if is_named:
-        yield ((clean(play.name)[:width] or AS_IT_IS, Tone.STRONG),)
+        yield ((clean(play.name)[:width] or BEFORE, Tone.STRONG),)
     numbers = [
         ("$/h", _figure(first), _figure(last)),
         ("nodes", count_text(first.nodes), count_text(last.nodes)),
@@ -415,13 +419,13 @@ def _block(play: Forecast, width: int, at_ns: int | None, *, is_named: bool) -> 
         yield ((f"{'cursor':<{_LABEL}}", Tone.MUTED), (label[: width - _LABEL], Tone.ACTIVE))
     yield ((f"{'evicts':<{_LABEL}}", Tone.MUTED), (counted(played.evictions, "pod"), Tone.NORMAL))
     if played.kept:
-        yield ((f"{'kept':<{_LABEL}}", Tone.MUTED), (kept_text(played)[: width - _LABEL], Tone.NORMAL))
+        yield ((f"{'kept':<{_LABEL}}", Tone.MUTED), (kept_text(played), Tone.NORMAL))
     if played.spread is not None:
         yield (
             (f"{'chance':<{_LABEL}}", Tone.MUTED),
-            (spread_text(played.spread, is_priced=not _is_unpriced(played.end))[: width - _LABEL], Tone.NORMAL),
+            (spread_text(played.spread, is_priced=not _is_unpriced(played.end)), Tone.NORMAL),
         )
     waiting = waiting_text(played)
     if waiting:
         tone = Tone.WARNING if last.pending else Tone.NORMAL
-        yield ((f"{'wait':<{_LABEL}}", Tone.MUTED), (waiting[: width - _LABEL], tone))
+        yield ((f"{'wait':<{_LABEL}}", Tone.MUTED), (waiting, tone))
