@@ -6,7 +6,7 @@ Rules: ``pkg/controllers/disruption/controller.go``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from functools import cached_property
 
 import msgspec
@@ -33,9 +33,17 @@ from karptui.provisioning.solution import solve
 class MethodRun:
     """Runs methods on a fleet; their events go to one recorder."""
 
-    def __init__(self, fleet: Fleet, simulator: Simulator, recorder: Recorder, chance: Chance = LIKELIEST) -> None:
+    def __init__(
+        self,
+        fleet: Fleet,
+        simulator: Simulator,
+        recorder: Recorder,
+        chance: Chance = LIKELIEST,
+        only: Container[str] | None = None,
+    ) -> None:
         self.fleet = fleet
         self._chance = chance
+        self._only = only
         self.recorder = recorder
         self._simulator = simulator
         self._budget_states: dict[Reason, dict[str, BudgetState]] = {}
@@ -62,7 +70,9 @@ class MethodRun:
         """Return a method's result."""
         if method is Method.REPAIR:
             return self._ask_repair()
-        candidates = tuple(self.qualifying(method))
+        candidates = tuple(
+            candidate for candidate in self.qualifying(method) if self._only is None or candidate.name in self._only
+        )
         budgets = self.budgets(method.reason)
         try:
             commands, error = self._commands(method, candidates, budgets), ""
@@ -260,6 +270,7 @@ def next_pass(
     after: Method | None = None,
     chance: Chance = LIKELIEST,
     ignores_pause: bool = False,
+    only: Container[str] | None = None,
 ) -> NextPass:
     """Return Karpenter's next pass, without its validation after 15 seconds.
 
@@ -270,13 +281,14 @@ def next_pass(
         after: A method whose validation failed: the pass continues with the methods after it.
         chance: Decides Karpenter's random orders.
         ignores_pause: Whether to proceed as if every NodeClaim had a provider ID.
+        only: Names of the nodes that Emptiness, drift and consolidation may take; None for all.
     """
     recorder = Recorder()
     paused = tuple(sorted(claim.name for claim in fleet.inventory.nodeclaims if not claim.provider_id))
     results: list[MethodResult] = []
     if ignores_pause or not paused:
         record_departing(fleet, recorder)
-        run = MethodRun(fleet, simulator or EngineSimulator(prepared, fleet), recorder, chance)
+        run = MethodRun(fleet, simulator or EngineSimulator(prepared, fleet), recorder, chance, only)
         methods = methods_of(fleet.settings)
         for method in methods[methods.index(after) + 1 :] if after is not None else methods:
             result = run.ask(method)

@@ -5,6 +5,7 @@ Rules: ``pkg/controllers/disruption/controller.go``, ``pkg/controllers/nodeclaim
 
 from __future__ import annotations
 
+from collections.abc import Container
 from functools import partial
 from typing import Final
 
@@ -30,7 +31,15 @@ class DisruptionLoop:
     """Passes of disruption, one after the other."""
 
     def __init__(
-        self, world: World, agenda: Agenda, sight: Sight, queue: CommandQueue, *, durations: Durations, chance: Chance
+        self,
+        world: World,
+        agenda: Agenda,
+        sight: Sight,
+        queue: CommandQueue,
+        *,
+        durations: Durations,
+        chance: Chance,
+        only: Container[str] | None = None,
     ) -> None:
         """Begin without a pass.
 
@@ -41,6 +50,7 @@ class DisruptionLoop:
             queue: Carries commands out.
             durations: How long things take.
             chance: Decides what Karpenter leaves to chance.
+            only: Names of the nodes that it may take; None for all.
         """
         self._world = world
         self._agenda = agenda
@@ -48,6 +58,7 @@ class DisruptionLoop:
         self._queue = queue
         self._durations = durations
         self._chance = chance
+        self._only = only
         self._is_due = self._is_busy = False
         self.is_following = False
         """Whether the look that follows a command at once is yet to come."""
@@ -125,7 +136,7 @@ class DisruptionLoop:
         prepared, fleet = self._sight.prepared(), self._sight.fleet()
         self._simulated = 0
         simulator = EngineSimulator(prepared, fleet, is_brief=True, before=self._count_removal)
-        return next_pass(prepared, fleet, simulator, after=after, chance=self._chance)
+        return next_pass(prepared, fleet, simulator, after=after, chance=self._chance, only=self._only)
 
     def _count_removal(self) -> None:
         self._simulated += 1

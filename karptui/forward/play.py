@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -58,6 +58,7 @@ class Play:
         reporter: Reporter = silent,
         pause: Pause = no_pause,
         prices: PriceSettings = LIST_PRICES,
+        only: Container[str] | None = None,
     ) -> None:
         """Take the inputs.
 
@@ -75,6 +76,7 @@ class Play:
             reporter: Called with the passed and the total seconds; may raise ``Cancelled``.
             pause: Called now and then during computation.
             prices: Prices with discounts or surcharges; Karpenter decides by list prices.
+            only: Names of the nodes that Karpenter may disrupt voluntarily; None for all.
         """
         self._prices = prices
         self.world = world = World(inventory, journal, settings.rules)
@@ -105,7 +107,7 @@ class Play:
         )
         self._provisioning = ProvisioningLoop(world, agenda, sight, launches, durations)
         chance = Chance(random.Random(seed)) if seed else LIKELIEST  # noqa: S311 - a choice among equals, not a secret
-        self.disruption = DisruptionLoop(world, agenda, sight, queue, durations=durations, chance=chance)
+        self.disruption = DisruptionLoop(world, agenda, sight, queue, durations=durations, chance=chance, only=only)
         self._by_hand: KubectlDrain | None = None
         if refused_until_ns:
             agenda.at(refused_until_ns, self._offer_again, Turn.CALENDAR)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Final
 
 import msgspec
@@ -50,6 +50,7 @@ def forward(
     refused_until_ns: int = 0,
     has_prices: bool = True,
     prices: PriceSettings = LIST_PRICES,
+    only: Container[str] | None = None,
     journal: Journal | None = None,
     reporter: Reporter = silent,
     pause: Pause = no_pause,
@@ -70,6 +71,7 @@ def forward(
         refused_until_ns: When the offerings that EC2 refused are available again; 0 for never.
         has_prices: Whether the result has prices; Karpenter decides by them either way.
         prices: Prices with a discount or a surcharge; Karpenter decides by list prices.
+        only: Names of the nodes that Karpenter may disrupt voluntarily; None for all.
         journal: Records every change.
         reporter: Called with the passed and the total seconds; may raise ``Cancelled``.
         pause: Called now and then during computation.
@@ -97,6 +99,7 @@ def forward(
         reporter=reporter,
         pause=pause,
         prices=prices,
+        only=only,
     )
     for name in removed:
         play.delete_node(name)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Container, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -51,6 +50,7 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
         seed: int = 0,
         seeds: int = 1,
         simulation_seconds: float | None = None,
+        only: Container[str] | None = None,
         journal: Journal | None = None,
         reporter: Reporter = silent,
         pause: Pause = no_pause,
@@ -63,6 +63,7 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
             seed: Seed of what kube-scheduler and Karpenter leave to chance, and of Karpenter's load.
             seeds: Number of seeds; the answer is the likeliest, with the range.
             simulation_seconds: Duration of one simulated removal by Karpenter's metrics; None if unknown.
+            only: Names of the nodes that Karpenter may disrupt voluntarily; None for all.
             journal: Records every change, to restore the cluster at an instant.
             reporter: Called with the passed and the total seconds of all seeds; may raise ``Cancelled``.
             pause: Called now and then during computation.
@@ -86,6 +87,7 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
                 refused_until_ns=self.situation.types.refused_until_ns,
                 has_prices=self.situation.has_prices,
                 prices=settings_of(self.situation.prices),
+                only=only,
                 journal=journal,
                 reporter=_part(reporter, turn, count),
                 pause=pause,
@@ -157,22 +159,28 @@ def rollout(base: WhatIfBase, edited: EditedCluster | None = None) -> Rollout:
     return Rollout(edited, with_drift(edited.inventory, base, edited), edited.removed)
 
 
-MOST_NODES: Final = 150
-"""Nodes of the largest cluster whose remedies are played: each play takes seconds there."""
+MOST_NODES: Final = 1_000
+"""Nodes of the largest cluster whose remedies are forecast: each takes about five seconds there."""
 
 
 class RemedyForecasts:
-    """Forecasts remedies; the cluster without a remedy only once."""
+    """Forecasts remedies, each compared with the cluster without it.
 
-    def __init__(self, base: WhatIfBase, simulation_seconds: float | None = None) -> None:
+    In these forecasts Karpenter disrupts only the nodes that remedies free. Otherwise a small difference at the start
+    leads to other consolidations elsewhere, whose dollars would be counted for the remedy.
+    """
+
+    def __init__(self, base: WhatIfBase, simulation_seconds: float | None = None, pause: Pause = no_pause) -> None:
         """Take the inputs.
 
         Args:
             base: The cluster.
             simulation_seconds: Duration of one simulated removal by Karpenter's metrics; None if unknown.
+            pause: Called now and then during computation; may raise ``Cancelled``.
         """
         self._base = base
         self._simulation_seconds = simulation_seconds
+        self._pause = pause
 
     def of(self, remedies: Sequence[BlockerRemedy], trials: Sequence[Trial]) -> tuple[Trial, ...]:
         """Return trials, with forecasts of those that free nodes without waiting for pods to end.
@@ -180,36 +188,61 @@ class RemedyForecasts:
         Args:
             remedies: The remedies.
             trials: Their simulated removals.
+
+        Raises:
+            Cancelled: ``pause`` cancelled.
         """
-        is_small = len(self._base.inventory.nodes) <= MOST_NODES
-        return tuple(
-            self._forecast(remedy, trial) if is_small and trial.freed and not trial.wait_seconds else trial
-            for remedy, trial in zip(remedies, trials, strict=True)
+        if len(self._base.inventory.nodes) > MOST_NODES:
+            return tuple(trials)
+        nodes = frozenset(name for trial in trials for name in trial.freed)
+        before: Played | None = None
+        forecast: list[Trial] = []
+        for remedy, trial in zip(remedies, trials, strict=True):
+            if trial.freed and not trial.wait_seconds:
+                before = before or self._play(rollout(self._base), nodes)
+                after = self._play(rollout(self._base, apply(self._base, remedy.edits)), nodes)
+                forecast.append(self._compared(trial, before, after))
+            else:
+                forecast.append(trial)
+        return tuple(forecast)
+
+    def _play(self, ready: Rollout, nodes: frozenset[str]) -> Played:
+        return ready.play(
+            simulation_seconds=self._simulation_seconds, only=nodes, pause=self._pause, reporter=self._report
         )
 
-    @cached_property
-    def _as_it_is(self) -> Played:
-        return rollout(self._base).play(simulation_seconds=self._simulation_seconds)
+    def _report(self, done: int, total: int) -> None:  # noqa: ARG002 - progress is not shown
+        self._pause()
 
-    def _forecast(self, remedy: BlockerRemedy, trial: Trial) -> Trial:
-        base, before = self._base, self._as_it_is
-        after = rollout(base, apply(base, remedy.edits)).play(simulation_seconds=self._simulation_seconds)
+    def _compared(self, trial: Trial, before: Played, after: Played) -> Trial:
+        base = self._base
         freed = frozenset(trial.freed)
         steps = [step for step in after.steps if freed.intersection(step.nodes)]
-        gone = {
-            name: step.at_ns for step in steps if step.kind is StepKind.DRAIN for name in freed.intersection(step.nodes)
-        }
-        fewer = before.end.nodes - after.end.nodes
-        saved = settings_of(base.prices).saved(before.end.price_per_hour - after.end.price_per_hour, fewer)
+        gone, gone_anyway = _drained(after, freed), _drained(before, freed)
         is_priced = base.has_prices and leave_out_alike(before, after)
         return replace(
             trial,
             freed=tuple(sorted(gone)),
-            wait_seconds=(max(gone.values(), default=base.now_ns) - base.now_ns) // NS_PER_SECOND,
-            saves_per_hour=saved if is_priced else 0.0,
+            wait_seconds=_seconds_to_last(gone, base.now_ns),
+            otherwise_seconds=(
+                _seconds_to_last({name: gone_anyway[name] for name in gone}, base.now_ns)
+                if gone and gone.keys() <= gone_anyway.keys()
+                else None
+            ),
+            saves_per_hour=before.end.price_per_hour - after.end.price_per_hour if is_priced else 0.0,
             unpriced=0 if is_priced else len(gone),
             evictions=sum(step.evictions for step in steps if step.kind is StepKind.DISRUPT),
             lost=sum(len(step.lost) for step in steps if step.kind is StepKind.DISRUPT),
             is_upper_bound=False,
             is_forecast=True,
         )
+
+
+def _drained(played: Played, names: frozenset[str]) -> dict[str, int]:
+    """Return when nodes are gone, by name; nodes that stay are left out."""
+    drains = [step for step in played.steps if step.kind is StepKind.DRAIN]
+    return {name: step.at_ns for step in drains for name in names.intersection(step.nodes)}
+
+
+def _seconds_to_last(gone: Mapping[str, int], now_ns: int) -> int:
+    return (max(gone.values(), default=now_ns) - now_ns) // NS_PER_SECOND

@@ -88,11 +88,17 @@ class RemediesScreen(ListScreen[TriedRemedy]):
 
     @work(exclusive=True, group="trials", exit_on_error=False)
     async def _try_all(self, offered: tuple[BlockerRemedy, ...]) -> None:
-        """Have every remedy tried, in a thread."""
-        keys = tuple(entry.key for entry in self._members)
-        trials = await asyncio.to_thread(self.host.session.try_remedies, keys, self.host.now_ns())
+        """Have every remedy tried and then forecast, in a thread."""
+        keys, now_ns = tuple(entry.key for entry in self._members), self.host.now_ns()
+        session = self.host.session
+        tried = await asyncio.to_thread(session.try_remedies, keys, now_ns)
+        self._show_trials(tried, offered)
+        if forecast := await asyncio.to_thread(session.forecast_remedies, keys, tried, now_ns):
+            self._show_trials(forecast, offered)
+
+    def _show_trials(self, trials: RemedyTrials, offered: tuple[BlockerRemedy, ...]) -> None:
         row = self.current
-        is_first = row is None or row.remedy.kind is offered[0].kind
+        is_first = row is None or row.remedy.kind in (offered[0].kind, self._trials.best)
         self._trials = trials
         self.refresh_view(is_forced=True)
         if is_first and trials.best is not None:  # the user is still here

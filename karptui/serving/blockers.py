@@ -10,6 +10,8 @@ from typing import Final
 from karptui.disruption.joint_saving import JointFigures
 from karptui.kube.recent import LastAnswer
 from karptui.plan.rollout import RemedyForecasts
+from karptui.provisioning.reporter import Pause, Reporter
+from karptui.serving.studies import OneAtATime
 from karptui.session.answers import RemedyList, RemedyTrials, RowQuery
 from karptui.session.blockers import (
     BlockerEntry,
@@ -24,12 +26,13 @@ from karptui.session.blockers import (
 from karptui.session.cluster_view import ClusterView
 from karptui.session.grouping import Folding
 from karptui.session.nodes import NodeEntry
+from karptui.session.prepare import base_of
 from karptui.session.replays import SharedBase
 from karptui.session.row_server import Arranged, List
 from karptui.views.blockers.columns import TABLE
 from karptui.views.blockers.remedies import objects_of, remedies
 from karptui.views.served import served
-from karptui.whatif.remedies.blockers.trial import ranked, try_remedies
+from karptui.whatif.remedies.blockers.trial import Trial, ranked, try_remedies
 
 FOLDED_FROM: Final = 60
 """Fewest blockers with which groups start folded."""
@@ -82,7 +85,7 @@ def _held_nodes(lines: Sequence[BlockerLine]) -> Sequence[NodeEntry]:
     return nodes_of(one for one in found if not one.is_idle)
 
 
-class Remedies:
+class Remedies(OneAtATime):
     """Remedies for blockers, and the outcome of each remedy."""
 
     def __init__(self, shared_base: SharedBase) -> None:
@@ -91,6 +94,7 @@ class Remedies:
         Args:
             shared_base: The cluster made ready, which remedies are tried on.
         """
+        super().__init__()
         self._shared_base = shared_base
         self._by_key: LastAnswer[Mapping[str, BlockerEntry]] = LastAnswer()
 
@@ -111,13 +115,27 @@ class Remedies:
         """Try every remedy separately, on the current cluster."""
         found = self.offered(view, keys, now_ns)
         with self._shared_base.borrowed(view, now_ns) as base:
-            tried = try_remedies(base, found.remedies, [one.blocker for one in found.members])
-            metrics = view.evidence.metrics
-            seconds = metrics.seconds_per_removal if metrics is not None else None
-            trials = RemedyForecasts(base, seconds).of(found.remedies, tried)
-        best = ranked(found.remedies, trials) if trials else ()
-        return RemedyTrials(
-            kinds=tuple(one.kind for one in found.remedies),
-            trials=tuple(trials),
-            best=found.remedies[best[0]].kind if best else None,
-        )
+            return _ranked(found, try_remedies(base, found.remedies, [one.blocker for one in found.members]))
+
+    def forecast(self, view: ClusterView, keys: Sequence[str], tried: RemedyTrials, now_ns: int) -> RemedyTrials | None:
+        """Return trials with forecasts; None if they are of other remedies, or a newer call cancelled this one."""
+        found, metrics = self.offered(view, keys, now_ns), view.evidence.metrics
+        if tried.kinds != tuple(one.kind for one in found.remedies):
+            return None
+        seconds = metrics.seconds_per_removal if metrics is not None else None
+
+        def work(pause: Pause, _: Reporter) -> tuple[Trial, ...]:
+            # A base of its own: what-ifs share theirs, and would wait.
+            return RemedyForecasts(base_of(view, now_ns, pause), seconds, pause).of(found.remedies, tried.trials)
+
+        trials = self._run(work)
+        return _ranked(found, trials) if trials is not None else None
+
+
+def _ranked(found: RemedyList, trials: tuple[Trial, ...]) -> RemedyTrials:
+    best = ranked(found.remedies, trials) if trials else ()
+    return RemedyTrials(
+        kinds=tuple(one.kind for one in found.remedies),
+        trials=trials,
+        best=found.remedies[best[0]].kind if best else None,
+    )

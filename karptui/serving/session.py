@@ -117,6 +117,9 @@ class ClusterSession(RowServer):
     def try_remedies(self, members: Sequence[str], now_ns: int) -> RemedyTrials:
         return self._blockers.tried(self._view(), members, now_ns)
 
+    def forecast_remedies(self, members: Sequence[str], tried: RemedyTrials, now_ns: int) -> RemedyTrials | None:
+        return self._blockers.forecast(self._view(), members, tried, now_ns)
+
     def instance_type(self, pool: str, name: str, pods: frozenset[str] = frozenset()) -> TypeReport:
         from karptui.serving.objects import instance_type
 

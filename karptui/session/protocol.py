@@ -158,7 +158,17 @@ class Session(Protocol):
         ...
 
     def try_remedies(self, members: Sequence[str], now_ns: int) -> RemedyTrials:
-        """Return the outcome of each remedy of some blockers; takes a while."""
+        """Return the simulated removals of each remedy of some blockers; takes a while."""
+        ...
+
+    def forecast_remedies(self, members: Sequence[str], tried: RemedyTrials, now_ns: int) -> RemedyTrials | None:
+        """Return these outcomes with forecasts; None if they are not of the current remedies, or a newer call came.
+
+        Args:
+            members: The blockers' row keys.
+            tried: The simulated removals.
+            now_ns: The present.
+        """
         ...
 
     # Instance types

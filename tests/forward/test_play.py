@@ -63,6 +63,12 @@ def test_an_empty_node_goes_once_karpenter_has_looked_twice() -> None:
     assert (found.end.nodes, found.end.price_per_hour) == (1, 0.1)
 
 
+def test_only_named_nodes_are_disrupted() -> None:
+    found = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=[]), only={"node-2"})
+    assert [step.nodes for step in steps(found, StepKind.DISRUPT)] == [("node-2",)]
+    assert (found.end.nodes, found.is_quiescent) == (1, True)
+
+
 def test_without_time_the_same_happens_at_once() -> None:
     found = played(
         a_world(a_pair("node-1"), a_pair("node-2"), pods=[a_pod(node="node-2", cpu="1900m")]), is_instant=True

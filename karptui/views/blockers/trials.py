@@ -118,7 +118,7 @@ def _when(row: TriedRemedy) -> Cell:
         return NOT_APPLICABLE
     wait = duration_text(trial.wait_seconds)
     if trial.is_forecast:
-        return Cell(f"within {wait}", short=f"≤ {wait}")
+        return Cell(f"in {wait}", short=wait)
     return Cell(f"after {wait}", short=f"> {wait}") if trial.wait_seconds else NOT_AVAILABLE
 
 
@@ -227,8 +227,8 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
         Heading(
             "when",
             "WHEN",
-            "When the last node is removed, by forecast (within 11m); else the longest that its pods stay protected"
-            " (after 62m); n/a if neither is known.",
+            "When the last node is removed, by forecast if no other node is removed first (in 11m); else the longest"
+            " that its pods stay protected (after 62m); n/a if neither is known.",
             8,
             24,
         ),
@@ -245,7 +245,7 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
                 "is_forecast",
                 _of_trial(lambda one: one.is_forecast),
                 BOOLEAN_OR_NULL,
-                "Whether nodes, wait, dollars and evictions come from a forecast, like that of `karptui forward`.",
+                "Whether nodes, wait, dollars and evictions come from forecasts with and without it; other nodes stay.",
             ),
         ),
     ),
@@ -384,7 +384,10 @@ def later_text(row: TriedRemedy, now_ns: int) -> str:
     saved = f", which saves {per_hour_text(trial.saves_per_hour)}{more}" if trial.saves_per_hour > 0 else ""
     if trial.is_forecast:
         after = duration_text(trial.wait_seconds)
-        return f"Above is Karpenter's next command. By forecast {goes} within {after} ({ends}){saved}. F shows it."
+        return (
+            f"Above is Karpenter's next command. If all other nodes stay, {goes} in {after} ({ends}){saved}."
+            " F forecasts the whole cluster."
+        )
     return (
         f"Above is this moment. It helps within {duration_text(trial.wait_seconds)} ({ends} at the latest), once the"
         f" protected pods have ended: then {goes}{saved}. F plays it."

@@ -112,9 +112,11 @@ class Trial(msgspec.Struct, frozen=True):
     is_upper_bound: bool = False
     """Whether the dollars are of several nodes whose removal under budgets is not simulated."""
     is_forecast: bool = False
-    """Whether nodes, cost, evictions and time come from a forecast, compared with the unchanged cluster."""
+    """Whether nodes, cost, evictions and time come from forecasts with and without it; all other nodes stay."""
     lost: int = 0
     """Moved pods that nothing recreates."""
+    otherwise_seconds: int | None = None
+    """``wait_seconds`` without the remedy, by forecast; None if a node stays."""
 
     @property
     def is_saving_known(self) -> bool:
@@ -146,7 +148,9 @@ class Trial(msgspec.Struct, frozen=True):
             held = f": {self._held}" if self.held else ""
             return f"Frees no node alone{held}; {self._aside}."
         wait = duration_text(self.wait_seconds)
-        when = f" within {wait}" if self.is_forecast else ""
+        when = f" in {wait}" if self.is_forecast else ""
+        if self.otherwise_seconds is not None:
+            when += f" instead of {duration_text(self.otherwise_seconds)}"
         if self.wait_seconds and not self.is_forecast:
             when = f" once the protected pods have ended ({wait} at most)"
         saved = "savings unknown"
