@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.views import plan, policies, solve, unreached
+from karptui.views import plan, policies, solve, timeouts
 from karptui.views.advice import TABLE as ADVICE
 from karptui.views.blockers.trials import REPORT as REMEDIES
 from karptui.views.budgets.columns import budgets_table
@@ -115,7 +115,7 @@ DOCUMENTS: Final[Mapping[str, Mapping[str, Any]]] = {
     "drill": listed((CLUSTER, *DRILL.published())),
     "headroom": listed((CLUSTER, *HEADROOM.published())),
     "rehearse": listed((CLUSTER, *REHEARSE.published())),
-    "unreached": row_schema((NAME, *unreached.REPORT, rows("nodes", unreached.TABLE, "In their order."), *VERSIONS)),
+    "timeouts": row_schema((NAME, *timeouts.REPORT, rows("nodes", timeouts.TABLE, "In their order."), *VERSIONS)),
     "forward": or_error((*PLAYED, *VERSIONS), (NAME, msgspec.structs.replace(SCENARIO, is_optional=True))),
     "solve": row_schema((NAME, *solve.REPORT, *VERSIONS)),
     "plan": {

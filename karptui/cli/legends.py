@@ -24,7 +24,7 @@ _TABLES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "columns of a NodePool": "headroom:POOL_TABLE",
         },
         "policies": {"columns": "policies:TABLE"},
-        "unreached": {"columns": "unreached:TABLE"},
+        "timeouts": {"columns": "timeouts:TABLE"},
         "rehearse": {"columns": "rehearsal:TABLE"},
         "claims": {"columns": "claims.columns:TABLE"},
         "capacity": {"columns": "capacity:capacity_table"},

@@ -42,7 +42,7 @@ COMMANDS: Final = MappingProxyType(
         "headroom": "count how many more of a pod fit: on existing nodes, on new ones, until a limit stops launches",
         "solve": "find the change that reaches a goal: nothing pending, cheapest families, weights, overhead, ...",
         "policies": "compare consolidation policies and consolidateAfter: dollars saved against pods evicted",
-        "unreached": "list nodes that consolidation does not evaluate before its timeout",
+        "timeouts": "list nodes that consolidation does not evaluate before its timeout",
         "rehearse": "simulate moving node groups to Karpenter: launches, unschedulable pods, costs",
         "claims": "list NodeClaims: their life, drift, expiry and drain",
         "capacity": "list where nodes, pods, free room and dollars are: by zone, NodePool or instance type",
@@ -58,6 +58,8 @@ COMMANDS: Final = MappingProxyType(
 )
 """Name and one line of every command; the module of the same name has ``configure(parser)`` and ``run(args)``."""
 
+_FORMER_NAMES: Final = MappingProxyType({"unreached": "timeouts"})
+"""Current name by former name of a command."""
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 """Failures of a file or device that standard output goes to."""
 OPEN: Final = "open"
@@ -279,7 +281,8 @@ def split(argv: Sequence[str]) -> tuple[str | None, list[str]]:
     Flags may precede or follow the command, as with kubectl.
     """
     words = list(argv)
-    for index, word in enumerate(words):
+    for index, given in enumerate(words):
+        word = _FORMER_NAMES.get(given, given)
         if word == "--" or (index == 0 and not word.startswith("-") and word not in COMMANDS):
             break
         if word in COMMANDS and not (index and _takes_value(words[index - 1], word)):

@@ -35,9 +35,9 @@ OWN_STATUSES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
         "simulate": (*STATUSES[:3], Entry("3", "a condition of --fail-on is met"), _INTERRUPTED),
         "drill": (*STATUSES[:3], Entry("3", "a pod becomes unschedulable, with --fail-on pending"), _INTERRUPTED),
         "plan": (*STATUSES[:3], Entry("3", "a condition of --fail-on is met"), _INTERRUPTED),
-        "unreached": (
+        "timeouts": (
             *STATUSES[:3],
-            Entry("3", "a node that would go is never looked at"),
+            Entry("3", "a removable node is never evaluated"),
             _INTERRUPTED,
         ),
         "rehearse": (*STATUSES[:3], Entry("3", "a pod is unschedulable, with --fail-on pending"), _INTERRUPTED),
@@ -170,11 +170,9 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui policies --pool general --policy Balanced --after 0s,10m,1h --horizon 24h", "for one"),
             Entry("karptui policies --seeds 5 --workers 8 -o json", "with what chance changes, side by side"),
         ),
-        "unreached": (
-            Entry("karptui unreached", "with the durations of Karpenter's metrics, if they are readable"),
-            Entry(
-                "karptui unreached --per-simulation 2s --fail-on unreached -o json", "a check, with a given duration"
-            ),
+        "timeouts": (
+            Entry("karptui timeouts", "with the durations of Karpenter's metrics, if they are readable"),
+            Entry("karptui timeouts --per-simulation 2s --fail-on timeout -o json", "a check, with a given duration"),
         ),
         "rehearse": (
             Entry("karptui rehearse", "each node group, and all of them together"),

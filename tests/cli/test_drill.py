@@ -67,7 +67,7 @@ def test_rows_are_filtered_and_sorted(capsys: pytest.CaptureFixture[str]) -> Non
     assert losses == table == [line.partition(",")[0] for line in lines]
 
 
-@pytest.mark.parametrize("command", ["drill", "headroom", "rehearse", "policies", "unreached"])
+@pytest.mark.parametrize("command", ["drill", "headroom", "rehearse", "policies", "timeouts"])
 def test_a_filter_or_an_order_that_cannot_be_read_is_refused(capsys: pytest.CaptureFixture[str], command: str) -> None:
     for words in (("--filter", "nosuch>1"), ("--sort-by", "nosuch")):
         assert main([command, "--demo", *words]) == 2

@@ -27,7 +27,7 @@ from karptui.views.rehearsal import TABLE as REHEARSAL
 from karptui.views.row import Cell
 from karptui.views.solve import TABLE as SOLVE
 from karptui.views.table import Rows, Sort, TableSpec, build_rows
-from karptui.views.unreached import TABLE as UNREACHED
+from karptui.views.timeouts import TABLE as TIMEOUTS
 
 ROOT: Final = Path(__file__).parents[2]
 SAID_BY_ANOTHER: Final = {
@@ -68,7 +68,7 @@ SHOWN: Final[dict[str, TableSpec[Any]]] = {
     "headroom-pools": HEADROOM_POOLS,
     "policies": POLICIES,
     "rehearsal": REHEARSAL,
-    "unreached": UNREACHED,
+    "timeouts": TIMEOUTS,
 }
 
 
@@ -90,7 +90,7 @@ def test_no_two_columns_give_a_filter_the_same_name(name: str) -> None:
     assert [one for one, field in table.subject.fields.items() if not field.help] == []
 
 
-@pytest.mark.parametrize("name", [*PUBLISHED, "drill", "headroom", "policies", "rehearsal", "unreached"])
+@pytest.mark.parametrize("name", [*PUBLISHED, "drill", "headroom", "policies", "rehearsal", "timeouts"])
 def test_every_column_has_values_for_scripts(name: str) -> None:
     silent = {column.heading.id for column in SHOWN[name].every if not column.values}
     assert silent == SAID_BY_ANOTHER.get(name, set())

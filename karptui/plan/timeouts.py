@@ -27,9 +27,9 @@ SINGLE_SECONDS: Final = 180.0
 MULTI_SECONDS: Final = 60.0
 """``MultiNodeConsolidationTimeoutDuration``."""
 ASSUMED: Final = (
-    "every simulation lasts the same (approximated); Karpenter's lasts longer where many pods wait or move",
-    "nothing changes in between: a change of the cluster begins the order anew, by today's costs",
-    "a NodePool of which no node was reached begins the next pass: its best nodes are looked at then",
+    "every simulation takes the same time (approximated); Karpenter's takes longer if many pods are pending or evicted",
+    "the cluster does not change: after a change Karpenter sorts the nodes again, by their new costs",
+    "a NodePool without an evaluated node comes first in the next pass, with its best nodes",
 )
 
 
@@ -42,7 +42,7 @@ class NodeTurn(msgspec.Struct, frozen=True, kw_only=True):
     """From 1."""
     begins_after: float
     """Seconds from the beginning of the pass."""
-    is_reached: bool
+    is_evaluated: bool
     passed_over: str = ""
     """Why it takes no time: its budget, or a policy; empty if it is simulated."""
     decision: str = ""
@@ -50,7 +50,7 @@ class NodeTurn(msgspec.Struct, frozen=True, kw_only=True):
     saves_per_hour: float = 0.0
 
 
-class Unreached(msgspec.Struct, frozen=True, kw_only=True):
+class ConsolidationPass(msgspec.Struct, frozen=True, kw_only=True):
     """Progress of a consolidation pass."""
 
     per_simulation: float
@@ -64,15 +64,15 @@ class Unreached(msgspec.Struct, frozen=True, kw_only=True):
     multi_simulations: int
     """Most simulations of a multi-node pass."""
     multi_left_out: int
-    """Candidates that multi-node consolidation never looks at, as it takes the first 101 only."""
+    """Candidates that multi-node consolidation never evaluates, because it takes the first 101 only."""
     timeouts: Mapping[str, int]
     """Passes that timed out by Karpenter's metrics, by ``single`` and ``multi``; empty if unknown."""
     assumed: tuple[str, ...] = ASSUMED
 
     @property
     def missed(self) -> tuple[NodeTurn, ...]:
-        """Nodes that are never looked at."""
-        return tuple(one for one in self.turns if not one.is_reached)
+        """Nodes that are never evaluated."""
+        return tuple(one for one in self.turns if not one.is_evaluated)
 
     @property
     def missed_savings(self) -> float:
@@ -87,11 +87,11 @@ class Unreached(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def acts_before(self) -> NodeTurn | None:
         """The first evaluated node that is removed: it ends the pass."""
-        return next((one for one in self.turns if one.is_reached and one.decision), None)
+        return next((one for one in self.turns if one.is_evaluated and one.decision), None)
 
     @property
     def is_starved(self) -> bool:
-        """Whether nodes that would go are never looked at: no node before them goes, so that none of them moves up."""
+        """Whether removable nodes are never evaluated, because no node before them is removed, so none moves up."""
         return self.acts_before is None and any(one.decision for one in self.missed)
 
     @property
@@ -117,13 +117,13 @@ def measured_seconds(metrics: ControllerMetrics | None, candidates: int) -> floa
     return max(mean, least) or None
 
 
-def unreached(
+def consolidation_pass(
     base: WhatIfBase,
     *,
     per_simulation: float | None = None,
     metrics: ControllerMetrics | None = None,
     reporter: Reporter = silent,
-) -> Unreached:
+) -> ConsolidationPass:
     """Return the progress of a consolidation pass.
 
     Args:
@@ -148,7 +148,7 @@ def unreached(
         passed_over = "its budget allows none" if not budgets.get(candidate.pool.name, 0) else ""
         if not passed_over and not run.policy.may_pass(candidate):
             passed_over = "the Balanced policy allows no removal of it"
-        is_reached = elapsed <= SINGLE_SECONDS
+        is_evaluated = elapsed <= SINGLE_SECONDS
         answer: object = None
         if not passed_over:
             try:
@@ -162,7 +162,7 @@ def unreached(
                 pool_name=candidate.pool.name,
                 place=place,
                 begins_after=round(elapsed, 3),
-                is_reached=is_reached,
+                is_evaluated=is_evaluated,
                 passed_over=passed_over,
                 decision=str(command.decision) if command is not None else "",
                 saves_per_hour=command.savings if command is not None else 0.0,
@@ -170,7 +170,7 @@ def unreached(
         )
         elapsed += 0.0 if passed_over else seconds
     together = min(sum(1 for one in candidates if budgets.get(one.pool.name, 0)), MAX_TOGETHER + 1)
-    return Unreached(
+    return ConsolidationPass(
         per_simulation=seconds,
         origin="given" if per_simulation else "measured" if measured else "assumed",
         has_metrics=metrics is not None,

@@ -11,9 +11,9 @@ from karptui.disruption.events import Recorder
 from karptui.disruption.methods import MethodRun
 from karptui.disruption.removal import EngineSimulator, assumed_seconds
 from karptui.karpenter.metrics import ControllerMetrics
-from karptui.plan.unreached import measured_seconds, unreached
+from karptui.plan.timeouts import consolidation_pass, measured_seconds
 from karptui.sources.metrics.reading import read_metrics
-from karptui.views.unreached import TABLE, headline, more_lines, sentence
+from karptui.views.timeouts import TABLE, headline, more_lines, sentence
 from karptui.whatif.situation import WhatIfBase
 from tests.builders import NOW_NS, a_pod, an_instance_type
 from tests.forward.making import a_pair
@@ -45,45 +45,45 @@ FULL = ("1900m",) * 5
 def test_the_order_is_that_of_the_method() -> None:
     on = cluster("500m", *FULL)
     run = MethodRun(on.fleet, EngineSimulator(on.prepared, on.fleet), Recorder())
-    found = unreached(on, per_simulation=50)
+    found = consolidation_pass(on, per_simulation=50)
     asked = {one.name for one in run.ask(Method.SINGLE_NODE).candidates}
     assert {one.node for one in found.turns} == asked
     assert [one.place for one in found.turns] == list(range(1, 7))
     assert [one.begins_after for one in found.turns] == [0, 50, 100, 150, 200, 250]
-    assert [one.is_reached for one in found.turns] == [True] * 4 + [False] * 2
+    assert [one.is_evaluated for one in found.turns] == [True] * 4 + [False] * 2
 
 
-def test_what_fits_into_three_minutes_is_reached() -> None:
-    found = unreached(cluster(*FULL), per_simulation=36)
+def test_what_fits_into_three_minutes_is_evaluated() -> None:
+    found = consolidation_pass(cluster(*FULL), per_simulation=36)
     assert found.missed == ()
-    assert headline(found) == "a pass of single-node consolidation looks at all 5 nodes in 3m of 3m"
-    assert headline(unreached(cluster(*FULL), per_simulation=37)).startswith(
-        "a pass of single-node consolidation looks"
-    )
-    late = unreached(cluster(*FULL), per_simulation=46)
+    assert headline(found) == "single-node consolidation evaluates all 5 nodes in 3m; its timeout is 3m"
+    late = consolidation_pass(cluster(*FULL), per_simulation=46)
     assert [one.place for one in late.missed] == [5]
     assert not late.is_starved
     assert headline(late) == (
-        "1 of 5 nodes is never looked at by single-node consolidation: its 3m are over after 4, of which none goes"
+        "single-node consolidation never evaluates 1 of 5 nodes: it times out after 3m, and none of the 4 nodes before"
+        " them is removable"
     )
 
 
 def test_a_node_that_goes_before_ends_the_pass() -> None:
-    found = unreached(cluster("100m", "200m", "300m", "400m", "500m"), per_simulation=100)
+    found = consolidation_pass(cluster("100m", "200m", "300m", "400m", "500m"), per_simulation=100)
     assert found.acts_before is not None
     assert found.acts_before.place == 1
     assert not found.is_starved
-    assert "and move up as those before them go; 3 of them would go" in headline(found)
+    assert "and move up as the nodes before them are removed; 3 of them could be removed" in headline(found)
     last = found.missed[-1]
-    assert sentence(last).startswith(f"{last.node}: its turn comes after the time is over; would go: delete, $0.10/h")
+    assert sentence(last).startswith(f"{last.node}: not before the timeout; delete, saves $0.10/h")
     assert [column.cell(last, 0).text for column in TABLE.columns][4:6] == ["never", "delete"]
 
 
 def test_budgets_cost_no_time() -> None:
-    found = unreached(cluster("100m", "100m", budget="0"), per_simulation=100)
+    found = consolidation_pass(cluster("100m", "100m", budget="0"), per_simulation=100)
     assert [(one.passed_over, one.begins_after) for one in found.turns] == [("its budget allows none", 0)] * 2
     assert found.seconds == 0
-    assert headline(unreached(cluster(*FULL, consolidateAfter="Never"))).startswith("no node may be consolidated now")
+    assert headline(consolidation_pass(cluster(*FULL, consolidateAfter="Never"))).startswith(
+        "no node can be consolidated now"
+    )
 
 
 def test_karpenters_metrics_say_how_long_it_takes() -> None:
@@ -97,9 +97,9 @@ def test_karpenters_metrics_say_how_long_it_takes() -> None:
     timed_out = ControllerMetrics(read_at_ns=NOW_NS, endpoint="a", consolidation_timeouts={"single": 2})
     assert measured_seconds(timed_out, 90) == pytest.approx(2)
     assert measured_seconds(None, 5) is None
-    found = unreached(cluster(*FULL), metrics=metrics)
+    found = consolidation_pass(cluster(*FULL), metrics=metrics)
     assert (found.per_simulation, found.origin) == (4, "measured")
-    assert next(more_lines(found)) == "a simulation lasts 4 s (by Karpenter's metrics, approximated)"
-    plain = unreached(cluster(*FULL))
+    assert next(more_lines(found)) == "a simulation takes 4 s (by Karpenter's metrics, approximated)"
+    plain = consolidation_pass(cluster(*FULL))
     assert (plain.per_simulation, plain.origin) == (assumed_seconds(5), "assumed")
-    assert "ran out of its time 2 times" in "\n".join(more_lines(unreached(cluster(*FULL), metrics=timed_out)))
+    assert "timed out 2 times" in "\n".join(more_lines(consolidation_pass(cluster(*FULL), metrics=timed_out)))

@@ -1,4 +1,4 @@
-"""How far a pass of consolidation comes, in sentences and as rows: a node each, in the order of its turn."""
+"""Nodes that consolidation does not evaluate before its timeout: sentences, and a row per node in its order."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from karptui.aws.money import per_hour_text
-from karptui.kube.units import counted, duration_text, verb
-from karptui.plan.unreached import MULTI_SECONDS, SINGLE_SECONDS, NodeTurn, Unreached
+from karptui.kube.units import counted, duration_text
+from karptui.plan.timeouts import MULTI_SECONDS, SINGLE_SECONDS, ConsolidationPass, NodeTurn
 from karptui.views.column import (
     BOOLEAN,
     INTEGER,
@@ -31,31 +31,30 @@ from karptui.views.table import Sort, TableSpec
 _ORIGINS: Final = {
     "given": "as given",
     "measured": "by Karpenter's metrics, approximated",
-    "assumed": "assumed by the number of nodes: Karpenter's metrics tell of no pass; --per-simulation says another",
-    "recorded": "assumed by the number of nodes: no metrics of Karpenter's are read, and recordings hold none;"
-    " --per-simulation says another",
+    "assumed": "assumed from the number of nodes: Karpenter's metrics have no pass; set another with --per-simulation",
+    "recorded": "assumed from the number of nodes, without Karpenter's metrics (recordings have none);"
+    " set another with --per-simulation",
 }
 
 
-def headline(found: Unreached) -> str:
-    """Return which nodes are never looked at, in a sentence."""
+def headline(found: ConsolidationPass) -> str:
+    """Return which nodes are never evaluated, in a sentence."""
     if not found.turns:
-        return "no node may be consolidated now: a pass ends at once"
+        return "no node can be consolidated now: a pass ends at once"
     limit, nodes = duration_text(SINGLE_SECONDS), counted(len(found.turns), "node")
     missed, first = found.missed, found.acts_before
     if not missed:
-        return f"a pass of single-node consolidation looks at all {nodes} in {_taken(found.seconds)} of {limit}"
+        return f"single-node consolidation evaluates all {nodes} in {_taken(found.seconds)}; its timeout is {limit}"
     would = [one for one in missed if one.decision]
-    saves = f"; {len(would):,} of them would go ({per_hour_text(found.missed_savings)})" if would else ""
+    saves = f"; {len(would):,} of them could be removed (saves {per_hour_text(found.missed_savings)})" if would else ""
     if first is not None:
         return (
-            f"a pass ends with {first.decision} {first.node} before its {limit} are over; {len(missed):,} of {nodes}"
-            f" stand behind that limit, and move up as those before them go{saves}"
+            f"a pass ends with {first.decision} {first.node} before its timeout of {limit}; {len(missed):,} of {nodes}"
+            f" are after the timeout, and move up as the nodes before them are removed{saves}"
         )
-    verbs = verb(len(missed), "is", "are")
     return (
-        f"{len(missed):,} of {nodes} {verbs} never looked at by single-node consolidation: its {limit} are over"
-        f" after {len(found.turns) - len(missed):,}, of which none goes{saves}"
+        f"single-node consolidation never evaluates {len(missed):,} of {nodes}: it times out after {limit}, and none of"
+        f" the {len(found.turns) - len(missed):,} nodes before them is removable{saves}"
     )
 
 
@@ -63,14 +62,14 @@ def _taken(seconds: float) -> str:
     return "less than 1s" if 0 < seconds < 1 else duration_text(seconds)
 
 
-def more_lines(found: Unreached) -> Iterator[str]:
-    """Yield what else is said: how long a simulation lasts and who says so, multi-node consolidation, timeouts."""
+def more_lines(found: ConsolidationPass) -> Iterator[str]:
+    """Yield the duration of a simulation with its source, the progress of multi-node consolidation, and timeouts."""
     origin = "recorded" if found.origin == "assumed" and not found.has_metrics else found.origin
-    yield f"a simulation lasts {found.per_simulation:g} s ({_ORIGINS[origin]})"
+    yield f"a simulation takes {found.per_simulation:g} s ({_ORIGINS[origin]})"
     if found.multi_simulations:
         took = _taken(found.multi_simulations * found.per_simulation)
         how = "ends" if found.is_multi_through else "does not end"
-        left = f"; {counted(found.multi_left_out, 'node')} more never take part" if found.multi_left_out else ""
+        left = f"; {counted(found.multi_left_out, 'more node')} never included" if found.multi_left_out else ""
         yield (
             f"multi-node consolidation {how} within {duration_text(MULTI_SECONDS)}:"
             f" {counted(found.multi_simulations, 'simulation')} at most, {took}{left}"
@@ -78,20 +77,20 @@ def more_lines(found: Unreached) -> Iterator[str]:
     for kind, times in sorted(found.timeouts.items()):
         if times:
             often = counted(times, "time")
-            yield f"Karpenter says: {kind}-node consolidation ran out of its time {often} since it started"
+            yield f"Karpenter's metrics: {kind}-node consolidation timed out {often} since its start"
 
 
 def sentence(turn: NodeTurn) -> str:
-    """Return what is known of one node, in a sentence."""
-    goes = f"would go: {turn.decision}, {per_hour_text(turn.saves_per_hour)} saved" if turn.decision else "would stay"
+    """Return the result of one node, in a sentence."""
+    result = f"{turn.decision}, saves {per_hour_text(turn.saves_per_hour)}" if turn.decision else "not removable"
     if turn.passed_over:
-        goes = f"passed over, as {turn.passed_over}"
-    when = f"after {duration_text(turn.begins_after)}" if turn.is_reached else "after the time is over"
-    return f"{turn.node}: its turn comes {when}; {goes}"
+        result = f"skipped: {turn.passed_over}"
+    when = f"evaluated after {duration_text(turn.begins_after)}" if turn.is_evaluated else "not before the timeout"
+    return f"{turn.node}: {when}; {result}"
 
 
 def _tone(turn: NodeTurn) -> Tone:
-    if turn.is_reached:
+    if turn.is_evaluated:
         return Tone.NORMAL
     return Tone.WARNING if turn.decision else Tone.MUTED
 
@@ -120,10 +119,10 @@ TABLE: Final[TableSpec[NodeTurn]] = TableSpec(
             values=(Value("beginsAfterSeconds", lambda row, _: row.begins_after, NUMBER),),
         ),
         text_column(
-            Heading("reached", "LOOKED AT", "Whether the pass evaluates it; - if it takes no time.", 9, 10),
-            lambda row: "" if row.passed_over else "yes" if row.is_reached else "never",
+            Heading("evaluated", "EVALUATED", "Whether the pass evaluates it; - if it takes no time.", 9, 10),
+            lambda row: "" if row.passed_over else "yes" if row.is_evaluated else "never",
             tone=_tone,
-            values=(Value("isReached", lambda row, _: row.is_reached, BOOLEAN),),
+            values=(Value("isReached", lambda row, _: row.is_evaluated, BOOLEAN),),
         ),
         text_column(
             Heading("decision", "WOULD", "What Karpenter would do with it now: delete, replace or nothing.", 7, 16),
@@ -134,7 +133,7 @@ TABLE: Final[TableSpec[NodeTurn]] = TableSpec(
             number_heading("saves", "SAVES $/H", "Savings of that."), lambda row: row.saves_per_hour, json="savings"
         ),
         text_column(
-            Heading("passed", "PASSED OVER", "Why it is not simulated; empty if it is.", 22, 50),
+            Heading("passed", "SKIPPED", "Why it is not simulated; empty if it is.", 22, 50),
             lambda row: row.passed_over,
             json="passedOver",
         ),
@@ -143,9 +142,9 @@ TABLE: Final[TableSpec[NodeTurn]] = TableSpec(
     key=lambda row: row.node,
     default_sort=Sort("place"),
     text=lambda row: f"{row.node} {row.pool_name}".lower(),
-    is_notable=lambda row, _: not row.is_reached and bool(row.decision),
+    is_notable=lambda row, _: not row.is_evaluated and bool(row.decision),
 )
-REPORT: Final[tuple[Value[Unreached], ...]] = (
+REPORT: Final[tuple[Value[ConsolidationPass], ...]] = (
     Value("secondsPerSimulation", lambda found, _: found.per_simulation, NUMBER),
     Value(
         "origin",

@@ -1,4 +1,4 @@
-"""`karptui unreached` and `karptui rehearse`."""
+"""`karptui timeouts` and `karptui rehearse`."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from karptui.cli.main import main
 
 
 def test_the_order_of_consolidation_is_told_in_every_form(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["unreached", "--demo", "--per-simulation", "12s"]
+    words = ["timeouts", "--demo", "--per-simulation", "12s"]
     assert main([*words, "-o", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert main([*words, "-o", "csv"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [row["node"] for row in rows] == [one["node"] for one in document["nodes"]]
     assert document["unreached"] == sum(row["isReached"] == "False" for row in rows) > 0
-    assert main([*words, "--fail-on", "unreached"]) == (3 if document["isStarved"] else 0)
+    assert main([*words, "--fail-on", "timeout"]) == (3 if document["isStarved"] else 0)
     assert capsys.readouterr().out.startswith("demo: a pass ends with delete ")
-    assert main(["unreached", "--demo", "--per-simulation", "soon"]) == 2
+    assert main(["unreached", *words[1:], "--fail-on", "unreached"]) == (3 if document["isStarved"] else 0)
+    assert capsys.readouterr().out.startswith("demo: a pass ends with delete "), "its former name still works"
+    assert main(["timeouts", "--demo", "--per-simulation", "soon"]) == 2
     assert "'soon' is not a duration such as 200ms or 1s" in capsys.readouterr().err
 
 

@@ -1,4 +1,4 @@
-"""`karptui unreached`: nodes that consolidation never looks at, as its time is over before their turn."""
+"""`karptui timeouts`: nodes that consolidation does not evaluate before its timeout."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from karptui.kube.durations import DurationError, parse_duration
 from karptui.kube.timestamps import NS_PER_SECOND
 
 if TYPE_CHECKING:
-    from karptui.plan.unreached import NodeTurn, Unreached
+    from karptui.plan.timeouts import ConsolidationPass, NodeTurn
     from karptui.views.table import Rows
 
 _MOST_ROWS: Final = 40
@@ -30,10 +30,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--fail-on",
-        choices=("unreached",),
-        help="end with status 3 if a removable node is never evaluated",
+        type=lambda text: "timeout" if text == "unreached" else text,  # its name before
+        choices=("timeout",),
+        help="exit with status 3 if a removable node is never evaluated",
     )
-    add_study_flags(parser, rows="nodes", filter_example="reached=never saves>0", sort_example="saves=dsc")
+    add_study_flags(parser, rows="nodes", filter_example="evaluated=never saves>0", sort_example="saves=dsc")
 
 
 def _duration(text: str) -> float:
@@ -49,36 +50,36 @@ def _duration(text: str) -> float:
 def run(args: argparse.Namespace) -> int:
     """Print the order of a pass. Status 1 if something is missing, 3 if a removable node is never evaluated."""
     from karptui.cli.whatif_scenarios import FAILED
-    from karptui.plan.unreached import unreached
+    from karptui.plan.timeouts import consolidation_pass
     from karptui.views.column import plain
-    from karptui.views.unreached import REPORT, TABLE
+    from karptui.views.timeouts import REPORT, TABLE
 
     try:
         named, base = one_base(args)
-        found = unreached(base, per_simulation=args.per_simulation, metrics=named.metrics)
-        rows = chosen(TABLE, found.turns, args)
+        result = consolidation_pass(base, per_simulation=args.per_simulation, metrics=named.metrics)
+        rows = chosen(TABLE, result.turns, args)
     except UsageError as error:
-        fail(str(error), "unreached")
-    head = {"name": named.name, **plain(REPORT, found)}
-    print_document(head, ("nodes", rows), named.versions, _lines(named.name, found, rows, args), args)
-    status = named.report("unreached")
-    return FAILED if args.fail_on and found.is_starved else status
+        fail(str(error), "timeouts")
+    head = {"name": named.name, **plain(REPORT, result)}
+    print_document(head, ("nodes", rows), named.versions, _lines(named.name, result, rows, args), args)
+    status = named.report("timeouts")
+    return FAILED if args.fail_on and result.is_starved else status
 
 
-def _lines(name: str, found: Unreached, rows: Rows[NodeTurn], args: argparse.Namespace) -> Iterator[str]:
+def _lines(name: str, result: ConsolidationPass, rows: Rows[NodeTurn], args: argparse.Namespace) -> Iterator[str]:
     from karptui.views.table import Rows
-    from karptui.views.unreached import headline, more_lines
+    from karptui.views.timeouts import headline, more_lines
 
-    yield f"{name}: {headline(found)}"
-    yield from (f"  {line}" for line in more_lines(found))
+    yield f"{name}: {headline(result)}"
+    yield from (f"  {line}" for line in more_lines(result))
     shown = list(rows.items)
     if not args.sort_by:
-        shown.sort(key=lambda one: (one.is_reached or not one.decision, one.is_reached, one.place))
+        shown.sort(key=lambda one: (one.is_evaluated or not one.decision, one.is_evaluated, one.place))
     if shown:
         yield ""
         yield from table_lines(Rows(rows.spec, shown[:_MOST_ROWS], total=len(shown), now_ns=0), args)
         if len(shown) > _MOST_ROWS:
             yield f"and {len(shown) - _MOST_ROWS} more: -o json has all"
         yield ""
-    for sentence in found.assumed:
+    for sentence in result.assumed:
         yield f"  assumed: {sentence}"
