@@ -23,7 +23,7 @@ from karptui.disruption.study import DisruptionStudy
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.session.cluster_view import ClusterView
 from karptui.session.prepare import prepare_view
-from karptui.state.inventory import state_of
+from tests.builders.clusters import state_of
 
 ROUNDS = 3
 DEAREST = 6

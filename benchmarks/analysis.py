@@ -24,8 +24,8 @@ from karptui.disruption.analysis import Analysis
 from karptui.session.analyst import Analyst
 from karptui.session.answers import Focus
 from karptui.session.cluster_view import ClusterView
-from karptui.state.inventory import state_of
 from karptui.state.reducer import Batch, KindDelta, reduce
+from tests.builders.clusters import state_of
 
 TICK_SECONDS = 0.004
 SEEN = 40

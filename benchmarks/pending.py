@@ -25,7 +25,7 @@ from karptui.kube.quantity import parse_quantity
 from karptui.session.analyst import Analyst
 from karptui.session.answers import Focus
 from karptui.session.cluster_view import ClusterView
-from karptui.state.inventory import state_of
+from tests.builders.clusters import state_of
 
 PENDING, WORKLOADS = 1_000, 40
 KINDS = (

@@ -22,9 +22,9 @@ from karptui.provisioning.overlap import overlap_steps
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pools import pool_rows
 from karptui.session.types_of_pools import pool_entries
-from karptui.state.inventory import state_of
 from karptui.views.pools.columns import COLUMNS
 from karptui.views.pools.sentences import pool_sentences
+from tests.builders.clusters import state_of
 
 
 def measure(nodes: int, pods: int) -> None:

@@ -12,7 +12,7 @@ from karptui.session.types import TypeEntry
 from karptui.session.types_of_pools import TypesOfPool, types_of_pools
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
-from karptui.state.inventory import state_of
+from tests.builders.clusters import state_of
 
 STORIES: Final = Path(__file__).parent / "data" / "stories-c-d.json"
 AT_NS: Final = 1_795_176_000_000_000_000

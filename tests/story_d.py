@@ -13,7 +13,7 @@ from typing import Any, Final
 from karptui.aws.evidence import Evidence
 from karptui.session.cluster_view import ClusterView
 from karptui.sources.snapshot.reader import Snapshot, SnapshotReader
-from karptui.state.inventory import state_of
+from tests.builders.clusters import state_of
 from tests.stories import AT_NS, STORIES
 
 NOW_NS: Final = AT_NS

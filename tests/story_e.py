@@ -17,7 +17,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.sources.base import Phase, SourceStatus
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.mailbox import Mailbox
-from karptui.state.inventory import objects_of, state_of
+from karptui.state.inventory import objects_of
 from tests.builders import (
     DAY_NS,
     HOUR_NS,
@@ -33,6 +33,7 @@ from tests.builders import (
     an_instance_type,
     an_owner,
 )
+from tests.builders.clusters import state_of
 from tests.builders.sources import QuietSource
 
 TYPES: Final = (

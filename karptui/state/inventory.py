@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from karptui.decode.kinds import WORKLOAD_API_VERSIONS, Kind
 from karptui.karpenter.inventory import Inventory
-from karptui.state.cluster import EMPTY, ClusterState
-from karptui.state.reducer import Batch, KindDelta, reduce
+from karptui.state.cluster import ClusterState
 
 FIELDS: Final[Mapping[Kind, str]] = {
     Kind.POD: "pods",
@@ -54,9 +53,3 @@ def objects_of(inventory: Inventory) -> dict[Kind, dict[str, Any]]:
     for workload in inventory.workloads:
         objects.setdefault(Kind(workload.kind), {})[workload.key] = workload
     return objects
-
-
-def state_of(inventory: Inventory) -> ClusterState:
-    """Return the first generation of a cluster that consists of these objects."""
-    deltas = {kind: KindDelta(objects, replaces=True) for kind, objects in objects_of(inventory).items()}
-    return reduce(EMPTY, Batch(deltas, inventory.unread))

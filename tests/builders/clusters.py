@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from karptui.karpenter.inventory import Inventory
-from karptui.state.cluster import ClusterState
+from karptui.state.cluster import EMPTY, ClusterState
+from karptui.state.inventory import objects_of
+from karptui.state.reducer import Batch, KindDelta, reduce
 from tests.builders.nodes import a_node, a_nodeclaim, a_nodepool
 from tests.builders.parts import an_owner
 from tests.builders.pods import a_pod, a_pod_template
@@ -30,6 +32,10 @@ def an_inventory(*, nodes: int = 3, pods_per_node: int = 2, **others: Any) -> In
 
 def a_cluster(*, nodes: int = 3, pods_per_node: int = 2, **others: Any) -> ClusterState:
     """Return the state of a cluster; the arguments are those of ``an_inventory``."""
-    from karptui.state.inventory import state_of
-
     return state_of(an_inventory(nodes=nodes, pods_per_node=pods_per_node, **others))
+
+
+def state_of(inventory: Inventory) -> ClusterState:
+    """Return the first generation of a cluster with the objects of an inventory."""
+    deltas = {kind: KindDelta(objects, replaces=True) for kind, objects in objects_of(inventory).items()}
+    return reduce(EMPTY, Batch(deltas, inventory.unread))

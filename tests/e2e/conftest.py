@@ -1,13 +1,15 @@
-"""Fixtures of the end-to-end tests: a control plane for the module, or a reason why there is none."""
+"""Fixtures of the end-to-end tests: control planes, or a reason why there is none."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from .control_plane import ControlPlane, find_assets
+from .control_plane import Client, ControlPlane, find_assets
+from .definitions import install_definitions
 
 HOW = "set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver (setup-envtest provides one)"
 
@@ -24,21 +26,38 @@ def assets() -> Path:
     return found
 
 
-@pytest.fixture(scope="module")
-def start_plane(assets: Path) -> Iterator[Callable[..., ControlPlane]]:
-    """Return a function that starts a control plane with more flags; all are stopped at the end of the module."""
-    planes: list[ControlPlane] = []
+@contextmanager
+def planes(assets: Path) -> Iterator[Callable[..., ControlPlane]]:
+    """Provide a function that starts control planes; all are stopped at the end."""
+    started: list[ControlPlane] = []
 
     def start(*arguments: str) -> ControlPlane:
-        planes.append(ControlPlane(assets, *arguments))
-        return planes[-1]
+        started.append(ControlPlane(assets, *arguments))
+        return started[-1]
 
     yield start
-    for plane in planes:
+    for plane in started:
         plane.stop()
 
 
 @pytest.fixture(scope="module")
-def plane(start_plane: Callable[..., ControlPlane]) -> ControlPlane:
-    """Return a control plane shared by the tests of a module."""
-    return start_plane()
+def start_plane(assets: Path) -> Iterator[Callable[..., ControlPlane]]:
+    """Return a function that starts a control plane with more flags, for the tests of a module."""
+    with planes(assets) as start:
+        yield start
+
+
+@pytest.fixture(scope="session")
+def plane(assets: Path) -> Iterator[ControlPlane]:
+    """Return a control plane that all modules share: starting one takes seconds."""
+    with planes(assets) as start:
+        yield start()
+
+
+@pytest.fixture(scope="session")
+def karpenter_plane(assets: Path) -> Iterator[ControlPlane]:
+    """Return a control plane with Karpenter's definitions, shared by all modules."""
+    with planes(assets) as start:
+        plane = start()
+        install_definitions(Client(plane))
+        yield plane

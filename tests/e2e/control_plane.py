@@ -251,10 +251,10 @@ class Client:
             response.release_conn()
 
     def create(self, path: str, documents: Iterable[Any]) -> None:
-        """Create many objects at a time."""
+        """Create many objects at a time, except those that are there."""
         with ThreadPoolExecutor(CLIENTS) as pool:
-            for _ in pool.map(lambda document: self.request("POST", path, document), documents):
-                pass
+            for answer in pool.map(lambda document: self.request("POST", path, document, expect=None), documents):
+                assert answer.get("reason") in (None, "AlreadyExists"), answer
 
     def keys(self, path: str) -> set[str]:
         """Return the keys of a collection as the API server has them."""

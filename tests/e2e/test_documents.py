@@ -22,7 +22,7 @@ from tests.whatif.schema.mutations import mutate
 from tests.whatif.schema.objects import DEPLOYMENT, OBJECTS, PDB
 
 from .control_plane import Client, ControlPlane
-from .definitions import collection, install_definitions
+from .definitions import collection
 
 pytestmark = pytest.mark.apiserver
 
@@ -31,11 +31,15 @@ MUTATIONS = 150
 
 
 @pytest.fixture(scope="module")
+def plane(karpenter_plane: ControlPlane) -> ControlPlane:
+    """Return a control plane with Karpenter's kinds."""
+    return karpenter_plane
+
+
+@pytest.fixture(scope="module")
 def client(plane: ControlPlane) -> Client:
-    """Returns a client of an API server that has Karpenter's kinds."""
-    client = Client(plane)
-    install_definitions(client)
-    return client
+    """Return a client of the control plane."""
+    return Client(plane)
 
 
 def answer(client: Client, method: str, path: str, body: Any) -> str:

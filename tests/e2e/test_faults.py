@@ -35,7 +35,7 @@ def client(plane: ControlPlane) -> Client:
     """Return a client on a control plane with a few nodes and pods."""
     client = Client(plane)
     client.create(NODES_PATH, (a_node(i) for i in range(5)))
-    client.create(PODS_PATH, (a_pod(f"pod-{i}", f"node-{i % 5}") for i in range(50)))
+    client.create(PODS_PATH, (a_pod(f"steady-{i}", f"node-{i % 5}") for i in range(50)))
     return client
 
 
@@ -96,8 +96,8 @@ def test_a_restore_leaves_no_phantoms(
         mailbox.until(lambda: not any("phantom" in key for key in mailbox.keys(Kind.POD)), SECONDS)
         record_property("seconds_to_truth", time.monotonic() - began)
         until_true(mailbox, client)
-        client.request("POST", PODS_PATH, a_pod("newcomer", "node-1"))
-        mailbox.until(lambda: "default/newcomer" in mailbox.keys(Kind.POD), SECONDS)
+        client.request("POST", PODS_PATH, a_pod("arrival", "node-1"))
+        mailbox.until(lambda: "default/arrival" in mailbox.keys(Kind.POD), SECONDS)
 
 
 @pytest.fixture
@@ -209,6 +209,6 @@ def test_compaction_of_what_a_watch_would_go_on_from(plane: ControlPlane, client
         for number in range(20):
             client.request("PATCH", f"{NODES_PATH}/node-1", {"metadata": {"labels": {"n": str(number)}}})
         plane.compact()
-        client.request("DELETE", f"{PODS_PATH}/pod-3")
+        client.request("DELETE", f"{PODS_PATH}/steady-3")
         source.refresh()
         until_true(mailbox, client)

@@ -29,7 +29,6 @@ from tests.sources.cluster.cluster_role import FOLLOWED, role_lines
 from tests.sources.cluster.live import WatchedMailbox
 
 from .control_plane import Client, ControlPlane
-from .definitions import install_definitions
 
 pytestmark = pytest.mark.apiserver
 
@@ -49,11 +48,15 @@ SETTLED = (Phase.LIVE, Phase.FORBIDDEN, Phase.NOT_INSTALLED)
 
 
 @pytest.fixture(scope="module")
+def plane(karpenter_plane: ControlPlane) -> ControlPlane:
+    """Return a control plane with Karpenter's kinds."""
+    return karpenter_plane
+
+
+@pytest.fixture(scope="module")
 def client(plane: ControlPlane) -> Client:
-    """Return a client of a server with Karpenter's kinds, and NodeClasses of two providers."""
-    client = Client(plane)
-    install_definitions(client)
-    return client
+    """Return a client of the control plane."""
+    return Client(plane)
 
 
 def allow(client: Client, user: str, rules: list[dict[str, Any]], *, subject: dict[str, str] | None = None) -> None:
@@ -202,6 +205,9 @@ def test_the_controller_is_found_by_its_account_and_only_its_pods_may_be_asked(
             transport.get("/apis/coordination.k8s.io/v1/leases", read_seconds=10)
     finally:
         transport.close()
+        for namespace in (OWN, TENANT):
+            client.request("DELETE", f"{PODS.format(namespace)}/karpenter-0", {"gracePeriodSeconds": 0})
+            client.request("DELETE", f"{LEASES.format(namespace)}/karpenter-leader-election")
 
 
 OWN_WORDS = {

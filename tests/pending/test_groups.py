@@ -18,7 +18,6 @@ from karptui.pending.groups import PendingGroup, PendingReport, folded_name
 from karptui.pending.messages import PodMessage
 from karptui.pending.study import PendingStudy, study_pending, waiting_pods
 from karptui.provisioning import prepare
-from karptui.state.inventory import state_of
 from karptui.views.pending.sentences import cause_sentence, now_text, now_words, requests_words
 from tests.builders import (
     HOUR_NS,
@@ -36,6 +35,7 @@ from tests.builders import (
     an_instance_type,
     an_owner,
 )
+from tests.builders.clusters import state_of
 
 TYPES = (an_instance_type(name="m5.large", cpu="2", memory="8Gi"),)
 AVOIDS = NodeSelectorTerm((a_requirement("karpenter.sh/nodepool", "DoesNotExist"),))

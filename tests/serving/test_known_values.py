@@ -14,7 +14,7 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.serving.known_values import known_values, label_values
 from karptui.session.cluster_view import ClusterView
-from karptui.state.inventory import state_of
+from tests.builders.clusters import state_of
 
 
 def in_(key: str, *values: str) -> NodeSelectorRequirement:

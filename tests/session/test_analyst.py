@@ -20,10 +20,10 @@ from karptui.session.analyst import Analyst
 from karptui.session.answers import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.state.cluster import EMPTY
-from karptui.state.inventory import state_of
 from karptui.state.reducer import Batch, KindDelta, reduce
 from tests import story_e, traps
 from tests.builders import NOW_NS, SECOND_NS, a_pod
+from tests.builders.clusters import state_of
 from tests.story_e import story_view
 
 PATIENCE_SECONDS = 30.0

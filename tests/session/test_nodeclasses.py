@@ -17,11 +17,11 @@ from karptui.session.pools import pool_rows
 from karptui.session.prepare import base_of
 from karptui.session.types_of_pools import pool_entries
 from karptui.sources.base import Phase
-from karptui.state.inventory import state_of
 from karptui.views.pools.sentences import ready_lines
 from karptui.whatif.edits import DeleteObject, ObjectRef, PutObject
 from karptui.whatif.edits.apply import apply
 from tests.builders import NOW_NS, a_condition, a_node, a_nodepool, a_requirement
+from tests.builders.clusters import state_of
 from tests.ui.fleet import status
 
 POOL = """

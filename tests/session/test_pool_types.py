@@ -27,9 +27,9 @@ from karptui.session.pool_types import offered_types, offered_types_of, seen_typ
 from karptui.session.prepare import prepare_view
 from karptui.session.refusals import with_refusals
 from karptui.session.types_of_pools import pool_entries, types_of_pools
-from karptui.state.inventory import state_of
 from tests import story_e
 from tests.builders import NOW_NS, a_launch_failure, a_node, a_nodeclaim, a_nodepool, a_pod, a_requirement
+from tests.builders.clusters import state_of
 
 KWOK = replace(a_nodepool(name="other"), node_class_ref=NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "k"))
 INVENTORY = Inventory(

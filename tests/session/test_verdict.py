@@ -29,7 +29,6 @@ from karptui.session.verdict import verdict_of_view
 from karptui.sources.base import Phase
 from karptui.sources.mailbox import Mailbox
 from karptui.sources.snapshot.source import put_all
-from karptui.state.inventory import state_of
 from karptui.verdict import upcoming
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Leaving, Manner
 from karptui.views.findings import pending_reasons, sentence
@@ -46,6 +45,7 @@ from tests.builders import (
     a_requirement,
     amounts,
 )
+from tests.builders.clusters import state_of
 from tests.disruption.making import TYPES, a_claim, consolidatable
 from tests.ui.fleet import a_fleet, status, view_of
 

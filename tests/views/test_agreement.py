@@ -24,7 +24,6 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry, going_nodes
 from karptui.session.overview import blocker_count
 from karptui.session.verdict import verdict_of_view
-from karptui.state.inventory import state_of
 from karptui.verdict.finding import FindingCode
 from karptui.views.blockers.columns import TABLE as BLOCKERS
 from karptui.views.claims.sentences import waiting_on
@@ -37,6 +36,7 @@ from karptui.views.why.detail import why_lines
 from karptui.views.why.labels import why_code, why_label
 from karptui.views.why.lanes import lane_message, short_method
 from karptui.views.why.sentences import why_sentence
+from tests.builders.clusters import state_of
 from tests.provisioning.loading import GOLDENS, load, scenarios
 from tests.ui.fleet import status
 

@@ -11,13 +11,13 @@ from karptui.karpenter.inventory import Inventory
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import total_of
 from karptui.session.nodes import NodeEntry
-from karptui.state.inventory import state_of
 from karptui.views.nodes.columns import COLUMNS, nodes_table
 from karptui.views.nodes.sentences import cluster_facts
 from karptui.views.prices import book_sentence, cost_fact, price_cell, price_sentence, total_words
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
 from tests import builders
+from tests.builders.clusters import state_of
 from tests.ui.fleet import status
 
 BUILT_IN = PriceOrigin(PriceSource.BUILT_IN, builders.NOW_NS)

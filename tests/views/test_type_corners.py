@@ -14,11 +14,11 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.pool_types import seen_types
 from karptui.session.types import Availability
 from karptui.session.types_of_pools import TypesOfPool
-from karptui.state.inventory import state_of
 from karptui.views.types.cells import why_text
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces
 from karptui.views.types.pools import filter_lines, reason_lines, source_lines
 from tests import builders
+from tests.builders.clusters import state_of
 from tests.stories import pool_of, said, stories_view, type_of
 from tests.views.test_type_details import a_nodeclass, a_pool, general, view_of
 

@@ -15,10 +15,10 @@ from karptui.karpenter.settings import parse_settings
 from karptui.session.cluster_view import ClusterView
 from karptui.session.types import Availability
 from karptui.session.types_of_pools import TypesOfPool, pool_entries
-from karptui.state.inventory import state_of
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, offering_grid, title_pieces
 from karptui.views.types.pools import carries, filter_lines, note_of, reason_lines
 from tests import builders
+from tests.builders.clusters import state_of
 from tests.stories import pool_of, said, stories_view, type_of
 from tests.views.test_types import SMALL, TRINO, VIEW, a_type, offering
 

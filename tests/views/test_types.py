@@ -23,7 +23,6 @@ from karptui.session.pool_types import offered_types_of
 from karptui.session.type_reader import TypeReader
 from karptui.session.types import Availability
 from karptui.session.types_of_pools import pool_entries
-from karptui.state.inventory import state_of
 from karptui.views.nodes.sentences import cluster_facts
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
@@ -43,6 +42,7 @@ from karptui.views.types.pools import (
 )
 from tests import builders
 from tests.aws.builders import a_nodeclass
+from tests.builders.clusters import state_of
 from tests.stories import AT_NS, pool_of, said, stories_view, type_of
 
 VIEW = stories_view()

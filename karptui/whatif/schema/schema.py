@@ -94,15 +94,10 @@ def shipped_schemas(version: str = NEWEST.crds) -> Schemas:
     """Load the schemas that come with karptui: Karpenter's kinds and the workload kinds of Kubernetes.
 
     Args:
-        version: Whose kinds of Karpenter: one of ``shipped_versions``, such as ``Rules.crds``.
+        version: Karpenter version whose kinds are used: ``Rules.crds`` of a supported version.
     """
     kinds = (*_karpenter_kinds(version), *_built_in_kinds())
     return Schemas(kinds={(kind.api_version, kind.kind): kind for kind in kinds}, shipped=version)
-
-
-def shipped_versions() -> tuple[str, ...]:
-    """Name the versions of Karpenter whose schemas are shipped, oldest first."""
-    return tuple(_package_data()["karpenter"])
 
 
 def schemas_from_crds(crds: Iterable[Mapping[str, Any]], *, base: Schemas | None = None) -> Schemas:

@@ -74,14 +74,6 @@ def check_parsed(parsed: Parsed, schemas: Schemas, old: Mapping[ObjectRef, Mappi
     return Checked(parsed, tuple(problems), tuple(dict.fromkeys(unchecked)))
 
 
-def validate(
-    parsed: Parsed, schemas: Schemas, old: Mapping[ObjectRef, Mapping[str, Any]] = _NO_OLD
-) -> tuple[Problem, ...]:
-    """Find violations of the schemas and their rules, in addition to the problems from ``parse``."""
-    known = set(parsed.problems)
-    return tuple(problem for problem in check_parsed(parsed, schemas, old).problems if problem not in known)
-
-
 def document_violations(
     document: Document, schemas: Schemas, old: Mapping[str, Any] | None = None
 ) -> tuple[list[Violation], tuple[str, ...]]:

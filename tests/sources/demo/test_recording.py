@@ -15,8 +15,8 @@ from karptui.pending.causes import zones_of_volumes
 from karptui.sources.demo.source import FILE, load
 from karptui.sources.snapshot.reader import Snapshot, SnapshotReader
 from karptui.state.cluster import ClusterState
-from karptui.state.inventory import state_of
 from tests.builders import NOW_NS
+from tests.builders.clusters import state_of
 
 MIB = 1 << 20
 

@@ -12,9 +12,10 @@ from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
 from karptui.sources.source import Source
 from karptui.state.cluster import EMPTY
-from karptui.state.inventory import inventory_of, state_of
+from karptui.state.inventory import inventory_of
 from karptui.state.reducer import reduce
 from tests.builders import NOW, NOW_NS, a_manifest
+from tests.builders.clusters import state_of
 
 
 @pytest.fixture

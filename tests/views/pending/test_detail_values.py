@@ -7,9 +7,9 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.pending import PendingQuestions
 from karptui.session.pending_report import PendingAnswer, PendingEntry
 from karptui.session.prepare import prepare_view
-from karptui.state.inventory import state_of
 from karptui.views.pending.explained import explained_values
 from tests.builders import NOW_NS, a_node, a_nodepool, a_pod, an_instance_type
+from tests.builders.clusters import state_of
 from tests.views.pending.asking import answer_all
 
 TYPES = (an_instance_type(name="m5.large"), an_instance_type(name="m5.xlarge", cpu="4", memory="16Gi"))

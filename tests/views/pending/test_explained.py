@@ -32,7 +32,6 @@ from karptui.session.overview import overview_of
 from karptui.session.pending import KEPT, PendingQuestions, may_list_events, pending_entries, surroundings_of
 from karptui.session.pending_report import PendingEntry
 from karptui.session.prepare import prepare_view
-from karptui.state.inventory import state_of
 from karptui.state.reducer import Batch, KindDelta, reduce
 from karptui.views.pending.columns import TABLE
 from karptui.views.pending.explained import explained_lines, title_text
@@ -67,6 +66,7 @@ from tests.builders import (
     an_instance_type,
     an_owner,
 )
+from tests.builders.clusters import state_of
 from tests.stories import said
 from tests.views.pending.asking import answer_all, answer_of
 

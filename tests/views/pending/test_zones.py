@@ -9,9 +9,9 @@ from karptui.kube.selectors import NodeSelectorTerm
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
 from karptui.pending.causes import zones_of_volumes
 from karptui.state.cluster import ClusterState
-from karptui.state.inventory import state_of
 from karptui.views.pending.sentences import zone_lines
 from tests.builders import a_pod, a_requirement
+from tests.builders.clusters import state_of
 from tests.stories import said
 
 NEVER = " · no zone is in all of them: no node can ever take the pod"

@@ -14,7 +14,6 @@ from karptui.karpenter.inventory import Inventory
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pools import daemon_rows, pool_rows, with_last_hour
 from karptui.sources.base import Phase, SourceStatus
-from karptui.state.inventory import state_of
 from karptui.views.pools.columns import COLUMNS, pools_table
 from karptui.views.pools.detail import DAEMONSETS
 from karptui.views.pools.sentences import pool_sentences
@@ -22,6 +21,7 @@ from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
 from tests import builders, story_a
 from tests.builders import MINUTE_NS, NOW_NS
+from tests.builders.clusters import state_of
 from tests.stories import said
 from tests.views.pools.rows import COUNTED, ROWS, VIEW, cells, lines_of, overlap_of, rows_of
 
