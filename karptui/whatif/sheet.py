@@ -66,6 +66,7 @@ class Sheet(msgspec.Struct, frozen=True):
     """One state of the work; undo goes back to the one before."""
 
     name: str = "unnamed"
+    """Name given by the user or the opening; that of the opened object otherwise."""
     text: str = ""
     """The documents as typed; they may be unreadable at the moment."""
     edits: tuple[AnyEdit, ...] = ()
@@ -73,6 +74,8 @@ class Sheet(msgspec.Struct, frozen=True):
     replay: Replay = Replay.PENDING
     later: str = ""
     """Message about when it takes effect, if it was opened from a remedy that takes time."""
+    is_named: bool = False
+    """Whether the scenario keeps its name instead of being named after its edits."""
 
 
 def changed_documents(parsed: Parsed, originals: Originals) -> tuple[Document, ...]:

@@ -84,12 +84,13 @@ class CompareScreen(FrameScreen):
     @work(exclusive=True, group="compare", exit_on_error=False)
     async def _replay(self) -> None:
         indices = range(self._first, min(self._first + self._room, len(self._book.sheets)))
-        self._compared = [Compared(self._book.sheets[at].name, None) for at in indices]
+        names = self._book.names()
+        self._compared = [Compared(names[at], None) for at in indices]
         self._show()
         for place, at in enumerate(indices):
             scenario = replace(self._book.scenario_at(at), replay=self._mode)
             found = await asyncio.to_thread(self.host.session.whatif.compare, scenario, self.host.now_ns())
-            self._compared[place] = Compared(scenario.name, found.difference, found.problem)
+            self._compared[place] = Compared(names[at], found.difference, found.problem)
             self._show()
 
     @property

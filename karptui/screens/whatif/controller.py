@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -29,7 +30,7 @@ from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.schema.schema import schemas_from_crds
 from karptui.whatif.sheet import TYPING, Sheet, joined, sheet_of
 from karptui.whatif.yaml.export import changes_of, export_commands, export_diff, export_yaml
-from karptui.whatif.yaml.parse import Document
+from karptui.whatif.yaml.parse import Document, parse
 from karptui.whatif.yaml.tree import ProblemSeverity
 
 NAMES_AFTER_NS: Final = 5_000_000_000
@@ -119,6 +120,7 @@ class WhatIf:
         """Why the last question has no answer."""
         self._question: Scenario | None = None
         """The last question."""
+        self._name = self.book.sheet.name
         self._is_asked = False
         """Whether the front sheet still asks it."""
         self._number = 0
@@ -224,6 +226,13 @@ class WhatIf:
     def scenario(self) -> Scenario:
         """Return the scenario of the front sheet."""
         return self.book.scenario(self.documents.parsed)
+
+    @property
+    def name(self) -> str:
+        """Name of the front scenario; the previous one while a document is broken."""
+        if not self.documents.is_broken:
+            self._name = self.scenario().name
+        return self._name
 
     def ask(self) -> None:
         """Replay the front sheet, unless a document is invalid: then the last valid result stays."""
@@ -334,7 +343,8 @@ class WhatIf:
         name = sheet.name
         if is_fresh:  # a new sheet is named when it is begun
             name = opening.name if opening.is_new else book.free_name(opening.name)
-        opened = Sheet(name, made.text, made.edits, replay, opening.later if is_fresh else sheet.later)
+        later, is_named = (opening.later, opening.is_new) if is_fresh else (sheet.later, sheet.is_named)
+        opened = Sheet(name, made.text, made.edits, replay, later, is_named)
         if opening.is_new:
             book.begin_once(opened)
         else:
@@ -388,9 +398,7 @@ class WhatIf:
         Raises:
             FileError: if it cannot be read, or contains no scenarios.
         """
-        sheets = [sheet_of(scenario) for scenario in open_scenarios(target)]
-        for sheet in sheets:
-            await self._reader.remember(sheet.text)
+        sheets = await self._sheets_of(open_scenarios(target))
         for sheet in sheets:  # no await in between, so that a cancelled call has begun none
             self.book.begin(replace(sheet, name=self.book.free_name(sheet.name)))
             self.book.note_saved([self.scenario_in_front()])
@@ -410,15 +418,20 @@ class WhatIf:
             return 0
         if self._last_time is None:
             self._last_time = self._kept.read()
-        sheets = [sheet_of(scenario) for scenario in self._last_time]
-        for sheet in sheets:
-            await self._reader.remember(sheet.text)
+        sheets = await self._sheets_of(self._last_time)
         if not self._last_time:
             return 0  # there were none, or another instance was faster
         self._last_time = ()
         self.book.put_behind(sheets, keeps_empty=is_opening)
         self.changed()
         return len(sheets)
+
+    async def _sheets_of(self, scenarios: Sequence[Scenario]) -> list[Sheet]:
+        """Return a sheet for each saved scenario, which keeps its name unless that is made of its edits."""
+        sheets = [sheet_of(scenario) for scenario in scenarios]
+        for sheet in sheets:
+            await self._reader.remember(sheet.text)
+        return [replace(one, is_named=self.book.name_of_edits(one, parse(one.text)) != one.name) for one in sheets]
 
     def keep(self) -> None:
         """Keep unsaved scenarios for the next start, with those not restored yet."""

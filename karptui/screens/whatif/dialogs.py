@@ -124,10 +124,10 @@ class Dialogs:
     async def scenarios(self) -> None:
         """Go to another scenario, begin one, or throw one away."""
         book = self._whatif.book
-        choices = [Choice(f"at {at}", sheet.name, self._summary(at)) for at, sheet in enumerate(book.sheets)]
+        choices = [Choice(f"at {at}", name, self._summary(at)) for at, name in enumerate(book.names())]
         choices += [
             Choice("new", "+ begin a new one", "with nothing in it"),
-            Choice("duplicate", "+ duplicate this one", book.sheet.name),
+            Choice("duplicate", "+ duplicate this one", self._whatif.name),
             Choice("rename", "  name this one"),
             Choice("save", "↓ save to a file", "all of them, as YAML; karptui simulate --scenario replays it"),
             Choice("open", "↑ open a file"),
@@ -168,7 +168,7 @@ class Dialogs:
         self._whatif.changed()
 
     async def _name(self) -> None:
-        asked = AskScreen("Name of the scenario", value=self._whatif.book.sheet.name, check=needed)
+        asked = AskScreen("Name of the scenario", value=self._whatif.name, check=needed)
         name = await self._app.push_screen_wait(asked)
         if name is not None:
             self._whatif.book.rename(name.strip())
@@ -220,7 +220,7 @@ class Dialogs:
             text = self._whatif.exported(chosen)
             title = next(one.title for one in FORMS if one.id == chosen)
             language = {"yaml": "yaml", "scenario": "yaml", "patch": "sh"}.get(chosen)
-            routes.show_made_text(self._screen, f"{title} ─ {self._whatif.book.sheet.name}", lambda: text, language)
+            routes.show_made_text(self._screen, f"{title} ─ {self._whatif.name}", lambda: text, language)
 
     # Sweeps, comparisons, and how well the model does
 

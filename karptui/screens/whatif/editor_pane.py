@@ -98,7 +98,7 @@ class EditorPane(TitledPane):
         count = len(book.sheets)
         which = f" {book.index + 1}/{count}" if count > 1 else ""
         origin = f" ─ {self._whatif.documents.origin}" if self.size.width > WIDE else ""
-        self.show_title(Content(f" Edit ─ {clean(book.sheet.name)}{which}{origin} "))
+        self.show_title(Content(f" Edit ─ {clean(self._whatif.name)}{which}{origin} "))
 
     def on_resize(self) -> None:
         """Say as much as there is room for at another width."""

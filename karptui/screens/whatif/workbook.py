@@ -11,11 +11,13 @@ from msgspec.structs import replace
 
 from karptui.files import check_allowed, read_file, write_file
 from karptui.paths import typed_path
+from karptui.views.whatif.compare import numbered
+from karptui.views.whatif.controls import scenario_name
 from karptui.whatif.edits import AnyEdit, ObjectRef
 from karptui.whatif.run import Answer
 from karptui.whatif.scenario import MOST_BYTES, Replay, Scenario, ScenarioError, read_scenarios, write_scenarios
 from karptui.whatif.schema.schema import Schemas
-from karptui.whatif.sheet import TYPING, History, Sheet, scenario_of
+from karptui.whatif.sheet import TYPING, History, Sheet, changed_documents, scenario_of
 from karptui.whatif.yaml.parse import Parsed, parse
 
 
@@ -55,12 +57,25 @@ class Workbook:
 
     def scenario(self, parsed: Parsed) -> Scenario:
         """Return the scenario of the current sheet."""
-        return scenario_of(self.sheet, parsed, self.originals)
+        return self._scenario(self.sheet, parsed)
 
     def scenario_at(self, index: int) -> Scenario:
         """Return the scenario of a sheet."""
         sheet = self.sheets[index]
-        return scenario_of(sheet, parse(sheet.text), self.originals)
+        return self._scenario(sheet, parse(sheet.text))
+
+    def _scenario(self, sheet: Sheet, parsed: Parsed) -> Scenario:
+        """Return the scenario of a sheet, named after its edits unless it has a name."""
+        scenario = scenario_of(sheet, parsed, self.originals)
+        return scenario if sheet.is_named else replace(scenario, name=self.name_of_edits(sheet, parsed) or sheet.name)
+
+    def name_of_edits(self, sheet: Sheet, parsed: Parsed) -> str:
+        """Return a name made of the edits of a sheet; empty without edits."""
+        return scenario_name(changed_documents(parsed, self.originals), self.originals, sheet.edits)
+
+    def names(self) -> list[str]:
+        """Return the names of all scenarios; equal ones are numbered."""
+        return numbered([self.scenario_at(at).name for at in range(len(self.histories))])
 
     # Changing the current sheet
 
@@ -86,8 +101,7 @@ class Workbook:
 
     def rename(self, name: str) -> None:
         """Give the sheet another name."""
-        if name != self.sheet.name:
-            self._push(replace(self.sheet, name=name), "name")
+        self.put(replace(self.sheet, name=name, is_named=True), "name")
 
     def _push(self, sheet: Sheet, why: str) -> None:
         self.histories[self.index] = self.histories[self.index].push(sheet, why)

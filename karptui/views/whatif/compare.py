@@ -99,13 +99,16 @@ def places(found: Sequence[Difference]) -> list[int]:
     return [1 + sum(other < rank for other in ranks) for rank in ranks]
 
 
+def numbered(names: Sequence[str]) -> list[str]:
+    """Return names with a number behind each that is equal to an earlier one."""
+    repeats = [names[:at].count(name) for at, name in enumerate(names)]
+    return [f"{name} ({count + 1})" if count else name for name, count in zip(names, repeats, strict=True)]
+
+
 def told_apart(compared: Sequence[Compared]) -> list[Compared]:
-    """Return scenarios with a number behind every name that another before it has, too."""
-    names = [one.name for one in compared]
-    return [
-        one._replace(name=f"{one.name} ({names[:at].count(one.name) + 1})") if one.name in names[:at] else one
-        for at, one in enumerate(compared)
-    ]
+    """Return scenarios with different names."""
+    names = numbered([one.name for one in compared])
+    return [one._replace(name=name) for one, name in zip(compared, names, strict=True)]
 
 
 def best_sentence(compared: Sequence[Compared]) -> str:

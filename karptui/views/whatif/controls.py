@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, assert_never
 
 import msgspec
@@ -27,12 +27,13 @@ from karptui.whatif.edits import (
 from karptui.whatif.field_path import Path, path_text, value_at
 from karptui.whatif.quick_edits.actions import SETTING_EDITS, SettingEdit
 from karptui.whatif.quick_edits.catalogue import quick_edits_for
-from karptui.whatif.quick_edits.fields import QuickEdit
 from karptui.whatif.sheet import Originals
 from karptui.whatif.yaml.parse import Document, Parsed
 from karptui.whatif.yaml.tree import NodeKind, Problem, ProblemSeverity, YamlNode
 
 MOST_WORDS: Final = 60
+MOST_NAME: Final = 24
+"""Characters of a value in the name of a scenario."""
 
 
 def edit_text(edit: AnyEdit) -> str:
@@ -71,6 +72,53 @@ def _value(value: Any) -> str:
     return text if len(text) <= MOST_WORDS else f"{text[: MOST_WORDS - 1]}…"
 
 
+def scenario_name(changed: Iterable[Document], originals: Originals, edits: Iterable[AnyEdit]) -> str:
+    """Return the first edit of a scenario and the number of the others, empty without edits.
+
+    Args:
+        changed: Documents that differ from the cluster.
+        originals: Objects as in the cluster.
+        edits: Edits that are not text.
+    """
+    texts = [text for document in changed for text in _document_edits(document, originals.get(document.ref))]
+    texts += map(edit_text, edits)
+    if not texts:
+        return ""
+    more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
+    return f"{texts[0]}{more}"
+
+
+def _document_edits(document: Document, original: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield the edits of a document as text: fields with a quick edit, then others."""
+    assert document.body is not None
+    if original is None:
+        yield f"new {document.kind} {document.name}"
+        return
+    listed: list[Path] = []
+    for quick in quick_edits_for(document.kind):
+        before, now = quick.current(original), quick.current(document.body)
+        if before != now:
+            listed.append(quick.path)
+            yield f"{document.name}: {quick.title} {_short(before)} → {_short(now)}"
+    for path in _changed_paths(original, document.body):
+        if not any(path == one[: len(path)] or one == path[: len(one)] for one in listed):
+            before, now = value_at(original, path), value_at(document.body, path)
+            yield f"{document.name}: {path_text(path[-2:])} {_short(before)} → {_short(now)}"
+
+
+def _changed_paths(before: Any, now: Any, path: Path = ()) -> Iterator[Path]:
+    if isinstance(before, Mapping) and isinstance(now, Mapping):
+        for key in sorted({*before, *now}):
+            yield from _changed_paths(before.get(key), now.get(key), (*path, key))
+    elif before != now:
+        yield path
+
+
+def _short(value: Any) -> str:
+    text = _value(value) if value not in (None, "") else "unset"
+    return text if len(text) <= MOST_NAME else f"{text[: MOST_NAME - 1]}…"
+
+
 QUICK: Final = "quick"
 SETTING: Final = "setting"
 EDIT: Final = "edit"
@@ -104,8 +152,8 @@ def controls_of(
 def _fields(document: Document, original: Mapping[str, Any] | None) -> Iterator[Control]:
     assert document.body is not None
     for quick in quick_edits_for(document.kind):
-        now = _current(quick, document.body)
-        before = _current(quick, original) if original is not None else now
+        now = quick.current(document.body)
+        before = quick.current(original) if original is not None else now
         yield Control(
             f"{QUICK}/{quick.id}",
             quick.title,
@@ -114,10 +162,6 @@ def _fields(document: Document, original: Mapping[str, Any] | None) -> Iterator[
             is_changed=before != now,
             can_step=quick.step is not None,
         )
-
-
-def _current(quick: QuickEdit, body: Mapping[str, Any]) -> str:
-    return quick.current(body)
 
 
 def _settings(edits: tuple[AnyEdit, ...], settings: Settings) -> Iterator[Control]:

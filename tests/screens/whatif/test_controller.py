@@ -43,6 +43,23 @@ async def test_opening_reads_documents_and_makes_text_of_edits_of_them(whatif: W
     assert whatif.book.sheet.text.count("kind: NodePool") == 1
 
 
+async def test_a_scenario_is_named_after_its_edits_until_the_user_names_it(whatif: WhatIf, tmp_path: Path) -> None:
+    await whatif.open(Opening("general", (POOL,)))
+    assert whatif.name == "general"
+    whatif.put_text(whatif.book.sheet.text.replace("weight: 50", "weight: 60"), "weight")
+    assert whatif.name == "general: weight 50 → 60"
+    whatif.put_edits((RemoveNode("node-0"),), "node-0")
+    assert whatif.name == "general: weight 50 → 60 and 1 more"
+    whatif.save_scenarios(target := str(tmp_path / "saved.yaml"))
+    whatif.book.rename("mine")
+    whatif.put_edits((), "none")
+    assert whatif.name == "mine"
+    await whatif.open_scenarios(target)
+    whatif.put_edits((), "none")
+    assert whatif.name == "general: weight 50 → 60", "a saved name made of the edits follows them again"
+    assert whatif.book.names() == ["mine", "general: weight 50 → 60"]
+
+
 async def test_a_document_is_added_once(whatif: WhatIf, listener: Listener) -> None:
     await whatif.add_document(POOL)
     await whatif.add_document(POOL)
@@ -154,7 +171,7 @@ async def test_scenarios_go_to_a_file_and_come_back(whatif: WhatIf, tmp_path: Pa
         whatif.save_scenarios(target)
     whatif.save_scenarios(target, replaces=True)
     assert await whatif.open_scenarios(target) == 2
-    assert [sheet.name for sheet in whatif.book.sheets] == ["more", "more (2)", "more (3)", "more (4)"]
+    assert whatif.book.names() == [f"general: weight 50 → 60{number}" for number in ("", " (2)", " (3)", " (4)")]
     assert whatif.scenarios()[3].edits == whatif.scenarios()[0].edits
     with pytest.raises(FileError):
         await whatif.open_scenarios(str(tmp_path / "none.yaml"))
@@ -174,7 +191,7 @@ async def test_a_file_that_is_called_off_while_it_is_opened_changes_nothing(what
     assert [sheet.name for sheet in other.book.sheets] == ["unnamed"]
     slow.answers.set()
     assert await other.open_scenarios(target) == 2
-    assert [sheet.name for sheet in other.book.sheets] == ["cordon", "lighter"]
+    assert other.book.names() == ["without node node-0", "lighter"]
     assert other.book.unsaved() == []
 
 
