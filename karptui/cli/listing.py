@@ -199,9 +199,15 @@ def versions_json(found: str, modelled: str) -> dict[str, str | None]:
     return {"karpenterFound": found or None, "karpenterModelled": modelled}
 
 
+_MOST_NOTES = 10
+"""Notes that are printed: there may be one for each NodePool."""
+
+
 def report(command: str, loaded: Loaded) -> int:
     """Print what was missing to standard error, and return the exit status."""
-    for sentence in (*loaded.notes, *loaded.complaints):
+    more = len(loaded.notes) - _MOST_NOTES
+    rest = (f"{more:,} more notes are left out",) if more > 0 else ()
+    for sentence in (*loaded.notes[:_MOST_NOTES], *rest, *loaded.complaints):
         say(sentence, command)
     return 1 if loaded.complaints else 0
 

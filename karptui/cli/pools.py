@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from karptui.views.row import Pieces
 
 
+_MOST_DESCRIBED = 10
+"""NodePools that are described below the table."""
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--pool", metavar="NAME", help="everything about this NodePool, and the DaemonSets it carries")
@@ -96,10 +100,13 @@ def _print_rows(rows: Sequence[PoolRow], args: argparse.Namespace, loaded: Loade
     shown = rows_of(pools_table(has_prices=not args.disable_pricing), rows, args, loaded.now_ns)
     print_rows(shown, args)
     if args.output in ("table", "wide"):
-        stories = [line for row in shown.items for line in pool_sentences(row)]
+        stories = [line for row in shown.items[:_MOST_DESCRIBED] for line in pool_sentences(row)]
         around = pools_around(loaded.view, loaded.now_ns)
         cost = "" if args.disable_pricing else cost_text(around)
-        _say((*stories, *cluster_lines(around, overview_of(loaded.view), loaded.now_ns)))
+        _say(stories)
+        if (more := len(shown.items) - _MOST_DESCRIBED) > 0:
+            put(page(f"{more:,} more NodePools: --pool NAME describes one"), is_error=True)
+        _say(cluster_lines(around, overview_of(loaded.view), loaded.now_ns))
         if cost:
             put(page(f"cost of all pools: {cost}"), is_error=True)
 

@@ -215,7 +215,8 @@ def answer(
 
 def _name_in(path: str) -> str:
     """Return the name that a snapshot which cannot be understood gives itself, or else its file's."""
-    from karptui.sources.snapshot.documents import SnapshotError, read_bytes, unpack
+    from karptui.sources.snapshot.documents import read_bytes, unpack
+    from karptui.sources.snapshot.text import SnapshotError
 
     file = Path(path)
     try:

@@ -48,9 +48,9 @@ def open_source(args: argparse.Namespace, *, is_still: bool = False, is_large: b
         clock = FrozenClock(SystemClock().now_ns())
         return DemoSource(clock=clock, is_stepped=True, phase=Phase.OFFLINE), clock
     if args.snapshot:
-        from karptui.sources.snapshot.documents import SnapshotError
         from karptui.sources.snapshot.reader import SnapshotReader
         from karptui.sources.snapshot.source import SnapshotSource
+        from karptui.sources.snapshot.text import SnapshotError
 
         try:
             reader = SnapshotReader(karpenter_version=args.karpenter_version or "")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from karptui.cli.main import main
+from tests.builders import a_manifest
 
 A_WEIGHTS = str(Path(__file__).resolve().parents[2] / "docs" / "cases" / "a-weights.yaml")
 STORIES = str(Path(__file__).resolve().parents[1] / "data" / "stories-c-d.json")
@@ -92,3 +93,20 @@ def test_a_pool_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_filter_that_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pools", "--demo", "--filter", "colour=red"]) == 2
     assert "colour" in capsys.readouterr().err
+
+
+def test_only_the_first_of_many_pools_are_described(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reference = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
+    pools = [
+        a_manifest("NodePool", f"p{number}", spec={"template": {"spec": {"nodeClassRef": reference}}})
+        | {"apiVersion": "karpenter.sh/v1"}
+        for number in range(100)
+    ]
+    file = tmp_path / "pools.json"
+    file.write_text(json.dumps(pools))
+    assert main(["pools", str(file)]) == 0
+    printed = capsys.readouterr()
+    assert len(printed.out.splitlines()) == 101
+    assert len(printed.err.splitlines()) < 100
+    assert "90 more NodePools: --pool NAME describes one" in printed.err
+    assert "more notes are left out" in printed.err

@@ -2,118 +2,36 @@
 
 from __future__ import annotations
 
-import codecs
 import io
-import json
 import re
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import msgspec
 
 from karptui.files import read_file, read_stream, size_text
-from karptui.kube.yaml_reader import YamlError, load_documents
-from karptui.sources.base import SourceError
+from karptui.kube.yaml_reader import OpenCollection, YamlError, YamlReader
+from karptui.sources.snapshot.memory import GZIP_MAGIC, MemoryLimit
+from karptui.sources.snapshot.text import (
+    HALF_CHARACTER,
+    PROBE,
+    SnapshotError,
+    as_utf8,
+    binary,
+    check_utf8,
+    encoding_of,
+    sentence,
+    without_lone_surrogates,
+)
 from karptui.sources.unpacking import BombError, Unpacker
 
-_MAX_LENGTH: Final = 400
-
-
-class SnapshotError(SourceError):
-    """A snapshot cannot be read; the text names the file, and the object and field if there is one."""
-
-
-def sentence(where: str, problem: object) -> str:
-    """Return ``where: problem`` on one line, shortened: the problem may quote megabytes."""
-    text = " ".join(f"{where}: {problem}".split())
-    return text if len(text) <= _MAX_LENGTH else f"{text[:_MAX_LENGTH]}…"
-
-
-_MARKS: Final = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-"""Byte order marks; UTF-32 precedes UTF-16, because its marks begin with theirs."""
-_ZEROS: Final = (
-    ((False, True, True, True), "utf-32-le"),
-    ((True, True, True, False), "utf-32-be"),
-    ((False, True, False, True), "utf-16-le"),
-    ((True, False, True, False), "utf-16-be"),
-)
-"""Where the zeros are among the first four bytes of text that has no mark and begins with two characters of ASCII."""
-_ESCAPE: Final = re.compile(
-    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
-)
-"""An escape of JSON, a pair of surrogates as one; the group is a surrogate alone."""
-_PROBE: Final = 4096
 _BEGINNING: Final = 1 << 16
 """Text whose first bytes contain neither a key nor a list is rejected."""
 _STRUCTURE: Final = re.compile(rb"[:{\[]|(?:^|\n)- ")
-_BLANKS: Final = "\t\n\r"
-
-
-def as_utf8(data: bytes, where: str) -> bytes:
-    """Return text as UTF-8 without a byte order mark.
-
-    Raises:
-        SnapshotError: when it is binary.
-    """
-    mark, encoding = _encoding(data)
-    text = data.removeprefix(mark)
-    if encoding != "utf-8":
-        try:
-            decoded = text.decode(encoding)
-        except UnicodeError:
-            raise _binary(where) from None
-        if any(character < " " and character not in _BLANKS for character in decoded[:_PROBE]):
-            raise _binary(where)
-        return decoded.encode()
-    if b"\x00" in text[:_PROBE]:
-        raise _binary(where)
-    return text
-
-
-def without_lone_surrogates(text: bytes) -> bytes:
-    """Return JSON with U+FFFD for lone surrogate escapes, as Go reads it: they cannot be printed."""
-    if b"\\ud" not in text and b"\\uD" not in text:
-        return text
-    return _ESCAPE.sub(lambda found: b"\\ufffd" if found[1] else found[0], text)
-
-
-def check_utf8(text: bytes, where: str) -> None:
-    """Refuse text in one of the older encodings; asked only of what could not be read.
-
-    Raises:
-        SnapshotError: naming the line.
-    """
-    try:
-        text.decode()
-    except UnicodeDecodeError as error:
-        line = text.count(b"\n", 0, error.start) + 1
-        raise SnapshotError(
-            sentence(where, f"is not UTF-8: line {line} holds the byte 0x{text[error.start]:02x}; save it as UTF-8")
-        ) from None
-
-
-def _encoding(data: bytes) -> tuple[bytes, str]:
-    """Return the byte order mark that data begins with, and the encoding."""
-    for mark, encoding in _MARKS:
-        if data.startswith(mark):
-            return mark, encoding
-    zeros = tuple(byte == 0 for byte in data[:4])
-    return b"", next((encoding for pattern, encoding in _ZEROS if zeros == pattern), "utf-8")
-
-
-def _binary(where: str) -> SnapshotError:
-    return SnapshotError(sentence(where, "is binary, not JSON or YAML"))
-
-
 STDIN: Final = "-"
 SUFFIXES: Final = (".json", ".yaml", ".yml", ".json.gz", ".yaml.gz", ".yml.gz")
 NO_NAME: Final = "the name of a snapshot is empty; . is the current directory, - standard input"
@@ -122,10 +40,10 @@ MAX_BYTES: Final = 1 << 30
 MAX_OBJECT_BYTES: Final = 8 << 20
 """Of one object; etcd takes 1.5 MiB. Decoded, a dense one takes twenty times as much."""
 _PIECE: Final = 1 << 16
-_GZIP_MAGIC: Final = b"\x1f\x8b"
 _AS_TEXT: Final = frozenset({"items", "objects"})
-_FIELD_TEXTS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_ITEM_TEXTS: Final = msgspec.json.Decoder(list[msgspec.Raw])
+_SKIP: Final = msgspec.json.Decoder(msgspec.Raw)
+_REST: Final = re.compile(r"trailing characters \(byte (\d+)\)")
+_SPACE: Final = re.compile(rb"[ \t\n\r]*")
 _BYTE: Final = re.compile(r" \(byte (\d+)\)$")
 
 
@@ -137,6 +55,8 @@ class SnapshotDocument(msgspec.Struct, frozen=True):
     """Name in messages: the file, and the number of the document if there are several."""
     folder: Path
     """What paths inside it are relative to."""
+    limit: MemoryLimit
+    """Memory that the file may take; ``check_step`` belongs into each loop over its objects."""
     given: str = ""
     """Its path as given: a file, a directory or ``-``."""
     text: bytes = b""
@@ -147,14 +67,16 @@ class SnapshotDocument(msgspec.Struct, frozen=True):
         Raises:
             SnapshotError: if it cannot be read, with the line in the file, or is larger than any object of a cluster.
         """
-        if memoryview(item).nbytes > MAX_OBJECT_BYTES:
+        view = memoryview(item)
+        if view.nbytes > MAX_OBJECT_BYTES:
             problem = f"holds an object of more than {size_text(MAX_OBJECT_BYTES)}; it is no snapshot"
             raise SnapshotError(sentence(self.where, problem))
         try:
+            self.limit.check_decoding(view)
             return msgspec.json.decode(item)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            parse_json(self.text, self.where)
-            raise
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            line = self.text.count(b"\n", 0, max(self.text.find(view), 0)) + 1
+            raise _no_json(error, bytes(view), self.where, line) from None
 
 
 def documents(
@@ -169,7 +91,7 @@ def documents(
             them decoded at the same time take several times the memory of the file.
 
     Raises:
-        SnapshotError: when one cannot be read as JSON or YAML.
+        SnapshotError: when one cannot be read as JSON or YAML, or takes too much memory.
     """
     for path in paths:
         if not str(path).strip():
@@ -208,28 +130,30 @@ def _look(begin: bytes, where: str) -> None:
     Raises:
         SnapshotError: if it is binary, or text without any JSON or YAML syntax.
     """
-    mark, encoding = _encoding(begin)
-    if mark or encoding != "utf-8" or begin.startswith(_GZIP_MAGIC):
+    mark, encoding = encoding_of(begin)
+    if mark or encoding != "utf-8" or begin.startswith(GZIP_MAGIC):
         return
-    if b"\x00" in begin[:_PROBE]:
-        raise _binary(where)
+    if b"\x00" in begin[:PROBE]:
+        raise binary(where)
     if len(begin) >= _BEGINNING and _STRUCTURE.search(begin) is None:
         raise SnapshotError(sentence(where, "is neither JSON nor YAML"))
 
 
-def unpack(data: bytes, where: str) -> bytes:
+def unpack(data: bytes, where: str, limit: MemoryLimit | None = None) -> bytes:
     """Return the content of a gzip file, or other data unchanged.
 
     Raises:
         SnapshotError: if the gzip stream is truncated or damaged, or expands too much.
     """
-    is_packed = data.startswith(_GZIP_MAGIC)
+    limit = limit or MemoryLimit(data, where)
+    is_packed = data.startswith(GZIP_MAGIC)
     unpacker, unpacked = Unpacker(is_packed=is_packed), io.BytesIO()
     try:
         for start in range(0, len(data), _PIECE):
             for part in unpacker.parts(data[start : start + _PIECE]):
                 if not is_packed:
                     continue
+                limit.check(len(part))
                 unpacked.write(part)
                 if unpacked.tell() > MAX_BYTES:
                     raise SnapshotError(sentence(where, f"is larger than {size_text(MAX_BYTES)} unpacked"))
@@ -243,42 +167,110 @@ def unpack(data: bytes, where: str) -> bytes:
     return unpacked.getvalue() if is_packed else data
 
 
-def parse_json(data: bytes, where: str) -> Any:
-    """Return the value of a JSON text.
+def _no_json(error: Exception, text: bytes, where: str, first_line: int) -> SnapshotError:
+    """Return the error for JSON text that begins on a line of a file and cannot be decoded."""
+    if isinstance(error, RecursionError):
+        return SnapshotError(sentence(where, "is nested too deeply"))
+    if "truncated" in str(error):
+        return SnapshotError(sentence(where, "is cut off: the JSON ends early"))
+    try:
+        check_utf8(text, where, first_line=first_line)
+    except SnapshotError as problem:
+        return problem
+    return SnapshotError(sentence(where, f"is not JSON: {_malformed(str(error), text, first_line)}"))
+
+
+class JsonItems:
+    """The items of a JSON list as texts, found while iterating: all of them together may take much memory."""
+
+    def __init__(self, text: bytes, start: int) -> None:
+        """Set up.
+
+        Args:
+            text: Valid JSON.
+            start: Where the list begins in it.
+        """
+        self._text = text
+        self._start = start
+
+    def __iter__(self) -> Iterator[msgspec.Raw]:
+        view = memoryview(self._text)
+        position = _after_space(self._text, self._start + 1)
+        while self._text[position] != _CLOSING_BRACKET:
+            end = _value_end(view, position)
+            yield msgspec.Raw(view[position:end])
+            position = _after_space(self._text, end + (self._text[end] == _COMMA))
+
+
+_CLOSING_BRACKET, _CLOSING_BRACE, _COMMA = b"]},"
+
+
+def _json_documents(text: bytes, where: str, limit: MemoryLimit, *, has_text_items: bool) -> Iterator[Any]:
+    """Return the values of JSON texts that follow each other, as several kubectl calls into one file leave them."""
+    position, view = _after_space(text, 0), memoryview(text)
+    while position < len(text):
+        try:
+            end = _value_end(view, position)
+            if has_text_items and text[position] == ord("["):
+                yield JsonItems(text, position)
+            elif has_text_items and text[position] == ord("{"):
+                yield _fields(text, position, limit)
+            else:
+                limit.check_decoding(view[position:end])
+                yield msgspec.json.decode(view[position:end])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise _no_json(error, text[position:], where, text.count(b"\n", 0, position) + 1) from None
+        position = end
+
+
+def _fields(text: bytes, start: int, limit: MemoryLimit) -> dict[str, Any]:
+    """Return the fields of a valid JSON object; the lists of objects in it are left as text."""
+    view, fields = memoryview(text), {}
+    position = _after_space(text, start + 1)
+    while text[position] != _CLOSING_BRACE:
+        limit.check_step()
+        key_end = _value_end(view, position)
+        name = msgspec.json.decode(view[position:key_end], type=str)
+        position = _after_space(text, key_end + 1)
+        end = _value_end(view, position)
+        if name in _AS_TEXT and text[position] == ord("["):
+            fields[name] = JsonItems(text, position)
+        else:
+            # What is made of these fields takes as much again.
+            limit.check_decoding(view[position:end], times=2)
+            fields[name] = msgspec.json.decode(view[position:end])
+        position = _after_space(text, end + (text[end] == _COMMA))
+    return fields
+
+
+def _value_end(view: memoryview, start: int) -> int:
+    """Return where the JSON value that begins at a position ends, or the space after it.
 
     Raises:
-        SnapshotError: when it is not JSON.
+        msgspec.DecodeError: if it is invalid.
     """
     try:
-        return msgspec.json.decode(without_lone_surrogates(data))
-    except RecursionError:
-        raise SnapshotError(sentence(where, "is nested too deeply")) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        if "truncated" in str(error):
-            raise SnapshotError(sentence(where, "is cut off: the JSON ends early")) from None
-        check_utf8(data, where)
-        raise SnapshotError(sentence(where, f"is not JSON: {_malformed(str(error), data)}")) from None
+        _SKIP.decode(view[start:])
+    except msgspec.DecodeError as error:
+        found = _REST.search(str(error))
+        if found is None:
+            raise
+        return start + int(found[1]) - 1
+    return len(view)
 
 
-def _outline(data: bytes, where: str) -> Any:
-    """Return the value of a JSON text; the objects of a list or a recording are left as text."""
-    try:
-        fields = _FIELD_TEXTS.decode(without_lone_surrogates(data))
-        return {
-            name: (_ITEM_TEXTS.decode if name in _AS_TEXT else msgspec.json.decode)(text)
-            for name, text in fields.items()
-        }
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return parse_json(data, where)
+def _after_space(text: bytes, position: int) -> int:
+    found = _SPACE.match(text, position)
+    return found.end() if found is not None else position
 
 
-def _malformed(problem: str, data: bytes) -> str:
+def _malformed(problem: str, data: bytes, first_line: int) -> str:
     """Return the JSON error, with the line instead of the byte."""
     problem = problem.removeprefix("JSON is malformed: ").partition(" - at ")[0]
     found = _BYTE.search(problem)
     if found is None:
         return problem
-    line = data.count(b"\n", 0, int(found[1])) + 1
+    line = data.count(b"\n", 0, int(found[1])) + first_line
     return f"line {line}: {problem[: found.start()]}"
 
 
@@ -303,45 +295,41 @@ def _is_yaml(file: Path) -> bool:
 def _parse(
     data: bytes, where: str, folder: Path, given: str, *, is_yaml: bool, has_text_items: bool
 ) -> Iterator[SnapshotDocument]:
-    text = as_utf8(unpack(data, where), where)
+    limit = MemoryLimit(data, where)
+    text = unpack(data, where, limit)
     del data
-    values = _values(text, where, is_yaml=is_yaml, has_text_items=has_text_items)
-    if not values:
+    if encoding_of(text)[1] != "utf-8":
+        limit.check(4 * len(text))
+    text = as_utf8(text, where)
+    if text.lstrip()[:1] in (b"{", b"[") and not is_yaml:
+        limit.check(2 * len(text) if HALF_CHARACTER.search(text) else 0)
+        text = without_lone_surrogates(text)
+        values = _json_documents(text, where, limit, has_text_items=has_text_items)
+    else:
+        values = _yaml_documents(text, where, limit)
+    beginning = [*islice(values, 2)]
+    if not beginning:
         raise SnapshotError(sentence(where, "is empty"))
-    for number, value in enumerate(values, 1):
-        yield SnapshotDocument(value, where if len(values) == 1 else f"{where}, document {number}", folder, given, text)
+    for number, value in enumerate(chain(beginning, values), 1):
+        name = where if len(beginning) == 1 else f"{where}, document {number}"
+        yield SnapshotDocument(value, name, folder, limit, given, text)
 
 
-def _values(text: bytes, where: str, *, is_yaml: bool, has_text_items: bool) -> list[Any]:
-    begins_like_json = text.lstrip()[:1] in (b"{", b"[")
-    if begins_like_json and not is_yaml:
-        try:
-            return [(_outline if has_text_items else parse_json)(text, where)]
-        except SnapshotError:
-            several = _json_sequence(text)
-            if several is not None:
-                return several
-            raise
+def _yaml_documents(text: bytes, where: str, limit: MemoryLimit) -> Iterator[Any]:
     try:
-        return load_documents(text)
+        yield from (document for document in _LimitedReader(text, limit).documents() if document is not None)
     except YamlError as error:
         check_utf8(text, where)
         raise SnapshotError(sentence(where, f"is not YAML: {error}")) from None
 
 
-def _json_sequence(text: bytes) -> list[Any] | None:
-    """Return the values of JSON texts that follow each other, as several kubectl calls into one file leave them."""
-    try:
-        rest = without_lone_surrogates(text).decode().strip()
-    except UnicodeDecodeError:
-        return None
-    decoder, values, position = json.JSONDecoder(), [], 0
-    try:
-        while position < len(rest):
-            value, position = decoder.raw_decode(rest, position)
-            values.append(value)
-            while position < len(rest) and rest[position].isspace():
-                position += 1
-    except (ValueError, RecursionError):
-        return None
-    return values
+class _LimitedReader(YamlReader):
+    """Reads YAML as long as it takes no more memory than the file may."""
+
+    def __init__(self, text: bytes, limit: MemoryLimit) -> None:
+        super().__init__(text)
+        self._limit = limit
+
+    def collection(self, opened: OpenCollection, end: Any, value: Any) -> Any:
+        self._limit.check_step()
+        return super().collection(opened, end, value)

@@ -16,7 +16,9 @@ from karptui.decode.reader import loose
 from karptui.decode.wire import Wire, WireQuantities, WireRequirement, quantities
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.kube.selectors import NodeSelectorRequirement
-from karptui.sources.snapshot.documents import SnapshotError, read_bytes, sentence, unpack, without_lone_surrogates
+from karptui.sources.snapshot.documents import read_bytes, unpack
+from karptui.sources.snapshot.memory import MemoryLimit
+from karptui.sources.snapshot.text import SnapshotError, sentence, without_lone_surrogates
 
 _MAX_LISTS: Final = 32
 
@@ -82,8 +84,8 @@ class Catalogs:
         if not Path(os.path.normpath(file)).is_relative_to(os.path.normpath(folder)):
             raise SnapshotError(sentence("catalog", f"{name!r} is not in the snapshot's folder"))
         if not file.is_file():
-            packed = file.with_name(f"{file.name}.gz")
-            file = packed if packed.is_file() else file
+            with_suffix = file.with_name(f"{file.name}.gz")
+            file = with_suffix if with_suffix.is_file() else file
         if not file.resolve().is_relative_to(folder.resolve()):
             why = "is a link to a file outside the snapshot's folder: such links are not followed"
             raise SnapshotError(sentence("catalog", f"{name!r} {why}"))
@@ -95,9 +97,11 @@ class Catalogs:
         key = (str(file.resolve()), status.st_mtime_ns, status.st_size)
         found = self._recall(key)
         if found is None:
-            found = self._keep(
-                key, _parse(without_lone_surrogates(unpack(read_bytes(file, is_regular=True), where)), where)
-            )
+            packed = read_bytes(file, is_regular=True)
+            limit = MemoryLimit(packed, where)
+            data = without_lone_surrogates(unpack(packed, where, limit))
+            limit.check_decoding(memoryview(data), times=2)
+            found = self._keep(key, _parse(data, where))
         return found
 
     def of_value(self, value: Any, where: str) -> tuple[InstanceType, ...]:

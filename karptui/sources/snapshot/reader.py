@@ -20,10 +20,11 @@ from karptui.karpenter.repair_policies import RepairPolicyError, parse_policies
 from karptui.karpenter.settings import Settings, SettingsError, parse_settings
 from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
 from karptui.kube.timestamps import ABSENT_NS, parse_now, parse_timestamp
-from karptui.sources.snapshot.documents import STDIN, SUFFIXES, SnapshotDocument, SnapshotError, documents, sentence
+from karptui.sources.snapshot.documents import STDIN, SUFFIXES, JsonItems, SnapshotDocument, documents
 from karptui.sources.snapshot.evidence import recorded_evidence, recorded_usage
 from karptui.sources.snapshot.instance_types import Catalogs
 from karptui.sources.snapshot.objects import MARK, ObjectPile, is_recording, manifests
+from karptui.sources.snapshot.text import SnapshotError, sentence
 
 _FIELDS: Final = frozenset(
     {
@@ -46,6 +47,8 @@ _FIELDS: Final = frozenset(
     }
 )
 """Fields that say when something has happened. Deadlines, such as a pod's deletionTimestamp, lie in the future."""
+_MANY: Final = 1_000
+"""A file whose first values are not objects, this many, is no snapshot."""
 _PASSED_OVER: Final = frozenset({"annotations", "labels", "spec", "data"})
 
 
@@ -94,7 +97,7 @@ class Recorded:
         """
         self.where = document.where
         self._value: dict[str, Any] = document.value
-        self._decode = document.decode
+        self._document = document
         self._check_version()
         self.name: str = self._field("name", str, "")
         self.with_disruption: bool = self._field("disruption", bool, default=False)
@@ -109,9 +112,12 @@ class Recorded:
         Raises:
             SnapshotError: a message naming the file and the field.
         """
-        objects = self._field("objects", list, [])
+        objects = self._value.get("objects")
+        if not isinstance(objects, JsonItems):
+            objects = self._field("objects", list, [])
         for index, value in enumerate(objects):
-            for manifest in manifests(value, f"objects[{index}]", decode=self._decode):
+            for manifest in manifests(value, f"objects[{index}]", decode=self._document.decode):
+                self._document.limit.check_step()
                 pile.add(manifest, self.where, has_defaults=True)
 
     def _field(self, name: str, type_: type[Any], default: Any) -> Any:
@@ -343,9 +349,12 @@ class SnapshotReader:
                     recorded.add_objects(pile)
                     continue
                 for manifest in manifests(document.value, decode=document.decode):
+                    document.limit.check_step()
                     if takes_newest:
                         newest_ns = max(newest_ns, newest_timestamp_ns(manifest.value))
                     pile.add(manifest, document.where, has_defaults=bool(manifest.path))
+                    if len(pile.problems) == problem_count + _MANY and pile.object_count == object_count:
+                        break
             if pile.object_count == object_count and len(pile.problems) > problem_count:
                 # Such as the words of a kubectl that failed: what else is given would pass for all there is.
                 raise SnapshotError(pile.problems[problem_count])

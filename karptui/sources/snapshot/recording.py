@@ -19,11 +19,11 @@ from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
 from karptui.kube.resources import ResourceList
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.timestamps import format_timestamp
-from karptui.sources.snapshot.documents import SnapshotError, sentence
 from karptui.sources.snapshot.evidence import evidence_document
 from karptui.sources.snapshot.reader import FORMAT
 from karptui.sources.snapshot.redact import Redactor
 from karptui.sources.snapshot.scrub import scrub
+from karptui.sources.snapshot.text import SnapshotError, sentence
 
 
 def build_recording(

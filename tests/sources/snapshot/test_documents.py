@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from karptui.sources.snapshot.documents import SnapshotError, documents
+from karptui.sources.snapshot.documents import documents
+from karptui.sources.snapshot.text import SnapshotError
 
 VALUE = {"kind": "Pod", "metadata": {"name": "é"}}
 
@@ -193,3 +194,14 @@ def test_a_device_without_an_end_is_not_read(device: str, monkeypatch: pytest.Mo
         list(documents([device]))
     with pytest.raises(SnapshotError, match="/dev/null: is empty"):
         list(documents(["/dev/null"]))
+
+
+@pytest.mark.parametrize("data", [JSON * 300, YAML * 300, b"[" + b",".join([JSON] * 9000) + b"]", packed(JSON)])
+def test_a_file_that_takes_more_memory_than_it_may_is_refused(
+    tmp_path: Path, data: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("karptui.sources.snapshot.memory.FREE_BYTES", -(1 << 40))
+    file = tmp_path / "a"
+    file.write_bytes(data)
+    with pytest.raises(SnapshotError, match=r"of memory, more than a snapshot of .* needs"):
+        list(documents([file]))

@@ -9,8 +9,8 @@ import pytest
 
 from karptui.karpenter.instance_type import Offering, Overhead
 from karptui.kube.selectors import NodeSelectorRequirement
-from karptui.sources.snapshot.documents import SnapshotError
 from karptui.sources.snapshot.instance_types import Catalogs
+from karptui.sources.snapshot.text import SnapshotError
 from tests.builders import amounts
 
 ZONE = {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["a"]}

@@ -10,8 +10,8 @@ import pytest
 
 from karptui.clock import FrozenClock
 from karptui.kube.timestamps import parse_timestamp
-from karptui.sources.snapshot.documents import SnapshotError
 from karptui.sources.snapshot.reader import Snapshot, SnapshotReader, newest_timestamp_ns
+from karptui.sources.snapshot.text import SnapshotError
 from tests.builders import NOW, NOW_NS, a_manifest
 
 POD = a_manifest("Pod", "web-1", namespace="default", spec={"nodeName": "node-1"}, status={"phase": "Running"})

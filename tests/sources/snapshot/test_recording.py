@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from karptui.aws.evidence import Evidence
 from karptui.karpenter.settings import parse_settings
-from karptui.sources.snapshot.documents import SnapshotError
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.recording import build_recording, write_recording
 from karptui.sources.snapshot.redact import Redactor
+from karptui.sources.snapshot.text import SnapshotError
 from tests.builders import NOW, NOW_NS, a_manifest, an_instance_type
 
 POD = a_manifest("Pod", "web-1", namespace="default", spec={"nodeName": "node-1"})

@@ -1,0 +1,104 @@
+"""Text of snapshots: encodings, and error messages of one line."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import Final
+
+from karptui.sources.base import SourceError
+
+_MAX_LENGTH: Final = 400
+
+
+class SnapshotError(SourceError):
+    """A snapshot cannot be read; the text names the file, and the object and field if there is one."""
+
+
+def sentence(where: str, problem: object) -> str:
+    """Return ``where: problem`` on one line, shortened: the problem may quote megabytes."""
+    text = " ".join(f"{where}: {problem}".split())
+    return text if len(text) <= _MAX_LENGTH else f"{text[:_MAX_LENGTH]}…"
+
+
+_MARKS: Final = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+"""Byte order marks; UTF-32 precedes UTF-16, because its marks begin with theirs."""
+_ZEROS: Final = (
+    ((False, True, True, True), "utf-32-le"),
+    ((True, True, True, False), "utf-32-be"),
+    ((False, True, False, True), "utf-16-le"),
+    ((True, False, True, False), "utf-16-be"),
+)
+"""Where the zeros are among the first four bytes of text that has no mark and begins with two characters of ASCII."""
+_ESCAPE: Final = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+)
+"""An escape of JSON, a pair of surrogates as one; the group is a surrogate alone."""
+HALF_CHARACTER: Final = re.compile(rb"\\u[dD]")
+"""The beginning of an escaped surrogate."""
+PROBE: Final = 4096
+"""Bytes that are searched for zeros."""
+_BLANKS: Final = "\t\n\r"
+
+
+def as_utf8(data: bytes, where: str) -> bytes:
+    """Return text as UTF-8 without a byte order mark.
+
+    Raises:
+        SnapshotError: when it is binary.
+    """
+    mark, encoding = encoding_of(data)
+    text = data.removeprefix(mark)
+    if encoding != "utf-8":
+        try:
+            decoded = text.decode(encoding)
+        except UnicodeError:
+            raise binary(where) from None
+        if any(character < " " and character not in _BLANKS for character in decoded[:PROBE]):
+            raise binary(where)
+        return decoded.encode()
+    if b"\x00" in text[:PROBE]:
+        raise binary(where)
+    return text
+
+
+def without_lone_surrogates(text: bytes) -> bytes:
+    """Return JSON with U+FFFD for lone surrogate escapes, as Go reads it: they cannot be printed."""
+    if HALF_CHARACTER.search(text) is None:
+        return text
+    return _ESCAPE.sub(lambda found: b"\\ufffd" if found[1] else found[0], text)
+
+
+def check_utf8(text: bytes, where: str, *, first_line: int = 1) -> None:
+    """Refuse text in one of the older encodings; asked only of what could not be read.
+
+    Raises:
+        SnapshotError: naming the line.
+    """
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        line = text.count(b"\n", 0, error.start) + first_line
+        raise SnapshotError(
+            sentence(where, f"is not UTF-8: line {line} holds the byte 0x{text[error.start]:02x}; save it as UTF-8")
+        ) from None
+
+
+def encoding_of(data: bytes) -> tuple[bytes, str]:
+    """Return the byte order mark that data begins with, and the encoding."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return mark, encoding
+    zeros = tuple(byte == 0 for byte in data[:4])
+    return b"", next((encoding for pattern, encoding in _ZEROS if zeros == pattern), "utf-8")
+
+
+def binary(where: str) -> SnapshotError:
+    """Return the error for a binary file."""
+    return SnapshotError(sentence(where, "is binary, not JSON or YAML"))
