@@ -109,7 +109,7 @@ def _others() -> Iterable[dict[str, Any]]:
 
 
 def story_document() -> dict[str, Any]:
-    """Return the snapshot as it would be recorded."""
+    """Return the snapshot after the edits recorded."""
     return {"karptui": 1, "name": "story-d", "capturedAt": "2026-11-20T12:00:00Z", "objects": story_objects()}
 
 

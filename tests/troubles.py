@@ -175,7 +175,7 @@ def _volume(name: str, zone: str) -> list[dict[str, Any]]:
 
 
 def troubles_document() -> dict[str, Any]:
-    """Return the snapshot as it would be recorded."""
+    """Return the snapshot after the edits recorded."""
     claims = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in ("orders-2024", "orders-2025")]
     where = "Pod should schedule on: nodeclaim/spot-gone1"
     return {

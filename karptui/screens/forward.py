@@ -23,7 +23,7 @@ from karptui.screens.row_sources import OwnRows
 from karptui.session.answers import Focus, PlayMoment
 from karptui.views.forward.chart import forecast_chart
 from karptui.views.forward.columns import TABLE, PlayedStep, played_steps, table_of
-from karptui.views.forward.sentences import AS_IT_IS, BEFORE, answer_lines, play_lines, step_text, waits_text
+from karptui.views.forward.sentences import BEFORE, UNEDITED, answer_lines, play_lines, step_text, waits_text
 from karptui.views.plan import plan_lines
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
@@ -121,7 +121,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
         self._rows = played_steps(self._plays)
         self._plan = played.plan if played is not None else None
         """Risks of the first scenario; None until they are computed, and without a scenario."""
-        self._chart = forecast_chart(self._plays, self._horizon_ns, AS_IT_IS)
+        self._chart = forecast_chart(self._plays, self._horizon_ns, UNEDITED)
         self._since_ns = played.since_ns if played is not None else 0
         """Start of the forecast."""
         self._seeds = 1
@@ -151,7 +151,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
         if not plays:
             return
         self._plays, self._rows = plays, played_steps(plays)
-        self._chart = forecast_chart(plays, self._horizon_ns, BEFORE if self._scenarios else AS_IT_IS)
+        self._chart = forecast_chart(plays, self._horizon_ns, BEFORE if self._scenarios else UNEDITED)
         self._use_table()
         self.refresh_view(is_forced=True)
         now, edited = plays[0].played, plays[1].played if len(plays) > 1 else None
@@ -207,7 +207,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
         progress = self.host.session.forecasts.progress()
         if not progress.total:
             return (("preparing the cluster…", Tone.ACTIVE), ("; esc cancels", Tone.MUTED))
-        name = clean(progress.name) or AS_IT_IS
+        name = clean(progress.name) or UNEDITED
         done, total = duration_text(progress.done), duration_text(progress.total)
         return ((f"{name}: {done} of {total} simulated", Tone.ACTIVE), ("; esc cancels", Tone.MUTED))
 
@@ -282,7 +282,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
         row = self.current
         play = row.play if row is not None else next((one for one in self._plays if one.played is not None), None)
         if play is not None and (played := play.played) is not None:
-            title = f"Pending pods, the longest first ─ {clean(play.name) or AS_IT_IS}"
+            title = f"Pending pods, the longest first ─ {clean(play.name) or UNEDITED}"
             routes.show_made_text(self, title, lambda: waits_text(played))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -103,7 +103,7 @@ def explanation_of(host: Host, kind: str, key: str) -> ToScreen | str:
         return f"{clean(kind)} is described (d) and shown as YAML (y); pods, nodes and NodePools are explained"
     if not host.session.has_object(kind, key):
         names = {Kind.POD: f"pod {clean(key)}", Kind.NODEPOOL: f"NodePool {clean(key)}"}
-        return f"{names.get(Kind(kind), clean(key))} is not there any more"
+        return f"{names.get(Kind(kind), clean(key))} no longer exists"
     node_key = host.session.node_key(kind, key)
     if node_key:
         return ToNode(node_key)

@@ -323,6 +323,6 @@ class PendingNodesScreen(ListScreen[NodeRefusal]):
         """Show the node at length."""
         node_key = self.host.session.node_key("Node", item.node)
         if not node_key:
-            self.say(f"node {clean(item.node)} is not there any more")
+            self.say(f"node {clean(item.node)} no longer exists")
         else:
             routes.show_node(self, node_key)

@@ -239,7 +239,7 @@ OBJECTS_TABLE: Final[TableSpec[tuple[int, ObjectRef]]] = TableSpec(
     noun="objects",
     columns=(
         Column(
-            Heading("place", "#", "Place among the objects, the most telling first.", is_right_aligned=True),
+            Heading("place", "#", "Rank among the objects, the most relevant first.", is_right_aligned=True),
             lambda item, _: text_cell(str(item[0] + 1), Tone.MUTED),
             lambda item: float(item[0]),
         ),
@@ -308,7 +308,7 @@ def freshness(report: AdviceAround | None, overview: Overview, now_ns: int) -> P
         problem = overview.analysed.problem if overview.analysed is not None else ""
         if problem:
             return ((f"the rules failed: {clean(problem)}", Tone.FAULT),)
-        return (unready_line(overview, "the rules are being asked"),)
+        return (unready_line(overview, "the rules are running"),)
     age = max(now_ns - report.now_ns, 0) // NS_PER_SECOND
     asked = f"rules asked {f'{duration_text(age)} ago' if age else 'just now'}"
     if report.failures:

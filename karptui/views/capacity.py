@@ -268,7 +268,7 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
         Heading(
             "held",
             "HELD",
-            "Dollars per hour saved if nothing held its nodes, removed together (simulated); ≤ marks an upper bound.",
+            "Savings per hour if its blocked nodes were all removed (simulated); ≤ marks an upper bound.",
             min_width=6,
             drop_order=1,
             is_right_aligned=True,
@@ -287,7 +287,7 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
                 "held_is_upper_bound",
                 lambda entry, _: entry.held.is_upper_bound,
                 BOOLEAN,
-                "Whether held_per_hour is an upper bound: of several nodes, without budgets and the time they take.",
+                "Whether held_per_hour is an upper bound: several nodes, ignoring budgets and delays.",
             ),
         ),
     ),

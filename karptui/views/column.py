@@ -201,10 +201,10 @@ def cell_words(cell: Cell, before: str = "", after: str = "") -> tuple[str, Tone
 
 
 def in_published_order(values: Iterable[Value[ItemT]]) -> tuple[Value[ItemT], ...]:
-    """Return values in published order, each after the one it follows.
+    """Return values in published order, each after the value it follows.
 
     Raises:
-        ValueError: when one stands after a value that there is not, or in a circle.
+        ValueError: if a value follows an unknown value, or values follow each other in a loop.
     """
     followers: dict[str, list[Value[ItemT]]] = {}
     before = ""
@@ -219,7 +219,7 @@ def in_published_order(values: Iterable[Value[ItemT]]) -> tuple[Value[ItemT], ..
         ordered.append(value)
         waiting += followers.pop(value.name, [])[::-1]
     if followers:
-        raise ValueError(f"no value is called {', '.join(followers)}, or values stand behind each other")
+        raise ValueError(f"no value is called {', '.join(followers)}, or values follow each other in a loop")
     return tuple(ordered)
 
 
@@ -306,7 +306,7 @@ def struct_values(kind: type[PartT], about: Mapping[str, str] = {}) -> tuple[Val
 
     Args:
         kind: A msgspec Struct of plain fields.
-        about: What a field is, by its name in JSON.
+        about: Descriptions of fields, by JSON name.
     """
     values = []
     for field, annotation in get_type_hints(kind).items():
@@ -366,8 +366,8 @@ def text_column(
         read: From an item to the text.
         tone: Its tone.
         short: The text if there is little room.
-        json: The text's name in JSON and CSV, if they hold it as it is.
-        values: What they hold instead.
+        json: The text's name in JSON and CSV, if exported unchanged.
+        values: Exported values instead.
     """
 
     def cell(item: ItemT, _: int) -> Cell:

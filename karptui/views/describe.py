@@ -36,7 +36,7 @@ def describe(view: ClusterView, kind: str, key: str, now_ns: int) -> str:
         node = claim or view.node_of(key)
         if node is not None:
             return describe_node(node, view.state, now_ns)
-    return f"{kind} {key} is not there any more"
+    return f"{kind} {key} no longer exists"
 
 
 def describe_node(entry: NodeEntry, state: ClusterState, now_ns: int) -> str:
@@ -60,7 +60,7 @@ def describe_pod(entry: PodEntry, state: ClusterState, now_ns: int) -> str:
         ("Name", pod.name),
         ("Namespace", pod.namespace),
         ("Status", pod_status_text(entry, now_ns)),
-        ("Scheduler says", pod.scheduled_message),
+        ("Scheduler", pod.scheduled_message),
         ("Node", pod.node_name),
         ("NodePool", entry.pool),
         ("Nominated node", pod.nominated_node_name),

@@ -1,4 +1,4 @@
-"""Drills as text: which losses leave pods pending, a row for each, and one of them at length."""
+"""Drills: the effect of losing a zone, capacity type or NodePool; as text, and one row per loss."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from karptui.whatif.difference_lines import Unplaced
 from karptui.whatif.scenario import Scenario
 
 MAX_LINES: Final = 12
-"""Of each part; JSON has all."""
+"""Maximum number of lines per section; JSON has all."""
 _FEW: Final = 3
-"""Kinds of nodes, or workloads, that one line names."""
+"""Maximum number of node kinds or workloads named in a line."""
 _WORDS: Final = {LossKind.ZONE: "zone", LossKind.CAPACITY_TYPE: "capacity type", LossKind.NODEPOOL: "NodePool"}
 
 
 def headline(drill: Drill) -> str:
-    """Return what comes of a loss in a sentence."""
+    """Return the effect of a loss."""
     return f"without {_WORDS[drill.loss.kind]} {drill.loss.name} {'; '.join(_said(drill))}"
 
 
@@ -48,7 +48,7 @@ def _said(drill: Drill) -> Iterator[str]:
     yield places_text(drill, waiting, f" ({_dollars(drill.launches)})")
     if drill.also_pending:
         also = len(drill.also_pending)
-        yield f"{counted(also, 'pod')} that would get a place today {verb(also, 'gets', 'get')} none"
+        yield f"{counted(also, 'pending pod')} schedulable today {verb(also, 'becomes', 'become')} unschedulable"
     if drill.lost:
         yield f"{counted(len(drill.lost), 'pod')} without an owner {verb(len(drill.lost), 'is', 'are')} lost"
     gone = len(drill.nodes)
@@ -60,12 +60,12 @@ def _starting_text(drill: Drill) -> str:
 
 
 def places_text(found: Drill | Rehearsal, waiting: str, dollars: str = "") -> str:
-    """Return where pods that have to move land, in words.
+    """Return where displaced pods land.
 
     Args:
-        found: How many there are, and where they land.
-        waiting: What is said of those that find no place.
-        dollars: What new nodes cost, said behind them.
+        found: The pods, and where they land.
+        waiting: Predicate of the unschedulable pods.
+        dollars: Cost of the new nodes, with its separator.
     """
     pods, count = counted(found.pods, "pod"), len(found.pending)
     placed = [f"{found.on_nodes:,} fit on other nodes"] if found.on_nodes else []
@@ -75,50 +75,50 @@ def places_text(found: Drill | Rehearsal, waiting: str, dollars: str = "") -> st
         return "no pod has to move"
     if count:
         return ", ".join((f"{count:,} of {pods} {waiting}", *placed))
-    return f"{pods} {verb(found.pods, 'finds', 'find')} another place: {', '.join(placed)}"
+    return f"{pods} {verb(found.pods, 'fits', 'fit')} elsewhere: {', '.join(placed)}"
 
 
 def _dollars(launches: Sequence[DrillLaunch]) -> str:
     total = sum(one.price_per_hour for one in launches)
     unpriced = sum(one.unpriced for one in launches)
     if not total:
-        return "price not known"
+        return "price unknown"
     text = f"{'at most ' if any(one.is_at_most for one in launches) else ''}{per_hour_text(total)}"
     return f"{text}, {unpriced:,} without a price" if unpriced else text
 
 
 def overview(drills: Sequence[Drill]) -> str:
-    """Return what the loss of any one zone, capacity type or NodePool comes to, in a sentence; the worst first."""
+    """Return the effects of losing any one zone, capacity type or NodePool, worst first."""
     kinds = [(kind, [one for one in drills if one.loss.kind is kind]) for kind in _WORDS]
     kinds.sort(key=lambda pair: -max((one.waiting for one in pair[1]), default=0))
     said = [_of_kind(kind, of) for kind, of in kinds if of]
-    return "; ".join(said) or "no node has a zone, a capacity type or a NodePool that could go away"
+    return "; ".join(said) or "no node has a zone, a capacity type or a NodePool"
 
 
 def _of_kind(kind: LossKind, drills: Sequence[Drill]) -> str:
     word = _WORDS[kind]
     bad = sorted((one for one in drills if one.waiting), key=lambda one: -one.waiting)
     if not bad:
-        return f"any one {word} may go"
+        return f"losing any one {word} leaves no pod pending"
     worst, others = bad[0], len(bad) - 1
     stay = verb(worst.waiting, "stays", "stay")
     text = f"without {word} {worst.loss.name} {counted(worst.waiting, 'pod')} {stay} pending"
-    return f"{text} (some without {others:,} other {word if others == 1 else f'{word}s'} too)" if others else text
+    return f"{text} (so do some without {others:,} other {word if others == 1 else f'{word}s'})" if others else text
 
 
 def detail_lines(drill: Drill) -> Iterator[str]:
-    """Yield a drill at length, below its sentence."""
+    """Yield the details of a drill."""
     yield from part("Stay pending", reasons_text(drill.pending))
-    yield from part("Would get a place today, and get none", reasons_text(drill.also_pending))
+    yield from part("Schedulable today, not after the loss", reasons_text(drill.also_pending))
     yield from part("NodePools with nothing left to launch", [", ".join(drill.closed)] if drill.closed else [])
     yield from part("New nodes", [launch_text(one) for one in drill.launches])
-    yield from part("Lost, as no owner makes them again", drill.lost)
+    yield from part("Lost: no owner recreates them", drill.lost)
     yield from part("Assumed", drill.assumed)
     yield from part("Not modelled", drill.not_modelled)
 
 
 def story_lines(drill: Drill) -> Iterator[str]:
-    """Yield what the line of a drill says below its sentence: why pods wait, and what is launched."""
+    """Yield why pods stay pending, and the launched nodes."""
     waiting = (*drill.pending, *drill.also_pending)
     if waiting:
         yield f"stay pending: {'; '.join(reasons_text(waiting)[:_FEW])}"
@@ -129,12 +129,12 @@ def story_lines(drill: Drill) -> Iterator[str]:
 
 
 def launch_text(launch: DrillLaunch) -> str:
-    """Return the new nodes of one NodePool, in words."""
+    """Return the new nodes of one NodePool as text."""
     return f"{launch.pool_name}: {launch.nodes:,}, {_dollars((launch,))}: {_counted(launch.types)}"
 
 
 def reasons_text(pods: Sequence[Unplaced]) -> list[str]:
-    """Return why pods wait, a text for each reason, the most pods first."""
+    """Return the reasons why pods stay pending, with the pods; most pods first."""
     alike: dict[str, Counter[str]] = {}
     for one in pods:
         alike.setdefault(one.reason, Counter())[one.owner or f"Pod/{one.pod_key}"] += 1
@@ -147,7 +147,7 @@ def _counted(things: Sequence[tuple[str, int]]) -> str:
 
 
 def part(title: str, lines: Sequence[str]) -> Iterator[str]:
-    """Yield a title and lines below it, the first few; nothing where there are none."""
+    """Yield a title and its first lines; nothing without lines."""
     if not lines:
         return
     yield f"  {title}"
@@ -181,21 +181,21 @@ LandingT = TypeVar("LandingT", Drill, Rehearsal)
 def landing_columns(
     price: Callable[[LandingT], float], unpriced: Callable[[LandingT], int], json: str
 ) -> tuple[Column[LandingT], ...]:
-    """Return the columns of where pods that have to move land.
+    """Return the columns of where displaced pods land.
 
     Args:
-        price: What new nodes cost per hour.
-        unpriced: Those of them without a known price.
+        price: Cost per hour of the new nodes.
+        unpriced: Number of new nodes without a known price.
         json: Name of the price in JSON and CSV.
     """
     return (
         count_column(
-            number_heading("fit", "FIT", "Those that fit on other nodes.", drop_order=2),
+            number_heading("fit", "FIT", "Pods that fit on other nodes.", drop_order=2),
             lambda row: row.on_nodes,
             json="onNodes",
         ),
         count_column(
-            number_heading("new", "ON NEW", "Those that get a new node.", drop_order=2),
+            number_heading("new", "ON NEW", "Pods that get a new node.", drop_order=2),
             lambda row: row.on_new,
             json="onNewNodes",
         ),
@@ -212,9 +212,7 @@ TABLE: Final[TableSpec[Drill]] = TableSpec(
     "losses",
     (
         text_column(
-            Heading(
-                "without", "WITHOUT", "What is lost: zone=, capacity-type= or nodepool=NAME.", 20, 48, is_name=True
-            ),
+            Heading("without", "WITHOUT", "The loss: zone=, capacity-type= or nodepool=NAME.", 20, 48, is_name=True),
             lambda row: str(row.loss),
             json="without",
         ),
@@ -222,22 +220,21 @@ TABLE: Final[TableSpec[Drill]] = TableSpec(
             number_heading(
                 "pending",
                 "PENDING",
-                "Moved pods that are unschedulable, and pending ones that would have got a node: "
-                "it can be more than PODS.",
+                "Displaced pods that are unschedulable, plus pending pods that would be schedulable without the loss.",
             ),
             lambda row: row.waiting,
             tone=lambda _: Tone.FAULT,
             values=(
-                records("pending", lambda row: row.pending, UNPLACED, "Moved pods that are unschedulable."),
+                records("pending", lambda row: row.pending, UNPLACED, "Displaced pods that are unschedulable."),
                 records(
                     "alsoPending",
                     lambda row: row.also_pending,
                     UNPLACED,
-                    "Pending pods that would get a node today and get none after the loss.",
+                    "Pending pods that are schedulable today and not after the loss.",
                 ),
             ),
         ),
-        count_column(number_heading("pods", "PODS", "Pods that have to move."), lambda row: row.pods, json="pods"),
+        count_column(number_heading("pods", "PODS", "Displaced pods."), lambda row: row.pods, json="pods"),
         *landing_columns(
             lambda row: row.price_per_hour, lambda row: sum(one.unpriced for one in row.launches), "newPricePerHour"
         ),
@@ -271,9 +268,9 @@ TABLE: Final[TableSpec[Drill]] = TableSpec(
 
 
 def drill_study() -> Study[tuple[Drill, ...], Drill]:
-    """Return what is left when any zone, capacity type or NodePool goes away."""
+    """Return the study of losing each zone, capacity type or NodePool."""
     return Study(
-        title="Drill ─ what is left when one of them goes away at once",
+        title="Drill ─ effect of losing a zone, capacity type or NodePool at once",
         rows_title="Losses",
         table=TABLE,
         ask=lambda session, now_ns: session.studies.drills(now_ns),

@@ -56,7 +56,9 @@ def _is_starting(condition: Condition) -> bool:
 def event_sentences(entry: EventEntry, now_ns: int) -> tuple[Pieces, ...]:
     """Return the source, reason and time of an event, with its full message below."""
     between = (" · ", Tone.MUTED)
-    said = "recorded by the object itself" if entry.is_transition else f"said by {entry.source or 'nobody named'}"
+    said = (
+        "recorded by the object itself" if entry.is_transition else f"reported by {entry.source or 'an unnamed source'}"
+    )
     head: list[tuple[str, Tone]] = [(f"{entry.kind} {entry.object_key}", Tone.STRONG), between]
     head += [(entry.reason, event_tone(entry)), between, (said, Tone.NORMAL)]
     if entry.last_ns:
@@ -116,7 +118,7 @@ def _seconds_ago(at_ns: int, now_ns: int) -> float | None:
 
 COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
     Column(
-        Heading("age", "LAST", "How long ago it was last said or happened.", 5, 7, is_right_aligned=True),
+        Heading("age", "LAST", "Time since it was last reported.", 5, 7, is_right_aligned=True),
         lambda entry, now_ns: _age(entry.last_ns, now_ns),
         _newest_first,
         values=(
@@ -198,7 +200,7 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
         filters={"message": Field(FieldKind.TEXT, lambda entry, _: entry.messages, help="message: *do-not-disrupt*")},
     ),
     Column(
-        Heading("source", "SOURCE", "Who said it; condition: the object itself records it.", 9, 24, is_wide_only=True),
+        Heading("source", "SOURCE", "Reporter; condition: recorded on the object itself.", 9, 24, is_wide_only=True),
         lambda entry, _: text_cell(entry.source, Tone.MUTED),
         lambda entry: entry.source,
         values=(

@@ -1,4 +1,4 @@
-"""Findings about a cluster as sentences: one text for the Nodes screen and for `karptui verdict`."""
+"""Texts of findings about a cluster, for the Nodes screen and for `karptui verdict`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LATE_NS: Final = 300 * NS_PER_SECOND
 """A node that Karpenter launches is there within this time."""
 NAMED: Final = 2
-"""Objects that a sentence names; the others are counted."""
+"""Maximum number of objects named; the others are counted."""
 QUOTED: Final = 160
 """Characters that are quoted of a message."""
 _HEAD: Final = 60
@@ -133,7 +133,7 @@ def _of_pools(finding: ClusterFinding) -> str:
 
 
 def _quoted(message: str) -> str:
-    """Return a message, as far as it is short; EC2's errors in plain words."""
+    """Return a message, shortened; EC2's errors in plain words."""
     plain = next((error_words(code) for code in _CODES if code in message), "")
     if _UNAUTHORIZED in message:
         plain = "Karpenter's role may not launch instances"
@@ -332,7 +332,7 @@ def _stuck(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         ended = f"{counted(finding.nodes, 'instance')} of {finding.pools[0]} ended before they became nodes"
         over = _over(finding, now_ns).strip()
         ago = f" ({over}, last {age_text(finding.last_ns or now_ns, now_ns)} ago)"
-        return f"{ended}{ago}: their StateReason in EC2 tells why{_pods_pending(finding)}"
+        return f"{ended}{ago}: see their StateReason in EC2{_pods_pending(finding)}"
     claims = f"NodeClaim{'s' * many} {first_of(finding.names, NAMED)}"
     has = "have" if many else "has"
     if finding.detail:
@@ -364,7 +364,7 @@ def _daemonset_pending(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if not finding.pending.pods:
         return f"{text}{asks}"
     others = f"{counted(len(finding.pending.pods), 'other pod')} ({first_of(finding.pending.names, NAMED)})"
-    return f"{text}{asks}; {others} pending: a new node has no room for them beside it"
+    return f"{text}{asks}; {others} pending: a new node has no room left for them"
 
 
 def _pending(finding: ClusterFinding, now_ns: int, reasons: Reasons) -> str:
@@ -396,7 +396,7 @@ def _pool_at_limit(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if finding.manner == "fewer-than-replicas":
         return f"static NodePool {pool} wants {finding.detail}"
     if finding.manner == "limit":
-        return f"NodePool {pool}: its limit leaves too little room ({finding.detail}){_pods_pending(finding)}"
+        return f"NodePool {pool}: too little room under its limit ({finding.detail}){_pods_pending(finding)}"
     others = "; instance types that need none of it still launch" if finding.manner == "spares-types" else ""
     return f"NodePool {pool} is at its limit{_for(finding, now_ns)}: {finding.detail}{others}{_pods_pending(finding)}"
 
@@ -592,7 +592,7 @@ _LEAVING: Final[Mapping[str, str]] = {
     "instance": "drained, but {its} {instance} still exist{s}",
     "finalizer": "{its} {instance} {are_gone}, but the finalizer {finalizer} keeps {its} Node{s_many}",
     "no-node": "the Node is gone, but a finalizer keeps {its} NodeClaim",
-    "node-alone": "only the Node is being deleted, and a finalizer keeps it",
+    "node-alone": "only the Node is being deleted, but a finalizer remains",
     "unknown": "{its} progress is not known",
 }
 
@@ -660,7 +660,7 @@ def _assumed_volumes(finding: ClusterFinding, _: int, __: Reasons) -> str:
 
 def _no_prices(finding: ClusterFinding, _: int, __: Reasons) -> str:
     has, them = ("has", "it") if finding.nodes == 1 else ("have", "them")
-    return f"{_nodes(finding)} {has} no known price: sums leave {them} out"
+    return f"{_nodes(finding)} {has} no known price: totals exclude {them}"
 
 
 def _advice(finding: ClusterFinding, _: int, __: Reasons) -> str:
@@ -678,7 +678,7 @@ def _advice(finding: ClusterFinding, _: int, __: Reasons) -> str:
 
 def _next(finding: ClusterFinding, _: int, __: Reasons) -> str:
     if finding.manner == "on-request":
-        return f"next command: press {finding.key}: in so large a cluster it is worked out only while Next is open"
+        return f"next command: press {finding.key}: in so large a cluster it is computed only while Next is open"
     decision, method = finding.detail.split(" ", 1)
     after = "next, once unblocked" if finding.manner == "after-others" else "next"
     saves = f", {saved_text(finding.price_per_hour, digits=2)}" if finding.price_per_hour else ""
@@ -690,7 +690,7 @@ def _fine(finding: ClusterFinding, _: int, __: Reasons) -> str:
     if finding.manner == "incomplete":
         return f"nothing found, but not everything is checked: {finding.detail}"
     if not is_empty and finding.manner != "not-karpenters":
-        return "nothing holds or endangers this cluster"
+        return "no blockers or problems in this cluster"
     if is_empty and not finding.names:
         return "no nodes, no NodeClaims and no NodePools"
     foreign = (

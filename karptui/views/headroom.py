@@ -1,4 +1,4 @@
-"""How many more of a pod fit, as sentences and as rows: of every workload, and by NodePool."""
+"""Headroom: how many more pods of a workload fit; as text and tables, for all workloads and by NodePool."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ from karptui.views.table import Sort, TableSpec
 from karptui.whatif.scenario import Scenario
 
 _FEW: Final = 3
-_LAUNCHED: Final = "nodes that are launched anyway, for pods that wait"
+_LAUNCHED: Final = "nodes launched anyway for pending pods"
 
 
 def headline(found: Headroom) -> str:
-    """Return how many more fit, and what comes after that, in a sentence."""
+    """Return the number of pods that still fit, and the consequence of adding more."""
     name = f"like {found.sample.name}"
     if not found.total:
-        return f"no more pod {name} finds a place: {found.reason}"
+        return f"no more pods {name} fit: {found.reason}"
     if found.is_fits_at_least:
         return f"{_at_least(found.fits)} pods {name} fit on {_nodes_text(found)}"
     return f"{_fitting(found, name)}; {_beyond(found)}"
 
 
 def _gives_up(found: Headroom) -> bool:
-    """Whether more pods start than Karpenter places: kube-scheduler gives up their preferences."""
+    """Return whether more pods start than Karpenter places, because kube-scheduler ignores their preferences."""
     return found.has_preferences and found.starts > found.fits and not found.buffered
 
 
@@ -61,17 +61,17 @@ def _fitting(found: Headroom, name: str) -> str:
         return f"{counted(found.starts, 'more pod')} {name} {verb(found.starts, 'starts', 'start')} on ready nodes"
     if count:
         return f"{counted(count, 'more pod')} {name} {verb(count, 'fits', 'fit')} on {_nodes_text(found)}"
-    return f"no more pod {name} fits on the nodes that are there"
+    return f"no more pods {name} fit on existing nodes"
 
 
 def _nodes_text(found: Headroom) -> str:
-    """Return on which nodes pods fit before one is launched for them."""
+    """Return the nodes on which pods fit before a node is launched for them."""
     return _LAUNCHED if found.fits and found.on_launched == found.fits else _all_nodes_text([found])
 
 
 def _all_nodes_text(found: Sequence[Headroom]) -> str:
-    """Return on which nodes pods of one or another fit."""
-    there = f"the nodes that are there{' or starting' if any(one.on_starting for one in found) else ''}"
+    """Return the nodes on which pods of any of the workloads fit."""
+    there = f"existing{' or starting' if any(one.on_starting for one in found) else ''} nodes"
     return f"{there} and on {_LAUNCHED}" if any(one.on_launched for one in found) else there
 
 
@@ -80,15 +80,15 @@ def _beyond(found: Headroom) -> str:
     node = f"the next needs a new node of {found.next_pool} ({found.next_type}{price})" if found.next_pool else ""
     if _gives_up(found) and node:
         node = (
-            f"from pod {count_text(found.fits + 1)} on Karpenter launches nodes to meet their preferences, such as a"
-            f" spread: first one of {found.next_pool} ({found.next_type}{price})"
+            f"from pod {count_text(found.fits + 1)} on, Karpenter launches nodes to meet their preferences (a spread,"
+            f" for example), first in {found.next_pool} ({found.next_type}{price})"
         )
     if found.total == found.fits:
-        return f"the next finds no place: {found.reason}"
+        return f"the next is unschedulable: {found.reason}"
     new = f"on {counted(found.new_nodes, 'new node')} ({per_hour_text(found.price_per_hour)})"
     if found.is_total_at_least:
-        return f"{node}; {_at_least(found.total)} in all {new}, and no limit is reached"
-    return f"{node}; {count_text(found.total)} in all {new}, then {found.reason}"
+        return f"{node}; {_at_least(found.total)} in total {new}, without reaching a limit"
+    return f"{node}; {count_text(found.total)} in total {new}, then {found.reason}"
 
 
 def _at_least(count: int) -> str:
@@ -96,7 +96,7 @@ def _at_least(count: int) -> str:
 
 
 def more_lines(found: Headroom) -> Iterator[str]:
-    """Yield what else is said of one pod: what starts at once, CapacityBuffers, and where the pods go."""
+    """Yield details: pods that start at once, CapacityBuffers, and where the pods land."""
     if found.fits or found.starts:
         yield _starting(found)
     yield from filter(None, (buffers_text(found.buffered),))
@@ -104,26 +104,26 @@ def more_lines(found: Headroom) -> Iterator[str]:
         first = ", ".join(f"{count_text(count)} on {name}" for name, count in found.nodes[:_FEW])
         rest = f" and others on {counted(len(found.nodes) - _FEW, 'node')}" if len(found.nodes) > _FEW else ""
         anyway = f"; {count_text(found.on_launched)} on nodes that are launched anyway" if found.on_launched else ""
-        yield f"where: {first}{rest}{anyway}"
+        yield f"nodes: {first}{rest}{anyway}"
 
 
 def _starting(found: Headroom) -> str:
     starts, later_on = found.starts, found.on_starting
-    by = f"{verb(starts, 'starts', 'start')} at once, as kube-scheduler places {verb(starts, 'it', 'them')}"
+    by = f"{verb(starts, 'starts', 'start')} at once, placed by kube-scheduler"
     now = f"{count_text(starts)} {by}" if starts else "none starts at once"
     wait = f"{verb(later_on, 'waits', 'wait')} for nodes that are starting"
     later = f"{count_text(later_on)} {wait}" if later_on and not _gives_up(found) else ""
     into = found.starts - found.fits
     more = ""
     if into > 0 and found.buffered:
-        more = f"for {count_text(into)} of them Karpenter launches a node again"
+        more = f"Karpenter then launches nodes to replace the buffer space that {count_text(into)} of them use"
     elif _gives_up(found):
-        more = f"Karpenter, which meets their preferences, places {count_text(found.fits)} of them without a new node"
+        more = f"Karpenter honours their preferences and fits {count_text(found.fits)} of them without a new node"
     return "; ".join(filter(None, (now, later, more)))
 
 
 def requests_text(found: Headroom) -> str:
-    """Return what one of the pods asks for, in words."""
+    """Return the requests of one of the pods."""
     parts = []
     for name, amount in found.requests:
         parts.append(f"{name} {amount_text(name, parse_quantity(amount).nano)}")
@@ -131,21 +131,21 @@ def requests_text(found: Headroom) -> str:
 
 
 def overview(found: Sequence[Headroom]) -> str:
-    """Return which workloads have the least room, in a sentence."""
+    """Return the workloads with the least headroom."""
     if not found:
-        return "there is no workload whose pods could run elsewhere"
+        return "no workload has pods that could run on other nodes"
     none = [one for one in found if not one.total]
     said = []
     if none:
         names = first_of([one.sample.name for one in none], _FEW)
-        said.append(f"no further pod of {names} finds a place")
+        said.append(f"no more pods of {names} fit")
     tight = next((one for one in found if one.total and not one.is_total_at_least), None)
     if tight is not None:
-        said.append(f"the least room is for {tight.sample.name}: {count_text(tight.total)} more")
+        said.append(f"least headroom: {count_text(tight.total)} more of {tight.sample.name}")
     least = min((one for one in found if one.total > one.fits), key=lambda one: one.fits, default=None)
     if least is not None:
         said.append(
-            f"a new node is needed first for {least.sample.name}: after {count_text(least.fits)} more"
+            f"the first new node is needed after {count_text(least.fits)} more of {least.sample.name}"
             if least.fits
             else f"the next pod of {least.sample.name} needs a new node"
         )
@@ -155,7 +155,7 @@ def overview(found: Sequence[Headroom]) -> str:
 
 
 def pool_overview(pool: str, found: Sequence[Headroom]) -> str:
-    """Return of which workloads new nodes of a NodePool take how many more, in a sentence."""
+    """Return the number of pods that a NodePool's new nodes take, by workload."""
     none = [one for one in found if not one.pools[0].pods and not one.pools[0].is_at_least]
     some = [one for one in found if one.pools[0].pods and not one.pools[0].is_at_least]
     rest = len(found) - len(none) - len(some)
@@ -179,7 +179,7 @@ def _takes(found: Headroom) -> int:
 
 
 def limits_text(pool: str, limits: Sequence[LimitUse]) -> str:
-    """Return what is used of a NodePool's limits, in words."""
+    """Return the usage of a NodePool's limits."""
     if not limits:
         return f"{pool} has no limits"
     used = ", ".join(
@@ -189,31 +189,31 @@ def limits_text(pool: str, limits: Sequence[LimitUse]) -> str:
 
 
 def buffers_text(buffered: int) -> str:
-    """Return what CapacityBuffers keep, in words; empty where there is nothing."""
+    """Return the number of pods that CapacityBuffers reserve room for; empty if none."""
     if not buffered:
         return ""
     return (
-        f"CapacityBuffers keep room for {counted(buffered, 'pod')}: kube-scheduler gives it away,"
-        " and Karpenter launches nodes to have it again"
+        f"CapacityBuffers reserve room for {counted(buffered, 'pod')}: kube-scheduler uses it for these pods,"
+        " and Karpenter launches nodes to restore it"
     )
 
 
 def pool_lines(pool: str, found: Sequence[Headroom]) -> Iterator[str]:
-    """Yield what else is said of a NodePool: its limits, and CapacityBuffers."""
+    """Yield details of a NodePool: its limits, and CapacityBuffers."""
     if found:
         yield limits_text(pool, found[0].pools[0].limits)
         yield from filter(None, (buffers_text(found[0].buffered),))
 
 
 def room_lines(found: Headroom) -> Iterator[str]:
-    """Yield what is said of one workload on a NodePool."""
+    """Yield details of one workload on a NodePool."""
     room = found.pools[0]
     fits = _at_least(found.fits) if found.is_fits_at_least else count_text(found.fits)
-    yield f"on {_nodes_text(found).removeprefix('the ')}, of any NodePool: {fits} more"
+    yield f"on {_nodes_text(found)}, of any NodePool: {fits} more"
     takes = _at_least(room.pods) if room.is_at_least else count_text(room.pods)
     new = f"on new nodes of {room.pool_name}: {takes} more"
     on = f" on {counted(room.nodes, 'node')} ({per_hour_text(room.price_per_hour)})" if room.pods else ""
-    yield f"{new}{on}{f', then {room.reason}' if room.reason else ', and no limit is reached'}"
+    yield f"{new}{on}{f', then {room.reason}' if room.reason else ', without reaching a limit'}"
 
 
 def _short_name(name: str) -> str:
@@ -227,7 +227,7 @@ def _tone(found: Headroom) -> Tone:
 
 
 def _pod_columns(ask_width: int, short: Callable[[Headroom], str] = lambda _: "") -> tuple[Column[Headroom], ...]:
-    """Return the columns of which pod is added, and of what it asks for."""
+    """Return the columns of the added pod and its requests."""
     return (
         text_column(
             Heading("pod", "ONE MORE OF", "The workload whose pod is added.", 18, 48, is_name=True),
@@ -236,7 +236,7 @@ def _pod_columns(ask_width: int, short: Callable[[Headroom], str] = lambda _: ""
             json="pod",
         ),
         text_column(
-            Heading("requests", "ASKS", "Requests of one pod.", ask_width, 32, drop_order=3),
+            Heading("requests", "REQUESTS", "Requests of one pod.", ask_width, 32, drop_order=3),
             requests_text,
             values=(Value("requests", lambda row, _: dict(row.requests), TEXTS_BY_NAME, "As quantities."),),
         ),
@@ -244,11 +244,11 @@ def _pod_columns(ask_width: int, short: Callable[[Headroom], str] = lambda _: ""
 
 
 def _room_columns(room: Callable[[ItemT], PoolRoom], widest: int) -> tuple[Column[ItemT], ...]:
-    """Return the columns of what one NodePool's new nodes take.
+    """Return the columns about the new nodes of one NodePool.
 
     Args:
-        room: From a row to what they take.
-        widest: Cells of why the next pod finds no place, at most.
+        room: Returns the NodePool's capacity of a row.
+        widest: Maximum width of the reason why the next pod is unschedulable.
     """
     return (
         count_column(
@@ -289,14 +289,12 @@ _NEXT_NODE: Final[tuple[Value[Headroom], ...]] = (
     Value("pricePerHour", lambda row, _: row.next_price_per_hour, NUMBER_OR_NULL),
 )
 _MORE: Final[tuple[Value[Headroom], ...]] = (
-    Value(
-        "onStartingNodes", lambda row, _: row.on_starting, INTEGER, "Those of beforeNode on nodes that are starting."
-    ),
+    Value("onStartingNodes", lambda row, _: row.on_starting, INTEGER, "Pods of beforeNode on nodes that are starting."),
     Value(
         "onLaunchedNodes",
         lambda row, _: row.on_launched,
         INTEGER,
-        "Those of beforeNode on nodes that are launched anyway, for pods that are pending today.",
+        "Pods of beforeNode on nodes launched anyway for pods that are pending today.",
     ),
     records(
         "nodes",
@@ -315,7 +313,7 @@ _MORE: Final[tuple[Value[Headroom], ...]] = (
         "nodePools",
         lambda row: row.pools,
         _ROOM,
-        "Each NodePool, if no other could launch nodes; empty unless one pod or NodePool is asked about.",
+        "Each NodePool, if no other could launch nodes; only for a single pod or NodePool.",
     ),
     Value("bufferPods", lambda row, _: row.buffered, INTEGER, "Pods whose room CapacityBuffers reserve."),
     Value("tried", lambda row, _: row.tried, INTEGER, "Pods that were tried."),
@@ -354,12 +352,12 @@ TABLE: Final[TableSpec[Headroom]] = TableSpec(
             ),
         ),
         count_column(
-            number_heading("limit", "IN ALL", "More pods that fit, new nodes included, until a limit stops launches."),
+            number_heading("limit", "TOTAL", "More pods that fit, including new nodes, until a limit is reached."),
             lambda row: row.total,
             tone=_tone,
             is_at_least=lambda row: row.is_total_at_least,
             values=(
-                Value("beforeLimits", lambda row, _: row.total, INTEGER, "More pods that fit, new nodes included."),
+                Value("beforeLimits", lambda row, _: row.total, INTEGER, "More pods that fit, including new nodes."),
                 Value(
                     "beforeLimitsIsAtLeast",
                     lambda row, _: row.is_total_at_least,
@@ -401,7 +399,7 @@ POOL_TABLE: Final[TableSpec[Headroom]] = TableSpec(
     (
         *_pod_columns(18),
         count_column(
-            number_heading("fit", "NO NODE", "How many more fit before Karpenter launches a node, of any NodePool."),
+            number_heading("fit", "NO NODE", "More pods that fit before Karpenter launches a node of any NodePool."),
             lambda row: row.fits,
             is_at_least=lambda row: row.is_fits_at_least,
         ),
@@ -428,16 +426,16 @@ POOLS_TABLE: Final[TableSpec[PoolRoom]] = TableSpec(
 
 
 _SCALED = 10
-"""Pods that a what-if adds where the next one already has no place."""
+"""Pods that a what-if adds if not even one more fits."""
 
 
 def headroom_study(
     kind: str = "", key: str = ""
 ) -> Study[tuple[Headroom, ...], Headroom] | Study[tuple[Headroom, ...], PoolRoom]:
-    """Return how many more of one pod fit, of the pods of every workload, or on new nodes of a NodePool.
+    """Return the headroom study of one pod, of every workload, or of a NodePool's new nodes.
 
     Args:
-        kind: As the API writes it; empty for every workload.
+        kind: API kind; empty for every workload.
         key: ``namespace/name``.
     """
     if kind == "NodePool":

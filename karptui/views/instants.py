@@ -140,7 +140,7 @@ def age_column(
 def unready_line(overview: Overview, doing: str) -> tuple[str, Tone]:
     """Return why there is no answer yet: what is missing, loading or being computed."""
     reason = overview.unready_because
-    return (f"not worked out: {reason}", Tone.WARNING) if overview.is_out_of_reach else (reason or doing, Tone.ACTIVE)
+    return (f"not computed: {reason}", Tone.WARNING) if overview.is_out_of_reach else (reason or doing, Tone.ACTIVE)
 
 
 def freshness(overview: Overview, now_ns: int) -> Pieces:
@@ -152,7 +152,7 @@ def freshness(overview: Overview, now_ns: int) -> Pieces:
     """
     analysis = overview.analysed
     if analysis is None:
-        return (unready_line(overview, "being worked out"),)
+        return (unready_line(overview, "being computed"),)
     if analysis.problem:
         return ((f"the newest state could not be analysed: {clean(analysis.problem)}", Tone.FAULT),)
     still_open = f"{count_text(analysis.simulated)} of {count_text(analysis.managed)} nodes simulated"
@@ -174,8 +174,8 @@ def computed(age_ns: int, behind: int, still_open: str = "") -> Pieces:
 def why_unknown(overview: Overview) -> str:
     """Return why blockers could not be computed, or an empty string."""
     if overview.analysed is not None and overview.analysed.problem:
-        return f"what keeps nodes could not be worked out: {clean(overview.analysed.problem)}"
-    return f"what keeps nodes is not known: {overview.unready_because}" if overview.is_out_of_reach else ""
+        return f"blockers could not be computed: {clean(overview.analysed.problem)}"
+    return f"blockers are unknown: {overview.unready_because}" if overview.is_out_of_reach else ""
 
 
 def short_freshness(overview: Overview) -> str:

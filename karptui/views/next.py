@@ -48,9 +48,9 @@ def next_lines(report: NextReport | None, overview: Overview) -> tuple[Pieces, .
         overview: Progress of the analysis.
     """
     if report is None:
-        return ((("Karpenter's next command is being worked out: every method in its order", Tone.ACTIVE),),)
+        return ((("Karpenter's next command is being computed: every method in order", Tone.ACTIVE),),)
     behind = overview.generation - report.generation
-    late = f"  ({counted(behind, 'change')} ago; being worked out again)" if behind > 0 else ""
+    late = f"  ({counted(behind, 'change')} ago; being recomputed)" if behind > 0 else ""
     lines: list[Pieces] = []
     if report.unhealthy:
         repaired = f"Node repair deletes {first_of([clean(name) for name in report.unhealthy], 3)} now: unhealthy"
@@ -58,7 +58,7 @@ def next_lines(report: NextReport | None, overview: Overview) -> tuple[Pieces, .
     if report.paused_by:
         names = first_of([clean(name) for name in report.paused_by], 3)
         whose, verb = ("NodeClaim", "has") if len(report.paused_by) == 1 else ("NodeClaims", "have")
-        waits = f"Karpenter disrupts nothing until {whose} {names} {verb} a provider ID"
+        waits = f"Disruption is blocked until {whose} {names} {verb} a provider ID"
         lines.append(((waits, Tone.WARNING), (late, Tone.ACTIVE)))
         if report.then is not None and report.then.commands:
             lines += _command_lines(report.then, "", has_prices=overview.has_prices, when="Next, once unblocked")
@@ -75,9 +75,9 @@ def next_lines(report: NextReport | None, overview: Overview) -> tuple[Pieces, .
 
 def _nothing_lines(report: NextReport, late: str) -> tuple[Pieces, ...]:
     if not report.unknown:
-        what = "Disruption would do nothing beside it" if report.unhealthy else "Karpenter would do nothing now"
+        what = "Disruption would do nothing else" if report.unhealthy else "Karpenter would do nothing now"
         return (((what, Tone.GOOD), (late, Tone.ACTIVE)),)
-    why = f"of {counted(report.unknown, 'node')} the provider's instance types and prices are not known"
+    why = f"of {counted(report.unknown, 'node')} the provider's instance types and prices are unknown"
     return ((("No command is sure: ", Tone.WARNING), (why, Tone.WARNING), (late, Tone.ACTIVE)),)
 
 
@@ -151,7 +151,7 @@ def _how(entry: NodeEntry, _: int) -> Cell:
     if freed.outcome == "delete":
         return Cell("delete", Tone.GOOD)
     made = "; ".join(replacement_text(one) for one in freed.replacements)
-    return Cell(f"{freed.outcome} by {made}" if made else str(freed.outcome), Tone.GOOD, str(freed.outcome))
+    return Cell(f"{freed.outcome} with {made}" if made else str(freed.outcome), Tone.GOOD, str(freed.outcome))
 
 
 def _lost(entry: NodeEntry, _: int) -> Cell:
@@ -178,7 +178,7 @@ _REPLACEMENTS: Final[Schema] = {
         "required": ["pool", "types", "price_per_hour", "pods"],
         "properties": {
             "pool": TEXT,
-            "types": {"type": "array", "items": TEXT, "description": "Instance types it may have, the cheapest first."},
+            "types": {"type": "array", "items": TEXT, "description": "Allowed instance types, cheapest first."},
             "price_per_hour": {"type": ["number", "null"], "description": "What Karpenter reckons it costs."},
             "pods": {"type": "integer", "description": "Pods it is for."},
         },
@@ -218,7 +218,7 @@ def _types_text(replaced_by: Iterable[Mapping[str, Any]]) -> list[str]:
 
 COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
     Column(
-        Heading("name", "NODE", "The node that would go.", min_width=14, max_width=44, is_name=True),
+        Heading("name", "NODE", "The node to be removed.", min_width=14, max_width=44, is_name=True),
         lambda entry, _: Cell(clean(entry.name), Tone.STRONG, short_name(clean(entry.name))),
         lambda entry: natural_key(entry.name),
         values=(Value("name", lambda entry, _: entry.name, TEXT),),
@@ -259,7 +259,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         filters={"saves": Field(FieldKind.MONEY, lambda entry, _: saved_per_hour(entry), help="dollars per hour")},
     ),
     Column(
-        Heading("why", "WHY", "Its blocker; OK→ and WAITS: it has none of its own.", 9, 20),
+        Heading("why", "WHY", "Its blocker; OK→ and WAITS: nothing on the node itself blocks it.", 9, 20),
         why_cell,
         why_sort,
         values=(
@@ -274,7 +274,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
                 "Codes of its blockers, worst first; empty if it has none.",
             ),
         ),
-        filters={"why": Field(FieldKind.TEXT, why_words, help="what keeps it: DND, PDB, OK*…")},
+        filters={"why": Field(FieldKind.TEXT, why_words, help="its blocker: DND, PDB, OK*…")},
     ),
     Column(
         Heading("how", "WOULD BE", "Deleted, or replaced by what (simulated).", 7, 70),
@@ -315,7 +315,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
     ),
     Column(
-        Heading("method", "METHOD", "Karpenter's method that would take it.", 6, 24, drop_order=5),
+        Heading("method", "METHOD", "Karpenter's method that would remove it.", 6, 24, drop_order=5),
         _method,
         lambda entry: _method(entry, 0).text,
         values=(
@@ -328,7 +328,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
     ),
 )
 TABLE: Final[TableSpec[NodeEntry]] = TableSpec(
-    noun="nodes that would go",
+    noun="nodes to be removed",
     columns=COLUMNS,
     text=lambda entry: f"{entry.name} {entry.pool} {entry.instance_type}".lower(),
     labels=lambda entry: entry.labels,

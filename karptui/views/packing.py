@@ -98,7 +98,7 @@ def pool_text(pool: str) -> str:
 
 def _drawn(one: Bin, resource: str, largest: int) -> Iterator[tuple[str, Tone]]:
     size = size_of(one, resource)
-    # By its root: beside a node with 64 cores one with 2 would be no bin at all.
+    # By its square root: next to a 64-core node, a 2-core node would be invisible.
     cells = max(round(MOST * math.sqrt(size / largest)), LEAST)
     yield f"{short_text(one.name, NAME):<{NAME}} ", Tone.STRONG
     yield from filled(one, resource, cells, MOST)
@@ -189,7 +189,7 @@ def packed_lines(found: Packed, scenario: Scenario, resource: str, width: int) -
     mode = f"{clean(scenario.name)}, {mode_text(scenario.replay)}"
     said = [f"{mode}: both sides replayed, + a new node as its cheapest type"]
     if found.left_out:
-        said.append(f"{counted(found.left_out, 'node')} on the way out or of unknown size not drawn")
+        said.append(f"{counted(found.left_out, 'node')} being removed or of unknown size not drawn")
     lines += wrapped([((" · ".join(said), Tone.MUTED),)], width)
     if not found.nodes:
         return tuple(lines)
@@ -199,7 +199,7 @@ def packed_lines(found: Packed, scenario: Scenario, resource: str, width: int) -
     lines.append(LEGEND)
     if any(_is_changed(node) for node in found.nodes):
         left = f"{'':<{_NAME}} {'as it is':<{most + _SHARE + len(_ARROW)}}"
-        lines.append(((f"{left}as it would be", Tone.MUTED),))
+        lines.append(((f"{left}after the edits", Tone.MUTED),))
     for pool, nodes in _by_pool(found.nodes):
         lines.append(_heading_of_both(pool, nodes, resource, width))
         changed = sorted((node for node in nodes if _is_changed(node)), key=_order)
@@ -220,16 +220,16 @@ def packed_sentence(found: Packed) -> str:
     others = sum(_is_changed(node) for node in found.nodes) - going - launched - spared
     parts = []
     if launched:
-        parts.append(f"{counted(launched, 'new node')} {verb(launched, 'comes', 'come')}")
+        parts.append(f"{counted(launched, 'new node')} launched")
     if going:
-        parts.append(f"{counted(going, 'node')} {verb(going, 'goes', 'go')}")
+        parts.append(f"{counted(going, 'node')} removed")
     if spared:
         parts.append(f"{counted(spared, 'new node')} {verb(spared, 'is', 'are')} not launched any more")
     if others:
-        parts.append(f"{counted(others, 'node')} {verb(others, 'holds', 'hold')} other pods")
+        parts.append(f"{counted(others, 'node')} {verb(others, 'runs', 'run')} other pods")
     before, after = found.waiting_before, found.waiting_after
-    waiting = f"pods without a place: {_pair(count_text(before), count_text(after))}"
-    return f"{', '.join(parts) or 'No node is filled in another way'}; {waiting}"
+    waiting = f"unschedulable pods: {_pair(count_text(before), count_text(after))}"
+    return f"{', '.join(parts) or 'No node is packed differently'}; {waiting}"
 
 
 def _is_changed(node: PackedNode) -> bool:

@@ -1,4 +1,4 @@
-"""A plan as text for a terminal, and as markdown for a pull request: the answer and the risks first."""
+"""Plans as text for a terminal and as markdown for a pull request: the answer and the risks first."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ from karptui.whatif.difference_lines import DriftLine, PoolChange
 from karptui.whatif.edits import AnyEdit
 
 MAX_LINES = 12
-"""Of each part; JSON has all."""
+"""Maximum number of lines per section; JSON has all."""
 _FEW = 3
 _COMMANDS = frozenset({StepKind.DISRUPT, StepKind.PROVISION, StepKind.EXPIRE})
 
 
 def headline(plan: Plan) -> str:
-    """Return the first sentence: what changes at once, and what it comes to at the end where that is something else."""
+    """Return the immediate changes, and the cost at the end if it differs."""
     at_once = headline_text(plan.answer, is_at_once=plan.placed_again is not None)
     if plan.placed_again is not None and (placed := placements_text(plan.placed_again)):
         at_once += f" If every pod were placed again: {placed[:1].lower()}{placed[1:]}"
@@ -57,14 +57,13 @@ def headline(plan: Plan) -> str:
     if is_unpriced or per_hour_text(end) == per_hour_text(edited):
         return at_once
     change = per_hour_change_text(edited - end)
-    later = f"at the end it is {per_hour_text(edited)} instead of {per_hour_text(end)} ({change})"
-    return f"{at_once} {later[:1].upper()}{later[1:]}." if plan.placed_again else f"{at_once} That is at once; {later}."
+    return f"{at_once} At the end: {per_hour_text(edited)} instead of {per_hour_text(end)} ({change})."
 
 
 def parts_of(plan: Plan) -> Iterator[tuple[str, list[str]]]:
-    """Yield the parts of a plan after its first sentence: a heading and its lines; parts without lines are left out."""
+    """Yield the sections of a plan: a heading and its lines, which may be empty."""
     found = plan.difference
-    yield "Risks, the worst first", plan.risks() or ["none found"]
+    yield "Risks, worst first", plan.risks() or ["none found"]
     yield "New blockers", list(blocker_lines(plan))
     yield "Costs", [price_text(plan)] if plan.answer.has_prices else []
     pools = [
@@ -81,13 +80,13 @@ def parts_of(plan: Plan) -> Iterator[tuple[str, list[str]]]:
     )
     yield "Rollout", list(_rollout(plan))
     yield "New advice", [_finding(one) for one in plan.gained]
-    yield "Advice that is settled", [_finding(one) for one in plan.lost]
+    yield "Resolved advice", [_finding(one) for one in plan.lost]
     yield "Assumed", list(plan.edited.assumptions)
     yield "Not modelled", list(plan.edited.not_modelled)
 
 
 def blocker_lines(plan: Plan) -> Iterator[str]:
-    """Yield the new blockers of disruption: each kind with its nodes and what stands behind it."""
+    """Yield the new blockers by kind, with their nodes and objects."""
     alike: dict[tuple[str, str, str], list[BlockerLine]] = {}
     for one in plan.new_blockers:
         alike.setdefault((one.code, one.pool_name, one.owner or one.object or one.message), []).append(one)
@@ -100,8 +99,8 @@ def blocker_lines(plan: Plan) -> Iterator[str]:
 
 
 def _rollout(plan: Plan) -> Iterator[str]:
-    yield f"as it is: {forward_headline(plan.now)}"
-    yield f"as edited: {forward_headline(plan.edited)}"
+    yield f"without the edits: {forward_headline(plan.now)}"
+    yield f"with the edits: {forward_headline(plan.edited)}"
     yield from rollout_lines(plan)
     for step in plan.edited.steps:
         if step.kind in _COMMANDS:
@@ -109,39 +108,39 @@ def _rollout(plan: Plan) -> Iterator[str]:
 
 
 def rollout_lines(plan: Plan) -> Iterator[str]:
-    """Yield how long the rollout takes or where it stalls, and what it takes meanwhile; nothing where none drifts."""
+    """Yield the duration of the rollout or its blockers, and its extra cost; nothing if no node drifts."""
     count = len(plan.drifted)
     if not count:
         return
     if plan.rollout_ns is not None:
-        yield f"no drifted node is left after {span_text(plan.rollout_ns)}"
+        yield f"all drifted nodes are replaced after {span_text(plan.rollout_ns)}"
     by: dict[str, list[str]] = {}
     for node, words in plan.stalled_by:
-        by.setdefault(words or "nothing of their own", []).append(node)
+        by.setdefault(words, []).append(node)
     for words, nodes in sorted(by.items(), key=lambda item: -len(item[1])):
         first = first_of(nodes, _FEW)
-        yield f"{len(nodes)} of {counted(count, 'drifted node')} left, kept by {words}: {first}"
-    extra = counted(plan.extra_nodes, "node")
-    yield f"meanwhile {extra} more than as it is at most{_extra_dollars(plan)}"
+        why = f"blocked by {words}" if words else "without a blocker on the node"
+        yield f"{len(nodes)} of {counted(count, 'drifted node')} left, {why}: {first}"
+    yield f"meanwhile up to {counted(plan.extra_nodes, 'extra node')}{_extra_dollars(plan)}"
 
 
 def _extra_dollars(plan: Plan) -> str:
-    """Return what a rollout costs in all, as the end of a sentence; nothing where nobody can say."""
+    """Return the total extra cost of a rollout as the end of a sentence; empty if unknown."""
     extra = plan.extra_dollars
     if extra is None:
         return ""
     if not round(extra, 2):
-        return ", for the same dollars in all"
-    return f", and {sum_text(abs(extra))} {'less' if extra < 0 else 'more'} in all"
+        return ", at the same total cost"
+    return f", {sum_text(abs(extra))} {'less' if extra < 0 else 'more'} in total"
 
 
 def price_text(plan: Plan) -> str:
-    """Return what the cluster costs now, at the end as it is, and at the end as edited."""
+    """Return the cost now, and at the end without and with the edits."""
     now, end, edited = plan.now.series[0], plan.now.end, plan.edited.end
     change = known_change_text(end, edited)
     about = dollars_text(plan.now)
     now_text = f"{known_text(now)} now{f' ({about})' if about else ''}"
-    said = f"{now_text}, {known_text(end)} at the end as it is, {known_text(edited)} as edited"
+    said = f"{now_text}; at the end {known_text(end)} without the edits, {known_text(edited)} with them"
     return f"{said} ({change})" if change else said
 
 
@@ -155,7 +154,7 @@ def text_lines(name: str, plan: Plan) -> Iterator[str]:
 
 
 def markdown_lines(name: str, objects: Sequence[str], plan: Plan) -> Iterator[str]:
-    """Yield the lines of a comment on a pull request; what comes from a cluster is no markup."""
+    """Yield the lines of a pull request comment; text from the cluster is escaped."""
     yield f"## Karpenter on {markdown_text(name)}"
     yield ""
     yield f"**{markdown_text(headline(plan))}**"
@@ -220,9 +219,9 @@ _SUMMARY: Final[tuple[Value[Plan], ...]] = (
         lambda plan: plan.stalled_by,
         (
             Value("node", lambda pair, _: pair[0], TEXT),
-            Value("keptBy", lambda pair, _: pair[1], TEXT, "Its blocker; empty if it has none of its own."),
+            Value("keptBy", lambda pair, _: pair[1], TEXT, "The node's blocker, or empty."),
         ),
-        "Drifted nodes that are left at the end.",
+        "Drifted nodes left at the end.",
     ),
     Value("mostExtraNodes", lambda plan, _: plan.extra_nodes, INTEGER, "Most extra nodes at once during the rollout."),
     Value("extraDollars", lambda plan, _: plan.extra_dollars, NUMBER_OR_NULL, "Extra cost in all; null if unknown."),
@@ -268,8 +267,12 @@ _PLAN: Final[tuple[Value[Plan], ...]] = (
         lambda plan: plan,
         (records("new", lambda plan: plan.gained, _FINDING), records("gone", lambda plan: plan.lost, _FINDING)),
     ),
-    texts("risks", lambda plan: plan.risks(), "The worst first."),
-    texts("refused", lambda plan: plan.refused, "Edits that the API server would reject; the rest assumes it did not."),
+    texts("risks", lambda plan: plan.risks(), "Worst first."),
+    texts(
+        "refused",
+        lambda plan: plan.refused,
+        "Edits that the API server would reject; the rest assumes that it accepts them.",
+    ),
     records("newBlockers", lambda plan: plan.new_blockers, BLOCKER, "New blockers of disruption."),
 )
 
@@ -280,7 +283,7 @@ REPORT: Final[tuple[Value[tuple[str, Plan]], ...]] = (
     *lifted(_PLAN, lambda pair: pair[1]),
     record("rollout", lambda pair: pair, (_NAME, *lifted(PLAYED, lambda pair: pair[1].edited)), "As in forward."),
 )
-"""The values of a cluster's name and its plan."""
+"""Values of the pair of a cluster's name and its plan."""
 
 
 def document(name: str, plan: Plan) -> dict[str, Any]:
@@ -303,4 +306,4 @@ def plan_lines(text: PlanText) -> tuple[Pieces, ...]:
     """Return the lines above the forecasts: risks, the immediate effect, new blockers and the rollout."""
     risks = tuple(((f"! {clean(risk)}", Tone.WARNING),) for risk in text.risks)
     rest = (*(f"new blocker: {blocker}" for blocker in text.blockers), *text.rollout)
-    return (*(risks or plain_lines("no risk is found")), *answer_lines(text.headline), *plain_lines(*rest))
+    return (*(risks or plain_lines("no risks found")), *answer_lines(text.headline), *plain_lines(*rest))

@@ -68,16 +68,16 @@ def explain_pod(entry: PodEntry, now_ns: int) -> tuple[tuple[str, Tone], ...]:
     if pod.node_name:
         pool = f" of {clean(entry.pool)}" if entry.pool else ""
         pieces += [between, (f"on {short_name(clean(pod.node_name))}{pool}", Tone.NORMAL)]
-    asks = f"asks cpu {cpu_text(entry.cpu_millis)} mem {memory_text(entry.memory_bytes)}"
-    pieces += [between, (asks if pod.requests else "asks for nothing", Tone.NORMAL)]
+    asks = f"requests cpu {cpu_text(entry.cpu_millis)} mem {memory_text(entry.memory_bytes)}"
+    pieces += [between, (asks if pod.requests else "requests nothing", Tone.NORMAL)]
     if entry.used is not None:
         used = f"uses cpu {cpu_text(latest_cpu(entry.used))} mem {memory_text(latest_memory(entry.used))}"
         pieces += [between, (f"{used} {age_text(entry.used.latest.at_ns, now_ns)} ago", Tone.MUTED)]
     if entry.made_by is not None and entry.made_by.is_by_name:
-        pieces += [between, (f"{clean(entry.owner)} by the name of its ReplicaSet, which is not known", Tone.MUTED)]
+        pieces += [between, (f"{clean(entry.owner)} (guessed from its ReplicaSet's name)", Tone.MUTED)]
     protection = entry.protection(now_ns)
     if protection.is_active:
-        pieces += [between, (f"{DO_NOT_DISRUPT} keeps its node from being consolidated", Tone.WARNING)]
+        pieces += [between, (f"{DO_NOT_DISRUPT} blocks consolidation of its node", Tone.WARNING)]
         return tuple(pieces)
     if entry.kept_by:
         pieces += [between, (_kept_words(entry), Tone.WARNING)]
@@ -91,8 +91,8 @@ def explain_pod(entry: PodEntry, now_ns: int) -> tuple[tuple[str, Tone], ...]:
 def _kept_words(entry: PodEntry) -> str:
     names = clean(", ".join(entry.kept_by))
     if len(entry.kept_by) > 1:
-        return f"several PodDisruptionBudgets select it ({names}), so nothing may evict it: it keeps its node"
-    return f"PodDisruptionBudget {names} allows no eviction now: it keeps its node from being consolidated"
+        return f"several PodDisruptionBudgets select it ({names}), so it is never evicted: it blocks its node's removal"
+    return f"PodDisruptionBudget {names} allows no eviction now: it blocks consolidation of its node"
 
 
 _RANKS: Final = {Tone.FAULT: 0, Tone.WARNING: 1, Tone.LEAVING: 2, Tone.ACTIVE: 3}
@@ -129,7 +129,7 @@ def _owner_words(entry: PodEntry, _: int) -> tuple[str, Tone]:
 
 def _accelerator_words(entry: PodEntry, _: int) -> tuple[str, Tone]:
     count = entry.accelerators
-    return (f"asks {counted(count, 'GPU')}", Tone.NORMAL) if count else NOTHING
+    return (f"requests {counted(count, 'GPU')}", Tone.NORMAL) if count else NOTHING
 
 
 def _priority_words(entry: PodEntry, _: int) -> tuple[str, Tone]:
@@ -232,7 +232,7 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         Heading(
             "owner",
             "OWNER",
-            "The workload that made it: a Deployment rather than its ReplicaSet.",
+            "Its workload: the Deployment rather than the ReplicaSet.",
             min_width=14,
             max_width=40,
             drop_order=5,
@@ -247,8 +247,8 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         Heading(
             "protection",
             "PROTECTION",
-            "do-not-disrupt (DND), and a PodDisruptionBudget that allows no eviction (PDB), keep Karpenter from "
-            "emptying the node; DaemonSet and static pods leave with it.",
+            "do-not-disrupt (DND), and a PodDisruptionBudget that allows no eviction (PDB), block "
+            "its node's removal; DaemonSet and static pods end with the node.",
             min_width=3,
             max_width=22,
             drop_order=2,

@@ -1,4 +1,4 @@
-"""Policies of consolidation beside each other: which are worth it, a row for each, and one of them in sentences."""
+"""Comparison of consolidation policies: recommendation, one row per policy, and details of a row."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from karptui.views.column import (
     text_column,
     texts,
 )
-from karptui.views.forward.sentences import AS_IT_IS, holders_text
+from karptui.views.forward.sentences import UNEDITED, holders_text
 from karptui.views.prices import known_text, money_column, without_text
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean
@@ -44,18 +44,18 @@ _FEW: Final = 3
 
 
 def name_of(outcome: PolicyOutcome) -> str:
-    """Return which one it is, in words."""
-    return AS_IT_IS if outcome.is_as_it_is else f"{outcome.policy} {outcome.after}"
+    """Return the name of a policy's row."""
+    return UNEDITED if outcome.is_as_it_is else f"{outcome.policy} {outcome.after}"
 
 
 def headline(found: Comparison) -> str:
-    """Return what beats how it is today, how that is, and what else is beaten in both by nothing, in a sentence."""
+    """Return the policies that beat the current one, the current result, and the other policies worth it."""
     today, *others = found.outcomes
     span = span_text(found.horizon_ns)
     chance = f" ({today.spread.seeds} seeds)" if today.spread is not None else ""
-    said = [f"as it is {saves_text(today)} within {span}, with {_evictions(today)}{chance}"]
+    said = [f"the current policy {saves_text(today)} within {span}, with {_evictions(today)}{chance}"]
     if not today.is_saving_known:
-        said[0] = f"as it is, {_evictions(today)} within {span}{chance}; what it saves is not known"
+        said[0] = f"the current policy causes {_evictions(today)} within {span}{chance}; its savings are unknown"
     worthy: dict[tuple[float, int], PolicyOutcome] = {}
     for one in sorted(others, key=_most_first):
         if one.worth is Worth.YES and round(one.saved or 0.0, 2) > min(0.0, round(today.saved or 0.0, 2)):
@@ -65,9 +65,9 @@ def headline(found: Comparison) -> str:
         better = [one for one in worthy.values() if one.dollars <= today.dollars and one.evictions <= today.evictions]
         if better:
             always = " with every seed" if chance else ""
-            said.insert(0, f"{name_of(better[0])} is better than as it is, in dollars and evictions{always}")
+            said.insert(0, f"{name_of(better[0])} is better than the current policy, in cost and evictions{always}")
     if len(said) == 1 and today.is_saving_known:
-        said.append("nothing else that was tried is better")
+        said.append("no other policy tried is better")
     return "; ".join(said)
 
 
@@ -80,7 +80,7 @@ def _most_first(one: PolicyOutcome) -> float:
 
 
 def saves_text(one: PolicyOutcome) -> str:
-    """Return what is saved: ``saves $4.59``; of several seeds from the least to the greatest."""
+    """Return the savings: ``saves $4.59``; for several seeds the range."""
     saved = (one.saved,) if one.spread is None else one.spread.saved or (None,)
     known = [round(amount, 2) for amount in saved if amount is not None]
     if not known:
@@ -89,7 +89,7 @@ def saves_text(one: PolicyOutcome) -> str:
         return "saves nothing"
     if max(known) <= 0:
         more = " to ".join(dict.fromkeys(sum_text(-amount) for amount in reversed(known)))
-        return f"costs {more} more than if nothing happened"
+        return f"costs {more} more than no disruption"
     return f"saves {' to '.join(dict.fromkeys(map(sum_text, known)))}"
 
 
@@ -100,7 +100,7 @@ def _evictions(one: PolicyOutcome) -> str:
 
 
 def more_lines(found: Comparison) -> Iterator[str]:
-    """Yield how it is set today."""
+    """Yield the NodePools' current policies."""
     alike: dict[tuple[str, str], list[str]] = {}
     for name, policy, after in found.pools:
         alike.setdefault((policy, after), []).append(name)
@@ -109,9 +109,9 @@ def more_lines(found: Comparison) -> Iterator[str]:
 
 
 def sentence(outcome: PolicyOutcome) -> str:
-    """Return what comes of one, in a sentence."""
+    """Return the result of one policy."""
     pending = f"; {counted(outcome.pending, 'pod')} without a node" if outcome.pending else ""
-    by = f"by {counted(outcome.commands, 'command')} with {_evictions(outcome)}"
+    by = f"with {counted(outcome.commands, 'command')} and {_evictions(outcome)}"
     without = without_text(NotCounted(outcome.unmanaged))
     return (
         f"{name_of(outcome)} {saves_text(outcome)} {by}{pending};"
@@ -120,16 +120,16 @@ def sentence(outcome: PolicyOutcome) -> str:
 
 
 def story_lines(outcome: PolicyOutcome) -> Iterator[str]:
-    """Yield what else is said of one."""
+    """Yield more details of one policy."""
     if outcome.commands:
         yield f"the last command comes after {duration_text(outcome.seconds)}"
     if (spread := outcome.spread) is not None:
-        yield f"{spread.seeds} seeds: from the least to the greatest; nodes, $/h and commands are of the first"
+        yield f"{spread.seeds} seeds: lowest to highest result; nodes, $/h and commands are the first seed's"
     if outcome.is_beaten:
         always = ", with every seed" if outcome.spread is not None else ""
-        yield f"another one saves as much with as few evictions, and is better in one of them{always}"
+        yield f"another policy costs no more, evicts no more, and is better in one of the two{always}"
     if outcome.kept:
-        yield f"nodes that are kept at the end: {holders_text(outcome.kept)}"
+        yield f"nodes still blocked at the end: {holders_text(outcome.kept)}"
 
 
 def _tone(outcome: PolicyOutcome) -> Tone:
@@ -152,21 +152,21 @@ TABLE: Final[TableSpec[PolicyOutcome]] = TableSpec(
     "policies",
     (
         text_column(
-            Heading("policy", "POLICY", "consolidationPolicy, or the cluster as it is.", 16, 26, is_name=True),
-            lambda row: row.policy or AS_IT_IS,
+            Heading("policy", "POLICY", "consolidationPolicy, or the current setting.", 16, 26, is_name=True),
+            lambda row: row.policy or UNEDITED,
             short=lambda row: row.policy.removeprefix("WhenEmptyOr"),
             values=(
-                Value("consolidationPolicy", lambda row, _: row.policy or None, TEXT_OR_NULL, "null: as it is."),
+                Value("consolidationPolicy", lambda row, _: row.policy or None, TEXT_OR_NULL, "null: not edited."),
                 Value("isAsItIs", lambda row, _: row.is_as_it_is, BOOLEAN, "Whether nothing is edited."),
             ),
         ),
         text_column(
             Heading("after", "AFTER", "consolidateAfter.", 5, 8),
             lambda row: row.after,
-            values=(Value("consolidateAfter", lambda row, _: row.after or None, TEXT_OR_NULL, "null: as it is."),),
+            values=(Value("consolidateAfter", lambda row, _: row.after or None, TEXT_OR_NULL, "null: not edited."),),
         ),
         Column(
-            number_heading("saved", "SAVED", "Savings over the horizon, against the cluster if nothing happened.", 10),
+            number_heading("saved", "SAVED", "Savings over the horizon, compared with no disruption.", 10),
             _saved,
             lambda row: row.saved,
             values=(
@@ -175,7 +175,7 @@ TABLE: Final[TableSpec[PolicyOutcome]] = TableSpec(
                     "dollarsSaved",
                     lambda row, _: row.saved,
                     NUMBER_OR_NULL,
-                    "Savings against the cluster if nothing happened; null if unknown.",
+                    "Savings compared with no disruption; null if unknown.",
                 ),
             ),
             filters={
@@ -215,7 +215,7 @@ TABLE: Final[TableSpec[PolicyOutcome]] = TableSpec(
             Heading(
                 "verdict",
                 "WORTH IT",
-                "Whether it saves something, and no other is better in both; same: as it is.",
+                "yes: it saves, and no other policy is better in both; same: same result as current.",
                 8,
                 10,
                 drop_order=1,
@@ -233,14 +233,14 @@ TABLE: Final[TableSpec[PolicyOutcome]] = TableSpec(
                     "worthIt",
                     lambda row, _: row.worth,
                     one_of(*Worth),
-                    "Compared with the cluster as it is (same: the same result) and the others; n/a if the savings are"
+                    "Compared with the current policy (same: same result) and the others; n/a if the savings are"
                     " unknown.",
                 ),
             ),
         ),
     ),
     more_values=(
-        Value("endUnpriced", lambda row, _: row.unpriced, INTEGER, "Nodes without a known price, left out of prices."),
+        Value("endUnpriced", lambda row, _: row.unpriced, INTEGER, "Nodes without a known price, excluded from costs."),
         records(
             "kept",
             lambda row: row.kept,
@@ -272,13 +272,13 @@ REPORT: Final[tuple[Value[Comparison], ...]] = (
             Value("consolidationPolicy", lambda pool, _: pool[1], TEXT),
             Value("consolidateAfter", lambda pool, _: pool[2], TEXT, "A duration, or Never."),
         ),
-        "Edited NodePools, as they are today.",
+        "Edited NodePools with their current settings.",
     ),
     Value("horizonSeconds", lambda found, _: found.horizon_ns // NS_PER_SECOND, INTEGER),
     texts("assumed", lambda found: found.assumed),
     texts("notModelled", lambda found: found.not_modelled),
 )
-"""The values of the document beside its outcomes."""
+"""The document's values besides its outcomes."""
 
 
 _SEEDS: Final = 5
@@ -290,14 +290,14 @@ def policies_study(
     """Return what consolidation policies save and evict.
 
     Args:
-        pool: The NodePool that is edited; empty for all that are not static.
-        afters: What is tried of consolidateAfter; a few values and those in use where there is nothing.
-        horizon_ns: How far each is played.
-        seeds: How many seeds each is played with.
+        pool: The edited NodePool; empty for all dynamic ones.
+        afters: Values of consolidateAfter to try; if empty, a few common ones and those in use.
+        horizon_ns: Simulated time of each forecast.
+        seeds: Number of seeds per policy.
     """
     whose = clean(pool) if pool else "all NodePools alike"
     return Study(
-        title=f"Policies of consolidation ─ {whose}, over {span_text(horizon_ns)}"
+        title=f"Consolidation policies ─ {whose}, over {span_text(horizon_ns)}"
         + (f", {seeds} seeds" if seeds > 1 else ""),
         rows_title="Policies",
         table=TABLE,
@@ -309,7 +309,7 @@ def policies_study(
         values=Values(
             title="Values of consolidateAfter",
             value=" ".join(afters),
-            hint="such as 30s 10m 1h Never; without any 0s, 5m, 1h and those in use",
+            hint="such as 30s 10m 1h Never; if empty, 0s, 5m, 1h and those in use",
             fault=_fault_of_afters,
             study=lambda text: policies_study(
                 pool, afters=tuple(text.replace(",", " ").split()), horizon_ns=horizon_ns, seeds=seeds

@@ -72,7 +72,7 @@ def price_sentence(entry: NodeEntry) -> str:
         if not entry.instance_type:
             return "price n/a: no instance type"
         if entry.capacity_type == SPOT:
-            return "price n/a: no spot prices are known"
+            return "price n/a: spot prices are unknown"
         return f"price n/a: no list has {entry.instance_type}"
     return f"{node_price_text(price.per_hour, price.currency)}/h, {origin_words(price)}"
 
@@ -92,7 +92,7 @@ def book_sentence(book: NodePrices) -> str:
     if book.settings.is_disabled:
         return "prices: off (--disable-pricing)"
     if not book.origins:
-        return "prices: none known"
+        return "prices: unknown"
     labels = dict.fromkeys(origin.label for origin in book.origins)
     words = f"prices: {' · '.join(labels)}"
     settings = book.settings

@@ -45,7 +45,7 @@ def parse_label_query(text: str) -> tuple[LabelTest, ...]:
     """Parse ``k=v,k!=v,k,!k,k in (a,b),k notin (a,b)``.
 
     Raises:
-        ValueError: a sentence saying which part cannot be read.
+        ValueError: if a part cannot be read; the message names it.
     """
     parts = [part.strip() for part in _COMMA.split(text)]
     return tuple(_parse_part(part) for part in parts if part)
@@ -157,7 +157,7 @@ def parse_query(text: str, subject: Subject[Any]) -> Query:
     """Parse a filter for one kind of item.
 
     Raises:
-        QueryError: a sentence naming the word that cannot be read, and what could stand there.
+        QueryError: if a word cannot be read; the message names it and the accepted words.
     """
     words = iter(_split(text))
     terms: list[WordTerm | LabelTerm | FieldTerm] = []
@@ -248,7 +248,7 @@ def _field_term(match: re.Match[str], subject: Subject[Any], *, negated: bool) -
         raise QueryError(_unknown_field(match[0], name, subject.fields))
     if field.kind is FieldKind.TEXT:
         if operator not in ("=", "!="):
-            raise QueryError(f"{name} is text: ask {name}=… or {name}!=…, not {match[0]}")
+            raise QueryError(f"{name} is text: use {name}=… or {name}!=…, not {match[0]}")
         return FieldTerm(name, operator, value.lower(), negated=negated)
     is_share = value.endswith("%") and field.share is not None
     try:

@@ -1,4 +1,4 @@
-"""Moving node groups to Karpenter, as sentences and as rows: what launches, what finds no place, dollars."""
+"""Migration of node groups to Karpenter as text and rows: new nodes, unschedulable pods, costs, the drain."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ _FEW: Final = 3
 
 
 def name_of(found: Rehearsal) -> str:
-    """Return what is moved, in words."""
+    """Return the name of the migrated node group."""
     return found.group or NO_GROUP
 
 
 def headline(found: Rehearsal) -> str:
-    """Return what comes of moving a node group, in a sentence."""
+    """Return the result of migrating a node group."""
     what = f"without node group {name_of(found)} ({counted(len(found.nodes), 'node')})"
     if found.group == TOGETHER:
         what = f"without any node group ({counted(len(found.nodes), 'node')})"
-    waiting = f"{verb(len(found.pending), 'finds', 'find')} no place"
+    waiting = f"{verb(len(found.pending), 'is', 'are')} unschedulable"
     dollars = f"; {_dollars(found)}" if found.drain.has_prices else ""
     return f"{what} {places_text(found, waiting)}{dollars}"
 
@@ -57,7 +57,7 @@ def _dollars(found: Rehearsal) -> str:
     before = known_sum_text(found.price_before, found.unpriced)
     after = known_sum_text(found.price_after, found.unpriced_after)
     if found.unpriced == len(found.nodes):
-        return f"{after} after; what the group costs is not known"
+        return f"{after} after; the group's cost is unknown"
     change = per_hour_change_text(found.price_after - found.price_before)
     missing = [f"{found.unpriced:,} without a price"] if found.unpriced else []
     missing += [f"{found.unpriced_after:,} new without a price"] if found.unpriced_after else []
@@ -65,32 +65,30 @@ def _dollars(found: Rehearsal) -> str:
 
 
 def overview(found: Sequence[Rehearsal]) -> str:
-    """Return what it comes to in all, in a sentence."""
+    """Return the result of migrating all node groups."""
     if not found:
-        return "Karpenter made every node: there is no node group to move"
+        return "Karpenter launched every node: there is no node group to migrate"
     return f"{headline(found[-1])}; {drain_text(found[-1].drain)}"
 
 
 def drain_text(drain: GroupDrain) -> str:
-    """Return how long the drain takes or what stalls it, and its peak, in a sentence."""
+    """Return the duration of the drain or its blockers, and its peak."""
     how = "one node at a time" if drain.at_once == 1 else f"{drain.at_once} nodes at a time"
     most, now = (
         f" and {known_sum_text(price, drain.unpriced)}" if drain.has_prices else ""
         for price in (drain.most_price, drain.price_before)
     )
-    peak = f"at most {counted(drain.most_nodes, 'node')}{most} at once (now {drain.nodes_before:,}{now})"
+    peak = f"peak {counted(drain.most_nodes, 'node')}{most} (now {drain.nodes_before:,}{now})"
     if drain.took_ns is not None:
-        return f"drained {how} it takes {span_text(drain.took_ns)}, {peak}"
+        return f"draining {how} takes {span_text(drain.took_ns)}, {peak}"
     left = drain.left
     stuck = [one for one in drain.held if one.until_ns is None]
     budgets = sorted({name for one in stuck for name in one.budgets})
     word = "PodDisruptionBudget" if len(budgets) == 1 else "PodDisruptionBudgets"
     names = first_of(budgets, _FEW)
-    why = f": {word} {names} {verb(len(budgets), 'keeps', 'keep')} {_these(stuck)}" if budgets else ""
+    why = f": {word} {names} {verb(len(budgets), 'blocks', 'block')} {_these(stuck)}" if budgets else ""
     after = span_text(drain.until_ns - drain.from_ns)
-    return (
-        f"drained {how} it stalls, {len(left)} of {counted(len(drain.nodes), 'node')} left after {after}{why}; {peak}"
-    )
+    return f"draining {how} stalls, {len(left)} of {counted(len(drain.nodes), 'node')} left after {after}{why}; {peak}"
 
 
 def _these(stuck: Sequence[HeldPod]) -> str:
@@ -98,52 +96,52 @@ def _these(stuck: Sequence[HeldPod]) -> str:
 
 
 def drain_lines(drain: GroupDrain) -> Iterator[str]:
-    """Yield what else is said of the drain: what held it and how long, pods without a node, what kubectl heeds not."""
+    """Yield details of the drain: blocked pods, pods without a node, and do-not-disrupt, which kubectl ignores."""
     for one in drain.held[:_FEW]:
-        held = f"{one.pod} on {one.node} is held {span_text(drain.waited_ns(one))} by {', '.join(one.budgets)}"
+        held = f"{one.pod} on {one.node} is blocked {span_text(drain.waited_ns(one))} by {', '.join(one.budgets)}"
         yield held if one.until_ns is not None else f"{held}, to the end"
     if len(drain.held) > _FEW:
-        yield f"{counted(len(drain.held) - _FEW, 'other pod')} held for less, or as long"
+        yield f"{counted(len(drain.held) - _FEW, 'other pod')} blocked for less time, or as long"
     if drain.longest_wait_ns:
         come = (
             f"; {counted(drain.launched, 'node')} {verb(drain.launched, 'is', 'are')} launched"
             if drain.launched
             else ""
         )
-        yield f"a pod is without a node for {span_text(drain.longest_wait_ns)} at most{come}"
+        yield f"a pod is without a node for up to {span_text(drain.longest_wait_ns)}{come}"
     if drain.waiting > drain.waiting_before:
         yield f"{counted(drain.waiting - drain.waiting_before, 'pod')} more without a node at the end"
     if drain.do_not_disrupt:
         names = first_of(drain.do_not_disrupt, _FEW)
-        asks = verb(len(drain.do_not_disrupt), "asks", "ask")
+        has = verb(len(drain.do_not_disrupt), "has", "have")
         count = counted(len(drain.do_not_disrupt), "pod")
-        yield f"{count} {asks} not to be disrupted, which kubectl drain does not heed: {names}"
+        yield f"{count} {has} do-not-disrupt, which kubectl drain ignores: {names}"
 
 
 def detail_lines(found: Rehearsal) -> Iterator[str]:
-    """Yield it at length, below its sentence."""
+    """Yield the details of a migration, by section."""
     yield from part("Over time", [drain_text(found.drain), *drain_lines(found.drain)])
-    yield from part("Find no place", reasons_text(found.pending))
+    yield from part("Unschedulable", reasons_text(found.pending))
     yield from part("New nodes", [launch_text(one) for one in found.launches])
-    yield from part("Held by PodDisruptionBudgets today: their drain waits", found.held)
-    yield from part("Lost, as no owner makes them again", found.lost)
+    yield from part("Blocked by PodDisruptionBudgets today: their drain waits", found.held)
+    yield from part("Lost: no owner recreates them", found.lost)
     yield from part("DaemonSets that end with these nodes", [f"{name}: {count}" for name, count in found.daemons])
     yield from part("DaemonSets that would not run on new nodes", list(_absent(found)))
     yield from part("Manifests", found.notes)
 
 
 def story_lines(found: Rehearsal) -> Iterator[str]:
-    """Yield what the line of one says below its sentence."""
+    """Yield the details of a migration in short lines."""
     yield drain_text(found.drain)
     yield from drain_lines(found.drain)
     if found.pending:
-        yield f"find no place: {'; '.join(reasons_text(found.pending)[:_FEW])}"
+        yield f"unschedulable: {'; '.join(reasons_text(found.pending)[:_FEW])}"
     if found.launches:
         yield f"new nodes: {'; '.join(launch_text(one) for one in found.launches)}"
     if found.held:
-        yield f"held by PodDisruptionBudgets today: {first_of(found.held, _FEW)}"
+        yield f"blocked by PodDisruptionBudgets today: {first_of(found.held, _FEW)}"
     if found.lost:
-        yield f"lost, as no owner makes them again: {first_of(found.lost, _FEW)}"
+        yield f"lost (no owner recreates them): {first_of(found.lost, _FEW)}"
     if found.absent_daemons:
         absent = list(_absent(found))
         yield f"DaemonSets that would not run on new nodes: {first_of(absent, _FEW, '; ')}"
@@ -151,7 +149,7 @@ def story_lines(found: Rehearsal) -> Iterator[str]:
 
 def _absent(found: Rehearsal) -> Iterator[str]:
     for name, pools in found.absent_daemons:
-        yield f"{name}: not on those of {', '.join(pools)}"
+        yield f"{name}: not in {', '.join(pools)}"
 
 
 def _took(found: Rehearsal) -> str:
@@ -196,7 +194,7 @@ _DRAIN: Final[tuple[Value[GroupDrain], ...]] = (
             Value("seconds", lambda pair, _: pair[0].waited_ns(pair[1]) // NS_PER_SECOND, INTEGER),
             Value("isEvicted", lambda pair, _: pair[1].until_ns is not None, BOOLEAN),
         ),
-        "Pods whose eviction PodDisruptionBudgets refused: those that are never evicted first, then the longest.",
+        "Pods whose eviction PodDisruptionBudgets refused: never evicted pods first, then by duration.",
     ),
     texts("doNotDisrupt", lambda drain: drain.do_not_disrupt, "Pods with do-not-disrupt, which kubectl drain ignores."),
     Value("newNodes", lambda drain, _: drain.launched, INTEGER, "Nodes that Karpenter launches during the drain."),
@@ -204,7 +202,7 @@ _DRAIN: Final[tuple[Value[GroupDrain], ...]] = (
     Value("mostNodes", lambda drain, _: drain.most_nodes, INTEGER, "Most nodes of the cluster at once."),
     Value("pricePerHourBefore", lambda drain, _: drain.price_before, NUMBER, "Karpenter's nodes and the group's."),
     Value("mostPricePerHour", lambda drain, _: drain.most_price, NUMBER, "The same at its highest."),
-    Value("unpriced", lambda drain, _: drain.unpriced, INTEGER, "Most nodes at once that the prices leave out."),
+    Value("unpriced", lambda drain, _: drain.unpriced, INTEGER, "Most nodes at once without a known price."),
     Value(
         "longestWaitSeconds",
         lambda drain, _: drain.longest_wait_ns // NS_PER_SECOND,
@@ -239,7 +237,7 @@ TABLE: Final[TableSpec[Rehearsal]] = TableSpec(
         text_column(
             Heading("group", "NODE GROUP", "The node group that is drained.", 14, 44, is_name=True),
             name_of,
-            values=(Value("nodeGroup", lambda row, _: row.group, TEXT, "Its name, or the label that was asked for."),),
+            values=(Value("nodeGroup", lambda row, _: row.group, TEXT, "Its name, or the requested label."),),
         ),
         count_column(
             number_heading("gone", "NODES", "Its nodes."),
@@ -252,9 +250,9 @@ TABLE: Final[TableSpec[Rehearsal]] = TableSpec(
             lambda row: row.unpriced,
             json="pricePerHourBefore",
         ),
-        count_column(number_heading("pods", "PODS", "Pods that have to move."), lambda row: row.pods, json="pods"),
+        count_column(number_heading("pods", "PODS", "Displaced pods."), lambda row: row.pods, json="pods"),
         count_column(
-            number_heading("pending", "NO PLACE", "Those that are unschedulable."),
+            number_heading("pending", "UNSCHED.", "Displaced pods that are unschedulable."),
             lambda row: len(row.pending),
             tone=lambda _: Tone.FAULT,
             values=(records("pending", lambda row: row.pending, UNPLACED),),
@@ -293,11 +291,11 @@ TABLE: Final[TableSpec[Rehearsal]] = TableSpec(
             "daemonSetsNotOnNewNodes",
             lambda row: row.absent_daemons,
             (Value("name", lambda pair, _: pair[0], TEXT), texts("nodePools", lambda pair: pair[1])),
-            "Those that would not run on the new nodes of some NodePools.",
+            "DaemonSets that would not run on the new nodes of some NodePools.",
         ),
         texts("notes", lambda row: row.notes),
         texts("assumed", lambda row: row.assumed),
-        texts("notModelled", lambda row: row.drain.not_modelled, "Rules that the simulated drain leaves out."),
+        texts("notModelled", lambda row: row.drain.not_modelled, "Rules that the simulated drain ignores."),
         *_DRAIN_CSV,
     ),
     csv=(
@@ -309,7 +307,3 @@ TABLE: Final[TableSpec[Rehearsal]] = TableSpec(
     default_sort=Sort("gone", is_descending=True),
     text=lambda row: name_of(row).lower(),
 )
-
-
-_MANY: Final = 1000
-"""Nodes that are never drained at a time."""

@@ -1,4 +1,4 @@
-"""The answer to a goal: in one sentence, and at length with the runner-up, the search and what is approximated."""
+"""The answer to a goal: a summary, and details with the runner-up, the search and the approximations."""
 
 from __future__ import annotations
 
@@ -42,26 +42,26 @@ from karptui.views.wrapping import hanging
 from karptui.whatif.scenario import Replay, Scenario, scenario_document
 
 _FEW = 8
-"""Changes that are shown of those that lost; JSON has more."""
+"""Maximum number of losing changes shown; JSON has more."""
 _CHANGE_WIDTH: Final = 47
-"""Cells of the column of changes: the most that a screen of 80 columns has room for."""
-_AS_IT_IS: Final = {
-    Replay.PENDING: "as it is, with the nodes that are launched now",
-    Replay.SCRATCH: "as it is, from scratch",
-    Replay.REMOVE: "as it is",
-    Replay.NEXT: "as it is, over the day",
+"""Width of the column of changes: the most that a screen of 80 columns has room for."""
+_SIMULATED: Final = {
+    Replay.PENDING: ", with the nodes that are launched now",
+    Replay.SCRATCH: ", simulated on an empty cluster",
+    Replay.REMOVE: "",
+    Replay.NEXT: ", over the day",
 }
 
 
 def headline(solved: Solved) -> str:
-    """Return the answer in a sentence: the change, what it comes to, and the runner-up with why it lost."""
+    """Return the answer: the change, its result, and the runner-up with the reason it lost."""
     best = solved.best
     if best is None:
         said = f"nothing has to change: {solved.because}" if solved.is_reached else f"not reached: {solved.because}"
         return f"{_before(solved)}{said}"
     said = _answer(solved, best)
     if not solved.is_reached:
-        return f"{_before(solved)}not reached: {solved.because}; nearest is {said}"
+        return f"{_before(solved)}not reached: {solved.because}; closest: {said}"
     said = f"{_before(solved)}{said}"
     return f"{said}; {runner_up_text(solved)}"
 
@@ -71,32 +71,32 @@ def _before(solved: Solved) -> str:
 
 
 def _answer(solved: Solved, best: Tried) -> str:
-    risk = f"; at the risk that {solved.risk}" if solved.risk else ""
+    risk = f"; risk: {solved.risk}" if solved.risk else ""
     return f"{together(best.parts)}: {', '.join(filter(None, (best.outcome, price_text(solved, best))))}{risk}"
 
 
 def _as_before(solved: Solved) -> str:
-    """Return what the changes are compared with, in words."""
-    words = _AS_IT_IS[solved.replay]
-    return words if solved.on_top_of is None else words.replace("as it is", f"as {solved.on_top_of.name} makes it", 1)
+    """Return the name of the cluster that the changes are compared with."""
+    now = "now" if solved.on_top_of is None else f"with {solved.on_top_of.name}"
+    return f"{now}{_SIMULATED[solved.replay]}"
 
 
 def runner_up_text(solved: Solved) -> str:
     """Return the runner-up and why it lost."""
     one = solved.runner_up
     if one is None:
-        return "nothing else that was tried comes near"
+        return "no other change tried is close"
     return f"runner-up {beside(solved, one)}: {one.why_not}"
 
 
 def beside(solved: Solved, other: Tried) -> str:
-    """Return what another change does, by what it does instead of the answer where they have something in common."""
+    """Return another change, as its difference to the answer if they have parts in common."""
     does, instead = _beside(solved, other)
     return " ".join(filter(None, ("; ".join(does), "; ".join(instead))))
 
 
 def _beside(solved: Solved, other: Tried) -> tuple[list[str], list[str]]:
-    """Return what another change does, by object, and what of the answer it leaves out."""
+    """Return the parts of another change that the answer lacks, by object, and the parts of the answer it lacks."""
     best = solved.best.parts if solved.best is not None else ()
     own = [one for one in other.parts if one not in best]
     missing = [one for one in best if one not in other.parts]
@@ -109,33 +109,33 @@ def _beside(solved: Solved, other: Tried) -> tuple[list[str], list[str]]:
 
 
 def price_text(solved: Solved, tried: Tried) -> str:
-    """Return by how much a change alters the costs, and of what; without dollars, whether it is the cheapest."""
+    """Return the change of the costs; without prices, whether the change is the cheapest."""
     change = tried.figures.price_per_hour - solved.now.price_per_hour
-    where = " from scratch" if solved.replay is Replay.SCRATCH else ""
-    mean = " on the mean of the day" if tried.figures.evictions is not None else ""
+    where = " on an empty cluster" if solved.replay is Replay.SCRATCH else ""
+    mean = " on average over the day" if tried.figures.evictions is not None else ""
     count = tried.figures.drifts
     drifts = f", {counted(count, 'node')} {verb(count, 'drifts', 'drift')}" if count else ""
     if not solved.has_prices:
         is_cheapest = tried is solved.best and _is_cheapest(solved, tried)
-        return f"cheapest tried, by Karpenter's prices{drifts}" if is_cheapest else drifts.removeprefix(", ")
+        return f"the cheapest change tried, by Karpenter's prices{drifts}" if is_cheapest else drifts.removeprefix(", ")
     if abs(change) < LEAST_CHANGE:
         return f"the same $/h{where}{mean}{drifts}"
     return f"{per_hour_text(abs(change))} {'more' if change > 0 else 'less'}{where}{mean}{drifts}"
 
 
 def _is_cheapest(solved: Solved, best: Tried) -> bool:
-    """Return whether the goal asks for the cheapest and no other change that was tried reaches it for less."""
+    """Return whether the goal is the cheapest change, and no other one tried reaches it for less."""
     losers = (*solved.others, *filter(None, (solved.runner_up,)))
     least = min((one.figures.price_per_hour for one in losers if one.is_enough), default=best.figures.price_per_hour)
     return solved.is_reached and GOALS[solved.goal].is_cheapest and best.figures.price_per_hour <= least
 
 
 def search_text(solved: Solved) -> str:
-    """Return how far the search went, in a sentence."""
+    """Return the extent of the search."""
     effort = solved.effort
     if not effort.all:
         return effort.how
-    line = {None: "", True: "; higher was never better again", False: "; not monotone, so values were gone through"}
+    line = {None: "", True: "; no higher value was better", False: "; not monotone, so all values were tried"}
     return f"{effort.tried:,} of {effort.all:,} tried: {effort.how}{line[effort.is_monotone]}"
 
 
@@ -148,7 +148,7 @@ def answer_text(solved: Solved) -> str:
 
 
 def more_lines(solved: Solved) -> Iterator[str]:
-    """Yield what is said below the answer: the runner-up, how far the search went, what was left out."""
+    """Yield the details below the answer: the runner-up, the extent of the search, and its omissions."""
     if solved.runner_up is not None:
         yield runner_up_text(solved)
     yield f"{_as_before(solved)}: {figures_text(solved.now, has_prices=solved.has_prices)}"
@@ -163,7 +163,7 @@ def parts_of(solved: Solved) -> Iterator[tuple[str, list[str]]]:
         yield "Change", list(best.parts)
     rows = [(_as_before(solved), solved.now)]
     rows += [(name, one.figures) for name, one in (("with it", best), ("runner-up", second)) if one is not None]
-    yield "Comes to", [f"{words}: {figures_text(figures, has_prices=solved.has_prices)}" for words, figures in rows]
+    yield "Result", [f"{words}: {figures_text(figures, has_prices=solved.has_prices)}" for words, figures in rows]
     losers = ((second, *solved.others) if second is not None else solved.others)[:_FEW]
     yield "Lost", [f"{beside(solved, one)}: {one.why_not}" for one in losers]
     yield "Search", [search_text(solved), *(f"not tried: {one}" for one in solved.effort.not_tried)]
@@ -183,7 +183,7 @@ def figures_text(figures: Figures, *, has_prices: bool = True) -> str:
     if figures.evictions is not None:
         parts.append(f"{counted(figures.evictions, 'eviction')} a day")
     if figures.wanted is not None:
-        parts.append(f"{counted(figures.wanted, 'pod')} there")
+        parts.append(f"{counted(figures.wanted, 'pod')} in the NodePool")
     if figures.unpriced and has_prices:
         parts.append(f"{figures.unpriced:,} of unknown price, spot as on demand")
     if without := without_text(figures.not_counted):
@@ -201,12 +201,12 @@ def text_lines(name: str, solved: Solved) -> Iterator[str]:
 
 
 def markdown_lines(name: str, solved: Solved, scenario: str) -> Iterator[str]:
-    """Yield the lines of a comment on a pull request; what comes from a cluster is no markup.
+    """Yield the lines of a pull request comment; text from the cluster is escaped.
 
     Args:
-        name: Of the cluster.
+        name: Name of the cluster.
         solved: The answer.
-        scenario: Its scenario as a file, empty where nothing is to be changed.
+        scenario: Its scenario as a file, empty without changes.
     """
     yield f"## {markdown_text(solved.question)} on {markdown_text(name)}"
     yield ""
@@ -231,21 +231,21 @@ class SolveRow(msgspec.Struct, frozen=True):
     """A line of a change that was tried; a long change takes several rows, and the first has its figures."""
 
     place: str
-    """``answer``, ``runner-up``, or its place among those that lost."""
+    """``answer``, ``runner-up``, or its rank among the losing changes."""
     line: int
     """0 for the first row of the change."""
     text: str
-    """What the row shows of the change."""
+    """The part of the change in this row."""
     words: str
-    """What the change does, beside the answer."""
+    """The complete change, as its difference to the answer."""
     tried: Tried
     change_per_hour: float | None
-    """Dollars that it adds; None while none are said."""
+    """Change of the cost per hour; None without prices."""
     scenario: Scenario
 
 
 def rows_of(solved: Solved) -> list[SolveRow]:
-    """Return the changes that are shown, the best first, each in as many rows as it needs."""
+    """Return the rows of the changes, best first; a long change has several rows."""
     first = [("answer", solved.best), ("runner-up", solved.runner_up)]
     ranked = [(name, one) for name, one in first if one is not None]
     ranked += [(str(place), one) for place, one in enumerate(solved.others, len(ranked) + 1)]
@@ -266,19 +266,19 @@ def rows_of(solved: Solved) -> list[SolveRow]:
 
 
 def _lines_of(solved: Solved, tried: Tried) -> list[str]:
-    """Return a whole change in lines as wide as its column; each object begins a line."""
+    """Return a change wrapped to its column's width; each object begins a line."""
     does, instead = (by_object(tried.parts), []) if tried is solved.best else _beside(solved, tried)
     lines = hanging(plain_lines(*does, *instead), _CHANGE_WIDTH, indent=2)
     return ["".join(text for text, _ in line).rstrip() for line in lines]
 
 
 def count_changes(rows: Iterable[SolveRow]) -> int:
-    """Return how many changes some rows show."""
+    """Return the number of changes in the rows."""
     return len({row.place for row in rows})
 
 
 def row_lines(row: SolveRow) -> Iterator[str]:
-    """Yield what is said of a change: what it comes to, and why it lost."""
+    """Yield a change's result, and the reason it lost."""
     yield figures_text(row.tried.figures, has_prices=row.change_per_hour is not None)
     if row.tried.why_not:
         yield f"lost: {row.tried.why_not}"
@@ -302,39 +302,39 @@ def _pending_tone(row: SolveRow) -> Tone:
 
 
 def _on_first_row(column: Column[SolveRow]) -> Column[SolveRow]:
-    """Return a column that is empty in all rows of a change but the first."""
+    """Return a column that shows a value only in the first row of a change."""
     return msgspec.structs.replace(column, cell=lambda row, now_ns: Cell("") if row.line else column.cell(row, now_ns))
 
 
 _COLUMNS: Final[tuple[Column[SolveRow], ...]] = (
     Column(
-        Heading("place", "PLACE", "The answer, the runner-up, and the others by place.", 9, 9),
+        Heading("place", "RANK", "The answer, the runner-up, and the rank of the others.", 9, 9),
         lambda row, _: Cell(row.place, Tone.GOOD if row.place == "answer" else Tone.MUTED),
         _place,
     ),
     Column(
-        Heading("change", "CHANGE", "What is changed, beside the answer.", _CHANGE_WIDTH, _CHANGE_WIDTH),
+        Heading("change", "CHANGE", "The change, as its difference to the answer.", _CHANGE_WIDTH, _CHANGE_WIDTH),
         lambda row, _: Cell(clean(row.text)),
         lambda row: row.words,
-        filters={"change": Field[SolveRow](FieldKind.TEXT, lambda row, _: row.words, help="what is changed")},
+        filters={"change": Field[SolveRow](FieldKind.TEXT, lambda row, _: row.words, help="text of the change")},
     ),
     Column(
-        number_heading("cost", "± $/H", "Dollars per hour that it adds or saves beside the cluster as it is."),
+        number_heading("cost", "± $/H", "Change of the cost per hour, compared with now."),
         _change_cell,
         lambda row: row.change_per_hour,
         filters={
             "cost": Field[SolveRow](
-                FieldKind.MONEY, lambda row, _: row.change_per_hour, help="dollars per hour that it adds"
+                FieldKind.MONEY, lambda row, _: row.change_per_hour, help="change of the cost per hour"
             )
         },
     ),
     count_column(
-        number_heading("pending", "PENDING", "Pods without a place.", drop_order=1),
+        number_heading("pending", "PENDING", "Unschedulable pods.", drop_order=1),
         lambda row: row.tried.figures.pending,
         tone=_pending_tone,
     ),
     count_column(
-        number_heading("nodes", "NODES", "Nodes of Karpenter.", drop_order=3), lambda row: row.tried.figures.nodes
+        number_heading("nodes", "NODES", "Karpenter's nodes.", drop_order=3), lambda row: row.tried.figures.nodes
     ),
     count_column(
         number_heading("drift", "DRIFT", "NodeClaims that it drifts.", drop_order=2),
@@ -342,7 +342,7 @@ _COLUMNS: Final[tuple[Column[SolveRow], ...]] = (
         tone=lambda _: Tone.WARNING,
     ),
     text_column(
-        Heading("lost", "LOST BECAUSE", "In what it is worse than the answer.", 24, 60, drop_order=4),
+        Heading("lost", "LOST BECAUSE", "Why it is worse than the answer.", 24, 60, drop_order=4),
         lambda row: row.tried.why_not,
     ),
 )
@@ -358,12 +358,12 @@ TABLE: Final[TableSpec[SolveRow]] = TableSpec(
 def solve_study(
     goal: str, given: Sequence[tuple[str, str]], on_top_of: Scenario | None = None
 ) -> Study[Solved, SolveRow]:
-    """Return the change that reaches a goal, above those that lost.
+    """Return the study of a goal: the answer, then the changes that lost.
 
     Args:
-        goal: Its name.
+        goal: Name of the goal.
         given: Its parameters.
-        on_top_of: Edits that are made before.
+        on_top_of: Scenario that is applied first.
     """
     known = GOALS.get(goal)
     before = f" ─ on top of {clean(on_top_of.name)}" if on_top_of is not None else ""
@@ -392,7 +392,11 @@ def _price(pair: tuple[Solved, Figures], _: int) -> float | None:
 
 _FIGURES: Final[tuple[Value[tuple[Solved, Figures]], ...]] = (
     Value("pending", lambda pair, _: pair[1].pending, INTEGER, "Unschedulable pods."),
-    texts("lost", lambda pair: pair[1].lost, "Those of them, namespace/name, that are schedulable without the change."),
+    texts(
+        "lost",
+        lambda pair: pair[1].lost,
+        "namespace/name of unschedulable pods that are schedulable without the change.",
+    ),
     Value("nodes", lambda pair, _: pair[1].nodes, INTEGER, "Karpenter's nodes, new ones included."),
     Value(
         "pricePerHour",
@@ -408,13 +412,20 @@ _FIGURES: Final[tuple[Value[tuple[Solved, Figures]], ...]] = (
         "Nodes without a known price; those on spot count as on-demand.",
     ),
     Value("drifts", lambda pair, _: pair[1].drifts, INTEGER, "NodeClaims that the change drifts."),
-    Value("wanted", lambda pair, _: pair[1].wanted, INTEGER_OR_NULL, "Of weight: pods that come to the NodePool."),
-    Value("moved", lambda pair, _: pair[1].moved, INTEGER_OR_NULL, "Of weight: other pods that change their NodePool."),
-    Value("evictions", lambda pair, _: pair[1].evictions, INTEGER_OR_NULL, "Of consolidate-after: within a day."),
+    Value("wanted", lambda pair, _: pair[1].wanted, INTEGER_OR_NULL, "Goal weight: pods that land on the NodePool."),
+    Value(
+        "moved", lambda pair, _: pair[1].moved, INTEGER_OR_NULL, "Goal weight: other pods that change their NodePool."
+    ),
+    Value(
+        "evictions",
+        lambda pair, _: pair[1].evictions,
+        INTEGER_OR_NULL,
+        "Goal consolidate-after: evictions within a day.",
+    ),
 )
 _TRIED: Final[tuple[Value[tuple[Solved, Tried]], ...]] = (
     texts("changes", lambda pair: pair[1].parts),
-    Value("outcome", lambda pair, _: pair[1].outcome, TEXT, "Its result besides the price, as text."),
+    Value("outcome", lambda pair, _: pair[1].outcome, TEXT, "Its result except the price, as text."),
     Value("reachesGoal", lambda pair, _: pair[1].is_enough, BOOLEAN),
     Value("lostBecause", lambda pair, _: pair[1].why_not or None, TEXT_OR_NULL, "Why it is worse than the answer."),
     record("figures", lambda pair: (pair[0], pair[1].figures), _FIGURES),
@@ -460,7 +471,7 @@ _SEARCH: Final[tuple[Value[Effort], ...]] = (
         "isMonotone",
         lambda effort, _: effort.is_monotone,
         BOOLEAN_OR_NULL,
-        "Of values on a line: whether none that was tried is an exception; null of sets.",
+        "For a numeric parameter: whether the result is monotone in it; null for sets.",
     ),
 )
 REPORT: Final[tuple[Value[Solved], ...]] = (
@@ -489,7 +500,7 @@ REPORT: Final[tuple[Value[Solved], ...]] = (
         _OPENED,
         may_be_null=True,
     ),
-    records("others", lambda solved: [(solved, one) for one in solved.others], _TRIED, "The best first, 20 at most."),
+    records("others", lambda solved: [(solved, one) for one in solved.others], _TRIED, "Best first, up to 20."),
     record("search", lambda solved: solved.effort, _SEARCH),
     texts("approximated", lambda solved: solved.approximated),
     texts("notModelled", lambda solved: solved.not_modelled),

@@ -87,7 +87,7 @@ def notice(statuses: Mapping[str, KindStatus], consequences: Mapping[str, str], 
     if hidden and statuses[hidden[0]].phase == "offline":
         return f"{plural(hidden[0])} could not be listed for this file. {consequences[hidden[0]]}", Tone.WARNING
     if hidden:
-        # What the API server said at length stands in :sources.
+        # :sources shows the API server's full message.
         why = clean(statuses[hidden[0]].last_error).partition(": ")[0] or f"{plural(hidden[0])}: forbidden"
         also = f" Nor may {' and '.join(map(plural, hidden[1:]))} be listed." if hidden[1:] else ""
         return f"{why}. {consequences[hidden[0]]}{also} ? has the ClusterRole.", Tone.WARNING
@@ -252,7 +252,7 @@ TABLE: Final[TableSpec[KindStatus]] = TableSpec(
             lambda status: -float(status.since_ns),
         ),
         Column(
-            Heading("heard", "HEARD", "When the server last said anything.", is_right_aligned=True, drop_order=1),
+            Heading("heard", "HEARD", "When the server last sent data.", is_right_aligned=True, drop_order=1),
             _last_contact,
             lambda status: -float(status.last_contact_ns) or None,
         ),

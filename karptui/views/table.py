@@ -42,9 +42,9 @@ class TableSpec(msgspec.Struct, Generic[ItemT], frozen=True):
     labels: Callable[[ItemT], Mapping[str, str]] | None = None
     """Labels that filters can select by; None if items have none."""
     more_filters: Mapping[str, Field[ItemT]] = {}
-    """Filters beyond those of columns."""
+    """Filters in addition to the columns' filters."""
     more_values: tuple[Value[ItemT], ...] = ()
-    """Values for scripts beyond those of columns."""
+    """Values for scripts in addition to the columns' values."""
     declared: tuple[Column[ItemT], ...] = ()
     """All columns, hidden ones included, for filters and scripts; empty if none is hidden."""
     csv: tuple[str, ...] = ()
@@ -292,7 +292,7 @@ def without_formula(text: str) -> str:
 
 
 def as_text(headings: Sequence[Heading], rows: Iterable[Row], shown: Sequence[int]) -> str:
-    """Return rows as aligned columns of text; arguments are those of ``as_csv``."""
+    """Return rows as aligned columns of text; takes the arguments of ``as_csv``."""
     lines = [[headings[index].title for index in shown]]
     lines += [[clean(row.cells[index].text) for index in shown] for row in rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(shown))]

@@ -46,9 +46,11 @@ STORIES: Final[Mapping[str, Story]] = MappingProxyType(
             "Weight is an order, not a share",
             (
                 _step("general weighs 50 and overflow 49, and people expect halves:", "2 down down"),
-                _step("general gets every pod that both can hold. One less weight for it?", "ctrl+t left"),
-                _step("Now the name that sorts last goes first. Replay every pod as if it were new:", "m down enter"),
-                _step("overflow takes all it can hold: weight never shares out. For shares press p on Pools."),
+                _step("general gets every pod that fits both. Lower its weight by one?", "ctrl+t left"),
+                _step(
+                    "Now the name that sorts last is tried first. Replay every pod as if it were new:", "m down enter"
+                ),
+                _step("overflow gets every pod that fits: weights never share out. For shares press p on Pools."),
             ),
         ),
         "b": Story(
@@ -59,8 +61,8 @@ STORIES: Final[Mapping[str, Story]] = MappingProxyType(
                 _step("One NodePool that allows both prefers neither. Split it in two:", "a enter enter"),
                 _step("Narrow the families to flex, and turn on all that are shown:", "f l ctrl+a enter enter"),
                 _step("Two NodePools, weights 100 and 1. Replay every pod as if it were new:", "m down enter"),
-                _step("The preferred pool takes them. And with flex sold out?", "a o u enter f l e x enter"),
-                _step("overflow takes them: it weighs 49, and the fallback 1. Mind what stands in between."),
+                _step("The preferred pool gets them. What if flex is sold out?", "a o u enter f l e x enter"),
+                _step("overflow gets them: its weight is 49, the fallback's 1. Check the weights between them."),
             ),
         ),
         "c": Story(
@@ -70,7 +72,10 @@ STORIES: Final[Mapping[str, Story]] = MappingProxyType(
                     "Eleven DaemonSets do not fit a type of eight pod slots. NEW NODE CARRIES says:",
                     "2 down down down down",
                 ),
-                _step("Below the table: the types that it excludes, and by which number. One more?", "ctrl+t a d a e"),
+                _step(
+                    "The lines below the table name the excluded types and the number. Remove one DaemonSet?",
+                    "ctrl+t a d a e",
+                ),
                 _step("Add it, and replay every pod as if it were new:", "enter enter m down enter"),
                 _step("Nodes and dollars for one more agent on every node."),
             ),
@@ -78,18 +83,20 @@ STORIES: Final[Mapping[str, Story]] = MappingProxyType(
         "d": Story(
             "Memory that is advertised is not memory that is usable",
             (
-                _step("Three pods of 240Gi wait, and r5a.8xlarge has 256Gi:", "5 enter"),
-                _step("Karpenter plans with less: short by so much. What helps stands below. Open the best:", "ctrl+t"),
-                _step("They find a place. t on Pending shows the ledger: where the memory goes."),
+                _step("Three 240Gi pods are pending, yet r5a.8xlarge has 256Gi:", "5 enter"),
+                _step(
+                    "Karpenter plans with less memory than that. Remedies are listed below. Open the best:", "ctrl+t"
+                ),
+                _step("Now they fit. t on Pending shows the ledger: what uses the memory."),
             ),
         ),
         "e": Story(
             "Protected pods pin nodes",
             (
-                _step("CI runners say do-not-disrupt, and new ones keep landing on their nodes:", "6"),
-                _step("Only those of gitlab:", "/ g i t l a b enter"),
-                _step("They hold this much. What could be done about it, tried side by side:", "r"),
-                _step("The best comes first, with what it frees, saves and cuts. enter opens it in the what-if."),
+                _step("CI runners set do-not-disrupt, and new ones keep landing on their nodes:", "6"),
+                _step("Only gitlab's blockers:", "/ g i t l a b enter"),
+                _step("This is what they cost. Compare the remedies:", "r"),
+                _step("The best is first, with nodes freed, savings and pods cut. enter opens it in the what-if."),
             ),
         ),
     }

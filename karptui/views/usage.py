@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from karptui.kube.live_usage import LiveUsage, Used
-from karptui.kube.resources import CPU, PODS, Shortage
+from karptui.kube.resources import CPU, MEMORY, PODS, Shortage
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, duration_text, lacking_text, percent_text, span_text
 from karptui.state.usage import Share
@@ -179,25 +179,25 @@ def samples_text(used: Used) -> str:
 def usage_note(live: LiveUsage, now_ns: int) -> Pieces:
     """Return the source, age and limits of usage figures, or why they are unknown."""
     if not live.is_asked:
-        return (("live usage is only known of a live cluster with metrics-server", Tone.MUTED),)
+        return (("live usage needs a live cluster with metrics-server", Tone.MUTED),)
     if live.sentence:
         age = f" (figures are {age_text(live.read_at_ns, now_ns)} old)" if live.read_at_ns else ""
         return ((f"{clean(live.sentence)}{age}", Tone.WARNING if live.read_at_ns else Tone.MUTED),)
     if not live.read_at_ns:
-        return (("metrics-server is being asked for live usage…", Tone.ACTIVE),)
+        return (("loading live usage from metrics-server…", Tone.ACTIVE),)
     window = f", over {span_text(live.window_ns)}" if live.window_ns else ""
     measured = f"measured by metrics-server {age_text(live.read_at_ns, now_ns)} ago{window}"
     return ((f"{measured}; {REQUESTS_DECIDE}", Tone.MUTED),)
 
 
-def shortages_text(shortages: Iterable[Shortage]) -> str:
-    """Return shortages, rounded up: ``pods 8 of 11 needed, memory short by 6,846Mi``."""
-    return ", ".join(map(_shortage_text, shortages))
+def shortages_text(shortages: Iterable[Shortage], *, is_short: bool = False) -> str:
+    """Return shortages, rounded up: ``pods 8 of 11 needed, memory short by 6,846Mi``; in short ``mem −6,846Mi``."""
+    return ", ".join(_shortage_text(one, is_short=is_short) for one in shortages)
 
 
-def _shortage_text(one: Shortage) -> str:
+def _shortage_text(one: Shortage, *, is_short: bool) -> str:
     name = clean(one.resource)
     if one.resource == PODS:
         return f"{name} {lacking_text(name, one.room.nano)} of {lacking_text(name, one.need.nano)} needed"
     amount = lacking_text(one.resource, one.lacking_nano)
-    return f"{name} short by {amount}"
+    return f"{'mem' if name == MEMORY else name} −{amount}" if is_short else f"{name} short by {amount}"

@@ -23,7 +23,7 @@ MARKS: Final[Mapping[str, tuple[str, Tone]]] = {
 
 
 def money_text(finding: ClusterFinding) -> str:
-    """Return ``$2.03/h``, with a plus where more may come to it; nothing where there is none, or it is said already."""
+    """Return ``$2.03/h``, with a plus if it is a lower bound; empty if unknown or already in the text."""
     if not finding.price_per_hour or str(finding.code) == "NEXT":
         return ""
     bound = "up to " if finding.is_upper_bound else ""
@@ -48,15 +48,15 @@ class VerdictPage(NamedTuple):
 def verdict_pages(
     findings: Sequence[tuple[ClusterFinding, str]], width: int, few: Room, many: Room
 ) -> tuple[VerdictPage, ...]:
-    """Return the worst findings, then all of them page by page; one page where the worst are all there are.
+    """Return the worst findings, then all of them in pages; a single page if the worst are all.
 
-    None is cut: what does not fit one line goes on in the next.
+    Long findings wrap to the next line.
 
     Args:
-        findings: Findings with their sentences, worst first.
-        width: Cells of a line.
-        few: Room there is for the worst.
-        many: Room there is for a page.
+        findings: Findings with their texts, worst first.
+        width: Width of a line in cells.
+        few: Number of lines for the worst findings.
+        many: Number of lines of a page.
     """
     keys = max((len(one.key) for one, _ in findings), default=0)
     money = max((len(money_text(one)) for one, _ in findings), default=0)
@@ -83,7 +83,7 @@ def _as_page(drawn: Sequence[tuple[Pieces, ...]], more: int) -> VerdictPage:
 
 
 def _lines(one: ClusterFinding, text: str, width: int, money: int, keys: int) -> tuple[Pieces, ...]:
-    """Return the lines of one finding: its money and its key stand at the end of the first."""
+    """Return the lines of one finding: the first ends with its cost and key."""
     mark, tone = MARKS[str(one.severity)]
     is_quiet = str(one.severity) == "info"
     tail = f"  {money_text(one):>{money}}" if money else ""

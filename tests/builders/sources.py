@@ -8,7 +8,7 @@ from karptui.sources.base import SourceError
 
 
 class QuietSource:
-    """A source that waits for nothing and gives no single objects."""
+    """A source that is waiting for nothing and gives no single objects."""
 
     caution: str = ""
 

@@ -90,4 +90,4 @@ def test_several_seeds_tell_what_chance_changes(capsys: pytest.CaptureFixture[st
     assert spread["seeds"] == 3
     assert spread["nodes"]["least"] <= one["end"]["nodes"] <= spread["nodes"]["greatest"]
     assert main(["forward", snapshot, "--seeds", "3"]) == 0
-    assert "  chance 3 seeds: " in capsys.readouterr().out
+    assert "  chance  3 seeds: " in capsys.readouterr().out

@@ -42,7 +42,7 @@ def printed(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) ->
 def test_one_pod_is_told_with_each_nodepool(capsys: pytest.CaptureFixture[str]) -> None:
     answer, asks, *rest = printed(capsys, FRONT).splitlines()
     assert answer.startswith(
-        f"demo: 383 more pods like {FRONT} start on ready nodes; from pod 334 on Karpenter launches"
+        f"demo: 383 more pods like {FRONT} start on ready nodes; from pod 334 on, Karpenter launches"
     )
     assert answer.endswith(
         "the limits of NodePools general, overflow leave no room for another node (3 other NodePools further off)"
@@ -108,7 +108,7 @@ def test_a_cluster_without_workloads_has_nothing_to_add(capsys: pytest.CaptureFi
     empty = tmp_path / "empty.json"
     empty.write_text('{"karptui": 1, "name": "e", "capturedAt": "2026-11-20T12:00:00Z", "objects": []}')
     assert main(["headroom", "--snapshot", str(empty), "--no-aws"]) == 0
-    assert capsys.readouterr().out.endswith(": there is no workload whose pods could run elsewhere\n")
+    assert capsys.readouterr().out.endswith(": no workload has pods that could run on other nodes\n")
 
 
 @pytest.mark.parametrize(

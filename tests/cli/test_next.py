@@ -1,4 +1,4 @@
-"""`karptui next`: the next command and the nodes that would go, in every form."""
+"""`karptui next`: the next command and the nodes to be removed, in every form."""
 
 from __future__ import annotations
 

@@ -147,12 +147,12 @@ def test_the_first_sentence_says_what_comes_of_it_where_that_is_something_else(
     same = tmp_path / "same.yaml"
     same.write_text(yaml.safe_dump_all(pools()))
     assert main(["plan", "-f", str(same), "--snapshot", snapshot]) == 0
-    assert "That is at once" not in capsys.readouterr().out
+    assert "At the end:" not in capsys.readouterr().out
     assert main(["plan", "-f", closed, "--snapshot", snapshot]) == 0
     text = capsys.readouterr().out.splitlines()[0]
     assert main(["plan", "-f", closed, "--snapshot", snapshot, "-o", "markdown"]) == 0
-    assert "That is at once; at the end it is $0.00/h instead of $" in text
-    assert "That is at once; at the end it is" in capsys.readouterr().out.splitlines()[2]
+    assert "At the end: $0.00/h instead of $" in text
+    assert "At the end:" in capsys.readouterr().out.splitlines()[2]
 
 
 def test_a_condition_that_is_met_fails(capsys: pytest.CaptureFixture[str], snapshot: str, closed: str) -> None:
@@ -161,7 +161,7 @@ def test_a_condition_that_is_met_fails(capsys: pytest.CaptureFixture[str], snaps
     assert "--fail-on pending" in printed.err
     first, second, third, *_ = printed.out.splitlines()
     assert first.startswith(snapshot)
-    assert second == "  Risks, the worst first"
+    assert second == "  Risks, worst first"
     assert "no place any more" in third
 
 

@@ -38,8 +38,8 @@ def test_story_a_as_a_table_with_the_reasons_beside_it(capsys: pytest.CaptureFix
     assert main(["pools", "--snapshot", A_WEIGHTS]) == 0
     said = capsys.readouterr()
     assert said.out.splitlines()[0].split()[:3] == ["#", "NAME", "WEIGHT"]
-    assert "it gets every pod it can hold before second sees one" in said.err
-    assert "overlap: 5 of 5 pods (100%) match several pools and go to first 5" in said.err
+    assert "every pod that fits lands here before second is tried" in said.err
+    assert "overlap: 5 of 5 pods (100%) match several pools and land on first 5" in said.err
     assert "cost of all pools" not in said.err
 
 

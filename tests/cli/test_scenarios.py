@@ -54,7 +54,7 @@ def test_less_memory_overhead_makes_do_with_a_cheaper_type(tmp_path: Path, capsy
     assert found["karpenterModelled"] == "1.15.0"
     assert main(["simulate", STORIES, "--scenario", path]) == 0
     text = capsys.readouterr().out
-    assert "  New nodes that come no more: " in text
+    assert "  New nodes no longer launched: " in text
     assert "approximated: " in text
 
 

@@ -174,7 +174,7 @@ def test_pods_wait_untried_while_no_nodepool_is_usable(
     assert f"pods without a place: {0 if is_usable else 5}" in printed
     said = (
         "  5 pods need a node; no NodePool accepts pods: none of this Karpenter's is ready, dynamic and not being"
-        " deleted: Karpenter does not even try the nodes that exist, and says nothing\n"
+        " deleted: Karpenter does not even try existing nodes, and reports nothing\n"
     )
     assert (said in printed) is not is_usable
     assert main(["simulate", str(path), "-o", "json"]) == 0

@@ -36,10 +36,10 @@ def test_a_node_group_is_rehearsed_in_every_form(capsys: pytest.CaptureFixture[s
     assert main(["rehearse", "--demo", document["nodeGroup"], "--fail-on", "pending"]) == 0
     said = capsys.readouterr().out
     assert said.startswith("demo: without node group system (2 nodes) ")
-    assert "drained one node at a time it takes 90s, at most " in said
+    assert "draining one node at a time takes 90s, peak " in said
     assert int(row["drainSeconds"]) == document["drain"]["seconds"] == 90
     assert main(["rehearse", "--demo", "--at-once", "2", "--fail-on", "stall", "--fail-on", "pending"]) == 0
-    assert "drained 2 nodes at a time it takes 60s, at most " in capsys.readouterr().out
+    assert "draining 2 nodes at a time takes 60s, peak " in capsys.readouterr().out
     assert main(["rehearse", "--demo", "--at-once", "none"]) == 2
     assert "'none' is not a number from 1 to 1,000" in capsys.readouterr().err
     assert main(["rehearse", "--demo", "none"]) == 2

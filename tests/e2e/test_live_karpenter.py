@@ -333,7 +333,7 @@ def _claims(cluster: LiveCluster, pool: str) -> list[dict[str, Any]]:
 
 
 def release_and_snapshot(cluster: LiveCluster, pool: str, release: dict[str, Any] | str) -> Path:
-    """Write the cluster as it is when Karpenter looks at it: at once marked, or with what is about to be done."""
+    """Write the current cluster when Karpenter looks at it: at once marked, or with what is about to be done."""
     if isinstance(release, str):
         cluster.until(lambda: _age(cluster, pool) > TOLERATED, "old enough")
         since = min(one["metadata"]["creationTimestamp"] for one in _claims(cluster, pool))

@@ -63,7 +63,7 @@ def test_the_first_sentence_says_that_it_goes_in_a_circle() -> None:
     played = a_play(4)
     told = headline(replace(played, circle=circle_of(played)))
     assert told == (
-        "goes in a circle from 12:01:30Z on, every 60s (Single: replace 1 node, Single: replace 1 node),"
+        "repeats from 12:01:30Z on, every 60s (Single: replace 1 node, Single: replace 1 node),"
         " 5 evictions each time; 9 nodes, $4.00/h after 60m"
     )
     waits = (PodWait("a/never", NOW_NS, None), PodWait("a/moved", NOW_NS + 120 * SECOND_NS, None))

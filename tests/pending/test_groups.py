@@ -94,15 +94,15 @@ class TestTurns:
         [
             (a_pod(), Cause.CLAIM, "launch a node"),
             (a_pod(cpu="64"), Cause.UNPLACED, "no NodePool and no node"),
-            (a_pod(scheduled_reason="SchedulingGated"), Cause.GATED, "scheduling gates hold it"),
-            (a_pod(scheduled_reason=""), Cause.UNTRIED, "the scheduler has not refused it yet"),
-            (a_pod(scheduled_reason="", scheduler_name="volcano"), Cause.OTHER_SCHEDULER, "the scheduler volcano"),
+            (a_pod(scheduled_reason="SchedulingGated"), Cause.GATED, "its scheduling gates are set"),
+            (a_pod(scheduled_reason=""), Cause.UNTRIED, "kube-scheduler has not refused it yet"),
+            (a_pod(scheduled_reason="", scheduler_name="volcano"), Cause.OTHER_SCHEDULER, "its scheduler volcano"),
             (a_pod(scheduled_reason="", deletion_ns=NOW_NS), Cause.LEAVING, "being deleted"),
             (a_pod(nominated_node="ip-10-0-1-2.ec2.internal"), Cause.PREEMPTING, "nominated to ip-10-0-1-2"),
-            (a_pod(daemonset="agent"), Cause.DAEMON, "a DaemonSet made it"),
-            (a_pod(owner=an_owner(kind="Node", name="n", api_version="v1")), Cause.STATIC, "a node owns it"),
-            (a_pod(node_selector={"kubernetes.io/hostname": "x"}), Cause.IGNORED, "faulty"),
-            (a_pod(required_node_terms=(AVOIDS,)), Cause.SILENT, "passes over it without a word"),
+            (a_pod(daemonset="agent"), Cause.DAEMON, "a DaemonSet created it"),
+            (a_pod(owner=an_owner(kind="Node", name="n", api_version="v1")), Cause.STATIC, "a static pod of a node"),
+            (a_pod(node_selector={"kubernetes.io/hostname": "x"}), Cause.IGNORED, "invalid"),
+            (a_pod(required_node_terms=(AVOIDS,)), Cause.SILENT, "silently ignores it"),
         ],
         ids=lambda value: str(value) if isinstance(value, Cause) else "",
     )
@@ -131,7 +131,7 @@ class TestTurns:
         pod = a_pod(node="gone", phase="Pending")
         group = only(report(pod, nodes=(a_node(),)))
         assert group.cause is Cause.LOST_NODE
-        assert "gone, which is not there" in cause_sentence(pod, group.cause)
+        assert "gone, which does not exist" in cause_sentence(pod, group.cause)
 
     def test_bound_pods_do_not_wait(self) -> None:
         pods = (a_pod(name="a", node="node-1"), a_pod(name="b", phase="Succeeded"), a_pod(name="c"))
@@ -142,7 +142,7 @@ class TestTurns:
         group = only(report(a_pod(), nodes=(a_node(),)))
         assert group.cause is Cause.NODE
         assert now_text(group) == "→ node-1 of general"
-        assert now_words(group) == "there is room on node-1 of general"
+        assert now_words(group) == "it fits on node-1 of general"
 
     def test_within_a_sentence_no_mark_stands(self) -> None:
         assert now_words(only(report(a_pod()))).startswith("Karpenter would launch ")

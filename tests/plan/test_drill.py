@@ -78,7 +78,7 @@ def test_daemons_do_not_move_and_pods_without_an_owner_are_lost() -> None:
     assert headline(found) == (
         f"without zone {A} no pod has to move; 1 pod without an owner is lost; 1 of 2 nodes is gone"
     )
-    assert "  Lost, as no owner makes them again" in list(detail_lines(found))
+    assert "  Lost: no owner recreates them" in list(detail_lines(found))
 
 
 def test_pods_that_wait_today_may_lose_the_node_they_would_get() -> None:
@@ -86,7 +86,7 @@ def test_pods_that_wait_today_may_lose_the_node_they_would_get() -> None:
     assert counts(found) == (0, 0, 0, 0)
     assert [one.pod_key for one in found.also_pending] == ["default/new"]
     assert found.waiting == 1
-    assert "1 pod that would get a place today gets none" in headline(found)
+    assert "1 pending pod schedulable today becomes unschedulable" in headline(found)
 
 
 def test_pods_that_wait_anyway_are_nobody_s_news() -> None:
@@ -131,7 +131,7 @@ def test_a_nodepool_goes_with_all_that_it_could_launch() -> None:
     assert counts(found) == (1, 0, 1, 0)
     assert [one.pool_name for one in found.launches] == ["spare"]
     assert "nodes drain" not in " ".join(found.assumed)
-    assert headline(found).startswith("without NodePool general 1 pod finds another place: 1 need 1 new node")
+    assert headline(found).startswith("without NodePool general 1 pod fits elsewhere: 1 need 1 new node")
 
 
 def test_without_any_nodepool_kube_scheduler_places_pods_on_the_nodes_that_are_left() -> None:
@@ -214,7 +214,7 @@ def test_in_an_empty_cluster_nothing_is_known() -> None:
     with pytest.raises(DrillError, match="none is known"):
         drill(empty, WITHOUT_A)
     assert drills(empty) == ()
-    assert overview(()) == "no node has a zone, a capacity type or a NodePool that could go away"
+    assert overview(()) == "no node has a zone, a capacity type or a NodePool"
 
 
 def test_every_loss_is_tried_the_worst_of_a_kind_first() -> None:
@@ -238,18 +238,18 @@ def test_every_loss_is_tried_the_worst_of_a_kind_first() -> None:
     ]
     assert overview(found) == (
         f"without NodePool general 2 pods stay pending; without zone {B} 1 pod stays pending;"
-        " any one capacity type may go"
+        " losing any one capacity type leaves no pod pending"
     )
     cells = [column.cell(found[0], 0).text for column in TABLE.columns]
     assert cells[:5] == [f"zone={B}", "1", "2", "1", "-"]
-    assert overview([found[0], found[0]]).endswith("(some without 1 other zone too)")
+    assert overview([found[0], found[0]]).endswith("(so do some without 1 other zone)")
 
 
 def test_dollars_say_what_is_not_known() -> None:
     one = drill(cluster(a_pod(name="x", node="a", cpu="1600m"), a_pod(name="y", node="b", cpu="1600m")), WITHOUT_A)
     (launch,) = one.launches
     for price, unpriced, at_most, says in (
-        (0.0, 1, False, "(price not known)"),
+        (0.0, 1, False, "(price unknown)"),
         (1.0, 0, True, "(at most $1.00/h)"),
         (1.0, 2, False, "($1.00/h, 2 without a price)"),
     ):

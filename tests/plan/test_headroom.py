@@ -96,20 +96,18 @@ def test_room_on_nodes_that_are_launched_anyway_is_not_on_nodes_that_are_there()
     on = cluster(a_pod(name="more", node="a", cpu="600m"), full, waiting)
     found = headroom(on, sample_of(on, WEB), most=60)
     assert found.on_launched == found.fits - sum(count for _, count in found.nodes) > 0
-    assert " fit on the nodes that are there and on nodes that are launched anyway, for pods that wait; " in headline(
-        found
-    )
+    assert " fit on existing nodes and on nodes launched anyway for pending pods; " in headline(found)
     few = headroom(on, sample_of(on, WEB), most=found.fits, pools=())
-    assert " or more pods of each workload fit on the nodes that are there and on nodes" in overview([few])
+    assert " or more pods of each workload fit on existing nodes and on nodes" in overview([few])
     launched = replace(few, on_launched=few.fits, nodes=())
-    assert " fit on nodes that are launched anyway" in headline(launched)
+    assert " fit on nodes launched anyway" in headline(launched)
     there = replace(few, on_launched=0)
     for pair in ([launched, there], [there, launched]):
-        assert " fit on the nodes that are there and on nodes that are launched anyway" in overview(pair)
-    assert " fit on the nodes that are there or starting" in headline(replace(there, on_starting=1))
+        assert " fit on existing nodes and on nodes launched anyway" in overview(pair)
+    assert " fit on existing or starting nodes" in headline(replace(there, on_starting=1))
     assert list(more_lines(found))[-1].endswith(f"; {found.on_launched} on nodes that are launched anyway")
     crowded = cluster(full, waiting, a_pod(name="more", node="a", cpu="1200m"))
-    assert " fit on nodes that are launched anyway, for pods that wait; " in headline(
+    assert " fit on nodes launched anyway for pending pods; " in headline(
         headroom(crowded, sample_of(crowded, WEB), most=60)
     )
 
@@ -143,7 +141,7 @@ def test_where_nothing_stops_it_the_number_is_the_least_there_is() -> None:
     on = cluster(pools=(limited("1000"),))
     found = headroom(on, sample_of(on, WEB), most=40)
     assert (found.total, found.is_total_at_least, found.is_fits_at_least, found.reason) == (40, True, False, "")
-    assert "; 40 or more in all on" in headline(found)
+    assert "; 40 or more in total on" in headline(found)
 
 
 def test_without_a_usable_nodepool_pods_fit_where_kube_scheduler_puts_them() -> None:
@@ -152,15 +150,15 @@ def test_without_a_usable_nodepool_pods_fit_where_kube_scheduler_puts_them() -> 
     assert (found.fits, found.total, found.is_total_at_least, found.new_nodes) == (5, 5, False, 0)
     assert found.starts == sum(count for _, count in found.nodes) == 5
     assert headline(found) == (
-        "5 more pods like ReplicaSet/default/web fit on the nodes that are there; the next finds no place: "
+        "5 more pods like ReplicaSet/default/web fit on existing nodes; the next is unschedulable: "
         "no NodePool accepts pods: none of this Karpenter's is ready, dynamic and not being deleted"
     )
-    assert overview([found]) == "the least room is for ReplicaSet/default/web: 5 more"
+    assert overview([found]) == "least headroom: 5 more of ReplicaSet/default/web"
     few = headroom(on, sample_of(on, WEB), most=3)
-    assert overview([few]) == "3 or more pods of each workload fit on the nodes that are there"
+    assert overview([few]) == "3 or more pods of each workload fit on existing nodes"
     huge = cluster(a_pod(name="huge", cpu="16"), pools=())
     none = headroom(huge, sample_of(huge, ObjectRef("Pod", "huge", "default")), most=3)
-    assert overview([none]) == "no further pod of Pod/default/huge finds a place"
+    assert overview([none]) == "no more pods of Pod/default/huge fit"
 
 
 @pytest.mark.parametrize(
@@ -264,7 +262,9 @@ def test_a_buffer_is_filled_up_again_by_a_new_node() -> None:
     )
     assert (without.fits, without.starts, without.buffered) == (5, 5, 0)
     assert (found.fits, found.starts, found.buffered) == (3, 5, 2)
-    assert "for 2 of them Karpenter launches a node again" in "\n".join(more_lines(found))
+    assert "Karpenter then launches nodes to replace the buffer space that 2 of them use" in "\n".join(
+        more_lines(found)
+    )
 
 
 def test_more_start_than_fit_without_a_node_where_kube_scheduler_gives_up_what_they_prefer() -> None:
@@ -276,8 +276,8 @@ def test_more_start_than_fit_without_a_node_where_kube_scheduler_gives_up_what_t
         found = headroom(on, sample_of(on, WEB), most=20, pools=())
         assert (found.starts > found.fits) == is_told
         # One answer, not two: what starts and what Karpenter launches for are told apart.
-        assert ("from pod 1 on Karpenter launches nodes" in headline(found)) == is_told
-        assert ("places 0 of them without a new node" in next(more_lines(found))) == is_told
+        assert ("from pod 1 on, Karpenter launches nodes" in headline(found)) == is_told
+        assert ("fits 0 of them without a new node" in next(more_lines(found))) == is_told
 
 
 def test_a_manifest_or_a_made_up_pod_is_added() -> None:
@@ -293,16 +293,16 @@ def test_a_pod_that_nothing_takes_says_why() -> None:
     on = cluster(a_pod(name="gpu", cpu="1", node_selector={"tier": "gold"}))
     found = headroom(on, sample_of(on, ObjectRef("Pod", "gpu", "default")), most=10)
     assert (found.fits, found.total, found.starts) == (0, 0, 0)
-    assert headline(found).startswith("no more pod like Pod/default/gpu finds a place: no node of NodePool general")
-    assert overview([found]) == "no further pod of Pod/default/gpu finds a place"
+    assert headline(found).startswith("no more pods like Pod/default/gpu fit: no node of NodePool general")
+    assert overview([found]) == "no more pods of Pod/default/gpu fit"
 
 
 def test_those_with_the_least_room_come_first() -> None:
     on = cluster(a_pod(name="big", node="b", cpu="1900m", owner=replace(a_pod().owners[0], name="big")))
     found = headrooms(on, samples(on.inventory), most=40)
     assert [one.sample.name for one in found] == ["ReplicaSet/default/big", "ReplicaSet/default/web"]
-    assert overview(found).startswith("the least room is for ReplicaSet/default/big: ")
-    assert overview(()) == "there is no workload whose pods could run elsewhere"
+    assert overview(found).startswith("least headroom: 8 more of ReplicaSet/default/big")
+    assert overview(()) == "no workload has pods that could run on other nodes"
 
 
 def test_what_is_not_there_is_a_sentence() -> None:
@@ -351,5 +351,5 @@ def test_a_nodepool_without_room_says_what_stops_it() -> None:
     told = pool_overview("general", (web,) * 5)
     assert told.startswith(f"no new node of general for {web_name}, {web_name}, {web_name} and 2 more: the limits")
     first, second = room_lines(web)
-    assert first.startswith("on nodes that are there, of any NodePool: ")
+    assert first.startswith("on existing nodes, of any NodePool: ")
     assert second.startswith("on new nodes of general: 0 more, then the limits of NodePool general leave")

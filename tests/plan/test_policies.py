@@ -43,7 +43,7 @@ def test_every_policy_is_a_play_of_its_own() -> None:
     on = cluster()
     found = compare(on, afters=("0s", "Never"), horizon_ns=HOUR_NS)
     assert figures(found) == {
-        "as it is": (1, 1),
+        "current": (1, 1),
         "WhenEmpty 0s": (2, 0),
         "WhenEmpty Never": (3, 0),
         "WhenEmptyOrUnderutilized 0s": (1, 1),
@@ -90,14 +90,16 @@ def test_a_span_in_use_is_tried_once_as_somebody_would_write_it(own: str, tried:
 def test_it_is_said_which_are_worth_it() -> None:
     found = compare(cluster(consolidateAfter="Never"), afters=("0s",), horizon_ns=HOUR_NS)
     answer = headline(found)
-    assert answer.startswith("WhenEmpty 0s is better than as it is, in dollars and evictions; as it is saves nothing ")
-    assert "as it is saves nothing within 60m, with 0 evictions; " in answer
+    assert answer.startswith(
+        "WhenEmpty 0s is better than the current policy, in cost and evictions; the current policy saves nothing "
+    )
+    assert "the current policy saves nothing within 60m, with 0 evictions; " in answer
     assert "WhenEmpty 0s saves $0.10, with 0 evictions" in answer
     assert list(more_lines(found)) == ["today: general WhenEmptyOrUnderutilized Never"]
     same = compare(cluster(consolidateAfter="0s"), policies=("WhenEmptyOrUnderutilized",), afters=("0s",))
-    assert headline(same).endswith("; nothing else that was tried is better")
+    assert headline(same).endswith("; no other policy tried is better")
     best = found.outcomes[1]
-    assert sentence(best) == "WhenEmpty 0s saves $0.10 by 1 command with 0 evictions; 2 nodes and $0.20/h at the end"
+    assert sentence(best) == "WhenEmpty 0s saves $0.10 with 1 command and 0 evictions; 2 nodes and $0.20/h at the end"
     assert list(story_lines(best)) == ["the last command comes after 15s"]
     assert [column.cell(best, 0).text for column in TABLE.columns][:4] == ["WhenEmpty", "0s", "$0.10", "-"]
 
@@ -142,11 +144,11 @@ def test_sentences_tell_what_chance_changes_and_one_seed_alone_beats_nobody() ->
     first, second = (policies.with_spread(one) for one in (today, other))
     found = Comparison(pools=(), horizon_ns=HOUR_NS, outcomes=(first, second), assumed=(), not_modelled=())
     assert headline(found) == (
-        "as it is saves $3.00 to $4.00 within 60m, with 4 to 7 evictions (2 seeds);"
+        "the current policy saves $3.00 to $4.00 within 60m, with 4 to 7 evictions (2 seeds);"
         " WhenEmpty 0s saves $3.50 to $4.00, with 4 to 7 evictions"
     )
-    assert "saves $3.50 to $4.00 by 1 command with 4 to 7 evictions" in sentence(second)
-    assert "2 seeds: from the least to the greatest; nodes, $/h and commands are of the first" in list(
+    assert "saves $3.50 to $4.00 with 1 command and 4 to 7 evictions" in sentence(second)
+    assert "2 seeds: lowest to highest result; nodes, $/h and commands are the first seed's" in list(
         story_lines(second)
     )
 
@@ -161,8 +163,10 @@ def test_what_costs_more_or_comes_to_the_same_is_no_gain() -> None:
     )
     assert policies.worth_of(outcome("x", (9.5, 4)), today, is_beaten=False) is Worth.YES, "better than as it is"
     found = Comparison(pools=(), horizon_ns=HOUR_NS, outcomes=(*today, *other), assumed=(), not_modelled=())
-    assert headline(found).startswith("as it is costs $1.00 more than if nothing happened within 60m, with 4 evictions")
-    assert sentence(other[0]).startswith("Balanced 0s costs $3.00 more than if nothing happened by 1 command")
+    assert headline(found).startswith(
+        "the current policy costs $1.00 more than no disruption within 60m, with 4 evictions"
+    )
+    assert sentence(other[0]).startswith("Balanced 0s costs $3.00 more than no disruption with 1 command")
 
 
 def test_nobody_says_what_is_saved_where_nodes_without_a_price_come_or_go() -> None:
@@ -171,7 +175,7 @@ def test_nobody_says_what_is_saved_where_nodes_without_a_price_come_or_go() -> N
     assert not policies.beats([unknown], [today])
     assert policies.worth_of([unknown], [today], is_beaten=False) is Worth.UNKNOWN
     assert TABLE.values(unknown, 0)["dollarsSaved"] is None
-    assert sentence(unknown) == "WhenEmpty 0s saves n/a by 1 command with 4 evictions; 1 node and $1.00/h+ at the end"
+    assert sentence(unknown) == "WhenEmpty 0s saves n/a with 1 command and 4 evictions; 1 node and $1.00/h+ at the end"
     cells = {column.heading.id: column.cell(unknown, 0).text for column in TABLE.columns}
     assert (cells["saved"], cells["price"]) == ("n/a", "$1.00+")
     spread = policies.with_spread([today, replace(today, is_saving_known=False)])
@@ -179,4 +183,4 @@ def test_nobody_says_what_is_saved_where_nodes_without_a_price_come_or_go() -> N
     found = Comparison(
         pools=(), horizon_ns=HOUR_NS, outcomes=(replace(today, is_saving_known=False),), assumed=(), not_modelled=()
     )
-    assert headline(found) == "as it is, 4 evictions within 60m; what it saves is not known"
+    assert headline(found) == "the current policy causes 4 evictions within 60m; its savings are unknown"

@@ -92,15 +92,15 @@ def test_it_is_said_what_it_comes_to() -> None:
     held = a_pdb(name="web", labels={"app": "web"}, allowed=0)
     [found] = rehearsals(cluster(*PODS, pdbs=(held,)), ("core",))
     assert headline(found) == (
-        "without node group core (2 nodes) 1 of 3 pods finds no place, 1 fit on other nodes, 1 need 1 new node;"
+        "without node group core (2 nodes) 1 of 3 pods is unschedulable, 1 fit on other nodes, 1 need 1 new node;"
         " $0.20/h → $0.10/h (-$0.10/h)"
     )
     text = "\n".join(detail_lines(found))
-    assert "Held by PodDisruptionBudgets today: their drain waits" in text
+    assert "Blocked by PodDisruptionBudgets today: their drain waits" in text
     assert "DaemonSet/default/agent: 1" in text
-    assert any(line.startswith("find no place: 1 pod") for line in story_lines(found))
+    assert any(line.startswith("unschedulable: 1 pod") for line in story_lines(found))
     assert [column.cell(found, 0).text for column in TABLE.columns][:5] == ["core", "2", "$0.20", "3", "1"]
-    assert overview(()) == "Karpenter made every node: there is no node group to move"
+    assert overview(()) == "Karpenter launched every node: there is no node group to migrate"
 
 
 def test_nodes_are_chosen_by_a_label_too() -> None:
@@ -119,15 +119,13 @@ def test_daemonsets_that_run_on_no_new_node_are_named() -> None:
     found = rehearsals(cluster(*pods, daemonsets=(everywhere, bound)), ["core"])[0]
     assert [name for name, _ in found.daemons] == ["DaemonSet/default/agent", "DaemonSet/default/cni"]
     assert found.absent_daemons == (("DaemonSet/default/cni", ("general",)),)
-    assert "DaemonSet/default/cni: not on those of general" in "\n".join(story_lines(found))
+    assert "DaemonSet/default/cni: not in general" in "\n".join(story_lines(found))
 
 
 def test_the_drain_is_played_over_time() -> None:
     [found] = rehearsals(cluster(*PODS[1:]), ("core",))
     drain = found.drain
-    assert drain_text(drain) == (
-        "drained one node at a time it takes 90s, at most 5 nodes and $0.40/h at once (now 5 and $0.30/h)"
-    )
+    assert drain_text(drain) == ("draining one node at a time takes 90s, peak 5 nodes and $0.40/h (now 5 and $0.30/h)")
     assert (drain.launched, drain.left, drain.waiting) == (1, (), 1)
     assert TABLE.values(found, 0)["drain"]["nodes"][1] == {"node": "core-2", "begins": 30, "empty": 60, "gone": 90}
 
@@ -139,10 +137,10 @@ def test_what_stalls_a_drain_is_named() -> None:
     pods = (a_pod(name="web", node="core-1", cpu="100m", labels={"app": "web"}), stays)
     [found] = rehearsals(cluster(*pods, pdbs=(held,)), ("core",), horizon_ns=HOUR_NS)
     assert drain_text(found.drain).startswith(
-        "drained one node at a time it stalls, 2 of 2 nodes left after 60m:"
-        " PodDisruptionBudget default/web keeps default/web; at most 5 nodes"
+        "draining one node at a time stalls, 2 of 2 nodes left after 60m:"
+        " PodDisruptionBudget default/web blocks default/web; peak 5 nodes"
     )
     first, *_, last = drain_lines(found.drain)
-    assert first == "default/web on core-1 is held 60m by default/web, to the end"
-    assert last == "1 pod asks not to be disrupted, which kubectl drain does not heed: default/stays"
+    assert first == "default/web on core-1 is blocked 60m by default/web, to the end"
+    assert last == "1 pod has do-not-disrupt, which kubectl drain ignores: default/stays"
     assert [column.cell(found, 0).text for column in TABLE.columns if column.heading.title == "TAKES"] == ["stalls"]

@@ -53,8 +53,8 @@ def test_a_rollout_says_how_long_it_takes_and_what_it_takes_meanwhile() -> None:
     until_ns = found.edited.from_ns + found.rollout_ns
     assert summary["extraDollars"] == pytest.approx(spent(found.edited, until_ns) - 0.3 * summary["seconds"] / 3600)
     first, meanwhile = rollout_lines(found)
-    assert first.startswith("no drifted node is left after ")
-    assert meanwhile.startswith("meanwhile 1 node more than as it is at most, and $0.0")
+    assert first.startswith("all drifted nodes are replaced after ")
+    assert meanwhile.startswith("meanwhile up to 1 extra node, $0.0")
     assert any(one.startswith("3 NodeClaims drift and are replaced, the last after ") for one in found.risks())
     gained = replace(found.difference, drift_gained=found.difference.drift_gained[:1])
     one_drifts = replace(found, answer=replace(found.answer, difference=gained))
@@ -63,15 +63,18 @@ def test_a_rollout_says_how_long_it_takes_and_what_it_takes_meanwhile() -> None:
 
 def test_the_first_sentence_has_no_dollars_of_the_end_where_a_node_has_no_price() -> None:
     found = planned("1")
-    assert "That is at once; at the end it is $0.36/h instead of $0.30/h" in headline(found)
+    assert "At the end: $0.36/h instead of $0.30/h" in headline(found)
     unpriced = (*found.now.series[:-1], replace(found.now.end, unpriced=1))
     assert "at the end" not in headline(replace(found, now=replace(found.now, series=unpriced)))
 
 
 def test_sums_that_leave_nodes_out_say_so_and_changes_that_nobody_knows_are_not_said() -> None:
     found = planned("1")
-    assert price_text(found) == "$0.30/h now, $0.30/h at the end as it is, $0.36/h as edited (+$0.06/h)"
-    assert price_text(replace(found, edited=found.now)) == "$0.30/h now, $0.30/h at the end as it is, $0.30/h as edited"
+    assert price_text(found) == "$0.30/h now; at the end $0.30/h without the edits, $0.36/h with them (+$0.06/h)"
+    assert (
+        price_text(replace(found, edited=found.now))
+        == "$0.30/h now; at the end $0.30/h without the edits, $0.30/h with them"
+    )
 
     def left_out(played: Played, price: float | None = None) -> Played:
         return replace(
@@ -83,22 +86,24 @@ def test_sums_that_leave_nodes_out_say_so_and_changes_that_nobody_knows_are_not_
         )
 
     all_the_time = replace(found, now=left_out(found.now), edited=left_out(found.edited))
-    assert price_text(all_the_time) == "$0.30/h+ now, $0.30/h+ at the end as it is, $0.36/h+ as edited (+$0.06/h)"
+    assert (
+        price_text(all_the_time) == "$0.30/h+ now; at the end $0.30/h+ without the edits, $0.36/h+ with them (+$0.06/h)"
+    )
     assert all_the_time.extra_dollars == found.extra_dollars
     some = replace(found, edited=left_out(found.edited))
-    assert price_text(some) == "$0.30/h now, $0.30/h at the end as it is, $0.36/h+ as edited"
+    assert price_text(some) == "$0.30/h now; at the end $0.30/h without the edits, $0.36/h+ with them"
     assert some.extra_dollars is None
-    assert list(rollout_lines(some))[-1] == "meanwhile 1 node more than as it is at most"
+    assert list(rollout_lines(some))[-1] == "meanwhile up to 1 extra node"
     unknown = replace(found, now=left_out(found.now, 0.0), edited=left_out(found.edited, 0.0))
-    assert price_text(unknown) == "n/a now, n/a at the end as it is, n/a as edited"
-    assert list(rollout_lines(unknown))[-1].endswith(", for the same dollars in all")
+    assert price_text(unknown) == "n/a now; at the end n/a without the edits, n/a with them"
+    assert list(rollout_lines(unknown))[-1].endswith(", at the same total cost")
 
 
 def test_a_rollout_that_stalls_says_where_and_by_what() -> None:
     found = planned("0")
     assert found.rollout_ns is None
     assert {words for _, words in found.stalled_by} == {"BUDGET"}
-    assert next(rollout_lines(found)) == "3 of 3 drifted nodes left, kept by BUDGET: n0, n1, n2"
+    assert next(rollout_lines(found)) == "3 of 3 drifted nodes left, blocked by BUDGET: n0, n1, n2"
     assert document("x", found)["rolloutSummary"]["seconds"] is None
     assert found.risks()[0] == "the rollout stalls: 3 of 3 drifted nodes left, held by BUDGET"
 

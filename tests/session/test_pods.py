@@ -81,7 +81,7 @@ def test_entries_follow_when_the_replicaset_comes_late() -> None:
     [entry] = first.pod_entries
     assert entry.owner == "deploy/web"
     said = "".join(text for text, _ in explain_pod(entry, NOW_NS))
-    assert "deploy/web by the name of its ReplicaSet, which is not known" in said
+    assert "deploy/web (guessed from its ReplicaSet's name)" in said
     late = a_workload(Kind.REPLICASET, f"web-{HASH}", parent=an_owner(kind="Deployment", name="shop"))
     state = reduce(first.state, Batch({Kind.REPLICASET: KindDelta({late.key: late})}))
     [entry] = ClusterView(state, {}, first).pod_entries

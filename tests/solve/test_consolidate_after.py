@@ -82,7 +82,7 @@ def test_without_prices_the_answer_is_the_same_and_says_no_dollars(base: WhatIfB
     assert with_dollars.best is not None
     assert without.best.edits == with_dollars.best.edits
     assert plain(REPORT, without)["answer"]["figures"]["pricePerHour"] is None
-    assert "cheapest tried, by Karpenter's prices" in headline(without)
+    assert "the cheapest change tried, by Karpenter's prices" in headline(without)
     said = [*text_lines("a", without), *(line for row in rows_of(without) for line in row_lines(row))]
     assert not any("$" in line for line in said)
     assert {row.change_per_hour for row in rows_of(without)} == {None}

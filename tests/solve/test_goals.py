@@ -185,7 +185,7 @@ def test_the_risk_of_less_overhead_is_in_the_first_sentence() -> None:
     found = solved(overhead_base(a_pod(name="big", cpu="1", memory="60Gi")), "pending")
     assert found.best is not None
     assert found.best.parts[0].startswith("VM_MEMORY_OVERHEAD_PERCENT 0.0")
-    assert "at the risk that new nodes may have less memory than Karpenter then reckons with" in headline(found)
+    assert "risk: new nodes may have less memory than Karpenter then reckons with" in headline(found)
     assert plain(REPORT, found)["risk"] == found.risk
 
 
@@ -336,7 +336,7 @@ def test_families_are_those_that_trying_every_set_finds() -> None:
     fewest = min(len(chosen) for chosen, value in every.items() if value == pytest.approx(min(every.values())))
     assert len(found.best.parts) == fewest
     assert found.effort.tried == found.effort.all == 14
-    assert headline(found).startswith("NodePool general: allow m6a: 3 nodes as now, $0.06/h less from scratch")
+    assert headline(found).startswith("NodePool general: allow m6a: 3 nodes as now, $0.06/h less on an empty cluster")
 
 
 def test_without_prices_the_headline_says_what_makes_an_answer_the_best() -> None:
@@ -344,7 +344,7 @@ def test_without_prices_the_headline_says_what_makes_an_answer_the_best() -> Non
     pods = [a_pod(name=f"p{index}", cpu="1500m", memory="6Gi") for index in range(3)]
     found = solved(unpriced(a_base(*pods, pools=(pool,), types=FAMILIES)), "families", nodepool="general")
     assert headline(found).startswith(
-        "NodePool general: allow m6a: 3 nodes as now, cheapest tried, by Karpenter's prices; "
+        "NodePool general: allow m6a: 3 nodes as now, the cheapest change tried, by Karpenter's prices; "
     )
     assert not any("$" in line for line in text_lines("x", found))
     document = plain(REPORT, found)

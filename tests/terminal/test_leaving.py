@@ -91,7 +91,7 @@ def stop_and_go_on(program: Program, number: signal.Signals) -> None:
     program.reach("the end of the list", lambda view: view.cursor > 0, "G")
     program.press("g")
     program.wait("its start", has_rows)
-    # What nodes hold is still being worked out and moves their rows; those of pods stay.
+    # What nodes hold is still being computed and moves their rows; those of pods stay.
     program.press("4")
     program.wait("the pods", lambda view: view.title == "Pods" and view.cursor == 0)
     program.press("down", "down", "down", "?")

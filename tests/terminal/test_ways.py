@@ -86,7 +86,7 @@ def test_a_list_is_filtered(program: Program) -> None:
 
 
 def test_the_mouse_scrolls_and_opens(program: Program) -> None:
-    # What nodes hold is still being worked out and moves rows, so that no row is looked for by what is in it.
+    # What nodes hold is still being computed and moves rows, so that no row is looked for by what is in it.
     program.wheel(20, 10, lines=1)
     program.wait("rows further down", lambda view: view.rows and view.cursor < 0)
     program.wheel(20, 10, lines=-3)

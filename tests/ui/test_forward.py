@@ -61,7 +61,7 @@ async def test_a_remedy_is_played_beside_the_cluster_as_it_is(app: KarptuiApp) -
         await pressing("6", "r", "F")(pilot)
         assert isinstance(app.screen, ForwardScreen)
         text = screen_text(app)
-        assert "! " in text or "no risk is found" in text
+        assert "! " in text or "no risks found" in text
         assert "own pool for these pods: +$0.10/h at the end, 7 nodes instead of 6" in text
         assert "BEFORE" in text
         assert "only before" in text
@@ -126,9 +126,9 @@ async def test_nothing_of_a_moment_can_be_fetched(app: KarptuiApp) -> None:
 async def test_five_seeds_tell_what_chance_changes(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("F", "s")(pilot)
-        assert "chance 5 seeds: " in screen_text(app)
+        assert "chance  5 seeds: " in screen_text(app)
         await pressing("s")(pilot)
-        assert "chance 20 seeds: " in screen_text(app)
+        assert "chance  20 seeds: " in screen_text(app)
         await pressing("s")(pilot)
         assert "seeds: " not in screen_text(app)
 
@@ -137,7 +137,7 @@ async def test_span_and_seeds_of_ones_own_are_played(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("F", "v", *"3h", "enter", "v", *"90m", "space", "2", "enter")(pilot)
         assert "Forward ─ 90m ─" in screen_text(app)
-        assert "chance 2 seeds: " in screen_text(app)
+        assert "chance  2 seeds: " in screen_text(app)
         await pressing("s")(pilot)
         assert "seeds: " not in screen_text(app)
 

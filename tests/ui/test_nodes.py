@@ -327,7 +327,7 @@ async def test_claims_without_a_node(make_app: MakeApp) -> None:
         assert "kind: NodeClaim" in screen_text(app)
         await pilot.press("q", "enter")
         await pilot.pause()
-        assert "made for pods that ask cpu 6500m mem 21Gi" in screen_text(app)
+        assert "launched for pods requesting cpu 6500m mem 21Gi" in screen_text(app)
         await pilot.press("y")
         await settled(pilot)
         assert "name: general-x7k2p" in screen_text(app)

@@ -85,7 +85,7 @@ async def test_the_sentences_say_who_said_what(make_story: MakeStory) -> None:
         assert "enter shows the messages of Karpenter" in story
         await pilot.press("escape", "slash", *"pinned", "enter")
         await settled(pilot)
-        assert "Karpenter passes over it without a word" in said(app, "#story")
+        assert "Karpenter silently ignores it" in said(app, "#story")
 
 
 async def test_story_d_is_explained_with_what_would_help(make_story: MakeStory) -> None:
@@ -103,7 +103,7 @@ async def test_story_d_is_explained_with_what_would_help(make_story: MakeStory) 
             "ask for at most 238,914Mi (233Gi) of memory",
         ]
         assert "allow node.kubernetes.io/instance-type r5a.12xlarge" in column(app)
-        assert "6 single changes tried on the engine, 5 help" in screen_text(app)
+        assert "6 single changes tried on the engine, 5 make it schedulable" in screen_text(app)
 
 
 async def test_a_change_opens_as_text_and_as_a_what_if(make_story: MakeStory) -> None:
@@ -142,7 +142,7 @@ async def test_a_gated_pod_has_nothing_to_try(make_story: MakeStory) -> None:
         await pilot.press("G", "enter")
         await settled(pilot)
         text = screen_text(app)
-        assert "scheduling gates hold it" in text
+        assert "its scheduling gates are set" in text
         assert "there is nothing to try" in text
         await pilot.press("x")
         await pilot.pause()
@@ -200,10 +200,10 @@ async def test_what_is_not_there_any_more_is_said(make_story: MakeStory) -> None
     async with make_story().run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
         for kind, key, said_of_it in (
-            ("Pod", "web/gone", "pod web/gone is not there any more"),
-            ("Node", "gone", "gone is not there any more"),
-            ("NodeClaim", "gone", "gone is not there any more"),
-            ("NodePool", "gone", "NodePool gone is not there any more"),
+            ("Pod", "web/gone", "pod web/gone no longer exists"),
+            ("Node", "gone", "gone no longer exists"),
+            ("NodeClaim", "gone", "gone no longer exists"),
+            ("NodePool", "gone", "NodePool gone no longer exists"),
             ("EC2NodeClass", "default", "EC2NodeClass is described (d)"),
         ):
             found = explanation_of(host_of(app), kind, key)

@@ -68,8 +68,8 @@ async def test_pools_stand_in_the_order_in_which_they_are_tried(make_story: Make
         assert isinstance(screen, PoolsScreen)
         assert list(screen.table.rows.keys) == ["primary", "spare", "secondary", "extra", "rest", "gpu"]
         text = screen_text(app)
-        assert "it gets every pod it can hold before spare sees one" in text
-        assert "12 cpu left and the smallest allowed type needs 2000m" in text
+        assert "every pod that fits lands here before spare is tried" in text
+        assert "12 cpu left, the smallest allowed type needs 2000m" in text
         await pressing("down", is_framed=True)(pilot)
         text = screen_text(app)
         assert "no new node: smallest allowed type needs 2000m, 1000m cpu left" in text

@@ -76,7 +76,7 @@ async def test_where_nothing_keeps_a_node_nothing_is_waited_for(make_app: MakeAp
         await pilot.press("6")
         assert "there are no blockers" in screen_text(await settled(pilot))
         await pilot.press("n")
-        assert "there are no nodes that would go" in screen_text(await settled(pilot))
+        assert "there are no nodes to be removed" in screen_text(await settled(pilot))
 
 
 async def test_forbidden_is_never_zero(make_app: MakeApp) -> None:
@@ -124,7 +124,7 @@ async def test_a_source_that_cannot_start(make_app: MakeApp, monkeypatch: pytest
 
 @pytest.mark.parametrize(
     ("key", "said"),
-    [("6", "not worked out: pods may not be listed"), ("7", "!rbac"), ("0", "not worked out: pods may not be listed")],
+    [("6", "not computed: pods may not be listed"), ("7", "!rbac"), ("0", "not computed: pods may not be listed")],
 )
 async def test_what_is_out_of_reach_is_not_waited_for(make_app: MakeApp, key: str, said: str) -> None:
     fleet = a_fleet()

@@ -87,7 +87,7 @@ async def test_the_line_below_is_the_product_in_one_line(make_story: MakeStory) 
     async with make_story().run_test(size=(200, 60)) as pilot:
         app = await settled(pilot)
         await pilot.press("slash", *"71-204", "enter")
-        said = "gitlab/runner-7f2c4, gitlab/runner-9d0aa say do-not-disrupt (since 5h58m, no time limit)"
+        said = "gitlab/runner-7f2c4, gitlab/runner-9d0aa have do-not-disrupt (since 5h58m, no time limit)"
         assert said in screen_text(app)
         assert "removable once unblocked: delete, saves $1.0080/h (simulated)" in screen_text(app)
 
@@ -102,7 +102,7 @@ async def test_explain_leads_to_the_node(make_story: MakeStory) -> None:
         for part in (
             "✘ protected pods: 2",
             'gitlab/runner-7f2c4 "true", since 5h58m',
-            "the one that Karpenter names",
+            "named in Karpenter's message",
             "✔ disruption budgets",
             "simulated without all of them  would be deleted",
             "still receives pods  5 in the last hour",
@@ -138,8 +138,8 @@ async def test_blockers_in_groups_by_money(make_story: MakeStory) -> None:
         text = screen_text(app)
         assert "Blockers [8] ─ up to $4.56/h held (up to $3,327/mo) ─ by owner" in text
         assert "Blockers·8" in text
-        assert "gitlab/runner: 6 pods (POD-DND) on 4 nodes hold up to $3.02/h" in text
-        assert "terminationGracePeriod 24h ends the wait for drift and expiry, never for consolidation" in text
+        assert "gitlab/runner: 6 pods (POD-DND) on 4 nodes block up to $3.02/h" in text
+        assert "terminationGracePeriod 24h forces an end for drift and expiry, never for consolidation" in text
         assert "own pool for these pods · cordon" in text
         await pilot.press("enter")
         assert column(app)[:2] == ["▸ gitlab/runner", "▾ NodePool/batch"]
@@ -212,7 +212,7 @@ async def test_remedies_explanations_and_the_next_command_from_blockers(make_sto
         await pilot.press("enter")
         await settled(pilot)
         told = " ".join(screen_text(app).split())
-        assert "Above is this moment. It helps within 5h57m" in told
+        assert "Above is the result now. Within 5h57m" in told
         await pilot.press("escape")
         await settled(pilot)
         assert app.screen is first

@@ -278,7 +278,7 @@ def test_instances_that_end_before_they_are_nodes_are_no_interruptions() -> None
     assert list(by_code) == [FindingCode.CLAIM_STUCK]
     assert text(by_code[FindingCode.CLAIM_STUCK]) == (
         "2 instances of general ended before they became nodes (in 90s, last 90s ago): "
-        "their StateReason in EC2 tells why; 1 pod pending (batch/etl-1)"
+        "see their StateReason in EC2; 1 pod pending (batch/etl-1)"
     )
     of_node = interruption("n1", reason="InstanceTerminating", kind="Node")
     assert FindingCode.INTERRUPTED in findings(pools=pools, events=[*events, of_node])

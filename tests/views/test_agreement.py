@@ -203,7 +203,7 @@ def _of_claims(view: ClusterView, now_ns: int) -> Iterator[str]:
             continue
         held = found.blockers[lane.blocker].word if lane.is_held and lane.blocker is not None else ""
         if held and not text.startswith(held) and not claim.is_starting:
-            yield f"{claim.claim.name}: drift is held by {held}, and Claims says {text}"
+            yield f"{claim.claim.name}: drift is blocked by {held}, and Claims says {text}"
         if lane.goes and "its turn" not in text:
             yield f"{claim.claim.name}: drift takes it, and Claims says {text}"
 

@@ -87,7 +87,7 @@ def test_no_week_is_known() -> None:
 @pytest.mark.parametrize(
     ("one", "lines"),
     [
-        (UNKNOWN, ["general · Empty  computing what is left"]),
+        (UNKNOWN, ["general · Empty  computing the number left"]),
         (FOREIGN, ["general · Empty  this Karpenter does not manage the NodePool: its nodes are not disrupted"]),
         (
             entry(DisruptionBudget("100%")),

@@ -111,7 +111,7 @@ RECKONED_END = (
             "rebooting 60s: its instance restarts; if it is not back within 20m it is deleted (for Ready/Stuck)",
             Tone.WARNING,
         ),
-        (LOST, "the NodeClaim expects node ip-1.ec2.internal, which is not there", Tone.FAULT),
+        (LOST, "the NodeClaim expects node ip-1.ec2.internal, which does not exist", Tone.FAULT),
         (entry(), "", Tone.NORMAL),
         (LEAVING, "its pods are being evicted", Tone.LEAVING),
         (entry(deletion_ns=NOW_NS - MINUTE), "its drain has not begun", Tone.LEAVING),
@@ -127,14 +127,14 @@ RECKONED_END = (
         ),
         (
             entry(findings=found(drain=DrainState(DrainStage.COMMANDED, reason="Unhealthy", bound_ns=10 * MINUTE))),
-            "replacements to be ready, then it is deleted (Unhealthy) and drained for 10m at most",
+            "replacements to be ready, then it is deleted (Unhealthy) and drained for up to 10m",
             Tone.LEAVING,
         ),
-        (entry(DRIFTED), "its turn among the drifted", Tone.WARNING),
-        (entry(DRIFTED, findings=found()), "its turn among the drifted", Tone.WARNING),
+        (entry(DRIFTED), "its turn among drifted nodes", Tone.WARNING),
+        (entry(DRIFTED, findings=found()), "its turn among drifted nodes", Tone.WARNING),
         (
             entry(DRIFTED, findings=found(held(Code.WHEN_EMPTY_POLICY, "general", blocks=frozenset()))),
-            "its turn among the drifted",
+            "its turn among drifted nodes",
             Tone.WARNING,
         ),
         (
@@ -180,7 +180,7 @@ def test_what_it_waits_for(one: ClaimEntry, text: str, tone: Tone) -> None:
                 deletion_ns=NOW_NS - MINUTE,
                 findings=found(drain=DrainState(DrainStage.DRAINING, tier=1, waiting=(HELD, HELD))),
             ),
-            "draining, waits for 2 pods",
+            "draining, waiting for 2 pods",
         ),
         (
             entry(findings=found(drain=DrainState(DrainStage.COMMANDED, reason="Underutilized"))),
@@ -248,7 +248,7 @@ def said(one: ClaimEntry) -> list[str]:
             [
                 "general-a · node ip-1 · created 2026-11-24 10:00:07Z (11:00 CET)",
                 "Launched after 3 s, Registered after 41 s, Initialized after 30m",
-                "waits for: its turn among the drifted",
+                "waiting for: its turn among drifted nodes",
                 DRIFT_AND_EXPIRY,
             ],
         ),
@@ -257,7 +257,7 @@ def said(one: ClaimEntry) -> list[str]:
             [
                 "general-a · no node yet · created 2026-11-24 11:59:29Z (12:59 CET)",
                 "not Launched after 38 s",
-                "waits for: the cloud provider has not given an instance yet",
+                "waiting for: the cloud provider has not given an instance yet",
                 "never expires · no terminationGracePeriod: nothing bounds its drain",
             ],
         ),
@@ -266,7 +266,7 @@ def said(one: ClaimEntry) -> list[str]:
             [
                 "general-a · node ip-1 · created at an unknown time",
                 "Launched after ?, Registered after ?, Initialized after ?",
-                "waits for: its turn among the drifted",
+                "waiting for: its turn among drifted nodes",
                 "drifted: no reason given · never expires · no terminationGracePeriod: nothing bounds its drain",
             ],
         ),
@@ -274,7 +274,7 @@ def said(one: ClaimEntry) -> list[str]:
             entry(deletion_ns=NOW_NS, termination_grace_period_ns=GRACE_NS, conditions=()),
             [
                 "general-a · node ip-1 · created 2026-11-24 10:00:07Z (11:00 CET)",
-                "no step of its life is known",
+                "no lifecycle step is known",
                 "its drain has not begun",
                 RECKONED_END,
             ],
@@ -284,7 +284,7 @@ def said(one: ClaimEntry) -> list[str]:
             [
                 "general-a · node ip-1 · created 2026-11-24 10:00:07Z (11:00 CET)",
                 "Launched after 3 s, Registered after 41 s, Initialized after 30m",
-                "waits for nothing",
+                "is waiting for nothing",
                 "never expires · drain ends by force in 30m, 2026-11-24 12:30:07Z (13:30 CET)",
             ],
         ),
@@ -363,4 +363,4 @@ def test_a_reboot_that_is_over_is_told(reason: str, words: str) -> None:
 
 def test_the_node_says_too_how_long_the_drain_of_its_repair_may_take() -> None:
     told = found(drain=DrainState(DrainStage.COMMANDED, reason="Unhealthy", bound_ns=10 * MINUTE))
-    assert drain_text(told, NOW_NS) == "commanded, its drain will end by force after 10m"
+    assert drain_text(told, NOW_NS) == "commanded, its drain is forced to end after 10m"

@@ -39,7 +39,7 @@ SAID_BY_ANOTHER: Final = {
 }
 """By table, columns that show what the values of another column, or of the whole table, are."""
 NOTHING_THERE: Final = frozenset(
-    {"", "-", "n/a", "!rbac", "…", "never", "none", "0", "silent", "says nothing", "no slot"}
+    {"", "-", "n/a", "!rbac", "…", "never", "none", "0", "silent", "no message", "no slot"}
 )
 """What a cell says where its only value is null."""
 COMMANDS: Final = ("nodes", "pods", "claims", "pools", "types", "budgets", "events", "pending", "advice", "remedies")
@@ -169,5 +169,5 @@ def test_csv_may_have_something_else_than_json() -> None:
 
 @pytest.mark.parametrize("after", ["nothing", "a"])
 def test_a_value_has_to_stand_somewhere(after: str) -> None:
-    with pytest.raises(ValueError, match="stand"):
+    with pytest.raises(ValueError, match="loop"):
         in_published_order((_value("a", after=after), _value("b")))

@@ -176,7 +176,10 @@ def test_notable_is_what_went_wrong() -> None:
     [
         (
             entry(),
-            "Node ip-1.ec2.internal · FailedDraining · said by karpenter · 11:59:07Z, 60s ago · 1,200 times in 119m",
+            (
+                "Node ip-1.ec2.internal · FailedDraining · reported by karpenter · 11:59:07Z, 60s ago"
+                " · 1,200 times in 119m"
+            ),
             "4 pods\x1b[2J wait",
         ),
         (
@@ -184,7 +187,7 @@ def test_notable_is_what_went_wrong() -> None:
             "Node ip-1.ec2.internal · Created · recorded by the object itself · 12:00:07Z, 0s ago",
             "no message",
         ),
-        (TIMELESS, "Pod web/p · X · said by nobody named · 2 times", "4 pods\x1b[2J wait"),
+        (TIMELESS, "Pod web/p · X · reported by an unnamed source · 2 times", "4 pods\x1b[2J wait"),
     ],
 )
 def test_in_sentences(one: EventEntry, head: str, message: str) -> None:

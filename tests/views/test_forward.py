@@ -58,12 +58,12 @@ def test_the_headline_says_what_it_comes_to() -> None:
     )
     end = Moment(NOW_NS + MINUTE_NS, 0, 0.0, 0)
     unpriced = headline(a_play(DELETED, moments=(Moment(NOW_NS, 1, 0.0, 0, 1), end)))
-    assert unpriced.startswith("1 → 0 nodes, no price counts, within 60s, then nothing more: 1 command")
+    assert unpriced.startswith("1 → 0 nodes, prices unknown, within 60s, then nothing more: 1 command")
     unmanaged = headline(a_play(DELETED, moments=(Moment(NOW_NS, 1, 0.0, 0), end)))
     assert unmanaged.startswith("1 → 0 nodes within 60s, then nothing more: 1 command")
     partly = headline(a_play(DELETED, moments=(Moment(NOW_NS, 2, 0.1, 0, 1), end)))
-    assert partly.startswith("2 → 0 nodes, not every price counts, within 60s, then nothing more: 1 command")
-    assert "after 60s, and it goes on" in headline(a_play(DELETED, moments=(BEFORE, AFTER), is_quiescent=False))
+    assert partly.startswith("2 → 0 nodes, some prices unknown, within 60s, then nothing more: 1 command")
+    assert "after 60s, still changing" in headline(a_play(DELETED, moments=(BEFORE, AFTER), is_quiescent=False))
 
 
 def test_nothing_to_do_is_said() -> None:
@@ -72,7 +72,7 @@ def test_nothing_to_do_is_said() -> None:
     foreign = headline(a_play(moments=(Moment(NOW_NS, 1, 0.0, 0),)))
     assert foreign == "nothing is disrupted and nothing launched: 1 node", "made by nobody that this is about"
     unpriced = headline(a_play(moments=(Moment(NOW_NS, 1, 0.0, 0, 1),)))
-    assert unpriced == "nothing is disrupted and nothing launched: 1 node, no price counts"
+    assert unpriced == "nothing is disrupted and nothing launched: 1 node, prices unknown"
     waiting = headline(a_play(moments=(Moment(NOW_NS, 5, 2.5, 2),)))
     assert waiting == "nothing is disrupted and nothing launched: 5 nodes, $2.50/h; 2 pods without a node"
 
@@ -96,7 +96,7 @@ def test_steps_in_words() -> None:
     assert step_text(made) == "launch 1 general of 2 types from $0.1000 for 1 pod"
     assert step_text(Step(at_ns=NOW_NS, kind=StepKind.EXPIRE, nodes=("a",))) == "expire a, 0 evictions"
     rejected = Step(at_ns=NOW_NS, kind=StepKind.REJECT, method="Emptiness", nodes=("a",))
-    assert step_text(rejected) == "Emptiness looks again at a, and lets it be"
+    assert step_text(rejected) == "Emptiness: a fails validation, not disrupted"
 
 
 def test_what_is_kept_is_counted_by_what_keeps_it() -> None:
@@ -117,10 +117,10 @@ def test_lines_end_with_what_is_assumed_and_left_out() -> None:
 def test_charts_say_what_they_leave_out() -> None:
     partly = a_play(DELETED, moments=(Moment(NOW_NS, 2, 0.1, 0, 1), Moment(NOW_NS + MINUTE_NS, 1, 0.0, 0, 1)))
     dollars = next(line for line in lines_of("prod", "", partly) if "$/h" in line)
-    assert dollars.startswith("  $/h       0.10+ ")
+    assert dollars.startswith("  $/h        0.10+ ")
     assert dollars.endswith(" n/a")
     beside = text(play_lines((Forecast(name="", played=partly),), 60, NOW_NS))
-    assert beside[0].startswith("$/h    0.10+ ")
+    assert beside[0].startswith("$/h     0.10+ ")
     assert "2 nodes $0.10/h+" in beside[2]
     unknown = a_play(moments=(Moment(NOW_NS, 2, 0.0, 0, 2),))
     assert not any("$/h" in line for line in lines_of("prod", "", unknown))
@@ -152,7 +152,7 @@ def test_who_waits_and_how_long() -> None:
     quiet, waits = Moment(NOW_NS, 5, 2.5, 0), Moment(NOW_NS + MINUTE_NS // 2, 5, 2.5, 2)
     assert waiting_text(a_play(moments=(quiet,))) == ""
     assert waiting_text(a_play(moments=(quiet, waits))) == "2 pods, to the end"
-    assert waiting_text(a_play(moments=(quiet, waits, AFTER))) == "2 pods at most, some for 30s; 1 pod to the end"
+    assert waiting_text(a_play(moments=(quiet, waits, AFTER))) == "up to 2 pods, for 30s in total; 1 pod to the end"
 
 
 def test_a_scenario_is_told_by_what_it_changes_about_the_cluster_as_it_is() -> None:
@@ -180,8 +180,8 @@ def test_plays_stand_side_by_side_where_there_is_room() -> None:
     plays = tuple(Forecast(name=name, played=a_play(DELETED, moments=(BEFORE, AFTER))) for name in ("", "x"))
     beside = text(play_lines(plays, 100, NOW_NS + MINUTE_NS))
     assert beside[0].split() == ["before", "│", "x"]
-    assert beside[1].startswith("$/h    2.50 ")
-    assert beside[3].count("cursor 12:01:00Z 3 nodes $2.00/h, 1 pending") == 2
+    assert beside[1].startswith("$/h     2.50 ")
+    assert beside[3].count("cursor  12:01:00Z 3 nodes $2.00/h, 1 pending") == 2
     assert max(map(len, beside)) <= 100
     below = text(play_lines(plays, 60, None))
     assert len(below) == 2 * (len(beside) - 1)

@@ -39,8 +39,8 @@ def said(lines: tuple[Pieces, ...]) -> str:
 @pytest.mark.parametrize(
     ("live", "text", "tone"),
     [
-        (NO_LIVE_USAGE, "live usage is only known of a live cluster with metrics-server", Tone.MUTED),
-        (LiveUsage(is_asked=True), "metrics-server is being asked for live usage…", Tone.ACTIVE),
+        (NO_LIVE_USAGE, "live usage needs a live cluster with metrics-server", Tone.MUTED),
+        (LiveUsage(is_asked=True), "loading live usage from metrics-server…", Tone.ACTIVE),
         (LIVE, "measured by metrics-server 1s ago, over 15s; requests decide what fits, not usage", Tone.MUTED),
         (replace(LIVE, window_ns=0), "measured by metrics-server 1s ago; requests decide", Tone.MUTED),
         (LiveUsage(is_asked=True, sentence="metrics-server is not installed"), "metrics-server is not", Tone.MUTED),
@@ -143,7 +143,7 @@ def test_entries_are_made_again_only_where_something_new_was_measured() -> None:
     assert [entry.used for entry in nodes] == [TWICE, None]
     assert pods["default/web-1"].used is ONCE
     assert {entry.pod.key: entry.used for entry in first.pods_on("node-1")}["default/web-1"] is ONCE
-    # What says nothing of usage takes over what was known.
+    # What no message of usage takes over what was known.
     assert ClusterView(state, statuses, first).node_entries is nodes
     newer = replace(LIVE, nodes={"node-1": TWICE.then(Sample(NOW_NS + MINUTE_NS, 1, 1))})
     second = ClusterView(state, statuses, first, live_usage=newer)

@@ -87,25 +87,25 @@ def rebooting(step: str, **annotations: str) -> NodeClaim:
             ),
             "Disrupting 5s",
             Tone.LEAVING,
-            "once what replaces it is ready",
+            "once its replacement is ready",
         ),
         (
             NodeEntry(node(taints=(karpenter_labels.DISRUPTED_TAINT,)), claim()),
             "Tainted",
             Tone.WARNING,
-            "no command holds it",
+            "without a disruption command",
         ),
         (
             NodeEntry(node(conditions=()), rebooting("RebootRequested", **{REBOOT_GRACE: "5m0s"})),
             "Rebooting 60s",
             Tone.WARNING,
-            "reboots it after 5m at the latest with the pods that are left (for Ready/KubeletNotReady)",
+            "reboots it after at most 5m with its remaining pods (for Ready/KubeletNotReady)",
         ),
         (
             NodeEntry(node(), rebooting("RebootRequested", **{REBOOT_GRACE: "1s"})),
             "Rebooting 60s",
             Tone.WARNING,
-            "after 5s at the latest",
+            "after at most 5s",
         ),
         (
             NodeEntry(node(), rebooting("RebootRequested", **{REBOOT_GRACE: "soon"})),
@@ -170,7 +170,7 @@ def rebooting(step: str, **annotations: str) -> NodeClaim:
             Tone.LEAVING,
             "terminated",
         ),
-        (NodeEntry(node(deletion_ns=NOW_NS - MINUTE), None), "Deleting 60s", Tone.LEAVING, "a finalizer keeps it"),
+        (NodeEntry(node(deletion_ns=NOW_NS - MINUTE), None), "Deleting 60s", Tone.LEAVING, "a finalizer remains"),
         (
             NodeEntry(node(deletion_ns=NOW_NS - MINUTE), None, hidden=frozenset({"NodeClaim"})),
             "Deleting 60s",
@@ -382,18 +382,18 @@ def said(entry: NodeEntry) -> str:
 
 def test_a_node_in_words() -> None:
     assert said(entry_of("12-88")) == (
-        "Ready · 46 pods ask cpu 28.3/31.9 mem 81.9/115.5Gi · DaemonSets 160m 308Mi · free 3530m 33.6Gi 188 slots"
-        " · cpu runs out first"
+        "Ready · 46 pods request cpu 28.3/31.9 mem 81.9/115.5Gi · DaemonSets 160m 308Mi · free 3530m 33.6Gi 188 slots"
+        " · cpu is the scarcest resource"
     )
     assert said(entry_of("44-2")).startswith("NotReady for 4m: Kubelet stopped posting node status.")
     assert said(entry_of("60-19")).startswith("Cordoned: the scheduler puts no more pods on it")
-    assert said(entry_of("x7k2p")).endswith("made for pods that ask cpu 6500m mem 21Gi")
+    assert said(entry_of("x7k2p")).endswith("launched for pods requesting cpu 6500m mem 21Gi")
     assert said(entry_of("5-160")).endswith("offers −16Mi against its NodeClaim")
     assert said(entry_of("10-0-1-10")).startswith("Ready · Karpenter does not manage it · ")
     assert said(NodeEntry(None, claim())).startswith("Node gone")
     whole = entry_of("12-88")
     assert "pods may not be listed" in said(NodeEntry(whole.node, whole.claim, None, PodAccess.FORBIDDEN))
-    assert "pods are on their way" in said(NodeEntry(whole.node, whole.claim, None, PodAccess.PENDING))
+    assert "pods are loading" in said(NodeEntry(whole.node, whole.claim, None, PodAccess.PENDING))
 
 
 def facts_of(
@@ -510,7 +510,7 @@ def test_the_ledger_adds_up() -> None:
 
 
 def test_the_ledger_of_what_is_not_known() -> None:
-    assert lines_of(resource_lines(NodeEntry(None, claim()))) == ["the node has not said what it has"]
+    assert lines_of(resource_lines(NodeEntry(None, claim()))) == ["the node has not reported its resources"]
     promised = NodeEntry(None, claim(allocatable=amounts(cpu="2", memory="4Gi")))
     assert lines_of(resource_lines(promised))[-1].split() == ["allocatable", "2,000m", "4,096Mi"]
     whole = entry_of("12-88")
@@ -535,7 +535,9 @@ def test_facts_name_every_condition_taint_and_label() -> None:
     assert "NotReady 4m  Kubelet stopped" in text
     text = "\n".join(lines_of(fact_lines(entry_of("60-19"), NOW_NS)))
     assert "node.kubernetes.io/unschedulable:NoSchedule" in text
-    assert "the node offers −16Mi" in "\n".join(lines_of(fact_lines(entry_of("5-160"), NOW_NS)))
+    assert "allocatable differs from the NodeClaim by −16Mi" in "\n".join(
+        lines_of(fact_lines(entry_of("5-160"), NOW_NS))
+    )
     assert "drain deadline 24h" in "\n".join(lines_of(fact_lines(entry_of("71-204"), NOW_NS)))
     assert "does not manage this node" in "\n".join(lines_of(fact_lines(entry_of("10-0-1-10"), NOW_NS)))
     odd = NodeEntry(
@@ -558,7 +560,7 @@ def test_facts_name_every_condition_taint_and_label() -> None:
         assert part in text
     bare = "\n".join(lines_of(fact_lines(NodeEntry(None, claim(conditions=(), requests=amounts(cpu="1"))), NOW_NS)))
     assert "none reported" in bare
-    assert "made for pods that ask cpu 1000m" in bare
+    assert "launched for pods requesting cpu 1000m" in bare
 
 
 def test_titles() -> None:

@@ -17,7 +17,7 @@ ENTRY = next(one for one in analysed().node_entries if one.name == "ip-10-0-71-2
 
 def test_what_keeps_a_node_is_all_that_is_said_of_one_that_is_well() -> None:
     assert said(explain_node(ENTRY, NOW_NS)).startswith(
-        "do-not-disrupt ×2  gitlab/runner-7f2c4, gitlab/runner-9d0aa say"
+        "do-not-disrupt ×2  gitlab/runner-7f2c4, gitlab/runner-9d0aa have"
     )
 
 
@@ -51,7 +51,7 @@ def test_the_reason_stands_alone_and_the_rest_is_told_piece_by_piece() -> None:
     cordoned = replace(ENTRY, node=replace(ENTRY.node, is_unschedulable=True))
     reason, details = said(node_reason(cordoned, NOW_NS)), node_details(cordoned)
     assert said(explain_node(cordoned, NOW_NS)) == " · ".join((reason, *(text for text, _ in details)))
-    assert " ask" in details[0][0]
+    assert " request" in details[0][0]
     assert node_details(ENTRY) == ()
 
 

@@ -95,9 +95,9 @@ def text_of(found: Packed = FOUND, resource: str = "cpu", width: int = 116) -> l
 
 def test_the_answer_stands_first_and_changed_pools_before_others() -> None:
     lines = text_of()
-    assert lines[0] == "1 new node comes, 1 node goes, 1 node holds other pods; pods without a place: 2 → 0"
+    assert lines[0] == "1 new node launched, 1 node removed, 1 node runs other pods; unschedulable pods: 2 → 0"
     assert lines[1].startswith("less, pending now: both sides replayed")
-    assert "1 node on the way out or of unknown size not drawn" in " ".join(lines[1:3])
+    assert "1 node being removed or of unknown size not drawn" in " ".join(lines[1:3])
     headings = [line for line in lines if line.startswith("─")]
     assert headings[0].startswith("─ general 2 nodes, 2 → 3 pods, cpu 4200/8000m 52% → 5.2/12 43% ─")
     assert headings[1].startswith("─ batch 1 node, 1 pod, cpu 2100/4000m 52% ─")
@@ -123,7 +123,7 @@ def test_no_line_is_wider_than_there_is_room(width: int, resource: str) -> None:
 
 def test_nothing_that_changes_and_nothing_that_can_be_said() -> None:
     same = Packed(nodes=(PackedNode(before=NEW, after=NEW, is_launched=True),), waiting_before=3, waiting_after=3)
-    assert packed_sentence(same) == "No node is filled in another way; pods without a place: 3"
+    assert packed_sentence(same) == "No node is packed differently; unschedulable pods: 3"
     assert text_of(same)[-1].startswith("+ m6i.2xlarge ")
     assert text_of(Packed(problem="no [b]such\x1b node")) == ["✘ no [b]such␛ node"]
     hostile: Bin = replace(NEW, name="a\x1b[31mb", pool="p\x1b]0;x")

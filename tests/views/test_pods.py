@@ -162,9 +162,12 @@ def test_what_a_disruption_budget_keeps_in_words() -> None:
     cell = row.cells[[heading.id for heading in TABLE.headings()].index("protection")]
     assert (cell.text, cell.short, cell.tone) == ("PDB front", "PDB", Tone.WARNING)
     said = "".join(text for text, _ in explain_pod(one, NOW_NS))
-    assert "PodDisruptionBudget front allows no eviction now: it keeps its node from being consolidated" in said
+    assert "PodDisruptionBudget front allows no eviction now: it blocks consolidation of its node" in said
     said = "".join(text for text, _ in explain_pod(several, NOW_NS))
-    assert "several PodDisruptionBudgets select it (front, too), so nothing may evict it: it keeps its node" in said
+    assert (
+        "several PodDisruptionBudgets select it (front, too), so it is never evicted: it blocks its node's removal"
+        in said
+    )
 
 
 def test_cells() -> None:
@@ -228,13 +231,13 @@ def said(name: str) -> str:
 
 def test_a_pod_in_words() -> None:
     assert said("runner-7f2c4") == (
-        "Running · on ip-10-0-71-204 of runners · asks cpu 500m mem 2,048Mi"
-        " · karpenter.sh/do-not-disrupt keeps its node from being consolidated"
+        "Running · on ip-10-0-71-204 of runners · requests cpu 500m mem 2,048Mi"
+        " · karpenter.sh/do-not-disrupt blocks consolidation of its node"
     )
     assert said("trino-worker-1").startswith("Unschedulable 14m: 0/11 nodes are available")
     assert said("aws-node-08x").endswith("leaves with its node")
     lone = PodEntry(entry().pod)
-    assert "".join(text for text, _ in explain_pod(lone, NOW_NS)) == "Running · on n1 · asks for nothing"
+    assert "".join(text for text, _ in explain_pod(lone, NOW_NS)) == "Running · on n1 · requests nothing"
 
 
 def test_descriptions_name_everything_known_and_the_events() -> None:
@@ -247,8 +250,8 @@ def test_descriptions_name_everything_known_and_the_events() -> None:
     assert "DisruptionBlocked ×14  karpenter: Cannot disrupt Node" in text
     assert "allocatable  15,890m" in text
     assert "Launching 38s" in describe(view, "NodeClaim", "general-x7k2p", NOW_NS)
-    assert describe(view, "Pod", "a/b", NOW_NS) == "Pod a/b is not there any more"
-    assert describe(view, "Node", "b", NOW_NS) == "Node b is not there any more"
+    assert describe(view, "Pod", "a/b", NOW_NS) == "Pod a/b no longer exists"
+    assert describe(view, "Node", "b", NOW_NS) == "Node b no longer exists"
     fleet = a_fleet()
     template = PodTemplate(
         namespace="a",

@@ -49,7 +49,7 @@ def test_cells(entry: NodeEntry, text: str) -> None:
             an_entry(Price(1.0, 1.0, "USD", BUILT_IN, is_reservation=True)),
             "$1.0000/h, built-in list, 2026-11-20, on-demand rate: the reservation is billed whether it is used or not",
         ),
-        (an_entry(capacity_type="spot"), "price n/a: no spot prices are known"),
+        (an_entry(capacity_type="spot"), "price n/a: spot prices are unknown"),
         (an_entry(instance_type="x9.huge"), "price n/a: no list has x9.huge"),
         (an_entry(instance_type=""), "price n/a: no instance type"),
     ],
@@ -73,7 +73,7 @@ def test_where_prices_come_from() -> None:
     assert book_sentence(NodePrices((table,))) == "prices: built-in list, 2026-11-20"
     changed = NodePrices((table,), PriceSettings(multiplier=0.72, surcharge_per_node_hour=0.01))
     assert book_sentence(changed) == "prices: built-in list, 2026-11-20 · ×0.72 · +$0.0100 a node"
-    assert book_sentence(NodePrices()) == "prices: none known"
+    assert book_sentence(NodePrices()) == "prices: unknown"
     assert book_sentence(NodePrices((table,), PriceSettings(is_disabled=True))) == "prices: off (--disable-pricing)"
 
 

@@ -114,7 +114,7 @@ def test_filters(text: str, names: list[str]) -> None:
         ("age<soon", "age< takes a value such as 2h; 'soon' is not one"),
         ("age<2h!", "age< takes a value such as 2h; '2h!' is not one"),
         ("$>much", "$> takes a value such as 0.5; 'much' is not one"),
-        ("pool>a", "pool is text: ask pool=… or pool!=…, not pool>a"),
+        ("pool>a", "pool is text: use pool=… or pool!=…, not pool>a"),
         ("a ! b", "! needs a word behind it: !spot leaves out every row with spot in it"),
         ("-l", "-l needs a label selector behind it, such as -l team=ci"),
         ("-l \"'a=b'\"", "'a=b' has quotes in it, which no label has: write a=b"),

@@ -42,11 +42,11 @@ def a_view(*types: InstanceType, **inventory: Any) -> ClusterView:
 def test_types_that_are_not_to_be_had() -> None:
     pool = pool_of(a_view(UNPRICED), "general")
     entry = type_of(pool, "x1.large")
-    assert why_text(entry) == "not offered: unavailable"
+    assert why_text(entry) == "not available: unavailable"
     assert {offer.availability for offer in entry.offers} == {Availability.UNAVAILABLE}
     assert "".join(text for text, _ in title_pieces(pool.entry, entry)) == " x1.large ─ pool general "
     bare = msgspec.structs.replace(UNPRICED, offerings=())
-    assert why_text(type_of(pool_of(a_view(bare), "general"), "x1.large")) == "not offered: no zone"
+    assert why_text(type_of(pool_of(a_view(bare), "general"), "x1.large")) == "not available: no zone"
 
 
 def test_zones_where_the_nodeclass_has_no_subnet() -> None:

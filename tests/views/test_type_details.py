@@ -118,7 +118,7 @@ def test_a_nodeclass_rules_types_out() -> None:
     assert entry.ruled_out == "a1 types cannot boot AL2023"
     assert {offer.availability for offer in entry.offers} == {Availability.RULED_OUT}
     assert "a1 types cannot boot AL2023" in said(fit_lines(entry, None))
-    assert "not offered: sold out, or excluded by the NodeClass −" in said(reason_lines(pool.entry))
+    assert "not available: sold out, or excluded by the NodeClass −" in said(reason_lines(pool.entry))
 
 
 def test_zones_without_a_subnet_and_types_that_are_not_sold() -> None:

@@ -111,7 +111,7 @@ def test_story_d_turns_at_the_percent_it_names(percent: str, fits: bool) -> None
 def test_a_pod_that_fits_and_none_at_all() -> None:
     larger = type_of(TRINO, "r5a.12xlarge")
     assert said(fit_lines(larger, TRINO.fit(larger))) == "✔ trino/worker-0 fits"
-    assert "nothing to hold against" in said(fit_lines(type_of(SMALL, "t3.large"), None))
+    assert "nothing to compare with" in said(fit_lines(type_of(SMALL, "t3.large"), None))
 
 
 def test_what_nodes_report() -> None:
@@ -163,7 +163,7 @@ def test_filters_with_counts_and_reasons() -> None:
     lines = said(filter_lines(SMALL.entry)).splitlines()
     assert lines[0] == (
         f"{len(SMALL.types):,} types −{len(SMALL.types) - 21:,} requirements −7 DaemonSets do not fit"
-        " −2 no pod fits beside them = 12 left"
+        " −2 no pod fits after them = 12 left"
     )
     assert lines[1:] == ["a new node carries 11 ds 460m 896Mi"]
     assert said(reason_lines(SMALL.entry)).splitlines() == [
@@ -172,7 +172,7 @@ def test_filters_with_counts_and_reasons() -> None:
             "DaemonSets do not fit: t3.micro has 4 pod slots, t3.nano has 4 pod slots, "
             "t3a.micro has 4 pod slots and 4 more"
         ),
-        "no pod fits beside them: pods −2",
+        "no pod fits after them: pods −2",
     ]
 
 
@@ -321,7 +321,7 @@ LIVE = FactStatus(phase=FactPhase.LIVE, as_of_ns=AT_NS)
         ({"fact_statuses": dict.fromkeys(FactKind, NO_LOGIN)}, NO_LOGIN.sentence),
         (
             {"fact_statuses": {FactKind.ZONES: NO_LOGIN, FactKind.OFFERINGS: BUSY, FactKind.SUBNETS: LIVE}},
-            "AWS does not tell zones, offerings (:sources says why)",
+            "AWS does not tell zones, offerings (see :sources)",
         ),
         ({"metrics_status": BUSY, "fact_statuses": {FactKind.ZONES: LIVE}}, "throttled"),
     ],

@@ -189,7 +189,7 @@ class TestPods:
     def test_what_the_sentence_does_not_tell(self) -> None:
         owners = (OwnerReference("apps/v1", "DaemonSet", "cni", controller=True),)
         entry = self.a_pod(owners=owners, priority=2_000_001_000)
-        assert words_of(PODS, entry) == ["owned by ds/cni", "asks 2 GPUs", "priority 2000001000", "age 60m"]
+        assert words_of(PODS, entry) == ["owned by ds/cni", "requests 2 GPUs", "priority 2000001000", "age 60m"]
 
     def test_nothing_of_what_is_usual(self) -> None:
         assert words_of(PODS, self.a_pod(requests={}), "age") == []

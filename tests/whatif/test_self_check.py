@@ -85,7 +85,7 @@ def test_what_the_model_made_it_makes_again() -> None:
     found = self_check(launched(base(POOL, types=TYPES, pods=waiting(30, cpu="1"))))
     assert found.reproduced == found.comparable == len(found.claims) == 2
     assert all(one.has_same_types for one in found.claims)
-    assert summary(found) == "of the last 2 NodeClaims 2 can be compared, and the model makes 2"
+    assert summary(found) == "of the last 2 NodeClaims 2 can be compared; the model reproduces 2"
 
 
 @pytest.mark.parametrize("family", ["weights", "storyA", "topology", "daemons"])

@@ -59,7 +59,7 @@ def test_headless_all_are_reproduced(recorded: Any, capsys: pytest.CaptureFixtur
     status, found, table = answer(document, path, capsys)
     assert status == 0
     assert (found["reproduced"], found["comparable"]) == (4, 4)
-    assert "of the last 4 NodeClaims 4 can be compared, and the model makes 4" in table
+    assert "of the last 4 NodeClaims 4 can be compared; the model reproduces 4" in table
     assert table.count("with the same list of types") == 4
 
 

@@ -204,7 +204,7 @@ def _words(cell: Cell, before: str) -> tuple[str, Tone]:
 def since_words(line: BlockerLine, now_ns: int) -> tuple[str, Tone]:
     """Return the age of a blocker as text."""
     is_many = isinstance(line, BlockerGroup) and len(line.members) > 1
-    return _words(since_cell(line, now_ns), "in the way for up to " if is_many else "in the way for ")
+    return _words(since_cell(line, now_ns), "blocking for up to " if is_many else "blocking for ")
 
 
 def left_words(line: BlockerLine, now_ns: int) -> tuple[str, Tone]:
@@ -230,4 +230,4 @@ def recent_words(line: BlockerLine, _: int) -> tuple[str, Tone]:
     count = recent_pods(members)
     if not count or any(one.blocker.code in BOUNDED for one in members):
         return NO_WORDS
-    return f"{counted(count, 'pod')} came in the last hour", Tone.WARNING
+    return f"{counted(count, 'pod')} started in the last hour", Tone.WARNING

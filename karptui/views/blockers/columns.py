@@ -64,7 +64,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         Heading(
             "kind",
             "GROUP · KIND",
-            "The group, or what keeps the node: see the codes below.",
+            "The group, or the node's blocker: see the codes below.",
             min_width=16,
             max_width=34,
         ),
@@ -92,7 +92,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         Heading(
             "node",
             "NODE",
-            "The node that is kept; of a group, how many.",
+            "The blocked node; for a group, the number of nodes.",
             min_width=12,
             max_width=44,
             is_name=True,
@@ -134,7 +134,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         Heading(
             "since",
             "SINCE",
-            "How long it has been blocking; of a group the oldest.",
+            "How long it has been blocking; for a group, the longest.",
             5,
             is_right_aligned=True,
             drop_order=2,
@@ -154,7 +154,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         Heading(
             "held",
             "$/H HELD",
-            "Saved per hour if nothing held the node (simulated); of a group together, ≤ marks an upper bound;"
+            "Savings per hour without its blockers (simulated), for a group in total; ≤ marks an upper bound;"
             " -: no method wants it.",
             min_width=8,
             is_right_aligned=True,
@@ -199,7 +199,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             "new": Field(
                 FieldKind.COUNT,
                 lambda line, _: None if isinstance(line, BlockerGroup) else line.recent_pods,
-                help="pods that came in the last hour",
+                help="pods started in the last hour",
             )
         },
         words=Words(5, recent_words),

@@ -40,7 +40,7 @@ def remedies(
     """Return the remedies for blockers.
 
     Args:
-        members: The blockers; those that stop no wanted disruption need no remedy.
+        members: The blockers; those that block no wanted disruption need no remedy.
         objects: The cluster's objects.
         now_ns: The present instant: nanoseconds since the epoch.
         makes_edits: Whether the remedies are opened as a what-if.

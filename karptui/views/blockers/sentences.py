@@ -67,14 +67,14 @@ def saves_cell(effect: Effect | None) -> Cell:
 
 
 def effect_text(effect: Effect | None) -> str:
-    """Return ``2 of 4 nodes can go, up to $1.01/h``, or an empty string if no node is known to go."""
+    """Return ``2 of 4 nodes can be removed, up to $1.01/h``, or an empty string if it frees no node."""
     if effect is None or not effect.goes:
         return ""
     nodes = total(effect)
     when = "" if effect.is_at_once else " when the pods have ended"
     if effect.within_seconds:
         when = f" after {duration_text(effect.within_seconds)}"
-    return f"{_those_of(effect, nodes)} can go{when}{_saved(effect)}"
+    return f"{_those_of(effect, nodes)} can be removed{when}{_saved(effect)}"
 
 
 def offer_text(effect: Effect, held: Held | None = None) -> str:
@@ -130,7 +130,7 @@ def blocker_sentences(
     behind = tuple(piece for fact in facts for piece in ((" · ", Tone.MUTED), *fact))
     if all(one.is_idle for one in members):
         said = _message(members, now_ns)
-        return (*_in_nobodys_way(members, title, behind), *([((said, Tone.MUTED),)] if said else []))
+        return (*_not_blocking(members, title, behind), *([((said, Tone.MUTED),)] if said else []))
     members = [one for one in members if not one.is_idle]
     lines = [(*_holds(members, title, held), *behind), _wait(members, now_ns)]
     if remedies:
@@ -151,12 +151,12 @@ def _offers(remedies: Sequence[BlockerRemedy], held: Held | None) -> Pieces:
     return tuple(pieces)
 
 
-def _in_nobodys_way(members: Sequence[BlockerEntry], title: str, behind: Pieces) -> tuple[Pieces, ...]:
+def _not_blocking(members: Sequence[BlockerEntry], title: str, behind: Pieces) -> tuple[Pieces, ...]:
     """Return the text for blockers on nodes that no method wants."""
     nodes = nodes_of(members)
     named = title or (members[0].object_name if len(members) == 1 else f"{count_text(len(members))} things")
     on = f"the node {members[0].blocker.node_name}" if len(nodes) == 1 else counted(len(nodes), "node")
-    said = f"{clean(named)}: not blocking anything now, because no method wants {clean(on)}. Nothing to do."
+    said = f"{clean(named)}: blocks nothing now, because no method wants {clean(on)}. Nothing to do."
     return (((said, Tone.MUTED), *behind),)
 
 
@@ -174,12 +174,12 @@ def _holds(members: Sequence[BlockerEntry], title: str, held: Held | None) -> Pi
         named = f"{title}: " if title else ""
         what = f"{named}{counted(len(things), noun)} ({kinds})"
     if held.per_hour:
-        holds = "hold" if len(members) > 1 else "holds"
+        holds = "block" if len(members) > 1 else "blocks"
         money = f" {holds} {held_text(held)} · {per_month_text(held.per_hour, held.currency)} (simulated)"
         return ((f"{clean(what)}{on}", Tone.STRONG), (money, Tone.WARNING))
     if held.waiting:
-        return ((f"{clean(what)}{on}", Tone.STRONG), (", what it holds is being simulated", Tone.ACTIVE))
-    rest = ", what would be saved is not known" if held.unpriced else ", nothing would be saved without (simulated)"
+        return ((f"{clean(what)}{on}", Tone.STRONG), (", its savings are being simulated", Tone.ACTIVE))
+    rest = ", its savings are unknown" if held.unpriced else ", its removal would save nothing (simulated)"
     return ((f"{clean(what)}{on}", Tone.STRONG), (rest, Tone.MUTED))
 
 
@@ -193,18 +193,18 @@ def _wait(members: Sequence[BlockerEntry], now_ns: int) -> Pieces:
         spans = " to ".join(dict.fromkeys(span_text(span) for span in (known[0], known[-1])))
         some = "; others have none" if None in graces else ""
         parts.append(
-            (f"terminationGracePeriod {spans} ends the wait for drift and expiry, never for consolidation{some}. ",
+            (f"terminationGracePeriod {spans} forces an end for drift and expiry, never for consolidation{some}. ",
              Tone.NORMAL)
         )  # fmt: skip
     elif bounded:
-        parts.append(("No terminationGracePeriod: nothing ends the wait, whatever wants the node. ", Tone.WARNING))
+        parts.append(("No terminationGracePeriod: the block has no time limit for any method. ", Tone.WARNING))
     arrived = {one.findings.key: one.recent_pods for one in members if one.findings is not None}
     total, on = sum(arrived.values()), sum(1 for count in arrived.values() if count)
     if bounded and total:
         noun = "this node" if len(arrived) == 1 else f"{count_text(on)} of these nodes"
         parts.append(
             (
-                f"{counted(total, 'pod')} came to {noun} in the last hour: a node that receives pods does not drain.",
+                f"{counted(total, 'pod')} started on {noun} in the last hour: the node never becomes empty.",
                 Tone.WARNING,
             )
         )
@@ -217,5 +217,5 @@ def _message(members: Sequence[BlockerEntry], now_ns: int) -> str:
     """Return the first blocker's message and deadline."""
     ends = [one.blocker.until_ns for one in members if one.blocker.until_ns is not None]
     message = next((one.blocker.message for one in members if one.blocker.message), "")
-    left = f" · over in {span_text(min(ends) - now_ns)}" if ends else ""
+    left = f" · ends in {span_text(min(ends) - now_ns)}" if ends else ""
     return f"{clean(message)}{left}"

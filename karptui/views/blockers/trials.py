@@ -48,7 +48,7 @@ class TriedRemedy(msgspec.Struct, frozen=True):
     place: int = 0
     """Rank among the tried remedies, best first; before that in order of offering."""
     group: str = ""
-    """What the blockers have in common, in tables with several groups."""
+    """Property that the blockers share, in tables with several groups."""
     group_place: int = 0
     """The place of the group among them."""
     text: str = ""
@@ -181,7 +181,9 @@ def _score(row: TriedRemedy) -> Cell:
 
 COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
     Column(
-        Heading("group", "BLOCKERS", "What keeps the nodes: a workload, a NodePool, or the nodes themselves.", 12, 40),
+        Heading(
+            "group", "BLOCKERS", "Source of the blockers: a workload, a NodePool, or the nodes themselves.", 12, 40
+        ),
         lambda row, _: Cell(clean(row.group)),
         lambda row: (row.group_place, row.place),
         values=(Value("group", lambda row, _: row.group, TEXT, "Common property of the blockers."),),
@@ -200,14 +202,14 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
     Column(
         Heading(
             "nodes",
-            "NODES GO",
-            "How many of the nodes are removed with it, and would stay without it (simulated).",
+            "FREES",
+            "Number of nodes that this remedy lets Karpenter remove (simulated).",
             min_width=8,
         ),
         lambda row, _: _nodes(row),
         _goes,
         values=(
-            Value("nodes", _of_trial(lambda one: one.nodes), INTEGER_OR_NULL, "Nodes that the blockers keep."),
+            Value("nodes", _of_trial(lambda one: one.nodes), INTEGER_OR_NULL, "Blocked nodes."),
             Value(
                 "freed_nodes",
                 lambda row, _: list(row.trial.freed) if row.trial else [],
@@ -218,7 +220,7 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
                 "still_held",
                 lambda row, _: _held_values(row),
                 {"type": "array", "items": _HELD},
-                "What keeps the others all the same.",
+                "Blockers that still stop the other nodes.",
                 flat=lambda held: [f"{one['nodes']} {one['by']}" for one in held],
             ),
         ),
@@ -227,8 +229,8 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
         Heading(
             "when",
             "WHEN",
-            "When the last node is removed, by forecast if no other node is removed first (in 11m); else the longest"
-            " that its pods stay protected (after 62m); n/a if neither is known.",
+            "When the last node is removed, by forecast if no other node is removed first (in 11m); otherwise when its"
+            " pods' protection ends (after 62m); n/a if neither is known.",
             8,
             24,
         ),
@@ -271,13 +273,13 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
                 "is_upper_bound",
                 _of_trial(lambda one: one.is_upper_bound),
                 BOOLEAN_OR_NULL,
-                "Whether saves_per_hour is an upper bound: several nodes, without budgets and the time they take.",
+                "Whether saves_per_hour is an upper bound: several nodes, ignoring budgets and delays.",
             ),
             Value(
                 "unpriced",
                 _of_trial(lambda one: one.unpriced),
                 INTEGER_OR_NULL,
-                "Nodes whose savings are unknown: the dollars leave them out.",
+                "Nodes whose savings are unknown; the savings exclude them.",
             ),
         ),
     ),
@@ -299,7 +301,7 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
                 "preempting_pods",
                 _of_trial(lambda one: one.preempting),
                 INTEGER_OR_NULL,
-                "Of a lower priority: waiting pods that would take their place, approximated.",
+                "Lower-priority pods that pending pods would preempt (approximate).",
             ),
         ),
     ),
@@ -307,7 +309,7 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
         Heading(
             "score",
             "$/DAY",
-            "Savings within a day, after the wait, less the cost of work that is repeated.",
+            "Savings in the first day, starting after WHEN, minus the cost of repeated work.",
             min_width=7,
             is_right_aligned=True,
             is_descending_first=True,
@@ -319,7 +321,7 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
                 "dollars_within_day",
                 _of_trial(lambda one: one.score if one.is_saving_known else None),
                 NUMBER_OR_NULL,
-                "Savings within a day, after the wait, less the cost of work that is repeated.",
+                "Savings in the first day, starting after WHEN, minus the cost of repeated work.",
             ),
             Value("drifts", _of_trial(lambda one: one.drifts), INTEGER_OR_NULL, "NodeClaims that it drifts."),
         ),
@@ -334,14 +336,14 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
         ),
         lambda row, _: _edits(row),
         lambda row: float(len(row.remedy.edits)),
-        values=(Value("edits", lambda row, _: len(row.remedy.edits), INTEGER, "Changes that a what-if makes of it."),),
+        values=(Value("edits", lambda row, _: len(row.remedy.edits), INTEGER, "Edits to apply in the what-if."),),
     ),
     Column(
-        Heading("risk", "RISK", "What may go wrong.", 12, 60, drop_order=4),
+        Heading("risk", "RISK", "Risks.", 12, 60, drop_order=4),
         lambda row, _: _risk(row),
         lambda row: row.trial.risk if row.trial is not None else None,
         values=(
-            Value("risk", lambda row, _: row.trial.risk if row.trial else "", TEXT, "What may go wrong."),
+            Value("risk", lambda row, _: row.trial.risk if row.trial else "", TEXT, "Risks."),
             Value("says", lambda row, _: trial_text(row), TEXT, "The result of the trial, as a text."),
             Value("about", lambda row, _: row.remedy.sentence, TEXT, "Its effect, and its limits."),
             Value(
@@ -379,7 +381,7 @@ def later_text(row: TriedRemedy, now_ns: int) -> str:
     if trial is None or not trial.freed or not trial.wait_seconds:
         return ""
     ends = clock_text(now_ns + trial.wait_seconds * NS_PER_SECOND)
-    goes = f"{counted(len(trial.freed), 'node')} {verb(len(trial.freed), 'goes', 'go')}"
+    goes = f"{counted(len(trial.freed), 'node')} {verb(len(trial.freed), 'is', 'are')} removed"
     more = "+" if trial.unpriced else ""
     saved = f", which saves {per_hour_text(trial.saves_per_hour)}{more}" if trial.saves_per_hour > 0 else ""
     if trial.is_forecast:
@@ -389,6 +391,6 @@ def later_text(row: TriedRemedy, now_ns: int) -> str:
             " F forecasts the whole cluster."
         )
     return (
-        f"Above is this moment. It helps within {duration_text(trial.wait_seconds)} ({ends} at the latest), once the"
-        f" protected pods have ended: then {goes}{saved}. F plays it."
+        f"Above is the result now. Within {duration_text(trial.wait_seconds)} ({ends} at the latest) the protected"
+        f" pods have ended: then {goes}{saved}. F shows the forecast."
     )

@@ -92,9 +92,9 @@ def budget_sentences(entry: BudgetEntry, now_ns: int, local: tzinfo | None = Non
     if entry.is_passed_over:
         return ((head, ("this Karpenter does not manage the NodePool: its nodes are not disrupted", Tone.MUTED)),)
     if state is None and entry.missing:
-        return ((head, (f"what is left is unknown: {entry.missing}", Tone.WARNING)),)
+        return ((head, (f"the number left is unknown: {entry.missing}", Tone.WARNING)),)
     if state is None:
-        return ((head, ("computing what is left", Tone.ACTIVE)),)
+        return ((head, ("computing the number left", Tone.ACTIVE)),)
     return (
         (head, _sum(state)),
         *_consumers(state),

@@ -117,7 +117,7 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
         values=(Value("nodes", lambda entry, _: entry.figures.nodes, INTEGER, "NodeClaims that are there and stay."),),
     ),
     _counts(
-        number_heading("created", "CREATED", "NodeClaims created in the time that is known.", 8, drop_order=2),
+        number_heading("created", "CREATED", "NodeClaims created in the observed period.", 8, drop_order=2),
         lambda entry: entry.figures.created,
         values=(
             Value("created", lambda entry, _: entry.figures.created, INTEGER),
@@ -132,7 +132,7 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
         filter_help="NodeClaims created",
     ),
     _counts(
-        number_heading("removed", "REMOVED", "NodeClaims removed in the time that is known.", 8),
+        number_heading("removed", "REMOVED", "NodeClaims removed in the observed period.", 8),
         lambda entry: entry.figures.removed,
         values=(Value("removed", lambda entry, _: entry.figures.removed, INTEGER, after="created"),),
         filter_help="NodeClaims removed",
@@ -184,7 +184,7 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
         Heading(
             "life",
             "LIVED",
-            "Median from creation until deletion, of those removed.",
+            "Median lifetime of the removed NodeClaims.",
             5,
             7,
             drop_order=3,
@@ -197,7 +197,7 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
                 "median_life_seconds",
                 lambda entry, _: seconds_of(entry.figures.median_life_ns),
                 INTEGER_OR_NULL,
-                "Of those removed, from creation until deletion.",
+                "Median lifetime of the removed NodeClaims.",
             ),
             Value(
                 "lives_known",
@@ -212,14 +212,12 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
                 lambda entry, _: (
                     None if entry.figures.median_life_ns is None else entry.figures.median_life_ns / NS_PER_SECOND
                 ),
-                help="median life of those removed",
+                help="median lifetime of removed nodes",
             )
         },
     ),
     _counts(
-        number_heading(
-            "short", "<30M", "Taken away by Karpenter within half an hour of their creation.", 6, drop_order=6
-        ),
+        number_heading("short", "<30M", "Removed by Karpenter within 30m of creation.", 6, drop_order=6),
         lambda entry: entry.figures.short,
         values=(
             Value(
@@ -229,14 +227,14 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
                 "Underutilized, Empty or Drifted within half an hour of their creation.",
             ),
         ),
-        filter_help="gone within half an hour",
+        filter_help="removed within 30m",
         tone=Tone.WARNING,
     ),
     _counts(
         number_heading(
             "again",
             "AGAIN",
-            "Underutilized or empty, and one of the same type came in its place or within 15 m.",
+            "Removed as underutilized or empty, then the same type launched again within 15m.",
             6,
             drop_order=7,
         ),
@@ -246,10 +244,10 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
                 "same_type_again",
                 lambda entry, _: entry.figures.again,
                 INTEGER,
-                "Underutilized or Empty, and one of the same type came in their place or within 15 minutes.",
+                "Removed as Underutilized or Empty, then the same type launched again within 15 minutes.",
             ),
         ),
-        filter_help="the same type came back",
+        filter_help="launched again with the same type",
         tone=Tone.WARNING,
     ),
     Column(
@@ -280,7 +278,7 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
         ),
     ),
     Column(
-        Heading("loop", "LOOP", "What goes round in circles, at least three times.", 8, 32),
+        Heading("loop", "LOOP", "Churn loop, after at least three repetitions.", 8, 32),
         lambda entry, _: _loop(entry),
         lambda entry: -float(sum(loop.times for loop in entry.figures.loops)) if entry.figures.loops else None,
         values=(

@@ -174,7 +174,14 @@ COLUMNS: Final[tuple[Column[ReplacedClaim], ...]] = (
         filters={"pods": Field(FieldKind.COUNT, lambda item, _: item.moves, help="pods seen to leave it")},
     ),
     Column(
-        Heading("by", "IN ITS PLACE", "What came, by times and reasons; = is the same type.", 14, 120, drop_order=2),
+        Heading(
+            "by",
+            "REPLACED BY",
+            "Replacements, inferred from times and reasons; = is the same type.",
+            14,
+            120,
+            drop_order=2,
+        ),
         lambda item, _: _successors(item),
         lambda item: successors_text(item) or None,
         values=(
@@ -182,19 +189,19 @@ COLUMNS: Final[tuple[Column[ReplacedClaim], ...]] = (
                 "successors",
                 lambda item, _: [one.claim for one in item.successors],
                 TEXTS,
-                "NodeClaims that came in its place, inferred from times and reasons.",
+                "Replacement NodeClaims, inferred from times and reasons.",
             ),
             Value(
                 "same_type",
                 lambda item, _: item.is_same_type,
                 BOOLEAN,
-                "Whether one of the same type and capacity type came.",
+                "Whether a replacement has the same type and capacity type.",
             ),
             Value(
                 "by_events",
                 lambda item, _: item.life.is_by_events,
                 BOOLEAN,
-                "Whether only events report it: its times are those of the events.",
+                "Whether it is known only from events; its times are the events' times.",
             ),
         ),
     ),

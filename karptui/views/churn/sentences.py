@@ -154,8 +154,8 @@ def window_limits(window: ChurnWindow) -> str:
     if not window.events_since_ns and not window.observed_since_ns:
         return "no record of NodeClaims deleted before; later deletions are remembered for a day"
     if window.observed_since_ns and window.since_ns == window.observed_since_ns:
-        return "what went before is not known"
-    return "before that nothing is known, and what ended without an event (expiry) only where karptui was watching"
+        return "earlier history is unknown"
+    return "earlier history is unknown, and so are removals without an event (expiry) before karptui watched"
 
 
 def summary_lines(churn: Churn, width: int, *, are_events_hidden: bool = False) -> tuple[Pieces, ...]:
@@ -202,7 +202,7 @@ def loop_lines(churn: Churn, width: int) -> tuple[Pieces, ...]:
     """Return the loops, or that there is none."""
     loops = churn.loops
     if not loops:
-        return ((("no loop: nothing that was made has been taken away again three times", Tone.MUTED),),)
+        return ((("no loop: nothing was created and removed three times", Tone.MUTED),),)
     if width < SHORT_WIDTH:
         shown = [
             f"{clean(loop.pool or loop.workload)} {LOOP_WORDS[loop.kind]} {count_text(loop.times)}×" for loop in loops
@@ -232,9 +232,7 @@ def pool_sentences(entry: ChurnEntry, churn: Churn, now_ns: int) -> tuple[Pieces
     if figures.removed:
         head += [between, (f"{count_text(figures.removed)} removed: {reasons_text(figures.reasons)}", Tone.NORMAL)]
     if figures.lives_known:
-        half = (
-            f"half of {count_text(figures.lives_known)} lived no longer than {span_text(figures.median_life_ns or 0)}"
-        )
+        half = f"half of {count_text(figures.lives_known)} lived at most {span_text(figures.median_life_ns or 0)}"
         head += [between, (half, Tone.NORMAL)]
     lines: list[Pieces] = [tuple(head)]
     lines += [(("⟳ ", Tone.WARNING), (remedy, Tone.NORMAL)) for remedy in remedies(figures.loops, pool)]
@@ -283,12 +281,12 @@ def replacement_sentences(item: ReplacedClaim, now_ns: int) -> tuple[Pieces, ...
     if life.lived_ns is not None:
         head += [between, (f"lived {span_text(life.lived_ns)}", Tone.WARNING if item.is_short else Tone.NORMAL)]
     if life.is_by_events:
-        head += [between, ("only events report it: its times are those of the events, its type is unknown", Tone.MUTED)]
+        head += [between, ("known only from events: times are the events' times, the type is unknown", Tone.MUTED)]
     lines: list[Pieces] = [tuple(head)]
     if item.successors:
-        lines.append(((f"in its place, by time and reason: {successors_text(item)}", Tone.NORMAL),))
+        lines.append(((f"replaced by (inferred from time and reason): {successors_text(item)}", Tone.NORMAL),))
     elif item.back is not None:
-        lines.append(((f"not needed, but soon after came {successors_text(item)}", Tone.WARNING),))
+        lines.append(((f"not replaced, but followed soon by {successors_text(item)}", Tone.WARNING),))
     if item.moves:
         lines.append(((f"{counted(item.moves, 'pod')} seen to leave it", Tone.NORMAL),))
     return tuple(lines)

@@ -257,14 +257,12 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         },
     ),
     Column(
-        Heading("waiting", "WAITING ON", "What its startup or removal is waiting for.", 32, 90),
+        Heading("waiting", "WAITING ON", "The step that its startup or removal is waiting for.", 32, 90),
         _waiting,
         lambda entry: float(node_status(entry.row).rank) if node_status(entry.row).rank < 9 else None,
         values=(Value("waiting_on", lambda entry, now_ns: waiting_on(entry, now_ns)[0] or None, TEXT_OR_NULL),),
         filters={
-            "waiting": Field(
-                FieldKind.TEXT, lambda entry, now_ns: waiting_on(entry, now_ns)[0], help="what it waits for"
-            )
+            "waiting": Field(FieldKind.TEXT, lambda entry, now_ns: waiting_on(entry, now_ns)[0], help="waiting on")
         },
     ),
     age_column(

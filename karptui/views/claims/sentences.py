@@ -43,7 +43,7 @@ def waiting_on(entry: ClaimEntry, now_ns: int) -> tuple[str, Tone]:
     if entry.is_starting or (entry.node is None and node_status(entry.row).tone is Tone.FAULT):
         return node_status(entry.row).sentence, node_status(entry.row).tone
     if drain is not None and drain.stage is DrainStage.COMMANDED:
-        bound = f" and drained for {span_text(drain.bound_ns)} at most" if drain.bound_ns else ""
+        bound = f" and drained for up to {span_text(drain.bound_ns)}" if drain.bound_ns else ""
         return f"replacements to be ready, then it is deleted ({drain.reason}){bound}", Tone.LEAVING
     if entry.drifted is None:
         return "", Tone.NORMAL
@@ -56,7 +56,7 @@ def short_wait(entry: ClaimEntry, now_ns: int) -> str:
     drain = entry.findings.drain if entry.findings is not None else None
     if drain is not None and entry.claim.is_deleting and entry.node is not None:
         held = sum(str(one.hold) != "evicted now" for one in drain.holders) or len(drain.waiting)
-        pods = f", waits for {counted(held, 'pod')}" if held else ""
+        pods = f", waiting for {counted(held, 'pod')}" if held else ""
         return f"{str(drain.stage).lower()}{pods}"
     if drain is not None and text.startswith("replacements to be ready"):
         return "replacements to be ready"
@@ -71,9 +71,9 @@ def _before_drift(entry: ClaimEntry, now_ns: int) -> str:
     lane = next((one for one in found.lanes if one.method == Method.DRIFT), None) if found is not None else None
     if found is None or lane is None or not lane.is_held:
         is_stopped = found is not None and str(found.why.code) == "WAITS"
-        return f"its turn among the drifted{', once Karpenter goes on' if is_stopped else ''}"
+        return f"its turn among drifted nodes{', once disruption resumes' if is_stopped else ''}"
     if lane.blocker is None:
-        return "a place for its pods"
+        return "room for its pods"
     first = found.blockers[lane.blocker]
     left = f", {in_text(first.until_ns, now_ns)}" if first.until_ns is not None else ""
     others = sum(1 for one in found.blockers if one.blocks & _DRIFT) - 1
@@ -110,10 +110,10 @@ def claim_sentences(
     head += tuple(piece for fact in facts for piece in (_BETWEEN, *fact))
     text, tone = waiting_on(entry, now_ns)
     text += _budget_text(entry)
-    waits: Pieces = (("waits for nothing", Tone.MUTED),)
+    waits: Pieces = (("is waiting for nothing", Tone.MUTED),)
     if text:
-        # How far a drain has come says itself what it waits for.
-        waits = ((text, tone),) if entry.claim.is_deleting else (("waits for: ", Tone.MUTED), (text, tone))
+        # The text about a drain already contains what it is waiting for.
+        waits = ((text, tone),) if entry.claim.is_deleting else (("waiting for: ", Tone.MUTED), (text, tone))
     return head, _life(entry, now_ns), waits, _end(entry, now_ns, local)
 
 
@@ -128,7 +128,7 @@ def _life(entry: ClaimEntry, now_ns: int) -> Pieces:
     if rebooted is not None and rebooted.status == "False" and rebooted.last_transition_ns:
         how = "rebooted" if rebooted.reason == "RebootSucceeded" else "reboot failed"
         parts.append(f"{how} {age_text(rebooted.last_transition_ns, now_ns)} ago")
-    return ((", ".join(parts) or "no step of its life is known", Tone.NORMAL),)
+    return ((", ".join(parts) or "no lifecycle step is known", Tone.NORMAL),)
 
 
 def seconds_text(seconds: int | None) -> str:

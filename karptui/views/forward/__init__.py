@@ -1,3 +1,3 @@
-"""A cluster played forward, as sentences, charts and rows."""
+"""Forecasts as text, charts and tables."""
 
 from __future__ import annotations

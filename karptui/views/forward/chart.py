@@ -16,15 +16,15 @@ _TICKS: Final = 7
 _DAY_SECONDS: Final = 86_400
 
 
-def forecast_chart(plays: Sequence[Forecast], horizon_ns: int, as_it_is: str) -> TimeChart | None:
+def forecast_chart(plays: Sequence[Forecast], horizon_ns: int, unedited: str) -> TimeChart | None:
     """Return the cost over time, or the number of nodes if prices are unknown; None without a forecast.
 
     Args:
         plays: The forecasts, one line each.
         horizon_ns: Time span of the chart in nanoseconds.
-        as_it_is: Name of the line without edits.
+        unedited: Name of the line without edits.
     """
-    found = [(clean(play.name) or as_it_is, play.played) for play in plays if play.played is not None]
+    found = [(clean(play.name) or unedited, play.played) for play in plays if play.played is not None]
     if not found:
         return None
     first = found[0][1]

@@ -1,4 +1,4 @@
-"""What happens in plays, a row for each command, launch and expiry."""
+"""Table of the events of forecasts: commands, launches and expiries."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PlayedStep(msgspec.Struct, frozen=True):
     """A step as a row: its instance in each forecast that has it."""
 
     key: str
-    """What the row is known by: the number of the first forecast that has the step, and the number in there."""
+    """Unique key: numbers of the first forecast that has the step, and of the step in it."""
     steps: tuple[Step | None, ...]
     """The step in each forecast, the unchanged cluster first; None in those without it."""
     plays: tuple[Forecast, ...]
@@ -92,7 +92,7 @@ def played_steps(plays: Sequence[Forecast]) -> tuple[PlayedStep, ...]:
 
 
 def _identity(step: Step) -> object:
-    """Return what makes steps of two forecasts the same, apart from the time."""
+    """Return the identity of a step across forecasts, apart from its time."""
     pods = step.pods if step.kind is StepKind.PROVISION else ()
     pools = tuple(claim["nodePool"] for claim in step.claims)
     return step.kind, step.method, step.decision, step.because, step.nodes, pools, pods
@@ -102,7 +102,7 @@ _WORDS: Final = {StepKind.PROVISION: "launch", StepKind.EXPIRE: "expire", StepKi
 
 
 def does_text(step: Step) -> str:
-    """Return what is done, in a word or two."""
+    """Return the action in one or two words."""
     return _WORDS.get(step.kind) or step.decision
 
 
@@ -113,7 +113,7 @@ def _does(row: PlayedStep) -> Cell:
 
 def _why(row: PlayedStep) -> Cell:
     if row.step.kind is StepKind.PROVISION:
-        return Cell("pods wait" if row.step.pods else "replicas")
+        return Cell("pods pending" if row.step.pods else "replicas")
     return text_cell(short_method(row.step.method) or "age")
 
 
@@ -163,10 +163,11 @@ def table_of(forecasts: int) -> TableSpec[PlayedStep]:
     """Return the table of some forecasts: with edits, a time before and after, and the change."""
     if forecasts < 2:
         return TABLE
-    before = _time_column(0, Heading("time", "BEFORE", "When without the edits, in UTC.", 9, 9))
+    before = _time_column(0, Heading("time", "BEFORE", "Time without the edits, in UTC.", 9, 9))
     after = [
         _time_column(
-            number, Heading(f"after{number}", f"AFTER{f' {number}' if forecasts > 2 else ''}", "When with them.", 9, 9)
+            number,
+            Heading(f"after{number}", f"AFTER{f' {number}' if forecasts > 2 else ''}", "Time with the edits.", 9, 9),
         )
         for number in range(1, forecasts)
     ]
@@ -178,25 +179,29 @@ TABLE: Final[TableSpec[PlayedStep]] = TableSpec(
     (
         _time_column(0, Heading("time", "TIME", "When, in UTC.", 9, 9)),
         Column(
-            Heading("does", "DOES", "What Karpenter does, or gives up.", 7, 15),
+            Heading("does", "ACTION", "Karpenter's action; give up: a command that fails.", 7, 15),
             lambda row, _: _does(row),
             lambda row: does_text(row.step),
-            filters={"does": Field(FieldKind.TEXT, lambda row, _: does_text(row.step), help="what is done")},
+            filters={"does": Field(FieldKind.TEXT, lambda row, _: does_text(row.step), help="Karpenter's action")},
         ),
         Column(
-            Heading("why", "WHY", "The method of disruption; pods that wait; a node's age.", 8, 12, drop_order=3),
+            Heading("why", "WHY", "Disruption method, pending pods, or the node's age.", 8, 12, drop_order=3),
             lambda row, _: _why(row),
             lambda row: row.step.method,
-            filters={"why": Field(FieldKind.TEXT, lambda row, _: _why(row).text, help="the method, or what else")},
+            filters={
+                "why": Field(
+                    FieldKind.TEXT, lambda row, _: _why(row).text, help="disruption method, pods pending or age"
+                )
+            },
         ),
         Column(
-            Heading("nodes", "NODES", "The nodes that go.", 14, 52, is_name=True),
+            Heading("nodes", "NODES", "Removed nodes.", 14, 52, is_name=True),
             lambda row, _: text_cell(first_of([short_name(name) for name in row.step.nodes], MAX_NAMES)),
             lambda row: row.step.nodes,
         ),
         Column(
             Heading(
-                "by", "COMES", "What is launched: NodePool, types it may have, the least price.", 14, 44, drop_order=2
+                "by", "LAUNCHES", "New nodes: NodePool, number of allowed types, lowest price.", 14, 44, drop_order=2
             ),
             lambda row, _: text_cell(claims_text(row.step), short=claims_text(row.step, is_short=True)),
             lambda row: len(row.step.claims),
@@ -205,7 +210,7 @@ TABLE: Final[TableSpec[PlayedStep]] = TableSpec(
             Heading(
                 "saves",
                 "SAVES",
-                "Per hour, as Karpenter reckons.",
+                "Savings per hour by Karpenter's prices.",
                 8,
                 12,
                 is_right_aligned=True,
@@ -215,16 +220,16 @@ TABLE: Final[TableSpec[PlayedStep]] = TableSpec(
             lambda row: row.step.savings_per_hour,
         ),
         Column(
-            Heading("evicts", "EVICTS", "Pods that move.", 6, 8, is_right_aligned=True, is_descending_first=True),
+            Heading("evicts", "EVICTS", "Evicted pods.", 6, 8, is_right_aligned=True, is_descending_first=True),
             lambda row, _: _count(row.step.evictions),
             lambda row: row.step.evictions,
-            filters={"evicts": Field(FieldKind.COUNT, lambda row, _: row.step.evictions, help="pods that move")},
+            filters={"evicts": Field(FieldKind.COUNT, lambda row, _: row.step.evictions, help="evicted pods")},
         ),
         Column(
             Heading(
                 "then",
-                "AS IT BEGINS",
-                "Nodes and $/h right then: what goes is still among them, and what comes is not.",
+                "CLUSTER THEN",
+                "Nodes and $/h just before the step.",
                 14,
                 22,
                 drop_order=4,

@@ -26,7 +26,7 @@ from karptui.views.column import (
 INSTANT: Final[Schema] = {**TEXT, "format": "date-time"}
 INSTANT_OR_NULL: Final[Schema] = {**TEXT_OR_NULL, "format": "date-time"}
 _REACHED: Final = ("horizon", "quiescent")
-"""By whether a forecast comes to rest."""
+"""Values of ``reached``, indexed by ``is_quiescent``."""
 _PRICE: Final = "Null if no price is known, as with --disable-pricing."
 _LOST: Final = "namespace/name of evicted pods without an owner: nothing recreates them."
 
@@ -73,7 +73,7 @@ _FIGURES: Final[tuple[Value[Moment], ...]] = (
     Value("nodes", lambda moment, _: moment.nodes, INTEGER),
     Value("pricePerHour", lambda moment, _: moment.known_price_per_hour, NUMBER_OR_NULL, _PRICE),
     Value("pending", lambda moment, _: moment.pending, INTEGER),
-    Value("unpriced", lambda moment, _: moment.unpriced, INTEGER, "Nodes without a known price, left out of prices."),
+    Value("unpriced", lambda moment, _: moment.unpriced, INTEGER, "Nodes without a known price, excluded from costs."),
 )
 _MOMENT: Final = (Value[Moment]("at", lambda moment, _: format_timestamp(moment.at_ns), INSTANT), *_FIGURES)
 _KEPT: Final[tuple[Value[KeptNode], ...]] = (
@@ -94,7 +94,12 @@ _CIRCLE: Final[tuple[Value[Circle], ...]] = (
 )
 _SPREAD: Final[tuple[Value[Spread], ...]] = (
     Value("seeds", lambda spread, _: spread.seeds, INTEGER, "Number of forecasts."),
-    Value("seed", lambda spread, _: spread.seed, INTEGER, "The likeliest forecast, to which the other values belong."),
+    Value(
+        "seed",
+        lambda spread, _: spread.seed,
+        INTEGER,
+        "Seed of the likeliest forecast; the other values are its results.",
+    ),
     least_and_greatest("nodes", lambda spread: spread.nodes, INTEGER, "At the end."),
     least_and_greatest("pricePerHour", lambda spread: spread.price_per_hour, NUMBER, "At the end.", may_be_null=True),
     least_and_greatest("evictions", lambda spread: spread.evictions, INTEGER, "By all commands and expiries."),
@@ -122,7 +127,7 @@ PLAYED: Final[tuple[Value[Played], ...]] = (
         "unmanagedNodes",
         lambda played, _: played.unmanaged,
         INTEGER,
-        "Nodes not managed by Karpenter: counted as nodes, left out of prices.",
+        "Nodes not managed by Karpenter: counted as nodes, excluded from costs.",
     ),
     records("steps", lambda played: [step for step in played.steps if step.kind is not StepKind.REJECT], _STEP),
     records(
@@ -145,7 +150,7 @@ PLAYED: Final[tuple[Value[Played], ...]] = (
         "waits",
         lambda played: played.waits,
         _WAIT,
-        "Pods without a node for a while, in the order in which they get one; those that get none last.",
+        "Pods that were without a node, in the order they get one; pods that get none are last.",
     ),
     texts("assumptions", lambda played: played.assumptions),
     texts("notModelled", lambda played: played.not_modelled),

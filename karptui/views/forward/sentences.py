@@ -1,4 +1,4 @@
-"""A play of a cluster in words: what it comes to, plays side by side over time, commands in order, what is kept."""
+"""Texts about forecasts: the result, forecasts side by side, commands in order, and blocked nodes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from karptui.views.why.lanes import short_method
 from karptui.views.wrapping import hanging
 
 _NumberT = TypeVar("_NumberT", int, float)
-AS_IT_IS: Final = "as it is"
+UNEDITED: Final = "current"
+"""Name of the forecast without edits."""
 BEFORE: Final = "before"
 CHART_WIDTH: Final = 40
 MAX_COMMANDS: Final = 40
@@ -30,7 +31,7 @@ DAY_NS: Final = 86_400 * NS_PER_SECOND
 
 
 def headline(played: Played) -> str:
-    """Return what a play comes to, in one sentence."""
+    """Return the result of a forecast."""
     first, last = played.series[0], played.end
     took = span_text(played.until_ns - played.from_ns)
     commands = _count(played, StepKind.DISRUPT)
@@ -44,7 +45,7 @@ def headline(played: Played) -> str:
         never = sum(1 for wait in played.waits if wait.until_ns is None and wait.from_ns < begun_ns)
         sizes = f"{_sizes(played)}{_comma(played)}"
         return f"{circle_text(played.circle)}; {sizes} after {took}{_pending_text(never)}{_lost_text(played)}"
-    end = f"after {took}, and it goes on"
+    end = f"after {took}, still changing"
     if played.is_quiescent:
         end = f"within {took}, then nothing more{_until_text(played)}"
     expired = _count(played, StepKind.EXPIRE)
@@ -68,7 +69,7 @@ def _until_text(played: Played) -> str:
 
 
 def dollars_text(played: Played) -> str:
-    """Return which nodes the dollars leave out, and which have an upper bound in them."""
+    """Return the nodes that costs exclude, and the spot nodes priced as on-demand."""
     if not played.has_prices or not played.end.price_per_hour:
         return ""
     spot = played.spot_at_on_demand
@@ -81,7 +82,7 @@ def _count(played: Played, kind: StepKind) -> int:
 
 
 def _without_commands(played: Played) -> str:
-    """Return what happens where Karpenter gives no command and makes no NodeClaim."""
+    """Return the events of a forecast without disruption commands and launches."""
     expired, started = _count(played, StepKind.EXPIRE), _count(played, StepKind.READY)
     disrupted = "nothing is disrupted"
     if expired:
@@ -104,13 +105,13 @@ def _lost_text(played: Played) -> str:
 
 
 def circle_text(circle: Circle) -> str:
-    """Return what goes round for ever: ``goes in a circle from 14:10:22Z on, every 2m 50s: …``."""
+    """Return the repeating commands: ``repeats from 14:10:22Z on, every 2m 50s (…), 3 evictions each time``."""
     round_text = ", ".join(
         f"{short_method(step.method)}: {step.decision} {counted(len(step.nodes), 'node')}" for step in circle.commands
     )
     every = span_text(circle.period_ns)
     evicted = counted(circle.evictions, "eviction")
-    return f"goes in a circle from {clock_text(circle.from_ns)} on, every {every} ({round_text}), {evicted} each time"
+    return f"repeats from {clock_text(circle.from_ns)} on, every {every} ({round_text}), {evicted} each time"
 
 
 def _sizes(played: Played) -> str:
@@ -121,10 +122,10 @@ def _sizes(played: Played) -> str:
 
 
 def _dollars(first: Moment, last: Moment) -> str:
-    """Return what nodes cost; that this is not known of some, or nothing where Karpenter made none of them."""
+    """Return the nodes' cost, or that prices are unknown; empty if Karpenter manages no node."""
     is_any = first.price_per_hour or last.price_per_hour
     if _is_unpriced(first, last):
-        return "not every price counts" if is_any else "no price counts"
+        return "some prices unknown" if is_any else "prices unknown"
     if first.nodes and not is_any:
         return ""
     was, now = per_hour_text(first.price_per_hour), per_hour_text(last.price_per_hour)
@@ -132,12 +133,12 @@ def _dollars(first: Moment, last: Moment) -> str:
 
 
 def _is_any_known(played: Played) -> bool:
-    """Return whether anything is known of what nodes cost."""
+    """Return whether any price is known."""
     return any(moment.price_per_hour or not moment.unpriced for moment in played.series)
 
 
 def _figure(moment: Moment) -> str:
-    """Return what nodes cost at an instant, as it stands at the ends of a chart."""
+    """Return the cost at an instant, without unit."""
     return known_text(moment).replace("/h", "").lstrip("$")
 
 
@@ -150,12 +151,12 @@ def _is_unpriced(*moments: Moment) -> bool:
 
 
 def lines_of(name: str, scenario: str, played: Played) -> Iterator[str]:
-    """Yield the lines of a play.
+    """Yield the lines of a forecast for a terminal.
 
     Args:
-        name: Of the cluster.
-        scenario: Whose edits were made; empty for the cluster as it is.
-        played: What came of it.
+        name: Name of the cluster.
+        scenario: Name of the scenario; empty without edits.
+        played: The forecast.
     """
     yield f"{': '.join(filter(None, (name, scenario)))}: {headline(played)}"
     if played.problem:
@@ -164,14 +165,14 @@ def lines_of(name: str, scenario: str, played: Played) -> Iterator[str]:
     nodes = [float(moment.nodes) for moment in sampled(played, CHART_WIDTH)]
     first, last = played.series[0], played.end
     if _is_any_known(played):
-        yield f"  $/h    {_figure(first):>8} {chart(prices)} {_figure(last)}"
-    yield f"  nodes  {first.nodes:>8} {chart(nodes)} {last.nodes}"
+        yield f"  {'$/h':<{_LABEL}}{_figure(first):>8} {chart(prices)} {_figure(last)}"
+    yield f"  {'nodes':<{_LABEL}}{first.nodes:>8} {chart(nodes)} {last.nodes}"
     if played.kept:
-        yield f"  kept   {kept_text(played)}"
+        yield f"  {'blocked':<{_LABEL}}{kept_text(played)}"
     if played.waits:
-        yield f"  waits  {longest_waits(played, MAX_NAMES)}"
+        yield f"  {'pending':<{_LABEL}}{longest_waits(played, MAX_NAMES)}"
     if played.spread is not None:
-        yield f"  chance {spread_text(played.spread, is_priced=not _is_unpriced(played.end))}"
+        yield f"  {'chance':<{_LABEL}}{spread_text(played.spread, is_priced=not _is_unpriced(played.end))}"
     shown = [step for step in played.steps if step.kind in SHOWN]
     for step in shown[:MAX_COMMANDS]:
         yield f"  {clock_text(step.at_ns)}  {step_text(step)}"
@@ -183,14 +184,14 @@ def lines_of(name: str, scenario: str, played: Played) -> Iterator[str]:
 
 
 _FAILS: Final = {
-    Failure.NOTHING_ON_OFFER: "as nothing is on offer in its place",
-    Failure.TIMEOUT: "as its replacement is not ready in time",
-    Failure.REPLACEMENT_GONE: "as its replacement is gone",
+    Failure.NOTHING_ON_OFFER: "because no replacement type is available",
+    Failure.TIMEOUT: "because its replacement is not ready in time",
+    Failure.REPLACEMENT_GONE: "because its replacement is deleted",
 }
 
 
 def step_text(step: Step, *, is_short: bool = False) -> str:
-    """Return what happened, in words; the name of the method cut to a word where room is short."""
+    """Return the text of a step, with a shortened method name if ``is_short``."""
     method = short_method(step.method) if is_short else step.method
     if step.kind is StepKind.PROVISION:
         return f"launch {claims_text(step)} for {counted(len(step.pods), 'pod') if step.pods else 'its replicas'}"
@@ -198,10 +199,11 @@ def step_text(step: Step, *, is_short: bool = False) -> str:
         return f"expire {first_of(step.nodes, MAX_NAMES)}, {_evictions_text(step)}"
     if step.kind is StepKind.REJECT and step.because in _FAILS:
         what = f"{step.decision} {first_of(step.nodes, MAX_NAMES)}".strip()
-        return f"{method or 'a command'}: {what} fails, {_FAILS[step.because]}"
+        return f"{method or 'a command'}: {what} fails {_FAILS[step.because]}"
     if step.kind is StepKind.REJECT:
-        return f"{method} looks again at {first_of(step.nodes, MAX_NAMES)}, and lets it be"
-    by = f" by {claims_text(step)}" if step.claims else ""
+        fails = verb(len(step.nodes), "fails", "fail")
+        return f"{method}: {first_of(step.nodes, MAX_NAMES)} {fails} validation, not disrupted"
+    by = f" with {claims_text(step)}" if step.claims else ""
     saved = f", {per_hour_change_text(-step.savings_per_hour)}" if step.savings_per_hour else ""
     moved = f", {_evictions_text(step)}" if step.evictions else ""
     return f"{method}: {step.decision} {first_of(step.nodes, MAX_NAMES)}{by}{saved}{moved}"
@@ -213,17 +215,17 @@ def _evictions_text(step: Step) -> str:
 
 
 def kept_text(played: Played) -> str:
-    """Return how many nodes are kept at the end, by what."""
+    """Return the number of nodes still blocked at the end, by label."""
     return f"{counted(len(played.kept), 'node')}: {holders_text(played.kept_by)}"
 
 
 def holders_text(kept_by: Sequence[tuple[str, int]]) -> str:
-    """Return how many nodes are kept by what: ``8 by BUDGET, 6 by PDB-MULTIPLE``."""
+    """Return the number of nodes per blocker: ``8 by BUDGET, 6 by PDB-MULTIPLE``."""
     return ", ".join(f"{count_text(count)} by {word}" for word, count in kept_by)
 
 
 def chart(values: Sequence[float]) -> str:
-    """Return values as blocks, from nothing to the greatest."""
+    """Return values as block characters, scaled from 0 to the maximum."""
     greatest = max(values, default=0.0)
     if greatest <= 0:
         return BLOCKS[0] * len(values)
@@ -231,7 +233,7 @@ def chart(values: Sequence[float]) -> str:
 
 
 def sampled(played: Played, count: int) -> list[Moment]:
-    """Return the cluster at even distances in time."""
+    """Return the state of the cluster at evenly spaced instants."""
     span_ns = max(played.until_ns - played.from_ns, 1)
     found, at = [], 0
     for i in range(count):
@@ -243,14 +245,14 @@ def sampled(played: Played, count: int) -> list[Moment]:
 
 
 def waits_text(played: Played) -> str:
-    """Return every pod that is without a node for a while, those that stay so and the longest first, a line each."""
+    """Return one line per pod that was without a node: those that stay pending first, then by duration."""
     found = sorted(played.waits, key=_waited)
     lines = [
         f"{_wait_text(one):>10}  from {clock_text(one.from_ns)}"
         f"{'' if one.until_ns is None else f' to {clock_text(one.until_ns)}':<13}  {one.pod}"
         for one in found
     ]
-    return "\n".join(lines) or "no pod is without a node for any time"
+    return "\n".join(lines) or "no pod is ever without a node"
 
 
 def longest_waits(played: Played, most: int) -> str:
@@ -268,7 +270,7 @@ def _waited(one: PodWait) -> tuple[bool, int, str]:
 
 
 def waiting_text(played: Played) -> str:
-    """Return how many pods wait for a node, and for how long any does; empty where none ever does."""
+    """Return the number of pods without a node and the duration; empty if there are none."""
     most = max(moment.pending for moment in played.series)
     if not most:
         return ""
@@ -280,11 +282,11 @@ def waiting_text(played: Played) -> str:
     if played.end.pending == most:
         return f"{counted(most, 'pod')}, to the end"
     rest = f"; {counted(played.end.pending, 'pod')} to the end" if played.end.pending else ""
-    return f"{counted(most, 'pod')} at most, some {for_text}{rest}"
+    return f"up to {counted(most, 'pod')}, {for_text} in total{rest}"
 
 
 def spread_text(spread: Spread, *, is_priced: bool = True) -> str:
-    """Return what chance changes about the end, with dollars where every node has a price."""
+    """Return the range of results over several seeds, with costs if all prices are known."""
     parts = [
         _range(spread.nodes, count_text, " nodes"),
         *([_range(spread.price_per_hour, per_hour_text)] if is_priced and spread.price_per_hour else []),
@@ -304,7 +306,7 @@ def _range(ends: tuple[_NumberT, _NumberT], text: Callable[[_NumberT], str], nou
 
 
 def claims_text(step: Step, *, is_short: bool = False) -> str:
-    """Return what is launched; without how many types it may have where room is short."""
+    """Return the launched nodes, without their number of types if ``is_short``."""
     parts = []
     for claim in step.claims:
         types, price = claim["instanceTypes"], claim["cheapestPrice"]
@@ -315,15 +317,15 @@ def claims_text(step: Step, *, is_short: bool = False) -> str:
 
 
 LEAST_WIDTH: Final = 38
-"""Of a play beside others; with less they stand below each other."""
+"""Minimum width of a forecast next to others; below it they are stacked."""
 MOST_CHART: Final = 60
-_LABEL: Final = 7
+_LABEL: Final = 8
 _GAP: Final = 3
 _WAITING: Final = "pending pod"
 
 
 def answer_lines(plays: Sequence[Forecast]) -> tuple[Pieces, ...]:
-    """Return what plays come to, a sentence each: first the cluster as it is, then what scenarios change about that."""
+    """Return one text per forecast: first the current cluster, then the differences of the scenarios."""
     lines: list[Pieces] = []
     first = next((play.played for play in plays if play.played is not None and not play.name), None)
     for play in plays:
@@ -365,17 +367,17 @@ def _compared(name: str, first: Played, other: Played) -> Pieces:
 
 
 def _figures(played: Played) -> dict[str, int]:
-    """Return what a play counts, by what one of it is called."""
+    """Return a forecast's counts by noun."""
     return {"node": played.end.nodes, "eviction": played.evictions, _WAITING: played.end.pending}
 
 
 def play_lines(plays: Sequence[Forecast], width: int, at_ns: int | None) -> tuple[Pieces, ...]:
-    """Return the charts of plays, side by side where there is room.
+    """Return the figures of forecasts, side by side if there is room.
 
     Args:
-        plays: What was played.
-        width: Cells there are.
-        at_ns: The instant at which each is looked at; None for none.
+        plays: The forecasts.
+        width: Width in cells.
+        at_ns: Instant of the cursor; None without one.
     """
     shown = [play for play in plays if play.played is not None]
     if not shown:
@@ -419,7 +421,7 @@ def _block(play: Forecast, width: int, at_ns: int | None, *, is_named: bool) -> 
         yield ((f"{'cursor':<{_LABEL}}", Tone.MUTED), (label[: width - _LABEL], Tone.ACTIVE))
     yield ((f"{'evicts':<{_LABEL}}", Tone.MUTED), (counted(played.evictions, "pod"), Tone.NORMAL))
     if played.kept:
-        yield ((f"{'kept':<{_LABEL}}", Tone.MUTED), (kept_text(played), Tone.NORMAL))
+        yield ((f"{'blocked':<{_LABEL}}", Tone.MUTED), (kept_text(played), Tone.NORMAL))
     if played.spread is not None:
         yield (
             (f"{'chance':<{_LABEL}}", Tone.MUTED),
@@ -428,4 +430,4 @@ def _block(play: Forecast, width: int, at_ns: int | None, *, is_named: bool) -> 
     waiting = waiting_text(played)
     if waiting:
         tone = Tone.WARNING if last.pending else Tone.NORMAL
-        yield ((f"{'wait':<{_LABEL}}", Tone.MUTED), (waiting, tone))
+        yield ((f"{'pending':<{_LABEL}}", Tone.MUTED), (waiting, tone))

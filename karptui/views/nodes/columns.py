@@ -208,7 +208,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
                 "price_source",
                 lambda entry, _: entry.price.origin.label if entry.price is not None else None,
                 TEXT_OR_NULL,
-                "Where the price comes from, with its date.",
+                "Source and date of the price.",
             ),
         ),
         filters={

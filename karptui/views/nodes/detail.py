@@ -54,7 +54,7 @@ def resource_lines(entry: NodeEntry) -> tuple[Pieces, ...]:
     """Return the ledger as aligned lines, one column per resource, from capacity to free."""
     names = _resource_names(entry)
     if not names:
-        return ((("the node has not said what it has", Tone.MUTED),),)
+        return ((("the node has not reported its resources", Tone.MUTED),),)
     columns = {name: _column(entry, name) for name in names}
     widths = {name: max(len(_heading(name)), *(len(text) for text, _ in columns[name].values())) for name in names}
     head = "".join(f"  {_heading(name):>{widths[name]}}" for name in names)
@@ -119,7 +119,11 @@ def _claim_block(entry: NodeEntry, now_ns: int) -> list[Pieces]:
     if delta is not None:
         text = delta_text(delta)
         tone = Tone.WARNING if delta.is_smaller else Tone.NORMAL
-        said = f"the node offers {text} against it" if text else "the node offers what it promised"
+        said = (
+            f"allocatable differs from the NodeClaim by {text}"
+            if text
+            else "the node's allocatable matches the NodeClaim"
+        )
         lines.append(((said, tone),))
     if not claim.is_deleting:
         lines.append((("expires ", Tone.MUTED), (expiry_text(claim.expires_ns, now_ns), Tone.NORMAL)))
@@ -129,12 +133,12 @@ def _claim_block(entry: NodeEntry, now_ns: int) -> list[Pieces]:
         lines.append((("image ", Tone.MUTED), (clean(claim.image_id), Tone.NORMAL)))
     asked = asking_text(claim)
     if asked:
-        lines.append((("made for ", Tone.MUTED), (asked, Tone.NORMAL)))
+        lines.append((("launched for ", Tone.MUTED), (asked, Tone.NORMAL)))
     return [*_block("NodeClaim", *lines), *_conditions("NodeClaim conditions", claim.conditions, now_ns)]
 
 
 def _conditions(title: str, conditions: tuple[Condition, ...], now_ns: int) -> list[Pieces]:
-    """Return one line per condition; a glyph says whether it is as it should be."""
+    """Return one line per condition; a glyph shows whether it is healthy."""
     lines: list[Pieces] = []
     for condition in conditions:
         mark, tone = _verdict(condition)
@@ -174,7 +178,7 @@ def _labels(labels: Mapping[str, str]) -> list[Pieces]:
 
 
 def _resource_names(entry: NodeEntry) -> list[str]:
-    """Return cpu, memory, pods and ephemeral storage, then extended resources that there are any of."""
+    """Return cpu, memory, pods and ephemeral storage, then present extended resources."""
     lists: list[ResourceList] = [entry.allocatable]
     if entry.node is not None:
         lists.append(entry.node.capacity)
@@ -190,7 +194,7 @@ def _heading(name: str) -> str:
 
 
 def _writer(name: str) -> tuple[int, Callable[[int], str]]:
-    """Return a resource's unit in nano-units, and what writes it: exact figures of one size, so that columns add up."""
+    """Return a resource's unit in nano-units, and its formatter: exact figures in one unit, so that columns add up."""
     if name == resources.CPU:
         return NANO_PER_MILLI, lambda millis: f"{millis:,}m"
     if name in (resources.MEMORY, resources.EPHEMERAL_STORAGE):

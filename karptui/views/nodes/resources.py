@@ -125,8 +125,8 @@ def has_column(resource: str) -> bool:
 
 _BAR_HELP: Final = "Requested by pods / allocatable. Wide tables add a bar: ╍ DaemonSets ━ workload ┈ free."
 _CPU_ABOUT: Final = (
-    "Requests of all its pods, DaemonSets included; pods being deleted count until they are gone.",
-    "What DaemonSets ask of that.",
+    "Requests of all its pods, including DaemonSets; pods being deleted count until they are gone.",
+    "DaemonSets' share of the requests.",
     "Allocatable.",
 )
 _GPU_ABOUT: Final = ("Accelerators of any vendor.", "", "")
@@ -189,7 +189,7 @@ PODS: Final[Column[NodeEntry]] = Column(
     Heading(
         "pods",
         "PODS",
-        "Pods on the node of the pods it takes.",
+        "Pods on the node and its pod capacity.",
         min_width=5,
         fill_width=18,
         bar_min=0,

@@ -73,11 +73,11 @@ def _requests(entry: NodeEntry) -> list[tuple[str, Tone]]:
     if entry.node is None or not entry.cpu.capacity:
         return []
     if entry.access is PodAccess.FORBIDDEN:
-        return [("pods may not be listed, so requests are not known", Tone.WARNING)]
+        return [("pods may not be listed, so requests are unknown", Tone.WARNING)]
     if entry.access is PodAccess.PENDING:
-        return [("pods are on their way", Tone.ACTIVE)]
+        return [("pods are loading", Tone.ACTIVE)]
     cpu, memory, pods = entry.cpu, entry.memory, entry.pods
-    ask = f"{counted(pods.requested, 'pod')} ask{'s' if pods.requested == 1 else ''}"
+    ask = f"{counted(pods.requested, 'pod')} request{'s' if pods.requested == 1 else ''}"
     asks = f"{ask} cpu {cpu_pair_text(cpu.requested, cpu.capacity)}"
     daemons = f"DaemonSets {cpu_text(cpu.daemons)} {memory_text(memory.daemons)}"
     free = f"free {cpu_text(cpu.free)} {memory_text(memory.free)} {count_text(pods.free)} slots"
@@ -91,12 +91,12 @@ def _requests(entry: NodeEntry) -> list[tuple[str, Tone]]:
 
 
 def fullest(entry: NodeEntry) -> list[tuple[str, Tone]]:
-    """Return the resource that runs out first, or an empty string below half full."""
+    """Return the scarcest resource, or an empty string below half full."""
     shares = {"cpu": entry.cpu.percent, "memory": entry.memory.percent, "pod slots": entry.pods.percent}
     known = {name: percent for name, percent in shares.items() if percent is not None}
     if not known or max(known.values()) < 50:
         return []
-    return [(f"{max(known, key=lambda name: known[name])} runs out first", Tone.NORMAL)]
+    return [(f"{max(known, key=lambda name: known[name])} is the scarcest resource", Tone.NORMAL)]
 
 
 def _claim_facts(entry: NodeEntry) -> list[tuple[str, Tone]]:
@@ -104,7 +104,7 @@ def _claim_facts(entry: NodeEntry) -> list[tuple[str, Tone]]:
         return []
     if entry.node is None:
         asked = asking_text(entry.claim)
-        return [(f"made for {asked}", Tone.NORMAL)] if asked else []
+        return [(f"launched for {asked}", Tone.NORMAL)] if asked else []
     delta = entry.delta
     if delta is None or min(delta.cpu_millis, delta.memory_bytes, delta.pods) >= 0:
         return []
@@ -116,7 +116,9 @@ def asking_text(claim: NodeClaim) -> str:
     asked = claim.requests
     if not asked:
         return ""
-    return f"pods that ask cpu {cpu_text(resources.cpu_millis(asked))} mem {memory_text(resources.memory_bytes(asked))}"
+    return (
+        f"pods requesting cpu {cpu_text(resources.cpu_millis(asked))} mem {memory_text(resources.memory_bytes(asked))}"
+    )
 
 
 def _pods(pod_count: int, hidden: frozenset[str]) -> tuple[Fact, ...]:

@@ -26,7 +26,7 @@ NOT_REGISTERED: Final = "the instance runs, and its node has not joined the clus
 _DRIFTS: Final = {
     "NodePoolDrifted": "its NodePool's template was changed",
     "RequirementsDrifted": "its NodePool's requirements no longer allow it",
-    "InstanceTypeNotFound": "its instance type is not offered any more",
+    "InstanceTypeNotFound": "its instance type is no longer available",
     "NodeClassDrift": "its NodeClass was changed",
     "AMIDrift": "its NodeClass selects another image",
     "SubnetDrift": "its NodeClass selects other subnets",
@@ -81,9 +81,10 @@ def node_status(entry: NodeEntry) -> NodeStatus:
         return starting or _not_ready(ready, is_cordoned=node.is_unschedulable)
     if karpenter_labels.is_disrupted(node.taints):
         if claim is not None and not claim.is_true(DISRUPTION_REASON):
-            left = f"{karpenter_labels.DISRUPTED_TAINT.key} is on it and no command holds it: Karpenter takes it off"
+            key = karpenter_labels.DISRUPTED_TAINT.key
+            left = f"{key} is set without a disruption command: Karpenter will remove it"
             return NodeStatus("Tainted", Tone.WARNING, ABSENT_NS, left, 4)
-        chosen = "Karpenter has chosen it: it goes once what replaces it is ready"
+        chosen = "chosen for disruption: it is deleted once its replacement is ready"
         return NodeStatus("Disrupting", Tone.LEAVING, _reason_ns(claim), chosen, 3)
     if starting is not None:
         return starting
@@ -129,7 +130,7 @@ def _claim_status(claim: NodeClaim, *, may_see_nodes: bool) -> NodeStatus:
         "Node gone",
         Tone.FAULT,
         ABSENT_NS,
-        f"the NodeClaim expects node {claim.node_name or '?'}, which is not there",
+        f"the NodeClaim expects node {claim.node_name or '?'}, which does not exist",
         0,
     )
 
@@ -138,7 +139,7 @@ def _leaving(node: Node, claim: NodeClaim | None, *, may_see_claims: bool) -> No
     since = min(item.deletion_ns for item in (node, claim) if item is not None and item.is_deleting)
     if claim is None:
         unseen = "its NodeClaim cannot be shown: NodeClaims may not be listed"
-        said = unseen if not may_see_claims else "the Node is being deleted, and a finalizer keeps it"
+        said = unseen if not may_see_claims else "the Node is being deleted, but a finalizer remains"
         return NodeStatus("Deleting", Tone.LEAVING, since, said, 2)
     stage = deletion_stage(claim)[0] if claim.is_deleting else DrainStage.DELETING
     if stage is DrainStage.DELETING:
@@ -160,7 +161,7 @@ def _rebooting(claim: NodeClaim) -> NodeStatus:
         step = "its instance restarts; if it is not back within 20m it is deleted"
     else:
         bound = _reboot_bound(claim)
-        until = f" after {bound} at the latest with the pods that are left" if bound else ""
+        until = f" after at most {bound} with its remaining pods" if bound else ""
         step = f"Karpenter evicts its pods, then reboots it{until}"
     about = f" ({said.removeprefix('rebooting ')})" if (said := _said(condition)) else ""
     return NodeStatus("Rebooting", Tone.WARNING, condition.last_transition_ns, f"{step}{about}", 3)
@@ -186,7 +187,9 @@ def _starting(node: Node, claim: NodeClaim | None) -> NodeStatus | None:
         )
     said = _said(claim.condition("Initialized"))
     startup = [taint.key for taint in claim.startup_taints if any(taint.key == t.key for t in node.taints)]
-    waits = f"waits for startup taint {', '.join(startup)}" if startup else "waits to be ready with all its resources"
+    waits = (
+        f"waiting for startup taint {', '.join(startup)}" if startup else "waiting to be ready with all its resources"
+    )
     return NodeStatus("Initializing", Tone.ACTIVE, claim.created_ns, said or waits, 5)
 
 

@@ -54,7 +54,7 @@ HELD: Final[Column[NodeEntry]] = Column(
     Heading(
         "held",
         "HELD",
-        "Savings per hour if its blockers were lifted (simulated); sorted by it, faults come next.",
+        "Savings per hour without its blockers (simulated); when sorted by it, faults come next.",
         min_width=6,
         max_width=10,
         is_right_aligned=True,

@@ -35,7 +35,6 @@ from karptui.views.pending.sentences import (
     now_text,
     requests_words,
     scheduler_text,
-    short_now,
     short_verdict,
 )
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, Cell, Tone
@@ -52,7 +51,7 @@ def _karpenter(entry: PendingEntry, now_ns: int) -> Cell:
         if not entry.may_list_events:
             return FORBIDDEN
         tone = Tone.WARNING if group.cause in SILENT or group.disagreements else Tone.MUTED
-        return Cell("says nothing", tone, "silent")
+        return Cell("no message", tone, "silent")
     tone = Tone.FAULT if said.reason.startswith("Failed") else Tone.NORMAL
     return Cell(karpenter_text(group, now_ns), tone, short_verdict(said, now_ns))
 
@@ -60,14 +59,14 @@ def _karpenter(entry: PendingEntry, now_ns: int) -> Cell:
 def _scheduler(entry: PendingEntry, now_ns: int) -> Cell:
     said = entry.group.messages.scheduler
     if said is None:
-        return Cell("says nothing", Tone.MUTED, "silent")
+        return Cell("no message", Tone.MUTED, "silent")
     return Cell(scheduler_text(entry.group, now_ns), Tone.NORMAL, short_verdict(said, now_ns))
 
 
 def _now(entry: PendingEntry, _: int) -> Cell:
     cause = entry.group.cause
     tone = Tone.FAULT if cause in FAULTY else Tone.GOOD if cause in _FINE else Tone.MUTED
-    return Cell(now_text(entry.group), tone, short_now(entry.group))
+    return Cell(now_text(entry.group), tone, now_text(entry.group, is_short=True))
 
 
 def _differ(entry: PendingEntry, _: int) -> Cell:
@@ -121,7 +120,7 @@ def _nearest(entry: PendingEntry) -> PoolExplanation | None:
 
 COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
     Column(
-        Heading("pods", "PODS", "Pods that wait for the same reason, under one name.", 20, 56, is_name=True),
+        Heading("pods", "PODS", "Pods pending for the same reason, under one name.", 20, 56, is_name=True),
         lambda entry, _: Cell(clean(entry.group.name), Tone.STRONG),
         lambda entry: natural_key(entry.group.name),
         values=(
@@ -176,9 +175,9 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
         },
     ),
     age_column(
-        Heading("age", "AGE", "Since when the oldest of them waits.", 4, 8, is_right_aligned=True, drop_order=1),
+        Heading("age", "AGE", "How long the oldest has been pending.", 4, 8, is_right_aligned=True, drop_order=1),
         lambda entry: entry.group.since_ns,
-        filter_help="since when the oldest waits",
+        filter_help="how long the oldest is pending",
         about="Of the oldest.",
     ),
     Column(
@@ -224,21 +223,21 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
                 "turn",
                 lambda entry, _: str(entry.group.cause),
                 TEXT,
-                "What they wait for: no place, new node, existing node, gated, refused, ignored in silence, …",
+                "Cause: no place, new node, existing node, gated, refused, ignored in silence, …",
                 after="age_seconds",
             ),
             Value(
                 "places",
                 lambda entry, _: [destination_values(destination) for destination in entry.group.destinations],
                 {"type": "array", "items": {"$ref": "#/$defs/place"}},
-                "Where the engine puts them.",
+                "Where they would be scheduled.",
                 after="scheduler",
             ),
             Value(
                 "nearest_pool",
                 lambda entry, _: nearest.nodepool if (nearest := _nearest(entry)) is not None else None,
                 TEXT_OR_NULL,
-                "The NodePool that came closest.",
+                "The NodePool closest to accepting them.",
             ),
             Value(
                 "nearest_miss",
@@ -257,13 +256,13 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
                     dict(refusal_counts(entry.group.explanation)) if entry.group.explanation is not None else {}
                 ),
                 INTEGERS_BY_NAME,
-                "Nodes by the reason that rules them out.",
+                "Number of nodes by the reason they reject the pods.",
             ),
             Value(
                 "error",
                 lambda entry, _: str(entry.group.diagnosis.error) if entry.group.diagnosis.error is not None else None,
                 TEXT_OR_NULL,
-                "What Karpenter would say.",
+                "Karpenter's message, computed.",
             ),
             Value(
                 "problems",

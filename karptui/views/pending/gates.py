@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -35,78 +35,93 @@ from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.usage import shortages_text
 from karptui.views.wrapping import wrapped_below, wrapped_from
 
+_WELL_KNOWN_DOMAINS: Final = frozenset(
+    {"topology.kubernetes.io", "node.kubernetes.io", "karpenter.k8s.aws", "karpenter.sh"}
+)
 
-def miss_text(pool: PoolExplanation) -> str:
-    """Return why a NodePool rejects a pod, or an empty string."""
-    text = _miss_text(pool)
+
+def miss_text(pool: PoolExplanation, *, is_short: bool = False) -> str:
+    """Return why a NodePool rejects a pod, in few words for a narrow table if ``is_short``; empty if it accepts it."""
+    text = _miss_text(pool, is_short=is_short)
     if pool.is_certain:
         return text
     if pool.unseen_labels and not text:
-        return f"not known: no node shows {clean(', '.join(pool.unseen_labels))}"
+        return f"unknown: no node shows {clean(', '.join(pool.unseen_labels))}"
     seen = pool.types_seen or 0
-    return f"not known: {text}; only {counted(seen, 'type')} seen" if seen else "not known: no type of it was seen"
+    return f"unknown: {text}; only {counted(seen, 'type')} seen" if seen else "unknown: none of its types was seen"
 
 
-def _miss_text(pool: PoolExplanation) -> str:
+def _miss_text(pool: PoolExplanation, *, is_short: bool) -> str:
     if pool.takes_no_part:
         return clean(pool.takes_no_part)
-    besides = pool.besides_limits
-    if besides is None:
-        return _rejection_text(pool, pool.rejection)
-    return f"{_rejection_text(pool, besides)}; {_rejection_text(pool, pool.rejection)}"
+    found = (pool.rejection,) if pool.besides_limits is None else (pool.besides_limits, pool.rejection)
+    return "; ".join(_rejection_text(pool, one, is_short=is_short) for one in found)
 
 
-def _rejection_text(pool: PoolExplanation, rejection: Rejection | None) -> str:
+def _rejection_text(pool: PoolExplanation, rejection: Rejection | None, *, is_short: bool) -> str:
     match rejection:
         case None:
             return ""
         case LimitReached():
-            return "at its limit of nodes" if rejection.is_node_count else "its limits leave no type small enough"
+            return "at its limit of nodes" if rejection.is_node_count else "no allowed type fits under its limits"
         case TaintsNotTolerated():
             return f"taint {clean(', '.join(map(str, rejection.taints)))} not tolerated"
         case VolumeUnreachable():
-            return "volume: " + clean("; ".join(_label_text(reason) for reason in rejection.reasons))
+            return f"volume: {_labels_text(rejection.reasons, is_short=is_short)}"
         case RequirementsUnmet():
-            return clean("; ".join(_label_text(reason) for reason in rejection.reasons))
+            return _labels_text(rejection.reasons, is_short=is_short)
         case TopologyUnmet():
             kind = "default spread (SCHEDULER_CONFIG)" if pool.default_spread_key else clean(rejection.kind)
-            return f"no {clean(rejection.key)} satisfies its {kind}"
+            return f"no {_label(rejection.key, is_short=is_short)} satisfies its {kind}"
         case TypesExhausted():
-            return _types_text(pool, rejection)
+            return _types_text(pool, rejection, is_short=is_short)
         case NotReservable():
-            return "waits for reserved capacity that others of this run hold"
+            return "waiting for reserved capacity that other new nodes hold"
         case ReservationsFull():
-            return "its reservations are full, and it has no on-demand or spot to offer instead"
+            return "its reservations are full, and it allows neither on-demand nor spot"
         case _:
             return clean(str(rejection))
 
 
-def _label_text(reason: UndefinedKey | KeyConflict) -> str:
-    if isinstance(reason, UndefinedKey):
-        hint = f" (is {reason.hint} meant?)" if reason.hint else ""
-        return f"its nodes have no label {reason.key}{hint}"
-    asked, had = str(reason.incoming), str(reason.existing)
-    return f"asks for {asked}, the pool has {had.removeprefix(f'{reason.key} ')}"
+def _labels_text(reasons: Sequence[UndefinedKey | KeyConflict], *, is_short: bool) -> str:
+    parts = []
+    for reason in reasons:
+        if isinstance(reason, UndefinedKey):
+            hint = f" (is {reason.hint} meant?)" if reason.hint else ""
+            nodes = "" if is_short else "its nodes have "
+            parts.append(f"{nodes}no label {_label(reason.key, is_short=is_short)}{clean(hint)}")
+        else:
+            had = str(reason.existing).removeprefix(f"{reason.key} ")
+            parts.append(f"requires {_label(str(reason.incoming), is_short=is_short)}, the pool has {clean(had)}")
+    return "; ".join(parts)
 
 
-def _types_text(pool: PoolExplanation, rejection: TypesExhausted) -> str:
+def _label(text: str, *, is_short: bool) -> str:
+    """Return a label or requirement, without a well-known domain if ``is_short``."""
+    domain, slash, rest = text.partition("/")
+    return clean(rest if is_short and slash and domain in _WELL_KNOWN_DOMAINS else text)
+
+
+def _types_text(pool: PoolExplanation, rejection: TypesExhausted, *, is_short: bool) -> str:
     if rejection.unmet_min_values:
         return "minValues: " + ", ".join(f"only {count} of {clean(key)}" for key, count in rejection.unmet_min_values)
     if pool.refused:
         return clean(pool.refused)
     if pool.nearest is not None and pool.nearest.shortages:
+        if is_short:
+            return shortages_text(pool.nearest.shortages, is_short=True)
         return nearest_text(pool.nearest) + _cut_text(pool)
     if rejection.clashing_ports and not rejection.considered:
-        return "DaemonSets take its host ports"
+        return "its host ports are used by DaemonSets"
     if not rejection.with_labels:
         costly = pool.label_costs[0] if pool.label_costs else None
         if costly is not None and costly.requirement == NO_ZONE:
-            return NO_ZONE_WORDS
+            return "no zone is left" if is_short else NO_ZONE_WORDS
         if costly is not None and not costly.meeting:
-            return f"no type has {clean(costly.requirement)}"
+            return f"no type has {_label(costly.requirement, is_short=is_short)}"
         return "no type has all the labels"
     if not rejection.with_labels_and_offering:
-        return "no type with the labels has an offering to be had"
+        return "no type is available" if is_short else "no type with these labels is available"
     return clean(rejection.reason)
 
 
@@ -143,7 +158,7 @@ def gate_word(gate: PlacementGate) -> str:
         PlacementGate.VOLUMES: "volume",
         PlacementGate.PORTS: "host port",
         PlacementGate.TOPOLOGY: "topology",
-        PlacementGate.NODEPOOLS: "taken away",
+        PlacementGate.NODEPOOLS: "being removed",
     }
     return words.get(gate, str(gate))
 
@@ -308,7 +323,7 @@ def _name(row: GateRow, width: int) -> str:
 def _wide(row: GateRow, name_width: int, width: int) -> Iterator[Pieces]:
     pieces: list[tuple[str, Tone]] = [(f"{_name(row, name_width):<{name_width}}  ", Tone.STRONG)]
     if row.failed < 0 and row.reason:
-        yield from _run_on(pieces, ("– ", f"takes no part: {row.reason}", Tone.MUTED), name_width + 2, width)
+        yield from _run_on(pieces, ("– ", f"is excluded: {row.reason}", Tone.MUTED), name_width + 2, width)
         return
     at = name_width + 2
     for index, title in enumerate(COLUMNS):
@@ -331,9 +346,9 @@ def _narrow(row: GateRow, name_width: int, width: int) -> Iterator[Pieces]:
         yield from _run_on(pieces, (row.mark[0], text, row.mark[1]), indent, width)
         yield from _left(row, indent, width)
     elif row.reason:
-        yield from _run_on(pieces, ("– ", f"takes no part: {row.reason}", Tone.MUTED), indent, width)
+        yield from _run_on(pieces, ("– ", f"is excluded: {row.reason}", Tone.MUTED), indent, width)
     else:
-        yield (*pieces, ("✔ would take it", Tone.GOOD))
+        yield (*pieces, ("✔ accepts it", Tone.GOOD))
 
 
 def _run_on(pieces: list[tuple[str, Tone]], words: tuple[str, str, Tone], at: int, width: int) -> Iterator[Pieces]:
@@ -355,7 +370,7 @@ def _left(row: GateRow, indent: int, width: int) -> Iterator[Pieces]:
     parts = [f"{count_text(count)} {words}" for words, count in row.types_left]
     text = "types: " + " → ".join(parts)
     if row.carried:
-        text += f"; DaemonSets ask {row.carried} of a new node"
+        text += f"; DaemonSets request {row.carried} of a new node"
     yield from wrapped_below(((" " * indent, Tone.NORMAL), (text, Tone.MUTED)), width)
 
 
@@ -378,7 +393,7 @@ NODES_TABLE: Final[TableSpec[NodeRefusal]] = TableSpec(
             Heading(
                 "reason",
                 "REASON",
-                "The same with numbers: requested and left.",
+                "Computed verdict with amounts requested and left.",
                 24,
                 140,
                 fill_width=140,

@@ -39,12 +39,12 @@ def remedy_text(remedy: Remedy, pods: str, origin: str, *, try_key: str = "ctrl+
     lines = [
         f"{clean(remedy.subject)}: {clean(remedy.words)}",
         "",
-        f"Tried on the engine: {count_text(gain.placed)} of {count_text(gain.asked)} of {clean(pods)} find a place.",
-        f"They go to {gain_text(gain)}{price}.",
+        f"Tried on the engine: {count_text(gain.placed)} of {count_text(gain.asked)} of {clean(pods)} fit.",
+        f"They land on {gain_text(gain)}{price}.",
     ]
     if gain.displaced:
         lines.append(
-            f"{count_text(len(gain.displaced))} others lose their place: {', '.join(map(clean, gain.displaced))}"
+            f"{count_text(len(gain.displaced))} others become unschedulable: {', '.join(map(clean, gain.displaced))}"
         )
     lines += [
         "",
@@ -83,18 +83,18 @@ def _pod_fields(edits: list[SetField], origin: str) -> Iterator[str]:
     kind, _, name = origin.partition("/")
     own = [edit for edit in edits if edit.object == first]
     if kind == "Pod":
-        yield f"in the pod {clean(first.key)}, which has to be made anew:"
+        yield f"in pod {clean(first.key)}, which must be recreated:"
     else:
         yield f"in the pod template of {clean(kind)} {clean(name)} (spec.template):"
     for edit in own:
-        value = "(taken away)" if edit.value is None else _json(edit.value)
+        value = "(removed)" if edit.value is None else _json(edit.value)
         yield f"  {clean(path_text(edit.path))}: {value}"
     if any(edit.path[1:3] == ("containers", 0) for edit in own):
         yield "  The amount is the sum of a pod's containers."
 
 
 def _json(value: Any) -> str:
-    return "(taken away)" if value is None else clean(json.dumps(value))
+    return "(removed)" if value is None else clean(json.dumps(value))
 
 
 def _patch(edit: SetField) -> str:
@@ -127,7 +127,7 @@ class RemedyEntry:
 
 
 def remedy_entries(report: RemedyReport | None) -> tuple[RemedyEntry, ...]:
-    """Return the changes that help, in order."""
+    """Return the changes that make pods schedulable, in order."""
     found = () if report is None else report.found
     return tuple(RemedyEntry(place, remedy) for place, remedy in enumerate(found))
 
@@ -221,7 +221,7 @@ _COLUMNS: Final[tuple[Column[RemedyEntry], ...]] = (
         lambda entry: entry.remedy.gain.price_per_hour or 0.0,
     ),
     Column(
-        Heading("loses", "LOSES", "Other pods that lose their place by it.", 5, 40, drop_order=3),
+        Heading("loses", "LOSES", "Other pods that become unschedulable.", 5, 40, drop_order=3),
         _loses,
         lambda entry: float(len(entry.remedy.gain.displaced)) or None,
     ),
@@ -231,11 +231,11 @@ FIELDS: Final[Mapping[str, Field[RemedyEntry]]] = {
     "of": Field(FieldKind.TEXT, lambda entry, _: entry.remedy.subject, help="NodePool general…"),
 }
 REMEDIES: Final[TableSpec[RemedyEntry]] = TableSpec(
-    noun="changes that help",
+    noun="changes that make pods schedulable",
     columns=(
         *_COLUMNS,
         Column(
-            Heading("place", "#", "Order of offering.", 2, 3, is_wide_only=True),
+            Heading("place", "#", "Rank.", 2, 3, is_wide_only=True),
             lambda entry, _: Cell(str(entry.place + 1)),
             lambda entry: float(entry.place),
         ),
@@ -245,7 +245,7 @@ REMEDIES: Final[TableSpec[RemedyEntry]] = TableSpec(
     key=lambda entry: entry.key,
     default_sort=Sort("place"),
 )
-"""What would help."""
+"""Table of remedies."""
 
 
 def remedy_values(remedy: Remedy) -> dict[str, Any]:
@@ -277,8 +277,8 @@ def remedies_sentence(report: RemedyReport | None) -> tuple[str, Tone]:
         return f"trying changes on the engine: {count_text(report.tried)}{of}", Tone.ACTIVE
     tried = f"{counted(report.tried, 'single change')} tried"
     if not report.tried:
-        return "no single change suggests itself", Tone.WARNING
+        return "no single change applies", Tone.WARNING
     if not report.found:
         return f"{tried}: none of them makes it schedulable", Tone.WARNING
-    helps = verb(len(report.found), "helps", "help")
+    helps = verb(len(report.found), "makes it schedulable", "make it schedulable")
     return f"{tried} on the engine, {count_text(len(report.found))} {helps}", Tone.GOOD

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from karptui.aws.money import node_price_text
-from karptui.disruption.no_place import NO_POOLS, NO_TYPES, NO_ZONE_WORDS
+from karptui.disruption.no_place import NO_POOLS, NO_TYPES
 from karptui.karpenter.labels import ZONE
 from karptui.kube import resources
 from karptui.kube.pod import Pod
@@ -43,7 +43,7 @@ def zone_lines(pod: Pod, volumes: Sequence[tuple[str, frozenset[str]]]) -> tuple
     if common or len(sources) == 1:
         left = f" · leaves {clean(', '.join(sorted(common)))}" if len(sources) > 1 else ""
         return ((("zones  ", Tone.STRONG), (f"{said}{left}", Tone.NORMAL)),)
-    never = " · no zone is in all of them: no node can ever take the pod"
+    never = " · no zone is in all of them: the pod fits no node"
     return ((("zones  ", Tone.STRONG), (said, Tone.NORMAL), (never, Tone.FAULT)),)
 
 
@@ -63,7 +63,7 @@ def pending_freshness(overview: Overview, now_ns: int) -> Pieces:
     if analysis is not None and analysis.problem:
         return ((f"the newest state could not be analysed: {clean(analysis.problem)}", Tone.FAULT),)
     if report is None:
-        return (unready_line(overview, "being worked out"),)
+        return (unready_line(overview, "being computed"),)
     return (*_age(report, overview.generation, now_ns), *_notes(report.notes))
 
 
@@ -91,55 +91,41 @@ _SHORT: Final[Mapping[str, str]] = {
 }
 _LONG_WORD: Final = 8
 """Length of a short verdict from which its age is left out; the lines below the table show it."""
-_IN_FEW: Final = (
-    ("no compatible instance type is available", "no type is on offer"),
-    ("no type with the labels has an offering to be had", "no type is on offer"),
-    (NO_ZONE_WORDS, "no zone is left"),
-    (NO_TYPES, "no NodePool has any type"),
-    ("its nodes have no label ", "no label "),
-    ("no instance type", "no type"),
-    ("topology.kubernetes.io/", ""),
-    ("node.kubernetes.io/", ""),
-    ("karpenter.k8s.aws/", ""),
-    ("karpenter.sh/", ""),
-    ("refused: ", ""),
+_ABBREVIATIONS: Final = (
     ("persistentvolumeclaims ", "PVC "),
     ("persistentvolumes ", "PV "),
     ("storageclasses.storage.k8s.io ", "StorageClass "),
     (" because it does not contain annotation", ""),
     ("pvc with immediate volume binding mode must be bound", "immediate binding, not bound"),
-    ("memory short by ", "mem −"),
-    (" short by ", " −"),
 )
+"""Parts of Karpenter's messages about faulty pods, and their short forms."""
 MOST_PROBLEM: Final = 80
 """Maximum length of a pod's fault in a row; its detail shows all of it."""
-_FEW: Final = 36
-"""Width of the computed verdict at 80 columns."""
-NO_POOLS_PASSED_OVER: Final = f"{NO_POOLS}: Karpenter does not even try the nodes that exist, and says nothing"
+NO_POOLS_PASSED_OVER: Final = f"{NO_POOLS}: Karpenter does not even try existing nodes, and reports nothing"
 _SENTENCES: Final[Mapping[Cause, str]] = {
-    Cause.UNPLACED: "no NodePool and no node takes it",
-    Cause.UNKNOWN: "not known whether Karpenter finds a place: instance types are known from nodes alone",
+    Cause.UNPLACED: "it fits no NodePool and no node",
+    Cause.UNKNOWN: "unknown whether it is schedulable: instance types are known only from nodes",
     Cause.RESERVED: (
-        "Karpenter waits for reserved capacity that another new node of this pass holds: it does not fall back in the"
-        " same pass, and says nothing"
+        "reserved capacity is held by another new node of this pass: Karpenter does not fall back in the"
+        " same pass, and reports nothing"
     ),
     Cause.FULL: (
-        "only reservations that are full suit it: Karpenter waits until one has room, tries no lighter NodePool,"
-        " and says nothing"
+        "only full reservations fit: Karpenter waits until one has room, tries no NodePool of lower weight,"
+        " and reports nothing"
     ),
-    Cause.IGNORED: "Karpenter refuses it: a selector or a volume is faulty, and no NodePool is asked",
+    Cause.IGNORED: "Karpenter refuses it: a selector or volume is invalid, so no NodePool is tried",
     Cause.SILENT: (
-        "Karpenter passes over it without a word: its rules say karpenter.sh/nodepool DoesNotExist, and even a"
+        "Karpenter silently ignores it: it requires karpenter.sh/nodepool DoesNotExist, and even a"
         " preference for that is enough"
     ),
     Cause.NO_POOL: NO_POOLS_PASSED_OVER,
-    Cause.NODE: "has room on a node that exists: Karpenter waits for the scheduler to put it there",
+    Cause.NODE: "fits on an existing node: Karpenter leaves it to kube-scheduler",
     Cause.CLAIM: "Karpenter would launch a node for it",
-    Cause.GATED: "scheduling gates hold it: neither the scheduler nor Karpenter looks at it until they are lifted",
-    Cause.UNTRIED: "the scheduler has not refused it yet, and until it does Karpenter does not look at it",
-    Cause.PREEMPTING: "the scheduler makes room for it by evicting others: Karpenter leaves it alone",
-    Cause.DAEMON: "a DaemonSet made it for one node: Karpenter makes no room for it",
-    Cause.STATIC: "a node owns it: Karpenter does not look at it",
+    Cause.GATED: "its scheduling gates are set: kube-scheduler and Karpenter ignore it until they are removed",
+    Cause.UNTRIED: "kube-scheduler has not refused it yet; until then Karpenter ignores it",
+    Cause.PREEMPTING: "kube-scheduler is preempting other pods for it: Karpenter leaves it alone",
+    Cause.DAEMON: "a DaemonSet created it for one node: Karpenter launches nothing for it",
+    Cause.STATIC: "it is a static pod of a node: Karpenter ignores it",
     Cause.LEAVING: "it is being deleted",
 }
 
@@ -147,7 +133,7 @@ _SENTENCES: Final[Mapping[Cause, str]] = {
 CAUSE_HELP: Final[tuple[tuple[str, str], ...]] = (
     *((str(cause), sentence) for cause, sentence in _SENTENCES.items()),
     (str(Cause.OTHER_SCHEDULER), "another scheduler has not refused it yet"),
-    (str(Cause.LOST_NODE), "spec.nodeName binds it to a node that is not there"),
+    (str(Cause.LOST_NODE), "spec.nodeName names a node that does not exist"),
 )
 """Causes of pending pods, with explanations."""
 
@@ -156,11 +142,9 @@ def cause_sentence(pod: Pod, cause: Cause) -> str:
     """Return the explanation of a cause."""
     if cause is Cause.OTHER_SCHEDULER:
         name = clean(pod.template.scheduler_name)
-        return (
-            f"it asks for the scheduler {name}, which has not refused it: until it does Karpenter does not look at it"
-        )
+        return f"its scheduler {name} has not refused it yet; until then Karpenter ignores it"
     if cause is Cause.LOST_NODE:
-        return f"spec.nodeName binds it to {clean(pod.node_name)}, which is not there: nobody will start or move it"
+        return f"spec.nodeName binds it to {clean(pod.node_name)}, which does not exist: the pod can never start"
     if cause is Cause.PREEMPTING:
         return f"{_SENTENCES[cause]} (nominated to {short_name(clean(pod.nominated_node_name))})"
     return _SENTENCES[cause]
@@ -204,35 +188,56 @@ def others_text(count: int) -> str:
     return f" or {counted(count, 'other')}" if count else ""
 
 
-def now_text(group: PendingGroup) -> str:
-    """Return the engine's verdict in few words."""
+def now_text(group: PendingGroup, *, is_short: bool = False) -> str:
+    """Return the engine's verdict: ``✘ trino: memory short by 6,846Mi on r5a.8xlarge``.
+
+    Args:
+        group: The pods.
+        is_short: Whether it must fit a narrow column: ``✘ trino: mem −6,846Mi``.
+    """
     if group.cause is Cause.UNKNOWN:
-        return f"? {_unknown_text(group)}"
+        return f"? {_unknown_text(group, is_short=is_short)}"
     if group.cause is Cause.UNPLACED:
-        if group.explanation is not None:
-            pool = furthest(group.explanation)
-            if pool is not None:
-                return f"✘ {clean(pool.nodepool)}: {miss_text(pool)}"
-        error = group.diagnosis.error
-        rejections = () if error is None else error.rejections
-        if any(one.gate is PlacementGate.DYNAMIC_RESOURCES for _, one in rejections):
-            return "✘ asks for ResourceClaims (Dynamic Resource Allocation), which Karpenter does not support"
-        if any(one.gate is PlacementGate.NODEPOOLS for _, one in rejections):
-            return f"✘ {NO_TYPES}"
-        gates = [f"{pool}: {one.gate}" if pool else str(one.gate) for pool, one in rejections]
-        return f"✘ {clean(', '.join(gates)) or 'no destination'}"
+        return f"✘ {_unplaced_text(group, is_short=is_short)}"
     if group.cause is Cause.FULL and group.diagnosis.error is not None:
         return f"✘ {clean(group.diagnosis.error.full_pool)}: its reservations are full"
     if group.destinations:
-        arrow = "→ "
-        return f"{arrow}{first_of([destination_text(one) for one in group.destinations], 1)}"
+        first = group.destinations[0]
+        if is_short and not first.node:
+            more = f" +{count_text(len(group.destinations) - 1)}" if len(group.destinations) > 1 else ""
+            return f"→ new {clean(first.instance_type)} in {clean(first.nodepool)}{more}"
+        return f"→ {first_of([destination_text(one) for one in group.destinations], 1)}"
     if group.cause is Cause.NO_POOL:
         return "✘ no NodePool can take pods"
-    mark = "✘ " if group.cause in (Cause.IGNORED, Cause.SILENT, Cause.LOST_NODE) else ""
-    problem = clean(problem_in_short(next(iter(group.diagnosis.problems), ""))) if group.cause is Cause.IGNORED else ""
+    if group.cause is Cause.IGNORED:
+        return f"✘ {_fault_text(group, is_short=is_short)}"
+    mark = "✘ " if group.cause in (Cause.SILENT, Cause.LOST_NODE) else ""
+    return f"{mark}{group.cause}"
+
+
+def _unplaced_text(group: PendingGroup, *, is_short: bool) -> str:
+    pool = furthest(group.explanation) if group.explanation is not None else None
+    if pool is not None:
+        return f"{clean(pool.nodepool)}: {miss_text(pool, is_short=is_short)}"
+    rejections = () if group.diagnosis.error is None else group.diagnosis.error.rejections
+    if any(one.gate is PlacementGate.DYNAMIC_RESOURCES for _, one in rejections):
+        return "uses ResourceClaims (Dynamic Resource Allocation), which Karpenter does not support"
+    if any(one.gate is PlacementGate.NODEPOOLS for _, one in rejections):
+        return "no NodePool has any type" if is_short else NO_TYPES
+    gates = [f"{pool}: {one.gate}" if pool else str(one.gate) for pool, one in rejections]
+    return clean(", ".join(gates)) or "no destination"
+
+
+def _fault_text(group: PendingGroup, *, is_short: bool) -> str:
+    """Return the cause and the pod's first fault, in Karpenter's words."""
+    problem: str = clean(problem_in_short(next(iter(group.diagnosis.problems), "")))
+    if is_short:
+        for part, short in _ABBREVIATIONS:
+            problem = problem.replace(part, short)
+        return problem or str(group.cause)
     if len(problem) > MOST_PROBLEM:
         problem = f"{problem[:MOST_PROBLEM].rpartition(' ')[0] or problem[:MOST_PROBLEM]}…"
-    return f"{mark}{group.cause}{f': {problem}' if problem else ''}"
+    return f"{group.cause}{f': {problem}' if problem else ''}"
 
 
 def now_words(group: PendingGroup) -> str:
@@ -246,29 +251,27 @@ def now_words(group: PendingGroup) -> str:
     launched = [_launched_text(one) for one in group.destinations if not one.node]
     if launched:
         return f"Karpenter would launch {first_of(launched, 1)}"
-    return f"there is room on {first_of([destination_text(one) for one in group.destinations], 1)}"
+    return f"it fits on {first_of([destination_text(one) for one in group.destinations], 1)}"
 
 
-def _unknown_text(group: PendingGroup) -> str:
+def _unknown_text(group: PendingGroup, *, is_short: bool) -> str:
     pools = () if group.explanation is None else group.explanation.pools
     for pool in pools:
         if not pool.is_certain:
-            return f"{clean(pool.nodepool)}: {miss_text(pool)}"
-    return (
-        "not known: a label that is asked for is not known of its types" if not group.diagnosis.error else "not known"
-    )
+            return f"{clean(pool.nodepool)}: {miss_text(pool, is_short=is_short)}"
+    return "unknown" if group.diagnosis.error else "unknown: its types' values of a required label are unknown"
 
 
 def karpenter_text(group: PendingGroup, now_ns: int) -> str:
     """Return Karpenter's newest verdict with its age."""
     said = group.messages.karpenter
-    return "says nothing" if said is None else f"{clean(said.reason)}{_ago(said, now_ns)}"
+    return "no message" if said is None else f"{clean(said.reason)}{_ago(said, now_ns)}"
 
 
 def scheduler_text(group: PendingGroup, now_ns: int) -> str:
     """Return the scheduler's newest verdict with its age."""
     said = group.messages.scheduler
-    return "says nothing" if said is None else f"{clean(said.reason)}{_ago(said, now_ns)}"
+    return "no message" if said is None else f"{clean(said.reason)}{_ago(said, now_ns)}"
 
 
 def short_verdict(said: PodMessage, now_ns: int) -> str:
@@ -277,26 +280,6 @@ def short_verdict(said: PodMessage, now_ns: int) -> str:
     if not said.at_ns or len(word) >= _LONG_WORD:
         return word
     return f"{word} {short_age_text(said.at_ns, now_ns)}"
-
-
-def short_now(group: PendingGroup) -> str:
-    """Return the engine's verdict in few cells: ``✘ trino: mem −6,846Mi``."""
-    if group.destinations and group.cause not in (Cause.UNPLACED, Cause.UNKNOWN):
-        first = group.destinations[0]
-        if not first.node:
-            more = f" +{count_text(len(group.destinations) - 1)}" if len(group.destinations) > 1 else ""
-            return f"→ new {clean(first.instance_type)} in {clean(first.nodepool)}{more}"
-    return in_few_words(now_text(group))
-
-
-def in_few_words(text: str) -> str:
-    """Return a shortened rejection by a NodePool, for rows at 80 columns."""
-    text = text.partition("; its limits leave ")[0]
-    for words, few in _IN_FEW:
-        text = text.replace(words, few)
-    if " −" in text:
-        text = text.rpartition(" on ")[0] if len(text) > _FEW else text
-    return text
 
 
 def _ago(said: PodMessage, now_ns: int) -> str:
@@ -379,7 +362,7 @@ def _destination_lines(group: PendingGroup) -> tuple[Pieces, ...]:
 def _nearest(entry: PendingEntry) -> tuple[Pieces, ...]:
     explanation = entry.group.explanation
     if explanation is None:
-        return ((("why is being worked out", Tone.ACTIVE),),)
+        return ((("why is being computed", Tone.ACTIVE),),)
     pool = furthest(explanation)
     mark = ("? ", Tone.WARNING) if entry.group.cause is Cause.UNKNOWN else ("✘ ", Tone.FAULT)
     parts = [] if pool is None else [f"closest: {clean(pool.nodepool)}: {miss_text(pool)}"]

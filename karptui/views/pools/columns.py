@@ -162,7 +162,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
     Column(
         _number(
             "nodes",
-            "Nodes + NodeClaims on the way, of the limit on nodes; their part of all pools' nodes.",
+            "Nodes + launching NodeClaims / the limit on nodes; share of all pools' nodes.",
             width=7,
         ),
         cells.nodes_cell,
@@ -179,7 +179,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         filters={"nodes": Field(FieldKind.COUNT, lambda row, _: row.nodes, help="its nodes")},
     ),
     Column(
-        _limited("cpu", "CPU / LIMIT", "Cores of its nodes as limits count them (without nodes being removed)."),
+        _limited("cpu", "CPU / LIMIT", "CPU of its nodes as limits count it (excluding nodes being deleted)."),
         cells.cpu_cell,
         lambda row: cells.limit_place(row, CPU),
         values=(
@@ -270,7 +270,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
     Column(
         _number(
             "types",
-            "Types that the requirements allow / of these, with an offering; ✘ none left, ▲ none for pods that wait.",
+            "Types that the requirements allow / of these, available; ✘ none left, ▲ none for pending pods.",
             width=7,
             drop_order=2,
         ),
@@ -307,7 +307,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         Heading(
             "policy",
             "POLICY",
-            "When nodes are consolidated, and how long Karpenter waits after the last change.",
+            "Consolidation policy, and Karpenter's delay after the node's last change.",
             12,
             22,
             drop_order=8,
@@ -333,7 +333,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         filters={"drifted": Field(FieldKind.COUNT, lambda row, _: row.drifted, help="nodes that drifted")},
     ),
     Column(
-        _number("shared", "Matching pods that other pools match too, of all matching pods.", drop_order=11),
+        _number("shared", "Matching pods that also match other pools, of all matching pods.", drop_order=11),
         cells.shared_cell,
         lambda row: float(row.overlap.shared) if row.overlap is not None else None,
         values=(
@@ -361,7 +361,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
             "shared": Field(
                 FieldKind.COUNT,
                 lambda row, _: row.overlap.shared if row.overlap is not None else None,
-                help="pods that other pools match too",
+                help="pods that match other pools too",
             )
         },
     ),

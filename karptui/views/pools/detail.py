@@ -42,7 +42,7 @@ _NAME_WIDTH: Final = 20
 def title_parts(row: PoolRow, *, has_prices: bool) -> Pieces:
     """Return the title: name, weight, place, nodes, cost."""
     weight = f"weight {row.pool.weight}" if row.pool.weight else "no weight"
-    place = f"tried {ordinal(row.rank)}" if row.rank is not None else "takes no part"
+    place = f"tried {ordinal(row.rank)}" if row.rank is not None else "excluded"
     nodes = counted(row.nodes - row.starting, "node") + (f" +{row.starting:,} starting" if row.starting else "")
     cost = f" · {total_words(row.total)}" if has_prices and row.nodes else ""
     return ((f" {clean(row.name)} ", Tone.STRONG), (f"─ {weight} · {place} · {nodes}{cost} ", Tone.NORMAL))
@@ -90,13 +90,13 @@ def _requirements(row: PoolRow) -> tuple[Pieces, ...]:
         cost = f"  −{counted(out, 'type')}" if out else ""
         lines.append(((f"{clean(one.key)} {clean(one.operator)}{listed}{least}", Tone.NORMAL), (cost, Tone.MUTED)))
     lines += [((f"label {clean(key)}={clean(value)}", Tone.NORMAL),) for key, value in pool.template_labels.items()]
-    return tuple(lines) or ((("none: every type that its NodeClass comes to", Tone.WARNING),),)
+    return tuple(lines) or ((("none: every type of its NodeClass", Tone.WARNING),),)
 
 
 def _taints(row: PoolRow) -> tuple[Pieces, ...]:
     lines: list[Pieces] = [((clean(str(one)), Tone.NORMAL),) for one in row.pool.taints]
     lines += [((clean(str(one)), Tone.NORMAL), (" until started", Tone.MUTED)) for one in row.pool.startup_taints]
-    return tuple(lines) or ((("none: every pod may come", Tone.MUTED),),)
+    return tuple(lines) or ((("none: any pod may be scheduled", Tone.MUTED),),)
 
 
 def _limits(row: PoolRow) -> tuple[Pieces, ...]:
@@ -107,9 +107,9 @@ def _limits(row: PoolRow) -> tuple[Pieces, ...]:
         lines.append(((name, Tone.MUTED), (f"{used} of {limit} · ", Tone.NORMAL), limit_sentence(use)))
     if row.deleting and lines:
         count = row.deleting
-        said = "1 node on its way out does" if count == 1 else f"{count_text(count)} nodes on their way out do"
+        said = "1 node being deleted does" if count == 1 else f"{count_text(count)} nodes being deleted do"
         lines.append(((f"{said} not count", Tone.MUTED),))
-    return tuple(lines) or ((("none: it grows as far as the cloud lets it", Tone.MUTED),),)
+    return tuple(lines) or ((("none: only the cloud's quotas limit it", Tone.MUTED),),)
 
 
 def _disruption(row: PoolRow) -> tuple[Pieces, ...]:
@@ -168,7 +168,7 @@ def _subnets(row: PoolRow) -> Iterator[Pieces]:
     yield from map(_subnet, told)
     rest = [clean(one.id) for one in row.subnets if one not in told]
     if rest:
-        said = f"{counted(len(rest), 'subnet')} ({first_of(rest, _VALUES_SHOWN)}): free addresses are not known"
+        said = f"{counted(len(rest), 'subnet')} ({first_of(rest, _VALUES_SHOWN)}): free addresses are unknown"
         yield ((said, Tone.MUTED),)
 
 
@@ -196,11 +196,14 @@ def daemon_note(row: DaemonRow) -> tuple[str, Tone]:
     """Return why a new node does not run a DaemonSet, or which types would fit without it."""
     found = row.found
     if not row.is_carried:
-        return f"not carried: {found.why_not}", Tone.MUTED
+        return f"not running: {found.why_not}", Tone.MUTED
     if found.excluded:
         return f"without it room on {first_of(found.excluded, _TYPES_NAMED)}", Tone.WARNING
     if found.one_too_many:
-        return f"with those before it too much for {first_of(found.one_too_many, _TYPES_NAMED)}", Tone.WARNING
+        return (
+            f"with the DaemonSets before it, too large for {first_of(found.one_too_many, _TYPES_NAMED)}",
+            Tone.WARNING,
+        )
     return "", Tone.NORMAL
 
 
@@ -210,12 +213,12 @@ def _amount(amount: int, text: str) -> Cell:
 
 def daemon_sentence(row: DaemonRow) -> tuple[tuple[str, Tone], ...]:
     """Return a DaemonSet as text."""
-    asks = f"asks {cpu_text(row.cpu_millis)}, {memory_text(row.memory_bytes)} and a pod slot"
+    asks = f"requests {cpu_text(row.cpu_millis)}, {memory_text(row.memory_bytes)} and a pod slot"
     text, tone = daemon_note(row)
     if not row.is_carried:
         return ((clean(row.found.key), Tone.STRONG), (f" {clean(text)}", Tone.NORMAL))
     on = f" on {count_text(row.found.types)} of {count_text(row.offered)} types"
-    said = f" · {clean(text)}" if text else " · without it no further type would have room"
+    said = f" · {clean(text)}" if text else " · without it no other type would fit"
     return ((clean(row.found.key), Tone.STRONG), (f" {asks}{on}", Tone.NORMAL), (said, tone if text else Tone.MUTED))
 
 
@@ -265,7 +268,7 @@ DAEMON_COLUMNS: Final[tuple[Column[DaemonRow], ...]] = (
         Heading(
             "excludes",
             "EXCLUDES",
-            "Types that have room for the DaemonSets before it by name, and none for it too.",
+            "Types with room for the DaemonSets before it by name, but not for it.",
             8,
             9,
             is_right_aligned=True,
@@ -281,12 +284,12 @@ DAEMON_COLUMNS: Final[tuple[Column[DaemonRow], ...]] = (
         ),
         filters={
             "excludes": Field(
-                FieldKind.COUNT, lambda row, _: len(row.found.one_too_many), help="types that it is too much for"
+                FieldKind.COUNT, lambda row, _: len(row.found.one_too_many), help="types that it excludes"
             )
         },
     ),
     Column(
-        Heading("note", "NOTE", "Why it is not carried, or the types that would have room without it.", 16, 90),
+        Heading("note", "NOTE", "Why new nodes do not run it, or the types that would fit without it.", 16, 90),
         lambda row, _: text_cell(*daemon_note(row)),
         lambda row: daemon_note(row)[0],
         values=(

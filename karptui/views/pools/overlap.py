@@ -20,7 +20,7 @@ from karptui.views.sanitize import clean
 _NAMED: Final = 3
 _NAMED_SHORT: Final = 5
 SPREAD: Final = (
-    "no weight makes a ratio: for one, spread the pods over a label that the pools' templates set (Q tries it as a "
+    "weights give no ratio: spread the pods over a label that the pools' templates set (Q tries it as a "
     "what-if), or over karpenter.sh/capacity-type"
 )
 
@@ -38,8 +38,8 @@ def overlap_lines(found: Overlap | None, overview: Overview, *, is_short: bool =
         hidden = overview.hidden.intersection(NEEDED_FOR_WHY)
         if hidden:
             named = " and ".join(map(plural, sorted(hidden)))
-            return ((("overlap: ", Tone.MUTED), (f"not known: {named} may not be listed", Tone.WARNING)),)
-        return ((("overlap: ", Tone.MUTED), ("which pods match several pools is being worked out", Tone.ACTIVE)),)
+            return ((("overlap: ", Tone.MUTED), (f"unknown: {named} may not be listed", Tone.WARNING)),)
+        return ((("overlap: ", Tone.MUTED), ("which pods match several pools is being computed", Tone.ACTIVE)),)
     if not found.pods:
         return ()
     if len(found.pools) < 2:
@@ -49,7 +49,7 @@ def overlap_lines(found: Overlap | None, overview: Overview, *, is_short: bool =
     pieces: list[tuple[str, Tone]] = [("overlap: ", Tone.MUTED), (head, Tone.STRONG if found.several else Tone.MUTED)]
     where = _where_they_go(found)
     if where:
-        pieces.append((f"{',' if is_short else ' and'} go to {where}", Tone.NORMAL))
+        pieces.append((f"{',' if is_short else ' and'} land on {where}", Tone.NORMAL))
     if found.stranded:
         pieces.append((f" · {_matching(found.stranded)} pools whose limits are used up", Tone.FAULT))
     if found.none:
@@ -104,7 +104,7 @@ def check_line(around: PoolsAround, now_ns: int, *, is_short: bool = False) -> P
     since = f" since {instant_text(source.since_ns)}" if source.since_ns else ""
     label = f"check: NodeClaims created{since} by Karpenter's own counters ({clean(source.endpoint)}): "
     if is_short:
-        label = "check: NodeClaims made: "
+        label = "check: NodeClaims created: "
     lately = [(one.since_look or 0, one.name) for one in around.counts]
     has_two = any(one.since_look is not None for one in around.counts)
     seen = ""

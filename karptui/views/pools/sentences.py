@@ -34,7 +34,7 @@ def named_amount(resource: str, nano: int) -> str:
 
 
 def limit_sentence(use: PoolLimit) -> tuple[str, Tone]:
-    """Return what is left of a limit: ``12 cpu left and the smallest allowed type needs 2000m``."""
+    """Return the remaining part of a limit: ``12 cpu left, the smallest allowed type needs 2000m``."""
     limit = named_amount(use.resource, use.limit)
     if use.left < 0:
         return f"{named_amount(use.resource, -use.left)} over the limit of {limit}: no new node", Tone.FAULT
@@ -49,7 +49,7 @@ def limit_sentence(use: PoolLimit) -> tuple[str, Tone]:
     needs = amount_text(use.resource, use.smallest)
     if use.is_closed:
         return f"no new node: smallest allowed type needs {needs}, {left}{named}", Tone.FAULT
-    return f"{left} and the smallest allowed type needs {needs}{named}", _tone(use)
+    return f"{left}, the smallest allowed type needs {needs}{named}", _tone(use)
 
 
 def _tone(use: PoolLimit) -> Tone:
@@ -66,7 +66,7 @@ def limit_line(entry: PoolEntry, uses: Sequence[PoolLimit]) -> Pieces:
     out, allowed = entry.removed_by[Filter.LIMITS], entry.allowed
     if 0 < out < allowed:
         verb = "is" if out == 1 else "are"
-        too_large = f" · {count_text(out)} of {count_text(allowed)} types {verb} too large for what is left"
+        too_large = f" · {count_text(out)} of {count_text(allowed)} types {verb} too large for the rest of the limit"
         pieces.append((too_large, Tone.WARNING))
     return (("limits: ", Tone.MUTED), *pieces[1:])
 
@@ -195,7 +195,7 @@ def _excluded(row: PoolRow) -> Pieces:
         named = first_of([f"{clean(name)} ({shortages_text((short,))})" for name, short in out], _NAMED)
         pieces.append((f" · they rule out {counted(len(out), 'type')}: {named}", Tone.WARNING))
     if full:
-        pieces.append((f" · {count_text(full)} types have no slot left for a pod beside them", Tone.WARNING))
+        pieces.append((f" · {count_text(full)} types have no pod slot left after them", Tone.WARNING))
     return tuple(pieces)
 
 
@@ -226,7 +226,10 @@ def _limits(row: PoolRow) -> Pieces:
     hidden = [kind for kind in (Kind.NODE, Kind.NODECLAIM) if row.hides(kind)]
     if hidden and row.limits:
         named = " and ".join(map(plural, hidden))
-        return (("limits: ", Tone.MUTED), (f"what is left is not known: {named} may not be listed", Tone.WARNING))
+        return (
+            ("limits: ", Tone.MUTED),
+            (f"the rest of its limits is unknown: {named} may not be listed", Tone.WARNING),
+        )
     return limit_line(row.types, row.limits)
 
 
@@ -235,10 +238,10 @@ def order_line(row: PoolRow) -> Pieces:
     head = (f"{clean(row.name)}  ", Tone.STRONG)
     why_not = row.types.why_not or row.types.problem
     if row.rank is None:
-        return (head, (f"takes no part: {clean(why_not)}", Tone.WARNING))
+        return (head, (f"is excluded: {clean(why_not)}", Tone.WARNING))
     share = row.share_percent
     held = f" · {share:.0f}% of the nodes now" if share is not None else ""
-    said = f"tried {ordinal(row.rank)}: {_order(row)}{held}; running nodes never move for a weight"
+    said = f"tried {ordinal(row.rank)}: {_order(row)}{held}; weights never move running nodes"
     problem: Pieces = ((f" · {clean(why_not)}", Tone.FAULT),) if why_not else ()
     return (head, (said, Tone.NORMAL), *problem)
 
@@ -246,11 +249,11 @@ def order_line(row: PoolRow) -> Pieces:
 def _order(row: PoolRow) -> str:
     weight = "weight is an order, not a share"
     if row.after and row.before:
-        return f"{weight}, so it sees what {clean(row.before)} does not take, {clean(row.after)} what it leaves"
+        return f"{weight}, so it gets the pods that do not fit {clean(row.before)}; {clean(row.after)} gets the rest"
     if row.after:
-        return f"{weight}, so it gets every pod it can hold before {clean(row.after)} sees one"
+        return f"{weight}, so every pod that fits lands here before {clean(row.after)} is tried"
     if row.before:
-        return f"{weight}, so it sees only what {clean(row.before)} and those before leave"
+        return f"{weight}, so it gets only pods that fit neither {clean(row.before)} nor any pool before it"
     return "alone, so its weight changes nothing"
 
 
@@ -267,15 +270,15 @@ def types_line(row: PoolRow) -> Pieces:
         return ()
     last = entry.furthest
     if last is None and entry.unlisted:
-        return ((f"? {clean(entry.unlisted)}: what it launches is not known", Tone.WARNING),)
+        return ((f"? {clean(entry.unlisted)}: its launches are unknown", Tone.WARNING),)
     if last is None:
         first = next((one.reasons for one in entry.counts if one.filter is Filter.REQUIREMENTS and one.reasons), ())
         why = f": {first[0][0]}" if first else ""
         return ((f"✘ its requirements allow no type{clean(why)}", Tone.FAULT),)
-    head = ("▲ none of its types is left for the pods that wait: ", Tone.WARNING)
+    head = ("▲ none of its types fits the pending pods: ", Tone.WARNING)
     return (
         head if row.usable else ("✘ no type is left: ", Tone.FAULT),
-        (f"{clean(last.name)} comes furthest, then {why_text(last)}", Tone.NORMAL),
+        (f"{clean(last.name)} is the closest: {why_text(last)}", Tone.NORMAL),
     )
 
 
@@ -285,11 +288,16 @@ def weight_lines(row: PoolRow) -> tuple[Pieces, ...]:
     if row.ties:
         names = _names(row.ties)
         lines.append(
-            ((f"= same weight as {names}: the name that sorts last goes first; nothing is shared out", Tone.WARNING),)
+            (
+                (
+                    f"= same weight as {names}: the name that sorts last is tried first; pods are not shared out",
+                    Tone.WARNING,
+                ),
+            )
         )
     if row.near:
         others = ", ".join(f"{clean(one.name)} {one.weight}" for one in row.near[:NAMED])
-        said = f"≈ weight {row.pool.weight} is within 10 of {others}: a strict order all the same, as 1 and 100 are"
+        said = f"≈ weight {row.pool.weight} is within 10 of {others}: the order is as strict as between 1 and 100"
         lines.append(((said, Tone.NORMAL),))
     return tuple(lines)
 
@@ -306,10 +314,10 @@ def overlap_line(row: PoolRow) -> Pieces:
     said = f"matches {counted(found.matching, 'pod')}"
     if found.shared:
         amount = "all" if found.shared == found.matching else count_text(found.shared)
-        said += f", {amount} of them others match too ({_by_name(found.shared_with)})"
+        said += f", {amount} of which also match others ({_by_name(found.shared_with)})"
     pieces: list[tuple[str, Tone]] = [(said, Tone.NORMAL)]
     if found.lost_to:
-        pieces.append((f"; {_by_name(found.lost_to)} would take theirs first", Tone.WARNING))
+        pieces.append((f"; {_by_name(found.lost_to)} would get them first", Tone.WARNING))
     pieces.append((f"; {_from_here(found)}", Tone.GOOD if found.goes_here else Tone.MUTED))
     return tuple(pieces)
 
@@ -317,11 +325,11 @@ def overlap_line(row: PoolRow) -> Pieces:
 def _from_here(found: PoolOverlap) -> str:
     """Return the number of its pods that would launch a node from it."""
     if found.matching == 1:
-        return f"a new node for it {'comes' if found.goes_here else 'does not come'} from here"
+        return f"this pool {'launches' if found.goes_here else 'does not launch'} its node"
     amount = (
         count_text(found.goes_here) if 0 < found.goes_here < found.matching else "all" if found.goes_here else "none"
     )
-    return f"new nodes for {amount} of them come from here"
+    return f"this pool launches the nodes for {amount} of them"
 
 
 def _by_name(counts: Mapping[str, int]) -> str:

@@ -49,7 +49,7 @@ def safe_percent(pool: PoolEntry) -> float | None:
 
 WORDS: Final = {
     Filter.REQUIREMENTS: "requirements",
-    Filter.OFFERINGS: "not offered",
+    Filter.OFFERINGS: "not available",
     Filter.RESERVED: "reserved > node",
     Filter.DAEMONSETS: "DaemonSets",
     Filter.POD: "no pod fits",

@@ -98,15 +98,17 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         Heading(
             "rank",
             "#",
-            "Place in the order of prices that Karpenter reckons with; only types that are left have one.",
+            "Rank by the price Karpenter uses; only remaining types have one.",
             min_width=2,
             drop_order=3,
             is_right_aligned=True,
         ),
         rank_cell,
         lambda entry: float(entry.rank) if entry.rank is not None else None,
-        values=(Value("rank", lambda entry, _: entry.rank, INTEGER_OR_NULL, "By price among those left."),),
-        filters={"rank": Field(FieldKind.COUNT, lambda entry, _: entry.rank, help="place in the order of prices")},
+        values=(
+            Value("rank", lambda entry, _: entry.rank, INTEGER_OR_NULL, "Rank by price among the remaining types."),
+        ),
+        filters={"rank": Field(FieldKind.COUNT, lambda entry, _: entry.rank, help="rank by price")},
     ),
     Column(
         Heading("vcpu", "VCPU", "Processors.", min_width=4, is_right_aligned=True, is_descending_first=True),
@@ -153,12 +155,12 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
     ),
     Column(
         Heading(
-            "pods", "PODS", "Pods that a node takes.", min_width=4, is_right_aligned=True, is_descending_first=True
+            "pods", "PODS", "Pod capacity of a node.", min_width=4, is_right_aligned=True, is_descending_first=True
         ),
         lambda entry, _: Cell(count_text(pod_slots(entry))),
         lambda entry: float(pod_slots(entry)),
         values=(Value("pods", lambda entry, _: pod_slots(entry), INTEGER_OR_NULL),),
-        filters={"pods": Field(FieldKind.COUNT, lambda entry, _: pod_slots(entry), help="pods that a node takes")},
+        filters={"pods": Field(FieldKind.COUNT, lambda entry, _: pod_slots(entry), help="pod capacity")},
     ),
     Column(
         Heading(

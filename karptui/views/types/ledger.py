@@ -186,7 +186,7 @@ def fit_lines(entry: TypeEntry, fit: TypeFit | None) -> tuple[Pieces, ...]:
     elif not entry.is_left and not entry.shortages:
         lines.append((("✘ ruled out: ", Tone.FAULT), (entry.ruled_out or clean(entry.reason), Tone.NORMAL)))
     if fit is None:
-        lines.append((("no pending pod may go to this pool: nothing to hold against the type", Tone.MUTED),))
+        lines.append((("no pending pod matches this pool: nothing to compare with the type", Tone.MUTED),))
         return tuple(lines)
     name = f"{clean(fit.pod.namespace)}/{clean(fit.pod.name)}"
     if not fit.short:

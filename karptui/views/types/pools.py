@@ -164,7 +164,7 @@ COLUMNS: Final[tuple[Column[PoolEntry], ...]] = (
         Heading(
             "cheapest",
             "CHEAPEST",
-            "What Karpenter reckons cheapest of the types that are left.",
+            "Cheapest remaining type by Karpenter's prices.",
             min_width=10,
             max_width=30,
             drop_order=6,
@@ -222,7 +222,7 @@ TABLE: Final[TableSpec[PoolEntry]] = TableSpec(
     columns=COLUMNS,
     more_filters={
         "left": Field(FieldKind.COUNT, lambda entry, _: len(entry.left), help="types that a new node may have"),
-        "type": Field(FieldKind.TEXT, lambda entry, _: entry.left, help="a type that is left"),
+        "type": Field(FieldKind.TEXT, lambda entry, _: entry.left, help="a remaining type"),
     },
     more_values=(*(_left_value(step) for step in Filter), Value("left", lambda entry, _: len(entry.left), INTEGER)),
     text=lambda entry: f"{entry.name} {note_of(entry)[0]}".lower(),
@@ -235,10 +235,10 @@ TABLE: Final[TableSpec[PoolEntry]] = TableSpec(
 
 _WORDS: Final[Mapping[Filter, str]] = {
     Filter.REQUIREMENTS: "requirements",
-    Filter.OFFERINGS: "not offered",
+    Filter.OFFERINGS: "not available",
     Filter.RESERVED: "reserved more than the node",
     Filter.DAEMONSETS: "DaemonSets do not fit",
-    Filter.POD: "no pod fits beside them",
+    Filter.POD: "no pod fits after them",
     Filter.LIMITS: "limits",
 }
 _REASONS_SHOWN: Final = 3
@@ -353,5 +353,5 @@ def aws_sentence(evidence: Evidence) -> str:
         else:
             missing = [kind for kind, one in evidence.fact_statuses.items() if one.phase is FactPhase.UNAVAILABLE]
             if missing:
-                words.append(f"AWS does not tell {', '.join(missing)} (:sources says why)")
+                words.append(f"AWS does not tell {', '.join(missing)} (see :sources)")
     return " · ".join(words)

@@ -69,22 +69,22 @@ class _ScenarioRank(NamedTuple):
 POINT: Final[tuple[Value[SweepPoint], ...]] = (
     Value("value", lambda point, _: point.value, TEXT),
     Value("nodes", lambda point, _: point.nodes, INTEGER, "Karpenter's nodes after the replay, new ones included."),
-    Value("launched", lambda point, _: point.launched, INTEGER, "New ones of them."),
+    Value("launched", lambda point, _: point.launched, INTEGER, "New ones among them."),
     Value("pricePerHour", lambda point, _: point.price_per_hour, NUMBER),
     Value("pending", lambda point, _: point.pending, INTEGER, "Unschedulable pods."),
     Value("drifted", lambda point, _: point.drifted, INTEGER, "NodeClaims that are drifted, or would be."),
-    Value("unpriced", lambda point, _: point.unpriced, INTEGER, "Nodes without a known price, left out of prices."),
+    Value("unpriced", lambda point, _: point.unpriced, INTEGER, "Nodes without a known price, excluded from costs."),
     Value(
         "unpricedAtMostPerHour",
         lambda point, _: point.unpriced_at_most_per_hour,
         NUMBER,
-        "What those of them on spot would cost on-demand.",
+        "Upper bound: the on-demand price of unpriced spot nodes.",
     ),
     Value("problem", lambda point, _: point.problem or None, TEXT_OR_NULL, "Why the value cannot be set."),
 )
 """The values of one point of a sweep."""
-AS_IT_IS: Final = "the cluster as it is"
-SCALE: Final = "fewest pods that wait, then $/h, then drift"
+AS_IT_IS: Final = "the current cluster"
+SCALE: Final = "fewest pending pods, then $/h, then drift"
 """The criteria as text, best first."""
 
 
@@ -120,15 +120,15 @@ def best_sentence(compared: Sequence[Compared]) -> str:
     if len({found.mode for _, found in known}) > 1:
         return ""
     first = known[0][1]
-    replayed = "Replayed from scratch, not running. " if first.mode is Replay.SCRATCH else ""
+    replayed = "Simulated on an empty cluster: " if first.mode is Replay.SCRATCH else ""
     now = _ScenarioRank(first.before.pending, _dollars(first.before), 0)
     ranked = sorted(((_rank_of(found), name) for name, found in known), key=lambda one: one[0])
     best = ranked[0][0]
     winners = [name for rank, name in ranked if rank == best]
     others = [(rank, name) for rank, name in ranked if rank != best]
     if best == now:
-        same = f"{_named(winners)} {verb(len(winners), 'comes', 'come')} to the same"
-        equal = "as many pods wait, for the same $/h"
+        same = f"{_named(winners)} {verb(len(winners), 'has', 'have')} the same result"
+        equal = "equally many pending pods, at the same $/h"
         said = f"None is better than {AS_IT_IS}; {same}" if others else f"{same} as {AS_IT_IS}: {equal}"
     elif best > now:
         said = f"None is better than {AS_IT_IS}; {_named(winners)} next: {_against(best, now, 'now')}"
@@ -153,18 +153,18 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _against(one: _ScenarioRank, other: _ScenarioRank, name: str) -> str:
-    """Return the difference to another side: ``3 pods fewer wait than now, +$5.42/h``."""
+    """Return the difference to another side: ``3 pods fewer pending than now, +$5.42/h``."""
     pods = one.pending - other.pending
     change = round(one.per_hour - other.per_hour, 2)
     said = []
     if pods:
         fewer = "fewer" if pods < 0 else "more"
-        said.append(f"{counted(abs(pods), 'pod')} {fewer} {verb(abs(pods), 'waits', 'wait')} than {name}")
+        said.append(f"{counted(abs(pods), 'pod')} {fewer} pending than {name}")
     said.append(per_hour_change_text(change) if change else "the same $/h")
     if one.drift:
         said.append(f"{counted(one.drift, 'node')} would drift")
     if not pods:
-        said.append("as many pods wait")
+        said.append("equally many pending pods")
     return ", ".join(said)
 
 
@@ -307,21 +307,21 @@ def sweep_sentence(values: Sequence[str], points: Mapping[int, SweepPoint]) -> P
     for before, after in pairwise(found):
         if before.pending != after.pending:
             pods = counted(before.pending, "pod")
-            wait = f"{pods} {verb(before.pending, 'waits', 'wait')} up to {before.value}"
+            wait = f"{pods} pending up to {before.value}"
             said.append(f"{wait}, {count_text(after.pending)} from {after.value} on")
     more = len(said) - MOST_CHANGES
-    shown = "; ".join((*said[:MOST_CHANGES], *([f"{count_text(more)} changes more"] if more > 0 else ())))
+    shown = "; ".join((*said[:MOST_CHANGES], *([f"{count_text(more)} more changes"] if more > 0 else ())))
     fewest = min(point.pending for point in found)
     prices = {at: round(_most(point), 2) for at, point in enumerate(found) if point.pending == fewest}
     low, high = min(prices.values()), max(prices.values())
     cheap, dear = (_run(found, [at for at, price in prices.items() if price == edge]) for edge in (low, high))
     if len(prices) < len(found):
-        money = f"the fewest wait for {per_hour_text(low)} at {cheap}"
+        money = f"fewest pending for {per_hour_text(low)} at {cheap}"
     elif low == high:
         money = "the same $/h for each value"
     else:
-        money = f"cheapest at {cheap} ({per_hour_text(low)}), dearest at {dear} ({per_hour_text(high)})"
-    text = f"{shown}; {money}." if shown else f"As many pods wait at each value; {money}."
+        money = f"cheapest at {cheap} ({per_hour_text(low)}), most expensive at {dear} ({per_hour_text(high)})"
+    text = f"{shown}; {money}." if shown else f"Equally many pods are pending at each value; {money}."
     return ((text, Tone.STRONG),)
 
 
@@ -362,8 +362,8 @@ GLYPHS = {Reproduction.REPRODUCED: "✔", Reproduction.DIFFERS: "✘", Reproduct
 
 SELF_CHECK: Final[tuple[Value[SelfCheck], ...]] = (
     Value("comparable", lambda found, _: found.comparable, INTEGER, "NodeClaims that can be compared."),
-    Value("reproduced", lambda found, _: found.reproduced, INTEGER, "Those of them that the model launches too."),
-    Value("sentence", lambda found, _: summary(found), TEXT, "The result in a sentence."),
+    Value("reproduced", lambda found, _: found.reproduced, INTEGER, "NodeClaims that the model launches too."),
+    Value("sentence", lambda found, _: summary(found), TEXT, "The result as text."),
     records(
         "nodeClaims",
         lambda found: found.claims,
@@ -392,13 +392,11 @@ def summary(found: SelfCheck) -> str:
     if not total:
         return "there are no launched NodeClaims to compare with"
     left_out = total - found.comparable
-    rest = f"; what {count_text(left_out)} were made for is gone" if left_out else ""
+    rest = f"; the pods of {count_text(left_out)} are gone" if left_out else ""
     if not found.comparable:
-        return (
-            f"none of the last {count_text(total)} NodeClaims can be compared any more: what they were made for is gone"
-        )
+        return f"none of the last {count_text(total)} NodeClaims can still be compared: their pods are gone"
     made, comparable = count_text(found.reproduced), count_text(found.comparable)
-    return f"of the last {count_text(total)} NodeClaims {comparable} can be compared, and the model makes {made}{rest}"
+    return f"of the last {count_text(total)} NodeClaims {comparable} can be compared; the model reproduces {made}{rest}"
 
 
 def _lines(claims: tuple[CheckedClaim, ...]) -> Iterator[str]:

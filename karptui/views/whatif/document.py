@@ -44,9 +44,9 @@ from karptui.whatif.scenario import Replay
 _TOTALS: Final = struct_values(
     Totals,
     {
-        "unpriced": "Nodes without a known price, left out of prices.",
-        "unpricedAtMostPerHour": "Highest price of those: spot nodes at their on-demand price.",
-        "unbounded": "Nodes without a known price and without such a bound.",
+        "unpriced": "Nodes without a known price, excluded from costs.",
+        "unpricedAtMostPerHour": "Their highest price: spot nodes at the on-demand price.",
+        "unbounded": "Nodes without a known price or upper bound.",
     },
 )
 _NOT_COUNTED: Final = struct_values(
@@ -75,7 +75,7 @@ _POOL: Final = tuple(
         PoolChange,
         {
             "podsBefore": "Pods of workloads on its nodes; 0 if next disruptions are replayed.",
-            "unpricedBefore": "Nodes without a known price, left out of prices.",
+            "unpricedBefore": "Nodes without a known price, excluded from costs.",
         },
     )
 )

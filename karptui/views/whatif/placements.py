@@ -74,9 +74,9 @@ MOST_TYPES = 40
 def place_text(place: PodPlace | None) -> str:
     """Return a place as text."""
     if place is None or place.kind is PlaceKind.ABSENT:
-        return "not there"
+        return "missing"
     if place.kind is PlaceKind.NONE:
-        return "no place"
+        return "unschedulable"
     if place.kind is PlaceKind.CLAIM:
         return f"a new node of {place.pool_name}"
     return short_name(place.node_name)
@@ -92,7 +92,7 @@ def claim_lines(difference: Difference) -> tuple[ResultLine, ...]:
     lines = [heading("claims", f"New nodes: {count_text(len(made))}", note)]
     lines += [_claim_line(alike, "edited") for alike in _alike(made)]
     if before:
-        title = f"New nodes that come no more: {count_text(len(before))}"
+        title = f"New nodes no longer launched: {count_text(len(before))}"
         lines.append(heading("claims-before", title, "as things are now", Tone.MUTED))
         lines += [_claim_line(alike, "now") for alike in _alike(before)]
     return tuple(lines)
@@ -151,7 +151,7 @@ def _price_text(claim: ClaimLine) -> str:
 
 def _claim_details(claim: ClaimLine) -> tuple[Detail, ...]:
     asked = " ".join(f"{name} {quantity}" for name, quantity in claim.requests)
-    head = Detail(((f"      asks for {asked}, its DaemonSets' pods included", Tone.MUTED),))
+    head = Detail(((f"      requests {asked}, including its DaemonSet pods", Tone.MUTED),))
     width = max((len(option.name) for option in claim.types), default=0)
     is_spot_known = claim.at_most_per_hour is None
     types = tuple(
@@ -161,7 +161,7 @@ def _claim_details(claim: ClaimLine) -> tuple[Detail, ...]:
         for option in claim.types[:MOST_TYPES]
     )
     left = len(claim.types) - MOST_TYPES
-    rest = (Detail(((f"      and {count_text(left)} dearer ones", Tone.MUTED),)),) if left > 0 else ()
+    rest = (Detail(((f"      and {count_text(left)} more expensive types", Tone.MUTED),)),) if left > 0 else ()
     return (head, *types, *rest)
 
 
@@ -229,7 +229,7 @@ def still_pending_lines(difference: Difference) -> tuple[ResultLine, ...]:
     if not difference.still_pending:
         return ()
     count = counted(len(difference.still_pending), "pod")
-    title = heading("pending", f"Still without a place: {count}", tone=Tone.WARNING)
+    title = heading("pending", f"Still unschedulable: {count}", tone=Tone.WARNING)
     return (title, *_unplaced_lines(difference.still_pending, "pending"))
 
 
@@ -245,9 +245,9 @@ def _unplaced_line(alike: Sequence[Unplaced], section: str) -> tuple[ResultLine,
     one, keys = alike[0], [pod.pod_key for pod in alike]
     is_lost = one.was is not None and one.was.kind not in (PlaceKind.NONE, PlaceKind.ABSENT)
     details: list[Detail] = []
-    says = one.karpenter_says  # put together anew whenever it is asked for, of what each NodePool says
+    says = one.karpenter_says  # rebuilt from the NodePools' rejections on every call
     if says and says != one.reason:
-        details.append(Detail(((f"      Karpenter would say: {says}", Tone.MUTED),)))
+        details.append(Detail(((f"      Karpenter's message: {says}", Tone.MUTED),)))
     key = f"{section}/{keys[0]}"
     line = ResultLine(
         key,

@@ -213,7 +213,7 @@ def trust_line(answer: Answer) -> tuple[ResultLine, ...]:
 def _trust(accuracy: Accuracy) -> Pieces:
     parts = [
         *([counted(len(accuracy.approximated), "approximation")] if accuracy.approximated else ()),
-        *([f"{counted(len(accuracy.not_modelled), 'thing')} left out"] if accuracy.not_modelled else ()),
+        *([f"{counted(len(accuracy.not_modelled), 'rule')} not modelled"] if accuracy.not_modelled else ()),
     ]
     but = f" but for {' and '.join(parts)}" if parts else ""
     return (
@@ -231,7 +231,7 @@ def note_lines(answer: Answer) -> tuple[ResultLine, ...]:
         ResultLine(f"notes/{number}", (("  ", Tone.NORMAL), (sentence, Tone.NORMAL)), wraps=True)
         for number, sentence in enumerate(answer.notes)
     ]
-    return (heading("notes", "What the edits mean here"), *lines)
+    return (heading("notes", "What the edits affect"), *lines)
 
 
 def version_text(accuracy: Accuracy) -> str:
@@ -304,7 +304,7 @@ def text_lines(answer: Answer, refused: Sequence[str] = ()) -> Iterator[str]:
     found, accuracy = answer.difference, answer.accuracy
     assert found is not None
     assert accuracy is not None
-    yield from (f"{sentence}; the rest is as if it took that" for sentence in refused)
+    yield from (f"{sentence}; the rest assumes that it does" for sentence in refused)
     yield headline_text(answer)
     yield from map(_text, totals_lines(found, price_note(answer)))
     without = without_text(found.not_counted)

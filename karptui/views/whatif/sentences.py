@@ -35,12 +35,12 @@ def headline(answer: Answer, *, is_at_once: bool = False) -> Pieces:
     if found is None:
         return ()
     said = list(_sentences(answer, found))
-    if not said:  # what becomes of an edited weight says why
+    if not said:  # the text about an edited weight explains it
         said = [*_weighed(found), _nothing_changes(answer, found, is_at_once=is_at_once)]
     else:
         said += _weighed(found)
     if found.mode is Replay.SCRATCH:
-        said.insert(0, ("Replayed from scratch, not running.", Tone.MUTED))
+        said.insert(0, ("Simulated on an empty cluster:", Tone.MUTED))
     return tuple((f"{' ' if at else ''}{text}", tone) for at, (text, tone) in enumerate(said))
 
 
@@ -80,12 +80,12 @@ def _lost_pods(found: Difference) -> Iterator[tuple[str, Tone]]:
 def _nothing_changes(answer: Answer, found: Difference, *, is_at_once: bool) -> tuple[str, Tone]:
     waiting = f": {_wait(found.after.pending)}" if found.after.pending else ""
     if answer.blockers_gained is None:
-        # About as long as what follows once blockers are worked out, so that lines keep their place.
-        return f"Nothing changes so far{waiting}.", Tone.STRONG
+        # About as long as the final text, so that lines do not move once blockers are computed.
+        return f"No change so far{waiting}.", Tone.STRONG
     return f"Nothing changes{' at once' if is_at_once else ''}{waiting}.", Tone.STRONG
 
 
-# As it is
+# Without edits
 
 
 def _unedited(found: Difference) -> Iterator[tuple[str, Tone]]:
@@ -94,7 +94,7 @@ def _unedited(found: Difference) -> Iterator[tuple[str, Tone]]:
             assert found.next_after is not None
             yield f"Nothing is edited. {_next_text(found.next_after)}.", Tone.STRONG
         case Replay.REMOVE:
-            yield "No node is removed yet: a adds one, and nodes that are marked come with ctrl+t.", Tone.STRONG
+            yield "No node is removed yet: a adds one, ctrl+t adds the marked nodes.", Tone.STRONG
         case Replay.SCRATCH:
             nodes = f"{counted(found.after.nodes, 'node')} at {node_price_text(found.after.price_per_hour)}/h"
             yield f"Nothing is edited: every workload pod would land on {nodes}.", Tone.STRONG
@@ -106,15 +106,14 @@ def _as_it_is(found: Difference) -> str:
     pods = {pod for one in found.claims for pod in one.pods} | {pod for one in found.nodes for pod in one.pods}
     waiting, placed = len(pods) + found.after.pending, len(pods)
     if not waiting:
-        return "Nothing is edited, and no pod waits."
+        return "Nothing is edited, and no pod is pending."
     if not placed:
-        finds = "it finds no place" if waiting == 1 else "none finds a place"
-        return f"Nothing is edited: {_those(waiting, 'pod')}, and {finds}."
-    rest = f"; {_wait(found.after.pending, 'keeps waiting', 'keep waiting')}" if found.after.pending else ""
-    which = f"{counted(waiting, 'pod')} that {verb(waiting, 'waits', 'wait')}, or whose node goes,"
+        fits = "it fits nowhere" if waiting == 1 else "none is schedulable"
+        return f"Nothing is edited: {_those(waiting, 'pod')}, and {fits}."
+    rest = f"; {_wait(found.after.pending)}" if found.after.pending else ""
+    which = f"{counted(waiting, 'pending or displaced pod')}"
     return (
-        f"Nothing is edited: {count_text(placed)} of {which} {verb(placed, 'gets', 'get')} a place"
-        f"{_where(pods, found)}{rest}."
+        f"Nothing is edited: {count_text(placed)} of {which} {verb(placed, 'fits', 'fit')}{_where(pods, found)}{rest}."
     )
 
 
@@ -146,8 +145,8 @@ def _placements(found: Difference) -> Iterator[tuple[str, Tone]]:
     for gained, is_new in sorted(sorts, key=lambda one: -len(_pods(one[0]))):
         if gained:
             pods = _pods(gained)
-            form = verb(len(pods), "finds", "find")
-            yield f"{_those_of(gained, len(pods), is_new=is_new)} {form} a place{_where(pods, found)}", Tone.STRONG
+            form = verb(len(pods), "fits", "fit")
+            yield f"{_those_of(gained, len(pods), is_new=is_new)} {form}{_where(pods, found)}", Tone.STRONG
     if found.moves:
         yield _moved(found), Tone.STRONG
 
@@ -159,8 +158,8 @@ def _lost(lost: Sequence[Unplaced], *, is_new: bool) -> str:
     reason, count = reasons.most_common(1)[0]
     most = f" ({count_text(count)} of them)" if len(reasons) > 1 else ""
     pods = counted(len(lost), "new pod" if is_new else "pod")
-    form = verb(len(lost), "finds no place", "find no place") if is_new else verb(
-        len(lost), "loses its place", "lose their place"
+    form = verb(len(lost), "is unschedulable", "are unschedulable") if is_new else verb(
+        len(lost), "becomes unschedulable", "become unschedulable"
     )  # fmt: skip
     return f"{pods}{of} {form}: {reason}{most}"
 
@@ -171,7 +170,7 @@ def _moved(found: Difference) -> str:
     before = {one.before.pool_name for one in found.moves}
     after = {one.after.pool_name for one in found.moves}
     if found.mode is Replay.REMOVE:
-        return f"{those} {verb(len(pods), 'goes', 'go')}{_where(pods, found, 'to')}"
+        return f"{those} {verb(len(pods), 'moves', 'move')}{_where(pods, found, 'to')}"
     land = verb(len(pods), "lands", "land")
     if len(before) == len(after) == 1 and before != after:
         return f"{those} {land} on {_pool(after.pop())} instead of {_pool(before.pop())}"
@@ -188,7 +187,7 @@ def replacements_text(replacements: Sequence[tuple[str, str]]) -> str:
 
 
 def _pool(name: str) -> str:
-    return name or "nodes that are not Karpenter's"
+    return name or "nodes not managed by Karpenter"
 
 
 def _pods(moves: Sequence[MoveLine]) -> set[str]:
@@ -207,7 +206,7 @@ def _short_owner(owner: str) -> str:
 
 
 def _where(pods: Collection[str], found: Difference, word: str = "on") -> str:
-    """Return `` on 3 new r5a.8xlarge and 2 nodes that exist``; empty if unknown."""
+    """Return `` on 3 new r5a.8xlarge and 2 existing nodes``; empty if unknown."""
     wanted = frozenset(pods)
     claims = [one for one in found.claims if not wanted.isdisjoint(one.pods)]
     nodes = [one.node_name for one in found.nodes if not wanted.isdisjoint(one.pods)]
@@ -219,7 +218,7 @@ def _where(pods: Collection[str], found: Difference, word: str = "on") -> str:
 def _existing(nodes: Sequence[str]) -> str:
     if len(nodes) <= MOST_NODES:
         return " and ".join(map(short_name, nodes))
-    return f"{count_text(len(nodes))} nodes that exist"
+    return f"{count_text(len(nodes))} existing nodes"
 
 
 def _new_nodes(claims: Sequence[ClaimLine]) -> str:
@@ -234,7 +233,7 @@ def _new_nodes(claims: Sequence[ClaimLine]) -> str:
     name = cheapest.pop()
     if all(len(one) == 1 for one in types):
         return f"{count} new {name}{of}"
-    return f"{count} new {'node' if len(claims) == 1 else 'nodes'}{of}, {name} or dearer"
+    return f"{count} new {'node' if len(claims) == 1 else 'nodes'}{of}, {name} or more expensive"
 
 
 def _price(answer: Answer, found: Difference) -> str:
@@ -261,7 +260,7 @@ def _of_unknown_price(nodes: int) -> str:
     """Return the change in unpriced nodes, as the end of a sentence."""
     if not nodes:
         return ""
-    return f", {counted(abs(nodes), 'node')} of unknown price {'more' if nodes > 0 else 'less'}"
+    return f", {counted(abs(nodes), 'node')} of unknown price {'more' if nodes > 0 else 'fewer'}"
 
 
 def _percent(share: float) -> str:
@@ -285,15 +284,17 @@ def _drifted(found: Difference) -> Iterator[tuple[str, Tone]]:
 def _emptied(found: Difference) -> Iterator[tuple[str, Tone]]:
     """Yield the NodePools that can no longer launch nodes, which come first."""
     if found.without_types:
-        them = "it" if len(found.without_types) == 1 else "them"
-        yield f"No instance type is left of {_names(found.without_types)}: no new node comes from {them}.", Tone.FAULT
+        yield (
+            f"No instance type is left in {_names(found.without_types)}: no node can be launched there.",
+            Tone.FAULT,
+        )
 
 
 def _kept(answer: Answer, found: Difference) -> Iterator[tuple[str, Tone]]:
     gained, lost = len(answer.blockers_gained or ()), len(answer.blockers_lost or ())
     parts = [
-        *([f"{counted(lost, 'blocker')} {verb(lost, 'goes', 'go')}"] if lost else ()),
-        *([f"{counted(gained, 'blocker')} {verb(gained, 'comes', 'come')}"] if gained else ()),
+        *([f"{counted(lost, 'blocker')} removed"] if lost else ()),
+        *([f"{counted(gained, 'blocker')} added"] if gained else ()),
     ]
     if parts:
         yield f"{', '.join(parts)}.", Tone.WARNING if gained else Tone.GOOD
@@ -314,9 +315,9 @@ def _weighed(found: Difference) -> Iterator[tuple[str, Tone]]:
             *([f"before {_names(one.ahead_of)}"] if one.ahead_of else ()),
             *([f"after {_names(one.behind)}"] if one.behind else ()),
         ]
-        stands = f"is now tried {' and '.join(moves)}" if moves else "keeps its place in the order"
+        stands = f"is now tried {' and '.join(moves)}" if moves else "keeps its rank"
         is_plain = one.is_usable or one.pool_name in found.without_types
-        no_types = "" if is_plain else ", and none of its types is left"
+        no_types = "" if is_plain else ", but none of its types is left"
         why = "" if at else ": weight is an order, not a share"
         yield f"{one.pool_name} {stands}{no_types}{why}.", Tone.STRONG
 
@@ -341,7 +342,10 @@ def _next(found: Difference) -> Iterator[tuple[str, Tone]]:
             yield f"As before: {after.because}.", Tone.STRONG
         return
     yield f"{_next_text(after)}.", Tone.STRONG
-    yield f"As it is: {_commands_text(before) if before.commands else f'nothing, {before.because}'}.", Tone.MUTED
+    yield (
+        f"Without the edits: {_commands_text(before) if before.commands else f'nothing, {before.because}'}.",
+        Tone.MUTED,
+    )
 
 
 def _next_text(side: NextLines) -> str:
@@ -360,18 +364,18 @@ def _command_text(one: CommandLine) -> str:
     nodes = " and ".join(map(short_name, one.nodes)) if len(one.nodes) <= MOST_NODES else f"{len(one.nodes)} nodes"
     made = Counter(name for _, name in one.replacements)
     kinds = " and ".join(f"{count_text(count)} new {name or 'node'}" for name, count in made.items())
-    by = f" by {kinds}" if made else ""
+    by = f" with {kinds}" if made else ""
     saved = one.savings_per_hour
     saves = f", saving {node_price_text(saved)}/h" if saved is not None and saved >= LEAST_CHANGE else ""
     return f"{one.decision} {nodes}{by} ({one.method}){saves}"
 
 
-# Words
+# Parts
 
 
 def _those(count: int, noun: str) -> str:
-    return f"{counted(count, noun)} {verb(count, 'waits', 'wait')}"
+    return f"{counted(count, noun)} {verb(count, 'is', 'are')} pending"
 
 
-def _wait(count: int, one: str = "still waits", many: str = "still wait") -> str:
-    return f"{counted(count, 'pod')} {verb(count, one, many)}"
+def _wait(count: int) -> str:
+    return f"{counted(count, 'pod')} {verb(count, 'stays', 'stay')} pending"

@@ -137,7 +137,7 @@ def beside(lines: Sequence[ResultLine], totals: Sequence[Pieces], width: int) ->
         width: Available columns.
 
     Returns:
-        None where there are no NodePools to stand beside, or no room.
+        None if there are no NodePools, or no room.
     """
     count = sum(1 for line in lines if line.key.partition("/")[0] in ("pool", "pools"))
     pools = lines[:count]
@@ -260,8 +260,8 @@ def mode_text(mode: Replay) -> str:
 def mode_sentence(mode: Replay) -> str:
     """Return the question of a replay mode."""
     return {
-        Replay.PENDING: "what the provisioner does next with the pods that wait",
-        Replay.SCRATCH: "where every workload pod would land if Karpenter had no node yet",
-        Replay.REMOVE: "what becomes of the pods of the nodes that are removed here",
+        Replay.PENDING: "what the provisioner does next with the pending pods",
+        Replay.SCRATCH: "where every workload pod would land if Karpenter had no nodes yet",
+        Replay.REMOVE: "where the pods of the removed nodes land",
         Replay.NEXT: "which nodes Karpenter would disrupt next",
     }[mode]

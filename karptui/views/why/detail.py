@@ -1,4 +1,4 @@
-"""Why one node is still here, at length: Karpenter's gates in order, every blocker, and the places of its pods."""
+"""Details of why a node still exists: Karpenter's checks in order, its blockers, and where its pods land."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ OPEN: Final[Mapping[str, str]] = {
     "NOMINATED": "not nominated",
     "NODE_DND": "no node annotation",
     "NO_NODEPOOL_LABEL": "pool label",
-    "NODEPOOL_UNRESOLVED": "NodePool known",
+    "NODEPOOL_UNRESOLVED": "NodePool exists",
     "POD_DND": "no protected pod",
     "PDB_MULTIPLE": "no pod with two PDBs",
     "PDB_EXHAUSTED": "PDBs allow evictions",
 }
 """Text of an open gate."""
 _SHUT: Final[Mapping[str, str]] = {
-    "IN_COMMAND": "held by a command",
+    "IN_COMMAND": "in a command",
     "UNMANAGED": "not managed by Karpenter",
     "NO_NODE": "no node yet",
     "REBOOTING": "rebooting",
@@ -61,7 +61,7 @@ _SHUT: Final[Mapping[str, str]] = {
     "NOMINATED": "nominated",
     "NODE_DND": "node annotation",
     "NO_NODEPOOL_LABEL": "no pool label",
-    "NODEPOOL_UNRESOLVED": "NodePool not there",
+    "NODEPOOL_UNRESOLVED": "NodePool missing",
     "NODEPOOL_NO_TYPES": "NodePool without instance types",
     "POD_DND": "protected pods",
     "PDB_MULTIPLE": "two PDBs on a pod",
@@ -75,19 +75,19 @@ _RULES: Final = (
 )
 _RULED: Final = frozenset(code for _, codes, _ in _RULES for code in codes)
 _OWN: Final = ("Node", "NodeClaim")
-"""Kinds of objects that a node is itself: its title names them."""
+"""Kinds that the title already names."""
 _NAMED: Final = 6
-"""Objects of one gate that are named before the rest is counted."""
+"""Maximum number of objects named per gate."""
 
 
 def why_lines(entry: NodeEntry, detail: NodeDetail | None, now_ns: int) -> tuple[Pieces, ...]:
-    """Return the lines of "Why is it still here?", nothing before they are worked out."""
+    """Return the lines of "Why is it still here?", empty until they are computed."""
     found = entry.findings
     head: Pieces = (("Why is it still here?", Tone.STRONG),)
     if found is None:
-        words = "being worked out" if entry.is_managed else "Karpenter does not manage it"
-        words = words if entry.node is not None else "it has no node yet: State says what it waits for"
-        words = "not known: something that it follows from may not be listed" if entry.is_out_of_reach else words
+        words = "being computed" if entry.is_managed else "Karpenter does not manage it"
+        words = words if entry.node is not None else "it has no node yet: State shows the step it is waiting for"
+        words = "unknown: a kind it depends on may not be listed" if entry.is_out_of_reach else words
         return head, ((f" {words}", Tone.MUTED),), ()
     lines: list[Pieces] = [head, *lane_lines(entry, now_ns)]
     own = detail if detail is not None and detail.key == found.key else None
@@ -103,7 +103,7 @@ def why_lines(entry: NodeEntry, detail: NodeDetail | None, now_ns: int) -> tuple
     if own is not None and own.problem:
         lines.append(_line("?", Tone.WARNING, "simulated removal", own.problem))
     if own is not None or found.is_held:
-        lines += [(), (("What each gate says, in Karpenter's order", Tone.MUTED),)] if found.lanes else []
+        lines += [(), (("Karpenter's checks, in order", Tone.MUTED),)] if found.lanes else []
         away = {"NO_NODE": AWAY} if entry.claim is not None and entry.claim.is_true(REBOOTING) else {}
         lines += _gate_lines(own.gates if own is not None else (), found, {**_SHUT, **away}, now_ns)
     if own is not None and entry.claim is not None and not entry.is_deleting:
@@ -130,7 +130,7 @@ def _gate_lines(
     for check in gates:
         own = [one for one in found.blockers if one.code == str(check.gate)]
         if check.is_open and not own:
-            # Karpenter stops at the first pod that PodDisruptionBudgets keep: of the others it says nothing.
+            # Karpenter reports only the first pod that PodDisruptionBudgets protect.
             run.append(OPEN[check.gate])
             continue
         if run:
@@ -166,9 +166,9 @@ def _shut_lines(
     what = f"{what}: {count_text(len(own))}" if len(own) > 1 else what
     kept = _kept_text(own, found)
     if not any(one.is_wanted or one.code is Code.DELETING for one in own):
-        # Karpenter says so of every node, whether a method wants it or not.
+        # Karpenter reports this for every node, wanted or not.
         named = f"{said}, " if len(own) == 1 and said else ""
-        return [_line("–", Tone.MUTED, what, f"{named}in no method's way now{_would_keep(own, found)}", Tone.MUTED)]
+        return [_line("–", Tone.MUTED, what, f"{named}blocks no method now{_would_keep(own, found)}", Tone.MUTED)]
     tone = Tone.FAULT if is_first else Tone.WARNING
     if len(own) == 1 and own[0].object_kind != "Pod":
         one = own[0]
@@ -189,13 +189,13 @@ def _kept_text(own: Sequence[Blocker], found: NodeFindings) -> str:
     """Return the methods blocked by it that want the node, and whether it blocks a drain."""
     kept = [short_method(lane.method) for lane in found.lanes if lane.is_wanted and _blocks(own, lane)]
     drain = ["the drain"] if any(one.blocks_drain for one in own) and found.drain is not None else []
-    return f"stops {' and '.join(filter(None, (', '.join(kept), *drain)))}" if kept or drain else ""
+    return f"blocks {' and '.join(filter(None, (', '.join(kept), *drain)))}" if kept or drain else ""
 
 
 def _would_keep(own: Sequence[Blocker], found: NodeFindings) -> str:
     """Return the methods it would block, if not all: a grace period opens gates for drift."""
     blocked = [short_method(lane.method) for lane in found.lanes if _blocks(own, lane)]
-    return f", would stop {', '.join(blocked)}" if 0 < len(blocked) < len(found.lanes) else ""
+    return f", would block {', '.join(blocked)}" if 0 < len(blocked) < len(found.lanes) else ""
 
 
 def _blocks(own: Sequence[Blocker], lane: Lane) -> bool:
@@ -205,7 +205,7 @@ def _blocks(own: Sequence[Blocker], lane: Lane) -> bool:
 def _object_lines(one: Blocker, place: int, found: NodeFindings, now_ns: int) -> list[Pieces]:
     value = f"by {' + '.join(one.value.split())}" if one.scope is Scope.PDB else f'"{one.value}"' if one.value else ""
     parts = [" ".join(filter(None, (one.object_key or one.claim_name, value))), times_text(one, now_ns)]
-    reported = (" ◂ the one that Karpenter names", Tone.ACTIVE) if one.is_reported else ("", Tone.NORMAL)
+    reported = (" ◂ named in Karpenter's message", Tone.ACTIVE) if one.is_reported else ("", Tone.NORMAL)
     lines: list[Pieces] = [
         (
             (f"     {clean(', '.join(filter(None, parts)))}", Tone.STRONG),
@@ -229,11 +229,11 @@ def _alone_text(place: int, found: NodeFindings) -> str:
         return ""
     without = found.outlook.without
     outcome = str(without[place]) if place < len(without) else ""
-    return f" · without it alone: {outcome}" if outcome in ("delete", "replace") else ""
+    return f" · if only this is lifted: {outcome}" if outcome in ("delete", "replace") else ""
 
 
 def _is_in_the_way(found: NodeFindings, code: str) -> bool:
-    """Whether a method that wants the node is kept from it by something of a code, or a drain is held up by it."""
+    """Return whether blockers of a code stop a method that wants the node, or its drain."""
     return any(one.code == code and (one.is_wanted or one.code is Code.DELETING) for one in found.blockers)
 
 
@@ -251,7 +251,7 @@ def _budget_lines(detail: NodeDetail, found: NodeFindings) -> list[Pieces]:
     if all(state.allowed >= UNLIMITED_FROM for state in detail.budgets):
         said = "no limit"
     if own and not shut:
-        return [_line("–", Tone.MUTED, "disruption budgets", f"{said} · in no method's way now", Tone.MUTED)]
+        return [_line("–", Tone.MUTED, "disruption budgets", f"{said} · blocks no method now", Tone.MUTED)]
     if not shut:
         return [_line("✔", Tone.GOOD, "disruption budgets", said)]
     kept = _kept_text([one for one in own if one.is_wanted], found)
@@ -275,11 +275,11 @@ def _rule_lines(detail: NodeDetail, found: NodeFindings) -> list[Pieces]:
 def _outlook_lines(found: NodeFindings) -> list[Pieces]:
     outlook = found.outlook
     if outlook is None:
-        return [_line("?", Tone.ACTIVE, "simulated removal", "being worked out")]
+        return [_line("?", Tone.ACTIVE, "simulated removal", "being computed")]
     if not found.is_held or outlook.now.goes:
-        return _simulated_lines("simulated as it is", outlook.now)
+        return _simulated_lines("simulated now", outlook.now)
     if any(one.code is Code.IN_COMMAND and one.is_wanted for one in found.blockers):
-        return [_line("…", Tone.LEAVING, "its command is under way", "it goes once that is through")]
+        return [_line("…", Tone.LEAVING, "its command is under way", "it is removed when that completes")]
     one = sum(1 for one in found.blockers if one.is_wanted) == 1
     return _simulated_lines(f"simulated without {'it' if one else 'all of them'}", found.freed or outlook.freed)
 
@@ -293,10 +293,10 @@ def _simulated_lines(what: str, verdict: Verdict) -> list[Pieces]:
 
 
 def _cheaper_lines(verdict: Verdict) -> list[Pieces]:
-    """Return the cheaper types that spot-to-spot consolidation finds too few, and what rules out the others."""
+    """Return the cheaper types that spot-to-spot consolidation requires more of, and where to see the others."""
     if not verdict.cheaper_types:
         return []
-    said = f"{', '.join(verdict.cheaper_types)} · Types (8) says what rules out the others"
+    said = f"{', '.join(verdict.cheaper_types)} · Types (8) shows why the others are excluded"
     return [_line("·", Tone.MUTED, "cheaper types", said)]
 
 
@@ -319,7 +319,7 @@ def landing_cell(landing: Landing | None, pod: Pod) -> Cell:
     if not landing.error and pod.template.is_lost_if_evicted:
         return Cell("✘ lost: no owner recreates it", Tone.FAULT, "✘ lost (no owner)")
     if not landing.is_known:
-        return Cell("? not known: only types that nodes show are", Tone.WARNING)
+        return Cell("? unknown: only the nodes' types are known", Tone.WARNING)
     if landing.error:
         return Cell(f"✘ {no_landing_text(landing)}", Tone.FAULT)
     owner = controller_of(pod.owners)
@@ -345,7 +345,7 @@ def with_landings(spec: TableSpec[PodEntry], landing: Callable[[PodEntry], Cell]
     heading = Heading(
         "lands_on",
         "WOULD LAND ON",
-        "Where the pod would go if the node were removed now, whatever protects it: simulated on the engine.",
+        "Where the pod would land if the node were removed now, ignoring its blockers (simulated).",
         min_width=14,
         max_width=40,
     )

@@ -36,7 +36,10 @@ LABELS: Final[Mapping[WhyCode, Label]] = {
         "deleting", "deleting", "its NodeClaim is deleted; not drained yet, or terminating", Tone.LEAVING
     ),
     WhyCode.COMMAND: Label(
-        "being disrupted", "disrupted", "a disruption command has chosen it and waits for replacements", Tone.LEAVING
+        "being disrupted",
+        "disrupted",
+        "a disruption command has chosen it and is waiting for replacements",
+        Tone.LEAVING,
     ),
     WhyCode.DND: Label(
         "do-not-disrupt ×{}", "DND ×{}", "pods with karpenter.sh/do-not-disrupt", Tone.WARNING, is_blocker=True
@@ -63,7 +66,7 @@ LABELS: Final[Mapping[WhyCode, Label]] = {
     WhyCode.NO_TYPES: Label(
         "pool without types",
         "no types",
-        "no instance types are known for its NodePool; Pools (2) shows why",
+        "its NodePool's instance types are unknown; Pools (2) shows why",
         Tone.WARNING,
         is_blocker=True,
     ),
@@ -76,12 +79,12 @@ LABELS: Final[Mapping[WhyCode, Label]] = {
         "budget {}", "budget {}", "disruptions left now / allowed by the NodePool", Tone.WARNING, is_blocker=True
     ),
     WhyCode.NO_TYPE: Label(
-        "type not in pool", "no type", "its NodePool does not offer its instance type", Tone.WARNING, is_blocker=True
+        "type not in pool", "no type", "its NodePool does not allow its instance type", Tone.WARNING, is_blocker=True
     ),
     WhyCode.NO_LABEL: Label(
         "label missing", "no label", "it lacks the label of its zone or capacity type", Tone.WARNING, is_blocker=True
     ),
-    WhyCode.BUFFER: Label("CapacityBuffer", "buffer", "it holds capacity for a CapacityBuffer"),
+    WhyCode.BUFFER: Label("CapacityBuffer", "buffer", "it reserves capacity for a CapacityBuffer"),
     WhyCode.NOFIT: Label("pods don't fit", "no fit", "its pods fit nowhere else (simulated)"),
     WhyCode.NODES: Label(
         "needs {} new nodes", "{} new nodes", "its pods need this many new nodes; Karpenter allows one (simulated)"
@@ -90,7 +93,7 @@ LABELS: Final[Mapping[WhyCode, Label]] = {
         "minValues", "minValues", "too few cheaper types for the minValues of its NodePool (simulated)"
     ),
     WhyCode.PRICE: Label("no cheaper type", "no cheaper", "no replacement is cheaper (simulated)"),
-    WhyCode.UNKNOWN: Label("prices unknown", "unknown", "instance types or prices are unknown, so the outcome is too"),
+    WhyCode.UNKNOWN: Label("prices unknown", "unknown", "instance types or prices are unknown, and so is the outcome"),
     WhyCode.SPOT: Label(
         "spot: {} types", "spot {}", "cheaper types found / needed to replace spot by spot (simulated)"
     ),

@@ -26,20 +26,20 @@ INTERRUPTION: Final = "Interruption"
 NAME_WIDTH: Final = 13
 _SHORT: Final = {"MultiNodeConsolidation": "Multi", "SingleNodeConsolidation": "Single"}
 _LACKS: Final = {
-    "STATIC": "static NodePool: only drift takes its nodes",
-    "EMPTY": "empty: Emptiness is asked for it",
+    "STATIC": "static NodePool: only drift removes its nodes",
+    "EMPTY": "empty: left to Emptiness",
     "NOT_DRIFTED": "not drifted",
     "HEALTHY": "healthy",
     "CONSOLIDATION_DISABLED": "consolidateAfter is Never",
     "WHEN_EMPTY_POLICY": "consolidationPolicy WhenEmpty, and it is not empty",
-    "BUFFER_PODS": "holds room for a CapacityBuffer",
-    "INSTANCE_TYPE_UNKNOWN": "its instance type is not among those of its NodePool",
+    "BUFFER_PODS": "reserves capacity for a CapacityBuffer",
+    "INSTANCE_TYPE_UNKNOWN": "its instance type is not in its NodePool",
     "NO_CAPACITY_TYPE_LABEL": "its capacity type label is missing",
     "NO_ZONE_LABEL": "its zone label is missing",
     "NODEPOOL_UNRESOLVED": "its NodePool is gone or not this Karpenter's",
-    "NODEPOOL_NO_TYPES": "no instance types are known for its NodePool",
+    "NODEPOOL_NO_TYPES": "its NodePool's instance types are unknown",
     "NO_NODEPOOL_LABEL": "its NodePool label is missing",
-    "": "it is on its way out",
+    "": "it is being removed",
 }
 LANES: Final[Schema] = {
     "type": ["object", "null"],
@@ -51,10 +51,10 @@ LANES: Final[Schema] = {
         "type": "object",
         "required": ["wanted", "heldBy", "lacks", "message"],
         "properties": {
-            "wanted": {"type": "boolean", "description": "Whether the method wants the node, whatever holds it."},
+            "wanted": {"type": "boolean", "description": "Whether the method wants the node, regardless of blockers."},
             "heldBy": {
                 "type": "string",
-                "description": "Code of the first thing that holds it, or empty.",
+                "description": "Code of the first blocker, or empty.",
             },
             "lacks": {
                 "type": "string",
@@ -95,10 +95,10 @@ def lane_message(found: NodeFindings, lane: Lane, now_ns: int) -> str:
     if lane.code:
         return _refused_text(found, lane)
     if lane.method == "MultiNodeConsolidation":
-        return "only together with others: Next says whether"
+        return "only as part of a multi-node move (see Next)"
     if found.outlook is None:
         return "being simulated"
-    return "another method takes it first" if found.outlook.now.goes else "no NodePool can take its pods"
+    return "another method removes it first" if found.outlook.now.goes else "its pods fit no NodePool"
 
 
 def _held_text(found: NodeFindings, lane: Lane, now_ns: int) -> str:
@@ -114,7 +114,7 @@ def _held_text(found: NodeFindings, lane: Lane, now_ns: int) -> str:
     others = sum(
         1 for one in found.blockers if one.code is not first.code and one.is_wanted and one.object_kind == "Pod"
     )
-    also = f" · {counted(others, 'pod')} more in other ways" if others else ""
+    also = f" · {counted(others, 'pod')} blocked otherwise" if others else ""
     return clean(f"{what}{named}{also}")
 
 
@@ -142,7 +142,7 @@ def lane_lines(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
 
 
 def _line(lanes: Sequence[Lane], said: Pieces) -> Pieces:
-    """Return the line of methods that say the same."""
+    """Return the line of methods with the same text."""
     names = ", ".join(short_method(lane.method) for lane in lanes)
     tone = Tone.MUTED
     if any(lane.is_wanted for lane in lanes):
@@ -160,7 +160,7 @@ def _said(entry: NodeEntry, found: NodeFindings, lane: Lane, now_ns: int) -> Pie
         return ((wanted, Tone.NORMAL), ("✘ ", Tone.FAULT), (message, Tone.STRONG))
     if lane.goes:
         waits = str(found.why.code) == "WAITS"
-        mark = ("… Karpenter stands still (6 says why), then: ", Tone.ACTIVE) if waits else ("✔ ", Tone.GOOD)
+        mark = ("… once disruption resumes (6 shows why it is blocked): ", Tone.ACTIVE) if waits else ("✔ ", Tone.GOOD)
         return ((wanted, Tone.NORMAL), mark, (message, Tone.STRONG))
     return ((wanted, Tone.NORMAL), ("? ", Tone.ACTIVE), (message, Tone.NORMAL))
 
@@ -182,7 +182,7 @@ def _expiry_text(entry: NodeEntry, now_ns: int) -> tuple[bool, str]:
     if entry.claim is not None and entry.claim.is_deleting:
         return False, "it is being deleted already"
     text = expiry_text(entry.expires_ns, now_ns)
-    return (True, "due: nothing stops that, only its drain can wait") if text == "due" else (False, text)
+    return (True, "due: nothing blocks expiry, but the drain may take time") if text == "due" else (False, text)
 
 
 def _expiry_line(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
@@ -195,13 +195,13 @@ def _expiry_line(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
 def _health_text(unhealthy: HealthDeletion, now_ns: int) -> str:
     """Return when node repair deletes a node, or why it does not."""
     if unhealthy.is_tripped:
-        what = "its drain is not ended by force" if unhealthy.is_going else "none of them is deleted"
+        what = "its drain is not forced to end" if unhealthy.is_going else "node repair deletes none"
         return f"unhealthy, as are more than 20% of the nodes: {what}"
     left_ns = unhealthy.at_ns - now_ns
     when = f"in {duration_text(max(left_ns // NS_PER_SECOND, 1))}" if left_ns > 0 else "now"
     if unhealthy.is_going:
-        return f"unhealthy: its drain is ended by force {when}"
-    return f"unhealthy: deleted {when} with its pods, whatever holds them"
+        return f"unhealthy: its drain is forced to end {when}"
+    return f"unhealthy: deleted {when} with its pods, regardless of blockers"
 
 
 def _health_line(found: NodeFindings, now_ns: int) -> tuple[Pieces, ...]:
@@ -226,7 +226,7 @@ def _interruption_text(found: NodeFindings, now_ns: int) -> tuple[bool, str]:
     if warning is None:
         return False, "no warning from the cloud"
     ago = f" {age_text(warning.at_ns, now_ns)} ago" if warning.at_ns else ""
-    return True, f"{clean(warning.reason)}{ago}: nothing in the cluster holds it"
+    return True, f"{clean(warning.reason)}{ago}: nothing in the cluster blocks it"
 
 
 def _interruption_line(found: NodeFindings, now_ns: int) -> Pieces:

@@ -65,7 +65,7 @@ def held_fact(held: Held, *, is_steady: bool = True) -> Fact:
 
 
 NAMED: Final = 2
-"""Objects that are named before the rest is counted."""
+"""Maximum number of objects named."""
 QUOTED: Final = 300
 """Maximum length of Karpenter's quoted messages, which may name every NodePool with its requirements."""
 _BETWEEN: Final = (" · ", Tone.MUTED)
@@ -89,12 +89,12 @@ _LANES: Final = {"MultiNodeConsolidation": "consolidation", "SingleNodeConsolida
 
 
 def _wanting(found: NodeFindings) -> str:
-    """Return that no method wants the node, or which takes it once Karpenter goes on; else nothing."""
+    """Return that no method wants the node, or which takes it once disruption resumes; else nothing."""
     code = str(found.why.code)
     if code == "WAITS" and found.why.outcome is None:
         return f"{_method_words(found.why.method)} wants it, "
     if code == "WAITS":
-        return f"{_method_words(found.why.method)} takes it once Karpenter goes on: "
+        return f"{_method_words(found.why.method)} takes it once disruption resumes: "
     return "no method wants it: " if not found.why.method and code in _LACKED else ""
 
 
@@ -115,11 +115,11 @@ def _fact(found: NodeFindings, now_ns: int) -> str:
         own = [one for one in own if found.why.method in one.blocks] or own
     match code:
         case "DND":
-            return f"{names_of(own)} {'say' if len(own) > 1 else 'says'} do-not-disrupt ({time_text(own, now_ns)})"
+            return f"{names_of(own)} {'have' if len(own) > 1 else 'has'} do-not-disrupt ({time_text(own, now_ns)})"
         case "PDB":
             return f"{_held_by_budgets(own)} ({time_text(own, now_ns)})"
         case "NODE-DND":
-            return "the node itself says do-not-disrupt, which has no time limit"
+            return "the node itself has do-not-disrupt, without a time limit"
         case "BUDGET" | "NEVER" | "POLICY" | "NO-POOL" | "NO-TYPES" | "NO-TYPE" | "NO-LABEL" | "AFTER" | "REPAIR":
             return next((one.message for one in own), "")
         case "DRAIN" | "DELETING":
@@ -139,9 +139,9 @@ def _fact(found: NodeFindings, now_ns: int) -> str:
 def _held_by_budgets(blockers: Sequence[Blocker]) -> str:
     """Return pods with their PodDisruptionBudgets, listed separately if they differ."""
     if len({one.value for one in blockers}) == 1:
-        return f"{names_of(blockers)} held by {' + '.join(blockers[0].value.split())}"
+        return f"{names_of(blockers)} blocked by {' + '.join(blockers[0].value.split())}"
     of_pod = dict.fromkeys((one.object_key, _without_namespace(one)) for one in blockers)
-    return first_of([f"{pod} held by {budgets}" for pod, budgets in of_pod], NAMED)
+    return first_of([f"{pod} blocked by {budgets}" for pod, budgets in of_pod], NAMED)
 
 
 def _without_namespace(blocker: Blocker) -> str:
@@ -159,7 +159,7 @@ def time_text(blockers: Sequence[Blocker], now_ns: int) -> str:
     since = min((one.since_ns for one in blockers if one.since_ns), default=None)
     ends = [one.until_ns for one in blockers]
     until = None if None in ends or not ends else max(end for end in ends if end is not None)
-    began = f"since {age_text(since, now_ns)}" if since else "since when is not known"
+    began = f"since {age_text(since, now_ns)}" if since else "start unknown"
     if until is None:
         return f"{began}, no time limit"
     left = (until - now_ns) // NS_PER_SECOND
@@ -167,7 +167,7 @@ def time_text(blockers: Sequence[Blocker], now_ns: int) -> str:
 
 
 def drain_text(found: NodeFindings, now_ns: int, *, names_blockers: bool = True) -> str:
-    """Return the stage of a node's removal, what it waits for, and the deadline.
+    """Return the stage of a node's removal, its blockers, and the deadline.
 
     Args:
         found: Findings about the node.
@@ -176,7 +176,7 @@ def drain_text(found: NodeFindings, now_ns: int, *, names_blockers: bool = True)
     """
     drain = found.drain
     if drain is None:
-        return "on its way out"
+        return "being removed"
     is_begun = drain.stage is not DrainStage.DELETING
     parts = [str(drain.stage).lower()]
     if not is_begun and drain.since_ns:
@@ -191,24 +191,24 @@ def drain_text(found: NodeFindings, now_ns: int, *, names_blockers: bool = True)
         pass
     elif holders:
         names = first_of([f"{one.pod.key} ({one.hold})" for one in holders], NAMED)
-        parts.append(f"waits for {names}")
+        parts.append(f"waiting for {names}")
     elif drain.waiting and drain.stage is DrainStage.DRAINING:
         being = "pod that is" if len(drain.waiting) == 1 else "pods that are"
-        parts.append(f"waits for {count_text(len(drain.waiting))} {being} being evicted")
+        parts.append(f"waiting for {count_text(len(drain.waiting))} {being} being evicted")
     if drain.latest_end_ns is not None:
         left = (drain.latest_end_ns - now_ns) // NS_PER_SECOND
-        parts.append(f"over by force in {duration_text(left)}" if left > 0 else "its deadline has passed")
+        parts.append(f"forced to end in {duration_text(left)}" if left > 0 else "its deadline has passed")
     elif drain.bound_ns:
-        parts.append(f"its drain will end by force after {span_text(drain.bound_ns)}")
+        parts.append(f"its drain is forced to end after {span_text(drain.bound_ns)}")
     elif drain.has_no_end:
-        parts.append("never ends by itself: no terminationGracePeriod")
+        parts.append("no time limit: no terminationGracePeriod")
     return ", ".join(parts)
 
 
 _PLAIN: Final = {
-    "NOT_CHEAPER": "no cheaper node would take its pods",
-    "NEEDS_N_NODES": "its pods would need {nodes}, and Karpenter replaces a node by one at most",
-    "SPOT_TO_SPOT_OFF": "spot is replaced by spot only with the feature gate SpotToSpotConsolidation, which is off",
+    "NOT_CHEAPER": "its pods fit no cheaper node",
+    "NEEDS_N_NODES": "its pods would need {nodes}, and Karpenter replaces a node with at most one",
+    "SPOT_TO_SPOT_OFF": "spot is replaced with spot only with the feature gate SpotToSpotConsolidation, which is off",
     "SPOT_FLEXIBILITY": "Karpenter requires 15 cheaper types to replace spot by spot, and {count} are cheaper",
 }
 """Refusals in plain words, by Karpenter's reason."""
@@ -235,7 +235,11 @@ def _with_others(verdict: Verdict, need: OthersNeed) -> str:
     """
     is_one = not need.others
     who = need.pod_key if is_one else f"{need.pod_key} and {counted(need.others, 'more pod')}"
-    being = verb(need.others + 1, "waits", "wait") if need.is_waiting else verb(need.others + 1, "leaves", "leave")
+    being = (
+        verb(need.others + 1, "is pending", "are pending")
+        if need.is_waiting
+        else verb(need.others + 1, "leaves", "leave")
+    )
     which = f"{who}, which {being}{'' if need.is_waiting else ' other nodes'}"
     code = str(verdict.refusal_code)
     plain = _PLAIN[code].format(count=count_text(verdict.count), nodes=counted(verdict.count, "new node"))
@@ -250,7 +254,7 @@ def _with_others(verdict: Verdict, need: OthersNeed) -> str:
         price = "" if need.price_per_hour is None else f" at {node_price_text(need.price_per_hour)}/h"
         return f"{first}, and {need.type_name or 'that'}{price} is not cheaper than this one"
     if code == "NEEDS_N_NODES":
-        return f"{first}, and Karpenter replaces a node by one at most"
+        return f"{first}, and Karpenter replaces a node with at most one"
     return f"{first}: {plain}"
 
 
@@ -286,7 +290,7 @@ def _saves(verdict: Verdict) -> str:
 def _moved_text(verdict: Verdict) -> str:
     """Return what happens to the pods of a deleted node."""
     if not verdict.kept and not verdict.lost:
-        return "the pods fit elsewhere" if verdict.moved else "no pod on it needs a place"
+        return "the pods fit elsewhere" if verdict.moved else "no pod on it has to move"
     fit = verdict.moved - verdict.lost
     moved = (f"{counted(fit, 'pod')} {verb(fit, 'fits', 'fit')} elsewhere",) if fit > 0 else ()
     return ", ".join((*moved, *_aside(verdict)))
@@ -302,7 +306,7 @@ def _aside(verdict: Verdict) -> Iterator[str]:
 
 def _kept_text(verdict: Verdict) -> str:
     """Return the number of pods that Karpenter does not place because they may not be evicted now."""
-    return f"no place is sought for {counted(verdict.kept, 'pod')} that may not be evicted yet"
+    return f"Karpenter does not place {counted(verdict.kept, 'pod')} that may not be evicted yet"
 
 
 def _without(found: NodeFindings) -> list[tuple[str, Tone]]:
@@ -324,10 +328,10 @@ def _without(found: NodeFindings) -> list[tuple[str, Tone]]:
     if freed.goes and not any(one.is_wanted and one.code not in codes for one in found.blockers):
         return [(f"removable once disruption resumes: {freed.outcome} (simulated)", Tone.NORMAL)]
     if freed.goes:
-        return [(f"would go only without all of them: {freed.outcome} (simulated)", Tone.NORMAL)]
+        return [(f"removable only without all of them: {freed.outcome} (simulated)", Tone.NORMAL)]
     reason = refusal_text(freed)
     words = f"would stay anyway (simulated){f': {reason}' if reason else ''}"
-    return [("what would follow is not known" if alone == "unknown" else words, Tone.MUTED)]
+    return [("the outcome is unknown" if alone == "unknown" else words, Tone.MUTED)]
 
 
 def _ends(found: NodeFindings) -> bool:

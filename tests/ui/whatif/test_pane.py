@@ -50,7 +50,7 @@ async def test_a_pool_opens_with_its_class_and_nothing_changes_yet() -> None:
         assert [document.kind for document in screen.whatif.documents.parsed.documents] == ["NodePool", "EC2NodeClass"]
         assert app.whatif.book.is_untouched
         assert delta(screen, "nodes")[2] == "0"
-        assert "Still without a place" in shown(screen)
+        assert "Still unschedulable" in shown(screen)
         assert shown(screen).startswith("Nothing is edited: ")
         assert "Exact but for" in shown(screen)
 
@@ -438,12 +438,12 @@ async def test_packing_is_drawn_before_and_after() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await begin(pilot)
         await press(pilot, "p")
-        assert "as it would be" not in screen_text(app)  # nothing is edited
+        assert "after the edits" not in screen_text(app)  # nothing is edited
         await press(pilot, "escape")
         app.whatif.book.put_edits((RemoveNode("ip-10-0-3-219.ec2.internal"),), "gone")
         await press(pilot, "p")
         assert isinstance(app.screen, PackingScreen)
-        for words in ("1 node goes", "as it would be", "─ general 44 → 43 nodes, ", "→ goes", "unchanged: "):
+        for words in ("1 node removed", "after the edits", "─ general 44 → 43 nodes, ", "→ goes", "unchanged: "):
             assert words in screen_text(app)
         await press(pilot, "b")
         assert "memory" in next(line for line in screen_text(app).splitlines() if "─ general" in line)

@@ -191,7 +191,7 @@ def test_hostile_text_is_cleaned() -> None:
 
 def test_freshness() -> None:
     view = traps.view()
-    assert freshness(None, overview_of(view), NOW_NS) == (("the rules are being asked", Tone.ACTIVE),)
+    assert freshness(None, overview_of(view), NOW_NS) == (("the rules are running", Tone.ACTIVE),)
     failed = ClusterView(view.state, view.statuses, view, analysis=Analysis(problem="oh"))
     assert freshness(None, overview_of(failed), NOW_NS) == (("the rules failed: oh", Tone.FAULT),)
     assert freshness(None, overview_of(NO_VIEW), NOW_NS)[0][0].endswith("on their way")

@@ -120,7 +120,7 @@ def test_what_nobody_can_say_is_not_told_as_nothing() -> None:
     member = BlockerEntry(blocker, 0, findings, NodeEntry(a_node(name="n"), a_nodeclaim(), findings=findings))
     group = BlockerGroup("x", (member,), is_folded=True)
     assert (cells(group)["held"], cells(group)["without"]) == ("n/a", "unknown")
-    assert "what would be saved is not known" in said(blocker_sentences(group.members, NOW_NS)[0])
+    assert "its savings are unknown" in said(blocker_sentences(group.members, NOW_NS)[0])
 
 
 def test_owner_and_value_are_short_where_the_heading_names_them() -> None:
@@ -169,7 +169,7 @@ def test_headings() -> None:
         "▾ gitlab/runner", "6 pods POD-DND", "up to $3.02", "5/h", "4 nodes",
     )  # fmt: skip
     assert found["owner"] == "6 Jobs"
-    assert "gitlab/runner: 6 pods (POD-DND) on 4 nodes hold up to $3.02/h" in said(
+    assert "gitlab/runner: 6 pods (POD-DND) on 4 nodes block up to $3.02/h" in said(
         blocker_sentences(group.members, NOW_NS, group.title)[0]
     )
     assert (found["value"], found["since"]) == ("", "5h58m")
@@ -293,16 +293,16 @@ def test_stories() -> None:
         return "\n".join(map(said, blocker_sentences(members, NOW_NS)))
 
     runner = told("gitlab/runner-7f2c4")
-    assert "gitlab/runner-7f2c4 (a pod has karpenter.sh/do-not-disrupt) on 1 node holds $1.01/h · $736/mo" in runner
-    assert "5 pods came to this node in the last hour: a node that receives pods does not drain." in runner
-    assert "No terminationGracePeriod: nothing ends the wait" in told("db/postgres-0")
+    assert "gitlab/runner-7f2c4 (a pod has karpenter.sh/do-not-disrupt) on 1 node blocks $1.01/h · $736/mo" in runner
+    assert "5 pods started on this node in the last hour: the node never becomes empty." in runner
+    assert "No terminationGracePeriod: the block has no time limit" in told("db/postgres-0")
     mixed = told("db/postgres-0", "gitlab/runner-7f2c4")
     assert "2 pods (PDB, POD-DND) on 2 nodes" in mixed
     assert "; others have none" in mixed
     assert "the budget allows 0 of 1 nodes" in told("batch")
-    assert "what it holds is being simulated" in told("batch", simulates=False)
+    assert "its savings are being simulated" in told("batch", simulates=False)
     timer = BlockerEntry(Blocker(code=Code.CONSOLIDATE_AFTER, message="it runs", until_ns=NOW_NS + 3 * MINUTE_NS), 0)
-    assert "it runs · over in 3m" in "\n".join(map(said, blocker_sentences([timer], NOW_NS)))
+    assert "it runs · ends in 3m" in "\n".join(map(said, blocker_sentences([timer], NOW_NS)))
 
 
 def unseen(line: BlockerEntry | BlockerGroup, *columns: str) -> list[str]:
@@ -313,14 +313,14 @@ EVERY = tuple(column.heading.id for column in TABLE.columns)
 
 
 def test_columns_without_room_are_told_in_words() -> None:
-    assert unseen(of("gitlab/runner-7f2c4"), "since") == ["in the way for 5h58m"]
+    assert unseen(of("gitlab/runner-7f2c4"), "since") == ["blocking for 5h58m"]
     assert unseen(of("gitlab/runner-7f2c4"), *EVERY) == [
-        "in the way for 5h58m", "owned by Job/gitlab/runner-7f2c4", "value true",
+        "blocking for 5h58m", "owned by Job/gitlab/runner-7f2c4", "value true",
     ]  # fmt: skip
     assert "ends in 48m" in unseen(of("gitlab/runner-1bb0e"), *EVERY)
     assert unseen(of("gitlab/runner-7f2c4")) == []
     group = grouped(blocker_entries(analysed()), BlockerGrouping.OWNER, Folding())[0]
-    assert unseen(group, *EVERY) == ["in the way for up to 5h58m", "owned by 6 Jobs"]
+    assert unseen(group, *EVERY) == ["blocking for up to 5h58m", "owned by 6 Jobs"]
 
 
 def test_what_the_sentences_tell_is_not_told_twice() -> None:
@@ -331,14 +331,14 @@ def test_what_the_sentences_tell_is_not_told_twice() -> None:
     held = of("gitlab/runner-7f2c4")
     assert unseen(held, "recent_pods") == []
     other = BlockerEntry(Blocker(code=Code.NODE_DND), 0, held.findings, held.node)
-    assert unseen(other, "recent_pods") == ["5 pods came in the last hour"]
+    assert unseen(other, "recent_pods") == ["5 pods started in the last hour"]
 
 
 def test_facts_stand_behind_what_is_held() -> None:
-    facts = ((("in the way for 2h", Tone.NORMAL),), (("value true", Tone.NORMAL),))
+    facts = ((("blocking for 2h", Tone.NORMAL),), (("value true", Tone.NORMAL),))
     lines = blocker_sentences([of("gitlab/runner-7f2c4")], NOW_NS, facts=facts)
     alone = blocker_sentences([of("gitlab/runner-7f2c4")], NOW_NS)
-    assert said(lines[0]) == f"{said(alone[0])} · in the way for 2h · value true"
+    assert said(lines[0]) == f"{said(alone[0])} · blocking for 2h · value true"
     assert lines[1:] == alone[1:]
 
 

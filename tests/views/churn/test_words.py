@@ -58,9 +58,13 @@ def said(lines: Any) -> str:
 @pytest.mark.parametrize(
     ("window", "known", "limits"),
     [
-        (HOUR, "events since 11:00Z · observed 12m", "before that nothing is known, and what ended without an event"),
-        (ChurnWindow(NOW_NS, 0, ago(2)), "no events · observed 2m", "what went before is not known"),
-        (ChurnWindow(NOW_NS, ago(60 * 30)), "events since 2026-11-19 06:00Z", "before that nothing is known"),
+        (
+            HOUR,
+            "events since 11:00Z · observed 12m",
+            "earlier history is unknown, and so are removals without an event",
+        ),
+        (ChurnWindow(NOW_NS, 0, ago(2)), "no events · observed 2m", "earlier history is unknown"),
+        (ChurnWindow(NOW_NS, ago(60 * 30)), "events since 2026-11-19 06:00Z", "earlier history is unknown"),
         (ChurnWindow(NOW_NS), "no events", "no record of NodeClaims deleted before"),
     ],
 )
@@ -90,7 +94,7 @@ def test_charts_above_the_table() -> None:
     assert "removed         1       1/h  ·" in text
     assert "pods moved      0       0/h  ·" in text
     assert "1m each, at most 1           11:00Z" in text
-    assert "no loop: nothing that was made" in text
+    assert "no loop: nothing was created" in text
     short = said(summary_lines(a_churn(window=ChurnWindow(NOW_NS, ago(1))), 120))
     assert "created         0            ··" in short
     assert "1m each, at most 0           11:59Z\n" in short
@@ -130,7 +134,7 @@ def test_a_pool_in_sentences() -> None:
     moved = Moved(workload="Deployment/web/front", moves=4, pods=2, first_ns=ago(5), last_ns=ago(1))
     text = said(pool_sentences(ENTRY, a_churn(moved=(moved,)), NOW_NS))
     assert text.startswith("general · WhenEmptyOrUnderutilized, consolidateAfter 0s · 4 removed: Underutilized 3, Dri")
-    assert "half of 3 lived no longer than 9m" in text
+    assert "half of 3 lived at most 9m" in text
     assert "⟳ Raise consolidateAfter (now 0s)" in text
     assert "since 11:00Z: 40 created, 38 terminated; disrupted: drifted 3, expired 1" in text
     assert "moved most, from all NodePools: Deployment/web/front 4× (2 pods)" in text
@@ -252,15 +256,15 @@ def test_replacements_in_sentences() -> None:
     left = said(replacement_sentences(one("left"), NOW_NS))
     assert left == (
         "NodeClaim left, node node-left · Underutilized 11:30:00Z, 30m ago · lived 10m\n"
-        "in its place, by time and reason: for-left m5.large (same type)\n"
+        "replaced by (inferred from time and reason): for-left m5.large (same type)\n"
         "1 pod seen to leave it"
     )
-    assert "not needed, but soon after came back c5.large (same type)" in said(
+    assert "not replaced, but followed soon by back c5.large (same type)" in said(
         replacement_sentences(one("empty"), NOW_NS)
     )
     told = said(replacement_sentences(one("told"), NOW_NS))
-    assert told.startswith("NodeClaim told · Interrupted 11:10:00Z, 50m ago · only events report it")
-    assert "in its place, by time and reason: came m5.large" in told
+    assert told.startswith("NodeClaim told · Interrupted 11:10:00Z, 50m ago · known only from events")
+    assert "replaced by (inferred from time and reason): came m5.large" in told
 
 
 def test_cells_of_replacements() -> None:

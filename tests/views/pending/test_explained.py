@@ -81,48 +81,75 @@ def explained(pod: Pod, *pools: NodePool, types: Sequence[InstanceType] = TYPES,
     return explain(solve(prepare(inventory, types, Settings(), NOW_NS)), pod)
 
 
-CASES = [
-    (a_pod(), a_nodepool(taints=(Taint("ci", "NoSchedule"),)), "TAINTS", "taint ci:NoSchedule not tolerated"),
-    (a_pod(), a_nodepool(limits=amounts({"cpu": "1"})), "LIMITS", "its limits leave no type small enough"),
+CASES: Sequence[tuple[Pod, NodePool, str, str, str]] = [
+    (
+        a_pod(),
+        a_nodepool(taints=(Taint("ci", "NoSchedule"),)),
+        "TAINTS",
+        "taint ci:NoSchedule not tolerated",
+        "taint ci:NoSchedule not tolerated",
+    ),
+    (
+        a_pod(),
+        a_nodepool(limits=amounts({"cpu": "1"})),
+        "LIMITS",
+        "no allowed type fits under its limits",
+        "no allowed type fits under its limits",
+    ),
     (
         a_pod(cpu="3"),
         a_nodepool(limits=amounts({"cpu": "2"})),
         "RESOURCES",
         "cpu short by 1000m on m5.large; its limits leave 1 of 2 types",
+        "cpu −1000m",
     ),
-    (a_pod(node_selector={"tier": "gold"}), a_nodepool(), "LABELS", "its nodes have no label tier"),
+    (a_pod(node_selector={"tier": "gold"}), a_nodepool(), "LABELS", "its nodes have no label tier", "no label tier"),
     (
         a_pod(node_selector={"topology.kubernetes.io/zon": "a"}),
         a_nodepool(),
         "LABELS",
         "its nodes have no label topology.kubernetes.io/zon (is topology.kubernetes.io/zone meant?)",
+        "no label zon (is topology.kubernetes.io/zone meant?)",
     ),
     (
         a_pod(node_selector={CAPACITY_TYPE: "spot"}),
         a_nodepool(),
         "LABELS",
-        f"asks for {CAPACITY_TYPE} In [spot], the pool has In [on-demand]",
+        f"requires {CAPACITY_TYPE} In [spot], the pool has In [on-demand]",
+        "requires capacity-type In [spot], the pool has In [on-demand]",
     ),
-    (a_pod(node_selector={ARCH: "arm64"}), a_nodepool(), "LABELS", f"no type has {ARCH} In [arm64]"),
+    (
+        a_pod(node_selector={ARCH: "arm64"}),
+        a_nodepool(),
+        "LABELS",
+        f"no type has {ARCH} In [arm64]",
+        f"no type has {ARCH} In [arm64]",
+    ),
     (
         a_pod(pod_affinity=(PodAffinityTerm(ZONE, LabelSelector((("app", "nobody"),))),)),
         a_nodepool(),
         "TOPOLOGY",
         f"no {ZONE} satisfies its pod affinity",
+        "no zone satisfies its pod affinity",
     ),
     (
         a_pod(cpu="3"),
         a_nodepool(requirements=(a_requirement(INSTANCE_TYPE, "Exists", min_values=2),)),
         "OFFERING",
         f"minValues: only 1 of {INSTANCE_TYPE}",
+        f"minValues: only 1 of {INSTANCE_TYPE}",
     ),
 ]
 
 
 class TestGates:
-    @pytest.mark.parametrize(("pod", "pool", "column", "reason"), CASES, ids=[case[3][:30] for case in CASES])
-    def test_the_first_failing_cell_in_words(self, pod: Pod, pool: NodePool, column: str, reason: str) -> None:
-        [row] = gate_rows(explained(pod, pool))
+    @pytest.mark.parametrize(("pod", "pool", "column", "reason", "short"), CASES, ids=[case[3][:30] for case in CASES])
+    def test_the_first_failing_gate_as_text(
+        self, pod: Pod, pool: NodePool, column: str, reason: str, short: str
+    ) -> None:
+        explanation = explained(pod, pool)
+        [row] = gate_rows(explanation)
+        assert miss_text(explanation.pools[0], is_short=True) == short
         assert (COLUMNS[row.failed], row.reason) == (column, reason)
         marks = [str(mark) for mark in row.marks]
         assert marks == ["passed"] * row.failed + ["failed"] + ["not asked"] * (len(COLUMNS) - 1 - row.failed)
@@ -132,7 +159,7 @@ class TestGates:
         offerings = tuple(one for one in kind.offerings if (one.price_per_hour == 0.1) == ("1a" in str(one)))
         pod = a_pod(node_selector={ZONE: "us-east-1a", CAPACITY_TYPE: "spot"})
         [row] = gate_rows(explained(pod, a_nodepool(requirements=()), types=(replace(kind, offerings=offerings),)))
-        assert (COLUMNS[row.failed], row.reason) == ("OFFERING", "no type with the labels has an offering to be had")
+        assert (COLUMNS[row.failed], row.reason) == ("OFFERING", "no type with these labels is available")
 
     def test_daemonsets_that_take_the_last_room(self) -> None:
         [row] = gate_rows(explained(a_pod(cpu="3900m"), daemonsets=(a_daemonset(cpu="200m", memory=""),)))
@@ -149,7 +176,7 @@ class TestGates:
         port = (HostPort(8080),)
         explanation = explained(a_pod(host_ports=port), daemonsets=(a_daemonset(host_ports=port),))
         [row] = gate_rows(explanation)
-        assert (COLUMNS[row.failed], row.reason) == ("DAEMONSETS", "DaemonSets take its host ports")
+        assert (COLUMNS[row.failed], row.reason) == ("DAEMONSETS", "its host ports are used by DaemonSets")
 
     def test_a_pool_that_would_take_it_and_one_that_takes_no_part(self) -> None:
         rows = gate_rows(explained(a_pod(), a_nodepool(), a_nodepool(name="static", replicas=2)))
@@ -157,7 +184,7 @@ class TestGates:
         assert set(rows[0].marks) == {Mark.PASSED}
         assert set(rows[1].marks) == {Mark.OPEN}
         text = said(gate_lines(explained(a_pod(), a_nodepool(), a_nodepool(name="static", replicas=2)), 120))
-        assert "takes no part: it is static" in text
+        assert "is excluded: it is static" in text
 
     def test_where_there_is_little_room_only_what_fails_is_told(self) -> None:
         explanation = explained(a_pod(cpu="64"), a_nodepool(), a_nodepool(name="with-a-very-long-name-for-a-nodepool"))
@@ -168,9 +195,9 @@ class TestGates:
         assert "RESOURCES: cpu short by 60 on m5.xlarge" in narrow
         assert "POOL" not in narrow
         assert "POOL" in said(gate_lines(explanation, 120))
-        assert "✔ would take it" in said(gate_lines(explained(a_pod()), 60))
+        assert "✔ accepts it" in said(gate_lines(explained(a_pod()), 60))
         assert "✔" in said(gate_lines(explained(a_pod()), 160))
-        assert "takes no part" in said(
+        assert "is excluded" in said(
             gate_lines(explained(a_pod(), a_nodepool(is_ready=False), a_nodepool(name="b")), 60)
         )
 
@@ -187,15 +214,15 @@ class TestGates:
             (
                 {"node_selector": {ARCH: "arm64"}},
                 "full",
-                f"no type has {ARCH} In [arm64]; its limits leave no type small enough",
+                f"no type has {ARCH} In [arm64]; no allowed type fits under its limits",
             ),
             (
                 {"node_selector": {"team": "a"}},
                 "full",
-                "its nodes have no label team; its limits leave no type small enough",
+                "its nodes have no label team; no allowed type fits under its limits",
             ),
-            ({"cpu": "1"}, "full", "its limits leave no type small enough"),
-            ({"cpu": "64"}, "full", "cpu short by 60 on m5.xlarge; its limits leave no type small enough"),
+            ({"cpu": "1"}, "full", "no allowed type fits under its limits"),
+            ({"cpu": "64"}, "full", "cpu short by 60 on m5.xlarge; no allowed type fits under its limits"),
         ],
     )
     def test_limits_come_after_what_would_fail_the_pod_without_them(
@@ -453,7 +480,7 @@ class TestRemedies:
             (None, "", Tone.MUTED),
             (RemedyReport((), 1, 9), "trying changes on the engine: 1 of 9", Tone.ACTIVE),
             (RemedyReport((), 0, 1), "trying changes on the engine: 0", Tone.ACTIVE),
-            (RemedyReport((), 0, 0), "no single change suggests itself", Tone.WARNING),
+            (RemedyReport((), 0, 0), "no single change applies", Tone.WARNING),
             (RemedyReport((), 7, 7), "7 single changes tried: none of them makes it schedulable", Tone.WARNING),
             (RemedyReport((), 1, 1), "1 single change tried: none of them makes it schedulable", Tone.WARNING),
         ],
@@ -489,7 +516,7 @@ class TestRemedies:
                 ),
                 "in the pod template of Deployment x/web (spec.template):",
             ),
-            (SetField(ObjectRef("Pod", "web-1", "x"), ("spec", "nodeSelector", "a"), None), "(taken away)"),
+            (SetField(ObjectRef("Pod", "web-1", "x"), ("spec", "nodeSelector", "a"), None), "(removed)"),
         ],
     )
     def test_as_text_to_copy(self, edit: DeleteObject | SetField | SetSetting, line: str) -> None:
@@ -497,12 +524,12 @@ class TestRemedies:
         remedy = Remedy(RemedyKind.LIMIT, "NodePool a", "raise it", (edit,), gain)
         text = remedy_text(remedy, "x/web-1", "Deployment/x/web")
         assert line in text
-        assert "1 others lose their place: x/y" in text
+        assert "1 others become unschedulable: x/y" in text
 
     def test_a_pod_on_its_own_has_to_be_made_anew(self) -> None:
         edit = SetField(ObjectRef("Pod", "a", "x"), ("spec", "nodeSelector", "a"), None)
         text = remedy_text(Remedy(RemedyKind.POD_SELECTOR, "the pods", "w", (edit,), GAIN), "x/a", "Pod/x/a")
-        assert "in the pod x/a, which has to be made anew:" in text
+        assert "in pod x/a, which must be recreated:" in text
         assert "$0.2000/h" in text
         assert "In the list ctrl+t opens it" in text
 
@@ -514,7 +541,7 @@ def test_wishes_given_up_in_vain_are_told() -> None:
     report = study_pending(prepare_view(view, NOW_NS)[0], view.state)
     [group] = report.groups
     text = said(explained_lines(group, None, surroundings_of(group.first, view.state), now_ns=NOW_NS, width=120))
-    assert "gave up in vain: preferred node affinity of weight 5" in text
+    assert "relaxed in vain: preferred node affinity of weight 5" in text
 
 
 class TestRarerMisses:
@@ -532,7 +559,7 @@ class TestRarerMisses:
         pod = a_pod(volumes=(PodVolume("data", "data"),))
         [row] = gate_rows(explained(pod, pool, claims=(bound,), volumes=(volume,)))
         assert COLUMNS[row.failed] == "TOPOLOGY"
-        assert row.reason == f"volume: asks for {ZONE} In [us-east-1b], the pool has In [us-east-1a]"
+        assert row.reason == f"volume: requires {ZONE} In [us-east-1b], the pool has In [us-east-1a]"
 
     def test_the_number_of_nodes(self) -> None:
         pool = a_nodepool(limits=amounts({"nodes": "0"}))
@@ -542,8 +569,8 @@ class TestRarerMisses:
     @pytest.mark.parametrize(
         ("rejection", "text"),
         [
-            (NotReservable(), "waits for reserved capacity that others of this run hold"),
-            (ReservationsFull(), "its reservations are full, and it has no on-demand or spot to offer instead"),
+            (NotReservable(), "waiting for reserved capacity that other new nodes hold"),
+            (ReservationsFull(), "its reservations are full, and it allows neither on-demand nor spot"),
             (NoTemplates(), "nodepool requirements filtered out all available instance types"),
         ],
     )
@@ -570,5 +597,5 @@ class TestRarerMisses:
         now = ClusterView(view.state, {}, evidence=view.evidence, pending=answer_of(study.report))
         assert "1 of 2 groups explained" in said([pending_freshness(overview_of(now), NOW_NS)])
         open_group = next(group for group in study.report.groups if group.explanation is None)
-        assert "why is being worked out" in said(pending_sentences(PendingEntry(open_group)))
+        assert "why is being computed" in said(pending_sentences(PendingEntry(open_group)))
         assert "✘ general: instance types" in now_text(open_group)

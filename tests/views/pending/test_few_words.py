@@ -1,71 +1,48 @@
-"""What a row of Pending says where there is little room."""
+"""Short forms of verdicts about pending pods, for narrow tables."""
 
 from __future__ import annotations
 
 import pytest
 
-from karptui.disruption.no_place import NO_TYPES, NO_ZONE_WORDS
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.settings import Settings
+from karptui.kube.pod import PodVolume
 from karptui.pending.messages import PodMessage
+from karptui.pending.study import study_pending
+from karptui.provisioning import prepare
 from karptui.provisioning.waiting_pods import problem_in_short
-from karptui.views.pending.sentences import in_few_words, short_verdict
-from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS
+from karptui.views.pending.sentences import now_text, short_verdict
+from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_nodepool, a_pod
+from tests.builders.clusters import state_of
 
 _CLAIM = "PersistentVolumeClaim"
 _NO_CLASS = 'storageclasses.storage.k8s.io "none" not found'
-_UNBOUND = "pvc is considered unbound because it does not contain annotation"
 
 
 @pytest.mark.parametrize(
-    ("text", "few"),
-    [
-        ("✘ trino: memory short by 6,846Mi on r5a.8xlarge", "✘ trino: mem −6,846Mi on r5a.8xlarge"),
-        (
-            "✘ general: cpu short by 42.6, memory short by 13,698Mi on m6a.8xlarge; its limits leave 3 of 4",
-            "✘ general: cpu −42.6, mem −13,698Mi",
-        ),
-        ("✘ resv: no type has topology.kubernetes.io/zone In [us-east-1f]", "✘ resv: no type has zone In [us-east-1f]"),
-        (f"✘ {NO_TYPES}", "✘ no NodePool has any type"),
-        (f"✘ general: {NO_ZONE_WORDS}", "✘ general: no zone is left"),
-        ("✘ general: its nodes have no label company.io/tier", "✘ general: no label company.io/tier"),
-        (
-            "✘ a-pool-with-a-very-long-name: no compatible instance type is available",
-            "✘ a-pool-with-a-very-long-name: no type is on offer",
-        ),
-        ("→ ip-10-0-67-16 of gpu", "→ ip-10-0-67-16 of gpu"),
-    ],
-)
-def test_why_no_place_in_few_words(text: str, few: str) -> None:
-    assert in_few_words(text) == few
-
-
-@pytest.mark.parametrize(
-    ("problem", "short", "few"),
+    ("problem", "short"),
     [
         (
             f'getting persistent volume claim, persistentvolumeclaims "data-db-2" not found ({_CLAIM}=data-db-2)',
             'persistentvolumeclaims "data-db-2" not found',
-            'PVC "data-db-2" not found',
         ),
         (
             f"failed to validate pvc, failed to get storage class, {_NO_CLASS} ({_CLAIM}=db/data-db-3, StorageClass=a)",
             f"data-db-3: {_NO_CLASS}",
-            'data-db-3: StorageClass "none" not found',
         ),
-        (
-            f"{_UNBOUND} (PersistentVolume=pv-1, {_CLAIM}=data-db-1, annotation=pv.kubernetes.io/bind-completed)",
-            f"data-db-1: {_UNBOUND}",
-            "data-db-1: pvc is considered unbound",
-        ),
-        (
-            "failed to do, as it (perhaps) is",
-            "failed to do, as it (perhaps) is",
-            "failed to do, as it (perhaps) is",
-        ),
+        ("failed to do, as it (perhaps) is", "failed to do, as it (perhaps) is"),
     ],
 )
-def test_what_is_faulty_begins_with_the_innermost_error(problem: str, short: str, few: str) -> None:
+def test_a_fault_is_shortened_to_its_innermost_error(problem: str, short: str) -> None:
     assert problem_in_short(problem) == short
-    assert in_few_words(f"✘ refused: {short}") == f"✘ {few}"
+
+
+def test_a_missing_claim_fits_a_narrow_column() -> None:
+    pod = a_pod(name="db-2", volumes=(PodVolume("data", claim_name="data-db-2"),))
+    inventory = Inventory(pods=(pod,), nodepools=(a_nodepool(),))
+    [group] = study_pending(prepare(inventory, (), Settings(), NOW_NS), state_of(inventory)).groups
+    assert now_text(group) == '✘ refused: persistentvolumeclaims "data-db-2" not found'
+    assert now_text(group, is_short=True) == '✘ PVC "data-db-2" not found'
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from tests.builders import a_pod, a_requirement
 from tests.builders.clusters import state_of
 from tests.stories import said
 
-NEVER = " · no zone is in all of them: no node can ever take the pod"
+NEVER = " · no zone is in all of them: the pod fits no node"
 LABEL = "example.com/rack"
 
 

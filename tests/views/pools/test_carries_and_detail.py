@@ -26,13 +26,13 @@ def test_story_c() -> None:
     assert text_of(carries_line(row)) == (
         "a new node carries 11 DaemonSet pods = 460m / 896Mi / 11 slots · they rule out 7 types: "
         "t3.micro (pods 4 of 11 needed), t3.nano (pods 4 of 11 needed), t3a.micro (pods 4 of 11 needed) and 4 more · "
-        "2 types have no slot left for a pod beside them"
+        "2 types have no pod slot left after them"
     )
     assert cells(row)["carries"] == "11 ds 460m 896Mi ✘7"
     daemons = {one.found.key: one for one in daemon_rows(view, "small")}
     assert len(daemons) == 11
     assert DAEMONSETS.values(daemons["kube-system/cni"], 0)["excludes"] == ["t3a.small"]
-    assert daemon_note(daemons["kube-system/agent-04"])[0].endswith("too much for t3.micro, t3a.micro, t4g.micro")
+    assert daemon_note(daemons["kube-system/agent-04"])[0].endswith("too large for t3.micro, t3a.micro, t4g.micro")
     told = said(detail_lines(row))
     assert "userData sets maxPods 110" in told
     assert "Set spec.kubelet.maxPods: 110 in the EC2NodeClass" in told
@@ -43,7 +43,7 @@ def test_story_d_has_no_type_for_the_pods_that_wait() -> None:
     pool = builders.a_nodepool()
     (row,) = rows_of(pool, pods=(builders.a_pod(memory="900Gi"),)).values()
     assert cells(row)["types"] == "▲ 4/4"
-    assert "▲ none of its types is left for the pods that wait: " in said(pool_sentences(row))
+    assert "▲ none of its types fits the pending pods: " in said(pool_sentences(row))
     assert types_line(ROWS["primary"]) == ()
 
 
@@ -72,7 +72,7 @@ def test_types_without_any_offering_or_room() -> None:
     heavy = builders.a_daemonset(memory="900Gi")
     view = view_of(builders.a_nodepool(), daemonsets=(heavy,))
     (row,) = pool_rows(view)
-    assert text_of(types_line(row)).startswith("✘ no type is left: m5.4xlarge comes furthest, then ")
+    assert text_of(types_line(row)).startswith("✘ no type is left: m5.4xlarge is the closest: ")
     assert "up to" not in text_of(carries_line(row))
     assert daemon_note(daemon_rows(view, row.name)[0])[0].startswith("without it room on m5.large, m5.xlarge")
 
@@ -85,8 +85,8 @@ def test_daemonsets_that_only_some_types_carry() -> None:
     assert text_of(carries_line(row)).startswith("a new node carries up to 2 DaemonSet pods = ")
     absent, carried = daemon_rows(view, row.name)[1:]
     assert [DAEMONSETS.column("types").cell(one, NOW_NS).text for one in (carried, absent)] == ["1/4", "no"]
-    assert text_of(daemon_sentence(carried)).endswith("on 1 of 4 types · without it no further type would have room")
-    assert "not carried: " in text_of(daemon_sentence(absent))
+    assert text_of(daemon_sentence(carried)).endswith("on 1 of 4 types · without it no other type would fit")
+    assert "not running: " in text_of(daemon_sentence(absent))
     assert DAEMONSETS.values(absent, 0)["not_carried_because"]
 
 
@@ -126,16 +126,16 @@ def test_detail_has_every_section() -> None:
         "dedicated=x:NoSchedule",
         "cilium:NoExecute until started",
         "0 cpu of 100 cpu",
-        "3 nodes on their way out do not count",
+        "3 nodes being deleted do not count",
         "nodes expire after: 30d · terminationGracePeriod: 24h",
     ):
         assert words in told
     alone = rows_of(pool, nodes=nodes[:1], nodeclaims=claims[:1])["general"]
-    assert "1 node on its way out does not count" in said(detail_lines(alone))
+    assert "1 node being deleted does not count" in said(detail_lines(alone))
     bare = said(detail_lines(rows_of(builders.a_nodepool(requirements=()))["general"]))
-    assert "none: every type that its NodeClass comes to" in bare
-    assert "none: every pod may come" in bare
-    assert "none: it grows as far as the cloud lets it" in bare
+    assert "none: every type of its NodeClass" in bare
+    assert "none: any pod may be scheduled" in bare
+    assert "none: only the cloud's quotas limit it" in bare
     assert "nodes expire after: never" in bare
 
 
@@ -159,5 +159,5 @@ def test_nodeclaims_on_the_way_are_counted_apart() -> None:
 
 def test_a_pool_that_shares_nothing() -> None:
     rows = rows_of(builders.a_nodepool(), pods=(builders.a_pod(),), nodes=(builders.a_node(pool=""),))
-    assert "matches 1 pod; a new node for it comes from here" in said(pool_sentences(rows["general"]))
+    assert "matches 1 pod; this pool launches its node" in said(pool_sentences(rows["general"]))
     assert rows["general"].nodes == 0

@@ -33,7 +33,7 @@ from tests.views.pools.rows import ROWS, VIEW, cells, rows_of, text_of
     ("limits", "words"),
     [
         ({"cpu": "1500m"}, "no new node: smallest allowed type needs 2000m, 1500m cpu left (m5.large)"),
-        ({"cpu": "20"}, "20 cpu left and the smallest allowed type needs 2000m (m5.large)"),
+        ({"cpu": "20"}, "20 cpu left, the smallest allowed type needs 2000m (m5.large)"),
         ({"nodes": "0"}, "0 nodes left of 0 nodes: no new node"),
         ({"nvidia.com/gpu": "4"}, "4 nvidia.com/gpu left of 4 nvidia.com/gpu; some allowed types need none"),
         ({"ephemeral-storage": "1Gi"}, "1,024Mi left of 1,024Mi; some allowed types need none"),
@@ -134,7 +134,7 @@ def test_free_addresses_of_subnets() -> None:
     assert "subnet subnet-a us-east-1a: 12 free IPv4 addresses" in text
     assert "subnet subnet-b us-east-1b: 0 free IPv4 addresses" in text
     assert "subnet subnet-c us-east-1c: EC2 just refused a launch, no IPv4 address is free" in text
-    assert "1 subnet (subnet-d): free addresses are not known" in text
+    assert "1 subnet (subnet-d): free addresses are unknown" in text
 
 
 def test_a_nodeclass_that_is_not_there() -> None:
@@ -173,7 +173,7 @@ def test_pools_that_take_no_part() -> None:
         "static": "✔ static 2",
     }
     assert cells(rows["foreign"])["budget"] == "-"
-    assert "takes no part" in text_of(title_parts(rows["static"], has_prices=True))
+    assert "excluded" in text_of(title_parts(rows["static"], has_prices=True))
     assert pools_table().tone(rows["static"]) is Tone.MUTED
 
 

@@ -44,11 +44,17 @@ def test_story_a_order() -> None:
     [
         (
             "primary",
-            "tried 1st: weight is an order, not a share, so it gets every pod it can hold before spare sees one",
+            "tried 1st: weight is an order, not a share, so every pod that fits lands here before spare is tried",
         ),
-        ("spare", "tried 2nd: weight is an order, not a share, so it sees what primary does not take, secondary what"),
-        ("rest", "tried 5th: weight is an order, not a share, so it sees only what extra and those before leave"),
-        ("gpu", "gpu  takes no part: not Ready"),
+        (
+            "spare",
+            "tried 2nd: weight is an order, not a share, so it gets the pods that do not fit primary; secondary gets",
+        ),
+        (
+            "rest",
+            "tried 5th: weight is an order, not a share, so it gets only pods that fit neither extra",
+        ),
+        ("gpu", "gpu  is excluded: not Ready"),
     ],
 )
 def test_story_a_in_words(name: str, words: str) -> None:
@@ -57,8 +63,8 @@ def test_story_a_in_words(name: str, words: str) -> None:
 
 def test_story_a_ties_and_near_weights() -> None:
     assert said(weight_lines(ROWS["spare"])).splitlines() == [
-        "= same weight as secondary: the name that sorts last goes first; nothing is shared out",
-        "≈ weight 50 is within 10 of extra 45: a strict order all the same, as 1 and 100 are",
+        "= same weight as secondary: the name that sorts last is tried first; pods are not shared out",
+        "≈ weight 50 is within 10 of extra 45: the order is as strict as between 1 and 100",
     ]
     assert "within 10 of spare 50, secondary 50: " in said(weight_lines(ROWS["extra"]))
     assert weight_lines(ROWS["primary"]) == ()
@@ -73,7 +79,7 @@ def test_many_ties_are_counted() -> None:
 def test_a_pool_alone() -> None:
     (row,) = rows_of(builders.a_nodepool()).values()
     assert text_of(order_line(row)) == (
-        "general  tried 1st: alone, so its weight changes nothing; running nodes never move for a weight"
+        "general  tried 1st: alone, so its weight changes nothing; weights never move running nodes"
     )
     assert cells(row)["nodes"] == "0"
 
@@ -86,8 +92,8 @@ def test_min_values_that_cannot_be_met_stand_beside_the_order() -> None:
 
 def test_story_a_limits() -> None:
     assert text_of(limit_line(ROWS["primary"].types, ROWS["primary"].limits)) == (
-        "limits: 12 cpu left and the smallest allowed type needs 2000m (m5.large) · 640Gi left and the smallest "
-        "allowed type needs 512Mi (t3.nano) · 1 of 4 types is too large for what is left"
+        "limits: 12 cpu left, the smallest allowed type needs 2000m (m5.large) · 640Gi left, the smallest "
+        "allowed type needs 512Mi (t3.nano) · 1 of 4 types is too large for the rest of the limit"
     )
     closed = limit_line(ROWS["spare"].types, ROWS["spare"].limits)
     assert "no new node: smallest allowed type needs 2000m, 1000m cpu left (m5.large)" in text_of(closed)
@@ -102,30 +108,30 @@ def test_story_a_limits() -> None:
 
 def test_story_a_overlap() -> None:
     assert text_of(overlap_line(ROWS["primary"])) == (
-        "matches 64 pods, all of them others match too (spare 64, secondary 64, extra 64 and 1 more); "
-        "new nodes for all of them come from here"
+        "matches 64 pods, all of which also match others (spare 64, secondary 64, extra 64 and 1 more); "
+        "this pool launches the nodes for all of them"
     )
     assert text_of(overlap_line(ROWS["rest"])) == (
-        "matches 65 pods, 64 of them others match too (primary 64, spare 64, secondary 64 and 1 more); "
-        "primary 64 would take theirs first; new nodes for 1 of them come from here"
+        "matches 65 pods, 64 of which also match others (primary 64, spare 64, secondary 64 and 1 more); "
+        "primary 64 would get them first; this pool launches the nodes for 1 of them"
     )
-    assert text_of(overlap_line(ROWS["extra"])).endswith("new nodes for none of them come from here")
+    assert text_of(overlap_line(ROWS["extra"])).endswith("this pool launches the nodes for none of them")
     assert overlap_line(ROWS["gpu"]) == ()
     lines = said(overlap_of(VIEW)).splitlines()
-    assert lines[0] == "overlap: 64 of 66 pods (96%) match several pools and go to primary 64 · 1 matches none"
+    assert lines[0] == "overlap: 64 of 66 pods (96%) match several pools and land on primary 64 · 1 matches none"
     assert "Q tries it as a what-if" in lines[1]
     assert len(overlap_of(VIEW, is_short=True)) == 1
     assert said(lines_of(VIEW, is_short=True)).splitlines() == [
-        "overlap: 64 of 66 pods match several pools, go to primary 64 · 1 matches none",
+        "overlap: 64 of 66 pods match several pools, land on primary 64 · 1 matches none",
         "check: NodeClaims of the last 24 h: primary 2",
     ]
     short = said(lines_of(COUNTED, is_short=True))
-    assert short.endswith("check: NodeClaims made: primary 43, spare 1")
+    assert short.endswith("check: NodeClaims created: primary 43, spare 1")
 
 
 def test_overlap_before_it_is_known() -> None:
     view = story_a.story_view(is_compared=False)
-    assert "being worked out" in said(overlap_of(view))
+    assert "being computed" in said(overlap_of(view))
     row = pool_rows(view)[0]
     assert (cells(row)["shared"], cells(row)["budget"], overlap_line(row)) == ("…", "…", ())
     assert pools_table().values(row, NOW_NS)["pods_matching"] is None
@@ -172,7 +178,7 @@ def test_pods_go_to_several_pools() -> None:
             for first, second in ("ae", "be", "ce", "de")
         ),
     )
-    assert "and go to a 1, b 1, c 1 and 1 more" in said(overlap_of(story_a.story_view(held)))
+    assert "and land on a 1, b 1, c 1 and 1 more" in said(overlap_of(story_a.story_view(held)))
 
 
 def test_story_a_counts_by_nodeclaims() -> None:

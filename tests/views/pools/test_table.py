@@ -138,7 +138,7 @@ def test_a_missing_permission_never_shows_as_zero(kind: Kind, columns: set[str])
     shares = {name for name, text in cells(row).items() if text.startswith("!rbac/")}
     assert shares == (REQUESTED if kind is Kind.POD else set())
     told = said(pool_sentences(row))
-    assert ("what is left is not known" in told) is (kind in (Kind.NODE, Kind.NODECLAIM))
+    assert ("the rest of its limits is unknown" in told) is (kind in (Kind.NODE, Kind.NODECLAIM))
     values = pools_table().values(row, NOW_NS)
     assert (values["nodes"] is None) is (kind in (Kind.NODE, Kind.NODECLAIM))
     assert (values["new_node_daemonset_pods"] is None) is (kind is Kind.DAEMONSET)

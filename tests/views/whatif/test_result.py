@@ -152,7 +152,7 @@ def test_new_nodes_that_are_alike_are_one_line_with_types_in_price_order() -> No
         "  + spot  r5.large n/a, at most $0.1260  ← web/f",
     ]
     details = [text(row.pieces) for row in lines[1].details]
-    assert details[0].strip() == "asks for cpu 2 memory 4Gi, its DaemonSets' pods included"
+    assert details[0].strip() == "requests cpu 2 memory 4Gi, including its DaemonSet pods"
     assert details[1].split() == ["c7i.4xlarge", "$0.3110", "spot", "us-east-1a"]
     assert details[2].split() == ["m7i.4xlarge", "n/a", "on-demand"]
     assert text(lines[-1].details[1].pieces).split() == ["r5.large", "≤", "$0.1260", "spot", "us-east-1a"]
@@ -162,13 +162,13 @@ def test_new_nodes_that_are_alike_are_one_line_with_types_in_price_order() -> No
 def test_a_long_list_of_types_is_cut_and_says_so() -> None:
     types = tuple(a_type(f"t{number}") for number in range(50))
     lines = result_lines(a_difference(claims=(a_claim(types=types),)))
-    assert any(text(row.pieces).strip() == "and 10 dearer ones" for row in lines[1].details)
+    assert any(text(row.pieces).strip() == "and 10 more expensive types" for row in lines[1].details)
 
 
 def test_nodes_that_come_no_more_are_told_apart() -> None:
     lines = result_lines(a_difference(claims_before=(a_claim(),)))
     assert texts(lines)[1:] == [
-        "New nodes that come no more: 1  as things are now",
+        "New nodes no longer launched: 1  as things are now",
         "  − general  c7i.4xlarge from $0.3110  ← web/front-1",
     ]
 
@@ -182,12 +182,12 @@ def test_pods_that_lose_their_place_come_first_with_the_reason_in_full() -> None
         "    short by memory 6,846Mi",
         "  ✘ web/x",
         "    short by memory 6,846Mi",
-        "Still without a place: 1 pod",
+        "Still unschedulable: 1 pod",
         "  ✘ a/b",
         "    short by memory 6,846Mi",
     ]
     assert [text(row.pieces).strip() for row in lines[1].details] == [
-        "Karpenter would say: no instance type has enough resources",
+        "Karpenter's message: no instance type has enough resources",
         "trino/worker-0",
         "trino/worker-1",
     ]
@@ -218,13 +218,13 @@ def test_pods_that_gain_or_change_their_place() -> None:
         "  ✔ ci/run (2 pods of the Job)  → a new node of general",
         "Placed elsewhere: 2 pods",
         "  ~ web/x  ip-10-0-8-41 → a new node of general",
-        "  ~ web/y  not there → ip-10-0-8-41",
+        "  ~ web/y  missing → ip-10-0-8-41",
         "Existing nodes used: 2",
         "  + ip-10-0-8-41  general  ← web/y",
         "    n  ← a/b",
     ]
     assert [text(row.pieces).strip() for row in lines[1].details] == [
-        "no place → a new node of general: 2 pods",
+        "unschedulable → a new node of general: 2 pods",
         "ci/run-1",
         "ci/run-2",
     ]
@@ -240,9 +240,9 @@ def test_a_workload_that_goes_to_many_nodes_is_one_line() -> None:
     lines = result_lines(a_difference(now_fit=moves))
     assert texts(lines) == [
         "Placed now: 4 pods",
-        "  ✔ web/front (4 pods of the Deployment)  not there → a new node of general, 2 existing nodes",
+        "  ✔ web/front (4 pods of the Deployment)  missing → a new node of general, 2 existing nodes",
     ]
-    assert text(lines[1].details[2].pieces).strip() == "not there → n2: 2 pods"
+    assert text(lines[1].details[2].pieces).strip() == "missing → n2: 2 pods"
 
 
 def test_drift_is_told_by_cause() -> None:

@@ -61,13 +61,13 @@ def placed(**given: Any) -> Difference:
 
 
 def test_pods_find_a_place_and_what_that_costs() -> None:
-    expected = "3 pods of trino/worker find a place on 3 new r5a.8xlarge of trino: +$5.42/h (+22%)."
+    expected = "3 pods of trino/worker fit on 3 new r5a.8xlarge of trino: +$5.42/h (+22%)."
     assert said(placed()) == expected
     assert said(placed(drift_gained=drifted("trino", 10))) == f"{expected} 10 nodes of trino would drift."
     some = drifted("trino", 2) + drifted("general", 1)
     assert said(placed(drift_gained=some)).endswith(" 3 nodes (trino 2, general 1) would drift.")
     waits = (unplaced("a/b", owner="", was=NOWHERE),)
-    assert said(placed(still_pending=waits)) == f"{expected} 1 pod still waits."
+    assert said(placed(still_pending=waits)) == f"{expected} 1 pod stays pending."
     assert said(placed(), has_prices=False) == expected.replace(": +$5.42/h (+22%)", "")
 
 
@@ -83,7 +83,7 @@ def test_new_nodes_of_several_types_and_nodes_that_exist() -> None:
         after=totals(nodes=63, launched=1, price_per_hour=25.1),
     )
     assert said(found) == (
-        "2 new pods of web/front find a place on 1 new node of general, c7i.4xlarge or dearer and n1: +$0.10/h (+0.4%)."
+        "2 new pods of web/front fit on 1 new node of general, c7i.4xlarge or more expensive and n1: +$0.10/h (+0.4%)."
     )
 
 
@@ -92,8 +92,8 @@ def test_pods_that_lose_their_place_come_first_with_the_reason() -> None:
     fresh = (unplaced("web/x", owner="", was=None, reason="no room"),)
     found = a_difference(no_longer_fit=(*lost, *fresh), after=totals(price_per_hour=24.0))
     assert said(found) == (
-        "2 pods of trino/worker lose their place: short by memory 6,846Mi. "
-        "1 new pod finds no place: no room: -$1.00/h (-4%)."
+        "2 pods of trino/worker become unschedulable: short by memory 6,846Mi. "
+        "1 new pod is unschedulable: no room: -$1.00/h (-4%)."
     )
 
 
@@ -118,7 +118,7 @@ def test_removed_nodes_say_where_their_pods_go() -> None:
     moves = (MoveLine("", OLD_NODE, PodPlace(PlaceKind.NODE, "general", "n2"), ("web/a",)),)
     nodes = (NodeLine("n2", "general", ("web/a",), True),)
     found = a_difference(mode=Replay.REMOVE, moves=moves, nodes=nodes, after=totals(nodes=61, price_per_hour=24.0))
-    assert said(found) == "1 pod goes to n2: -$1.00/h (-4%)."
+    assert said(found) == "1 pod moves to n2: -$1.00/h (-4%)."
     empty = a_difference(mode=Replay.REMOVE, after=totals(nodes=60, price_per_hour=24.0))
     assert said(empty) == "60 nodes instead of 62: -$1.00/h (-4%)."
 
@@ -135,12 +135,12 @@ def test_dollars_of_spot_whose_price_nobody_knows() -> None:
 
 
 def test_nothing_changes_is_said_once_that_is_known() -> None:
-    assert said(a_difference()) == "Nothing changes: 3 pods still wait."
+    assert said(a_difference()) == "Nothing changes: 3 pods stay pending."
     assert said(a_difference(after=totals(pending=0))) == "Nothing changes."
     soon = said(a_difference(), blockers_gained=None)
-    assert soon == "Nothing changes so far: 3 pods still wait."
+    assert soon == "No change so far: 3 pods stay pending."
     assert said(a_difference(mode=Replay.SCRATCH, after=totals(pending=0))) == (
-        "Replayed from scratch, not running. Nothing changes."
+        "Simulated on an empty cluster: Nothing changes."
     )
 
 
@@ -148,19 +148,18 @@ def test_blockers_budgets_and_drift_are_changes_too() -> None:
     found = a_difference(budgets=(BudgetChange("general", "Drifted", 1, 2, 1, 2),), drift_lost=drifted("general", 1))
     gained, lost = (a_blocker("n1"),), (a_blocker("n2"), a_blocker("n3"))
     assert said(found, blockers_gained=gained, blockers_lost=lost) == (
-        "1 node would no longer be drifted. 2 blockers go, 1 blocker comes. Disruption budgets of general change."
+        "1 node would no longer be drifted. 2 blockers removed, 1 blocker added. Disruption budgets of general change."
     )
 
 
 def test_without_edits_it_says_what_karpenter_does() -> None:
     made = {"claims": (a_claim("web/a", types=(a_type(),)),), "after": totals(pending=2)}
     assert said(a_difference(**made), edits=()) == (
-        "Nothing is edited: 1 of 3 pods that wait, or whose node goes, gets a place on 1 new c7i.4xlarge of general; "
-        "2 pods keep waiting."
+        "Nothing is edited: 1 of 3 pending or displaced pods fits on 1 new c7i.4xlarge of general; 2 pods stay pending."
     )
-    assert said(a_difference(), edits=()) == "Nothing is edited: 3 pods wait, and none finds a place."
+    assert said(a_difference(), edits=()) == "Nothing is edited: 3 pods are pending, and none is schedulable."
     quiet = a_difference(before=totals(pending=0), after=totals(pending=0))
-    assert said(quiet, edits=()) == "Nothing is edited, and no pod waits."
+    assert said(quiet, edits=()) == "Nothing is edited, and no pod is pending."
     assert said(a_difference(mode=Replay.REMOVE), edits=()).startswith("No node is removed yet")
     assert "land on 62 nodes" in said(a_difference(mode=Replay.SCRATCH), edits=())
 
@@ -174,7 +173,7 @@ def test_the_next_disruption() -> None:
         return said(a_difference(mode=Replay.NEXT, next_before=before, next_after=after), **given)
 
     assert following(nothing, NextLines((delete,))) == (
-        "Next Karpenter would delete n1 (Drift), saving $0.7700/h. As it is: nothing, every budget is used up."
+        "Next Karpenter would delete n1 (Drift), saving $0.7700/h. Without the edits: nothing, every budget is used up."
     )
     assert following(nothing, nothing) == "As before: every budget is used up."
     assert following(nothing, nothing, edits=()) == (
@@ -182,7 +181,7 @@ def test_the_next_disruption() -> None:
     )
     both = NextLines((replace, delete))
     assert following(both, both) == (
-        "Karpenter would do the same next: replace 3 nodes by 1 new m7i.large (SingleNodeConsolidation), "
+        "Karpenter would do the same next: replace 3 nodes with 1 new m7i.large (SingleNodeConsolidation), "
         "and 1 command more."
     )
 
@@ -190,7 +189,7 @@ def test_the_next_disruption() -> None:
 def test_a_nodepool_without_types_comes_first_and_is_told_once() -> None:
     change = WeightChange("spare", behind=("general",), is_usable=False)
     text = said(a_difference(without_types=("spare",), weights=(change,)))
-    assert text.startswith("No instance type is left of spare: no new node comes from it. ")
+    assert text.startswith("No instance type is left in spare: no node can be launched there. ")
     assert "none of its types" not in text
 
 
@@ -208,8 +207,8 @@ def test_without_an_answer_there_is_nothing_to_say() -> None:
         (
             (WeightChange("spare", ahead_of=("a", "b", "c"), is_usable=False), WeightChange("edge")),
             (
-                "spare is now tried before a, b and 1 more, and none of its types is left: weight is an order, not a"
-                " share. edge keeps its place in the order. Nothing changes."
+                "spare is now tried before a, b and 1 more, but none of its types is left: weight is an order, not a"
+                " share. edge keeps its rank. Nothing changes."
             ),
         ),
     ],

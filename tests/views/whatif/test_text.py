@@ -210,27 +210,27 @@ def test_scenarios_stand_side_by_side() -> None:
     [
         (
             {"less": totals(pending=0, price_per_hour=30.42), "more": totals(price_per_hour=24.5)},
-            "less is best: 3 pods fewer wait than now, +$5.42/h; more next: -$0.50/h, as many pods wait.",
+            "less is best: 3 pods fewer pending than now, +$5.42/h; more next: -$0.50/h, equally many pending pods.",
         ),
         (
             {"a": totals(price_per_hour=25.29), "b": totals(pending=4)},
-            "None is better than the cluster as it is; a next: +$0.29/h, as many pods wait.",
+            "None is better than the current cluster; a next: +$0.29/h, equally many pending pods.",
         ),
         (
             {"a": totals(), "b": totals()},
-            "a and b come to the same as the cluster as it is: as many pods wait, for the same $/h.",
+            "a and b have the same result as the current cluster: equally many pending pods, at the same $/h.",
         ),
         (
             {"a": totals(price_per_hour=26.0), "b": totals()},
-            "None is better than the cluster as it is; b comes to the same.",
+            "None is better than the current cluster; b has the same result.",
         ),
         (
             {"a": totals(price_per_hour=24.0), "b": totals(price_per_hour=24.0), "c": totals(pending=2, unpriced=1)},
-            "c is best: 1 pod fewer waits than now, the same $/h; a next: -$1.00/h, as many pods wait.",
+            "c is best: 1 pod fewer pending than now, the same $/h; a next: -$1.00/h, equally many pending pods.",
         ),
         (
             {"a": totals(pending=2), "b": totals(pending=2)},
-            "a and b are equally good: 1 pod fewer waits than now, the same $/h.",
+            "a and b are equally good: 1 pod fewer pending than now, the same $/h.",
         ),
     ],
 )
@@ -246,9 +246,10 @@ def test_drift_decides_between_scenarios_that_are_equal_otherwise() -> None:
     compared = [Compared("edit", drifts), Compared("none", a_difference(mode=Replay.SCRATCH))]
     assert best_sentence(compared) == ""
     assert best_sentence(compared[:1]) == (
-        "None is better than the cluster as it is; edit next: the same $/h, 1 node would drift, as many pods wait."
+        "None is better than the current cluster; edit next: the same $/h, 1 node would drift,"
+        " equally many pending pods."
     )
-    assert best_sentence(compared[1:]).startswith("Replayed from scratch, not running. none comes to the same")
+    assert best_sentence(compared[1:]).startswith("Simulated on an empty cluster: none has the same result")
     assert places([a_difference(), drifts, a_difference()]) == [1, 3, 1]
 
 
@@ -275,10 +276,10 @@ def test_the_self_check_in_words() -> None:
     gone = CheckedClaim("a-1", "n1", "a", "m5.large", Reproduction.NOT_COMPARABLE, "its pods are gone")
     made = CheckedClaim("b-22", "n2", "b", "m5.xlarge", Reproduction.REPRODUCED, has_same_types=True)
     other = CheckedClaim("c-3", "n3", "c", "c5.large", Reproduction.DIFFERS, "the model takes NodePool d")
-    assert "what they were made for is gone" in self_check_text(SelfCheck((gone,)))
+    assert "their pods are gone" in self_check_text(SelfCheck((gone,)))
     text = self_check_text(SelfCheck((gone, made, other)))
     assert text.split("\n")[0] == (
-        "of the last 3 NodeClaims 2 can be compared, and the model makes 1; what 1 were made for is gone"
+        "of the last 3 NodeClaims 2 can be compared; the model reproduces 1; the pods of 1 are gone"
     )
     assert text.split("\n")[2:5] == [
         "· a-1   a  m5.large   not comparable  its pods are gone",
@@ -293,19 +294,22 @@ def test_a_sweep_says_where_pods_begin_to_wait_and_what_is_cheapest() -> None:
         return "".join(text for text, _ in sweep_sentence(values, dict(enumerate(points))))
 
     cheap, dear = SweepPoint("0.04", price_per_hour=30.0, pending=3), SweepPoint("0.05", price_per_hour=35.42)
-    assert told(cheap, dear) == ("3 pods wait up to 0.04, 0 from 0.05 on; the fewest wait for $35.42/h at 0.05.")
+    assert told(cheap, dear) == ("3 pods pending up to 0.04, 0 from 0.05 on; fewest pending for $35.42/h at 0.05.")
     again = SweepPoint("0.06", price_per_hour=35.42)
-    assert told(cheap, dear, again).endswith("; the fewest wait for $35.42/h at 0.05 to 0.06.")
+    assert told(cheap, dear, again).endswith("; fewest pending for $35.42/h at 0.05 to 0.06.")
     dearer = SweepPoint("0.07", price_per_hour=40.0)
     assert told(dear, again, dearer) == (
-        "As many pods wait at each value; cheapest at 0.05 to 0.06 ($35.42/h), dearest at 0.07 ($40.00/h)."
+        "Equally many pods are pending at each value; "
+        "cheapest at 0.05 to 0.06 ($35.42/h), most expensive at 0.07 ($40.00/h)."
     )
-    assert told(dear, dearer, again).startswith("As many pods wait at each value; cheapest at 0.05 ($35.42/h), ")
-    assert told(cheap, cheap) == "As many pods wait at each value; the same $/h for each value."
+    assert told(dear, dearer, again).startswith(
+        "Equally many pods are pending at each value; cheapest at 0.05 ($35.42/h), "
+    )
+    assert told(cheap, cheap) == "Equally many pods are pending at each value; the same $/h for each value."
     many = tuple(SweepPoint(str(at), pending=at) for at in range(5))
     assert told(*many) == (
-        "0 pods wait up to 0, 1 from 1 on; 1 pod waits up to 1, 2 from 2 on; 2 changes more; "
-        "the fewest wait for $0.00/h at 0."
+        "0 pods pending up to 0, 1 from 1 on; 1 pod pending up to 1, 2 from 2 on; 2 more changes; "
+        "fewest pending for $0.00/h at 0."
     )
     assert told(cheap) == told(cheap, SweepPoint("x", problem="no")) == ""
     assert sweep_sentence(["1", "2"], {0: cheap}) == ()

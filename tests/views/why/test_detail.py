@@ -131,7 +131,7 @@ def test_why_no_removal_could_be_simulated() -> None:
 def test_what_the_simulation_came_to() -> None:
     goes, stays = Verdict(Outcome.DELETE, "Emptiness"), Verdict(Outcome.NO)
     free = replace(FOUND, outlook=NodeOutlook(now=goes, lifted=goes, freed=goes))
-    assert " ? simulated as it is  would be deleted: it is empty" in lines(free)
+    assert " ? simulated now  would be deleted: it is empty" in lines(free)
     held = replace(
         FOUND,
         blockers=(a_blocker(Code.NODE_DND), a_blocker(Code.BUDGET_ZERO)),
@@ -147,7 +147,7 @@ def test_what_the_simulation_came_to() -> None:
         held, blockers=pods, outlook=NodeOutlook(now=stays, lifted=goes, freed=goes, without=(Outcome.DELETE,))
     )
     # A blocker that came after the simulation has no answer yet.
-    assert [line for line in lines(alone) if "a/" in line] == ["     a/b · without it alone: delete", "     a/c"]
+    assert [line for line in lines(alone) if "a/" in line] == ["     a/b · if only this is lifted: delete", "     a/c"]
 
 
 def test_blockers_with_their_times() -> None:
@@ -159,7 +159,7 @@ def test_blockers_with_their_times() -> None:
     assert '       Karpenter said 60s ago: "held"' in text
     pod = replace(one, object_kind="Pod", object_key="a/b", value="12m")
     text = lines(replace(FOUND, blockers=(pod, replace(pod, object_key="a/c", is_reported=False))))
-    assert '     a/b "12m", since 5m, 7m left ◂ the one that Karpenter names' in text
+    assert '     a/b "12m", since 5m, 7m left ◂ named in Karpenter\'s message' in text
     assert '     a/c "12m", since 5m, 7m left' in text
 
 
@@ -175,7 +175,7 @@ def test_what_is_short_comes_before_karpenters_own_words() -> None:
     stays = Verdict(Outcome.NO, refusal_code="UNSCHEDULABLE", refusal_message="x" * 1_000, no_place=no_place)
     text = lines(replace(FOUND, blockers=(), outlook=NodeOutlook(now=stays, lifted=stays, freed=stays)))
     at = text.index(
-        " ? simulated as it is  a/b has no other place: Karpenter schedules it to new, which does not count before"
+        " ? simulated now  a/b has no other place: Karpenter schedules it to new, which does not count before"
         " it is initialised"
     )
     assert text[at + 1] == f"   Karpenter: {'x' * (QUOTED - 1)}…"
@@ -188,7 +188,7 @@ def test_a_warning_of_the_cloud_is_a_lane_that_nothing_holds() -> None:
         findings=replace(FOUND, lanes=(Lane("Drift"),), warning=InstanceWarning("SpotInterrupted", NOW_NS - MINUTE_NS)),
     )
     assert said(lane_lines(taken, NOW_NS)[-1]) == (
-        " Interruption SpotInterrupted 60s ago: nothing in the cluster holds it"
+        " Interruption SpotInterrupted 60s ago: nothing in the cluster blocks it"
     )
     told = (lanes_values(taken, NOW_NS) or {})["Interruption"]
     assert (told["wanted"], told["heldBy"], told["lacks"]) == (True, "", "")
@@ -199,7 +199,7 @@ def test_a_missing_permission_is_not_waited_for() -> None:
     assert "may not be listed" in said(why_lines(hidden, None, NOW_NS)[1])
 
 
-def test_each_method_has_its_line_and_what_is_in_nobodys_way_is_said_to_be() -> None:
+def test_each_method_has_its_line_and_what_is_not_blocking_is_said_to_be() -> None:
     entry_ = entry(analysed(), "dnd")
     lanes = [said(line) for line in lane_lines(entry_, NOW_NS)]
     assert lanes[0].startswith(" Emptiness ")
@@ -209,7 +209,7 @@ def test_each_method_has_its_line_and_what_is_in_nobodys_way_is_said_to_be() -> 
     idle = replace(FOUND, blockers=(a_blocker(Code.NODE_DND, is_wanted=False),))
     gates = (GateCheck(Gate.NODE_DND, is_open=False, message="Disruption is blocked"),)
     text = lines(idle, detail(*gates))
-    assert " – node annotation  Disruption is blocked, in no method's way now" in text
+    assert " – node annotation  Disruption is blocked, blocks no method now" in text
 
 
 def test_a_node_of_a_static_nodepool_says_so_first() -> None:
@@ -218,7 +218,7 @@ def test_a_node_of_a_static_nodepool_says_so_first() -> None:
     assert said(lane_lines(own, NOW_NS)[0]) == " Drift        –  not drifted"
     own = NodeEntry(a_node(), a_nodeclaim(), findings=replace(only_drift, is_static=True))
     assert [said(line) for line in lane_lines(own, NOW_NS)][:2] == [
-        " Emptiness, Multi, Single –  static NodePool: only drift takes its nodes",
+        " Emptiness, Multi, Single –  static NodePool: only drift removes its nodes",
         " Drift        –  not drifted",
     ]
 
@@ -248,13 +248,13 @@ def test_a_gate_that_is_shut_is_told_once_with_the_methods_it_keeps() -> None:
     )
     # Karpenter stops at the first pod that PodDisruptionBudgets keep: the other gate is shut too.
     text = lines(found, detail(GateCheck(Gate.POD_DND, is_open=False), GateCheck(Gate.PDB_MULTIPLE, is_open=True)))
-    at = text.index(" ✘ protected pods: 8  stops Single")
+    at = text.index(" ✘ protected pods: 8  blocks Single")
     assert text[at + 1 : at + 10] == [
         *(f"     a/{place}" for place in range(6)),
         "     and 2 more: Blockers (6)",
-        " ✘ two PDBs on a pod  stops Single",
+        " ✘ two PDBs on a pod  blocks Single",
         "     a/8 by b/p + b/q",
     ]
     idle = replace(found, blockers=tuple(replace(one, is_wanted=False) for one in found.blockers))
     text = lines(idle, detail(GateCheck(Gate.POD_DND, is_open=False)))
-    assert " – protected pods: 8  in no method's way now, would stop Single" in text
+    assert " – protected pods: 8  blocks no method now, would block Single" in text

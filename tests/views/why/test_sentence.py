@@ -51,7 +51,8 @@ def a_blocker(code: Code, key: str = "a/b", **fields: Any) -> Blocker:
             0,
             OthersNeed("a/b", 0, 1, is_only=True, is_waiting=True, type_name="m5.large", price_per_hour=0.1),
             (
-                "its pods fit elsewhere, but a/b, which waits, needs a new node in the same simulation, and m5.large at"
+                "its pods fit elsewhere, but a/b, which is pending, needs a new node in the same simulation,"
+                " and m5.large at"
                 " $0.1000/h is not cheaper than this one"
             ),
         ),
@@ -61,7 +62,7 @@ def a_blocker(code: Code, key: str = "a/b", **fields: Any) -> Blocker:
             OthersNeed("a/b", 1, 2, is_only=True, is_waiting=False),
             (
                 "its pods fit elsewhere, but a/b and 1 more pod, which leave other nodes, need 2 new nodes in the same"
-                " simulation, and Karpenter replaces a node by one at most"
+                " simulation, and Karpenter replaces a node with at most one"
             ),
         ),
         (
@@ -69,23 +70,24 @@ def a_blocker(code: Code, key: str = "a/b", **fields: Any) -> Blocker:
             2,
             OthersNeed("a/b", 0, 1, is_only=False, is_waiting=True),
             (
-                "its pods would need 2 new nodes, and Karpenter replaces a node by one at most; 1 node of these is for"
-                " a/b, which waits"
+                "its pods would need 2 new nodes, and Karpenter replaces a node with at most one;"
+                " 1 node of these is for"
+                " a/b, which is pending"
             ),
         ),
         (
             "NOT_CHEAPER",
             0,
             OthersNeed("a/b", 0, 0, is_only=False, is_waiting=True),
-            "no cheaper node would take its pods, together with a/b, which waits",
+            "its pods fit no cheaper node, together with a/b, which is pending",
         ),
         (
             "SPOT_TO_SPOT_OFF",
             0,
             OthersNeed("a/b", 0, 1, is_only=True, is_waiting=True),
             (
-                "its pods fit elsewhere, but a/b, which waits, needs a new node in the same simulation: spot is"
-                " replaced by spot only with the feature gate SpotToSpotConsolidation, which is off"
+                "its pods fit elsewhere, but a/b, which is pending, needs a new node in the same simulation: spot is"
+                " replaced with spot only with the feature gate SpotToSpotConsolidation, which is off"
             ),
         ),
     ],
@@ -101,14 +103,14 @@ def test_pods_of_other_nodes_or_none_that_stand_in_the_way_are_named(
 @pytest.mark.parametrize(
     ("one", "text"),
     [
-        (found(WhyCode.NODE_DND, a_blocker(Code.NODE_DND)), "the node itself says do-not-disrupt"),
+        (found(WhyCode.NODE_DND, a_blocker(Code.NODE_DND)), "the node itself has do-not-disrupt"),
         (found(WhyCode.OK), "together with others"),
         (found(WhyCode.NO_POOL, a_blocker(Code.NODEPOOL_UNRESOLVED, message="NodePool gone")), "NodePool gone"),
         (found(WhyCode.INIT, a_blocker(Code.NOT_INITIALIZED)), "not registered or not initialized"),
-        (found(WhyCode.DELETING), "on its way out"),
+        (found(WhyCode.DELETING), "being removed"),
         (
             found(WhyCode.PRICE, outlook=NodeOutlook(now=STAYS, lifted=STAYS, freed=STAYS)),
-            "no cheaper node would take its pods",
+            "its pods fit no cheaper node",
         ),
     ],
 )  # fmt: skip
@@ -124,14 +126,14 @@ def test_a_node_of_which_nobody_can_tell_whether_it_would_go() -> None:
         " cluster-wide, and until then its outcome is unknown"
     )
     known = NodeFindings(key="c", node_name="n", pool_name="p", why=replace(waits, outcome=Outcome.DELETE), blockers=())
-    assert "consolidation takes it once Karpenter goes on: would be deleted together" in sentence(known)
+    assert "consolidation takes it once disruption resumes: would be deleted together" in sentence(known)
 
 
 def test_pods_of_several_budgets_are_each_told_with_their_own() -> None:
     two = a_blocker(Code.PDB_MULTIPLE, "pay/ledger-1", value="pay/ledger pay/old")
     one = a_blocker(Code.PDB_EXHAUSTED, "db/postgres-0", value="db/postgres")
-    assert "PDB ×1  pay/ledger-1 held by pay/ledger + pay/old (since" in sentence(found(WhyCode.PDB, two))
-    assert "db/postgres-0 held by postgres, pay/ledger-1 held by ledger + old (since" in sentence(
+    assert "PDB ×1  pay/ledger-1 blocked by pay/ledger + pay/old (start" in sentence(found(WhyCode.PDB, two))
+    assert "db/postgres-0 blocked by postgres, pay/ledger-1 blocked by ledger + old (start" in sentence(
         found(WhyCode.PDB, one, two)
     )
 
@@ -161,16 +163,16 @@ def _with_outlook(
         ),
         (
             _with_outlook(GOES, by_code={Code.POD_DND: Outcome.NO}, codes=(Code.POD_DND, Code.BUDGET_ZERO)),
-            "would go only without all of them: replace (simulated)",
+            "removable only without all of them: replace (simulated)",
         ),
         (
             _with_outlook(STAYS, by_code={Code.POD_DND: Outcome.NO}),
-            "would stay anyway (simulated): no cheaper node would take its pods",
+            "would stay anyway (simulated): its pods fit no cheaper node",
         ),
         (_with_outlook(Verdict(Outcome.NO), by_code={Code.POD_DND: Outcome.NO}), "would stay anyway (simulated)"),
         (
             _with_outlook(Verdict(Outcome.UNKNOWN), by_code={Code.POD_DND: Outcome.UNKNOWN}),
-            "what would follow is not known",
+            "the outcome is unknown",
         ),
     ],
 )
@@ -185,7 +187,7 @@ def test_one_code_of_several_is_judged_by_itself(alone: Outcome) -> None:
     outlook = NodeOutlook(now=STAYS, lifted=GOES, freed=GOES, without_code={Code.CONSOLIDATION_DISABLED: alone})
     text = sentence(found(WhyCode.NEVER, *blockers, outlook=outlook))
     if alone is Outcome.NO:
-        assert "would go only without all of them: replace (simulated)" in text
+        assert "removable only without all of them: replace (simulated)" in text
     else:
         assert "removable once unblocked: replace" in text
 
@@ -220,7 +222,7 @@ def _waiting(name: str, hold: Hold, **fields: Any) -> WaitingPod:
         (DrainState(DrainStage.INSTANCE), "instance"),
         (
             DrainState(DrainStage.DRAINING, tier=1, waiting=(_waiting("a", Hold.EVICTED_NOW),) * 2),
-            "draining, waits for 2 pods that are being evicted",
+            "draining, waiting for 2 pods that are being evicted",
         ),
         (
             DrainState(DrainStage.DELETING, tier=1, waiting=(_waiting("a", Hold.EVICTED_NOW),) * 2),
@@ -233,8 +235,8 @@ def _waiting(name: str, hold: Hold, **fields: Any) -> WaitingPod:
         (
             DrainState(DrainStage.DRAINING, tier=1, waiting=tuple(_waiting(name, Hold.DND) for name in "abcd")),
             (
-                "draining, waits for default/a (do-not-disrupt), default/b (do-not-disrupt) and 2 more,"
-                " never ends by itself: no terminationGracePeriod"
+                "draining, waiting for default/a (do-not-disrupt), default/b (do-not-disrupt) and 2 more,"
+                " no time limit: no terminationGracePeriod"
             ),
         ),
         (
@@ -243,7 +245,7 @@ def _waiting(name: str, hold: Hold, **fields: Any) -> WaitingPod:
         ),
         (
             DrainState(DrainStage.DRAINING, deadline=Deadline(NOW_NS), latest_end_ns=NOW_NS + 2 * HOUR_NS),
-            "draining, over by force in 120m",
+            "draining, forced to end in 120m",
         ),
     ],
 )
@@ -254,9 +256,9 @@ def test_drains(state: DrainState, words: str) -> None:
 def test_names_and_spans() -> None:
     several = [a_blocker(Code.POD_DND, f"a/{i}", until_ns=NOW_NS + i * MINUTE_NS) for i in range(4)]
     assert names_of(several) == "a/0, a/1 and 2 more"
-    assert time_text(several, NOW_NS) == "since when is not known, 3m left"
-    assert time_text(several[:1], NOW_NS) == "since when is not known, time is up"
-    assert time_text([], NOW_NS) == "since when is not known, no time limit"
+    assert time_text(several, NOW_NS) == "start unknown, 3m left"
+    assert time_text(several[:1], NOW_NS) == "start unknown, time is up"
+    assert time_text([], NOW_NS) == "start unknown, no time limit"
 
 
 def test_held_is_what_somebody_has_to_lift() -> None:

@@ -132,12 +132,12 @@ def test_cells_before_anything_is_known() -> None:
 @pytest.mark.parametrize(
     ("name", "parts"),
     [
-        ("dnd", ("gitlab/runner-7f2c4, gitlab/runner-9d0aa say do-not-disrupt (since 5h58m, no time limit)",
+        ("dnd", ("gitlab/runner-7f2c4, gitlab/runner-9d0aa have do-not-disrupt (since 5h58m, no time limit)",
                  "removable once unblocked: delete, saves $1.0080/h (simulated)",
                  "still receives pods: 5 in the last hour")),
-        ("timed", ("gitlab/runner-1bb0e says do-not-disrupt (since 72m, 48m left)",)),
-        ("pdb", ("db/postgres-0 held by db/postgres (since when is not known, no time limit)",)),
-        ("drain", ("draining", "waits for gitlab/runner-33aa1 (do-not-disrupt)", "over by force in 23h")),
+        ("timed", ("gitlab/runner-1bb0e has do-not-disrupt (since 72m, 48m left)",)),
+        ("pdb", ("db/postgres-0 blocked by db/postgres (start unknown, no time limit)",)),
+        ("drain", ("draining", "waiting for gitlab/runner-33aa1 (do-not-disrupt)", "forced to end in 23h")),
         ("budget", ("the budget allows 0 of 1 nodes",)),
         ("nofit", ("Not all pods would schedule",)),
         ("ok", ("would be deleted: the pods fit elsewhere, saves $0.7680/h",)),
@@ -163,20 +163,20 @@ def test_a_sentence_before_the_simulation() -> None:
         (Verdict(Outcome.DELETE), "delete"),
         (Verdict(Outcome.DELETE, "Emptiness", 0.5), "would be deleted: it is empty, saves $0.5000/h"),
         (Verdict(Outcome.DELETE, "Drift", 0.5, moved=2), "would be deleted: the pods fit elsewhere, saves $0.5000/h"),
-        (Verdict(Outcome.DELETE, "Drift"), "would be deleted: no pod on it needs a place"),
+        (Verdict(Outcome.DELETE, "Drift"), "would be deleted: no pod on it has to move"),
         (
             Verdict(Outcome.DELETE, "Drift", kept=1),
-            "would be deleted: no place is sought for 1 pod that may not be evicted yet",
+            "would be deleted: Karpenter does not place 1 pod that may not be evicted yet",
         ),
         (
             Verdict(Outcome.DELETE, "Drift", moved=1, kept=2),
-            "would be deleted: 1 pod fits elsewhere, no place is sought for 2 pods that may not be evicted yet",
+            "would be deleted: 1 pod fits elsewhere, Karpenter does not place 2 pods that may not be evicted yet",
         ),
         (Verdict(Outcome.REPLACE, "Drift"), "would be replaced"),
         (Verdict(Outcome.REPLACE, "Drift", -0.1, is_saving_known=False), "would be replaced"),
         (
             Verdict(Outcome.REPLACE, "Drift", -0.1, (Replacement("p", ("a",), 0.2, 1),), moved=1, kept=1),
-            "would be replaced by a, costs $0.1000/h more; no place is sought for 1 pod that may not be evicted yet",
+            "would be replaced by a, costs $0.1000/h more; Karpenter does not place 1 pod that may not be evicted yet",
         ),
         (
             Verdict(Outcome.REPLACE, "Drift", 1e-8, is_first=True),
@@ -209,8 +209,8 @@ def test_lines_of_a_node() -> None:
     text = "\n".join(said(line) for line in why_lines(entry(close, "dnd"), present(close.analysis).detail, NOW_NS))
     for part in (
         "✔ in no command, managed",
-        "✘ protected pods: 2  stops Multi, Single",
-        'gitlab/runner-7f2c4 "true", since 5h58m ◂ the one that Karpenter names',
+        "✘ protected pods: 2  blocks Multi, Single",
+        'gitlab/runner-7f2c4 "true", since 5h58m ◂ named in Karpenter\'s message',
         "disruption budgets  no limit",
         'Karpenter said 11m ago: "Pod has',
     ):
@@ -218,7 +218,7 @@ def test_lines_of_a_node() -> None:
     assert [text.count(name) for name in ("runner-7f2c4", "runner-9d0aa")] == [3, 1]
     budget = analysed(detail="claim/batch-5x160")
     lines = why_lines(entry(budget, "budget"), present(budget.analysis).detail, NOW_NS)
-    assert "✘ disruption budgets  stops Multi, Single · left: Empty 0 of 0" in "\n".join(map(said, lines))
+    assert "✘ disruption budgets  blocks Multi, Single · left: Empty 0 of 0" in "\n".join(map(said, lines))
     drain = analysed(detail="claim/runners-x33x7")
     lines = why_lines(entry(drain, "drain"), present(drain.analysis).detail, NOW_NS)
     assert "its end  draining" in "\n".join(map(said, lines))
@@ -230,19 +230,19 @@ def test_a_lane_counts_pods_that_hold_the_node_in_other_ways() -> None:
     first = next(one for one in known.findings.blockers if one.object_kind == "Pod" and one.is_wanted)
     other = replace(first, code=Code.PDB_MULTIPLE, object_key="a/b")
     held = replace(known, findings=replace(known.findings, blockers=(*known.findings.blockers, other)))
-    assert "1 pod more in other ways" in "\n".join(map(said, why_lines(held, None, NOW_NS)))
+    assert "1 pod blocked otherwise" in "\n".join(map(said, why_lines(held, None, NOW_NS)))
     assert "in other ways" not in "\n".join(map(said, why_lines(known, None, NOW_NS)))
 
 
 @pytest.mark.parametrize(
     ("unhealthy", "text", "held_by", "lacks"),
     [
-        (HealthDeletion(NOW_NS, False), "unhealthy: deleted now with its pods, whatever holds them", "", ""),
+        (HealthDeletion(NOW_NS, False), "unhealthy: deleted now with its pods, regardless of blockers", "", ""),
         (HealthDeletion(NOW_NS + MINUTE_NS, False), "unhealthy: deleted in 60s with its pods", "", "TOLERATED"),
-        (HealthDeletion(NOW_NS, False, is_going=True), "unhealthy: its drain is ended by force now", "", ""),
-        (HealthDeletion(NOW_NS, True, is_going=True), ": its drain is not ended by force", "REPAIR_TRIPPED", ""),
-        (HealthDeletion(NOW_NS, True), "more than 20% of the nodes: none of them is deleted", "REPAIR_TRIPPED", ""),
-        (HealthDeletion(NOW_NS + 1, True), "more than 20% of the nodes: none of them is deleted", "", "TOLERATED"),
+        (HealthDeletion(NOW_NS, False, is_going=True), "unhealthy: its drain is forced to end now", "", ""),
+        (HealthDeletion(NOW_NS, True, is_going=True), ": its drain is not forced to end", "REPAIR_TRIPPED", ""),
+        (HealthDeletion(NOW_NS, True), "more than 20% of the nodes: node repair deletes none", "REPAIR_TRIPPED", ""),
+        (HealthDeletion(NOW_NS + 1, True), "more than 20% of the nodes: node repair deletes none", "", "TOLERATED"),
     ],
 )
 def test_node_repair_beside_the_methods(unhealthy: HealthDeletion, text: str, held_by: str, lacks: str) -> None:
@@ -263,18 +263,18 @@ def test_a_node_of_a_command_goes_with_it() -> None:
     text = "\n".join(
         map(said, why_lines(replace(known, findings=replace(known.findings, blockers=blockers)), None, NOW_NS))
     )
-    assert "its command is under way  it goes once that is through" in text
+    assert "its command is under way  it is removed when that completes" in text
     assert "simulated" not in text
 
 
 def test_lines_before_anything_is_known() -> None:
-    assert "being worked out" in said(why_lines(entry(story_view(), "dnd"), None, NOW_NS)[1])
+    assert "being computed" in said(why_lines(entry(story_view(), "dnd"), None, NOW_NS)[1])
     without_node = replace(entry(story_view(), "dnd"), node=None)
-    assert said(why_lines(without_node, None, NOW_NS)[1]).startswith(" it has no node yet: State says")
+    assert said(why_lines(without_node, None, NOW_NS)[1]).startswith(" it has no node yet: State shows")
     unmanaged = NodeEntry(a_node(pool=""), None)
     assert "does not manage" in said(why_lines(unmanaged, None, NOW_NS)[1])
     text = "\n".join(map(said, why_lines(entry(analysed(simulates=False), "dnd"), None, NOW_NS)))
-    assert "simulated removal  being worked out" in text
+    assert "simulated removal  being computed" in text
 
 
 @pytest.mark.parametrize(
@@ -304,11 +304,11 @@ def test_freshness(view: ClusterView) -> None:
         "computed by karptui just now, 2 changes behind, 0 of 8 nodes simulated"
     )
     assert short_freshness(overview_of(behind)) == "2 behind, simulated 0/8"
-    assert said(freshness(overview_of(story_view()), NOW_NS)) == "being worked out"
+    assert said(freshness(overview_of(story_view()), NOW_NS)) == "being computed"
     assert short_freshness(overview_of(story_view())) == "computing"
     failed = ClusterView(view.state, view.statuses, view, analysis=replace(present(view.analysis), problem="oh"))
     assert said(freshness(overview_of(failed), NOW_NS)) == "the newest state could not be analysed: oh"
-    assert why_unknown(overview_of(failed)) == "what keeps nodes could not be worked out: oh"
+    assert why_unknown(overview_of(failed)) == "blockers could not be computed: oh"
     assert why_unknown(overview_of(view)) == why_unknown(overview_of(story_view())) == ""
 
 
@@ -343,14 +343,14 @@ def without(*kinds: Kind) -> ClusterView:
 
 def test_what_is_out_of_reach_is_not_on_its_way() -> None:
     hidden = without(Kind.POD)
-    assert freshness(overview_of(hidden), NOW_NS) == (("not worked out: pods may not be listed", Tone.WARNING),)
-    assert why_unknown(overview_of(hidden)) == "what keeps nodes is not known: pods may not be listed"
+    assert freshness(overview_of(hidden), NOW_NS) == (("not computed: pods may not be listed", Tone.WARNING),)
+    assert why_unknown(overview_of(hidden)) == "blockers are unknown: pods may not be listed"
     assert short_freshness(overview_of(hidden)) == ""
     node = entry(hidden, "dnd")
     assert why_cell(node, NOW_NS).text == "!rbac"
     budget = budget_entries(hidden)[0]
     assert [cell.text for cell in build_rows(budgets_table(), [budget], now_ns=NOW_NS)[0].cells][2:6] == ["!rbac"] * 4
-    assert "what is left is unknown: pods may not be listed" in said(budget_sentences(budget, NOW_NS)[0])
+    assert "the number left is unknown: pods may not be listed" in said(budget_sentences(budget, NOW_NS)[0])
 
 
 def test_without_nodeclaims_nodes_with_a_nodepool_are_still_managed() -> None:
@@ -374,7 +374,7 @@ def test_next_in_words(view: ClusterView) -> None:
         made = ClusterView(view.state, view.statuses, view, analysis=changed)
         return "\n".join(map(said, next_lines(present(made.analysis).next, overview_of(made))))
 
-    assert "being worked out" in lines(None)
+    assert "being computed" in lines(None)
     at = view.state.generation
     assert lines(NextReport(asked=(("Emptiness", 0),), generation=at)) == (
         "Karpenter would do nothing now\nasked: Emptiness 0 candidates"
@@ -382,7 +382,7 @@ def test_next_in_words(view: ClusterView) -> None:
     assert "until NodeClaim new has a provider ID" in lines(NextReport(paused_by=("new",), generation=at))
     repaired = lines(NextReport(unhealthy=("ip-1.ec2.internal",), generation=at))
     assert "Node repair deletes ip-1.ec2.internal now: unhealthy" in repaired
-    assert "Disruption would do nothing beside it" in repaired
+    assert "Disruption would do nothing else" in repaired
     assert "the pass ends early: no" in lines(NextReport(error="no", generation=at))
     one = NextCommand("delete", ("n1",), (), 0.5)
     assert lines(NextReport("Emptiness", "Empty", (one,), (), generation=at)) == (
@@ -390,12 +390,12 @@ def test_next_in_words(view: ClusterView) -> None:
     )
     command = NextCommand("replace", tuple(f"n{i}" for i in range(9)), (Replacement("p", ("a", "b"), 0.1, 2),), 0.5)
     text = lines(NextReport("Drift", "Drifted", (command,) * 6, (("Drift", 6),), generation=at - 1))
-    assert "Next: Drift (Drifted), 6 commands, saves $3.0000/h  (1 change ago; being worked out again)" in text
+    assert "Next: Drift (Drifted), 6 commands, saves $3.0000/h  (1 change ago; being recomputed)" in text
     assert "replace n0, n1, n2, n3, n4, n5, n6, n7 and 1 more → a or 1 other in p from $0.1000 for 2 pods" in text
     assert "and 2 more" in text
     first = NextCommand("terminate-first", ("n2",), (), None)
     mixed = lines(NextReport("Drift", "Drifted", (one, first), generation=at))
-    assert mixed.startswith("Next: Drift (Drifted), 2 commands, saves $0.5000/h+\n"), "of the other nobody can say"
+    assert mixed.startswith("Next: Drift (Drifted), 2 commands, saves $0.5000/h+\n"), "of the other nobody can have"
     assert lines(NextReport("Drift", "Drifted", (first,), generation=at)).startswith("Next: Drift (Drifted)\n")
     assert replacement_text(Replacement("p", (), 0.0, 0)) == "a new node of p, from its template"
     static = Replacement("p", ("a", "b"), 0.1, 0, is_from_template=True)
