@@ -23,9 +23,8 @@ from karptui.aws.market import Market, OfferingKey, built_in_market, region_of
 from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError, parse_nodeclass
 from karptui.aws.offerings import PlacementGroup, incompatibility
 from karptui.decode.errors import field_error
-from karptui.karpenter.instance_type import InstanceType, Offering
+from karptui.karpenter.instance_type import UNFULFILLABLE, InstanceType, Offering
 from karptui.karpenter.labels import AWS_GROUP, CAPACITY_TYPE, RESERVED, ZONE
-from karptui.karpenter.launch_errors import UNFULFILLABLE
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClass
 from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.karpenter.settings import Settings, SettingsError, parse_settings

@@ -16,10 +16,9 @@ from karptui.aws.market import Market, OfferingKey, built_in_market, region_of
 from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError, Subnet, SubnetZone, parse_nodeclass
 from karptui.aws.observed import discovered_memory_bytes
 from karptui.aws.region import node_zones
-from karptui.karpenter.instance_type import InstanceType
+from karptui.karpenter.instance_type import NO_FREE_ADDRESSES, InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, REGION, SPOT
-from karptui.karpenter.launch_errors import NO_FREE_ADDRESSES
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClassRef, is_ec2
 from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.settings import Settings

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from karptui.aws.cluster_types import MarketOf
     from karptui.aws.market import Market
     from karptui.aws.nodeclass import SubnetZone
+from karptui.aws.nodeclass import Subnet
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -220,3 +221,24 @@ def offering_value(offering: Offering, key: str) -> str:
         if requirement.key == key and len(requirement.values) == 1:
             return requirement.values[0]
     return ""
+
+
+class SubnetRoom(msgspec.Struct, frozen=True):
+    """A subnet and its free addresses."""
+
+    id: str
+    zone: str
+    free_addresses: int | None = None
+    """From EC2's DescribeSubnets; None if EC2 was not queried, or does not have the subnet."""
+    is_refused: bool = False
+    """Whether EC2 refused a launch in the last three minutes because the subnet had no free address."""
+
+
+def subnet_rooms(subnets: Iterable[Subnet], evidence: Evidence) -> tuple[SubnetRoom, ...]:
+    """Return the subnets in an EC2NodeClass's status, which does not include the number of free addresses."""
+    described = evidence.facts.subnets
+    free = {subnet.id: subnet.free_addresses for subnet in described.value} if described is not None else {}
+    return tuple(
+        SubnetRoom(subnet.id, subnet.zone, free.get(subnet.id), subnet.id in evidence.refused.subnets)
+        for subnet in subnets
+    )

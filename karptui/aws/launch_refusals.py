@@ -17,9 +17,9 @@ import msgspec
 from karptui.aws.market import OfferingKey
 from karptui.aws.nodeclass import Subnet, subnets_of
 from karptui.aws.region import node_zones
+from karptui.karpenter.instance_type import NO_FREE_ADDRESSES, NO_SPOT_ROLE, RESERVATION_FULL
 from karptui.karpenter.inventory import NO_HISTORY, ClusterHistory, Inventory
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, ON_DEMAND, RESERVED, SPOT, ZONE
-from karptui.karpenter.launch_errors import NO_FREE_ADDRESSES, NO_SPOT_ROLE, RESERVATION_FULL
 from karptui.karpenter.nodeclaim import NodeClaim, pool_in_name
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import IN, Requirements

@@ -25,8 +25,8 @@ from karptui.aws.prices import (
     table_from_metrics,
 )
 from karptui.aws.region import NO_FACTS, RegionFacts
+from karptui.karpenter.instance_type import NO_SPOT_ROLE, UNFULFILLABLE
 from karptui.karpenter.labels import SPOT
-from karptui.karpenter.launch_errors import NO_SPOT_ROLE, UNFULFILLABLE
 from karptui.karpenter.metrics import ControllerMetrics
 from karptui.kube.recent import Recent
 from karptui.kube.timestamps import format_timestamp

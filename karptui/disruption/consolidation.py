@@ -1,21 +1,25 @@
-"""Consolidation: which nodes qualify, and what may replace them, including minValues.
+"""Consolidation: which nodes qualify, what may replace them, and the multi- and single-node searches.
 
-Rules: ``pkg/controllers/disruption/consolidation.go`` and ``SatisfiesMinValues`` in ``pkg/cloudprovider/types.go``.
+Rules: ``consolidation.go``, ``multinodeconsolidation.go`` and ``singlenodeconsolidation.go`` in
+``pkg/controllers/disruption``, and ``SatisfiesMinValues`` in ``pkg/cloudprovider/types.go``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Final
 
 import msgspec
 
-from karptui.disruption.candidate import Candidate
-from karptui.disruption.command import Command
-from karptui.disruption.emptiness import CONSOLIDATABLE, FilterCode, consolidation_disabled
+from karptui.disruption.balanced import BalancedPolicy, MoveScore
+from karptui.disruption.candidate import LIKELIEST, Candidate, Chance
+from karptui.disruption.command import Command, Decision
+from karptui.disruption.emptiness import CONSOLIDATABLE, FilterCode, by_savings, consolidation_disabled, within_budgets
 from karptui.disruption.events import Recorder
 from karptui.disruption.no_place import NoPlace
-from karptui.disruption.simulation import FutileError, NewNode, OthersNeed, Simulation, Simulator
+from karptui.disruption.price import UNREACHABLE
+from karptui.disruption.simulation import FutileError, NewNode, OthersNeed, Simulation, SimulationError, Simulator
 from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, SPOT, ZONE
 from karptui.karpenter.nodepool import WHEN_EMPTY
 from karptui.karpenter.requirements import Requirement, Requirements
@@ -233,3 +237,116 @@ def min_values_message(keys: Sequence[str]) -> str:
 
 def _pinned_to_spot(node: NewNode) -> NewNode:
     return msgspec.structs.replace(node, requirements=node.requirements.add(_PIN_TO_SPOT))
+
+
+MAX_TOGETHER: Final = 100
+"""Index of the last candidate considered, from 0."""
+
+
+def multi_node_command(
+    candidates: Iterable[Candidate],
+    budgets: Mapping[str, int],
+    consolidator: Consolidator,
+    policy: BalancedPolicy,
+    chance: Chance = LIKELIEST,
+) -> tuple[Command, ...]:
+    """Return the command that removes the longest prefix of nodes, by savings per disruption cost, if there is one.
+
+    Karpenter's search stops after a minute; here it always completes.
+
+    Raises:
+        SimulationError: If there is no NodePool to schedule with.
+    """
+    command, scores = _search(within_budgets(by_savings(candidates, chance), budgets), consolidator, policy)
+    if scores is not None:
+        policy.publish_approvals(scores)
+    return () if command is None else (command,)
+
+
+def _search(
+    candidates: Sequence[Candidate], consolidator: Consolidator, policy: BalancedPolicy
+) -> tuple[Command | None, Mapping[str, MoveScore] | None]:
+    """Return the last success of the binary search and its scores; without success, the last rejected scores."""
+    if len(candidates) < 2:
+        return None, None
+    low, high = 1, min(len(candidates) - 1, MAX_TOGETHER)
+    best: Command | None = None
+    best_scores: Mapping[str, MoveScore] | None = None
+    refused_scores: Mapping[str, MoveScore] | None = None
+    while low <= high:
+        middle = (low + high) // 2
+        command = _unless_same_type(consolidator.compute(candidates[: middle + 1]))
+        if command is not None:
+            scores = policy.scores(command)
+            if all(score.is_approved for score in scores.values()):
+                best_scores = scores
+            else:
+                command, refused_scores = None, scores
+        if command is not None:
+            best, low = command, middle + 1
+        else:
+            high = middle - 1
+    return best, best_scores if best is not None else refused_scores
+
+
+def _unless_same_type(result: Command | Refusal) -> Command | None:
+    """Return the command unless its replacement is of the same type as a removed node and no cheaper."""
+    if isinstance(result, Refusal):
+        return None
+    if result.decision is Decision.DELETE:
+        return result
+    replacement = without_same_type(result.replacements[0], result.candidates)
+    if not replacement.type_names or unmet_keys(replacement):
+        return None
+    return Command(result.candidates, (replacement,), result.simulation)
+
+
+def without_same_type(node: NewNode, candidates: Sequence[Candidate]) -> NewNode:
+    """Return a replacement without types that cost at least as much as the cheapest removed node of a shared type.
+
+    If a shared type's price is unknown, no type remains.
+    """
+    prices: dict[str, float] = {}
+    going = {candidate.type_name for candidate in candidates}
+    for candidate in candidates:
+        labels = Requirements.from_labels(candidate.node.labels)
+        price = candidate.book.cheapest(candidate.type_name, labels, available_only=False)
+        if price < prices.get(candidate.type_name, UNREACHABLE):
+            prices[candidate.type_name] = price
+    ceiling = min((prices.get(name, 0.0) for name in node.type_names if name in going), default=UNREACHABLE)
+    return below(node, ceiling)
+
+
+def interleaved(candidates: Iterable[Candidate], chance: Chance = LIKELIEST) -> list[Candidate]:
+    """Return candidates round-robin: the best of each NodePool, then the second best of each.
+
+    By default the NodePool with the best node is first; ``chance`` may choose another.
+    """
+    by_pool: dict[str, list[Candidate]] = {}
+    for candidate in by_savings(candidates, chance):
+        by_pool.setdefault(candidate.pool.name, []).append(candidate)
+    rounds = zip_longest(*(by_pool[name] for name in chance.pools(by_pool)))
+    return [candidate for together in rounds for candidate in together if candidate is not None]
+
+
+def single_node_command(
+    candidates: Iterable[Candidate],
+    budgets: Mapping[str, int],
+    consolidator: Consolidator,
+    policy: BalancedPolicy,
+    chance: Chance = LIKELIEST,
+) -> tuple[Command, ...]:
+    """Return the command for the first node that can be removed, and record why the ones before it cannot.
+
+    Karpenter's search stops after three minutes; here it always completes.
+    """
+    for candidate in interleaved(candidates, chance):
+        if not budgets.get(candidate.pool.name, 0) or not policy.may_pass(candidate):
+            continue
+        try:
+            result = consolidator.compute((candidate,))
+        except SimulationError:
+            continue
+        if isinstance(result, Command) and policy.approves_single(result):
+            return (result,)
+    return ()

@@ -11,7 +11,6 @@ from typing import Final
 import msgspec
 
 from karptui.disruption.budgets import Reason
-from karptui.disruption.deletion import DrainStage, deletion_stage
 from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.repair import Repair
@@ -26,7 +25,7 @@ from karptui.disruption.termination import (
     is_commanded,
     is_forced,
 )
-from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclaim import DrainStage, NodeClaim, deletion_stage
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.provisioning.state_node import StateNode

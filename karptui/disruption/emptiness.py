@@ -1,6 +1,7 @@
 """Emptiness: nodes without pods of positive cost are deleted, all in one command and without simulation.
 
-Rules: ``pkg/controllers/disruption/emptiness.go``.
+Also the consolidateAfter clock, which makes nodes consolidatable. Rules: ``pkg/controllers/disruption/emptiness.go``,
+``pkg/controllers/nodeclaim/disruption/consolidation.go``.
 """
 
 from __future__ import annotations
@@ -8,8 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+import msgspec
+
 from karptui.disruption.candidate import LIKELIEST, Candidate, Chance
 from karptui.disruption.command import Command
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube.timestamps import ABSENT_NS
 
 CONSOLIDATABLE = "Consolidatable"
 
@@ -82,3 +88,27 @@ def compute(
     """Return the command that deletes all empty nodes that the budgets allow."""
     chosen = within_budgets(by_savings(candidates, chance), budgets)
     return (Command(tuple(chosen)),) if chosen else ()
+
+
+class QuietPeriod(msgspec.Struct, frozen=True, gc=False):
+    """A node's wait before consolidation."""
+
+    since_ns: int
+    """When a pod last came or went; without any, when the node was initialised."""
+    until_ns: int
+    """When the node becomes consolidatable if no pod comes or goes until then."""
+    has_pod_event: bool
+    """Whether it starts at a pod change."""
+
+
+def quiet_period(claim: NodeClaim, pool: NodePool) -> QuietPeriod | None:
+    """Return a node's wait, or None if it is not initialised or its NodePool never consolidates.
+
+    With ``0s`` there is no wait, and pod changes do not restart it.
+    """
+    initialized = claim.condition("Initialized")
+    if pool.consolidate_after_ns is None or initialized is None or initialized.status != "True":
+        return None
+    has_pod_event = claim.last_pod_event_ns != ABSENT_NS
+    since_ns = claim.last_pod_event_ns if has_pod_event else initialized.last_transition_ns
+    return QuietPeriod(since_ns, since_ns + pool.consolidate_after_ns, has_pod_event)

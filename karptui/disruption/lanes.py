@@ -17,13 +17,13 @@ from karptui.disruption.budgets import budget_state
 from karptui.disruption.codes import CODES, RANKS, Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.consolidation import SPOT_TO_SPOT_TYPES, RefusalCode
-from karptui.disruption.deletion import DrainStage
 from karptui.disruption.drain import DrainState
 from karptui.disruption.emptiness import FilterCode
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.node_verdict import Verdict
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.should_disrupt import WantedBy
+from karptui.karpenter.nodeclaim import DrainStage
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.provisioning.state_node import StateNode
 

@@ -1,20 +1,22 @@
 """Karpenter's disruption methods, each run on the same unchanged state as if it were its turn.
 
-In a cluster, the first method that acts ends the pass, and Emptiness and consolidation validate after 15 seconds.
-Rules: ``pkg/controllers/disruption/controller.go``.
+In a cluster, the first method that acts ends the pass, and Emptiness and consolidation validate after 15 seconds
+(``validated``). Rules: ``controller.go`` and ``validation.go`` in ``pkg/controllers/disruption``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 from functools import cached_property
+from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
-from karptui.disruption import consolidation, drift, emptiness, multi_node, repair, single_node, static_drift
+from karptui.disruption import consolidation, drift, emptiness, repair, static_drift
 from karptui.disruption.balanced import BalancedPolicy, pool_totals
 from karptui.disruption.budgets import BudgetState, Reason, budget_state, is_repairing
-from karptui.disruption.candidate import LIKELIEST, Candidate, Candidates, Chance, find_candidates
+from karptui.disruption.candidate import LIKELIEST, Candidate, Candidates, Chance, find_candidates, graceful_candidate
 from karptui.disruption.command import Command, Method, MethodResult
 from karptui.disruption.consolidation import SPOT_TO_SPOT_GATE, Consolidator
 from karptui.disruption.do_not_disrupt import record_departing
@@ -138,9 +140,13 @@ class MethodRun:
                     chance=self._chance,
                 )
             case Method.MULTI_NODE:
-                return multi_node.compute(candidates, budgets, self.consolidator, self.policy, self._chance)
+                return consolidation.multi_node_command(
+                    candidates, budgets, self.consolidator, self.policy, self._chance
+                )
             case _:
-                return single_node.compute(candidates, budgets, self.consolidator, self.policy, self._chance)
+                return consolidation.single_node_command(
+                    candidates, budgets, self.consolidator, self.policy, self._chance
+                )
 
     def budgets(self, reason: Reason) -> dict[str, int]:
         """Return each NodePool's remaining allowance for a reason, and publish which allow none."""
@@ -296,3 +302,56 @@ def next_pass(
             if result.commands or result.error:
                 break
     return NextPass(tuple(results), paused, recorder)
+
+
+VALIDATED: Final = frozenset({Method.EMPTINESS, Method.MULTI_NODE, Method.SINGLE_NODE})
+"""The methods that validate."""
+
+
+def validated(run: MethodRun, simulator: Simulator, method: Method, command: Command) -> Command | None:
+    """Return a command as it applies now, or None if it no longer does.
+
+    Emptiness continues with the nodes that are still empty. Consolidation requires all nodes, and that their pods need
+    no other new node than the command's.
+
+    Args:
+        run: The methods' run at the time of validation.
+        simulator: A simulator at the same time.
+        method: The method of the command.
+        command: The command.
+    """
+    left = run.budgets(method.reason)
+    kept: list[Candidate] = []
+    for candidate in _still_wanted(run, method, command):
+        if left.get(candidate.pool.name, 0):
+            left[candidate.pool.name] -= 1
+            kept.append(candidate)
+    is_whole = len(kept) == len(command.candidates)
+    if not kept or (method is not Method.EMPTINESS and not (is_whole and _is_same(simulator, command, kept))):
+        return None
+    return replace(command, candidates=tuple(kept))
+
+
+def _still_wanted(run: MethodRun, method: Method, command: Command) -> list[Candidate]:
+    """Return the command's nodes that still pass gates and conditions, in its order."""
+    refuse = emptiness.refuse if method is Method.EMPTINESS else consolidation.refuse
+    nodes = {node.name: node for node in run.fleet.nodes}
+    wanted = []
+    for previous in command.candidates:
+        node = nodes.get(previous.name)
+        candidate = graceful_candidate(run.fleet, node) if node is not None else None
+        if candidate is not None and refuse(candidate) is None:
+            wanted.append(candidate)
+    return wanted
+
+
+def _is_same(simulator: Simulator, command: Command, candidates: list[Candidate]) -> bool:
+    """Return whether the nodes' pods still need the command's replacement or none, and no other types."""
+    try:
+        simulation = simulator.remove(candidates, is_consolidation=True)
+    except SimulationError:
+        return False
+    if simulation.blocking_errors or len(simulation.new_nodes) != len(command.replacements):
+        return False
+    pairs = zip(command.replacements, simulation.new_nodes, strict=True)
+    return all(set(planned.type_names) <= set(now.type_names) for planned, now in pairs)

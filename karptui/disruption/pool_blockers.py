@@ -17,8 +17,7 @@ from karptui.disruption.budgets import UNLIMITED, BudgetState, PoolUse, Reason, 
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
-from karptui.disruption.consolidate_after import quiet_period
-from karptui.disruption.emptiness import FilterCode
+from karptui.disruption.emptiness import FilterCode, quiet_period
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.price import ReckonedPrices
 from karptui.disruption.should_disrupt import WantedBy

@@ -35,7 +35,6 @@ from karptui.disruption.budgets import budget_state, reasons_of
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.command import Command, Method
-from karptui.disruption.deletion import DrainStage
 from karptui.disruption.drain import DrainState, drain_state
 from karptui.disruption.fleet import arrivals
 from karptui.disruption.gates import all_gates
@@ -50,7 +49,7 @@ from karptui.disruption.repair import health_deletions
 from karptui.disruption.should_disrupt import WantedBy
 from karptui.disruption.simulation import SimulationError, Simulator
 from karptui.disruption.survey_memory import SurveyMemory
-from karptui.karpenter.nodeclaim import node_key
+from karptui.karpenter.nodeclaim import DrainStage, node_key
 from karptui.kube.pod import lost_pods
 from karptui.provisioning.overlap import Overlap, overlap_steps
 from karptui.provisioning.prepared import Prepared

@@ -15,7 +15,7 @@ import msgspec
 from karptui.disruption.budget_calendar import WEEK_NS, open_spans
 from karptui.disruption.budgets import read_window
 from karptui.disruption.command import Decision
-from karptui.disruption.consolidate_after import quiet_period
+from karptui.disruption.emptiness import quiet_period
 from karptui.disruption.repair import LEGACY_REPAIR, HealthDeletion, health_deletions
 from karptui.disruption.schedule import ScheduleError
 from karptui.forward.agenda import Agenda, Turn

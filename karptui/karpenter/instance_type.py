@@ -1,11 +1,14 @@
 """Instance types and offerings as cloud providers report them to Karpenter, and the NodeOverlays that change them.
 
+Also the error codes of EC2 that Karpenter treats as insufficient capacity.
+
 Sources: pkg/cloudprovider/types.go, pkg/apis/v1alpha1/nodeoverlay.go.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
@@ -103,3 +106,25 @@ class NodeOverlay(KubeObject, frozen=True, kw_only=True, gc=False):
     capacity: ResourceList = resources.EMPTY
     weight: int = 0
     conditions: tuple[Condition, ...] = ()
+
+
+NO_FREE_ADDRESSES: Final = "InsufficientFreeAddressesInSubnet"
+NO_SPOT_ROLE: Final = "AuthFailure.ServiceLinkedRoleCreationNotPermitted"
+RESERVATION_FULL: Final = "ReservationCapacityExceeded"
+UNFULFILLABLE: Final = "UnfulfillableCapacity"
+"""Also used if the error code is unknown."""
+
+_WORDS: Final = {
+    NO_FREE_ADDRESSES: "no free IP addresses in the subnets",
+    NO_SPOT_ROLE: "no permission to create EC2's service-linked role for spot",
+    RESERVATION_FULL: "reservation full",
+    "MaxFleetCountExceeded": "quota of EC2 fleets reached",
+    "MaxSpotInstanceCountExceeded": "spot quota reached",
+    "Unsupported": "not supported by EC2",
+    "VcpuLimitExceeded": "vCPU quota reached",
+}
+
+
+def error_words(code: str) -> str:
+    """Return the text for an error code; other codes mean insufficient capacity."""
+    return _WORDS.get(code, "insufficient capacity in EC2")

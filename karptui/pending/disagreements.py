@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from karptui.aws.launch_refusals import LaunchRefusal
-from karptui.karpenter.launch_errors import error_words
+from karptui.karpenter.instance_type import error_words
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
 from karptui.kube.objects import condition_of

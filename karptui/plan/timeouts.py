@@ -12,12 +12,11 @@ from typing import Final
 import msgspec
 
 from karptui.disruption.command import Command, Method
+from karptui.disruption.consolidation import MAX_TOGETHER, interleaved
 from karptui.disruption.events import Recorder
 from karptui.disruption.methods import MethodRun
-from karptui.disruption.multi_node import MAX_TOGETHER
 from karptui.disruption.removal import EngineSimulator, assumed_seconds
 from karptui.disruption.simulation import SimulationError
-from karptui.disruption.single_node import interleaved
 from karptui.karpenter.metrics import ControllerMetrics
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.whatif.situation import WhatIfBase

@@ -15,7 +15,6 @@ from karptui.kube.taints import untolerated
 from karptui.provisioning.catalogue import Catalogue
 from karptui.provisioning.claim import Claim, Hostnames, Reservations
 from karptui.provisioning.pod_class import PodClass
-from karptui.provisioning.pod_queue import QueuedPod
 from karptui.provisioning.ports import clash
 from karptui.provisioning.prepared import Prepared, Variant
 from karptui.provisioning.rejection import (
@@ -36,6 +35,7 @@ from karptui.provisioning.stage_memory import StageMemory
 from karptui.provisioning.template import Template, unmet_min_values
 from karptui.provisioning.topology_group import Ruled, narrowed
 from karptui.provisioning.topology_spec import host_allowed
+from karptui.provisioning.waiting_pods import QueuedPod
 
 
 def types_exhausted(

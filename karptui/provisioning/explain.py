@@ -21,7 +21,6 @@ from karptui.provisioning.instance_types import may_go_to
 from karptui.provisioning.limits import LimitState
 from karptui.provisioning.node_refusal import NodeRefusal, refusal_of, shortages_of
 from karptui.provisioning.pod_class import Preferences, Stage
-from karptui.provisioning.pod_queue import QueuedPod
 from karptui.provisioning.pool_order import SkipReason, served_pools, skip_reason
 from karptui.provisioning.refused_types import refused_text
 from karptui.provisioning.rejection import (
@@ -38,6 +37,7 @@ from karptui.provisioning.solution import Solution
 from karptui.provisioning.stage_memory import StageMemory
 from karptui.provisioning.template import Template, template_requirements
 from karptui.provisioning.topology_spec import TopologyKind
+from karptui.provisioning.waiting_pods import QueuedPod
 
 
 def skip_text(pool: NodePool, *, is_served: bool, left_out: Mapping[str, bool]) -> str:

@@ -23,12 +23,12 @@ from karptui.kube.resources import CPU, MEMORY
 from karptui.kube.taints import PREFER_NO_SCHEDULE, Taint, untolerated
 from karptui.provisioning.destination import Destination, DestinationKind
 from karptui.provisioning.pod_class import PodClass, Stage
-from karptui.provisioning.pod_queue import QueuedPod
 from karptui.provisioning.prepared import Prepared, Variant
 from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.run import Run
 from karptui.provisioning.stage_memory import StageMemory
 from karptui.provisioning.state_node import StateNode
+from karptui.provisioning.waiting_pods import QueuedPod
 
 KUBE_SCHEDULER_NAMES: Final = frozenset({"", "default-scheduler"})
 """Values of ``schedulerName`` that mean kube-scheduler."""

@@ -11,7 +11,6 @@ from typing import Final, Literal
 from karptui.kube.pod import Pod
 from karptui.provisioning.amounts import AmountIndex, roomy
 from karptui.provisioning.destination import Destination
-from karptui.provisioning.pod_queue import QueuedPod
 from karptui.provisioning.ports import OwnedPorts, clash
 from karptui.provisioning.prepared import Prepared, Variant
 from karptui.provisioning.requirement_set import RequirementSet
@@ -19,6 +18,7 @@ from karptui.provisioning.stage_memory import StageMemory
 from karptui.provisioning.topology import Topology
 from karptui.provisioning.topology_group import narrowed
 from karptui.provisioning.topology_spec import host_allowed
+from karptui.provisioning.waiting_pods import QueuedPod
 
 _REMEASURE_AFTER: Final = 64
 """Minimum number of placements after which filled nodes are indexed again."""

@@ -13,12 +13,12 @@ from karptui.kube.taints import untolerated
 from karptui.kube.units import is_in_bytes
 from karptui.provisioning.destination import Destination
 from karptui.provisioning.node_check import FilledNode
-from karptui.provisioning.pod_queue import QueuedPod
 from karptui.provisioning.ports import clash
 from karptui.provisioning.rejection import PlacementGate
 from karptui.provisioning.run import Run
 from karptui.provisioning.stage_memory import StageMemory
 from karptui.provisioning.topology_spec import host_allowed
+from karptui.provisioning.waiting_pods import QueuedPod
 
 
 class NodeRefusal(msgspec.Struct, frozen=True):

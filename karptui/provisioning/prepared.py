@@ -21,12 +21,10 @@ from karptui.kube.taints import PREFER_NO_SCHEDULE
 from karptui.provisioning.amounts import Columns
 from karptui.provisioning.claim import reservation_capacity
 from karptui.provisioning.daemon_overhead import DaemonPod, daemon_pods, newest_daemons
-from karptui.provisioning.default_spread import DefaultSpread
 from karptui.provisioning.destination import Destination, DestinationBuilder, DestinationIndex, LabelReader
 from karptui.provisioning.instance_types import InstanceTypes, catalogues_of, guessed_pools, types_by_pool
 from karptui.provisioning.limits import LimitsLeft
 from karptui.provisioning.pod_class import PodClasses, Stage
-from karptui.provisioning.pod_queue import QueuedPod
 from karptui.provisioning.pool_order import usable_pools
 from karptui.provisioning.rejection import PodError
 from karptui.provisioning.reporter import Pause, no_pause
@@ -35,10 +33,11 @@ from karptui.provisioning.state_node import StateNode, is_under_consolidate_afte
 from karptui.provisioning.template import Template, make_templates, pool_requirements
 from karptui.provisioning.topology import Holder, InverseBase, Topology
 from karptui.provisioning.topology_counts import DomainUniverse, NodeLabels, RunningPods
-from karptui.provisioning.topology_spec import NamespaceIndex, asked_keys, is_constrained, selector_keys
+from karptui.provisioning.topology_spec import DefaultSpread, NamespaceIndex, asked_keys, is_constrained, selector_keys
 from karptui.provisioning.volumes import Attachments, VolumeIndex, VolumeLimits, VolumeLookupError
 from karptui.provisioning.waiting_pods import (
     LeavingPods,
+    QueuedPod,
     buffer_pods,
     leaving_by_node,
     leaving_pods,

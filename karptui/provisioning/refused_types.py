@@ -7,9 +7,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from karptui.karpenter.instance_type import InstanceType
+from karptui.karpenter.instance_type import NO_FREE_ADDRESSES, InstanceType, error_words
 from karptui.karpenter.labels import CAPACITY_TYPE, WELL_KNOWN, ZONE
-from karptui.karpenter.launch_errors import NO_FREE_ADDRESSES, error_words
 from karptui.karpenter.requirements import Requirements
 from karptui.kube.resources import ResourceList
 from karptui.kube.units import counted

@@ -19,7 +19,6 @@ from karptui.provisioning.destination import Destination
 from karptui.provisioning.limits import LimitState
 from karptui.provisioning.node_check import NodeCheck
 from karptui.provisioning.pod_class import Stage
-from karptui.provisioning.pod_queue import QueuedPod, queue_order
 from karptui.provisioning.prepared import Prepared, Variant
 from karptui.provisioning.rejection import (
     DynamicResourcesUnsupported,
@@ -36,6 +35,7 @@ from karptui.provisioning.stage_memory import StageMemory
 from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.template import Template
 from karptui.provisioning.type_index import NO_PRICE
+from karptui.provisioning.waiting_pods import QueuedPod, queue_order
 
 _REPORT_EVERY = 64
 _MOST_JUDGED = 10_000

@@ -1,7 +1,7 @@
-"""Pods to be scheduled: pending pods, pods of nodes being deleted, and placeholder pods of CapacityBuffers.
+"""Pods to be scheduled: pending pods, pods of nodes being deleted, placeholder pods of CapacityBuffers; their order.
 
-Rules: ``GetPendingPods`` in ``pkg/controllers/provisioning/provisioner.go``, ``CurrentlyReschedulablePods`` in
-``pkg/controllers/state/statenode.go`` and ``pkg/state/virtualpods/utilities.go``.
+Rules: ``queue.go`` in ``pkg/controllers/provisioning/scheduling``, ``GetPendingPods`` in ``provisioner.go`` above it,
+``CurrentlyReschedulablePods`` in ``pkg/controllers/state/statenode.go`` and ``pkg/state/virtualpods/utilities.go``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from karptui.karpenter.pod_predicates import PodPredicates, is_provisionable
 from karptui.karpenter.requirements import Requirements
 from karptui.kube.objects import EMPTY_LABELS, condition_of
 from karptui.kube.pod import Pod, PodTemplate
+from karptui.kube.resources import CPU, MEMORY
 from karptui.provisioning.go_sort import go_sort
+from karptui.provisioning.pod_class import Stage
 from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.validation import avoids_karpenter, selector_problems
 from karptui.provisioning.volumes import VolumeIndex
@@ -155,3 +157,40 @@ def _preferences_of(template: PodTemplate) -> Requirements:
     if template.required_node_terms:
         preferences = preferences.merge(Requirements.from_selectors(template.required_node_terms[0].match_expressions))
     return preferences
+
+
+class QueuedPod:
+    """A pod to be scheduled."""
+
+    __slots__ = ("first", "is_counted", "is_exempt", "last_length", "owner", "pod")
+
+    def __init__(self, pod: Pod, first: Stage, *, is_exempt: bool, is_counted: bool) -> None:
+        self.pod = pod
+        self.first = first
+        """Stage with all its preferences."""
+        self.owner = first.owner
+        self.is_exempt = is_exempt
+        """Whether it may use nodes that are within consolidateAfter."""
+        self.is_counted = is_counted
+        """Whether its topology rules apply; if its volumes are missing they apply only after a first failure."""
+        self.last_length = 0
+        """Queue length when it was last put back, 0 if never."""
+
+
+def queue_order(pods: Iterable[QueuedPod], columns: Mapping[str, int]) -> list[QueuedPod]:
+    """Return pods in the order of a run: most cpu first, then most memory, then oldest.
+
+    Args:
+        pods: Pods to be scheduled.
+        columns: Column of each resource in the rows of amounts.
+    """
+    cpu, memory = columns.get(CPU), columns.get(MEMORY)
+    return sorted(
+        pods,
+        key=lambda queued: (
+            -queued.owner.row[cpu] if cpu is not None else 0,
+            -queued.owner.row[memory] if memory is not None else 0,
+            queued.pod.created_ns,
+            queued.pod.uid,
+        ),
+    )

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from karptui.aws.evidence import SubnetRoom, subnet_rooms
 from karptui.aws.nodeclass import subnets_of
-from karptui.aws.subnets import SubnetRoom, subnet_rooms
 from karptui.decode.kinds import Kind
 from karptui.disruption.budget_calendar import PoolBudgets
 from karptui.disruption.churn.report import Churn, alive_by_pool

@@ -21,9 +21,8 @@ from karptui.aws.market import OfferingKey
 from karptui.aws.nodeclass import Ec2NodeClass
 from karptui.aws.observed import ObservedType
 from karptui.aws.prices import NodePrices, Price, PriceOrigin, PriceSource
-from karptui.karpenter.instance_type import InstanceType, Offering
+from karptui.karpenter.instance_type import NO_FREE_ADDRESSES, InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, WELL_KNOWN, ZONE
-from karptui.karpenter.launch_errors import NO_FREE_ADDRESSES
 from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.settings import Settings
 from karptui.kube import resources

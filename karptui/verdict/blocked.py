@@ -9,11 +9,11 @@ from typing import Final
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import CODES, Code, WhyCode
 from karptui.disruption.command import Method
-from karptui.disruption.deletion import DrainStage, deletion_stage
 from karptui.disruption.drain import LONG_NS, Hold
 from karptui.disruption.joint_saving import JointSaving, NodeSaving, joint_saving
 from karptui.disruption.termination import STUCK_ALLOWANCE_NS, deadline_of
 from karptui.karpenter.labels import TERMINATION_FINALIZER
+from karptui.karpenter.nodeclaim import DrainStage, deletion_stage
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.pool_order import usable_pools
 from karptui.verdict.finding import (

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from karptui.aws.money import saved_text
-from karptui.karpenter.launch_errors import error_words
+from karptui.karpenter.instance_type import error_words
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, clock_text, count_text, counted, first_of, span_text, verb
 from karptui.kube.volumes import unread_text

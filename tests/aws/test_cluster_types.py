@@ -14,10 +14,9 @@ from karptui.aws.evidence import offering_value
 from karptui.aws.market import Market, OfferingKey, built_in_market
 from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.region import node_zones
-from karptui.karpenter.instance_type import InstanceType
+from karptui.karpenter.instance_type import NO_FREE_ADDRESSES, UNFULFILLABLE, InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import ARCH, INSTANCE_TYPE, REGION, REGISTERED, ZONE
-from karptui.karpenter.launch_errors import NO_FREE_ADDRESSES, UNFULFILLABLE
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass, NodeClassRef
 from karptui.karpenter.nodepool import NodePool

@@ -16,8 +16,7 @@ from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.prices import PriceSource
 from karptui.aws.region import NOWHERE, FactPhase, FactStatus, Place
 from karptui.karpenter.controller import DEFAULTS, ControllerInfo
-from karptui.karpenter.instance_type import InstanceType, Offering
-from karptui.karpenter.launch_errors import NO_SPOT_ROLE, UNFULFILLABLE
+from karptui.karpenter.instance_type import NO_SPOT_ROLE, UNFULFILLABLE, InstanceType, Offering
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
 from karptui.karpenter.settings import parse_settings
 from tests import builders

@@ -13,9 +13,8 @@ from karptui.aws.labels import PLACEMENT_GROUP_ID, PLACEMENT_GROUP_PARTITION, RE
 from karptui.aws.market import Market, OfferingKey
 from karptui.aws.nodeclass import NodeClassError
 from karptui.aws.offerings import PlacementGroup
-from karptui.karpenter.instance_type import InstanceType
+from karptui.karpenter.instance_type import UNFULFILLABLE, InstanceType
 from karptui.karpenter.labels import CAPACITY_TYPE, ZONE
-from karptui.karpenter.launch_errors import UNFULFILLABLE
 from karptui.karpenter.settings import parse_settings
 from tests.aws.builders import a_market, a_nodeclass, resolve, some_settings
 

@@ -6,12 +6,12 @@ import random
 from collections import Counter
 
 from karptui.disruption.candidate import LIKELIEST, Candidate, Chance
+from karptui.disruption.consolidation import interleaved
 from karptui.disruption.drift import in_order
 from karptui.disruption.emptiness import by_savings
 from karptui.disruption.events import Recorder
 from karptui.disruption.methods import MethodRun
 from karptui.disruption.removal import EngineSimulator
-from karptui.disruption.single_node import interleaved
 from tests.builders import NOW_NS, SECOND_NS, a_node, a_nodepool
 from tests.disruption.making import LARGE, a_claim, a_fleet, drifted, prepared
 

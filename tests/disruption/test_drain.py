@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from karptui.disruption.deletion import DrainStage
 from karptui.disruption.drain import DrainState, Hold, WaitingPod, drain_state
 from karptui.disruption.termination import Deadline, Initiator, deadline_of, forced_at, is_forced
 from karptui.karpenter import labels
-from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclaim import DrainStage, NodeClaim
 from karptui.karpenter.settings import parse_settings
 from karptui.kube.node import Node
 from karptui.kube.pdb import PodDisruptionBudget

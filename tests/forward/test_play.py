@@ -12,9 +12,9 @@ from karptui.forward.durations import Durations
 from karptui.forward.play import Play
 from karptui.forward.result import StepKind
 from karptui.forward.run import RECKONED, forward
+from karptui.karpenter.instance_type import UNFULFILLABLE
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import INSTANCE_TYPE, REGISTERED
-from karptui.karpenter.launch_errors import UNFULFILLABLE
 from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.karpenter.settings import Settings
 from karptui.kube.pod import SCHEDULING_GATED, PodVolume

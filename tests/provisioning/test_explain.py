@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from karptui.karpenter.instance_type import InstanceType, Offering
+from karptui.karpenter.instance_type import UNFULFILLABLE, InstanceType, Offering
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import ARCH, CAPACITY_TYPE, HOSTNAME, RESERVATION_ID, ZONE
-from karptui.karpenter.launch_errors import UNFULFILLABLE
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.settings import Settings, parse_settings
 from karptui.kube.pod import (

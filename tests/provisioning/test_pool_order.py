@@ -5,8 +5,8 @@ from __future__ import annotations
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.provisioning import prepare
-from karptui.provisioning.pod_queue import queue_order
 from karptui.provisioning.pool_order import usable_pools
+from karptui.provisioning.waiting_pods import queue_order
 from tests.builders import NOW_NS, a_nodepool, a_pod, an_instance_type
 
 

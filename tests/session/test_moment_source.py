@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.disruption.deletion import DrainStage, deletion_stage
 from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.nodeclaim import DrainStage, deletion_stage
 from karptui.kube.units import clock_text
 from karptui.serving.studies import Forecasts
 from karptui.session.follower import ClusterFollower

@@ -10,11 +10,10 @@ from karptui.disruption.analysis import Analysis, NodeFindings
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.command import Method
-from karptui.disruption.deletion import DrainStage
 from karptui.disruption.drain import DrainState, Hold, WaitingPod
 from karptui.disruption.lanes import Lane, Why
 from karptui.karpenter import labels as karpenter_labels
-from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclaim import DrainStage, NodeClaim
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
 from karptui.session.claims import ClaimEntry, claim_entries

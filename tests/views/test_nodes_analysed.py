@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from karptui.disruption.codes import WhyCode
-from karptui.disruption.deletion import DrainStage
 from karptui.disruption.drain import DrainState
+from karptui.karpenter.nodeclaim import DrainStage
 from karptui.views.nodes.detail import fact_lines, title_parts
 from karptui.views.nodes.sentences import explain_node, node_details, node_reason
 from tests.builders import MINUTE_NS, NOW_NS

@@ -11,7 +11,6 @@ from karptui.advice.objects import node_refs
 from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, listed, share, span
 from karptui.disruption.codes import Code
-from karptui.disruption.deletion import DrainStage
 from karptui.disruption.do_not_disrupt import protects_node
 from karptui.disruption.drain import LONG_NS
 from karptui.disruption.no_place import reason_of
@@ -19,7 +18,7 @@ from karptui.disruption.simulation import no_place
 from karptui.disruption.termination import deadline_of
 from karptui.forward.durations import joined_since, observed
 from karptui.karpenter.labels import DO_NOT_DISRUPT, INSTANCE_TYPE, NODEPOOL
-from karptui.karpenter.nodeclaim import claim_key, initialization_obstacles
+from karptui.karpenter.nodeclaim import DrainStage, claim_key, initialization_obstacles
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.resources import CPU, MEMORY, PODS, nano
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND

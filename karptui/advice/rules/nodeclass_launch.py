@@ -10,10 +10,10 @@ from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import pool_ref
 from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, joined, listed
+from karptui.aws.evidence import SubnetRoom, subnet_rooms
 from karptui.aws.live import live_instance_types
 from karptui.aws.nodeclass import AL2023, Ec2NodeClass, NodeClassError, parse_nodeclass
-from karptui.aws.refusals import refusal
-from karptui.aws.subnets import SubnetRoom, subnet_rooms
+from karptui.aws.nodeclass_validation import refusal
 from karptui.karpenter.labels import AWS_GROUP
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, is_ec2
 from karptui.karpenter.nodepool import NodePool

@@ -9,9 +9,8 @@ from typing import Final
 
 from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
-from karptui.disruption.deletion import DrainStage
 from karptui.disruption.expiry import WAVE_NS, Expiry, expiry_wave
-from karptui.karpenter.nodeclaim import REBOOTING
+from karptui.karpenter.nodeclaim import REBOOTING, DrainStage
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, counted, duration_text, instant_text, span_text
 from karptui.session.claims import ClaimEntry

@@ -6,9 +6,8 @@ from typing import Final
 
 import msgspec
 
-from karptui.disruption.deletion import DrainStage, deletion_stage
 from karptui.karpenter import labels as karpenter_labels
-from karptui.karpenter.nodeclaim import DISRUPTION_REASON, REBOOTING, NodeClaim, is_untried
+from karptui.karpenter.nodeclaim import DISRUPTION_REASON, REBOOTING, DrainStage, NodeClaim, deletion_stage, is_untried
 from karptui.kube.durations import DurationError, parse_duration
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition

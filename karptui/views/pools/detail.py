@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from karptui.aws.subnets import SubnetRoom
+from karptui.aws.evidence import SubnetRoom
 from karptui.disruption.budgets import UNLIMITED
 from karptui.kube.units import (
     count_text,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from karptui.aws.money import node_price_text, per_hour_text, per_month_text, saved_text
 from karptui.disruption.codes import CODES, codes_shown_as
-from karptui.disruption.deletion import DrainStage
 from karptui.disruption.no_place import no_place_text
+from karptui.karpenter.nodeclaim import DrainStage
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import NA, age_text, count_text, counted, duration_text, first_of, span_text, verb
 from karptui.session.costs import Held

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.nodeclass import NodeClassError, parse_nodeclass
-from karptui.aws.refusals import REASONS, NodeClassRefusal, refusal
+from karptui.aws.nodeclass_validation import REASONS, NodeClassRefusal, refusal
 from karptui.decode.kinds import Kind
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, is_ec2
 from karptui.karpenter.rules import MODELLED, Rules, is_modelled, rules_for

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from karptui.aws.subnets import SubnetRoom
+from karptui.aws.evidence import SubnetRoom
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.nodepool import BALANCED, DisruptionBudget
 from karptui.session.pools import pool_rows

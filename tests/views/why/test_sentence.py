@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from karptui.disruption.analysis import NodeFindings, NodeOutlook
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code, WhyCode
-from karptui.disruption.deletion import DrainStage
 from karptui.disruption.drain import DrainState, Hold, WaitingPod
 from karptui.disruption.lanes import Why
 from karptui.disruption.no_place import NoPlace
@@ -19,6 +18,7 @@ from karptui.disruption.node_verdict import Verdict
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.simulation import OthersNeed
 from karptui.disruption.termination import Deadline, Initiator
+from karptui.karpenter.nodeclaim import DrainStage
 from karptui.session.nodes import NodeEntry
 from karptui.views.why.labels import is_held
 from karptui.views.why.sentences import drain_text, names_of, refusal_text, time_text, why_sentence
