@@ -102,7 +102,7 @@ def _finding(owner: str, field: str, requirement: NodeSelectorRequirement) -> Li
         object=owner,
         field=field,
         fact=f"{requirement.key} {requirement.operator} [{' '.join(requirement.values)}]: "
-        f"* is not a wildcard, so {' '.join(stars)} {effect}.",
+        f"{' '.join(stars)} {effect}, because * is not a wildcard.",
         remedy="Leave the requirement out to allow every value, use operator Exists, or list the values.",
     )
 

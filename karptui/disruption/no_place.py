@@ -91,7 +91,7 @@ NO_POOLS: Final = "no NodePool accepts pods: none of this Karpenter's is ready, 
 NO_TYPES: Final = "no NodePool has a launchable instance type"
 NO_ZONE: Final = f"{ZONE} DoesNotExist"
 """The requirement on a type if volumes and rules have no zone in common."""
-NO_ZONE_WORDS: Final = "no zone is left: its volumes and rules require different ones"
+NO_ZONE_WORDS: Final = "no zone satisfies both its volumes and its zone rules"
 _WORDS: Final = {
     "dynamic resources": "it requests dynamic resources, which Karpenter ignores",
     "NodePools": NO_TYPES,

@@ -28,6 +28,7 @@ from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import Quantity
 from karptui.kube.resources import ResourceList, Shortage
 from karptui.kube.taints import untolerated
+from karptui.kube.units import counted
 from karptui.provisioning.amounts import with_pod_slots
 from karptui.provisioning.catalogue import Catalogue, allocatable_nano, bits, catalogue_of
 from karptui.provisioning.daemon_overhead import DaemonGroup, DaemonPod, daemon_pods, group_by_daemons, pool_daemonsets
@@ -226,7 +227,9 @@ class _PoolReader:
         types = compatible & offered & usable
         unmet = unmet_min_values(catalogue, types, requirements) if is_strict else {}
         if unmet and not why_not:
-            why_not = "; ".join(f"minValues of {key} is not met: {count} offered" for key, count in unmet.items())
+            why_not = "; ".join(
+                f"minValues of {key} is not met: only {counted(count, 'value')} offered" for key, count in unmet.items()
+            )
         groups = self._groups(types)
         asked = self._asked(pods)
         prices = catalogue.prices(requirements)

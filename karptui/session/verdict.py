@@ -20,6 +20,7 @@ from karptui.karpenter.pod_predicates import is_stuck_terminating
 from karptui.kube import resources
 from karptui.kube.objects import controller_of
 from karptui.kube.pod import Pod, lost_pods
+from karptui.kube.quantity import NANO
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import amount_text, counted
 from karptui.pending.causes import Cause, zones_of_volumes
@@ -311,6 +312,13 @@ def _came_ns(state: StateNode) -> int:
     return item.created_ns if item is not None else 0
 
 
+def _limit_text(resource: str, nano: int) -> str:
+    """Return an amount; cpu in cores, as limits are written."""
+    if resource != resources.CPU:
+        return amount_text(resource, nano)
+    return f"{nano / NANO:,.2f}".rstrip("0").removesuffix(".")
+
+
 def _full(pool: NodePool, nodes: Sequence[StateNode]) -> LimitLine | None:
     """Return the first limit that is as good as used up, with when that happened, else the one closest to it.
 
@@ -329,7 +337,7 @@ def _full(pool: NodePool, nodes: Sequence[StateNode]) -> LimitLine | None:
         for state in nodes:
             used += state.capacity_nano.get(name, 0)
             since_ns = since_ns or (_came_ns(state) if used >= enough else 0)
-        text = f"{name} {amount_text(name, used)} of {amount_text(name, limit.nano)}"
+        text = f"{name} {_limit_text(name, used)} of {_limit_text(name, limit.nano)}"
         line = LimitLine(pool.name, text, since_ns, name, is_open=not since_ns)
         if since_ns:
             return line

@@ -85,6 +85,8 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
     if code is FindingCode.PDB:
         objects += [f"PodDisruptionBudget/{key}" for one in own for key in one.value.split()]
     saving = saving_of(((line, line.held) for line in lines), case)
+    at_once = _at_once(lines, case) if code is not FindingCode.BUDGET else None
+    opens = [end for line in lines for one in own_blockers(line, WhyCode.BUDGET) if (end := one.until_ns) is not None]
     return ClusterFinding(
         severity=FindingSeverity.INFO if is_over or is_brief else FindingSeverity.WARNING,
         code=code,
@@ -98,6 +100,8 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
         names=tuple(name for name, _ in Counter(_name(one, code) for one in own).most_common()),
         nodes=len(lines),
         nodes_bound=CountBound.AT_MOST if is_simulating(lines) else CountBound.EXACT,
+        at_once=at_once,
+        closed_until_ns=min(opens, default=None) if at_once == 0 else None,
         draining=sum(line.findings is not None and line.findings.why.code is WhyCode.DRAIN for line in lines),
         pods=len({one.object_key for one in own if one.object_kind == "Pod"}),
         recent_pods=sum(line.findings.recent_pods for line in lines if line.findings is not None),
@@ -107,6 +111,25 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
         key=key,
         filter_text=filter_text,
     )
+
+
+def _at_once(lines: Sequence[VerdictNode], case: VerdictCase) -> int | None:
+    """Return how many nodes disruption budgets allow to go at a time, 0 if none now; None if all, or if unknown."""
+    groups: dict[tuple[str, str], int] = Counter(
+        (line.pool, line.findings.why.method)
+        for line in lines
+        if line.findings is not None and line.findings.why.code is not WhyCode.DRAIN
+    )
+    budgets = case.analysis.budgets if case.analysis is not None else {}
+    left = at_once = 0
+    for (pool, method), count in groups.items():
+        states = budgets[pool].states if pool in budgets and method else ()
+        state = next((state for state in states if state.reason is Method(method).reason), None)
+        left += min(count, state.left) if state is not None else count
+        at_once += min(count, state.allowed) if state is not None else count
+    if left or not groups:
+        return at_once if at_once < sum(groups.values()) else None
+    return 0
 
 
 def own_blockers(line: VerdictNode, why: WhyCode) -> list[Blocker]:

@@ -277,6 +277,8 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """The pod of Karpenter that tells the most about why it is down."""
     expires_ns: int | None = None
     """When its node expires."""
+    at_once: int | None = None
+    """How many of its nodes disruption budgets allow to go at a time, 0 if none now; None if all."""
     closed_until_ns: int | None = None
     """When a disruption budget opens that blocks it as well."""
     screen: str = ""

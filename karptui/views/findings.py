@@ -363,8 +363,10 @@ def _daemonset_pending(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     asks = f" (each requests {resources_words(finding.requests)})"
     if not finding.pending.pods:
         return f"{text}{asks}"
-    others = f"{counted(len(finding.pending.pods), 'other pod')} ({first_of(finding.pending.names, NAMED)})"
-    return f"{text}{asks}; {others} pending: a new node has no room left for them"
+    count = len(finding.pending.pods)
+    names = [name.removesuffix(f" ({count_text(count)})") for name in finding.pending.names]
+    others = f"{counted(count, 'other pod')} pending ({first_of(names, NAMED)})"
+    return f"{text}{asks}; {others}: a new node has no room left for them"
 
 
 def _pending(finding: ClusterFinding, now_ns: int, reasons: Reasons) -> str:
@@ -398,7 +400,9 @@ def _pool_at_limit(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if finding.manner == "limit":
         return f"NodePool {pool}: too little room under its limit ({finding.detail}){_pods_pending(finding)}"
     others = "; instance types that need none of it still launch" if finding.manner == "spares-types" else ""
-    return f"NodePool {pool} is at its limit{_for(finding, now_ns)}: {finding.detail}{others}{_pods_pending(finding)}"
+    since = _for(finding, now_ns)
+    state = f"has been at its limit{since}" if since else "is at its limit"
+    return f"NodePool {pool} {state}: {finding.detail}{others}{_pods_pending(finding)}"
 
 
 def _unhealthy(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -435,7 +439,8 @@ def _pods_not_starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     where = f"node {short_name(finding.stuck_pods[0])}" if finding.nodes == 1 else _nodes(finding)
     count = f"{count_text(finding.pods)} pods " if finding.pods > 1 else ""
     names = first_of([name.removesuffix(f" ({count_text(finding.pods)})") for name in pods], NAMED)
-    text = f"{count}{names} on {where} cannot start{_for(finding, now_ns)}"
+    have = verb(finding.pods, "has", "have")
+    text = f"{count}{names} on {where} {have} not started{_for(finding, now_ns)}"
     if image and finding.reasons:
         nodes = verb(finding.nodes, "its node", "its nodes")
         return f"{text}: image {image} has no build for {'/'.join(finding.reasons)}, the architecture of {nodes}"
@@ -453,9 +458,10 @@ def _karpenter_degraded(finding: ClusterFinding, now_ns: int, _: Reasons) -> str
     why = ""
     if pod is not None:
         why = pod.waiting_reason if pod.is_scheduled else "pending"
-    ready = f"{count_text(finding.nodes)} of {count_text(finding.of_nodes)} pods"
+    ready = f"only {count_text(finding.nodes)} of {count_text(finding.of_nodes)} Karpenter pods"
     name = f": {pod.key}{f' ({why})' if why else ''}" if pod is not None else ""
-    return f"Karpenter runs with {ready}{_for(finding, now_ns)}{name}"
+    running = verb(finding.nodes, "is running", "are running")
+    return f"{ready} {running}{_in_brackets(finding, now_ns)}{name}"
 
 
 def _two_autoscalers(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -503,7 +509,7 @@ def _pods_lost(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 def _launches_moved(finding: ClusterFinding, _: int, __: Reasons) -> str:
     now, before, weight_now, weight_before = finding.names
-    text = f"All {_nodes(finding)} of the last hour are {finding.detail}, from NodePool {now}"
+    text = f"All {_nodes(finding)} launched in the last hour are {finding.detail}, from NodePool {now}"
     if finding.manner == "limit":
         return f"{text}: NodePool {before} is at its limit"
     return f"{text}: its weight {weight_now} puts it before {before} (weight {weight_before})"
@@ -522,6 +528,15 @@ def _new_pods(finding: ClusterFinding) -> str:
     return f", {pods} {verb(finding.recent_pods, 'lands', 'land')} on {verb(finding.nodes, 'it', 'them')}"
 
 
+def _pace(finding: ClusterFinding) -> str:
+    """Return how many nodes may go at a time by disruption budgets, if not all of them."""
+    if finding.at_once:
+        return f"; disruption budget: {count_text(finding.at_once)} at a time"
+    if finding.closed_until_ns is not None:
+        return f"; disruption budget also 0 until {clock_text(finding.closed_until_ns)[:5]} UTC"
+    return "; disruption budget also 0 now" if finding.at_once == 0 else ""
+
+
 def _blocks(finding: ClusterFinding, now_ns: int) -> str:
     so_far = f"{age_text(finding.since_ns, now_ns)} so far, " if finding.since_ns else ""
     if finding.until_ns is None:
@@ -533,17 +548,17 @@ def _pod_dnd(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     of = f"{first_of(finding.names, NAMED)} " if finding.names else ""
     pods = f"{count_text(finding.pods)} {of}{verb(finding.pods, 'pod', 'pods')}"
     blocks = f"{verb(finding.pods, 'blocks', 'blocks')} {_nodes(finding)} {_blocks(finding, now_ns)}"
-    return f"do-not-disrupt on {pods} {blocks}{_new_pods(finding)}"
+    return f"do-not-disrupt on {pods} {blocks}{_new_pods(finding)}{_pace(finding)}"
 
 
 def _node_dnd(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     nodes, them = f"{_nodes(finding)} ({_names(finding.names)})", verb(finding.nodes, "it", "them")
-    return f"do-not-disrupt on {nodes} blocks {them} {_blocks(finding, now_ns)}{_new_pods(finding)}"
+    return f"do-not-disrupt on {nodes} blocks {them} {_blocks(finding, now_ns)}{_new_pods(finding)}{_pace(finding)}"
 
 
 def _pdb(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     state = "unable to drain" if finding.draining == finding.nodes else "blocked"
-    blocked = f"{_nodes(finding)} {state}{_for(finding, now_ns)}{_new_pods(finding)}"
+    blocked = f"{_nodes(finding)} {state}{_for(finding, now_ns)}{_new_pods(finding)}{_pace(finding)}"
     pairs = [name for name in finding.names if " + " in name]
     single = [name for name in finding.names if " + " not in name]
     if pairs and not single:
@@ -639,9 +654,7 @@ def _drift(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     pool = f"static NodePool {finding.names[0]}" if finding.manner == "static" else finding.names[0]
     if finding.of_nodes and finding.detail == "STATIC_NO_HEADROOM":
         why = f"its limit of {counted(finding.of_nodes, 'node')} leaves no room for a replacement"
-    if finding.closed_until_ns is not None:
-        why += f"; its disruption budget is also 0 until {clock_text(finding.closed_until_ns)[:5]} UTC"
-    return f"{pool}: drift of {_nodes(finding)} stuck{_for(finding, now_ns)}, {why}"
+    return f"{pool}: drift of {_nodes(finding)} stuck{_for(finding, now_ns)}, {why}{_pace(finding)}"
 
 
 def _no_permission(finding: ClusterFinding, _: int, __: Reasons) -> str:

@@ -191,13 +191,14 @@ def usage_note(live: LiveUsage, now_ns: int) -> Pieces:
 
 
 def shortages_text(shortages: Iterable[Shortage], *, is_short: bool = False) -> str:
-    """Return shortages, rounded up: ``pods 8 of 11 needed, memory short by 6,846Mi``; in short ``mem −6,846Mi``."""
+    """Return shortages, rounded up: ``pod slots short by 3: 8 of 11, memory short by 9Mi``, or ``mem −9Mi``."""
     return ", ".join(_shortage_text(one, is_short=is_short) for one in shortages)
 
 
 def _shortage_text(one: Shortage, *, is_short: bool) -> str:
     name = clean(one.resource)
     if one.resource == PODS:
-        return f"{name} {lacking_text(name, one.room.nano)} of {lacking_text(name, one.need.nano)} needed"
+        room, need = lacking_text(name, one.room.nano), lacking_text(name, one.need.nano)
+        return f"pod slots short by {lacking_text(name, one.lacking_nano)}: {room} of {need}"
     amount = lacking_text(one.resource, one.lacking_nano)
     return f"{'mem' if name == MEMORY else name} −{amount}" if is_short else f"{name} short by {amount}"

@@ -146,7 +146,7 @@ CASES = [
     Case(
         "node-deleting-blocks-all",
         lambda: leaving(node_selector={"disk": "fast"}),
-        ("No node of NodePool general matches disk: default/stuck of node-1, which is being removed, fits nowhere",),
+        ("1 pod (default/stuck) of node-1, which is being removed, fits nowhere else: no node of NodePool general",),
         ERROR,
     ),
     *quiet("node-deleting-blocks-all", lambda: leaving(node_selector={}), one_node),

@@ -401,7 +401,7 @@ CASES = [
     Case(
         "volume-zone-without-offering",
         lambda: tied("us-east-1c", "us-east-1c"),
-        ("2 are waiting",),
+        ("2 pods are pending",),
         ERROR,
         name="waiting",
     ),

@@ -45,11 +45,11 @@ FAMILY = "karpenter.k8s.aws/instance-family"
 @pytest.mark.parametrize(
     ("operator", "values", "severity", "words"),
     [
-        ("In", ("*",), LintSeverity.ERROR, "so * matches nothing"),
-        ("In", ("m5*", "c5*"), LintSeverity.ERROR, "so m5* c5* matches nothing"),
-        ("In", ("m5", "c*"), LintSeverity.WARNING, "so c* adds nothing to the other values"),
-        ("NotIn", ("*",), LintSeverity.WARNING, "so * excludes nothing"),
-        ("Gt", ("*",), LintSeverity.WARNING, "so * is not a number"),
+        ("In", ("*",), LintSeverity.ERROR, "* matches nothing"),
+        ("In", ("m5*", "c5*"), LintSeverity.ERROR, "m5* c5* matches nothing"),
+        ("In", ("m5", "c*"), LintSeverity.WARNING, "c* adds nothing to the other values"),
+        ("NotIn", ("*",), LintSeverity.WARNING, "* excludes nothing"),
+        ("Gt", ("*",), LintSeverity.WARNING, "* is not a number"),
     ],
 )
 def test_stars_are_found(operator: str, values: tuple[str, ...], severity: LintSeverity, words: str) -> None:

@@ -235,7 +235,7 @@ BIG_MISS = PoolMiss("general", "instance types", "m5.xlarge", (_short("cpu", "5"
         ),
         (
             NoPlace("a/b", pools=(PoolMiss("general", "instance types", asked=(f"{labels.ZONE} DoesNotExist",)),)),
-            "no zone is left: its volumes and rules require different ones, so no node of NodePool general accepts it",
+            "no zone satisfies both its volumes and its zone rules, so no node of NodePool general accepts it",
         ),
     ],
 )

@@ -180,7 +180,7 @@ def test_min_values_that_cannot_be_met() -> None:
         requirements=(builders.a_requirement("node.kubernetes.io/instance-type", "In", "a", "b", min_values=2),)
     )
     assert found(a_type("a"), pool=pool).why_not == (
-        "minValues of node.kubernetes.io/instance-type is not met: 1 offered"
+        "minValues of node.kubernetes.io/instance-type is not met: only 1 value offered"
     )
     lenient = parse_settings({"MIN_VALUES_POLICY": "BestEffort"})
     assert found(a_type("a"), pool=pool, settings=lenient).why_not == ""

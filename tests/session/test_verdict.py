@@ -83,7 +83,7 @@ def test_a_limit_that_is_used_up() -> None:
     full = a_nodepool(budgets=(), limits=amounts({"cpu": "2"}))
     told = found_in(nodes=(a_node(name="node-1", capacity={"cpu": "2"}),), nodepools=(full,))
     limit = told[FindingCode.POOL_AT_LIMIT]
-    assert (limit.names, limit.detail) == (("general",), "cpu 2000m of 2000m")
+    assert (limit.names, limit.detail) == (("general",), "cpu 2 of 2")
     assert FindingCode.POOL_AT_LIMIT not in found_in(nodepools=(a_nodepool(limits=amounts({"cpu": "200"})),))
 
 
@@ -130,7 +130,7 @@ def test_a_limit_is_used_up_since_the_node_came_that_did_it() -> None:
         a_node(name=f"node-{hours}", capacity={"cpu": "2"}, created_ns=NOW_NS - hours * HOUR_NS) for hours in (1, 3, 2)
     ]
     told = found_in(nodes=nodes, nodepools=(pool,))[FindingCode.POOL_AT_LIMIT]
-    assert (told.detail, told.since_ns) == ("cpu 6000m of 4000m", NOW_NS - 2 * HOUR_NS)
+    assert (told.detail, told.since_ns) == ("cpu 6 of 4", NOW_NS - 2 * HOUR_NS)
 
 
 def test_a_limit_counts_what_karpenter_counts() -> None:
@@ -142,7 +142,7 @@ def test_a_limit_counts_what_karpenter_counts() -> None:
     assert FindingCode.POOL_AT_LIMIT not in found_in(nodes=nodes, nodeclaims=(leaves,), nodepools=(pool,))
     starts = a_nodeclaim(name="starts", node="", stage="Launched", capacity=amounts({"cpu": "2"}))
     told = found_in(nodes=nodes, nodeclaims=(leaves, starts), nodepools=(pool,))[FindingCode.POOL_AT_LIMIT]
-    assert told.detail == "cpu 4000m of 4000m"
+    assert told.detail == "cpu 4 of 4"
 
 
 def test_an_instance_that_does_not_join_costs_what_it_costs() -> None:

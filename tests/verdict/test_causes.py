@@ -198,7 +198,7 @@ def test_pods_that_do_not_start_are_one_finding_for_each_reason(
     events = [an_event(name=pod.key, about=f"Pod/{pod.key}", reason=event[0], message=event[1]) for pod in pods]
     node = replace(a_node(name="n1"), architecture="arm64")
     finding = findings(starting=pods, events=events, nodes=[a_line("n1", node=node)])[FindingCode.PODS_NOT_STARTING]
-    assert text(finding) == f"2 pods shop/web-* on node n1 cannot start for 12m: {said}"
+    assert text(finding) == f"2 pods shop/web-* on node n1 have not started for 12m: {said}"
     down = findings(starting=pods, events=events, nodes=[a_line("n1", not_ready_ns=NOW_NS)])
     assert FindingCode.PODS_NOT_STARTING not in down
 
@@ -395,7 +395,7 @@ def test_launches_that_moved_to_another_capacity_type_name_the_weights() -> None
     pools = [a_nodepool(name="spot", weight=50), a_nodepool(name="fallback", weight=60)]
     moved = findings(nodes=[*old, *new], pools=pools)[FindingCode.LAUNCHES_MOVED]
     assert text(moved) == (
-        "All 3 nodes of the last hour are on-demand, from NodePool fallback: "
+        "All 3 nodes launched in the last hour are on-demand, from NodePool fallback: "
         "its weight 60 puts it before spot (weight 50)"
     )
     by_weight = [a_nodepool(name="spot", weight=60), a_nodepool(name="fallback", weight=50)]

@@ -149,6 +149,29 @@ def test_protected_pods_and_budgets_with_what_they_hold() -> None:
     assert guarded.objects == ("Pod/default/db-0", "PodDisruptionBudget/default/db")
 
 
+@pytest.mark.parametrize(
+    ("budgets", "pace"),
+    [
+        ((), ""),
+        ((DisruptionBudget("2"),), ""),
+        ((DisruptionBudget("1"),), "disruption budget: 1 at a time"),
+        ((DisruptionBudget("0"),), "disruption budget also 0 now"),
+        (
+            (DisruptionBudget("0", schedule="0 0 * * *", duration="23h"),),
+            "disruption budget also 0 until 23:00 UTC",
+        ),
+    ],
+)
+def test_blocked_nodes_and_how_many_budgets_let_go_at_a_time(budgets: tuple[DisruptionBudget, ...], pace: str) -> None:
+    pinned = found(
+        nodes=[a_node(name=f"node-{i}", **BIG) for i in (1, 2)],
+        nodeclaims=[a_claim(f"node-{i}", instance_type="m5.2xlarge", conditions=RIPE) for i in (1, 2)],
+        nodepools=[a_nodepool(budgets=budgets)],
+        pods=[a_pod(name=f"ci-{i}", node=f"node-{i}", annotations=PROTECTED) for i in (1, 2)],
+    )[FindingCode.POD_DND]
+    assert sentence(pinned, NOW_NS, {}).partition("; ")[2] == pace
+
+
 def test_protected_pods_that_keep_a_node_which_still_receives_pods() -> None:
     pods = [
         a_pod(name="ci-1", node="node-1", annotations=PROTECTED, created_ns=NOW_NS - DAY_NS),

@@ -145,9 +145,9 @@ def test_story_c_eleven_daemonsets_against_eight_slots() -> None:
     assert values["pods"] == 8
     assert values["daemonset_pods"] == 11
     assert values["removed_by"] == "daemonsets"
-    assert values["why"] == "DaemonSets: pods 8 of 11 needed"
+    assert values["why"] == "DaemonSets: pod slots short by 3: 8 of 11"
     assert said(fit_lines(entry, None)).splitlines()[0] == (
-        "✘ ruled out: 11 DaemonSet pods do not fit: pods 8 of 11 needed"
+        "✘ ruled out: 11 DaemonSet pods do not fit: pod slots short by 3: 8 of 11"
     )
     assert carries(SMALL.entry) == "11 ds 460m 896Mi"
 
@@ -155,7 +155,7 @@ def test_story_c_eleven_daemonsets_against_eight_slots() -> None:
 def test_story_c_no_slot_for_a_pod() -> None:
     assert (
         types_table(SMALL.name, SMALL.fit).values(type_of(SMALL, "t3.small"), AT_NS)["why"]
-        == "no pod fits: pods 11 of 12 needed"
+        == "no pod fits: pod slots short by 1: 11 of 12"
     )
 
 

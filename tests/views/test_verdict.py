@@ -193,11 +193,11 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
         ),
         (
             a_finding(FindingCode.POOL_AT_LIMIT, names=("general",), detail="cpu 48 of 48"),
-            "NodePool general is at its limit for 60m: cpu 48 of 48",
+            "NodePool general has been at its limit for 60m: cpu 48 of 48",
         ),
         (
             a_finding(FindingCode.POOL_AT_LIMIT, names=("a",), detail="x/gpu 1 of 1", manner=Manner.SPARES_TYPES),
-            "NodePool a is at its limit for 60m: x/gpu 1 of 1; instance types that need none of it still launch",
+            "NodePool a has been at its limit for 60m: x/gpu 1 of 1; instance types that need none of it still launch",
         ),
         (
             a_finding(

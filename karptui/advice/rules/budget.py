@@ -95,7 +95,7 @@ _LONG_NS: Final = 30 * 60 * NS_PER_SECOND
 
 @rule(
     "budget-eaten",
-    title="broken nodes eat the budget",
+    title="broken nodes use up a disruption budget",
     what="A NodePool's budget allows disruption, and nodes that are not Ready, or have been draining for more than "
     "half an hour, use up all of it.",
     why="Karpenter subtracts nodes being deleted, for any reason, and nodes that are not Ready from the budget. A node "

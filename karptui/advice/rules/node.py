@@ -132,15 +132,16 @@ def _deleting_blocks_all(context: AdviceContext) -> Iterator[Finding]:
             *(ObjectRef("Pod", pod.name, pod.namespace) for pod in stuck),
             *(ObjectRef("Node", name) for name in nodes),
         ),
-        fact=f"{cause[:1].upper()}{cause[1:]}: {listed(pod.key for pod in stuck)} of {listed(nodes)}, which "
-        f"{verb(len(nodes), 'is', 'are')} being removed, {verb(len(stuck), 'fits', 'fit')} nowhere. Until then "
-        "Karpenter replaces no drifted node and consolidates only empty ones.",
+        fact=f"{counted(len(stuck), 'pod')} ({listed(pod.key for pod in stuck)}) of {listed(nodes)}, which "
+        f"{verb(len(nodes), 'is', 'are')} being removed, {verb(len(stuck), 'fits', 'fit')} nowhere else: {cause}. "
+        f"Until {verb(len(stuck), 'it fits', 'they fit')}, Karpenter replaces no drifted node and consolidates only "
+        "empty ones.",
     )
 
 
 @rule(
     "node-drain-without-end",
-    title="a drain without an end",
+    title="a drain that may never end",
     what="A NodeClaim has been in deletion for more than half an hour and has no deadline.",
     why="A drain waits for pods with do-not-disrupt and for PodDisruptionBudgets. terminationGracePeriod of the "
     "NodeClaim would end the wait; it is fixed when the NodeClaim is made, so adding it to the NodePool now does not "

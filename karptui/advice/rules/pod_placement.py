@@ -352,7 +352,7 @@ def _keys(group: PodGroup, operators: frozenset[str]) -> list[str]:
 
 @rule(
     "pod-zonal-anti-affinity",
-    title="one pod per zone, one per run",
+    title="anti-affinity allows one pod per zone",
     what="Two or more pods of a workload have required anti-affinity to themselves over zones.",
     why="During planning Karpenter does not know the final zone of a NodeClaim with several zones, so one placed pod "
     "closes all of them for the next pod: each run places one pod. There can never be more pods than zones.",

@@ -91,10 +91,9 @@ def _blocking_daemonsets(context: AdviceContext, group: PodGroup) -> Finding | N
         severity=Severity.ERROR if waiting else Severity.WARNING,
         objects=(group.owner,),
         fact=f"{counted(len(group.pods), 'pod')} of {ref_text(group.owner)} {verb(len(group.pods), 'wants', 'want')} "
-        f"host port {port.port}/{port.protocol}, which the DaemonSet pod {daemon} takes on every node that "
-        f"{verb(len(group.pods), 'it', 'they')} could get: no new node can carry {verb(len(group.pods), 'it', 'them')} "
-        f"({counted(waiting, 'is pending', 'are pending')}), and the error names only requirements, resources or "
-        "offerings.",
+        f"host port {port.port}/{port.protocol}, which the DaemonSet pod {daemon} takes on every new node: "
+        f"{verb(len(group.pods), 'it fits', 'they fit')} on none ({counted(waiting, 'is pending', 'are pending')}). "
+        "Karpenter's error names only requirements, resources or offerings.",
     )
 
 
@@ -162,7 +161,7 @@ _FEWEST: Final = 3
 
 @rule(
     "pod-nominated-limbo",
-    title="nominated again and again",
+    title="pods nominated again and again",
     what="A pending pod has been nominated three times or more, for more than ten minutes and within the last ten.",
     why="Karpenter found room on an existing node or on one in flight, and kube-scheduler does not agree: a scheduler "
     "plugin, a volume limit, ports, or a node that offers less than was promised. No further node is made for the pod, "

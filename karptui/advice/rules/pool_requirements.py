@@ -247,9 +247,9 @@ def _min_values(context: AdviceContext) -> Iterator[Finding]:
 
 
 _WORDS: Final = {
-    Filter.REQUIREMENTS: "the pool's requirements rule out",
-    Filter.OFFERINGS: "no zone and capacity type that the pool allows has, of the rest,",
-    Filter.RESERVED: "reservations leave less than nothing on",
+    Filter.REQUIREMENTS: "its requirements exclude",
+    Filter.OFFERINGS: "its zones and capacity types offer none of",
+    Filter.RESERVED: "reservations leave nothing on",
 }
 
 
@@ -283,13 +283,14 @@ def _no_types(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.ERROR,
             objects=(pool_ref(pool),),
-            fact=f"{pool.name} cannot launch any node: of {counted(len(found.verdicts), 'type')} {because}.",
+            fact=f"NodePool {pool.name} cannot launch any node: {because}.",
         )
 
 
 def _why_no_types(found: PoolTypes) -> str:
     counts = [count for count in found.counts if count.filter in _WORDS and count.removed]
-    return ", ".join(f"{_WORDS[count.filter]} {count.removed:,}{_reasons(count)}" for count in counts)
+    most, removed = len(found.verdicts), [f"{_WORDS[one.filter]} {one.removed:,}{_reasons(one)}" for one in counts]
+    return f"{', '.join(removed)} of {counted(most, 'type')}"
 
 
 def _reasons(count: FilterCount) -> str:

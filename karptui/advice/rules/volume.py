@@ -39,7 +39,7 @@ def _zone_without_offering(context: AdviceContext) -> Iterator[Finding]:
         owners = tuple(dict.fromkeys(owner for owner, _ in found))
         waiting = sum(1 for _, pod in found if not pod.node_name)
         state = (
-            f"{counted(waiting, 'is', 'are')} waiting"
+            f"{counted(waiting, 'pod is', 'pods are')} pending"
             if waiting
             else verb(len(found), "it runs, and has", "they run, and have") + " no zone to move to"
         )
@@ -47,6 +47,6 @@ def _zone_without_offering(context: AdviceContext) -> Iterator[Finding]:
             severity=Severity.ERROR if waiting else Severity.WARNING,
             objects=owners,
             fact=f"{counted(len(found), 'pod')} ({listed(map(ref_text, owners))}) {verb(len(found), 'has', 'have')} "
-            f"volumes in {joined(where)}, but no NodePool that {verb(len(found), 'it', 'they')} may go to "
-            f"has an available offering there; {state}.",
+            f"volumes in {joined(where)}, where no NodePool for {verb(len(found), 'it', 'them')} has an available "
+            f"offering; {state}.",
         )

@@ -67,7 +67,7 @@ def _rejection_text(pool: PoolExplanation, rejection: Rejection | None, *, is_sh
         case TaintsNotTolerated():
             return f"taint {clean(', '.join(map(str, rejection.taints)))} not tolerated"
         case VolumeUnreachable():
-            return f"volume: {_labels_text(rejection.reasons, is_short=is_short)}"
+            return f"its volume {_labels_text(rejection.reasons, is_short=is_short)}"
         case RequirementsUnmet():
             return _labels_text(rejection.reasons, is_short=is_short)
         case TopologyUnmet():
@@ -116,7 +116,7 @@ def _types_text(pool: PoolExplanation, rejection: TypesExhausted, *, is_short: b
     if not rejection.with_labels:
         costly = pool.label_costs[0] if pool.label_costs else None
         if costly is not None and costly.requirement == NO_ZONE:
-            return "no zone is left" if is_short else NO_ZONE_WORDS
+            return "no zone fits all" if is_short else NO_ZONE_WORDS
         if costly is not None and not costly.meeting:
             return f"no type has {_label(costly.requirement, is_short=is_short)}"
         return "no type has all the labels"

@@ -244,7 +244,7 @@ def now_words(group: PendingGroup) -> str:
     """Return the engine's verdict as part of a sentence."""
     text = now_text(group)
     if not text.startswith("→"):
-        return text.lstrip("✘? ")
+        return text.lstrip("✘? ").replace(f"{Cause.IGNORED}: ", "rejected by Karpenter: ", 1)
     refused = next((one.text for one in group.disagreements if one.short == LAUNCH_REFUSED), "")
     if refused:
         return clean(refused)

@@ -170,7 +170,7 @@ class TestGates:
         types = (an_instance_type(name="small", pods="2"),)
         daemonsets = (a_daemonset(name="a"), a_daemonset(name="b"))
         [pool] = explained(a_pod(), types=types, daemonsets=daemonsets).pools
-        assert miss_text(pool) == "pods 2 of 3 needed on small"
+        assert miss_text(pool) == "pod slots short by 1: 2 of 3 on small"
 
     def test_host_ports_that_daemonsets_take(self) -> None:
         port = (HostPort(8080),)
@@ -559,7 +559,7 @@ class TestRarerMisses:
         pod = a_pod(volumes=(PodVolume("data", "data"),))
         [row] = gate_rows(explained(pod, pool, claims=(bound,), volumes=(volume,)))
         assert COLUMNS[row.failed] == "TOPOLOGY"
-        assert row.reason == f"volume: requires {ZONE} In [us-east-1b], the pool has In [us-east-1a]"
+        assert row.reason == f"its volume requires {ZONE} In [us-east-1b], the pool has In [us-east-1a]"
 
     def test_the_number_of_nodes(self) -> None:
         pool = a_nodepool(limits=amounts({"nodes": "0"}))

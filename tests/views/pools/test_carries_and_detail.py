@@ -25,7 +25,8 @@ def test_story_c() -> None:
     row = next(one for one in pool_rows(view) if one.name == "small")
     assert text_of(carries_line(row)) == (
         "a new node carries 11 DaemonSet pods = 460m / 896Mi / 11 slots · they rule out 7 types: "
-        "t3.micro (pods 4 of 11 needed), t3.nano (pods 4 of 11 needed), t3a.micro (pods 4 of 11 needed) and 4 more · "
+        "t3.micro (pod slots short by 7: 4 of 11), t3.nano (pod slots short by 7: 4 of 11), "
+        "t3a.micro (pod slots short by 7: 4 of 11) and 4 more · "
         "2 types have no pod slot left after them"
     )
     assert cells(row)["carries"] == "11 ds 460m 896Mi ✘7"
