@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.views import plan, policies, solve, timeouts
+from karptui.views import plan, solve, timeouts, values
 from karptui.views.advice import TABLE as ADVICE
 from karptui.views.blockers.trials import REPORT as REMEDIES
 from karptui.views.budgets.columns import budgets_table
@@ -38,7 +38,7 @@ from karptui.views.rehearsal import TABLE as REHEARSE
 from karptui.views.table import TableSpec
 from karptui.views.types.columns import types_table
 from karptui.views.types.pools import TABLE as TYPES_OF_POOLS
-from karptui.views.whatif.compare import POINT, SELF_CHECK
+from karptui.views.whatif.compare import SELF_CHECK
 from karptui.views.whatif.document import ANSWER
 from karptui.whatif.scenario import Replay
 
@@ -138,12 +138,12 @@ DOCUMENTS: Final[Mapping[str, Mapping[str, Any]]] = {
         (
             Value("parameter", lambda *_: None, TEXT),
             Value("replay", lambda *_: None, one_of(*Replay)),
-            Value("points", lambda *_: None, listed(POINT)),
+            Value("points", lambda *_: None, listed(values.POINT)),
         ),
         (NAME,),
     ),
     "policies": row_schema(
-        (NAME, *policies.REPORT, rows("outcomes", policies.TABLE, "The cluster as it is first."), *VERSIONS)
+        (NAME, *values.REPORT, rows("outcomes", values.TABLE, "The cluster as it is first."), *VERSIONS)
     ),
 }
 """Documents that are declared completely."""

@@ -23,7 +23,7 @@ _TABLES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "columns of one pod": "headroom:POOLS_TABLE",
             "columns of a NodePool": "headroom:POOL_TABLE",
         },
-        "policies": {"columns": "policies:TABLE"},
+        "policies": {"columns": "values:TABLE"},
         "timeouts": {"columns": "timeouts:TABLE"},
         "rehearse": {"columns": "rehearsal:TABLE"},
         "claims": {"columns": "claims.columns:TABLE"},

@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the result of each policy. Status 1 if something is missing."""
     from karptui.plan.policies import POLICIES, PolicyError, compare
     from karptui.views.column import plain
-    from karptui.views.policies import REPORT, TABLE
+    from karptui.views.values import REPORT, TABLE
 
     try:
         rows_of(TABLE, (), args, 0)  # refuses a filter or an order before anything is simulated
@@ -87,8 +87,8 @@ def _progress(done: int, total: int) -> None:
 
 
 def _lines(name: str, found: Comparison, rows: Rows[PolicyOutcome], args: argparse.Namespace) -> Iterator[str]:
-    from karptui.views.policies import headline, more_lines
     from karptui.views.table import Rows, sort_items
+    from karptui.views.values import headline, more_lines
 
     yield f"{name}: {headline(found)}"
     yield from (f"  {line}" for line in more_lines(found))

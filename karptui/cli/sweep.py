@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from karptui.cli.errors import UsageError, fail, say
-from karptui.cli.listing import json_text, print_csv, width_of_terminal
+from karptui.cli.listing import json_text, print_csv
 from karptui.cli.many import ask_parts, opened
 from karptui.cli.options import (
     add_base_scenario_flag,
@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " 1,10,50 or a range 1..100/10, 30s..10m/30s, 100Gi..200Gi/20Gi",
     )
     add_base_scenario_flag(parser)
-    add_replay_flag(parser, "replay mode (default: pending)")
+    add_replay_flag(parser, "replay mode (default: next for fields of disruption, else pending)")
     parser.add_argument("--jobs", metavar="N", type=_jobs, help="the same as --workers N")
     add_workers_flag(parser, default="one per processor, if there is enough work")
     add_output_flag(parser)
@@ -86,11 +86,11 @@ def _asked(args: argparse.Namespace) -> tuple[Sweep, Replay]:
         sweep = parse_sweep(args.sweep)
     except SweepError as error:
         raise UsageError(f"--set: {error}") from error
-    mode = Replay(args.replay) if args.replay else Replay.PENDING
+    mode = Replay(args.replay) if args.replay else Replay.NEXT if sweep.is_of_disruption else Replay.PENDING
     if args.scenario:
         scenario = read_files([args.scenario])[0]
         sweep = msgspec.structs.replace(sweep, edits=scenario.edits)
-        mode = Replay(args.replay) if args.replay else scenario.replay
+        mode = mode if args.replay or scenario.replay is Replay.PENDING else scenario.replay
     return sweep, mode
 
 
@@ -102,8 +102,10 @@ def _point_of(cluster: NamedBase, given: Any, value: Any, is_stopped: Callable[[
 def _answer(cluster: NamedBase, sweep: Sweep, mode: Replay, points: Sequence[SweepPoint], form: str) -> int:
     """Print the sweep of one cluster."""
     from karptui.views.column import plain
-    from karptui.views.whatif.compare import POINT, sweep_lines, sweep_sentence
+    from karptui.views.table import Rows, as_text
+    from karptui.views.values import POINT, POINTS, sweep_answer
     from karptui.views.whatif.totals import mode_text
+    from karptui.whatif.sweep import SweepResult
 
     of = {"name": cluster.name, "parameter": sweep.name}
     if form == "json":
@@ -116,10 +118,10 @@ def _answer(cluster: NamedBase, sweep: Sweep, mode: Replay, points: Sequence[Swe
     elif form == "csv":
         print_csv(_columns(), [{**of, **plain(POINT, one)} for one in points], has_header=False)
     else:
-        by_place = dict(enumerate(points))
-        lines = (*sweep_lines(sweep.values, by_place, "", width_of_terminal()), sweep_sentence(sweep.values, by_place))
+        rows = Rows(POINTS, points, total=len(points), now_ns=0)
         put(page(clean(f"{cluster.name}: {sweep.name} ({mode_text(mode)})")))
-        put(page("\n".join(clean("".join(text for text, _ in line).rstrip()) for line in lines)))
+        put(page("\n".join(map(clean, as_text(POINTS.headings(), rows, range(len(POINTS.columns))).splitlines()))))
+        put(page(clean(sweep_answer(SweepResult(sweep, mode, tuple(points))))))
         left_out = next((point.not_counted for point in points if not point.problem), None)
         if left_out is not None and (without := without_text(left_out)):
             put(page(f"  {clean(without)}"))
@@ -127,6 +129,6 @@ def _answer(cluster: NamedBase, sweep: Sweep, mode: Replay, points: Sequence[Swe
 
 
 def _columns() -> tuple[str, ...]:
-    from karptui.views.whatif.compare import POINT
+    from karptui.views.values import POINT
 
     return ("name", "parameter", *(value.name for value in POINT))

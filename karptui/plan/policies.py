@@ -1,4 +1,4 @@
-"""Consolidation policies and consolidateAfter compared: savings and evictions of each."""
+"""Consolidation policies, or values of one field, compared by forecasts: savings and evictions of each."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ class PolicyOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Result of one policy and consolidateAfter."""
 
     policy: str
-    """Empty without a change."""
+    """Or another value that is tried; empty without a change."""
     after: str
-    """``consolidateAfter``; empty without a change."""
+    """``consolidateAfter``; empty without a change, and for other values."""
     edits: tuple[AnyEdit, ...]
     nodes: int
     """At the end."""
@@ -119,8 +119,15 @@ class PolicyOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_as_it_is(self) -> bool:
-        """Whether nothing is edited."""
-        return not self.edits
+        """Whether nothing is tried."""
+        return not self.policy
+
+    @property
+    def worst(self) -> tuple[float, int]:
+        """Lowest savings, negated, and most evictions, of all seeds: the lower the better."""
+        if self.spread is not None and self.spread.saved is not None:
+            return -round(self.spread.saved[0], 2), self.spread.evictions[1]
+        return -round(self.saved or 0.0, 2), self.evictions
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,10 +141,24 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     assumed: tuple[str, ...]
     not_modelled: tuple[str, ...]
 
+    @property
+    def recommended(self) -> PolicyOutcome | None:
+        """The greatest savings without more evictions or pending pods than now; None if the savings are unknown."""
+        today = self.outcomes[0]
+        if not today.is_saving_known:
+            return None
+        found = [
+            one
+            for one in self.outcomes
+            if one.is_saving_known and one.worst[1] <= today.worst[1] and one.pending <= today.pending
+        ]
+        return min(found, key=lambda one: one.worst)
+
 
 def compare(
     base: WhatIfBase,
     *,
+    edits: Sequence[AnyEdit] = (),
     pools: Iterable[str] = (),
     policies: Sequence[str] = POLICIES,
     afters: Sequence[str] = (),
@@ -151,6 +172,7 @@ def compare(
 
     Args:
         base: The cluster.
+        edits: Made before each.
         pools: NodePools that are edited; without any, all that are not static.
         policies: Policies to try.
         afters: Values of consolidateAfter to try; without any, a few values and those in use.
@@ -166,17 +188,36 @@ def compare(
         Cancelled: The reporter cancelled.
     """
     chosen = _chosen(base, tuple(pools))
-    variants: list[tuple[str, str]] = [("", "")]
-    variants += [(policy, after) for policy in policies for after in afters or tried_afters(chosen)]
-    edits_of = [
-        tuple(edit for pool in chosen for edit in _edits(pool, policy, after)) if policy else ()
-        for policy, after in variants
+    variants = [
+        Variant(policy, after, (*edits, *(edit for pool in chosen for edit in _edits(pool, policy, after))))
+        for policy in policies
+        for after in afters or tried_afters(chosen)
     ]
-    parts = [
-        _PolicyPlay(policy, after, edits, seed + number)
-        for (policy, after), edits in zip(variants, edits_of, strict=True)
-        for number in range(seeds)
-    ]
+    found = compare_variants(
+        base,
+        (Variant(edits=tuple(edits)), *variants),
+        horizon_ns=horizon_ns,
+        seed=seed,
+        seeds=seeds,
+        reporter=reporter,
+        each=each,
+    )
+    pool_settings = tuple((pool.name, pool.consolidation_policy, _after_text(pool)) for pool in chosen)
+    return msgspec.structs.replace(found, pools=pool_settings)
+
+
+def compare_variants(
+    base: WhatIfBase,
+    variants: Sequence[Variant],
+    *,
+    horizon_ns: int = HORIZON_NS,
+    seed: int = 0,
+    seeds: int = 1,
+    reporter: Reporter = silent,
+    each: Each = one_by_one,
+) -> Comparison:
+    """Forecast the cluster with each variant, the first being the one without a change; arguments as in `compare`."""
+    parts = [(variant, seed + number) for variant in variants for number in range(seeds)]
     every: list[_PlayOutcome] = []
 
     def report(done: int, total: int) -> None:  # noqa: ARG001 - plays are counted, not their seconds
@@ -193,7 +234,7 @@ def compare(
         for one, outcomes, is_so in zip(found, by_seed, beaten, strict=True)
     )
     return Comparison(
-        pools=tuple((pool.name, pool.consolidation_policy, _after_text(pool)) for pool in chosen),
+        pools=(),
         horizon_ns=horizon_ns,
         outcomes=marked,
         assumed=(ALL_COUNT, *every[0].assumed),
@@ -201,13 +242,13 @@ def compare(
     )
 
 
-class _PolicyPlay(msgspec.Struct, frozen=True):
-    """One play."""
+class Variant(msgspec.Struct, frozen=True):
+    """What is tried."""
 
-    policy: str
-    after: str
-    edits: tuple[AnyEdit, ...]
-    seed: int
+    policy: str = ""
+    """Or another value; empty without a change."""
+    after: str = ""
+    edits: tuple[AnyEdit, ...] = ()
 
 
 class _PlayOutcome(msgspec.Struct, frozen=True):
@@ -218,9 +259,10 @@ class _PlayOutcome(msgspec.Struct, frozen=True):
 
 def _played(common: Any, part: Any, reporter: Reporter) -> _PlayOutcome:
     base, horizon_ns = common
-    edited = apply(base, part.edits) if part.edits else None
-    played = rollout(base, edited).play(horizon_ns=horizon_ns, seed=part.seed, reporter=reporter)
-    outcome = _outcome(part.policy, part.after, part.edits, played, horizon_ns)
+    variant, seed = part
+    edited = apply(base, variant.edits) if variant.edits else None
+    played = rollout(base, edited).play(horizon_ns=horizon_ns, seed=seed, reporter=reporter)
+    outcome = _outcome(variant.policy, variant.after, variant.edits, played, horizon_ns)
     return _PlayOutcome(outcome, played.assumptions, played.not_modelled)
 
 

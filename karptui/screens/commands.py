@@ -138,7 +138,7 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
         ),
         TypedCommand(
             "policies",
-            "Consolidation policies compared: savings against evictions",
+            "Consolidation policies compared, and one recommended",
             lambda text: app.go(ToPolicies(text)),
             (),
             lambda: _names(app, "NodePool"),

@@ -9,7 +9,9 @@ import msgspec
 
 if TYPE_CHECKING:
     from karptui.session.answers import Forecast, PlanText, PlayMoment
-    from karptui.whatif.scenario import Scenario
+    from karptui.whatif.edits import AnyEdit
+    from karptui.whatif.scenario import Replay, Scenario
+    from karptui.whatif.sweep import Sweep
 
 
 class ToText(msgspec.Struct, frozen=True):
@@ -108,10 +110,22 @@ class ToDrill(msgspec.Struct, frozen=True):
 
 
 class ToPolicies(msgspec.Struct, frozen=True):
-    """What consolidation policies save and evict."""
+    """Consolidation policies compared."""
 
     pool: str = ""
-    """The NodePool that is edited; empty for all that are not static."""
+    """The edited NodePool; empty for all that are not static."""
+    edits: tuple[AnyEdit, ...] = ()
+    """Made before."""
+
+
+class ToValues(msgspec.Struct, frozen=True):
+    """Values of a parameter compared."""
+
+    sweep: Sweep
+    mode: Replay
+    """Replay mode of the scenario."""
+    current: str = ""
+    """The cluster's value."""
 
 
 class ToSolve(msgspec.Struct, frozen=True):
@@ -124,6 +138,6 @@ class ToSolve(msgspec.Struct, frozen=True):
     """Edits that are made before."""
 
 
-ToStudy: TypeAlias = ToHeadroom | ToDrill | ToPolicies | ToSolve
+ToStudy: TypeAlias = ToHeadroom | ToDrill | ToPolicies | ToValues | ToSolve
 """Answers that take a while."""
 ToScreen: TypeAlias = ToText | ToNode | ToPool | ToPending | ToTypes | ToLedger | ToExplanation | ToForward | ToStudy

@@ -24,6 +24,7 @@ from karptui.screens.destinations import (
     ToStudy,
     ToText,
     ToTypes,
+    ToValues,
 )
 from karptui.screens.frame import FrameScreen
 from karptui.screens.host import Host
@@ -68,7 +69,7 @@ def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
             from karptui.screens.forward import ForwardScreen
 
             return ForwardScreen(scenarios, played)
-        case ToHeadroom() | ToDrill() | ToPolicies() | ToSolve():
+        case ToHeadroom() | ToDrill() | ToPolicies() | ToValues() | ToSolve():
             return _study_screen(to)
         case _:
             assert_never(to)
@@ -76,15 +77,17 @@ def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
 
 def _study_screen(to: ToStudy) -> FrameScreen:
     from karptui.screens.study import StudyScreen
-    from karptui.views import drill, headroom, policies, solve
+    from karptui.views import drill, headroom, solve, values
 
     match to:
         case ToHeadroom(kind, key):
             return StudyScreen(headroom.headroom_study(kind, key))
         case ToDrill():
             return StudyScreen(drill.drill_study())
-        case ToPolicies(pool):
-            return StudyScreen(policies.policies_study(pool))
+        case ToPolicies(pool, edits):
+            return StudyScreen(values.policies_study(pool, edits=edits))
+        case ToValues(sweep, mode, current):
+            return StudyScreen(values.values_study(sweep, mode, current=current))
         case ToSolve(goal, given, on_top_of):
             return StudyScreen(solve.solve_study(goal, given, on_top_of))
         case _:

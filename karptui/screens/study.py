@@ -33,8 +33,8 @@ class StudyScreen(ListScreen[Any]):
     """The answer to a question about the whole cluster, above a row for each case that it looks at."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("z", "turn('further')", "Horizon", id="study.horizon", tooltip="Play 6 hours, 24, 72, or one"),
-        Binding("s", "turn('with_seeds')", "Seeds", id="study.seeds", tooltip="Play with five seeds, or with one"),
+        Binding("z", "turn('further')", "Horizon", id="study.horizon", tooltip="Simulate 6, 24, 72 hours, or one"),
+        Binding("s", "turn('with_seeds')", "Seeds", id="study.seeds", tooltip="Simulate with five seeds, or with one"),
         Binding("v", "values", "Values", id="study.values", tooltip="Other values, such as of consolidateAfter"),
         Binding("x", "text", "Text", id="study.text", tooltip="The answer as text, for a pull request"),
         Binding("pagedown", "scroll_panel(1)", "Scroll", show=False, id="study.down"),
@@ -99,7 +99,7 @@ class StudyScreen(ListScreen[Any]):
         if self._answer is None:
             lines: Sequence[Pieces] = (self._progress(),)
         elif self._found is None:
-            lines = answer_lines(self._answer.problem or "it was given up")
+            lines = answer_lines(self._answer.problem or "cancelled")
         else:
             lines = self.study.lines(self._found)
         self.panel.lines.set_lines(hanging(tuple(lines), width))
@@ -107,9 +107,8 @@ class StudyScreen(ListScreen[Any]):
     def _progress(self) -> Pieces:
         progress = self.host.session.studies.progress()
         if not progress.total:
-            return (("the cluster is made ready", Tone.ACTIVE), ("; esc ends it", Tone.MUTED))
-        said = f"{progress.done} of {progress.total} steps are worked out"
-        return ((said, Tone.ACTIVE), ("; esc ends it", Tone.MUTED))
+            return (("preparing the cluster…", Tone.ACTIVE), ("; esc cancels", Tone.MUTED))
+        return ((f"{progress.done} of {progress.total} steps done", Tone.ACTIVE), ("; esc cancels", Tone.MUTED))
 
     def counts(self) -> str:
         """Return the number of cases, shown and total; a case may have several rows."""
@@ -117,10 +116,10 @@ class StudyScreen(ListScreen[Any]):
         return shown_of_all(self.study.count(rows.items if rows is not None else ()), self.study.count(self._rows))
 
     def placeholder(self, rows: Rows[Any]) -> Pieces:
-        """Say that it is being worked out, or that there is nothing."""
+        """Return the progress, or that there is nothing."""
         if rows.total:
             return super().placeholder(rows)
-        return (("being worked out", Tone.ACTIVE),) if self._answer is None else (("nothing to show", Tone.MUTED),)
+        return (("computing…", Tone.ACTIVE),) if self._answer is None else (("nothing to show", Tone.MUTED),)
 
     def summary(self) -> str:
         """Return the age of the answer."""

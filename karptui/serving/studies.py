@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from karptui.session.answers import Forecast, PlanText, Progress, StudyAnswer
 from karptui.session.throttle import ThreadThrottle
@@ -21,11 +22,16 @@ if TYPE_CHECKING:
     from karptui.session.cluster_view import ClusterView
     from karptui.session.moments import PlayCache
     from karptui.session.replays import SharedBase
+    from karptui.session.sweeper import Sweeper
     from karptui.solve.answer import Solved
-    from karptui.whatif.scenario import Scenario
+    from karptui.whatif.edits import AnyEdit
+    from karptui.whatif.scenario import Replay, Scenario
     from karptui.whatif.situation import WhatIfBase
+    from karptui.whatif.sweep import Sweep, SweepResult
 
 AnswerT = TypeVar("AnswerT")
+MOST_JOBS: Final = 8
+"""Most processes of a sweep; each holds a copy of the cluster."""
 
 
 class OneAtATime:
@@ -83,6 +89,8 @@ class Studies(OneAtATime):
         """
         super().__init__()
         self._view = view
+        self._sweeper: Sweeper | None = None
+        """The running sweep."""
 
     def drills(self, now_ns: int) -> StudyAnswer[tuple[Drill, ...]]:
         from karptui.plan.drill import drills
@@ -114,15 +122,64 @@ class Studies(OneAtATime):
 
         return self._answer(now_ns, added, HeadroomError, EditError)
 
+    def sweep(self, sweep: Sweep, wanted: Replay, now_ns: int) -> StudyAnswer[SweepResult]:
+        from karptui.session.sweeper import Sweeper
+        from karptui.whatif.sweep import SweepResult, mode_for
+
+        def swept(base: WhatIfBase, reporter: Reporter) -> SweepResult:
+            mode, count = mode_for(base, sweep, wanted), len(sweep.values)
+            self._sweeper = sweeper = Sweeper(base, sweep, mode, min(MOST_JOBS, os.cpu_count() or 1))
+            points = []
+            try:
+                reporter(0, count)
+                for position, point in sweeper.points():
+                    points.append((position, point))
+                    reporter(len(points), count)
+            finally:
+                sweeper.cancel()
+            reporter(len(points), count)  # cancelled meanwhile if there are fewer
+            return SweepResult(sweep, mode, tuple(point for _, point in sorted(points, key=lambda pair: pair[0])))
+
+        return self._answer(now_ns, swept)
+
+    def cancel(self) -> None:
+        super().cancel()
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+
+    def forecast_values(self, sweep: Sweep, horizon_ns: int, seeds: int, now_ns: int) -> StudyAnswer[Comparison]:
+        from karptui.plan.policies import Variant, compare_variants
+        from karptui.whatif.edits import EditError
+
+        variants = (Variant(edits=sweep.edits), *(Variant(one, "", sweep.edits_for(one)) for one in sweep.values))
+        return self._answer(
+            now_ns,
+            lambda base, report: compare_variants(base, variants, horizon_ns=horizon_ns, seeds=seeds, reporter=report),
+            EditError,
+        )
+
     def policies(
-        self, pools: Sequence[str], afters: Sequence[str], horizon_ns: int, seeds: int, now_ns: int
+        self,
+        pools: Sequence[str],
+        edits: Sequence[AnyEdit],
+        afters: Sequence[str],
+        *,
+        horizon_ns: int,
+        seeds: int,
+        now_ns: int,
     ) -> StudyAnswer[Comparison]:
         from karptui.plan.policies import PolicyError, compare
         from karptui.whatif.edits import EditError
 
         def compared(base: WhatIfBase, reporter: Reporter) -> Comparison:
             return compare(
-                base, pools=tuple(pools), afters=tuple(afters), horizon_ns=horizon_ns, seeds=seeds, reporter=reporter
+                base,
+                edits=edits,
+                pools=pools,
+                afters=afters,
+                horizon_ns=horizon_ns,
+                seeds=seeds,
+                reporter=reporter,
             )
 
         return self._answer(now_ns, compared, PolicyError, EditError)

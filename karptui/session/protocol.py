@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from karptui.session.packing import Bin, Packed
     from karptui.solve.answer import Solved
     from karptui.verdict.finding import ClusterFinding
-    from karptui.whatif.edits import ObjectRef
+    from karptui.whatif.edits import AnyEdit, ObjectRef
     from karptui.whatif.opening import Opening
     from karptui.whatif.run import Answer
     from karptui.whatif.scenario import Replay, Scenario
     from karptui.whatif.schema.offers import KnownValues
-    from karptui.whatif.sweep import Sweep, SweepPoint
+    from karptui.whatif.sweep import Sweep, SweepResult
 
 
 class Session(Protocol):
@@ -245,18 +245,6 @@ class WhatIfs(Protocol):
         """Return as text how many recently created NodeClaims the model reproduces; slow."""
         ...
 
-    def start_sweep(self, sweep: Sweep, replay: Replay, now_ns: int) -> int:
-        """Start a sweep in place of the one before, and return its number; takes a while."""
-        ...
-
-    def next_point(self, number: int) -> tuple[int, SweepPoint] | None:
-        """Wait for the next point of a sweep, in any order; return the position of its value, None at the end."""
-        ...
-
-    def stop_sweep(self, number: int) -> None:
-        """Cancel a running sweep."""
-        ...
-
 
 class Forecasts(Protocol):
     """Simulations of the cluster over time, one at a time."""
@@ -315,13 +303,35 @@ class Studies(Protocol):
         """Return the headroom for a pod, for the pods on a NodePool, or for every workload if ``kind`` is empty."""
         ...
 
+    def sweep(self, sweep: Sweep, wanted: Replay, now_ns: int) -> StudyAnswer[SweepResult]:
+        """Return the replay of each value of a parameter.
+
+        Args:
+            sweep: The parameter and its values.
+            wanted: Replay mode; pending pods become all pods if none is pending.
+            now_ns: The present.
+        """
+        ...
+
+    def forecast_values(self, sweep: Sweep, horizon_ns: int, seeds: int, now_ns: int) -> StudyAnswer[Comparison]:
+        """Return the forecast of each value of a parameter, and without a change; arguments as in `policies`."""
+        ...
+
     def policies(
-        self, pools: Sequence[str], afters: Sequence[str], horizon_ns: int, seeds: int, now_ns: int
+        self,
+        pools: Sequence[str],
+        edits: Sequence[AnyEdit],
+        afters: Sequence[str],
+        *,
+        horizon_ns: int,
+        seeds: int,
+        now_ns: int,
     ) -> StudyAnswer[Comparison]:
         """Return the savings of consolidation policies, and their evictions.
 
         Args:
             pools: NodePools that are edited; all that are not static if empty.
+            edits: Made before.
             afters: Values of consolidateAfter; a default set and those in use if empty.
             horizon_ns: The simulated span.
             seeds: How many seeds each policy is simulated with.

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from karptui.workers.near import NearWorkers
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from karptui.whatif.scenario import Replay
     from karptui.whatif.situation import WhatIfBase
     from karptui.whatif.sweep import Sweep, SweepPoint
@@ -24,7 +21,6 @@ class Sweeper:
         sweep: The parameter and its values.
         mode: The kind of replay.
         jobs: Processes; 1 works in this one.
-        lock: Held while something is replayed on the base, where others use it too.
     """
 
     def __init__(
@@ -33,10 +29,8 @@ class Sweeper:
         sweep: Sweep,
         mode: Replay,
         jobs: int,
-        lock: AbstractContextManager[object] | None = None,
     ) -> None:
         self._base = base
-        self._lock = contextlib.nullcontext() if lock is None else lock
         self._sweep = sweep
         self._mode = mode
         self._workers = NearWorkers(min(jobs, len(sweep.values)))
@@ -65,8 +59,7 @@ class Sweeper:
 
         for position, value in enumerate(self._sweep.values):
             try:
-                with self._lock:
-                    point = point_of((self._base, self._sweep, self._mode), value, lambda: self._is_cancelled)
+                point = point_of((self._base, self._sweep, self._mode), value, lambda: self._is_cancelled)
             except Cancelled:
                 return
             yield position, point

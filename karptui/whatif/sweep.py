@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from karptui.karpenter.inventory import NotCounted
+from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.kube.durations import DurationError, parse_duration
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.reporter import Reporter, silent
@@ -55,6 +56,17 @@ class Sweep(msgspec.Struct, frozen=True):
         """The parameter as text."""
         return self.setting if self.object is None else f"{self.object.kind}/{self.object.key}:{path_text(self.path)}"
 
+    @property
+    def is_of_disruption(self) -> bool:
+        """Whether the parameter changes what Karpenter disrupts over time, not where pods are scheduled."""
+        if self.object is None:
+            return self.setting.startswith("FEATURE_GATES.")
+        if self.object.kind == "PodDisruptionBudget" or DO_NOT_DISRUPT in self.path:
+            return True
+        return self.object.kind == "NodePool" and (
+            self.path[:2] == ("spec", "disruption") or self.path[-1:] in (("expireAfter",), ("terminationGracePeriod",))
+        )
+
     def edits_for(self, value: str) -> tuple[AnyEdit, ...]:
         """Return the edits that give the parameter a value."""
         if self.object is None:
@@ -62,10 +74,26 @@ class Sweep(msgspec.Struct, frozen=True):
         return (*self.edits, SetField(self.object, self.path, typed(value)))
 
 
+class SweepResult(msgspec.Struct, frozen=True):
+    """Results for all values, in their order."""
+
+    sweep: Sweep
+    mode: Replay
+    points: tuple[SweepPoint, ...]
+
+    @property
+    def recommended(self) -> SweepPoint | None:
+        """The value with the fewest pending pods, then the lowest cost, then the least drift; None if none is valid."""
+        valid = [point for point in self.points if not point.problem]
+        return min(valid, key=lambda point: point.rank, default=None)
+
+
 class SweepPoint(msgspec.Struct, frozen=True):
     """Result for one value."""
 
     value: str
+    place: int = 0
+    """Position among the values."""
     nodes: int = 0
     """Nodes of Karpenter after the replay."""
     launched: int = 0
@@ -83,6 +111,25 @@ class SweepPoint(msgspec.Struct, frozen=True):
     """Nodes that exist and that the figures leave out."""
     problem: str = ""
     """Why the value cannot be set; the figures mean nothing then."""
+
+    @property
+    def at_most_per_hour(self) -> float:
+        """Cost with spot nodes of unknown price at their on-demand price."""
+        return self.price_per_hour + self.unpriced_at_most_per_hour
+
+    @property
+    def rank(self) -> tuple[int, float, int]:
+        """Pending pods, cost and drift: the lower the better."""
+        return self.pending, round(self.at_most_per_hour, 2), self.drifted
+
+
+def mode_for(base: WhatIfBase, sweep: Sweep, wanted: Replay) -> Replay:
+    """Return the replay that a parameter affects: the next disruption, pending pods, or all pods if none is pending."""
+    if wanted is not Replay.PENDING:
+        return wanted
+    if sweep.is_of_disruption:
+        return Replay.NEXT
+    return Replay.PENDING if base.prepared.pending else Replay.SCRATCH
 
 
 def parse_sweep(text: str) -> Sweep:
@@ -189,15 +236,17 @@ def sweep_point(base: WhatIfBase, sweep: Sweep, value: str, mode: Replay, report
     Raises:
         Cancelled: if the reporter raises it.
     """
+    place = sweep.values.index(value)
     try:
         edited = apply(base, sweep.edits_for(value))
     except EditError as error:
-        return SweepPoint(value, problem=str(error))
+        return SweepPoint(value, place, problem=str(error))
     outcome = replay(edited, mode, reporter)
     gained, lost = drift_changes(base, edited)
     figures = outcome.pools.values()
     return SweepPoint(
         value=value,
+        place=place,
         nodes=sum(one.nodes for one in figures),
         launched=sum(one.launched for one in figures),
         price_per_hour=sum(one.price_per_hour for one in figures),

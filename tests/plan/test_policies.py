@@ -11,7 +11,7 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.plan import policies
 from karptui.plan.policies import Comparison, PolicyError, PolicyOutcome, Worth, compare
 from karptui.plan.rollout import rollout
-from karptui.views.policies import TABLE, headline, more_lines, name_of, sentence, story_lines
+from karptui.views.values import TABLE, headline, more_lines, name_of, sentence, story_lines
 from karptui.whatif.edits import SetSetting
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import WhatIfBase
@@ -90,14 +90,13 @@ def test_a_span_in_use_is_tried_once_as_somebody_would_write_it(own: str, tried:
 def test_it_is_said_which_are_worth_it() -> None:
     found = compare(cluster(consolidateAfter="Never"), afters=("0s",), horizon_ns=HOUR_NS)
     answer = headline(found)
-    assert answer.startswith(
-        "WhenEmpty 0s is better than the current policy, in cost and evictions; the current policy saves nothing "
+    assert answer == (
+        "Recommended: WhenEmpty 0s saves $0.10, with 0 evictions; now it saves nothing within 60m, with 0 evictions; "
+        "the most: WhenEmptyOrUnderutilized 0s saves $0.20, with 1 eviction"
     )
-    assert "the current policy saves nothing within 60m, with 0 evictions; " in answer
-    assert "WhenEmpty 0s saves $0.10, with 0 evictions" in answer
     assert list(more_lines(found)) == ["today: general WhenEmptyOrUnderutilized Never"]
     same = compare(cluster(consolidateAfter="0s"), policies=("WhenEmptyOrUnderutilized",), afters=("0s",))
-    assert headline(same).endswith("; no other policy tried is better")
+    assert headline(same).startswith("Recommended: no change, because nothing else saves more without more evictions; ")
     best = found.outcomes[1]
     assert sentence(best) == "WhenEmpty 0s saves $0.10 with 1 command and 0 evictions; 2 nodes and $0.20/h at the end"
     assert list(story_lines(best)) == ["the last command comes after 15s"]
@@ -144,8 +143,8 @@ def test_sentences_tell_what_chance_changes_and_one_seed_alone_beats_nobody() ->
     first, second = (policies.with_spread(one) for one in (today, other))
     found = Comparison(pools=(), horizon_ns=HOUR_NS, outcomes=(first, second), assumed=(), not_modelled=())
     assert headline(found) == (
-        "the current policy saves $3.00 to $4.00 within 60m, with 4 to 7 evictions (2 seeds);"
-        " WhenEmpty 0s saves $3.50 to $4.00, with 4 to 7 evictions"
+        "Recommended: WhenEmpty 0s saves $3.50 to $4.00, with 4 to 7 evictions;"
+        " now it saves $3.00 to $4.00 within 60m, with 4 to 7 evictions (2 seeds)"
     )
     assert "saves $3.50 to $4.00 with 1 command and 4 to 7 evictions" in sentence(second)
     assert "2 seeds: lowest to highest result; nodes, $/h and commands are the first seed's" in list(
@@ -163,9 +162,7 @@ def test_what_costs_more_or_comes_to_the_same_is_no_gain() -> None:
     )
     assert policies.worth_of(outcome("x", (9.5, 4)), today, is_beaten=False) is Worth.YES, "better than as it is"
     found = Comparison(pools=(), horizon_ns=HOUR_NS, outcomes=(*today, *other), assumed=(), not_modelled=())
-    assert headline(found).startswith(
-        "the current policy costs $1.00 more than no disruption within 60m, with 4 evictions"
-    )
+    assert "; now it costs $1.00 more than no disruption within 60m, with 4 evictions" in headline(found)
     assert sentence(other[0]).startswith("Balanced 0s costs $3.00 more than no disruption with 1 command")
 
 
@@ -183,4 +180,4 @@ def test_nobody_says_what_is_saved_where_nodes_without_a_price_come_or_go() -> N
     found = Comparison(
         pools=(), horizon_ns=HOUR_NS, outcomes=(replace(today, is_saving_known=False),), assumed=(), not_modelled=()
     )
-    assert headline(found) == "the current policy causes 4 evictions within 60m; its savings are unknown"
+    assert headline(found) == "now: 4 evictions within 60m; the savings are unknown"

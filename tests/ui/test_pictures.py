@@ -190,7 +190,7 @@ async def test_screens_look_as_pictured(
     changed_pictures: ChangedPictures, monkeypatch: pytest.MonkeyPatch, walk: str
 ) -> None:
     prepare(monkeypatch)
-    monkeypatch.setattr("karptui.serving.whatif.MOST_JOBS", 1)  # a sweep tries its values in order
+    monkeypatch.setattr("karptui.serving.studies.MOST_JOBS", 1)  # a sweep tries its values in order
     monkeypatch.setattr(EvidenceSource, "want_usage", lambda _: None)  # it arrives in a thread, sooner or later
     changed = []
     async with WALKS[walk].start().run_test(size=PRESSED_AT) as pilot:

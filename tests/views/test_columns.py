@@ -22,12 +22,12 @@ from karptui.views.drill import TABLE as DRILL
 from karptui.views.forward.columns import TABLE as FORWARD
 from karptui.views.headroom import POOLS_TABLE as HEADROOM_POOLS
 from karptui.views.headroom import TABLE as HEADROOM
-from karptui.views.policies import TABLE as POLICIES
 from karptui.views.rehearsal import TABLE as REHEARSAL
 from karptui.views.row import Cell
 from karptui.views.solve import TABLE as SOLVE
 from karptui.views.table import Rows, Sort, TableSpec, build_rows
 from karptui.views.timeouts import TABLE as TIMEOUTS
+from karptui.views.values import TABLE as POLICIES
 
 ROOT: Final = Path(__file__).parents[2]
 SAID_BY_ANOTHER: Final = {

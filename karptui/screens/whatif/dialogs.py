@@ -11,8 +11,10 @@ from msgspec.structs import replace
 from textual.app import App
 
 from karptui.aws.money import change_text
+from karptui.decode.kinds import Kind
 from karptui.kube.units import counted
 from karptui.screens import routes
+from karptui.screens.destinations import ToPolicies, ToValues
 from karptui.screens.dialogs import AskScreen, Choice, PickScreen, pick
 from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.controller import WhatIf
@@ -26,10 +28,11 @@ from karptui.whatif.quick_edits.catalogue import quick_edits_for
 from karptui.whatif.quick_edits.fields import Input, QuickEdit
 from karptui.whatif.scenario import Replay
 from karptui.whatif.sheet import Sheet
-from karptui.whatif.sweep import SweepError, parse_sweep, proposed_values
+from karptui.whatif.sweep import SweepError, parse_sweep, parse_values, proposed_values
 from karptui.whatif.yaml.parse import Document
 
 GROUP: Final = "asking"
+POLICIES: Final = "policies"
 FORMS: Final = (
     Choice("patch", "kubectl commands", "a patch for each object, and what else can be done by hand"),
     Choice("yaml", "YAML", "the edited objects, whole"),
@@ -233,24 +236,31 @@ class Dialogs:
         self._app.push_screen(CompareScreen(self._whatif))
 
     async def sweep(self, document: Document | None, control_id: str = "") -> None:
-        """Ask for a parameter and its values; the one under the cursor and a range around its value are proposed.
+        """Ask for a parameter and values to compare; the quick edit under the cursor and a range are proposed.
 
         Args:
             document: The document under the cursor.
             control_id: Id of the quick edit under the cursor.
         """
-        from karptui.screens.whatif.compare import SweepScreen  # noqa: PLC0415 - only when asked for
-
         offers = list(_parameters(document))
         meant = _parameter_of(control_id, document)
-        chosen = await pick(self._app, "Sweep over", [one.choice for one in offers], meant)
+        choices = [one.choice for one in offers]
+        pool = document.name if document is not None and document.kind == Kind.NODEPOOL else ""
+        if pool:
+            policies = f"consolidation policy of {pool}"
+            choices.insert(0, Choice(POLICIES, policies, "each policy with several values of consolidateAfter"))
+        chosen = await pick(self._app, "Compare values of", choices, meant)
         if chosen is None:
+            return
+        scenario = self._whatif.scenario()
+        if chosen == POLICIES:
+            self._screen.host.go(ToPolicies(pool, scenario.edits))
             return
         offer = next(one for one in offers if one.choice.id == chosen)
 
         def fault(text: str) -> str:
             try:
-                parse_sweep(f"{chosen}={text}")
+                parse_values(text)
             except SweepError as error:
                 return str(error)
             return ""
@@ -263,10 +273,9 @@ class Dialogs:
         )
         values = await self._app.push_screen_wait(asked)
         if values is not None:
-            scenario = self._whatif.scenario()
             sweep = replace(parse_sweep(f"{chosen}={values}"), edits=scenario.edits)
             current = self._quick.current_value(chosen, document)
-            self._app.push_screen(SweepScreen(sweep, scenario.replay, current))
+            self._screen.host.go(ToValues(sweep, scenario.replay, current))
 
     def _proposed(self, offer: Sweepable) -> str:
         """Return values to begin with."""

@@ -47,7 +47,7 @@ class WhatIfScreen(FrameScreen):
         Binding("m", "mode", "Mode", id="whatif.mode"),
         Binding("s", "scenarios", "Scenarios", id="whatif.scenarios"),
         Binding("c", "compare", "Compare", id="whatif.compare"),
-        Binding("w", "sweep", "Sweep", id="whatif.sweep"),
+        Binding("w", "sweep", "Values", id="whatif.sweep", tooltip="Compare values of a field, and recommend one"),
         Binding("x", "export", "Export", id="whatif.export"),
         Binding("u", "undo", "Undo", id="whatif.undo"),
         Binding("U,ctrl+y", "redo", "Redo", show=False, id="whatif.redo"),
@@ -355,7 +355,7 @@ class WhatIfScreen(FrameScreen):
         self._dialogs.compare()
 
     def action_sweep(self) -> None:
-        """Ask for a parameter and its values."""
+        """Ask for a parameter and values to compare."""
         ask_aside(self, lambda: self._dialogs.sweep(self.edit_pane.document, self.edit_pane.controls.current_key))
 
     def action_solve(self) -> None:

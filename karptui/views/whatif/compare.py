@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from karptui.aws.money import per_hour_change_text, per_hour_text
+from karptui.aws.money import per_hour_change_text
 from karptui.kube.units import NA, count_text, counted, verb
-from karptui.views.column import BOOLEAN, INTEGER, NUMBER, TEXT, TEXT_OR_NULL, Value, one_of, records
+from karptui.views.column import BOOLEAN, INTEGER, TEXT, Value, one_of, records
 from karptui.views.prices import without_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.totals import mode_text
@@ -16,7 +15,6 @@ from karptui.whatif.difference import Difference
 from karptui.whatif.difference_lines import Totals
 from karptui.whatif.scenario import Replay
 from karptui.whatif.self_check import CheckedClaim, Reproduction, SelfCheck
-from karptui.whatif.sweep import SweepPoint
 
 MOST_COMPARED: Final = 4
 MOST_NAMED: Final = 2
@@ -66,23 +64,6 @@ class _ScenarioRank(NamedTuple):
     """Nodes that the edits drift."""
 
 
-POINT: Final[tuple[Value[SweepPoint], ...]] = (
-    Value("value", lambda point, _: point.value, TEXT),
-    Value("nodes", lambda point, _: point.nodes, INTEGER, "Karpenter's nodes after the replay, new ones included."),
-    Value("launched", lambda point, _: point.launched, INTEGER, "New ones among them."),
-    Value("pricePerHour", lambda point, _: point.price_per_hour, NUMBER),
-    Value("pending", lambda point, _: point.pending, INTEGER, "Unschedulable pods."),
-    Value("drifted", lambda point, _: point.drifted, INTEGER, "NodeClaims that are drifted, or would be."),
-    Value("unpriced", lambda point, _: point.unpriced, INTEGER, "Nodes without a known price, excluded from costs."),
-    Value(
-        "unpricedAtMostPerHour",
-        lambda point, _: point.unpriced_at_most_per_hour,
-        NUMBER,
-        "Upper bound: the on-demand price of unpriced spot nodes.",
-    ),
-    Value("problem", lambda point, _: point.problem or None, TEXT_OR_NULL, "Why the value cannot be set."),
-)
-"""The values of one point of a sweep."""
 AS_IT_IS: Final = "the current cluster"
 SCALE: Final = "fewest pending pods, then $/h, then drift"
 """The criteria as text, best first."""
@@ -255,106 +236,6 @@ def _pool_row(name: str, compared: Sequence[Compared], column: int, *, has_now: 
 
 def _count(one: Compared, count: CountOf) -> str:
     return count_text(count(one.difference)) if one.difference is not None else "-"
-
-
-EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
-LEAST_CHART: Final = 10
-MOST_CHANGES: Final = 2
-"""Changes of what waits that the sentence tells."""
-FIGURES_WIDTH: Final = 48
-
-
-def sweep_lines(
-    values: Sequence[str], points: Mapping[int, SweepPoint], current: str, width: int
-) -> tuple[Pieces, ...]:
-    """Return a line per value, in order, including unfinished ones.
-
-    Args:
-        values: Values of the parameter.
-        points: Finished points, by position.
-        current: The cluster's value, which is marked.
-        width: Available columns.
-    """
-    wide = max(len("VALUE"), *(len(value) for value in values))
-    unpriced = max((len(_unpriced_text(point)) for point in points.values()), default=0)
-    chart = max(LEAST_CHART, width - FIGURES_WIDTH - unpriced - wide)
-    most = max((_most(point) for point in points.values() if not point.problem), default=0.0)
-    head = f"  {'VALUE':>{wide}}{'NODES':>8}{'NEW':>6}{'PENDING':>9}{'DRIFTED':>9}{'$/H':>10}"
-    lines: list[Pieces] = [((head, Tone.MUTED),)]
-    for position, value in enumerate(values):
-        mark = ("▸ " if value == current else "  ", Tone.ACTIVE)
-        point = points.get(position)
-        if point is None:
-            lines.append((mark, (f"{value:>{wide}}", Tone.MUTED), ("   …", Tone.MUTED)))
-        elif point.problem:
-            lines.append((mark, (f"{value:>{wide}}", Tone.NORMAL), (f"  ✘ {point.problem}", Tone.FAULT)))
-        else:
-            lines.append((mark, *_figures(point, wide, unpriced), _bar(_most(point), most, chart)))
-    return tuple(lines)
-
-
-def sweep_sentence(values: Sequence[str], points: Mapping[int, SweepPoint]) -> Pieces:
-    """Return a summary of the values: where pods become pending, and the cheapest. Empty until all are finished.
-
-    Args:
-        values: Values of the parameter.
-        points: Finished points, by position.
-    """
-    found = [points[at] for at in range(len(values)) if at in points and not points[at].problem]
-    if len(points) < len(values) or len(found) < 2:
-        return ()
-    said: list[str] = []
-    for before, after in pairwise(found):
-        if before.pending != after.pending:
-            pods = counted(before.pending, "pod")
-            wait = f"{pods} pending up to {before.value}"
-            said.append(f"{wait}, {count_text(after.pending)} from {after.value} on")
-    more = len(said) - MOST_CHANGES
-    shown = "; ".join((*said[:MOST_CHANGES], *([f"{count_text(more)} more changes"] if more > 0 else ())))
-    fewest = min(point.pending for point in found)
-    prices = {at: round(_most(point), 2) for at, point in enumerate(found) if point.pending == fewest}
-    low, high = min(prices.values()), max(prices.values())
-    cheap, dear = (_run(found, [at for at, price in prices.items() if price == edge]) for edge in (low, high))
-    if len(prices) < len(found):
-        money = f"fewest pending for {per_hour_text(low)} at {cheap}"
-    elif low == high:
-        money = "the same $/h for each value"
-    else:
-        money = f"cheapest at {cheap} ({per_hour_text(low)}), most expensive at {dear} ({per_hour_text(high)})"
-    text = f"{shown}; {money}." if shown else f"Equally many pods are pending at each value; {money}."
-    return ((text, Tone.STRONG),)
-
-
-def _run(found: Sequence[SweepPoint], places: Sequence[int]) -> str:
-    """Return the first of consecutive values, and the last: ``50 to 100``."""
-    first, last = places[0], places[-1]
-    is_run = last - first == len(places) - 1 > 0
-    return f"{found[first].value} to {found[last].value}" if is_run else found[first].value
-
-
-def _figures(point: SweepPoint, wide: int, unpriced: int) -> Pieces:
-    return (
-        (f"{point.value:>{wide}}", Tone.STRONG),
-        (f"{count_text(point.nodes):>8}{count_text(point.launched):>6}", Tone.NORMAL),
-        (f"{count_text(point.pending):>9}", Tone.WARNING if point.pending else Tone.MUTED),
-        (f"{count_text(point.drifted):>9}", Tone.WARNING if point.drifted else Tone.MUTED),
-        (f"{point.price_per_hour:>10,.2f}", Tone.NORMAL),
-        (f"{_unpriced_text(point):<{unpriced}}  ", Tone.MUTED),
-    )
-
-
-def _unpriced_text(point: SweepPoint) -> str:
-    return f" +{count_text(point.unpriced)} n/a" if point.unpriced else ""
-
-
-def _most(point: SweepPoint) -> float:
-    """Return the cost of a bar, with spot nodes of unknown price at their on-demand price."""
-    return point.price_per_hour + point.unpriced_at_most_per_hour
-
-
-def _bar(price: float, most: float, width: int) -> tuple[str, Tone]:
-    eighths = round(price / most * width * 8) if most else 0
-    return (f"{'█' * (eighths // 8)}{EIGHTHS[eighths % 8].strip()}", Tone.WORKLOAD)
 
 
 GLYPHS = {Reproduction.REPRODUCED: "✔", Reproduction.DIFFERS: "✘", Reproduction.NOT_COMPARABLE: "·"}

@@ -15,8 +15,6 @@ from karptui.views.whatif.compare import (
     compare_lines,
     places,
     self_check_text,
-    sweep_lines,
-    sweep_sentence,
 )
 from karptui.views.whatif.controls import controls_of, edit_text, focused, line_notes, problem_at, setting_value
 from karptui.whatif.difference_lines import DriftLine, Totals
@@ -36,7 +34,6 @@ from karptui.whatif.edits import (
 from karptui.whatif.quick_edits.actions import SETTING_EDITS
 from karptui.whatif.scenario import Replay
 from karptui.whatif.self_check import CheckedClaim, Reproduction, SelfCheck
-from karptui.whatif.sweep import SweepPoint
 from karptui.whatif.yaml.parse import parse
 from karptui.whatif.yaml.tree import Problem, ProblemSeverity
 from tests.views.whatif.differences import a_difference, a_pool, totals, unplaced
@@ -260,17 +257,6 @@ def test_scenarios_of_different_modes_share_no_now() -> None:
     assert len(compare_lines((Compared("a", None),), 100)) == 2
 
 
-def test_a_sweep_fills_up_and_marks_the_present_value() -> None:
-    points = {0: SweepPoint("10", 5, 2, 1.0, 0, 3, 1), 2: SweepPoint("30", problem="no such field")}
-    found = rows(sweep_lines(("10", "20", "30"), points, "10", 100))
-    assert found[0].split() == ["VALUE", "NODES", "NEW", "PENDING", "DRIFTED", "$/H"]
-    assert found[1].startswith("▸    10")
-    assert found[1].endswith("█")
-    assert found[2].split() == ["20", "…"]
-    assert found[3].split("✘")[1].strip() == "no such field"
-    assert rows(sweep_lines(("1",), {0: SweepPoint("1")}, "", 20))[1].endswith("0.00")
-
-
 def test_the_self_check_in_words() -> None:
     assert self_check_text(SelfCheck(())).startswith("there are no launched NodeClaims")
     gone = CheckedClaim("a-1", "n1", "a", "m5.large", Reproduction.NOT_COMPARABLE, "its pods are gone")
@@ -286,33 +272,6 @@ def test_the_self_check_in_words() -> None:
         "✔ b-22  b  m5.xlarge  reproduced      with the same list of types",
         "✘ c-3   c  c5.large   differs         the model takes NodePool d",
     ]
-
-
-def test_a_sweep_says_where_pods_begin_to_wait_and_what_is_cheapest() -> None:
-    def told(*points: SweepPoint) -> str:
-        values = [point.value for point in points]
-        return "".join(text for text, _ in sweep_sentence(values, dict(enumerate(points))))
-
-    cheap, dear = SweepPoint("0.04", price_per_hour=30.0, pending=3), SweepPoint("0.05", price_per_hour=35.42)
-    assert told(cheap, dear) == ("3 pods pending up to 0.04, 0 from 0.05 on; fewest pending for $35.42/h at 0.05.")
-    again = SweepPoint("0.06", price_per_hour=35.42)
-    assert told(cheap, dear, again).endswith("; fewest pending for $35.42/h at 0.05 to 0.06.")
-    dearer = SweepPoint("0.07", price_per_hour=40.0)
-    assert told(dear, again, dearer) == (
-        "Equally many pods are pending at each value; "
-        "cheapest at 0.05 to 0.06 ($35.42/h), most expensive at 0.07 ($40.00/h)."
-    )
-    assert told(dear, dearer, again).startswith(
-        "Equally many pods are pending at each value; cheapest at 0.05 ($35.42/h), "
-    )
-    assert told(cheap, cheap) == "Equally many pods are pending at each value; the same $/h for each value."
-    many = tuple(SweepPoint(str(at), pending=at) for at in range(5))
-    assert told(*many) == (
-        "0 pods pending up to 0, 1 from 1 on; 1 pod pending up to 1, 2 from 2 on; 2 more changes; "
-        "fewest pending for $0.00/h at 0."
-    )
-    assert told(cheap) == told(cheap, SweepPoint("x", problem="no")) == ""
-    assert sweep_sentence(["1", "2"], {0: cheap}) == ()
 
 
 def test_scenarios_of_one_name_are_told_apart() -> None:

@@ -1,0 +1,556 @@
+"""Values of a parameter compared, one of them recommended.
+
+Policies and other settings of disruption are compared by forecasts, everything that decides where pods are scheduled
+by a replay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, Final
+
+from msgspec import structs
+
+from karptui.aws.money import per_hour_text, sum_text
+from karptui.forward.run import HORIZON_NS
+from karptui.karpenter.inventory import NotCounted
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import NA, count_text, counted, duration_text, first_of, span_text
+from karptui.plan.policies import NEVER, Comparison, PolicyError, PolicyOutcome, PolicySpread, Worth, afters_of
+from karptui.session.answers import StudyAnswer
+from karptui.session.protocol import Session
+from karptui.views.column import (
+    BOOLEAN,
+    INTEGER,
+    NUMBER,
+    NUMBER_OR_NULL,
+    TEXT,
+    TEXT_OR_NULL,
+    Column,
+    Field,
+    FieldKind,
+    Heading,
+    Value,
+    count_column,
+    least_and_greatest,
+    number_heading,
+    one_of,
+    record,
+    records,
+    text_column,
+    texts,
+)
+from karptui.views.forward.sentences import UNEDITED, holders_text
+from karptui.views.prices import known_text, money_column, without_text
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
+from karptui.views.sanitize import clean
+from karptui.views.study import Study, Values, answer_lines, next_horizon, notes_of, plain_lines
+from karptui.views.table import Sort, TableSpec
+from karptui.views.whatif.totals import mode_sentence, mode_text
+from karptui.whatif.edits import AnyEdit
+from karptui.whatif.scenario import Replay, Scenario
+from karptui.whatif.sweep import Sweep, SweepError, SweepPoint, SweepResult, parse_values
+
+_FEW: Final = 3
+
+
+def name_of(outcome: PolicyOutcome) -> str:
+    """Return which one it is, in words."""
+    return UNEDITED if outcome.is_as_it_is else f"{outcome.policy} {outcome.after}".strip()
+
+
+def headline(found: Comparison) -> str:
+    """Return the recommended outcome with its reason, the result without a change, and the greatest savings."""
+    today = found.outcomes[0]
+    span = span_text(found.horizon_ns)
+    chance = f" ({today.spread.seeds} seeds)" if today.spread is not None else ""
+    best = found.recommended
+    if best is None:
+        return f"now: {_evictions(today)} within {span}{chance}; the savings are unknown"
+    as_it_is = f"now it {saves_text(today)} within {span}, with {_evictions(today)}{chance}"
+    if best.is_as_it_is:
+        said = ["Recommended: no change, because nothing else saves more without more evictions", as_it_is]
+    else:
+        said = [f"Recommended: {name_of(best)} {saves_text(best)}, with {_evictions(best)}", as_it_is]
+    greatest = min((one for one in found.outcomes if one.is_saving_known), key=lambda one: one.worst)
+    if greatest.worst[0] < best.worst[0]:
+        said.append(f"the most: {name_of(greatest)} {saves_text(greatest)}, with {_evictions(greatest)}")
+    return "; ".join(said)
+
+
+def saves_text(one: PolicyOutcome) -> str:
+    """Return the savings: ``saves $4.59``; for several seeds the range."""
+    saved = (one.saved,) if one.spread is None else one.spread.saved or (None,)
+    known = [round(amount, 2) for amount in saved if amount is not None]
+    if not known:
+        return f"saves {NA}"
+    if not any(known):
+        return "saves nothing"
+    if max(known) <= 0:
+        more = " to ".join(dict.fromkeys(sum_text(-amount) for amount in reversed(known)))
+        return f"costs {more} more than no disruption"
+    return f"saves {' to '.join(dict.fromkeys(map(sum_text, known)))}"
+
+
+def _evictions(one: PolicyOutcome) -> str:
+    least, greatest = (one.evictions, one.evictions) if one.spread is None else one.spread.evictions
+    most = counted(greatest, "eviction")
+    return most if least == greatest else f"{count_text(least)} to {most}"
+
+
+def more_lines(found: Comparison) -> Iterator[str]:
+    """Yield the current settings of the NodePools."""
+    if not found.pools:
+        return
+    alike: dict[tuple[str, str], list[str]] = {}
+    for name, policy, after in found.pools:
+        alike.setdefault((policy, after), []).append(name)
+    named = "; ".join(f"{', '.join(names)} {policy} {after}" for (policy, after), names in alike.items())
+    yield f"today: {named}"
+
+
+def sentence(outcome: PolicyOutcome) -> str:
+    """Return the result of one policy."""
+    pending = f"; {counted(outcome.pending, 'pod')} without a node" if outcome.pending else ""
+    by = f"with {counted(outcome.commands, 'command')} and {_evictions(outcome)}"
+    without = without_text(NotCounted(outcome.unmanaged))
+    return (
+        f"{name_of(outcome)} {saves_text(outcome)} {by}{pending};"
+        f" {counted(outcome.nodes, 'node')} and {known_text(outcome)} at the end{f' ({without})' if without else ''}"
+    )
+
+
+def story_lines(outcome: PolicyOutcome) -> Iterator[str]:
+    """Yield more details of one policy."""
+    if outcome.commands:
+        yield f"the last command comes after {duration_text(outcome.seconds)}"
+    if (spread := outcome.spread) is not None:
+        yield f"{spread.seeds} seeds: lowest to highest result; nodes, $/h and commands are the first seed's"
+    if outcome.is_beaten:
+        always = ", with every seed" if outcome.spread is not None else ""
+        yield f"another policy costs no more, evicts no more, and is better in one of the two{always}"
+    if outcome.kept:
+        yield f"blocked nodes at the end: {holders_text(outcome.kept)}"
+
+
+def _tone(outcome: PolicyOutcome) -> Tone:
+    return Tone.GOOD if outcome.worth is Worth.YES else Tone.MUTED
+
+
+def _saved(outcome: PolicyOutcome, _: int) -> Cell:
+    if outcome.saved is None:
+        return NOT_AVAILABLE
+    amount = round(outcome.saved, 2)
+    return Cell(sum_text(amount), Tone.WARNING if amount < 0 else _tone(outcome)) if amount else NOT_APPLICABLE
+
+
+_SPREAD: Final[tuple[Value[PolicySpread], ...]] = (
+    Value("seeds", lambda spread, _: spread.seeds, INTEGER),
+    least_and_greatest("dollarsSaved", lambda spread: spread.saved, NUMBER, may_be_null=True),
+    least_and_greatest("evictions", lambda spread: spread.evictions, INTEGER),
+)
+TABLE: Final[TableSpec[PolicyOutcome]] = TableSpec(
+    "policies",
+    (
+        text_column(
+            Heading("policy", "POLICY", "consolidationPolicy, or the current setting.", 16, 26, is_name=True),
+            lambda row: row.policy or UNEDITED,
+            short=lambda row: row.policy.removeprefix("WhenEmptyOr"),
+            values=(
+                Value("consolidationPolicy", lambda row, _: row.policy or None, TEXT_OR_NULL, "null: not edited."),
+                Value("isAsItIs", lambda row, _: row.is_as_it_is, BOOLEAN, "Whether nothing is edited."),
+            ),
+        ),
+        text_column(
+            Heading("after", "AFTER", "consolidateAfter.", 5, 8),
+            lambda row: row.after,
+            values=(Value("consolidateAfter", lambda row, _: row.after or None, TEXT_OR_NULL, "null: not edited."),),
+        ),
+        Column(
+            number_heading("saved", "SAVED", "Savings over the horizon, compared with no disruption.", 10),
+            _saved,
+            lambda row: row.saved,
+            values=(
+                Value("dollars", lambda row, _: row.dollars, NUMBER, "Cost of the nodes over the horizon."),
+                Value(
+                    "dollarsSaved",
+                    lambda row, _: row.saved,
+                    NUMBER_OR_NULL,
+                    "Savings compared with no disruption; null if unknown.",
+                ),
+            ),
+            filters={
+                "saved": Field(FieldKind.MONEY, lambda row, _: row.saved, help="savings over the horizon"),
+            },
+        ),
+        count_column(
+            number_heading("evictions", "EVICTIONS", "Evicted pods, by drift and expiry too."),
+            lambda row: row.evictions,
+            tone=_tone,
+            json="evictions",
+        ),
+        money_column(
+            number_heading("price", "END $/H", "Price of the nodes at the end.", 9),
+            lambda row: row.price_per_hour,
+            lambda row: row.unpriced,
+            json="endPricePerHour",
+        ),
+        count_column(number_heading("nodes", "END NODES", "Nodes at the end."), lambda row: row.nodes, json="endNodes"),
+        count_column(
+            number_heading("commands", "COMMANDS", "Disruption commands.", drop_order=2),
+            lambda row: row.commands,
+            json="commands",
+        ),
+        count_column(
+            number_heading("pending", "PENDING", "Pods without a node at the end.", drop_order=3),
+            lambda row: row.pending,
+            tone=lambda _: Tone.WARNING,
+            json="pending",
+        ),
+        text_column(
+            Heading("last", "LAST AFTER", "Time of the last command.", 10, 10, drop_order=4, is_right_aligned=True),
+            lambda row: duration_text(row.seconds) if row.commands else "",
+            values=(Value("lastCommandSeconds", lambda row, _: row.seconds, INTEGER),),
+        ),
+        text_column(
+            Heading(
+                "verdict",
+                "WORTH IT",
+                "yes: it saves, and no other policy is better in both; same: same result as current.",
+                8,
+                10,
+                drop_order=1,
+            ),
+            lambda row: row.worth,
+            tone=_tone,
+            values=(
+                Value(
+                    "isBeaten",
+                    lambda row, _: row.is_beaten,
+                    BOOLEAN,
+                    "Whether another policy costs no more, evicts no more, and is better in one of them.",
+                ),
+                Value(
+                    "worthIt",
+                    lambda row, _: row.worth,
+                    one_of(*Worth),
+                    "Compared with the current policy (same: same result) and the others; n/a if the savings are"
+                    " unknown.",
+                ),
+            ),
+        ),
+    ),
+    more_values=(
+        Value("endUnpriced", lambda row, _: row.unpriced, INTEGER, "Nodes without a known price, excluded from costs."),
+        records(
+            "kept",
+            lambda row: row.kept,
+            (Value("by", lambda pair, _: pair[0], TEXT), Value("nodes", lambda pair, _: pair[1], INTEGER)),
+            "Blockers of nodes at the end.",
+        ),
+        record(
+            "spread",
+            lambda row: row.spread,
+            _SPREAD,
+            "Lowest and highest result of several seeds (--seeds); other values are those of the first seed.",
+            may_be_null=True,
+        ),
+    ),
+    csv=(
+        *("consolidationPolicy", "consolidateAfter", "isAsItIs", "endNodes", "endPricePerHour", "endUnpriced"),
+        *("dollars", "dollarsSaved", "commands", "evictions", "pending", "lastCommandSeconds", "isBeaten", "worthIt"),
+    ),
+    key=name_of,
+    default_sort=Sort("saved", is_descending=True),
+    text=lambda row: name_of(row).lower(),
+)
+VALUES: Final[TableSpec[PolicyOutcome]] = structs.replace(
+    TABLE,
+    columns=(
+        text_column(
+            Heading("policy", "VALUE", "Value of the parameter, or the current setting.", 10, 26, is_name=True),
+            name_of,
+        ),
+        *TABLE.columns[2:],
+    ),
+)
+"""Forecasts of other parameters than policies."""
+REPORT: Final[tuple[Value[Comparison], ...]] = (
+    records(
+        "nodePools",
+        lambda found: found.pools,
+        (
+            Value("name", lambda pool, _: pool[0], TEXT),
+            Value("consolidationPolicy", lambda pool, _: pool[1], TEXT),
+            Value("consolidateAfter", lambda pool, _: pool[2], TEXT, "A duration, or Never."),
+        ),
+        "Edited NodePools with their current settings.",
+    ),
+    Value("horizonSeconds", lambda found, _: found.horizon_ns // NS_PER_SECOND, INTEGER),
+    texts("assumed", lambda found: found.assumed),
+    texts("notModelled", lambda found: found.not_modelled),
+)
+"""The document's values besides its outcomes."""
+
+
+POINTS: Final[TableSpec[SweepPoint]] = TableSpec(
+    "values",
+    (
+        Column(
+            Heading("value", "VALUE", "Value of the parameter.", 10, 26, is_name=True),
+            lambda row, _: text_cell(row.value),
+            lambda row: row.place,
+            filters={"value": Field(FieldKind.TEXT, lambda row, _: row.value, help="value of the parameter")},
+            values=(Value("value", lambda row, _: row.value, TEXT),),
+        ),
+        count_column(
+            number_heading("nodes", "NODES", "Karpenter's nodes after the replay, new ones included."),
+            lambda row: row.nodes,
+            json="nodes",
+        ),
+        count_column(
+            number_heading("launched", "NEW", "New ones of them.", 6), lambda row: row.launched, json="launched"
+        ),
+        money_column(
+            number_heading("price", "$/H", "Price of the nodes.", 10),
+            lambda row: row.price_per_hour,
+            lambda row: row.unpriced,
+            json="pricePerHour",
+        ),
+        count_column(
+            number_heading("pending", "PENDING", "Unschedulable pods."),
+            lambda row: row.pending,
+            tone=lambda _: Tone.WARNING,
+            json="pending",
+        ),
+        count_column(
+            number_heading("drifted", "DRIFTED", "NodeClaims that are drifted, or would be."),
+            lambda row: row.drifted,
+            tone=lambda _: Tone.WARNING,
+            json="drifted",
+        ),
+        text_column(
+            Heading("problem", "PROBLEM", "Why the value cannot be set.", 8, 60, drop_order=1),
+            lambda row: row.problem,
+            tone=lambda _: Tone.FAULT,
+            values=(
+                Value(
+                    "unpriced",
+                    lambda row, _: row.unpriced,
+                    INTEGER,
+                    "Nodes without a known price, left out of prices.",
+                ),
+                Value(
+                    "unpricedAtMostPerHour",
+                    lambda row, _: row.unpriced_at_most_per_hour,
+                    NUMBER,
+                    "What those of them on spot would cost on-demand.",
+                ),
+                Value("problem", lambda row, _: row.problem or None, TEXT_OR_NULL, "Why the value cannot be set."),
+            ),
+        ),
+    ),
+    key=lambda row: str(row.place),
+    default_sort=Sort("value"),
+    text=lambda row: row.value.lower(),
+    is_notable=lambda row, _: bool(row.pending or row.problem),
+)
+POINT: Final = tuple(value for column in POINTS.columns for value in column.values)
+"""The values of one point of a sweep."""
+_MOST_CHANGES: Final = 2
+"""Changes of pending pods that the answer names."""
+
+
+def sweep_answer(found: SweepResult, current: str = "") -> str:
+    """Return the recommended value with its reason, and at which values the number of pending pods changes.
+
+    Args:
+        found: The results.
+        current: The cluster's value, which is kept if it is as good as the best.
+    """
+    best = found.recommended
+    valid = [point for point in found.points if not point.problem]
+    if best is None:
+        return "no value can be set"
+    equal = [point for point in valid if point.rank == best.rank]
+    chosen = next((point for point in equal if point.value == current), equal[0])
+    cost = f"{per_hour_text(best.at_most_per_hour)}" if best.price_per_hour or not best.unpriced else f"cost {NA}"
+    pods = f"{counted(best.pending, 'pod')} pending" if best.pending else "no pod pending"
+    drifted = f", {counted(best.drifted, 'NodeClaim')} drifted" if best.drifted else ""
+    result = f"{pods}, {cost}{drifted}"
+    if len(valid) < len(found.points) and len(valid) == 1:
+        return f"Only {best.value} can be set: {result}"
+    if len(equal) == len(valid):
+        return f"Recommended: no change, because all values have the same result: {result}"
+    same_pods = [point for point in valid if point.pending == best.pending]
+    reason = "the fewest pending pods" if len(same_pods) < len(valid) else ""
+    if any(point.rank[1] > best.rank[1] for point in same_pods):
+        reason = f"{reason} at the lowest cost" if reason else "the lowest cost"
+    elif not reason:
+        reason = "the least drift"
+    keep = "keep " if chosen.value == current else ""
+    also = f" (like {first_of([point.value for point in equal if point is not chosen], _FEW)})" if equal[1:] else ""
+    changes = [
+        f"{counted(before.pending, 'pod')} pending up to {before.value}, {count_text(after.pending)} from {after.value}"
+        for before, after in pairwise(valid)
+        if before.pending != after.pending
+    ]
+    more = [f"{len(changes) - _MOST_CHANGES} more changes"] if len(changes) > _MOST_CHANGES else []
+    return "; ".join((f"Recommended: {keep}{chosen.value}{also}: {reason}: {result}", *changes[:_MOST_CHANGES], *more))
+
+
+_SEEDS: Final = 5
+_HINT: Final = "from..to/step, or a list such as 1,10,50"
+
+
+def values_study(
+    sweep: Sweep, mode: Replay, *, current: str = "", horizon_ns: int = HORIZON_NS, seeds: int = 1
+) -> Study[Any, Any]:
+    """Return the comparison of a parameter's values: over time if it is of disruption, else by a replay.
+
+    Args:
+        sweep: The parameter, its values, and edits that are made before.
+        mode: Replay mode of the scenario.
+        current: The cluster's value.
+        horizon_ns: Length of each forecast.
+        seeds: Number of seeds of each forecast.
+    """
+    name = clean(sweep.name)
+
+    def again(**changed: Any) -> Study[Any, Any]:
+        asked = {"current": current, "horizon_ns": horizon_ns, "seeds": seeds, **changed}
+        return values_study(asked.pop("sweep", sweep), mode, **asked)
+
+    def fault(text: str) -> str:
+        try:
+            parse_values(text)
+        except SweepError as error:
+            return str(error)
+        return ""
+
+    values = Values(
+        title=f"Values of {name}",
+        value=",".join(sweep.values),
+        hint=_HINT,
+        fault=fault,
+        study=lambda text: again(sweep=structs.replace(sweep, values=parse_values(text))),
+    )
+    if sweep.is_of_disruption:
+        return replace(
+            _forecasts(
+                f"{name} ─ over {span_text(horizon_ns)}{f', {seeds} seeds' if seeds > 1 else ''}",
+                lambda session, now_ns: session.studies.forecast_values(sweep, horizon_ns, seeds, now_ns),
+                again,
+                horizon_ns,
+                seeds,
+            ),
+            table=VALUES,
+            values=values,
+            scenario=lambda row: None if row.is_as_it_is else _scenario(sweep, row.policy, Replay.PENDING),
+        )
+    return Study(
+        title=f"Values ─ {name}",
+        rows_title="Values",
+        table=POINTS,
+        ask=lambda session, now_ns: session.studies.sweep(sweep, mode, now_ns),
+        rows=lambda found: found.points,
+        lines=lambda found: answer_lines(sweep_answer(found, current), _replay_lines(found, current)),
+        name_of=lambda row: row.value,
+        story=lambda row: plain_lines(row.problem) if row.problem else (),
+        notes=lambda _: (),
+        scenario=lambda row: None if row.problem else _scenario(sweep, row.value, mode),
+        values=values,
+        tab="pools",
+    )
+
+
+def _scenario(sweep: Sweep, value: str, mode: Replay) -> Scenario:
+    return Scenario(f"{sweep.name} = {value}", mode, sweep.edits_for(value))
+
+
+def _replay_lines(found: SweepResult, current: str) -> Iterator[str]:
+    before = f", after {counted(len(found.sweep.edits), 'edit')}" if found.sweep.edits else ""
+    now = f"; now {current}" if current else ""
+    yield f"{mode_text(found.mode)}: {mode_sentence(found.mode)}{before}{now}"
+    left_out = next((point.not_counted for point in found.points if not point.problem), None)
+    if left_out is not None and (without := without_text(left_out)):
+        yield without
+
+
+def policies_study(
+    pool: str = "",
+    *,
+    edits: tuple[AnyEdit, ...] = (),
+    afters: tuple[str, ...] = (),
+    horizon_ns: int = HORIZON_NS,
+    seeds: int = 1,
+) -> Study[Comparison, PolicyOutcome]:
+    """Return the comparison of consolidation policies.
+
+    Args:
+        pool: The edited NodePool; empty for all that are not static.
+        edits: Made before.
+        afters: Values of consolidateAfter; a few values and those in use if empty.
+        horizon_ns: Length of each forecast.
+        seeds: Number of seeds of each.
+    """
+
+    def again(**changed: Any) -> Study[Any, Any]:
+        return policies_study(
+            pool, **{"edits": edits, "afters": afters, "horizon_ns": horizon_ns, "seeds": seeds, **changed}
+        )
+
+    whose = clean(pool) if pool else "all NodePools alike"
+    return replace(
+        _forecasts(
+            f"consolidation policy of {whose} ─ over {span_text(horizon_ns)}{f', {seeds} seeds' if seeds > 1 else ''}",
+            lambda session, now_ns: session.studies.policies(
+                (pool,) if pool else (), edits, afters, horizon_ns=horizon_ns, seeds=seeds, now_ns=now_ns
+            ),
+            again,
+            horizon_ns,
+            seeds,
+        ),
+        values=Values(
+            title="Values of consolidateAfter",
+            value=" ".join(afters),
+            hint="such as 30s 10m 1h Never; empty for 0s, 5m, 1h and those in use",
+            fault=_fault_of_afters,
+            study=lambda text: again(afters=tuple(text.replace(",", " ").split())),
+        ),
+    )
+
+
+def _forecasts(
+    title: str,
+    ask: Callable[[Session, int], StudyAnswer[Comparison]],
+    again: Callable[..., Study[Any, Any]],
+    horizon_ns: int,
+    seeds: int,
+) -> Study[Comparison, PolicyOutcome]:
+    """Return a comparison by forecasts; ``again`` returns it with another time span or number of seeds."""
+    return Study(
+        title=f"Values ─ {title}",
+        rows_title="Values",
+        table=TABLE,
+        ask=ask,
+        further=lambda: again(horizon_ns=next_horizon(horizon_ns)),
+        with_seeds=lambda: again(seeds=1 if seeds > 1 else _SEEDS),
+        rows=lambda found: found.outcomes,
+        lines=lambda found: answer_lines(headline(found), more_lines(found)),
+        name_of=name_of,
+        story=lambda row: answer_lines(sentence(row), story_lines(row)),
+        notes=lambda found: notes_of(found.assumed, found.not_modelled),
+        scenario=lambda row: None if row.is_as_it_is else Scenario(name=name_of(row), edits=row.edits),
+        tab="pools",
+    )
+
+
+def _fault_of_afters(text: str) -> str:
+    try:
+        afters_of(text or NEVER)
+    except PolicyError as error:
+        return str(error)
+    return ""
