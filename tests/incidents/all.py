@@ -7,12 +7,15 @@ from tests.incidents import (
     controllers,
     disruption,
     healthy,
+    healthy_clusters,
     healthy_lookalikes,
     healthy_soon,
+    launch_errors,
     launches,
     more_faults,
     nodeclasses,
     nodes,
+    placement,
     registration,
     scheduling,
     second_look,
@@ -41,6 +44,9 @@ MODULES = (
     second_look_healthy,
     third_look,
     third_look_healthy,
+    placement,
+    launch_errors,
+    healthy_clusters,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]

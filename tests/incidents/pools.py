@@ -54,7 +54,7 @@ def add_karpenter(
         memory="1Gi",
         age="12d",
         labels=labels,
-        image="public.ecr.aws/karpenter/controller:1.15.0",
+        image=f"public.ecr.aws/karpenter/controller:{c.karpenter_version}",
         container="controller",
         spec=spec,
     )
