@@ -110,12 +110,12 @@ def _print(rows: list[dict[str, Any]], form: str) -> None:
 
 
 def without_idle(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return rows with blockers of nodes that no method wants to remove last, folded by code."""
-    idle: dict[str, list[dict[str, Any]]] = {}
+    """Return rows with blockers of nodes that no method wants to remove last, folded by code and outcome."""
+    idle: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in rows:
         if not row["wanted"]:
-            idle.setdefault(row["code"], []).append(row)
-    blank = {"pricePerHour": "-", "since": None, "wouldGoWithout": "no", "podsInLastHour": 0}
+            idle.setdefault((row["code"], row["wouldGoWithout"]), []).append(row)
+    blank = {"pricePerHour": "-", "since": None, "podsInLastHour": 0}
     return [
         *(row for row in rows if row["wanted"]),
         *({**own[0], **blank, **_folded(own)} for own in idle.values()),

@@ -7,7 +7,14 @@ from typing import Final
 from karptui.decode import wire as wires
 from karptui.decode.pod_wire import WireNodeSelector
 from karptui.decode.wire import Int, Wire, as_arguments, object_fields
-from karptui.kube.volumes import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass, TopologySelectorTerm
+from karptui.kube.volumes import (
+    ONE_POD,
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    TopologySelectorTerm,
+)
 
 _IN_TREE: Final = (
     "gcePersistentDisk",
@@ -24,6 +31,7 @@ class WireVolumeClaimSpec(Wire):
 
     storage_class_name: str | None = None
     volume_name: str | None = None
+    access_modes: list[str] | None = None
 
 
 class WirePhase(Wire):
@@ -140,6 +148,7 @@ def build_claim(wire: WireClaim) -> PersistentVolumeClaim:
         **as_arguments(object_fields(wire.metadata)),
         storage_class_name=spec.storage_class_name,
         volume_name=spec.volume_name or "",
+        is_exclusive=ONE_POD in (spec.access_modes or ()),
         phase=(wire.status.phase if wire.status else None) or "",
     )
 

@@ -22,6 +22,11 @@ class LabelSelectorRequirement(msgspec.Struct, frozen=True, gc=False):
             return bool(self.values)
         return self.operator in ("Exists", "DoesNotExist") and not self.values
 
+    def __str__(self) -> str:
+        values = f"({','.join(self.values)})"
+        words = {"In": f"{self.key} in {values}", "NotIn": f"{self.key} notin {values}", "DoesNotExist": f"!{self.key}"}
+        return words.get(self.operator, self.key)
+
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Return whether the labels match; NotIn and DoesNotExist also match a missing key."""
         match self.operator:
@@ -43,6 +48,10 @@ class LabelSelector(msgspec.Struct, frozen=True, gc=False):
     match_labels: tuple[tuple[str, str], ...] = ()
     """Sorted by key."""
     match_expressions: tuple[LabelSelectorRequirement, ...] = ()
+
+    def __str__(self) -> str:
+        """Return it as kubectl writes it: ``app=web,tier in (a,b)``."""
+        return ",".join((*(f"{key}={value}" for key, value in self.match_labels), *map(str, self.match_expressions)))
 
     @property
     def is_valid(self) -> bool:

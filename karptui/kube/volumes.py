@@ -17,6 +17,8 @@ CSI_NODE: Final = "CSINode"
 IMMEDIATE: Final = "Immediate"
 """``volumeBindingMode`` that binds a claim before its pod is scheduled."""
 
+ONE_POD: Final = "ReadWriteOncePod"
+
 
 class PersistentVolumeClaim(KubeObject, frozen=True, kw_only=True, gc=False):
     """A PersistentVolumeClaim."""
@@ -25,6 +27,8 @@ class PersistentVolumeClaim(KubeObject, frozen=True, kw_only=True, gc=False):
     """None if absent (no default is applied here), ``""`` for no class."""
     volume_name: str = ""
     """Bound volume, empty while unbound."""
+    is_exclusive: bool = False
+    """Whether its access mode lets one pod use it at a time."""
     phase: str = ""
 
 

@@ -118,7 +118,7 @@ class Diagnoses:
         for claim in solution.claims:
             destination = destination_of_claim(claim, prices)
             self._destinations.update((pod.uid, destination) for pod in claim.pods)
-            if any(one.unknown_keys & claim.requirements.keys() for one in claim.catalogue.types):
+            if all(one.unknown_keys & claim.requirements.keys() for one in claim.instance_types):
                 self._unknown.update(pod.uid for pod in claim.pods)
 
     def of(self, pod: Pod) -> Diagnosis:

@@ -12,10 +12,14 @@ from karptui.karpenter.instance_type import error_words
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
 from karptui.kube.objects import condition_of
+from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.kube.units import age_text, first_of
-from karptui.pending.causes import ENGINE, SILENT, Cause, Diagnosis, PodDestination
+from karptui.kube.volumes import ONE_POD
+from karptui.pending.causes import ENGINE, SILENT, Cause, Diagnosis, PodDestination, gone_node
 from karptui.pending.messages import FAILED, NOMINATED, PodMessage, PodMessages
+from karptui.provisioning.volumes import VolumeIndex
+from karptui.state.cluster import ClusterState
 
 PATIENCE_NS: Final = 300 * NS_PER_SECOND
 """Maximum start time of a nominated node."""
@@ -23,6 +27,9 @@ SHORT_PATIENCE_NS: Final = 120 * NS_PER_SECOND
 """How long Karpenter and the scheduler may know of different states."""
 LAUNCH_REFUSED: Final = "launch refused"
 NODE_OF_VOLUME_GONE: Final = "volume's node gone"
+VOLUME_IN_USE: Final = "volume in use"
+HELD_VOLUME: Final = frozenset({NODE_OF_VOLUME_GONE, VOLUME_IN_USE})
+"""Disagreements about a volume that kube-scheduler considers and Karpenter does not."""
 _STAGES: Final = (("Initialized", "Initializing"), ("Registered", "Registering"), ("Launched", "Launching"))
 
 
@@ -32,6 +39,25 @@ class Disagreement(msgspec.Struct, frozen=True):
     short: str
     """A few words for a column."""
     text: str
+
+
+def held_volume(pod: Pod, state: ClusterState, volumes: VolumeIndex) -> Disagreement | None:
+    """Return the volume of a pod that keeps kube-scheduler, but not Karpenter, from placing it; None without one.
+
+    Args:
+        pod: A pending pod.
+        state: Has the local volumes, and the nodes that they are on.
+        volumes: Has the claims that other pods use.
+    """
+    gone = gone_node(pod, state)
+    if gone is not None:
+        claim, node = gone
+        return Disagreement(NODE_OF_VOLUME_GONE, f"its local volume {claim} is on node {node}, which does not exist")
+    used = volumes.exclusive_user(pod)
+    if used is not None:
+        claim, user = used
+        return Disagreement(VOLUME_IN_USE, f"pod {user.key} uses its volume {claim}, which is {ONE_POD}")
+    return None
 
 
 class Nominations:
@@ -65,7 +91,7 @@ class Nominations:
         now_ns: int,
         nodes: Sequence[str] = (),
         *,
-        gone: tuple[str, str] | None = None,
+        held: Disagreement | None = None,
         knows_volumes: bool = True,
     ) -> tuple[Disagreement, ...]:
         """Return contradictions between the engine, Karpenter and the scheduler.
@@ -76,13 +102,11 @@ class Nominations:
             since_ns: Since when the pod waits.
             now_ns: The instant: nanoseconds since the epoch.
             nodes: A node name for each pod of the same cause that fits on a node.
-            gone: A local volume's claim and its node, if that does not exist.
+            held: Which of its volumes keeps only kube-scheduler from placing it.
             knows_volumes: Whether the requirements of its volumes are known.
         """
-        if gone is not None:
-            claim, node = gone
-            text = f"its local volume {claim} is on node {node}, which does not exist"
-            return (Disagreement(NODE_OF_VOLUME_GONE, text),)
+        if held is not None:
+            return (held,)
         without = "" if knows_volumes else "volumes, which were not read,"
         return tuple(self._found(diagnosis, messages, since_ns, now_ns, nodes, without=without))
 
@@ -101,7 +125,8 @@ class Nominations:
         pool = diagnosis.destination.nodepool if diagnosis.cause is Cause.CLAIM and diagnosis.destination else ""
         refusal = self._refusal_by_pool.get(pool) if pool else None
         if refusal is not None:
-            why, age = error_words(refusal.error_code), age_text(refusal.last_ns, now_ns)
+            why = error_words(refusal.error_code) if refusal.error_code else refusal.message
+            age = age_text(refusal.last_ns, now_ns)
             yield Disagreement(
                 LAUNCH_REFUSED, f"the last launch of {pool} failed {age} ago: {why}; the next may fail too"
             )

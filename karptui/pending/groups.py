@@ -66,6 +66,7 @@ class PendingGroup(msgspec.Struct, frozen=True, eq=False, dict=True):
         """Whether the first pod needs help: it is unschedulable, or has been pending for long although it fits."""
         may_come = self.cause in ENGINE or self.cause is Cause.UNTRIED
         is_late = now_ns - waits_since(self.first) >= PATIENCE_NS
+        may_come = may_come or (self.cause is Cause.OTHER_SCHEDULER and self.messages.scheduler is None)
         return self.cause in FAULTY or (is_late and (may_come or bool(self.disagreements)))
 
     @cached_property
@@ -116,7 +117,7 @@ def fold(
     origins: OriginIndex,
     nominations: Nominations,
     now_ns: int,
-    gone_node: Callable[[Pod], tuple[str, str] | None],
+    held_volume: Callable[[Pod], Disagreement | None],
     knows_volumes: bool = True,
 ) -> tuple[PendingGroup, ...]:
     """Return pods in groups, unschedulable ones first, then the largest.
@@ -128,7 +129,7 @@ def fold(
         origins: Finds the pods' owners.
         nominations: Compares messages.
         now_ns: The instant: nanoseconds since the epoch.
-        gone_node: Finds a local volume of a pod whose node does not exist.
+        held_volume: Finds a volume of a pod that keeps kube-scheduler, but not Karpenter, from placing it.
         knows_volumes: Whether the requirements of pods' volumes are known.
     """
     found: dict[tuple[object, ...], list[tuple[Pod, Diagnosis, PodMessages]]] = {}
@@ -150,7 +151,7 @@ def fold(
             waits_since(pod),
             now_ns,
             nodes,
-            gone=gone_node(pod),
+            held=held_volume(pod),
             knows_volumes=knows_volumes or not pod.volumes,
         )
         groups.append(PendingGroup(key, origin, tuple(members), disagreements))

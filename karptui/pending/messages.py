@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -47,20 +47,24 @@ class PodMessages(msgspec.Struct, frozen=True):
 NO_MESSAGES: Final = PodMessages()
 
 
-def messages_about(events: Iterable[Event], pods: Container[str]) -> dict[str, PodMessages]:
+def messages_about(events: Iterable[Event], pods: Iterable[Pod]) -> dict[str, PodMessages]:
     """Return messages from events about pods, by ``namespace/name``.
 
     Args:
         events: Events of any object.
         pods: The pods in question.
     """
+    schedulers = {pod.key: pod.template.scheduler_name for pod in pods}
     newest: dict[tuple[str, bool], Event] = {}
     for event in events:
         if event.involved_kind != "Pod":
             continue
         key = f"{event.involved_namespace}/{event.involved_name}"
         is_karpenter = "karpenter" in event.source
-        if key not in pods or not (is_karpenter or event.reason == FAILED or "scheduler" in event.source):
+        if key not in schedulers:
+            continue
+        is_scheduler = event.reason == FAILED or "scheduler" in event.source or event.source == schedulers[key]
+        if not (is_karpenter or is_scheduler):
             continue
         known = newest.get((key, is_karpenter))
         if known is None or (event.last_ns, event.name) > (known.last_ns, known.name):

@@ -10,8 +10,8 @@ from karptui.aws.prices import LIST_PRICES, PriceSettings
 from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.kube.pod import Pod
 from karptui.kube.volumes import CSI_NODE
-from karptui.pending.causes import ENGINE, Cause, Diagnoses, gone_node
-from karptui.pending.disagreements import Nominations
+from karptui.pending.causes import ENGINE, Cause, Diagnoses
+from karptui.pending.disagreements import Nominations, held_volume
 from karptui.pending.groups import PendingGroup, PendingReport, fold
 from karptui.pending.messages import messages_about
 from karptui.provisioning import PodExplanation, Prepared, Reporter, Solution, explain
@@ -75,7 +75,6 @@ class PendingStudy:
         """Run the engine once and fold the pods; the reporter may raise to break off."""
         solution = self._solution = solve(self._prepared, reporter=reporter)
         pods = tuple(waiting_pods(self._state))
-        keys = {pod.key for pod in pods}
         events = self._state.events.values()
         remembered_ns = self._prepared.now_ns - REFUSED_NS
         nominations = Nominations(
@@ -89,11 +88,11 @@ class PendingStudy:
         groups = fold(
             pods,
             diagnoses,
-            messages_about(events, keys),
+            messages_about(events, pods),
             origins=origins,
             nominations=nominations,
             now_ns=self._prepared.now_ns,
-            gone_node=partial(gone_node, state=self._state),
+            held_volume=partial(held_volume, state=self._state, volumes=self._prepared.volumes),
             knows_volumes={*unread_of_volumes(self._prepared.inventory)} <= {CSI_NODE},
         )
         self._groups = {group.key: group for group in groups}

@@ -358,7 +358,18 @@ class ClaimCheck:
             node_domains = Requirement.of(key, IN, (hostname,))
         else:
             pod_domains, node_domains = stage.strict.value.get(key), joined.value.get(key)
-        return TopologyUnmet(group.kind.value, key, self._hostnames.shown_counts(group), pod_domains, node_domains)
+        spec = group.spec
+        return TopologyUnmet(
+            group.kind.value,
+            key,
+            self._hostnames.shown_counts(group),
+            pod_domains,
+            node_domains,
+            spec.selector,
+            spec.namespaces,
+            spec.max_skew,
+            spec.min_domains,
+        )
 
     def _judge_ways(
         self, queued: QueuedPod, template: Template, types: int, ways: Sequence[RequirementSet]

@@ -11,9 +11,10 @@ import msgspec
 
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import IN, Requirements
+from karptui.kube import resources
 from karptui.kube.objects import condition_of
 from karptui.kube.pod import Pod
-from karptui.kube.resources import Shortage
+from karptui.kube.resources import ResourceList, Shortage
 from karptui.kube.taints import untolerated
 from karptui.provisioning.catalogue import bits
 from karptui.provisioning.claim_check import Fit
@@ -28,6 +29,7 @@ from karptui.provisioning.rejection import (
     PlacementGate,
     PodError,
     Rejection,
+    TaintsNotTolerated,
     TopologyUnmet,
     TypesExhausted,
     holds_for_all_types,
@@ -95,6 +97,7 @@ class NearestMiss(msgspec.Struct, frozen=True):
 
     instance_type: str
     shortages: tuple[Shortage, ...]
+    capacity: ResourceList = resources.EMPTY
 
 
 class PoolExplanation(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,7 +117,7 @@ class PoolExplanation(msgspec.Struct, frozen=True, kw_only=True):
     takes_no_part: str = ""
     """Why the NodePool is skipped."""
     is_meant: bool = False
-    """Whether a skipped NodePool has the taints and labels in the pod's spec."""
+    """Whether a NodePool that is skipped, or whose taints reject the pod, has the labels that the pod selects."""
     types_left: tuple[TypesLeft, ...] = ()
     label_costs: tuple[LabelCost, ...] = ()
     """Requirements that exclude types, the strictest first."""
@@ -208,20 +211,18 @@ def _explain_skipped(run: Run, pod: Pod, pool: NodePool, *, is_served: bool) -> 
         weight=pool.weight,
         position=-1,
         takes_no_part=refused or skip_text(pool, is_served=is_served, left_out=prepared.left_out),
-        is_meant=_is_meant(pool, pod),
+        is_meant=not untolerated(pool.taints, pod.template.tolerations) and _has_selected(pool, pod),
         refused=refused,
         types_seen=prepared.guessed_pools.get(pool.name),
     )
 
 
-def _is_meant(pool: NodePool, pod: Pod) -> bool:
+def _has_selected(pool: NodePool, pod: Pod) -> bool:
+    """Return whether a pod selects labels, and a NodePool has all of them."""
     selected, labels = pod.template.node_selector, pool.template_labels
     listed = {requirement.key: requirement.values for requirement in pool.requirements if requirement.operator == IN}
-    return (
-        bool(selected)
-        and not untolerated(pool.taints, pod.template.tolerations)
-        and all(labels.get(key) == value or value in listed.get(key, ()) for key, value in selected.items())
-    )
+    has = (labels.get(key) == value or value in listed.get(key, ()) for key, value in selected.items())
+    return bool(selected) and all(has)
 
 
 def _last_stage(run: Run, queued: QueuedPod, error: PodError | None) -> Stage:
@@ -292,6 +293,7 @@ def _explain_pool(
         failed=failed,
         rejection=outcome if isinstance(outcome, Rejection) else None,
         besides_limits=besides if isinstance(besides, Rejection) else None,
+        is_meant=isinstance(outcome, TaintsNotTolerated) and _has_selected(template.pool, queued.pod),
         types_left=_types_left(template, limit, outcome),
         label_costs=costs,
         nearest=nearest,
@@ -364,4 +366,5 @@ def _nearest(
                 best = worst, i, need, room
     if best is None:
         return None
-    return NearestMiss(template.catalogue.types[best[1]].name, shortages_of(names, best[2], best[3]))
+    found = template.catalogue.types[best[1]]
+    return NearestMiss(found.name, shortages_of(names, best[2], best[3]), found.capacity)

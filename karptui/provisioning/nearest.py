@@ -19,7 +19,8 @@ def furthest(explanation: PodExplanation) -> PoolExplanation | None:
 
     Only NodePools named by the pod count, if there are any. A NodePool that would accept the pod if EC2 had not refused
     its types comes first. A NodePool at its limits is ranked by its result without limits, and closest if it would then
-    accept the pod. A skipped NodePool comes closest if only it matches the pod's labels and taints.
+    accept the pod. Where the others lack the labels that the pod selects, a skipped NodePool that would take it comes
+    closest, then one that only its taints keep from taking it.
     """
     wanted = named_pools(explanation.pod)
     named = [pool for pool in explanation.pools if pool.nodepool in wanted]
@@ -31,7 +32,8 @@ def furthest(explanation: PodExplanation) -> PoolExplanation | None:
     asked = [pool for pool in named or explanation.pools if pool.failed is not None]
     best = max(asked, key=lambda pool: (_depth(pool), -pool.position), default=None)
     if best is None or _gate(best) in _BEGINNING:
-        return next((pool for pool in explanation.pools if pool.takes_no_part and pool.is_meant), best)
+        meant = [pool for pool in explanation.pools if pool.is_meant]
+        return next((pool for pool in sorted(meant, key=lambda pool: not pool.takes_no_part)), best)
     return best
 
 

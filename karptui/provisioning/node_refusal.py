@@ -75,8 +75,8 @@ def _first_gate(
         reasons.append(f"key {HOSTNAME}, {stage_memory.stage.asked_host} not in {HOSTNAME} In [{destination.hostname}]")
     if reasons:
         return PlacementGate.REQUIREMENTS, "; ".join(reasons)
-    if not stage_memory.host_verdict(destination.hostname):
-        return PlacementGate.TOPOLOGY, "a hostname rule does not allow it here"
+    for unmet in stage_memory.unmet_on(destination.hostname):
+        return PlacementGate.TOPOLOGY, f"{unmet} does not allow it here"
     if not run.node_check.labels_with(stage_memory, labels, destination.hostname):
         gate = PlacementGate.TOPOLOGY if stage_memory.rules else PlacementGate.VOLUMES
         return gate, "volumes or topology rules leave no domain here"

@@ -17,6 +17,7 @@ from karptui.karpenter.requirements import KeyConflict, Requirement, Requirement
 from karptui.kube import resources
 from karptui.kube.quantity import NANO, Quantity
 from karptui.kube.resources import CPU, ResourceList
+from karptui.kube.selectors import LabelSelector
 from karptui.kube.taints import Taint
 
 _MANY_CORES_NANO: Final = 1_000_000 * NANO
@@ -127,6 +128,11 @@ class TopologyUnmet(Rejection, frozen=True):
     counts: Mapping[str, int]
     pod_domains: Requirement
     node_domains: Requirement
+    selector: LabelSelector | None = None
+    """Pods that the rule counts."""
+    namespaces: frozenset[str] = frozenset()
+    max_skew: int = 0
+    min_domains: int | None = None
 
     gate: ClassVar[PlacementGate] = PlacementGate.TOPOLOGY
 

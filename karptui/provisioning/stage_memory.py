@@ -129,9 +129,14 @@ class StageMemory:
     def host_verdict(self, hostname: str) -> Literal[True, False] | None:
         """Return whether hostname rules allow a host: False for never, None for not now."""
         verdict: bool | None = True
+        for kind in self.unmet_on(hostname):
+            if kind is not TopologyKind.AFFINITY:
+                return False
+            verdict = None
+        return verdict
+
+    def unmet_on(self, hostname: str) -> Iterator[TopologyKind]:
+        """Yield the kinds of the hostname rules that do not allow a host."""
         for group, is_selected in self.host_rules:
             if not group.allows_host(hostname, self.stage.strict_host, is_selected=is_selected):
-                if group.kind is not TopologyKind.AFFINITY:
-                    return False
-                verdict = None
-        return verdict
+                yield group.kind

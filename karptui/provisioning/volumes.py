@@ -6,6 +6,7 @@ Rules: ``pkg/controllers/provisioning/scheduling/volumetopology.go`` and ``pkg/s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
 from karptui.karpenter.instance_type import InstanceType
@@ -19,6 +20,7 @@ from karptui.kube.volumes import (
     CLAIM,
     CSI_NODE,
     IMMEDIATE,
+    ONE_POD,
     STORAGE_CLASS,
     VOLUME,
     PersistentVolume,
@@ -96,8 +98,29 @@ class VolumeIndex:
         self._volumes = {volume.name: volume for volume in inventory.volumes}
         self._classes = {storage_class.name: storage_class for storage_class in inventory.storage_classes}
         self._unread = inventory.unread
+        self._pods = inventory.pods
         self._missing: dict[str, tuple[Pod, bool]] = {}
         """Whether any volume object of a pod is missing, by pod uid."""
+
+    @cached_property
+    def _exclusive_users(self) -> dict[tuple[str, str], Pod]:
+        """The bound pod that uses a claim with access mode ReadWriteOncePod, by the claim's namespace and name."""
+        exclusive = {key for key, claim in self._claims.items() if claim.is_exclusive}
+        users = (pod for pod in self._pods if exclusive and pod.volumes and pod.node_name and pod.is_active)
+        used = (((pod.namespace, volume.claim_of(pod.name)), pod) for pod in users for volume in pod.volumes)
+        return {key: pod for key, pod in used if key in exclusive}
+
+    def exclusive_user(self, pod: Pod) -> tuple[str, Pod] | None:
+        """Return a ReadWriteOncePod claim of a pod that another pod uses, and that pod; None without one.
+
+        kube-scheduler binds no second pod (its plugin VolumeRestrictions); Karpenter does not consider the access mode.
+        """
+        for volume in pod.volumes:
+            claim = volume.claim_of(pod.name)
+            user = self._exclusive_users.get((pod.namespace, claim))
+            if user is not None and user.uid != pod.uid:
+                return claim, user
+        return None
 
     def is_missing(self, pod: Pod) -> bool:
         """Return whether a claim, a bound volume or a storage class of a pod does not exist."""
@@ -197,8 +220,12 @@ class VolumeIndex:
 
         Args:
             pod: The pod.
-            is_scheduler: Whether to use kube-scheduler's rules, which accept a volume being deleted.
+            is_scheduler: Whether to use kube-scheduler's rules, which accept a volume being deleted, but not a
+                ReadWriteOncePod claim that another pod uses.
         """
+        held = self.exclusive_user(pod) if is_scheduler else None
+        if held is not None:
+            return f"pod {held[1].key} uses the {ONE_POD} claim (PersistentVolumeClaim={pod.namespace}/{held[0]})"
         for volume in pod.volumes:
             try:
                 claim = self._claim(pod, volume)

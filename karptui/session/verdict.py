@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.budgets import REPAIR_GATE
+from karptui.disruption.churn.moves import WorkloadNames
 from karptui.disruption.codes import CODES, WhyCode
 from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.disruption.repair import policies_of
@@ -70,6 +71,9 @@ _NEEDED: Final = (
     Kind.NODECLASS,
 )
 """Kinds without which the verdict is not whole."""
+_HOUR_NS: Final = 3600 * NS_PER_SECOND
+_PREEMPTED: Final = "Preempted"
+"""Reason of kube-scheduler's events about pods that it preempts."""
 _PROTECTING: Final = (WhyCode.DND, WhyCode.PDB)
 _OF_EVERY_TYPE: Final = frozenset(
     {resources.CPU, resources.MEMORY, resources.PODS, resources.EPHEMERAL_STORAGE, resources.NODES}
@@ -228,8 +232,9 @@ def _unchecked(view: ClusterView) -> Iterator[str]:
 def _pending(view: ClusterView, now_ns: int) -> Iterator[PendingLine]:
     """Yield pending pods in groups; before the engine has looked at them, those that have been pending for a while."""
     if view.pending is not None:
+        preempted = _preempted(view, now_ns)
         for group in view.pending.groups:
-            yield _group_line(view, group, now_ns)
+            yield replace(_group_line(view, group, now_ns), preempted=preempted[group.origin])
         return
     late = [
         pod
@@ -238,6 +243,21 @@ def _pending(view: ClusterView, now_ns: int) -> Iterator[PendingLine]:
     ]
     if late:
         yield PendingLine("", tuple(pod.key for pod in late), min(pod.created_ns for pod in late))
+
+
+def _preempted(view: ClusterView, now_ns: int) -> Counter[str]:
+    """Return how many pods kube-scheduler preempted in the last hour, by workload."""
+    events = [
+        event
+        for event in view.state.events.values()
+        if event.reason == _PREEMPTED and event.involved_kind == "Pod" and now_ns - event.last_ns <= _HOUR_NS
+    ]
+    if not events:
+        return Counter()
+    namespaces = frozenset(event.involved_namespace for event in events)
+    names = WorkloadNames(namespaces, view.state.pods.values(), inventory_of(view.state).workloads)
+    pods = {event.involved_uid or event.key: f"{event.involved_namespace}/{event.involved_name}" for event in events}
+    return Counter(names.of_pod(key) for key in pods.values())
 
 
 def _group_line(view: ClusterView, group: PendingGroup, now_ns: int) -> PendingLine:
@@ -270,7 +290,15 @@ def _group_line(view: ClusterView, group: PendingGroup, now_ns: int) -> PendingL
         owner=group.origin,
         zones=frozenset().union(*(zones for _, zones in volumes)),
         requests=first.requests,
+        rule=_rule_off_nodes(view, group, closest.nodepool) if closest is not None and is_limited else "",
     )
+
+
+def _rule_off_nodes(view: ClusterView, group: PendingGroup, pool: str) -> str:
+    """Return why nodes of a NodePool with room do not take pods, if a topology rule keeps them off; else nothing."""
+    own = {entry.name for entry in view.node_entries if entry.pool == pool}
+    refusals = group.explanation.nodes if group.explanation is not None else ()
+    return next((one.reason for one in refusals if one.gate is PlacementGate.TOPOLOGY and one.node in own), "")
 
 
 def _daemonsets_in_the_way(view: ClusterView, pool: PoolExplanation) -> Iterator[str]:

@@ -212,6 +212,10 @@ class Explained(msgspec.Struct, frozen=True):
     bound_zones: tuple[str, ...] = ()
     expected: tuple[frozenset[str], ...] = ()
     """Where each group is expected: nodes and NodeClaims."""
+    rules: tuple[str, ...] = ()
+    """Why topology rules of the pods keep them off nodes with room."""
+    preempted: int = 0
+    """Pods of the same workloads that kube-scheduler preempted in the last hour."""
 
 
 NOTHING_PENDING: Final = Explained()
@@ -357,6 +361,10 @@ class PendingLine(msgspec.Struct, frozen=True):
     """Zones that their volumes are in; empty if none is bound to a zone."""
     requests: ResourceList = resources.EMPTY
     """Requests of each pod."""
+    rule: str = ""
+    """Why a topology rule keeps them off nodes of the NodePool with room."""
+    preempted: int = 0
+    """Pods of the same workload that kube-scheduler preempted in the last hour."""
 
 
 class LimitLine(msgspec.Struct, frozen=True):

@@ -26,6 +26,8 @@ class PendingPods:
             tuple(group.name for group in taken if group.zones),
             tuple(sorted(frozenset().union(*(group.zones for group in taken)))),
             tuple(group.nodes for group in taken),
+            tuple(sorted({group.rule for group in taken if group.rule})),
+            sum({group.owner: group.preempted for group in taken}.values()),
         )
 
     def left(self) -> Sequence[PendingLine]:
@@ -81,6 +83,7 @@ def pending_findings(groups: Sequence[PendingLine]) -> Iterator[ClusterFinding]:
             objects=tuple(f"Pod/{key}" for key in group.pods),
             names=(group.name,),
             pods=len(group.pods),
+            pending=Explained(preempted=group.preempted),
             detail=group.group,
             screen="pending",
             key="5",

@@ -139,8 +139,8 @@ COVERED_RULES: Final = frozenset(
     }
 )
 """Rules of Advice whose errors and warnings another finding reports."""
-URGENT_RULES: Final = frozenset({"pool-expiry-wave"})
-"""Advice rules whose warnings get a separate line, because they announce something within hours."""
+SEPARATE_RULES: Final = frozenset({"pool-expiry-wave", "pool-consolidate-after-churn"})
+"""Advice rules whose warnings get a separate line: they announce something within hours, or hold nodes now."""
 
 
 def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
@@ -264,7 +264,7 @@ def _advice(case: VerdictCase) -> Iterator[ClusterFinding]:
         return
     open_findings = [finding for finding in report.findings if finding.rule not in COVERED_RULES]
     for advice in open_findings:
-        if str(advice.severity) == "error" or (advice.rule in URGENT_RULES and str(advice.severity) == "warning"):
+        if str(advice.severity) == "error" or (advice.rule in SEPARATE_RULES and str(advice.severity) == "warning"):
             yield ClusterFinding(
                 severity=FindingSeverity(str(advice.severity)),
                 code=FindingCode.ADVICE,
@@ -274,9 +274,7 @@ def _advice(case: VerdictCase) -> Iterator[ClusterFinding]:
                 screen="advice",
                 key="0",
             )
-    warnings = [
-        finding for finding in open_findings if str(finding.severity) == "warning" and finding.rule not in URGENT_RULES
-    ]
+    warnings = [one for one in open_findings if str(one.severity) == "warning" and one.rule not in SEPARATE_RULES]
     if warnings:
         yield ClusterFinding(
             severity=FindingSeverity.INFO,

@@ -21,6 +21,8 @@ LATE_NS: Final = 300 * NS_PER_SECOND
 """A node that Karpenter launches is there within this time."""
 NAMED: Final = 2
 """Maximum number of objects named; the others are counted."""
+_MANY_PREEMPTED: Final = 3
+"""Preemption happens now and then; from this many pods of a workload on it is named."""
 QUOTED: Final = 160
 """Characters that are quoted of a message."""
 _HEAD: Final = 60
@@ -67,14 +69,14 @@ def pending_reasons(report: PendingReport | None) -> Reasons:
     if report is None:
         return {}
     from karptui.pending.causes import FAULTY, Cause  # noqa: PLC0415 - with the engines, once they have answered
-    from karptui.pending.disagreements import NODE_OF_VOLUME_GONE  # noqa: PLC0415 - as above
+    from karptui.pending.disagreements import HELD_VOLUME  # noqa: PLC0415 - as above
     from karptui.views.pending.sentences import now_words  # noqa: PLC0415 - as above
 
     def reason(group: PendingGroup) -> str:
         place = group.diagnosis.destination
-        gone = next((one.text for one in group.disagreements if one.short == NODE_OF_VOLUME_GONE), "")
-        if gone:
-            return gone
+        held = next((one.text for one in group.disagreements if one.short in HELD_VOLUME), "")
+        if held:
+            return held
         if group.cause is Cause.CLAIM and place is not None and report.now_ns - group.since_ns >= LATE_NS:
             return f"fits a new node of {place.nodepool} ({place.instance_type}), but none was launched"
         reasons = group.disagreements
@@ -125,7 +127,13 @@ def _pods_pending(finding: ClusterFinding) -> str:
     if pending.bound_names and len(pending.bound_zones) == 1:
         needs = verb(len(pending.bound_names), "needs", "need")
         text += f"; {first_of(pending.bound_names, NAMED)} {needs} a volume in {pending.bound_zones[0]}"
-    return text
+    text += "".join(f"; nodes with room: {rule}" for rule in pending.rules)
+    return f"{text}{_preempted(finding)}"
+
+
+def _preempted(finding: ClusterFinding) -> str:
+    count = finding.pending.preempted
+    return f"; {count_text(count)} of that workload preempted in the last hour" if count >= _MANY_PREEMPTED else ""
 
 
 def _of_pools(finding: ClusterFinding) -> str:
@@ -312,8 +320,10 @@ def _launch_refused(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     ago = f", last {age_text(finding.last_ns, now_ns)} ago" if finding.last_ns else ""
     of = f" of {pool}" if pool else ""
     details = "; ".join(filter(None, (what, places)))
-    why = _quoted(finding.detail) if finding.manner == "incomplete" else error_words(finding.detail)
-    times = f"EC2 refused {counted(finding.nodes, 'launch', 'launches')}{of}"
+    launches = f"{counted(finding.nodes, 'launch', 'launches')}{of}"
+    times, why = f"EC2 refused {launches}", error_words(finding.detail)
+    if finding.manner == "incomplete":  # another cloud, or EC2 was not asked
+        times, why = f"{launches} failed", _quoted(finding.detail)
     over = f"{_over(finding, now_ns)}{ago}" if finding.nodes > 1 else ago.removeprefix(", last")
     times = f"{times}{over}"
     if finding.missing_nodes:
@@ -376,7 +386,8 @@ def _pending(finding: ClusterFinding, now_ns: int, reasons: Reasons) -> str:
         return f"{pods} pending, the oldest{age}"
     name = finding.names[0].removesuffix(f" ({count_text(finding.pods)})")
     reason = reasons.get(finding.detail, "")
-    return f"{f'{pods} ' if finding.pods > 1 else ''}{name} pending{age}{f': {reason}' if reason else ''}"
+    text = f"{f'{pods} ' if finding.pods > 1 else ''}{name} pending{age}{f': {reason}' if reason else ''}"
+    return f"{text}{_preempted(finding)}"
 
 
 def _reservations_full(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:

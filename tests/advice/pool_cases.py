@@ -117,11 +117,13 @@ def expiring(*ages_ns: int, grace_ns: int | None = None) -> Inventory:
     )
 
 
-def protected(value: str = "true", *, grace_ns: int | None = None, pool_grace_ns: int | None = None) -> Inventory:
+def protected(
+    value: str = "true", *, grace_ns: int | None = None, pool_grace_ns: int | None = None, **claim: Any
+) -> Inventory:
     return Inventory(
         nodepools=(a_nodepool(termination_grace_period_ns=pool_grace_ns),),
         nodes=(a_node(),),
-        nodeclaims=(a_nodeclaim(termination_grace_period_ns=grace_ns),),
+        nodeclaims=(a_nodeclaim(termination_grace_period_ns=grace_ns, **claim),),
         pods=(a_pod(node="node-1", annotations={labels.DO_NOT_DISRUPT: value}),),
     )
 
@@ -503,7 +505,11 @@ CASES = [
     Case(
         "pool-consolidate-after-churn",
         lambda: churning(quiet_ns=4 * MINUTE_NS, after_ns=HOUR_NS),
-        ("waits 1h", "3 of 3 nodes older than 3h ($0.29/h)", "no longer than 4m ago"),
+        (
+            "3 nodes of general ($0.29/h) are not consolidated",
+            "consolidateAfter (1h)",
+            "no longer than 4m ago",
+        ),
     ),
     *quiet(
         "pool-consolidate-after-churn",
@@ -533,11 +539,12 @@ CASES = [
         protected,
         ("1 pod (ReplicaSet/default/web) says do-not-disrupt on 1 node of general ($0.10/h)", "no end"),
         per_hour=0.096,
-        name="story E",
+        severity=Severity.INFO,
+        name="no node expires",
     ),
     Case(
         "pool-no-grace-period",
-        lambda: protected(pool_grace_ns=DAY_NS),
+        lambda: protected(pool_grace_ns=DAY_NS, expire_after_ns=30 * DAY_NS),
         ("New nodes of the pool have one, this does not.",),
         name="later",
     ),

@@ -75,7 +75,7 @@ def test_what_is_in_the_way_of_nodes_that_no_method_wants_shares_a_line() -> Non
     shown = without_idle(rows)
     nodes = [one["node"] for one in shown]
     assert nodes == ["b", "3 nodes that no method wants", "1 node that no method wants"]
-    assert (shown[1]["value"], shown[1]["pricePerHour"], shown[1]["wouldGoWithout"]) == ("", "-", "no")
+    assert (shown[1]["value"], shown[1]["pricePerHour"], shown[1]["wouldGoWithout"]) == ("", "-", "delete")
     assert (shown[1]["object"], shown[2]["object"], shown[2]["value"]) == ("", "NodePool/web", "nodes 0")
 
 

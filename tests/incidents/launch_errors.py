@@ -67,6 +67,7 @@ def azure_core_quota(c: Cluster) -> None:
     family = {"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["D"]}
     add_pool(c, "default", families=(), sizes=(), requirements=[family])
     fleet(c, "default", "orders", "storefront", 5)
+    add_workload(c, "Deployment", "kube-system", "konnectivity", on=c.system, cpu="1", memory="1Gi", age="40d")
     pods = waiting(c, "orders/checkout", 6, "33m", no_node({"Insufficient cpu": 7}))
     text = (
         "creating instance, insufficient capacity, The regional capacity limit for your subscription has been reached. To scale beyond this limit, "

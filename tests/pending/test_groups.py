@@ -116,6 +116,14 @@ class TestTurns:
         assert text.startswith("✘ refused: using label kubernetes.io/hostname is not allowed")
         assert text.endswith("…")
 
+    def test_another_scheduler_that_says_nothing(self) -> None:
+        pod = a_pod(scheduled_reason="", scheduler_name="volcano", created_ns=NOW_NS - 10 * MINUTE_NS)
+        silent = only(report(pod))
+        assert silent.is_stuck(NOW_NS)
+        assert now_text(silent) == "scheduler volcano has written no condition or event"
+        queued = only(report(pod, events=(said("Scheduling", source="volcano"),)))
+        assert (queued.is_stuck(NOW_NS), now_text(queued)) == (False, "scheduler volcano")
+
     def test_no_usable_pool(self) -> None:
         group = only(report(a_pod(), nodepools=(a_nodepool(is_ready=False),)))
         assert group.cause is Cause.NO_POOL

@@ -275,7 +275,7 @@ class TestNodes:
                 a_pod(pod_affinity=(PodAffinityTerm(HOSTNAME, LabelSelector((("app", "db"),))),)),
                 {},
                 PlacementGate.TOPOLOGY,
-                "hostname rule",
+                "pod affinity does not allow it here",
             ),
             (
                 a_pod(pod_affinity=(PodAffinityTerm(ZONE, LabelSelector((("app", "db"),))),)),

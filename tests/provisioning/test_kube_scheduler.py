@@ -90,6 +90,22 @@ def test_a_pod_whose_volumes_are_not_there_goes_nowhere() -> None:
     assert found == ["", "", "", "", "node-1", "node-1"]
 
 
+def test_a_second_pod_of_a_read_write_once_pod_claim_goes_nowhere() -> None:
+    claims = (a_claim("one", is_exclusive=True), a_claim("many"))
+    running = tuple(
+        a_pod(name=f"r-{one.name}", node="node-1", volumes=(PodVolume("data", one.name),)) for one in claims
+    )
+    pods = [a_pod(name=one.name, volumes=(PodVolume("data", one.name),)) for one in claims]
+    volumes = tuple(PersistentVolume(name=one.volume_name) for one in claims)
+    assert places([unmanaged("node-1")], pods, running, claims=claims, volumes=volumes) == ["", "node-1"]
+    assert places([unmanaged("node-1")], pods, claims=claims, volumes=volumes) == ["node-1", "node-1"]
+
+
+def a_claim(name: str, **fields: Any) -> PersistentVolumeClaim:
+    bound = {"pv.kubernetes.io/bind-completed": "yes"}
+    return PersistentVolumeClaim(name=name, namespace="default", volume_name=f"pv-{name}", annotations=bound, **fields)
+
+
 def test_preferences_do_not_keep_a_pod_from_a_node() -> None:
     wanted = PreferredSchedulingTerm(10, NodeSelectorTerm((a_requirement(ZONE, "In", "us-east-1b"),)))
     pod = a_pod(name="a", preferred_node_terms=(wanted,))

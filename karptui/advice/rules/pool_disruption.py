@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from statistics import median_low
 from typing import Final
 
@@ -17,7 +18,9 @@ from karptui.disruption.do_not_disrupt import protects_node
 from karptui.disruption.expiry import expiry_calendar, expiry_wave
 from karptui.karpenter.labels import CAPACITY_TYPE, DO_NOT_DISRUPT, INSTANCE_TYPE, SPOT
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, NodePool
+from karptui.kube import resources
 from karptui.kube.pod import Pod
+from karptui.kube.resources import CPU, MEMORY
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.kube.units import counted, verb
 from karptui.provisioning.state_node import StateNode
@@ -85,7 +88,7 @@ _OLD: Final = 3
     "pool-consolidate-after-churn",
     title="pods outpace consolidateAfter",
     what="At least three nodes, and half of those three times as old as consolidateAfter, saw a pod come or go within "
-    "consolidateAfter.",
+    "consolidateAfter. It is a warning if pods request less than half of most of them.",
     why="Every pod that is bound to a node or leaves it restarts consolidateAfter, including CronJob and batch pods. A "
     "pool with more frequent pod changes is never consolidated, however empty its nodes are.",
     source="pkg/controllers/nodeclaim/podevents and pkg/controllers/nodeclaim/disruption/consolidation.go",
@@ -101,15 +104,37 @@ def _consolidate_after_churn(context: AdviceContext) -> Iterator[Finding]:
             continue
         cost, after = context.cost(kept), span(pool.consolidate_after_ns)
         quiet = span(median_low(_quiet_ns(node, context.now_ns) for node in kept))
+        light = sum(map(_is_light, kept))
+        pods = _short_pods(context, kept, pool.consolidate_after_ns)
         yield Finding(
-            severity=Severity.WARNING,
-            objects=(pool_ref(pool),),
-            fact=f"{pool.name} waits {after} without a pod coming or going before a node may be consolidated, and "
-            f"{share(len(kept), len(old), 'node')} older than {span(_OLD * pool.consolidate_after_ns)}{at_cost(cost)} "
-            f"saw one within that time, half of them no longer than {quiet} ago: their clocks keep starting anew.",
+            severity=Severity.WARNING if 2 * light >= len(kept) else Severity.INFO,
+            objects=(pool_ref(pool), *pods),
+            fact=f"{counted(len(kept), 'node')} of {pool.name}{at_cost(cost)} are not consolidated: pods{_of(pods)} "
+            f"keep restarting consolidateAfter ({after}), half of the nodes' no longer than {quiet} ago. Pods request "
+            f"less than half of {share(light, len(kept), 'node')}.",
             edits=(SetField(pool_ref(pool), ("spec", "disruption", "consolidateAfter"), "0s"),),
             per_hour=cost,
         )
+
+
+def _short_pods(context: AdviceContext, nodes: Sequence[StateNode], within_ns: int) -> tuple[ObjectRef, ...]:
+    """Return the workloads whose pods started on nodes within a time, the one with the most first."""
+    names = {node.node.name for node in nodes if node.node is not None}
+    pods = (pod for pod in context.inventory.pods if pod.node_name in names and not pod.template.is_daemonset_owned)
+    started = Counter(context.owner_of(pod) for pod in pods if context.now_ns - pod.created_ns < within_ns)
+    return tuple(owner for owner, _ in started.most_common(2))
+
+
+def _of(owners: Sequence[ObjectRef]) -> str:
+    return f" of {listed(map(ref_text, owners))}" if owners else ""
+
+
+def _is_light(node: StateNode) -> bool:
+    """Return whether pods request less than half of a node's CPU and memory."""
+    for name in (CPU, MEMORY):
+        if 2 * sum(resources.nano(pod.requests, name) for pod in node.pods) >= node.allocatable_nano.get(name, 0):
+            return False
+    return True
 
 
 def _is_old(node: StateNode, pool: NodePool, now_ns: int) -> bool:
@@ -194,7 +219,8 @@ _GRACE_PERIOD_PATH: Final = ("spec", "template", "spec", "terminationGracePeriod
 @rule(
     "pool-no-grace-period",
     title="do-not-disrupt without an end",
-    what="Pods that karpenter.sh/do-not-disrupt protects now run on nodes without terminationGracePeriod.",
+    what="Pods that karpenter.sh/do-not-disrupt protects now run on nodes without terminationGracePeriod. It is a note "
+    "while none of the nodes expires, has drifted or is being deleted.",
     why="do-not-disrupt keeps drift and consolidation from the node, and a drain that has begun anyway (expiry, "
     "deletion) waits for the pod. Only terminationGracePeriod ends that wait; with it drift may take the node too. "
     "It never lets consolidation take a node with a protected pod.",
@@ -224,13 +250,18 @@ def _no_grace_period(context: AdviceContext) -> Iterator[Finding]:
             continue
         owners = tuple(dict.fromkeys(owner for owner, _ in own))
         cost = context.cost(nodes)
+        goes_anyway = any(
+            node.is_marked_for_deletion
+            or (node.claim is not None and (node.claim.expire_after_ns is not None or node.claim.is_true("Drifted")))
+            for node in nodes
+        )
         endless = (
             ""
             if pool.termination_grace_period_ns is None
             else (f" New nodes of the pool have one, {verb(len(nodes), 'this does', 'these do')} not.")
         )
         yield Finding(
-            severity=Severity.WARNING,
+            severity=Severity.WARNING if goes_anyway else Severity.INFO,
             objects=(pool_ref(pool), *owners),
             fact=f"{counted(len(own), 'pod')} ({listed(map(ref_text, owners))}) {verb(len(own), 'says', 'say')} "
             f"do-not-disrupt on {counted(len(nodes), 'node')} of {pool.name}{at_cost(cost)} without "

@@ -10,10 +10,11 @@ from typing import Final
 import msgspec
 
 from karptui.disruption.no_place import NO_ZONE, NO_ZONE_WORDS
+from karptui.karpenter.labels import HOSTNAME
 from karptui.karpenter.requirements import KeyConflict, UndefinedKey
 from karptui.kube import resources
-from karptui.kube.resources import CPU, MEMORY
-from karptui.kube.units import amount_text, count_text, counted, lacking_text
+from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY
+from karptui.kube.units import amount_text, count_text, counted, first_of, lacking_text
 from karptui.provisioning import NodeRefusal, PlacementGate, PodExplanation, PoolExplanation
 from karptui.provisioning.explain import NearestMiss
 from karptui.provisioning.nearest import is_for_daemons
@@ -28,6 +29,7 @@ from karptui.provisioning.rejection import (
     TypesExhausted,
     VolumeUnreachable,
 )
+from karptui.provisioning.topology_spec import TopologyKind
 from karptui.views.column import Column, Field, FieldKind, Heading
 from karptui.views.row import Cell, Pieces, Tone
 from karptui.views.sanitize import clean, short_name
@@ -38,6 +40,9 @@ from karptui.views.wrapping import wrapped_below, wrapped_from
 _WELL_KNOWN_DOMAINS: Final = frozenset(
     {"topology.kubernetes.io", "node.kubernetes.io", "karpenter.k8s.aws", "karpenter.sh"}
 )
+_DOMAINS_NAMED: Final = 4
+_LARGE_PART: Final = 4
+"""A reservation is named from this part of the capacity on: a quarter."""
 
 
 def miss_text(pool: PoolExplanation, *, is_short: bool = False) -> str:
@@ -71,8 +76,7 @@ def _rejection_text(pool: PoolExplanation, rejection: Rejection | None, *, is_sh
         case RequirementsUnmet():
             return _labels_text(rejection.reasons, is_short=is_short)
         case TopologyUnmet():
-            kind = "default spread (SCHEDULER_CONFIG)" if pool.default_spread_key else clean(rejection.kind)
-            return f"no {_label(rejection.key, is_short=is_short)} satisfies its {kind}"
+            return _topology_text(rejection, is_default=bool(pool.default_spread_key), is_short=is_short)
         case TypesExhausted():
             return _types_text(pool, rejection, is_short=is_short)
         case NotReservable():
@@ -81,6 +85,22 @@ def _rejection_text(pool: PoolExplanation, rejection: Rejection | None, *, is_sh
             return "its reservations are full, and it allows neither on-demand nor spot"
         case _:
             return clean(str(rejection))
+
+
+def _topology_text(rejection: TopologyUnmet, *, is_default: bool, is_short: bool) -> str:
+    kind = "default spread (SCHEDULER_CONFIG)" if is_default else rejection.kind
+    text, counts = f"no {_label(rejection.key, is_short=is_short)} satisfies its {clean(kind)}", rejection.counts
+    if is_short:
+        return text
+    if rejection.kind == TopologyKind.AFFINITY and not any(counts.values()):
+        where = f"namespace{'s' * (len(rejection.namespaces) > 1)} {first_of(sorted(rejection.namespaces), 2)}"
+        return clean(f"{text}: no pod {rejection.selector} is on a node in {where}")
+    if rejection.kind != TopologyKind.SPREAD or rejection.key == HOSTNAME or not counts:
+        return text
+    domains = first_of([f"{domain} {counts[domain]}" for domain in sorted(counts)], _DOMAINS_NAMED)
+    has_few = rejection.min_domains is not None and len(counts) < rejection.min_domains
+    few = f"minDomains {rejection.min_domains}, but {counted(len(counts), 'domain')}; " if has_few else ""
+    return clean(f"{text} ({few}maxSkew {rejection.max_skew}; pods: {domains})")
 
 
 def _labels_text(reasons: Sequence[UndefinedKey | KeyConflict], *, is_short: bool) -> str:
@@ -133,8 +153,25 @@ def _cut_text(pool: PoolExplanation) -> str:
 
 
 def nearest_text(nearest: NearestMiss) -> str:
-    """Return the shortage on the nearest type: ``memory short by 6,846Mi on r5a.8xlarge``."""
-    return f"{shortages_text(nearest.shortages)} on {clean(nearest.instance_type)}"
+    """Return the shortage on the nearest type: ``memory short by 6,846Mi on r5a.8xlarge``.
+
+    The disk, or a large part that is reserved, is added, as another instance type would not have more.
+    """
+    return f"{shortages_text(nearest.shortages)} on {clean(nearest.instance_type)}{_set_by_class(nearest)}"
+
+
+def _set_by_class(nearest: NearestMiss) -> str:
+    parts = []
+    for one in nearest.shortages:
+        name, lacking = one.resource, one.lacking_nano
+        whole = resources.nano(nearest.capacity, name)
+        reserved = whole - one.room.nano
+        if name == EPHEMERAL_STORAGE:
+            parts.append(f"its disk has {amount_text(name, whole)}")
+        elif lacking <= reserved and reserved * _LARGE_PART >= whole:
+            amounts = f"{amount_text(name, reserved)} of {amount_text(name, whole)}"
+            parts.append(f"the kubelet and the system reserve {amounts} of {name}")
+    return f" ({'; '.join(parts)})" if parts else ""
 
 
 def carried_text(pool: PoolExplanation) -> str:

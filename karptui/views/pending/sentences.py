@@ -209,6 +209,9 @@ def now_text(group: PendingGroup, *, is_short: bool = False) -> str:
         return f"→ {first_of([destination_text(one) for one in group.destinations], 1)}"
     if group.cause is Cause.NO_POOL:
         return "✘ no NodePool can take pods"
+    if group.cause is Cause.OTHER_SCHEDULER:
+        silent = " has written no condition or event" if group.messages.scheduler is None else ""
+        return f"scheduler {clean(group.first.template.scheduler_name)}{silent}"
     if group.cause is Cause.IGNORED:
         return f"✘ {_fault_text(group, is_short=is_short)}"
     mark = "✘ " if group.cause in (Cause.SILENT, Cause.LOST_NODE) else ""

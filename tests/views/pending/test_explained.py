@@ -16,7 +16,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import ARCH, CAPACITY_TYPE, INSTANCE_TYPE, ZONE
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
-from karptui.kube.pod import HostPort, Pod, PodAffinityTerm, PodVolume
+from karptui.kube.pod import HostPort, Pod, PodAffinityTerm, PodVolume, TopologySpreadConstraint
 from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.taints import Taint
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
@@ -70,6 +70,8 @@ from tests.builders.clusters import state_of
 from tests.stories import said
 from tests.views.pending.asking import answer_all, answer_of
 
+A, B = "us-east-1a", "us-east-1b"
+OWN = LabelSelector((("app", "web"),))
 TYPES = (
     an_instance_type(name="m5.large", cpu="2", memory="8Gi", prices={"on-demand": 0.096, "spot": 0.04}),
     an_instance_type(name="m5.xlarge", cpu="4", memory="16Gi", prices={"on-demand": 0.192}),
@@ -129,8 +131,15 @@ CASES: Sequence[tuple[Pod, NodePool, str, str, str]] = [
         a_pod(pod_affinity=(PodAffinityTerm(ZONE, LabelSelector((("app", "nobody"),))),)),
         a_nodepool(),
         "TOPOLOGY",
-        f"no {ZONE} satisfies its pod affinity",
+        f"no {ZONE} satisfies its pod affinity: no pod app=nobody is on a node in namespace default",
         "no zone satisfies its pod affinity",
+    ),
+    (
+        a_pod(topology_spread=(TopologySpreadConstraint(0, ZONE, "DoNotSchedule", OWN, min_domains=3),)),
+        a_nodepool(),
+        "TOPOLOGY",
+        f"no {ZONE} satisfies its topology spread (minDomains 3, but 2 domains; maxSkew 0; pods: {A} 0, {B} 0)",
+        "no zone satisfies its topology spread",
     ),
     (
         a_pod(cpu="3"),
@@ -143,6 +152,23 @@ CASES: Sequence[tuple[Pod, NodePool, str, str, str]] = [
 
 
 class TestGates:
+    @pytest.mark.parametrize(
+        ("requests", "hint"),
+        [
+            ({"ephemeral-storage": "60Gi"}, "ephemeral-storage short by 40,960Mi on m5.large (its disk has 20Gi)"),
+            (
+                {"memory": "4Gi"},
+                "memory short by 2,048Mi on m5.large (the kubelet and the system reserve 6,144Mi of 8,192Mi of memory)",
+            ),
+            ({"memory": "12Gi"}, "memory short by 10,240Mi on m5.large"),
+        ],
+    )
+    def test_the_nodeclass_setting_that_decides(self, requests: dict[str, str], hint: str) -> None:
+        kind = an_instance_type(reserved={"memory": "6Gi"})
+        kind = replace(kind, capacity={**kind.capacity, **amounts({"ephemeral-storage": "20Gi"})})
+        [row] = gate_rows(explained(a_pod(requests=requests), types=(kind,)))
+        assert row.reason == hint
+
     @pytest.mark.parametrize(("pod", "pool", "column", "reason", "short"), CASES, ids=[case[3][:30] for case in CASES])
     def test_the_first_failing_gate_as_text(
         self, pod: Pod, pool: NodePool, column: str, reason: str, short: str
