@@ -194,16 +194,6 @@ def test_unchanged_types_are_reused(forgetful: None) -> None:
     assert two_types("m5.large")[1].offerings is c5.offerings is not c5_refused.offerings
 
 
-def test_what_others_come_to_takes_away_nothing_that_is_kept(forgetful: None) -> None:
-    m5, c5 = two_types()
-    for number in range(20):
-        resolve(a_class(placementGroupSelector={"name": str(number)}))
-        assert two_types()[1] is c5
-    m5_refused, c5_then = two_types("m5.large")
-    assert c5_then.offerings is c5.offerings
-    assert m5_refused.requirements is m5.requirements
-
-
 def test_memory_that_a_node_reports_changes_its_own_type_alone(forgetful: None) -> None:
     facts = [instance_type_facts()[name] for name in ("m5.large", "c5.large")]
 

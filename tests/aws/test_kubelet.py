@@ -7,14 +7,11 @@ from typing import Any
 import pytest
 
 from karptui.aws.catalogue import instance_type_facts
-from karptui.aws.cluster_types import cluster_types
 from karptui.aws.kubelet import compile_problem, expression_results, expressions, failures
 from karptui.aws.kubelet_rules import parse_problem, rule_breaks
 from karptui.aws.nodeclass import NodeClassError
-from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, NodeClassRef
 from karptui.karpenter.settings import Settings, parse_settings
-from tests.aws.builders import SUBNETS, a_nodeclass, resolve
+from tests.aws.builders import a_nodeclass, resolve
 
 GATE = parse_settings({"AWS_FEATURE_GATES": "NodeClassCEL=true"}, "v1.15.1")
 GATE_OFF = parse_settings({}, "v1.15.1")
@@ -41,14 +38,6 @@ def test_max_pods_is_what_the_expression_comes_to(expression: str, pods: int) ->
     assert pods_and_reserved(GATE, maxPods=expression)[0] == pods
 
 
-def test_reserved_amounts_are_rounded_up_and_quantities_stay() -> None:
-    amounts = {"cpu": "vcpus * 31", "memory": "memory_mib / 100", "ephemeral-storage": "vcpus", "pid": "max_pods"}
-    pods, reserved = pods_and_reserved(GATE, maxPods="10", kubeReserved=amounts)
-    assert pods == 10
-    assert reserved == {"cpu": "70m", "memory": "96Mi", "ephemeral-storage": "2Gi", "pid": "10"}
-    assert pods_and_reserved(GATE, kubeReserved={"cpu": "80"})[1]["cpu"] == "80"
-
-
 def test_an_amount_that_fails_or_is_negative_leaves_the_default() -> None:
     default = pods_and_reserved(GATE)[1]
     for expression in ("vcpus / (vcpus - 2)", "1 - vcpus", "no such thing"):
@@ -69,12 +58,6 @@ def test_results_include_their_expressions() -> None:
         "no instance types"
     )
     assert expression_results(facts, a_nodeclass(kubelet=kubelet), parse_settings({}, "v1.14.1")) == {}
-
-
-def test_without_the_gate_expressions_count_as_not_set() -> None:
-    default_pods, default = pods_and_reserved(GATE_OFF)
-    found = pods_and_reserved(GATE_OFF, maxPods="5", kubeReserved={"cpu": "vcpus * 50", "memory": "1Gi"})
-    assert found == (default_pods, {**default, "memory": "1Gi"})
 
 
 @pytest.mark.parametrize("expression", ["1 - vcpus", "memory_mib * 1000000", "vcpus / 0", "vcpus * 1.5", "max(1,"])
@@ -109,19 +92,6 @@ def test_an_expression_is_a_number() -> None:
     assert compile_problem("vcpus") == ""
     assert compile_problem("instance_type").endswith("must be a number, is STRING")
     assert "does not compile" in compile_problem("cores * 2")
-
-
-def test_a_cluster_with_an_expression_has_types() -> None:
-    spec = {"amiSelectorTerms": [{"alias": "al2023@latest"}], "kubelet": {"maxPods": "min(20, max_pods)"}}
-    nodeclass = NodeClass(
-        name="default", kind=EC2_KIND, group="karpenter.k8s.aws", spec=spec, status={"subnets": SUBNETS}
-    )
-    for settings, pods in ((GATE, 20), (GATE_OFF, 29)):
-        found = cluster_types(Inventory(nodeclasses=(nodeclass,)), settings)
-        assert not found.problems
-        resolved = found.of(NodeClassRef(group="karpenter.k8s.aws", kind=EC2_KIND, name="default"))
-        assert resolved is not None
-        assert next(one for one in resolved.types if one.name == "m5.large").capacity["pods"].units == pods
 
 
 def _refused(found: str, field: str, kind: str, reader: str = "KubeletConfiguration") -> str:

@@ -123,14 +123,6 @@ class TestMarket:
         assert market.spot_price_per_hour is None
         assert market.sold_out
 
-    def test_spot_prices_that_karpenter_has_not_read_leave_the_apis(self) -> None:
-        unread = metrics(
-            ("m5.large", "us-east-1a", "on-demand", 0.1, True), ("m5.large", "us-east-1a", "spot", 0.1, True)
-        )
-        found = facts(spot={"m5.large": {"use1-az4": 0.03}})
-        assert live_market(REGION, ZONES, facts=found, metrics=unread).price("spot", "m5.large", "us-east-1a") == 0.03
-        assert live_market(REGION, ZONES, metrics=unread).spot_price_per_hour is None
-
     def test_the_same_sayings_are_the_same_market_and_newer_ones_another(self) -> None:
         said = metrics(("m5.large", "us-east-1a", "on-demand", 0.1, True))
         newer = metrics(("m5.large", "us-east-1a", "on-demand", 0.2, True))

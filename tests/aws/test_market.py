@@ -44,11 +44,6 @@ def test_a_region_that_the_catalogue_does_not_know_sells_everything() -> None:
     assert market.on_demand.region == "us-gov-west-1"
 
 
-def test_a_type_that_the_region_does_not_sell_is_in_no_zone() -> None:
-    market = built_in_market("ap-southeast-5", [SubnetZone("ap-southeast-5a", "apse5-az1")])
-    assert "a1.medium" not in market.zones_by_type
-
-
 def test_on_demand_price_is_assumed_without_spot_prices() -> None:
     market = a_market()
     assert (

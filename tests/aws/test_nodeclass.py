@@ -13,12 +13,10 @@ from karptui.aws.nodeclass import (
     CUSTOM,
     WINDOWS_2022,
     NodeClassError,
-    SubnetZone,
     parse_nodeclass,
     parse_spec_and_status,
 )
 from karptui.karpenter.nodeclass import NodeClass, NodeClassRef, is_ec2
-from tests.aws.builders import a_nodeclass
 
 
 @pytest.mark.parametrize(
@@ -57,25 +55,6 @@ def test_invalid_values_are_reported(spec: dict[str, Any], status: dict[str, Any
         parse_spec_and_status("gpu", spec, status)
     assert str(caught.value).startswith("EC2NodeClass gpu: ")
     assert sentence in str(caught.value)
-
-
-def test_subnets_without_a_zone_id_fall_together() -> None:
-    nodeclass = a_nodeclass(status={"subnets": [{"zone": "us-east-1b"}, {"zone": "us-east-1a"}]})
-    assert nodeclass.zones == (SubnetZone("us-east-1b", ""),)
-
-
-def test_an_empty_list_of_interfaces_is_not_none() -> None:
-    assert a_nodeclass(networkInterfaces=[]).spec.network_interfaces == ()
-    assert a_nodeclass().spec.network_interfaces is None
-
-
-def test_efa_only_interfaces_are_counted() -> None:
-    interfaces = [
-        {"networkCardIndex": card, "deviceIndex": 1, "interfaceType": kind}
-        for card, kind in ((0, "interface"), (0, "efa-only"), (1, "efa-only"))
-    ]
-    nodeclass = a_nodeclass(networkInterfaces=interfaces)
-    assert (nodeclass.efa_only_count, nodeclass.efa_only_on_first_card) == (2, 1)
 
 
 def test_nodeclasses_of_aws() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from karptui.aws.nodeclass import NodeClassError
 from karptui.aws.overhead import eviction_threshold, kube_reserved, kube_reserved_cpu_millis, system_reserved
-from karptui.kube.quantity import Quantity, of_units, parse_quantity
+from karptui.kube.quantity import parse_quantity
 from tests.aws.builders import a_nodeclass
 
 MEMORY, STORAGE = parse_quantity("8Gi"), parse_quantity("20Gi")
@@ -24,57 +24,6 @@ def test_cpu_by_tiers(vcpus: int, millis: int) -> None:
 @given(st.integers(1, 2000))
 def test_more_cores_never_reserve_less(vcpus: int) -> None:
     assert kube_reserved_cpu_millis(vcpus) <= kube_reserved_cpu_millis(vcpus + 1)
-
-
-def test_kube_reserved_is_replaced_key_by_key() -> None:
-    defaults = kube_reserved(2, 29, a_nodeclass())
-    assert {name: str(amount) for name, amount in defaults.items()} == {
-        "cpu": "70m",
-        "memory": "574Mi",
-        "ephemeral-storage": "1Gi",
-    }
-    changed = kube_reserved(2, 29, a_nodeclass(kubelet={"kubeReserved": {"memory": "1Gi", "pid": "1000"}}))
-    assert changed == {**defaults, "memory": parse_quantity("1Gi"), "pid": of_units(1000)}
-
-
-def test_system_reserved_has_no_default() -> None:
-    assert system_reserved(a_nodeclass()) == {}
-    assert system_reserved(a_nodeclass(kubelet={"systemReserved": {"cpu": "0.0005"}})) == {
-        "cpu": parse_quantity("500u")
-    }
-
-
-@pytest.mark.parametrize(
-    ("signal", "expected"),
-    [
-        ("5%", 429_496_730),
-        ("12.5%", 1_073_741_824),
-        ("0%", 0),
-        ("100%", 0),
-        ("100.0%", 0),
-        ("99.99%", 8_589_075_599),
-        ("150%", 12_884_901_888),
-        ("-5%", -429_496_729),
-        ("1Gi", 1 << 30),
-        ("-1Ki", -1024),
-    ],
-)
-def test_eviction_of_memory(signal: str, expected: int) -> None:
-    nodeclass = a_nodeclass(kubelet={"evictionHard": {"memory.available": signal}})
-    assert eviction_threshold(MEMORY, STORAGE, nodeclass)["memory"].nano == of_units(expected).nano
-
-
-def test_eviction_defaults() -> None:
-    nodeclass = a_nodeclass(
-        kubelet={"evictionHard": {"pid.available": "5%"}, "evictionSoft": {"memory.available": "9Gi"}}
-    )
-    found = eviction_threshold(MEMORY, STORAGE, nodeclass)
-    assert (str(found["memory"]), found["ephemeral-storage"].units) == ("100Mi", 2 << 30)
-
-
-def test_small_thresholds_are_written_without_an_exponent() -> None:
-    nodeclass = a_nodeclass(kubelet={"evictionHard": {"nodefs.available": "1%"}})
-    assert str(eviction_threshold(MEMORY, Quantity(10**9 * 1000), nodeclass)["ephemeral-storage"]) == "10"
 
 
 @pytest.mark.parametrize(

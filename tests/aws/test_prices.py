@@ -36,27 +36,6 @@ def metrics(prices: dict[tuple[str, str, str], float | None]) -> ControllerMetri
     return ControllerMetrics(read_at_ns=NOW, endpoint="pod a/b", offerings=offerings)
 
 
-def test_the_most_trusted_source_wins() -> None:
-    book = NodePrices((table(on_demand={"m5.large": 0.1}), table(AWS, on_demand={"m5.large": 0.2, "c5.large": 0.3})))
-    first, second = book.price("m5.large", "z", "on-demand"), book.price("c5.large", "z", "on-demand")
-    assert first is not None
-    assert second is not None
-    assert (first.per_hour, first.origin) == (0.1, KARPENTER)
-    assert (second.per_hour, second.origin) == (0.3, AWS)
-
-
-@pytest.mark.parametrize(
-    ("origin", "label"),
-    [
-        (PriceOrigin(PriceSource.SNAPSHOT, 0), "snapshot"),
-        (KARPENTER, "Karpenter's metrics, 2026-11-21 10:05 UTC"),
-        (PriceOrigin(PriceSource.BUILT_IN, NOW, "us-east-1"), "built-in list, 2026-11-21, of us-east-1"),
-    ],
-)
-def test_origin_labels(origin: PriceOrigin, label: str) -> None:
-    assert origin.label == label
-
-
 def test_unknown_is_none() -> None:
     assert NodePrices().price("m5.large", "z", "on-demand") is None
     assert NodePrices().origins == ()
@@ -134,6 +113,7 @@ def test_origins_name_the_sources_that_know_anything() -> None:
 @pytest.mark.parametrize(
     ("origin", "label"),
     [
+        (PriceOrigin(PriceSource.SNAPSHOT, 0), "snapshot"),
         (KARPENTER, "Karpenter's metrics, 2026-11-21 10:05 UTC"),
         (PriceOrigin(PriceSource.AWS, NOW), "AWS APIs, 2026-11-21 10:05 UTC"),
         (PriceOrigin(PriceSource.BUILT_IN, date_ns("2026-07-06")), "built-in list, 2026-07-06"),

@@ -18,24 +18,16 @@ from karptui.disruption.budget_calendar import (
     opened_at,
 )
 from karptui.disruption.budgets import (
-    UNLIMITED,
     BudgetState,
     BudgetValueError,
     PoolUse,
     Reason,
     budget_state,
-    count_use,
     read_window,
-    reasons_of,
     scaled,
 )
-from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
-from karptui.karpenter.settings import DEFAULTS
-from karptui.kube.timestamps import parse_timestamp
-from karptui.provisioning import StateNode
-from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_condition, a_node, a_nodeclaim, a_nodepool, present
-from tests.disruption.making import a_claim
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_nodepool, present
 
 
 def _pool(*budgets: DisruptionBudget) -> NodePool:
@@ -61,37 +53,6 @@ def test_percentages_are_rounded_up(value: str, nodes: int, allowed: int) -> Non
 def test_values_that_are_no_number(value: str) -> None:
     with pytest.raises(BudgetValueError):
         scaled(value, 10)
-
-
-def test_no_budget_is_no_limit() -> None:
-    state = budget_state(a_nodepool(budgets=None), Reason.EMPTY, None, NOW_NS)
-    assert (state.allowed, state.binding, state.left, state.is_announced) == (UNLIMITED, None, UNLIMITED, False)
-
-
-def test_the_least_line_that_covers_the_reason_binds() -> None:
-    lines = (
-        DisruptionBudget("50%"),
-        DisruptionBudget("2", reasons=("Drifted",)),
-        DisruptionBudget("0", reasons=("Empty",)),
-        DisruptionBudget("0", reasons=()),
-    )
-    states = [_state(*lines, reason=reason) for reason in reasons_of(DEFAULTS)]
-    assert {state.reason: (state.allowed, present(state.binding).index) for state in states} == {
-        Reason.EMPTY: (0, 2),
-        Reason.DRIFTED: (2, 1),
-        Reason.UNDERUTILIZED: (5, 0),
-    }
-
-
-def test_nodes_on_their_way_out_and_not_ready_use_it_up_whatever_the_reason() -> None:
-    state = _state(DisruptionBudget("3"), deleting=("a",), not_ready=("b", "c"))
-    assert (state.consuming, state.left, state.is_announced) == (3, 0, False)
-    assert _state(DisruptionBudget("1"), deleting=("a", "b")).left == 0
-
-
-def test_event_only_if_a_budget_allows_no_node_of_some() -> None:
-    assert _state(DisruptionBudget("0")).is_announced
-    assert not _state(DisruptionBudget("0"), nodes=0).is_announced
 
 
 @pytest.mark.parametrize(
@@ -128,35 +89,6 @@ def test_windows(schedule: str, duration: str | None, is_open: bool) -> None:
     window = read_window(DisruptionBudget("0", schedule, duration))
     assert present(window).is_open(NOW_NS) is is_open
     assert (_state(DisruptionBudget("0", schedule, duration)).allowed == 0) is is_open
-
-
-def test_only_initialised_nodes_with_instances_count() -> None:
-    def node(name: str, *, claim: NodeClaim | None = None, **fields: Any) -> StateNode:
-        return StateNode(f"aws:///us-east-1a/{name}", a_node(name=name, **fields), claim or a_claim(name))
-
-    nodes = [
-        node("a"),
-        node("b", is_ready=False),
-        node("c", claim=a_claim("c", deletion_ns=NOW_NS)),
-        node("d", claim=a_claim("d", deletion_ns=NOW_NS), is_ready=False),
-        node("e", is_initialized=False),
-        node("f", claim=a_claim("f", conditions=(a_condition("InstanceTerminating"),))),
-        StateNode("g", a_node(name="g"), None),
-        StateNode("h", None, a_nodeclaim(name="h", stage="Launched")),
-        node("i", conditions=()),
-    ]
-    use = count_use(nodes, frozenset({"a"}))["general"]
-    assert use == PoolUse(5, ("a", "c", "d"), ("b", "i"))
-
-
-def test_spans_of_a_daily_window() -> None:
-    window = read_window(DisruptionBudget("0", "0 9 * * *", "8h"))
-    nine = parse_timestamp("2026-11-20T09:00:00Z")
-    assert list(open_spans(present(window), NOW_NS, NOW_NS + 2 * DAY_NS)) == [
-        TimeSpan(NOW_NS, nine + 8 * HOUR_NS),
-        TimeSpan(nine + DAY_NS, nine + DAY_NS + 8 * HOUR_NS),
-        TimeSpan(nine + 2 * DAY_NS, NOW_NS + 2 * DAY_NS),
-    ]
 
 
 @pytest.mark.parametrize(

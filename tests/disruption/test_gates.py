@@ -13,17 +13,13 @@ from karptui.disruption.gates import Gate, all_gates, first_failure, is_overridd
 from karptui.karpenter import labels
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
-from karptui.kube.taints import NO_SCHEDULE, Taint
 from tests.builders import (
     NOW_NS,
-    SECOND_NS,
-    a_condition,
     a_node,
     a_nodeclaim,
     a_nodepool,
     a_pdb,
     a_pod,
-    an_event,
     present,
 )
 from tests.disruption.making import a_claim, a_fleet, node_of
@@ -35,57 +31,6 @@ def _fleet(*, node: bool | Node | None = None, claim: bool | NodeClaim | None = 
     nodes = [] if node is False else [node or a_node()]
     claims = [] if claim is False else [claim or a_claim()]
     return a_fleet(nodes=nodes, nodeclaims=claims, **objects)
-
-
-COMMANDED = (a_condition("DisruptionReason", reason="Drifted"),)
-DISRUPTED = (Taint("karpenter.sh/disrupted", NO_SCHEDULE),)
-
-
-@pytest.mark.parametrize(
-    ("fleet", "gate", "key"),
-    [
-        (_fleet(node=a_node(taints=DISRUPTED), claim=a_claim(conditions=COMMANDED)), Gate.IN_COMMAND, ""),
-        (_fleet(claim=False), Gate.UNMANAGED, ""),
-        (_fleet(node=False), Gate.NO_NODE, "NodeClaim/claim-node-1"),
-        (_fleet(node=a_node(is_initialized=False)), Gate.NOT_INITIALIZED, ""),
-        (_fleet(claim=a_claim(deletion_ns=NOW_NS)), Gate.DELETING, "NodeClaim/claim-node-1"),
-        (
-            _fleet(events=[an_event(reason="Nominated", message="Pod should schedule on: nodeclaim/x, node/node-1")]),
-            None,
-            "",
-        ),
-        (
-            _fleet(
-                events=[
-                    an_event(
-                        reason="Nominated",
-                        message="Pod should schedule on: nodeclaim/claim-node-1",
-                        last_ns=NOW_NS - 19 * SECOND_NS,
-                    )
-                ]
-            ),
-            Gate.NOMINATED,
-            "",
-        ),
-        (_fleet(node=a_node(annotations=PROTECTED)), Gate.NODE_DND, ""),
-        (_fleet(node=a_node(annotations={labels.DO_NOT_DISRUPT: "2h"})), None, ""),
-        (_fleet(claim=a_claim(annotations=PROTECTED)), None, ""),
-        (_fleet(node=a_node(pool="other"), claim=a_claim(pool="other")), Gate.NODEPOOL_UNRESOLVED, "NodePool/other"),
-        (_fleet(types=()), Gate.NODEPOOL_NO_TYPES, "NodePool/general"),
-        (_fleet(pods=[a_pod(node="node-1", annotations=PROTECTED)]), Gate.POD_DND, "Pod/default/web-1"),
-        (
-            _fleet(pods=[a_pod(node="node-1")], pdbs=[a_pdb(name="a", allowed=1), a_pdb(name="b", allowed=1)]),
-            Gate.PDB_MULTIPLE,
-            "Pod/default/web-1",
-        ),
-        (_fleet(pods=[a_pod(node="node-1")], pdbs=[a_pdb()]), Gate.PDB_EXHAUSTED, "Pod/default/web-1"),
-        (_fleet(), None, ""),
-    ],
-)
-def test_the_first_shut_gate(fleet: Fleet, gate: Gate | None, key: str) -> None:
-    failure = first_failure(fleet, fleet.nodes[0])
-    assert (failure.gate if failure else None) is gate
-    assert (failure.object_key if failure else "") == key
 
 
 def test_a_label_that_is_missing() -> None:

@@ -16,7 +16,7 @@ from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.disruption.termination import InstanceWarning
 from karptui.karpenter import labels
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, DisruptionBudget, NodePool
+from karptui.karpenter.nodepool import WHEN_EMPTY, DisruptionBudget, NodePool
 from karptui.karpenter.settings import parse_settings
 from karptui.kube.node import Node
 from karptui.kube.pod import Pod
@@ -285,19 +285,6 @@ def test_pods_that_need_two_new_nodes() -> None:
 
 def _small_only() -> tuple[NodeSelectorRequirement]:
     return (a_requirement(labels.INSTANCE_TYPE, "In", "m5.large"),)
-
-
-def test_a_score_that_is_too_low() -> None:
-    pool = a_nodepool(budgets=(), consolidation_policy=BALANCED)
-    pods = [a_pod(name=f"a{i}", node="node-1", cpu="150m") for i in range(10)]
-    why = found(
-        pool=pool,
-        pods=[*pods, a_pod(name="b", node="node-2", cpu="7")],
-        more_nodes=[a_node(name="node-2", **BIG)],
-        more_claims=[a_claim("node-2", instance_type="m5.2xlarge", conditions=RIPE)],
-    ).why
-    assert why.code is WhyCode.SCORE
-    assert 0 < why.score < 0.5
 
 
 def test_too_few_types_for_min_values() -> None:

@@ -10,14 +10,14 @@ import pytest
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.methods import observed_fleet
-from karptui.disruption.no_place import NoPlace, PoolMiss, cause_text, no_place_text, reason_of, shortage_text
+from karptui.disruption.no_place import NoPlace, PoolMiss, cause_text, no_place_text, reason_of
 from karptui.disruption.node_verdict import Verdict, landings_of, verdict_of
 from karptui.disruption.outlook import RemovalSimulator
 from karptui.disruption.removal import EngineSimulator
 from karptui.karpenter import labels
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import Pod
-from karptui.kube.quantity import QuantityFormat, parse_quantity
+from karptui.kube.quantity import parse_quantity
 from karptui.kube.resources import Shortage
 from karptui.kube.taints import Taint
 from karptui.provisioning.prepared import Prepared
@@ -131,22 +131,6 @@ def test_uninitialised_node_does_not_count() -> None:
     found = _reason(pods=[a_pod(**HERE, cpu="9")], others=[{"cpu": "90", "memory": "300Gi", "is_initialized": False}])
     assert found.uninitialized_node == "other-0"
     assert cause_text(found) == "Karpenter schedules it to other-0, which does not count before it is initialised"
-
-
-@pytest.mark.parametrize(
-    ("resource", "need", "room", "words"),
-    [
-        ("cpu", "4", "3500m", "cpu 500m"),
-        ("memory", "12Gi", "8Gi", "memory 4096Mi"),
-        ("memory", "12Gi", "12884901887", "memory 1Mi"),
-        ("ephemeral-storage", "30Gi", "17Gi", "ephemeral-storage 13312Mi"),
-        ("cpu", "14", "1500m", "cpu 12.5"),
-        ("nvidia.com/gpu", "2", "0", "nvidia.com/gpu 2"),
-    ],
-)
-def test_amounts(resource: str, need: str, room: str, words: str) -> None:
-    assert shortage_text(Shortage(resource, parse_quantity(need), parse_quantity(room))).replace(",", "") == words
-    assert parse_quantity("1Gi").format is QuantityFormat.BINARY_SI
 
 
 def test_texts_with_incomplete_data() -> None:

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pytest
-from _pytest.python_api import ApproxScalar
 
 from karptui.disruption import owner
-from karptui.disruption.balanced import MoveScore, PoolTotals, pool_totals, score_move
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.budget_calendar import open_spans
 from karptui.disruption.budgets import read_window
-from karptui.disruption.candidate import find_candidates
 from karptui.disruption.command import Method
-from karptui.disruption.deletion_costs import managed_costs
 from karptui.disruption.do_not_disrupt import record_departing
 from karptui.disruption.events import Recorder, nominations, window_ns
-from karptui.disruption.methods import MethodRun, observed_fleet, simulate
+from karptui.disruption.methods import MethodRun, observed_fleet
 from karptui.disruption.owner import OwnerIndex
 from karptui.disruption.price import ReckonedPrices
 from karptui.disruption.removal import EngineSimulator
@@ -30,7 +23,6 @@ from karptui.disruption.termination import commanded_names, initiator_of
 from karptui.karpenter import labels
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.nodepool import DisruptionBudget
-from karptui.karpenter.settings import parse_settings
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.workload import Workload
 from tests.builders import (
@@ -49,7 +41,7 @@ from tests.builders import (
     an_owner,
     present,
 )
-from tests.disruption.making import a_buffer, a_claim, a_fleet, blockers_of, consolidatable, drifted, node_of, prepared
+from tests.disruption.making import a_claim, a_fleet, blockers_of, consolidatable, drifted, node_of, prepared
 
 
 @pytest.mark.parametrize(("batch_seconds", "lasts"), [(10.0, 20), (1.0, 10), (30.0, 60)])
@@ -73,24 +65,6 @@ def test_price_is_of_the_offering_with_the_nodes_zone(zone: tuple[NodeSelectorRe
     prices = ReckonedPrices([InstanceType(name="m5.large", requirements=(), capacity={}, offerings=(offering,))])
     assert prices.price("m5.large", "a", "spot") == price
     assert prices.price("m5.large", "", "spot") == 0.0
-
-
-def test_a_node_with_room_for_a_buffer_is_not_empty() -> None:
-    objects: dict[str, Any] = {"nodes": [a_node()], "nodeclaims": [a_claim(conditions=(consolidatable(),))]}
-    without, held = simulate(prepared(**objects)), simulate(prepared(**objects, **a_buffer()))
-    assert [one.method for one in without.methods if one.commands] == [Method.EMPTINESS]
-    assert not any(one.commands for one in held.methods)
-    assert 'Unconsolidatable: Node "node-1" has buffer pods' in held.events["Node/node-1"]
-
-
-def test_deletion_cost_of_an_ended_pod_is_set() -> None:
-    gates = parse_settings({"FEATURE_GATES": "PodDeletionCostManagement=true"}, "1.15.0")
-    web = a_pod(name="web", node="node-1", phase="Running", owner=an_owner())
-    done = a_pod(name="done", node="node-1", phase="Succeeded", owner=an_owner())
-    fleet = a_fleet(
-        nodes=[a_node()], nodeclaims=[a_claim(conditions=(consolidatable(),))], pods=[web, done], settings=gates
-    )
-    assert managed_costs(fleet) == {"default/done": "-1", "default/web": "-1"}
 
 
 def test_nominations_of_nodes_that_are_gone_are_passed_over() -> None:
@@ -143,39 +117,6 @@ def test_owners() -> None:
         pods=[a_pod(node="node-1", template=a_pod_template(annotations={labels.DO_NOT_DISRUPT: "true"}))],
     )
     assert blockers_of(fleet)["POD_DND"].owner == ""
-
-
-@pytest.mark.parametrize(
-    ("score", "value", "is_approved"),
-    [
-        (MoveScore(-0.1, 0.2), 0.0, False),
-        (MoveScore(0.1, 0.0), math.inf, True),
-        (MoveScore(0.1, 0.2), 0.5, True),
-        (MoveScore(0.1, 0.21), pytest.approx(0.476, abs=1e-3), False),
-    ],
-)
-def test_scores(score: MoveScore, value: ApproxScalar | float, is_approved: bool) -> None:
-    assert score.value == value
-    assert score.is_approved is is_approved
-
-
-def test_infinite_score_is_formatted_like_go() -> None:
-    assert MoveScore(0.1, 0.0).message() == "score +Inf >= threshold 0.50 (k: 2, savings 10.0%, disruption 0.0%)"
-
-
-@pytest.mark.parametrize("totals", [PoolTotals(0.0, 5.0), PoolTotals(5.0, 0.0)])
-def test_without_totals_nothing_is_saved(totals: PoolTotals) -> None:
-    assert score_move(1.0, 1.0, totals).value == 0.0
-
-
-def test_nodes_outside_the_nodepools_with_candidates_do_not_count() -> None:
-    fleet = a_fleet(
-        nodes=[a_node(), a_node(name="u", pool="")],
-        nodeclaims=[a_claim()],
-        pods=[a_pod(node="node-1"), a_pod(node="u", name="x")],
-    )
-    candidates = find_candidates(fleet, Recorder()).graceful
-    assert pool_totals(fleet, candidates) == {"general": PoolTotals(0.1, 2.0)}
 
 
 def test_a_schedule_of_every_minute_is_followed_for_so_long_only() -> None:
@@ -260,25 +201,6 @@ def test_node_without_ready_condition_consumes_the_budget() -> None:
     )
     blocker = blockers_of(fleet)["BUDGET_ZERO"]
     assert (blocker.since_ns, blocker.value) == (None, "nodes 1")
-
-
-@pytest.mark.parametrize(
-    ("pods", "is_empty"),
-    [
-        ((), True),
-        (({"daemonset": "agent"},), True),
-        (({"annotations": {labels.POD_DELETION_COST: "-2147483647"}},), True),
-        (({"annotations": {labels.POD_DELETION_COST: "nan"}}, {}), False),
-        (({"daemonset": "agent"}, {}), False),
-    ],
-)
-def test_a_node_is_empty_as_long_as_no_pod_costs_anything(pods: Sequence[Mapping[str, Any]], is_empty: bool) -> None:
-    made = [a_pod(name=f"p-{i}", node="node-1", **fields) for i, fields in enumerate(pods)]
-    fleet = a_fleet(nodes=[a_node()], nodeclaims=[a_claim()], pods=made)
-    node = node_of(fleet)
-    predicates = fleet.pods
-    assert fleet.is_empty(node) is is_empty
-    assert (predicates.disruption_cost(filter(predicates.is_reschedulable, node.pods)) <= 1.0) is is_empty
 
 
 def test_owner_index_keeps_no_template_alive(monkeypatch: pytest.MonkeyPatch) -> None:

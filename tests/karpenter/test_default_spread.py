@@ -8,7 +8,7 @@ import pytest
 
 from karptui.karpenter.scheduler_config import SpreadError, parse_scheduler_config
 from karptui.karpenter.settings import SettingsError, parse_settings
-from karptui.kube.pod import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
+from karptui.kube.pod import DO_NOT_SCHEDULE
 
 ZONAL = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": DO_NOT_SCHEDULE}
 
@@ -20,15 +20,6 @@ def written(*constraints: dict[str, object]) -> str:
 @pytest.mark.parametrize("text", ["", " \n", "{}", "podTopologySpread: {}", "podTopologySpread: null"])
 def test_text_without_constraints(text: str) -> None:
     assert parse_scheduler_config(text) == ()
-
-
-def test_constraints_are_read_from_json_and_yaml() -> None:
-    soft = {**ZONAL, "whenUnsatisfiable": SCHEDULE_ANYWAY, "minDomains": 2, "nodeTaintsPolicy": "Honor"}
-    one, other = parse_scheduler_config(written(ZONAL, soft))
-    assert (one.max_skew, one.when_unsatisfiable, one.min_domains) == (1, DO_NOT_SCHEDULE, None)
-    assert (other.when_unsatisfiable, other.min_domains, other.node_taints_policy) == (SCHEDULE_ANYWAY, 2, "Honor")
-    text = "podTopologySpread:\n  defaultConstraints:\n  - {maxSkew: 1, topologyKey: topology.kubernetes.io/zone,"
-    assert parse_scheduler_config(f"{text} whenUnsatisfiable: DoNotSchedule}}\n") == (one,)
 
 
 def constraint(fields: str) -> str:

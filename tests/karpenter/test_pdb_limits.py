@@ -66,10 +66,6 @@ def test_what_blocks_for_good(fields: dict[str, Any], is_blocked: bool) -> None:
     assert PdbLimits([a_pdb(allowed=1, **fields)]).is_fully_blocked(a_pod(node="n")) is is_blocked
 
 
-def test_two_budgets_block_for_good() -> None:
-    assert PdbLimits([a_pdb(name="a", allowed=1), a_pdb(name="b", allowed=1)]).is_fully_blocked(a_pod(node="n"))
-
-
 def test_labels_of_a_single_pod_count() -> None:
     limits = PdbLimits([a_pdb(labels={"statefulset.kubernetes.io/pod-name": "db-0"})])
     template = a_pod_template()

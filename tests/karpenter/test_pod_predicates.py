@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
-from karptui.karpenter.labels import DISRUPTED_TAINT, DISRUPTION_COST, DO_NOT_DISRUPT, POD_DELETION_COST
+from karptui.karpenter.labels import DISRUPTION_COST, DO_NOT_DISRUPT, POD_DELETION_COST
 from karptui.karpenter.pod_predicates import (
     PodPredicates,
     eviction_cost,
-    is_critical,
-    positive_cost,
-    tolerates_disrupted,
 )
 from karptui.karpenter.settings import DEFAULTS, Settings, parse_settings
 from karptui.kube.pdb import PodDisruptionBudget
@@ -25,12 +20,6 @@ EVERYTHING = (Toleration(operator="Exists"),)
 
 AS_1_14 = parse_settings({}, "1.14.1")
 MANAGED = parse_settings({"FEATURE_GATES": "PodDeletionCostManagement=true"})
-
-
-def test_nan_stays_nan_through_clamping() -> None:
-    cost = eviction_cost(a_pod_template(annotations={POD_DELETION_COST: "nan"}), AS_1_14)
-    assert math.isnan(cost)
-    assert math.isnan(positive_cost(cost))
 
 
 @pytest.mark.parametrize(
@@ -66,28 +55,6 @@ def test_eviction_cost(annotations: dict[str, str], priority: int, cost: float) 
 )
 def test_costs_are_whole_numbers_since_1_15(annotations: dict[str, str], settings: Settings, cost: float) -> None:
     assert eviction_cost(a_pod_template(annotations=annotations), settings) == cost
-
-
-def test_costs_below_zero_do_not_count() -> None:
-    assert [positive_cost(cost) for cost in (-3.0, 0.0, 2.5)] == [0.0, 0.0, 2.5]
-
-
-@pytest.mark.parametrize(
-    ("toleration", "tolerates"),
-    [
-        (Toleration(operator="Exists"), True),
-        (Toleration(key=DISRUPTED_TAINT.key, operator="Exists"), True),
-        (Toleration(key=DISRUPTED_TAINT.key, operator="Exists", effect="NoExecute"), False),
-        (Toleration(key="other", operator="Exists"), False),
-    ],
-)
-def test_tolerating_the_disrupted_taint(toleration: Toleration, tolerates: bool) -> None:
-    assert tolerates_disrupted(a_pod_template(tolerations=(toleration,))) is tolerates
-
-
-def test_only_the_two_system_classes_are_critical() -> None:
-    classes = ("system-cluster-critical", "system-node-critical", "my-critical", "")
-    assert [is_critical(a_pod_template(priority_class_name=name)) for name in classes] == [True, True, False, False]
 
 
 def _predicates(*pdbs: PodDisruptionBudget) -> PodPredicates:
@@ -136,8 +103,3 @@ def test_predicates(pod: Pod, reschedulable: bool, evictable: bool, disruptable:
 )
 def test_a_place_is_sought_for_pods_that_nothing_pins_for_good(pod: Pod, is_sought_a_place: bool) -> None:
     assert _predicates(a_pdb(max_unavailable=0, allowed=1)).is_currently_reschedulable(pod) is is_sought_a_place
-
-
-def test_disruption_cost_counts_what_is_above_zero() -> None:
-    pods = [a_pod(name="a"), a_pod(name="b", priority=-40_000_000), a_pod(name="c", priority=2_000_000_000)]
-    assert _predicates().disruption_cost(pods) == 12.0

@@ -12,7 +12,6 @@ from karptui.karpenter.repair_policies import (
     RepairAction,
     RepairPolicies,
     RepairPolicyError,
-    legacy_ailment,
     parse_policies,
 )
 from karptui.karpenter.settings import parse_settings
@@ -94,20 +93,6 @@ def test_a_reboot_begins_the_toleration_anew() -> None:
     assert policies.ailment(node_with(sick()), NOW_NS, NOW_NS - 30 * MINUTE_NS) is not None
     assert list(policies.eligible(node_with(sick()))) == [NOW_NS - 30 * MINUTE_NS]
     assert list(policies.eligible(node_with(sick()), NOW_NS - 10 * MINUTE_NS)) == [NOW_NS + 20 * MINUTE_NS]
-
-
-def test_the_controller_of_before_knows_no_reboot() -> None:
-    node = node_with(sick("XID46", minutes=20))
-    assert legacy_ailment(parse_policies([DEFAULT, REBOOT]), node) == NOW_NS + 10 * MINUTE_NS
-    assert legacy_ailment(parse_policies([DEFAULT]), node_with(sick(status="True"))) is None
-
-
-def test_the_controller_of_before_sees_the_first_condition_of_a_type() -> None:
-    policies = parse_policies([{**DEFAULT, "tolerationDuration": "0s"}])
-    for first, second in ((20, 40), (40, 20)):
-        node = node_with(sick(minutes=first), sick(minutes=second))
-        assert legacy_ailment(policies, node) == NOW_NS - first * MINUTE_NS
-    assert legacy_ailment(policies, node_with(sick(status="True"), sick())) is None
 
 
 def test_the_policies_of_aws_by_settings() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.karpenter.rules import NEWEST, RULES_1_14_1, RULES_1_14_3, RULES_1_15, Rules, rules_for, version_note
+from karptui.karpenter.rules import NEWEST, RULES_1_14_1, RULES_1_14_3, RULES_1_15, Rules, rules_for
 
 
 @pytest.mark.parametrize(
@@ -30,17 +30,3 @@ def test_the_nearest_version_decides(version: str, rules: Rules) -> None:
 def test_minvalues_changed_within_a_minor_version() -> None:
     assert RULES_1_14_3.counts_allowed_values
     assert not RULES_1_14_3.has_repair_method
-
-
-@pytest.mark.parametrize(
-    ("version", "note"),
-    [
-        ("1.14.2", ""),
-        ("1.15.1", ""),
-        ("1.13.0", "Karpenter 1.13.0 is not modelled: the nearest, 1.14.1, is used"),
-        ("1.16.0", "Karpenter 1.16.0 is not modelled: the nearest, 1.15.0, is used"),
-        ("", "Karpenter's version is unknown: 1.15.0 is modelled, --karpenter-version sets it"),
-    ],
-)
-def test_version_notes(version: str, note: str) -> None:
-    assert version_note(version) == note

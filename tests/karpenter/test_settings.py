@@ -5,20 +5,6 @@ import pytest
 from karptui.karpenter.settings import GATE_DEFAULTS, Settings, SettingsError, parse_settings
 
 
-def test_defaults_are_those_of_karpenter() -> None:
-    assert parse_settings({}) == Settings(environment={}, gates=dict(GATE_DEFAULTS))
-    settings = Settings()
-    assert (settings.preference_policy, settings.min_values_policy, settings.ignore_dra_requests) == (
-        "Respect",
-        "Strict",
-        True,
-    )
-    assert (settings.batch_max_seconds, settings.vm_memory_overhead_percent, settings.reserved_enis) == (10.0, 0.075, 0)
-    assert settings.gate("ReservedCapacity")
-    assert not settings.gate("SpotToSpotConsolidation")
-    assert not settings.gate("NoSuchGate")
-
-
 @pytest.mark.parametrize(
     ("name", "text", "field", "expected"),
     [

@@ -9,28 +9,15 @@ import pytest
 from karptui.kube.node import Node
 from karptui.kube.objects import (
     Condition,
-    Namespace,
     OwnerReference,
     condition_of,
     controller_of,
     is_owned_by,
     object_words,
 )
-from karptui.kube.pod import Pod, PodTemplate, PodVolume, lost_pods
-from karptui.kube.quantity import of_units
-from karptui.kube.volumes import PersistentVolumeClaim
+from karptui.kube.pod import Pod, PodTemplate, lost_pods
 
 REPLICASET = OwnerReference("apps/v1", "ReplicaSet", "web-1", "u1", controller=True)
-
-
-def test_keys_are_namespaced_where_the_kind_is() -> None:
-    assert PersistentVolumeClaim(name="data", namespace="prod").key == "prod/data"
-    assert Node(name="node-1").key == "node-1"
-
-
-def test_is_deleting_from_its_deletion_timestamp_on() -> None:
-    assert not Namespace(name="prod").is_deleting
-    assert Namespace(name="prod", deletion_ns=1).is_deleting
 
 
 def test_conditions_are_found_by_type() -> None:
@@ -47,60 +34,6 @@ def test_owners() -> None:
     assert not is_owned_by((OwnerReference("extensions/v1beta1", "DaemonSet", "agent"),), "apps/v1", "DaemonSet")
     assert controller_of((daemonset, REPLICASET)) is REPLICASET
     assert controller_of((daemonset,)) is None
-
-
-@pytest.mark.parametrize(
-    ("api_version", "kind", "expected"),
-    [
-        ("apps/v1", "DaemonSet", (True, False, False)),
-        ("apps/v1", "StatefulSet", (False, True, False)),
-        ("v1", "Node", (False, False, True)),
-        ("apps/v1", "ReplicaSet", (False, False, False)),
-        ("apps/v1beta2", "DaemonSet", (False, False, False)),
-    ],
-)
-def test_templates_know_their_owners_kind(api_version: str, kind: str, expected: tuple[bool, bool, bool]) -> None:
-    template = PodTemplate(owners=(OwnerReference(api_version, kind, "x"),))
-    assert (template.is_daemonset_owned, template.is_statefulset_owned, template.is_node_owned) == expected
-
-
-def test_a_pod_reads_through_to_its_template() -> None:
-    template = PodTemplate(
-        namespace="prod",
-        labels={"app": "web"},
-        annotations={"karpenter.sh/do-not-disrupt": "true"},
-        requests={"cpu": of_units(1)},
-        owners=(REPLICASET,),
-    )
-    pod = Pod(name="web-0", template=template)
-    assert (pod.namespace, pod.key) == ("prod", "prod/web-0")
-    assert pod.labels is template.labels
-    assert pod.annotations is template.annotations
-    assert pod.requests is template.requests
-    assert pod.owners is template.owners
-    own = Pod(name="web-0", template=template, own_labels={"apps.kubernetes.io/pod-index": "0"})
-    assert own.labels == {"app": "web", "apps.kubernetes.io/pod-index": "0"}
-
-
-@pytest.mark.parametrize(
-    ("phase", "deletion_ns", "expected"),
-    [
-        ("Running", 0, (False, False, True)),
-        ("Pending", 0, (False, False, True)),
-        ("Succeeded", 0, (True, False, False)),
-        ("Failed", 0, (True, False, False)),
-        ("Running", 5, (False, True, False)),
-        ("Failed", 5, (True, True, False)),
-    ],
-)
-def test_the_life_of_a_pod(phase: str, deletion_ns: int, expected: tuple[bool, bool, bool]) -> None:
-    pod = Pod(name="p", template=PodTemplate(), phase=phase, deletion_ns=deletion_ns)
-    assert (pod.is_terminal, pod.is_terminating, pod.is_active) == expected
-
-
-def test_ephemeral_volumes_name_their_claim_after_the_pod() -> None:
-    assert PodVolume("data", claim_name="shared").claim_of("web-0") == "shared"
-    assert PodVolume("scratch", is_ephemeral=True).claim_of("web-0") == "web-0-scratch"
 
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}

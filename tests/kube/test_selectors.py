@@ -56,8 +56,3 @@ def test_each_operator_is_the_negation_of_its_opposite(
     chosen = sorted(values)
     assert where(key, "In", *chosen).matches(given_labels) is not where(key, "NotIn", *chosen).matches(given_labels)
     assert where(key, "Exists").matches(given_labels) is not where(key, "DoesNotExist").matches(given_labels)
-
-
-@given(labels)
-def test_a_selector_made_of_labels_selects_them(given_labels: dict[str, str]) -> None:
-    assert LabelSelector(match_labels=tuple(sorted(given_labels.items()))).matches(given_labels)

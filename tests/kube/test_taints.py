@@ -3,8 +3,6 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from karptui.kube.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, Taint, Toleration, untolerated
 
@@ -56,17 +54,6 @@ def test_untolerated_keeps_order_and_counts_preferences() -> None:
     assert untolerated(taints, (Toleration("a", "Exists"),)) == [taints[1], taints[2]]
     assert untolerated(taints, ()) == list(taints)
     assert untolerated((), ()) == []
-
-
-@given(st.lists(st.builds(Taint, st.sampled_from("abc"), st.sampled_from([NO_SCHEDULE, NO_EXECUTE]), st.text())))
-def test_the_toleration_of_everything_leaves_nothing(taints: list[Taint]) -> None:
-    assert untolerated(taints, (Toleration(operator="Exists"),)) == []
-
-
-def test_taints_match_by_key_and_effect_alone() -> None:
-    assert GPU.matches(Taint("gpu", NO_SCHEDULE, "h100"))
-    assert not GPU.matches(Taint("gpu", NO_EXECUTE, "a100"))
-    assert not GPU.matches(Taint("cpu", NO_SCHEDULE, "a100"))
 
 
 def test_taints_print_as_kubectl_writes_them() -> None:

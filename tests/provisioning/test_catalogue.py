@@ -3,19 +3,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
-from karptui.karpenter.labels import CAPACITY_TYPE, RESERVATION_ID, ZONE
+from karptui.karpenter.labels import CAPACITY_TYPE, ZONE
 from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.karpenter.rules import NEWEST, RULES_1_14_1
 from karptui.provisioning import type_index
-from karptui.provisioning.amounts import AmountIndex, roomy
 from karptui.provisioning.catalogue import Catalogue, allocatable_nano, bits, catalogue_of
-from karptui.provisioning.go_sort import go_sort
-from karptui.provisioning.type_index import NO_PRICE, PriceOrder
 from tests.builders import a_requirement, amounts, an_instance_type
 
 CORE = 10**9
@@ -69,9 +64,6 @@ class TestLabels:
         masks = dict(Catalogue(TYPES).keys[GPU].value_masks())
         assert masks == {"1": 0b00010, "2": 0b01010}
 
-    def test_keys_that_some_type_denies(self) -> None:
-        assert Catalogue(TYPES).negative_keys == {GPU}
-
 
 class TestRoom:
     def test_types_with_room(self) -> None:
@@ -89,33 +81,12 @@ class TestRoom:
         broken = an_instance_type(name="broken", cpu="1", reserved={"cpu": "2"})
         assert Catalogue([broken]).fitting_rows([]) == 0
 
-    def test_huge_pages_take_from_memory_down_to_nothing(self) -> None:
-        paged = InstanceType(
-            name="p",
-            requirements=(),
-            capacity=amounts({"memory": "4Gi", "hugepages-2Mi": "1Gi", "hugepages-1Gi": "5Gi"}),
-        )
-        assert allocatable_nano(paged)["memory"] == 0
-
     def test_overheads_of_resources_that_are_not_there_do_not_count(self) -> None:
         held = Overhead(amounts({"cpu": "100m", "fpga": "1"}), amounts({"cpu": "100m"}), amounts({"memory": "1Gi"}))
         found = allocatable_nano(
             InstanceType(name="t", requirements=(), capacity=amounts({"cpu": "1", "memory": "2Gi"}), overhead=held)
         )
         assert found == {"cpu": 8 * 10**8, "memory": 2**30 * CORE}
-
-    def test_limits_weigh_whole_capacity(self) -> None:
-        catalogue = Catalogue(TYPES)
-        assert names(catalogue, catalogue.within_limits([("cpu", 4 * CORE)])) == ["small", "any", "not2", "open"]
-        assert catalogue.within_limits([("nodes", 0)]) == catalogue.everything
-        assert catalogue.within_limits([("nodes", -1)]) == 0
-
-    def test_ladder(self) -> None:
-        amount_index = AmountIndex({1: 0b001, 5: 0b010, 9: 0b100})
-        assert [amount_index.at_least(n) for n in (0, 1, 2, 9, 10)] == [0b111, 0b111, 0b110, 0b100, 0]
-        assert [amount_index.greatest(mask) for mask in (0, 0b001, 0b011, 0b111)] == [0, 1, 5, 9]
-        assert roomy([amount_index, AmountIndex({3: 0b111})], (5, 3)) == 0b110
-        assert roomy([], (5, 3)) == -1
 
 
 def override(cpu: str, **fields: Any) -> Offering:
@@ -146,38 +117,6 @@ class TestOfferings:
         rows = catalogue.offering_rows(Requirements()) & catalogue.fitting_rows([("cpu", cores * CORE)])
         return names(catalogue, catalogue.types_of_rows(rows))
 
-    def test_prices_are_the_least_of_those_allowed(self) -> None:
-        catalogue = Catalogue(
-            [
-                an_instance_type(name="a", prices={"on-demand": 2.0, "spot": 0.5}),
-                an_instance_type(name="b", prices={"spot": 0.1}),
-            ]
-        )
-        assert catalogue.prices(Requirements()) == (0.5, 0.1)
-        assert catalogue.prices(Requirements([label(CAPACITY_TYPE, "In", "on-demand")])) == (2.0, NO_PRICE)
-
-    def test_reservations_count_the_least_capacity_that_is_reported_available_or_not(self) -> None:
-        def reserved(count: int, *, is_available: bool) -> Offering:
-            return Offering(
-                requirements=(
-                    a_requirement(CAPACITY_TYPE, "In", "reserved"),
-                    a_requirement(RESERVATION_ID, "In", "cr-1"),
-                ),
-                price_per_hour=0.0,
-                is_available=is_available,
-                reservation_capacity=count,
-            )
-
-        one = InstanceType(
-            name="t",
-            requirements=(),
-            capacity={},
-            offerings=(reserved(3, is_available=True), reserved(1, is_available=False)),
-        )
-        catalogue = Catalogue([one])
-        assert catalogue.reservation_capacity == {"cr-1": 1}
-        assert [kind.reservation_id for kind in catalogue.reserved_kinds] == ["cr-1"]
-
     @pytest.mark.parametrize(
         ("operator", "values", "is_reserved", "needs_room"),
         [
@@ -199,17 +138,6 @@ class TestOfferings:
         assert (bool(index.reserved_kinds), bool(index.offering_kinds[0].roomy)) == (is_reserved, not needs_room)
         assert offering.is_launchable(RULES_1_14_1)
 
-    def test_custom_offering_keys_are_noticed(self) -> None:
-        offering = Offering(requirements=(a_requirement("example.com/rack", "In", "r1"),), price_per_hour=1.0)
-        one = InstanceType(name="t", requirements=(), capacity={}, offerings=(offering,))
-        assert Catalogue([one]).has_custom_offering_keys
-        assert not Catalogue(TYPES).has_custom_offering_keys
-
-    def test_the_index_of_a_list_is_kept(self) -> None:
-        types = tuple(TYPES)
-        assert catalogue_of(types) is catalogue_of(types)
-        assert len(catalogue_of(types)) == 5
-
     def test_lists_that_differ_in_capacity_alone_share_labels_and_offerings(self) -> None:
         types = tuple(TYPES)
         known = catalogue_of(types)
@@ -220,14 +148,6 @@ class TestOfferings:
         relabelled = (*types[:-1], replace(types[-1], requirements=(a_requirement(GPU, "Exists"),)))
         assert catalogue_of(relabelled).index is not known.index
 
-    def test_lists_that_differ_in_offerings_share_labels(self) -> None:
-        types = tuple(TYPES)
-        known = catalogue_of(types)
-        nowhere = catalogue_of(tuple(replace(one, offerings=()) for one in types))
-        assert nowhere.index is not known.index
-        assert nowhere.index.labels is known.index.labels
-        assert nowhere.offering_rows(Requirements()) == 0
-
     def test_a_memory_of_answers_does_not_grow_for_ever(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(type_index, "_MOST_KEPT", 2)
         catalogue = Catalogue(TYPES)
@@ -236,19 +156,3 @@ class TestOfferings:
                 assert catalogue.compatible([label(GPU, "In", value)]) == Catalogue(TYPES).compatible(
                     [label(GPU, "In", value)]
                 )
-
-
-class TestPriceOrder:
-    @given(st.lists(st.integers(1, 5), max_size=30), st.integers(1, 30), st.data())
-    def test_the_cheapest_are_those_that_go_sorts_first(
-        self, prices: list[int], count: int, data: st.DataObject
-    ) -> None:
-        types = data.draw(st.sets(st.sampled_from(range(len(prices))))) if prices else set()
-        found = PriceOrder(tuple(map(float, prices))).cheapest(sum(1 << i for i in types), count)
-        chosen = sorted(types)
-        first = {chosen[i] for i in go_sort([prices[i] for i in chosen])[:count]}
-        after = [prices[i] for i in types - first]
-        if found is None:
-            assert max(prices[i] for i in first) in after
-        else:
-            assert set(bits(found)) == first

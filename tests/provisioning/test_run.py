@@ -25,7 +25,6 @@ from karptui.provisioning import Cancelled, Prepared, Solution, prepare
 from karptui.provisioning.catalogue import Catalogue, allocatable_nano
 from karptui.provisioning.claim import Claim
 from karptui.provisioning.events import provisioning_events
-from karptui.provisioning.go_sort import go_least
 from karptui.provisioning.solution import solve
 from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.topology_counts import DomainUniverse
@@ -61,10 +60,6 @@ def places(solution: Solution) -> dict[str, str]:
 
 
 class TestResults:
-    def test_no_pods_no_claims(self) -> None:
-        solution = solve(prepared())
-        assert (solution.claims, solution.nodes, solution.errors, solution.had_pods) == ((), (), {}, False)
-
     def test_without_a_nodepool_nothing_is_said(self) -> None:
         cluster = prepared(a_pod(), nodepools=())
         solution = solve(cluster)
@@ -84,22 +79,6 @@ class TestResults:
         assert [one.name for one in claim.instance_types] == claim.instance_type_names[::-1]
         assert claim.catalogue.types == tuple(TYPES)
         assert claim.cheapest_price_per_hour == 0.096
-
-    def test_of_many_types_of_one_price_the_cheapest_are_those_of_gos_sort(self) -> None:
-        prices = [0.1 if i % 7 else 0.2 for i in range(720)]
-        types = [
-            an_instance_type(name=f"t{i:03}", zones=("us-east-1a",), prices={"on-demand": price})
-            for i, price in enumerate(prices)
-        ]
-        inventory = Inventory(pods=(a_pod(),), nodepools=(a_nodepool(),))
-        [claim] = solve(prepare(inventory, types, Settings(), NOW_NS)).claims
-        assert claim.instance_type_names == sorted(f"t{i:03}" for i in go_least(prices, 600))
-
-    def test_given_types_by_nodepool(self) -> None:
-        inventory = Inventory(pods=(a_pod(),), nodepools=(a_nodepool(), a_nodepool(name="bare", weight=5)))
-        cluster = prepare(inventory, {"general": TYPES}, Settings(), NOW_NS)
-        assert places(solve(cluster)) == {"default/web-1": "general"}
-        assert cluster.left_out == {"bare": False}
 
     def test_ties_are_told(self) -> None:
         spread = TopologySpreadConstraint(1, ZONE, "DoNotSchedule", WEB)
@@ -135,37 +114,12 @@ class TestResults:
         cluster = prepared(database, pod, nodes=(a_node(),), nodeclaims=(a_nodeclaim(),))
         assert places(solve(cluster)) == {"default/web-1": "general"}
 
-    def test_ties_on_existing_claims_and_nodes_are_told(self) -> None:
-        spread = TopologySpreadConstraint(1, ZONE, "DoNotSchedule", LabelSelector((("app", "b"),)))
-        pods = (
-            a_pod(name="first", cpu="1500m", labels={"app": "a"}),
-            a_pod(name="second", cpu="1", labels={"app": "b"}, topology_spread=(spread,)),
-        )
-        assert [tie.pod_key for tie in solve(prepared(*pods)).ties] == ["default/second"]
-        unlabelled = a_node(pool="", labels={ZONE: ""})
-        assert solve(prepared(*pods[1:], nodes=(unlabelled,))).ties != ()
-
     def test_counts_of_host_names_in_a_message_are_cut_at_25(self) -> None:
         nodes = tuple(a_node(name=f"n{i:02d}", cpu="10m") for i in range(30))
         claims = tuple(a_nodeclaim(name=f"c{i:02d}", node=f"n{i:02d}") for i in range(30))
         alone = a_pod(pod_affinity=(PodAffinityTerm(HOSTNAME, LabelSelector((("app", "db"),))),))
         [error] = solve(prepared(alone, nodes=nodes, nodeclaims=claims)).errors.values()
         assert "n24: 0 and 5 other(s), podDomains" in str(error)
-
-    @pytest.mark.parametrize(
-        ("own", "named"),
-        [
-            (HOSTNAME, "pod affinity, key=kubernetes.io/hostname"),
-            (ZONE, "pod affinity, key=topology.kubernetes.io/zone"),
-            ("", "pod anti-affinity, key=example.com/team"),
-        ],
-    )
-    def test_a_pods_own_rules_are_named_before_those_of_others(self, own: str, named: str) -> None:
-        guard = a_pod(name="guard", node="node-1", pod_anti_affinity=(PodAffinityTerm("example.com/team", WEB),))
-        near = (PodAffinityTerm(own, LabelSelector((("app", "db"),))),) if own else ()
-        cluster = prepared(guard, a_pod(cpu="1", pod_affinity=near), nodes=(a_node(),), nodeclaims=(a_nodeclaim(),))
-        [error] = solve(cluster).errors.values()
-        assert named in str(error)
 
     def test_a_tie_on_a_node_is_told(self) -> None:
         spread = TopologySpreadConstraint(1, ZONE, "DoNotSchedule", LabelSelector((("app", "b"),)))
@@ -198,29 +152,10 @@ class TestResults:
         assert places(solution) == {"default/small": "node-1", "default/alike": "node-1"}
         assert list(solution.errors) == ["default/large"]
 
-    def test_offerings_with_a_room_of_their_own(self) -> None:
-        one = an_instance_type(name="small", cpu="2")
-        wide = msgspec.structs.replace(one.offerings[0], capacity_override=an_instance_type(cpu="4").capacity)
-        types = [msgspec.structs.replace(one, offerings=(wide,))]
-        pods = tuple(a_pod(name=f"p{i}", cpu="1500m") for i in range(3))
-        solution = solve(prepare(Inventory(pods=pods, nodepools=(a_nodepool(),)), types, Settings(), NOW_NS))
-        assert sorted(len(claim.pods) for claim in solution.claims) == [1, 2]
-
     def test_a_namespace_selector_that_cannot_be_read_binds_nobody(self) -> None:
         broken = LabelSelector((), (LabelSelectorRequirement("env", "Like", ("x",)),))
         term = PodAffinityTerm(HOSTNAME, WEB, namespace_selector=broken)
         assert solve(prepared(a_pod(pod_affinity=(term,), pod_anti_affinity=(term,)))).errors == {}
-
-    def test_labels_of_single_pods_count(self) -> None:
-        template = a_pod_template(labels={"app": "db"})
-        first = a_pod(name="db-0", node="node-1", template=template)
-        first = msgspec.structs.replace(first, own_labels={"role": "primary"})
-        near = PodAffinityTerm(HOSTNAME, LabelSelector((("role", "primary"),)))
-        stray = a_pod(name="db-1", node="unknown", template=template)
-        cluster = prepared(
-            first, stray, a_pod(cpu="1", pod_affinity=(near,)), nodes=(a_node(),), nodeclaims=(a_nodeclaim(),)
-        )
-        assert places(solve(cluster)) == {"default/web-1": "node-1"}
 
     def test_affinity_on_the_host_name_minds_what_the_pod_asks_of_it(self) -> None:
         near = PodAffinityTerm(HOSTNAME, WEB)
@@ -425,31 +360,6 @@ class TestVariants:
             nodepools=(a_nodepool(consolidate_after_ns=10 * MINUTE_NS),),
         )
 
-    def test_pods_of_a_node_that_is_taken_away_go_elsewhere(self) -> None:
-        cluster = self.cluster()
-        gone = next(state for state in cluster.states if state.name == "node-1")
-        for _ in range(2):
-            solution = solve(cluster, gone.pods, excluded=[gone.provider_id], reserved_fallback=True)
-            assert places(solution) == {"default/p1": "node-2"}
-        assert solve(cluster).had_pods is False
-
-    @pytest.mark.parametrize(("age_ns", "place"), [(MINUTE_NS, "general"), (20 * MINUTE_NS, "node-2")])
-    def test_nodes_within_consolidate_after_take_no_moved_pods(self, age_ns: int, place: str) -> None:
-        cluster = self.cluster(last_pod_event_ns=NOW_NS - age_ns)
-        gone = next(state for state in cluster.states if state.name == "node-1")
-        solution = solve(cluster, gone.pods, excluded=[gone.provider_id], enforce_consolidate_after=True)
-        assert places(solution) == {"default/p1": place}
-
-    def test_limits_get_back_what_a_removed_node_took(self) -> None:
-        cluster = prepared(
-            a_pod(name="big", cpu="7"),
-            nodes=(a_node(capacity={"cpu": "8", "memory": "8Gi", "pods": "9"}),),
-            nodeclaims=(a_nodeclaim(),),
-            nodepools=(a_nodepool(limits=resources.add({"cpu": a_node(cpu="8").allocatable["cpu"]})),),
-        )
-        assert "exceed limits" in str(solve(cluster).errors["default/big"])
-        assert places(solve(cluster, excluded=["aws:///us-east-1a/node-1"])) == {"default/big": "general"}
-
     def test_a_domain_goes_with_its_last_node(self) -> None:
         spread = TopologySpreadConstraint(1, "example.com/rack", "DoNotSchedule", WEB)
         near = PodAffinityTerm(HOSTNAME, LabelSelector((("app", "db"),)))
@@ -463,25 +373,6 @@ class TestVariants:
         solution = solve(cluster, excluded=gone)
         assert places(solution) == {"default/web-1": "node-2"}
         assert "counts = node-2: 0" in str(solution.errors["default/lonely"])
-
-    def test_a_moving_pod_keeps_nobody_away_from_where_it_was(self) -> None:
-        anti = (PodAffinityTerm(HOSTNAME, WEB),)
-        going = a_pod(name="going", node="node-1", labels={"app": "db"}, pod_anti_affinity=anti)
-        cluster = prepared(going, a_pod(cpu="1"), nodes=(a_node(),), nodeclaims=(a_nodeclaim(),))
-        assert places(solve(cluster)) == {"default/web-1": "general"}
-        assert places(solve(cluster, [going]))["default/web-1"] == "node-1"
-
-    def test_rules_of_pods_that_move_do_not_count_them_where_they_are(self) -> None:
-        anti = (PodAffinityTerm(HOSTNAME, WEB),)
-        template = a_pod_template(cpu="100m", pod_anti_affinity=anti)
-        pods = [a_pod(name=f"p{i}", node=f"node-{i}", template=template) for i in (1, 2)]
-        cluster = prepared(
-            *pods,
-            nodes=tuple(a_node(name=f"node-{i}") for i in (1, 2, 3)),
-            nodeclaims=tuple(a_nodeclaim(name=f"c{i}", node=f"node-{i}") for i in (1, 2, 3)),
-        )
-        gone = next(state for state in cluster.states if state.name == "node-1")
-        assert places(solve(cluster, gone.pods, excluded=[gone.provider_id])) == {"default/p1": "node-3"}
 
 
 def asked_and_given(claim: Any) -> list[str]:

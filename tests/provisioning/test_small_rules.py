@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
-from karptui.karpenter.do_not_disrupt import protection_of
 from karptui.karpenter.instance_type import NodeOverlay
 from karptui.karpenter.inventory import CapacityBuffer, Inventory
 from karptui.karpenter.labels import HOSTNAME, ZONE
-from karptui.karpenter.pdb_limits import is_always_blocking
 from karptui.karpenter.settings import Settings
 from karptui.kube.objects import Condition
 from karptui.kube.pod import HostPort, PodAffinityTerm, PodVolume
@@ -28,20 +26,15 @@ from karptui.provisioning.not_modelled import not_modelled
 from karptui.provisioning.overlays import OverlayStore, adjusted_price, overlaid
 from karptui.provisioning.ports import clash, clashes
 from karptui.provisioning.requirement_set import Interner
-from karptui.provisioning.state_node import StateNode, is_under_consolidate_after, track_nodes
 from karptui.provisioning.topology_spec import NamespaceIndex
 from karptui.provisioning.validation import requirement_problems
 from karptui.provisioning.volumes import VolumeIndex, VolumeLookupError, unread_of_volumes
 from karptui.provisioning.waiting_pods import buffer_pods
 from tests.builders import (
-    MINUTE_NS,
     NOW_NS,
-    a_condition,
     a_daemonset,
     a_node,
-    a_nodeclaim,
     a_nodepool,
-    a_pdb,
     a_pod,
     a_pod_template,
     a_requirement,
@@ -53,57 +46,22 @@ READY = (Condition("ReadyForProvisioning", "True"),)
 
 
 class TestBuffers:
+    SPARE: ClassVar = {"pod_template_name": "spare", "replicas": 2, "conditions": READY, "has_spec_ref": True}
+    WEB: ClassVar = {**SPARE, "pod_template_name": "", "scalable_kind": "Deployment", "scalable_name": "web"}
+
     @pytest.mark.parametrize(
-        ("buffer", "count"),
+        ("fields", "count"),
         [
-            (
-                CapacityBuffer(
-                    name="b",
-                    namespace="default",
-                    pod_template_name="spare",
-                    replicas=2,
-                    conditions=READY,
-                    has_spec_ref=True,
-                ),
-                2,
-            ),
-            (
-                CapacityBuffer(
-                    name="b",
-                    namespace="default",
-                    scalable_kind="Deployment",
-                    scalable_name="web",
-                    replicas=1,
-                    conditions=READY,
-                    has_spec_ref=True,
-                ),
-                1,
-            ),
-            (
-                CapacityBuffer(name="b", namespace="default", pod_template_name="spare", replicas=2, has_spec_ref=True),
-                0,
-            ),
-            (CapacityBuffer(name="b", namespace="default", pod_template_name="spare", replicas=2, conditions=READY), 0),
-            (
-                CapacityBuffer(
-                    name="b",
-                    namespace="default",
-                    pod_template_name="gone",
-                    replicas=2,
-                    conditions=READY,
-                    has_spec_ref=True,
-                ),
-                0,
-            ),
-            (
-                CapacityBuffer(
-                    name="b", namespace="default", pod_template_name="spare", conditions=READY, has_spec_ref=True
-                ),
-                0,
-            ),
+            (SPARE, 2),
+            ({**WEB, "replicas": 1}, 1),
+            ({**SPARE, "conditions": ()}, 0),
+            ({**SPARE, "has_spec_ref": False}, 0),
+            ({**SPARE, "pod_template_name": "gone"}, 0),
+            ({**SPARE, "replicas": 0}, 0),
         ],
     )
-    def test_virtual_pods_of_a_buffer(self, buffer: CapacityBuffer, count: int) -> None:
+    def test_virtual_pods_of_a_buffer(self, fields: dict[str, Any], count: int) -> None:
+        buffer = CapacityBuffer(name="b", namespace="default", **fields)
         inventory = Inventory(
             capacity_buffers=(buffer,),
             pod_templates=(PodTemplateObject(name="spare", namespace="default", template=a_pod_template()),),
@@ -118,31 +76,6 @@ class TestBuffers:
         assert all(pod.phase == "" and pod.name.startswith("capacity-buffer-b-") for pod in pods)
 
 
-class TestConsolidateAfter:
-    @pytest.mark.parametrize(
-        ("fields", "after_ns", "waits"),
-        [
-            ({"last_pod_event_ns": NOW_NS - MINUTE_NS}, 2 * MINUTE_NS, True),
-            ({"last_pod_event_ns": NOW_NS - 3 * MINUTE_NS}, 2 * MINUTE_NS, False),
-            ({"conditions": (a_condition("Initialized", since_ns=NOW_NS - MINUTE_NS),)}, 2 * MINUTE_NS, True),
-            ({"conditions": (a_condition("Initialized", status="False"),)}, 2 * MINUTE_NS, False),
-            ({"conditions": ()}, 2 * MINUTE_NS, False),
-            ({"last_pod_event_ns": NOW_NS}, 0, False),
-            ({"last_pod_event_ns": NOW_NS}, None, False),
-        ],
-    )
-    def test_a_node_waits_after_pods_came_or_went(
-        self, fields: dict[str, Any], after_ns: int | None, waits: bool
-    ) -> None:
-        state = StateNode("p", a_node(), a_nodeclaim(**fields))
-        pool = a_nodepool(consolidate_after_ns=after_ns)
-        assert is_under_consolidate_after(state, pool, NOW_NS) is waits
-
-    def test_nodes_of_no_pool_or_claim_do_not_wait(self) -> None:
-        assert not is_under_consolidate_after(StateNode("p", a_node(), a_nodeclaim()), None, NOW_NS)
-        assert not is_under_consolidate_after(StateNode("p", a_node(), None), a_nodepool(), NOW_NS)
-
-
 class TestDaemonSets:
     def test_a_pod_in_another_namespace_is_not_the_daemons(self) -> None:
         daemonset = a_daemonset(name="agent", namespace="ops", cpu="1")
@@ -151,44 +84,10 @@ class TestDaemonSets:
         assert pod.key == "ops/agent"
         assert str(pod.requests["cpu"]) == "1"
 
-    def test_the_newest_live_pod_counts(self) -> None:
-        daemonset = a_daemonset(name="agent", namespace="ops")
-        pods = tuple(
-            a_pod(
-                name=f"agent-{i}", namespace="ops", node="n", daemonset="agent", cpu=str(i), created_ns=NOW_NS + i % 3
-            )
-            for i in range(1, 6)
-        )
-        [pod] = daemon_pods(Inventory(daemonsets=(daemonset,), pods=pods), ignore_dra=True)
-        assert pod.key == "ops/agent-2"
-
     @pytest.mark.parametrize(("ignored", "count"), [(True, 0), (False, 1)])
     def test_daemons_with_device_claims(self, ignored: bool, count: int) -> None:
         inventory = Inventory(daemonsets=(a_daemonset(has_resource_claims=True),))
         assert len(daemon_pods(inventory, ignore_dra=ignored)) == count
-
-
-class TestEligiblePods:
-    @pytest.mark.parametrize(
-        ("value", "active"),
-        [("true", True), ("5m", True), ("1m", False), ("0s", False), ("-5m", False), ("soon", False)],
-    )
-    def test_do_not_disrupt(self, value: str, active: bool) -> None:
-        pod = a_pod(node="n", created_ns=NOW_NS - 2 * MINUTE_NS, annotations={"karpenter.sh/do-not-disrupt": value})
-        assert protection_of(pod, NOW_NS).is_active is active
-
-    @pytest.mark.parametrize(
-        ("fields", "blocking"),
-        [
-            ({"max_unavailable": 0}, True),
-            ({"max_unavailable": "0%"}, True),
-            ({"max_unavailable": 1}, False),
-            ({"min_available": "100%"}, True),
-            ({"min_available": 100}, False),
-        ],
-    )
-    def test_budgets_that_can_never_allow_an_eviction(self, fields: dict[str, Any], blocking: bool) -> None:
-        assert is_always_blocking(a_pdb(**fields)) is blocking
 
 
 class TestNotModelled:
@@ -202,9 +101,6 @@ class TestNotModelled:
         said = not_modelled(inventory, settings)
         assert [sentence.split()[0] for sentence in said] == ["IGNORE_DRA_REQUESTS", "static", "CapacityBuffers"]
         assert "fixed" in said[1]
-
-    def test_says_nothing_where_everything_is_weighed(self) -> None:
-        assert not_modelled(Inventory(pods=(a_pod(),)), Settings()) == []
 
 
 class TestOverlays:
@@ -270,51 +166,9 @@ class TestPorts:
         assert clash("a/c", [HostPort(81), HostPort(80)], taken) == ("a/b", HostPort(80))
 
 
-class TestStateNodes:
-    def test_pods_on_unknown_nodes_and_ended_ones_are_not_attached(self) -> None:
-        pods = (
-            a_pod(name="a", node="node-1"),
-            a_pod(name="b", node="elsewhere"),
-            a_pod(name="c", node="node-1", phase="Succeeded"),
-            a_pod(name="d", node="node-1", phase="Failed", deletion_ns=NOW_NS),
-            a_pod(name="e"),
-        )
-        [state] = track_nodes(Inventory(nodes=(a_node(),), pods=pods))
-        assert [pod.name for pod in state.pods] == ["a"]
-        assert [pod.name for pod in state.ending] == ["d"]
-
-    def test_nodes_that_cannot_be_made_sense_of_are_passed_over(self) -> None:
-        nodes = (
-            a_node(name="no-id", provider_id=""),
-            a_node(name="no-type", labels={"node.kubernetes.io/instance-type": ""}, is_initialized=False),
-            a_node(name="own", pool="", provider_id=""),
-        )
-        assert [(state.name, state.provider_id) for state in track_nodes(Inventory(nodes=nodes))] == [("own", "own")]
-
-    def test_what_is_known_of_a_claim_without_a_node(self) -> None:
-        [state] = track_nodes(
-            Inventory(
-                nodeclaims=(a_nodeclaim(name="c", stage="Launched", annotations={"a": "b"}), a_nodeclaim(stage=""))
-            )
-        )
-        assert (state.name, state.is_managed, state.annotations) == ("c", True, {"a": "b"})
-        assert state.hostname == "c"
-
-
 class TestNamespaces:
     def index(self) -> NamespaceIndex:
         return NamespaceIndex(Interner(), {"shop": {"env": "prod"}, "ops": {"env": "test"}})
-
-    def test_selected_namespaces(self) -> None:
-        index = self.index()
-        prod = LabelSelector((("env", "prod"),))
-        for _ in range(2):
-            assert index.of_term(PodAffinityTerm("k", namespace_selector=prod, namespaces=("ops",)), "own") == {
-                "shop",
-                "ops",
-            }
-        assert index.of_term(PodAffinityTerm("k"), "own") == {"own"}
-        assert index.of_term(PodAffinityTerm("k", namespaces=("ops",)), "own") == {"ops"}
 
     def test_a_selector_that_cannot_be_read_selects_nothing(self) -> None:
         broken = LabelSelector((), (LabelSelectorRequirement("env", "Like", ("x",)),))
