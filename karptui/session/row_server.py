@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
@@ -30,6 +31,10 @@ MOST_KEPT: Final = 8
 """The same of a list that has the rows of several."""
 VERDICT_STANDS_NS: Final = 2_000_000_000
 """Shortest time between two verdicts of a cluster that changes: each goes through all pods."""
+HELD: Final = frozenset({"nodes", "blockers"})
+"""Lists whose order depends on simulated removals, and is held until these are complete for the first time."""
+HELD_SECONDS: Final = 20.0
+"""Longest time that the order is held: removals in a large or busy cluster take minutes."""
 _KINDS: Final = frozenset(str(kind) for kind in Kind)
 
 
@@ -66,6 +71,8 @@ class _Rows(NamedTuple):
     found: RowSet
     sum_up: Callable[[Sequence[NodeEntry]], ClusterTotals]
     joint: JointFigures | None
+    is_held: bool = False
+    """Whether they are in the order of earlier rows."""
 
 
 class _VerdictAt(NamedTuple):
@@ -81,13 +88,22 @@ class _VerdictAt(NamedTuple):
 class RowServer:
     """Keeps the last row sets; may be asked from any thread."""
 
-    def __init__(self, view: Callable[[], ClusterView], lists: Mapping[str, Callable[[], List]]) -> None:
+    def __init__(
+        self,
+        view: Callable[[], ClusterView],
+        lists: Mapping[str, Callable[[], List]],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         """Make a server that has arranged nothing yet.
 
         Args:
             view: Returns the newest generation of the cluster.
             lists: The lists there are by name, each made when it is first asked for.
+            clock: Returns seconds.
         """
+        self._clock = clock
+        self._held_until: float | None = None
+        """When the order stops being held; None before the first rows."""
         self._view = view
         self._lists = lists
         self._known: dict[str, List] = {}
@@ -129,10 +145,13 @@ class RowServer:
         view = self._view()
         known = self._list(query.list)
         source = known.items(view, query)
+        holds = query.list in HELD and not query.group_by and self._holds_order()
         before = self._last(query, source)
-        if before is not None:
-            return before
+        if before is not None and before.source is source and (holds or not before.is_held):
+            return before.found
         arranged = known.arrange(source, query)
+        if holds and before is not None:
+            arranged = _in_order_of(before.arranged.keys, arranged)
         with self._lock:
             self._number += 1
             found = RowSet(
@@ -142,20 +161,37 @@ class RowServer:
                 lines=len(arranged.items),
                 total=len(source),
             )
-            self._rows[found.number] = _Rows(source, query, arranged, found, _sums_of(view), _joint_of(view))
+            self._rows[found.number] = _Rows(source, query, arranged, found, _sums_of(view), _joint_of(view), holds)
             numbers = [number for number, rows in self._rows.items() if rows.query.list == query.list]
             of_same = [number for number in numbers if self._rows[number].query.of == query.of]
             for number in {*of_same[:-KEPT], *numbers[:-MOST_KEPT]}:
                 del self._rows[number]
         return found
 
-    def _last(self, query: RowQuery, source: Sequence[Any]) -> RowSet | None:
+    def _last(self, query: RowQuery, source: Sequence[Any]) -> _Rows | None:
+        """Return the last rows of a query: those of the same items if there are any."""
         with self._lock:
-            for number, rows in reversed(self._rows.items()):
-                if rows.source is source and not rows.arranged.is_timed and _is_alike(rows.query, query):
-                    self._rows[number] = self._rows.pop(number)
-                    return rows.found
-        return None
+            alike = [
+                (rows.source is source, number)
+                for number, rows in self._rows.items()
+                if not rows.arranged.is_timed and _is_alike(rows.query, query)
+            ]
+            if not alike:
+                return None
+            is_same, number = max(alike)
+            if is_same:
+                self._rows[number] = self._rows.pop(number)
+            return self._rows[number]
+
+    def _holds_order(self) -> bool:
+        """Return whether rows stay in their order: until all removals are simulated once, or for some seconds."""
+        analysed = self.overview().analysed
+        now = self._clock()
+        if self._held_until is None:
+            self._held_until = now + HELD_SECONDS
+        if analysed is not None and analysed.is_complete:
+            self._held_until = now
+        return now < self._held_until
 
     def window(self, number: int, offset: int, count: int) -> RowWindow:
         """Return some rows of a row set; fewer at its end, none if newer rows have replaced it."""
@@ -226,6 +262,15 @@ class RowServer:
     def _arranged(self, number: int) -> Arranged:
         rows = self._rows.get(number)
         return rows.arranged if rows is not None else Arranged((), ())
+
+
+def _in_order_of(keys: Sequence[str], arranged: Arranged) -> Arranged:
+    """Return rows in the order of earlier ones, the new rows last."""
+    places = {key: place for place, key in enumerate(keys)}
+    order = sorted(range(len(arranged.keys)), key=lambda index: places.get(arranged.keys[index], len(places)))
+    return arranged._replace(
+        items=[arranged.items[index] for index in order], keys=tuple(arranged.keys[index] for index in order)
+    )
 
 
 def _joint_of(view: ClusterView) -> JointFigures | None:

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from karptui.config import DEFAULTS
+from karptui.decode.kinds import Kind
 from karptui.disruption.joint_saving import JointFigures
 from karptui.serving.lists import lists_of
 from karptui.session.answers import Overview, RowQuery, RowSet, RowWindow
@@ -14,7 +15,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import ClusterTotals
 from karptui.session.overview import overview_of
 from karptui.session.pods import PodEntry
-from karptui.session.row_server import VERDICT_STANDS_NS, RowServer
+from karptui.session.row_server import HELD_SECONDS, VERDICT_STANDS_NS, RowServer
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.table import build_rows
 from tests.builders import NOW_NS
@@ -50,6 +51,25 @@ def test_rows_stay_the_same_while_nothing_changes() -> None:
     assert rows_of("pods", asked, is_descending=True) is not found
     timed = rows_of("pods", asked, filter_text="age>1h")
     assert rows_of("pods", asked, filter_text="age>1h") is not timed
+
+
+def test_rows_keep_their_order_until_the_first_analysis_is_complete_or_time_is_up() -> None:
+    views, seconds = [FLEET], 0.0
+    asked = RowServer(lambda: views[-1], lists_of(DEFAULTS), lambda: seconds)
+    by_cpu = RowQuery(list="nodes", sort="cpu", now_ns=NOW_NS)
+    first = asked.keys(asked.rows(by_cpu).number)
+    emptier = a_fleet()
+    emptier.objects[Kind.POD] = dict(list(emptier.objects[Kind.POD].items())[::3])
+    views.append(view_of(emptier))
+    second = asked.rows(by_cpu)
+    assert asked.keys(second.number) == first
+    by_name = replace(by_cpu, sort="name", is_descending=True)
+    fresh = RowServer(lambda: views[-1], lists_of(DEFAULTS))
+    assert asked.keys(asked.rows(by_name).number) == fresh.keys(fresh.rows(by_name).number), "the user sorts"
+    seconds = HELD_SECONDS
+    late = asked.rows(by_cpu)
+    assert late is not second
+    assert asked.keys(late.number) == fresh.keys(fresh.rows(by_cpu).number) != first
 
 
 def test_rows_that_gave_way_are_empty() -> None:
