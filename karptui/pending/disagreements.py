@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
 from typing import Final
 
 import msgspec
 
 from karptui.aws.launch_refusals import LaunchRefusal
-from karptui.karpenter.instance_type import error_words
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
 from karptui.kube.objects import condition_of
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
-from karptui.kube.units import age_text, first_of
-from karptui.kube.volumes import ONE_POD
 from karptui.pending.causes import ENGINE, SILENT, Cause, Diagnosis, PodDestination, gone_node
 from karptui.pending.messages import FAILED, NOMINATED, PodMessage, PodMessages
 from karptui.provisioning.volumes import VolumeIndex
@@ -25,20 +23,62 @@ PATIENCE_NS: Final = 300 * NS_PER_SECOND
 """Maximum start time of a nominated node."""
 SHORT_PATIENCE_NS: Final = 120 * NS_PER_SECOND
 """How long Karpenter and the scheduler may know of different states."""
-LAUNCH_REFUSED: Final = "launch refused"
-NODE_OF_VOLUME_GONE: Final = "volume's node gone"
-VOLUME_IN_USE: Final = "volume in use"
-HELD_VOLUME: Final = frozenset({NODE_OF_VOLUME_GONE, VOLUME_IN_USE})
-"""Disagreements about a volume that kube-scheduler considers and Karpenter does not."""
 _STAGES: Final = (("Initialized", "Initializing"), ("Registered", "Registering"), ("Launched", "Launching"))
+
+
+class DisagreementCode(StrEnum):
+    """Kind of a disagreement."""
+
+    LAUNCH_REFUSED = "launch refused"
+    """The NodePool's last launch failed."""
+    VOLUME_NODE_GONE = "volume's node gone"
+    """A local volume is on a node that does not exist."""
+    VOLUME_IN_USE = "volume in use"
+    """Another pod uses its volume, which only one pod may use."""
+    NOMINATED = "nominated"
+    """Karpenter nominated a node, and the pod is still pending."""
+    UNSCHEDULABLE_NOW = "unschedulable now"
+    """Karpenter nominated a node; the engine finds none."""
+    FITS_NOW = "fits now"
+    """Karpenter found no place; the engine does."""
+    NO_EVENT = "Karpenter is silent"
+    """Karpenter has events about other pods, but not about this one."""
+    VOLUMES_UNREAD = "volumes not read"
+    """kube-scheduler refuses the pod; it fits on a node if its unread volumes are ignored."""
+    REFUSED_BY_SCHEDULER = "room by Karpenter's rules"
+    """kube-scheduler refuses the pod; by Karpenter's rules it fits on a node."""
+
+
+HELD_VOLUME: Final = frozenset({DisagreementCode.VOLUME_NODE_GONE, DisagreementCode.VOLUME_IN_USE})
+"""Disagreements about a volume that kube-scheduler considers and Karpenter does not."""
 
 
 class Disagreement(msgspec.Struct, frozen=True):
     """One disagreement."""
 
-    short: str
-    """A few words for a column."""
-    text: str
+    code: DisagreementCode
+    since_ns: int = 0
+    """Time of the message or the refused launch, or when the pod was created."""
+    now_ns: int = 0
+    """Time of the comparison."""
+    name: str = ""
+    """The NodePool whose launch failed, the claim of the volume, or the nominated NodeClaim or node."""
+    stage: str | None = None
+    """Phase of the nominated node, empty if it is gone; None without a nominated node."""
+    error_code: str = ""
+    """EC2's error code."""
+    message: str = ""
+    """Error message of a refused launch without a code."""
+    user: str = ""
+    """The pod that uses the volume."""
+    nodes: tuple[str, ...] = ()
+    """Nodes on which the pods fit, or the missing node of a volume."""
+    pods: int = 1
+    """Number of pods with the same cause."""
+    destination: PodDestination | None = None
+    """Where the pod fits now."""
+    knows_volumes: bool = True
+    """Whether the requirements of its volumes are known."""
 
 
 def held_volume(pod: Pod, state: ClusterState, volumes: VolumeIndex) -> Disagreement | None:
@@ -52,11 +92,11 @@ def held_volume(pod: Pod, state: ClusterState, volumes: VolumeIndex) -> Disagree
     gone = gone_node(pod, state)
     if gone is not None:
         claim, node = gone
-        return Disagreement(NODE_OF_VOLUME_GONE, f"its local volume {claim} is on node {node}, which does not exist")
+        return Disagreement(DisagreementCode.VOLUME_NODE_GONE, name=claim, nodes=(node,))
     used = volumes.exclusive_user(pod)
     if used is not None:
         claim, user = used
-        return Disagreement(VOLUME_IN_USE, f"pod {user.key} uses its volume {claim}, which is {ONE_POD}")
+        return Disagreement(DisagreementCode.VOLUME_IN_USE, name=claim, user=user.key)
     return None
 
 
@@ -94,12 +134,12 @@ class Nominations:
         held: Disagreement | None = None,
         knows_volumes: bool = True,
     ) -> tuple[Disagreement, ...]:
-        """Return contradictions between the engine, Karpenter and the scheduler.
+        """Return the disagreements between the engine, Karpenter and the scheduler.
 
         Args:
             diagnosis: The engine's result for the pod.
             messages: Messages of Karpenter and the scheduler.
-            since_ns: Since when the pod waits.
+            since_ns: Start of the pod's wait: nanoseconds since the epoch.
             now_ns: The instant: nanoseconds since the epoch.
             nodes: A node name for each pod of the same cause that fits on a node.
             held: Which of its volumes keeps only kube-scheduler from placing it.
@@ -107,8 +147,7 @@ class Nominations:
         """
         if held is not None:
             return (held,)
-        without = "" if knows_volumes else "volumes, which were not read,"
-        return tuple(self._found(diagnosis, messages, since_ns, now_ns, nodes, without=without))
+        return tuple(self._found(diagnosis, messages, since_ns, now_ns, nodes, knows_volumes=knows_volumes))
 
     def _found(
         self,
@@ -118,66 +157,42 @@ class Nominations:
         now_ns: int,
         nodes: Sequence[str],
         *,
-        without: str,
+        knows_volumes: bool,
     ) -> Iterator[Disagreement]:
-        said = messages.karpenter
+        said, destination = messages.karpenter, diagnosis.destination
         waited_ns = now_ns - since_ns
-        pool = diagnosis.destination.nodepool if diagnosis.cause is Cause.CLAIM and diagnosis.destination else ""
+        pool = destination.nodepool if diagnosis.cause is Cause.CLAIM and destination else ""
         refusal = self._refusal_by_pool.get(pool) if pool else None
         if refusal is not None:
-            why = error_words(refusal.error_code) if refusal.error_code else refusal.message
-            age = age_text(refusal.last_ns, now_ns)
             yield Disagreement(
-                LAUNCH_REFUSED, f"the last launch of {pool} failed {age} ago: {why}; the next may fail too"
+                DisagreementCode.LAUNCH_REFUSED,
+                refusal.last_ns,
+                now_ns,
+                name=pool,
+                error_code=refusal.error_code,
+                message=refusal.message,
             )
         if said is not None and said.reason == NOMINATED:
             yield from self._nominated(said, now_ns)
             if diagnosis.cause is Cause.UNPLACED:
-                age = age_text(said.at_ns, now_ns)
-                yield Disagreement(
-                    "unschedulable now", f"Karpenter had a place for it {age} ago; computed now it is unschedulable"
-                )
-        elif said is not None and said.reason == FAILED and diagnosis.destination is not None and refusal is None:
-            age = age_text(said.at_ns, now_ns)
-            how = f"without its {without}" if without else "now"
-            text = (
-                f"Karpenter found it unschedulable {age} ago; computed {how} it fits: {_where(diagnosis.destination)}"
-            )
-            yield Disagreement("fits now", text)
+                yield Disagreement(DisagreementCode.UNSCHEDULABLE_NOW, said.at_ns, now_ns)
+        elif said is not None and said.reason == FAILED and destination is not None and refusal is None:
+            code = DisagreementCode.FITS_NOW
+            yield Disagreement(code, said.at_ns, now_ns, destination=destination, knows_volumes=knows_volumes)
         elif said is None and self._has_karpenter_events and _is_due(diagnosis) and waited_ns > SHORT_PATIENCE_NS:
-            text = f"it has waited for {age_text(since_ns, now_ns)}, and Karpenter, which speaks of others, is silent"
-            yield Disagreement("Karpenter is silent", text)
-        if diagnosis.cause is Cause.NODE and diagnosis.destination is not None and waited_ns > SHORT_PATIENCE_NS:
-            it, has = ("them", "they have") if len(nodes) > 1 else ("it", "it has")
-            where = first_of(tuple(dict.fromkeys((diagnosis.destination.node, *nodes))), 1)
-            if without:
-                its = "their" if len(nodes) > 1 else "its"
-                text = f"the scheduler refuses {it}; without {its} {without} {has} room on {where}"
-                yield Disagreement("volumes not read", text)
-                return
-            text = (
-                f"the scheduler refuses {it}, but by Karpenter's rules {has} room on {where}:"
-                f" as long as that is so, Karpenter launches nothing for {it}"
-            )
-            yield Disagreement("room by Karpenter's rules", text)
+            yield Disagreement(DisagreementCode.NO_EVENT, since_ns, now_ns)
+        if diagnosis.cause is Cause.NODE and destination is not None and waited_ns > SHORT_PATIENCE_NS:
+            code = DisagreementCode.REFUSED_BY_SCHEDULER if knows_volumes else DisagreementCode.VOLUMES_UNREAD
+            places = tuple(dict.fromkeys((destination.node, *nodes)))
+            yield Disagreement(code, since_ns, now_ns, nodes=places, pods=max(len(nodes), 1))
 
     def _nominated(self, said: PodMessage, now_ns: int) -> Iterator[Disagreement]:
-        age_ns, age = now_ns - said.at_ns, age_text(said.at_ns, now_ns)
-        short = f"nominated {age} ago"
-        if said.at_ns == ABSENT_NS or not said.targets:
-            if age_ns > PATIENCE_NS:
-                yield Disagreement(short, f"nominated {age} ago, still pending")
-            return
-        _, name = said.targets[0]
-        stage = self.stage(said)
-        if not stage:
-            if age_ns > SHORT_PATIENCE_NS // 2:
-                yield Disagreement(short, f"nominated {age} ago to {name}, which is gone, still pending")
-        elif stage == "Ready":
-            if age_ns > SHORT_PATIENCE_NS // 2:
-                yield Disagreement(short, f"nominated {age} ago, still pending, although {name} is ready")
-        elif age_ns > PATIENCE_NS:
-            yield Disagreement(short, f"nominated {age} ago, still pending: {name} is {stage.lower()}")
+        name, stage, patience_ns = "", None, PATIENCE_NS
+        if said.at_ns != ABSENT_NS and said.targets:
+            name, stage = said.targets[0][1], self.stage(said)
+            patience_ns = SHORT_PATIENCE_NS // 2 if stage in ("", "Ready") else PATIENCE_NS
+        if now_ns - said.at_ns > patience_ns:
+            yield Disagreement(DisagreementCode.NOMINATED, said.at_ns, now_ns, name=name, stage=stage)
 
     def stage(self, said: PodMessage) -> str:
         """Return the phase of the nominated node: ``Launching``, ..., ``Ready``; empty if it is gone."""
@@ -200,9 +215,3 @@ class Nominations:
 def _is_due(diagnosis: Diagnosis) -> bool:
     """Whether Karpenter publishes an event about such a pod."""
     return diagnosis.cause in ENGINE and diagnosis.cause not in SILENT
-
-
-def _where(destination: PodDestination) -> str:
-    if destination.node:
-        return f"room on {destination.node}"
-    return f"a new node of {destination.nodepool}"

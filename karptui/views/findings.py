@@ -70,20 +70,18 @@ def pending_reasons(report: PendingReport | None) -> Reasons:
         return {}
     from karptui.pending.causes import FAULTY, Cause  # noqa: PLC0415 - with the engines, once they have answered
     from karptui.pending.disagreements import HELD_VOLUME  # noqa: PLC0415 - as above
-    from karptui.views.pending.sentences import now_words  # noqa: PLC0415 - as above
+    from karptui.views.pending.sentences import disagreement_text, now_words  # noqa: PLC0415 - as above
 
     def reason(group: PendingGroup) -> str:
         place = group.diagnosis.destination
-        held = next((one.text for one in group.disagreements if one.short in HELD_VOLUME), "")
-        if held:
-            return held
+        reasons = group.disagreements
+        if reasons and reasons[0].code in HELD_VOLUME:
+            return disagreement_text(reasons[0])
         if group.cause is Cause.CLAIM and place is not None and report.now_ns - group.since_ns >= LATE_NS:
             return f"fits a new node of {place.nodepool} ({place.instance_type}), but none was launched"
-        reasons = group.disagreements
         if group.cause in FAULTY or not reasons:
             return now_words(group)
-        text, place = (reasons[-1] if group.cause is Cause.NODE else reasons[0]).text, group.diagnosis.destination
-        return text.replace(place.node, short_name(place.node)) if place is not None and place.node else text
+        return disagreement_text(reasons[-1] if group.cause is Cause.NODE else reasons[0])
 
     return {group.key: reason(group) for group in report.groups}
 

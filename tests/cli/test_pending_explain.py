@@ -35,7 +35,7 @@ class TestPending:
         assert status == 0
         assert out.splitlines()[0].split()[:2] == ["PODS", "REQUESTS"]
         assert "✘ trino: memory short by 6,846Mi on r5a.8xlarge" in out
-        assert "web/front-7d4-x2kq9: ≠ nominated 30m ago to general-x1, which is gone, still pending" in err
+        assert "web/front-7d4-x2kq9: ≠ nominated 30m ago to general-x1, which is gone; still pending" in err
 
     def test_json_has_every_verdict(self, story: str, capsys: pytest.CaptureFixture[str]) -> None:
         _, out, _ = run(capsys, "pending", "--snapshot", story, "-n", "trino", "-o", "json")

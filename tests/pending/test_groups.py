@@ -18,7 +18,7 @@ from karptui.pending.groups import PendingGroup, PendingReport, folded_name
 from karptui.pending.messages import PodMessage
 from karptui.pending.study import PendingStudy, study_pending, waiting_pods
 from karptui.provisioning import prepare
-from karptui.views.pending.sentences import cause_sentence, now_text, now_words, requests_words
+from karptui.views.pending.sentences import cause_sentence, disagreement_text, now_text, now_words, requests_words
 from tests.builders import (
     HOUR_NS,
     MINUTE_NS,
@@ -250,7 +250,7 @@ class TestRemarks:
     @pytest.mark.parametrize(
         ("ago", "claims", "nodes", "disagreement"),
         [
-            (30 * MINUTE_NS, (), (), "nominated 30m ago to general-x, which is gone, still pending"),
+            (30 * MINUTE_NS, (), (), "nominated 30m ago to general-x, which is gone; still pending"),
             (30 * SECOND_NS, (), (), ""),
             (2 * MINUTE_NS, ("stage",), (), ""),
             (6 * MINUTE_NS, ("stage",), (), "nominated 6m ago, still pending: general-x is registering"),
@@ -273,55 +273,58 @@ class TestRemarks:
             nodeclaims=tuple(made),
             nodes=tuple(a_node(name=name, cpu="10m") for name in nodes),
         )
-        texts = [one.text for one in only(found).disagreements]
+        texts = [disagreement_text(one) for one in only(found).disagreements]
         assert texts == ([disagreement] if disagreement else [])
 
     def test_a_nomination_in_other_words(self) -> None:
         found = only(report(a_pod(), events=(said("Nominated", "who knows", ago=HOUR_NS),)))
-        assert [one.text for one in found.disagreements] == ["nominated 60m ago, still pending"]
+        assert [disagreement_text(one) for one in found.disagreements] == ["nominated 60m ago, still pending"]
         found = only(report(a_pod(), events=(said("Nominated", "who knows", ago=SECOND_NS),)))
         assert found.disagreements == ()
 
     def test_a_place_that_is_gone(self) -> None:
         found = only(report(a_pod(cpu="64"), events=(nominated(ago=30 * SECOND_NS),)))
-        assert [one.text for one in found.disagreements] == [
-            "Karpenter had a place for it 30s ago; computed now it is unschedulable"
+        assert [disagreement_text(one) for one in found.disagreements] == [
+            "Karpenter nominated a node 30s ago, but now it is computed to be unschedulable"
         ]
 
-    @pytest.mark.parametrize(("nodes", "where"), [((), "a new node of general"), ((a_node(),), "room on node-1")])
+    @pytest.mark.parametrize(("nodes", "where"), [((), "a new node in general"), ((a_node(),), "node-1")])
     def test_a_place_that_karpenter_did_not_find(self, nodes: tuple[Node, ...], where: str) -> None:
         pod = a_pod(created_ns=NOW_NS - SECOND_NS)
         found = only(report(pod, events=(said("FailedScheduling"),), nodes=nodes))
-        assert found.disagreements[0].text == f"Karpenter found it unschedulable 60s ago; computed now it fits: {where}"
+        assert (
+            disagreement_text(found.disagreements[0])
+            == f"Karpenter found it unschedulable 60s ago; computed now it fits on {where}"
+        )
 
     def test_a_launch_that_failed_lately_is_told_instead_of_a_place(self) -> None:
         failure = a_launch_failure("", "", code="VcpuLimitExceeded", last_ns=NOW_NS - MINUTE_NS)
         found = only(report(a_pod(), events=(failure, said("FailedScheduling"))))
-        text = "the last launch of general failed 60s ago: vCPU quota reached; the next may fail too"
-        assert [one.text for one in found.disagreements] == [text]
+        text = "the last launch in general failed 60s ago: vCPU quota reached; the next may fail too"
+        assert [disagreement_text(one) for one in found.disagreements] == [text]
         assert now_words(found) == text
 
     def test_silence_where_karpenter_speaks_of_others(self) -> None:
         other = said("FailedScheduling", pod="another")
         [disagreement] = only(report(a_pod(cpu="64"), events=(other,))).disagreements
-        assert "Karpenter, which speaks of others, is silent" in disagreement.text
+        assert "without an event from Karpenter" in disagreement_text(disagreement)
         assert only(report(a_pod(cpu="64"))).disagreements == ()
         assert only(report(a_pod(required_node_terms=(AVOIDS,)), events=(other,))).disagreements == ()
 
     def test_room_that_the_scheduler_does_not_see(self) -> None:
         [disagreement] = only(report(a_pod(), nodes=(a_node(),))).disagreements
-        assert "by Karpenter's rules it has room on node-1" in disagreement.text
+        assert "by Karpenter's rules it fits on node-1" in disagreement_text(disagreement)
 
     def test_room_without_volumes_that_were_not_read_is_no_promise_of_karpenters(self) -> None:
         pod = a_pod(volumes=[PodVolume(name="data", claim_name="data")])
         unread = frozenset({"PersistentVolumeClaim"})
         found = only(report(pod, nodes=(a_node(),), events=(said("FailedScheduling"),), unread=unread))
-        assert [one.text for one in found.disagreements] == [
+        assert [disagreement_text(one) for one in found.disagreements] == [
             (
-                "Karpenter found it unschedulable 60s ago; computed without its volumes, which were not read, it fits:"
-                " room on node-1"
+                "Karpenter found it unschedulable 60s ago; computed without its volumes, which were not read, it fits"
+                " on node-1"
             ),
-            "the scheduler refuses it; without its volumes, which were not read, it has room on node-1",
+            "kube-scheduler refuses it; without its volumes, which were not read, it fits on node-1",
         ]
 
     def test_pods_that_have_room_on_several_nodes_are_told_together(self) -> None:
@@ -333,9 +336,9 @@ class TestRemarks:
             for n in "12"
         )
         [disagreement] = only(report(*pods, nodes=nodes)).disagreements
-        assert disagreement.text == (
-            "the scheduler refuses them, but by Karpenter's rules they have room on node-1 and 1 more:"
-            " as long as that is so, Karpenter launches nothing for them"
+        assert disagreement_text(disagreement) == (
+            "kube-scheduler refuses them, but by Karpenter's rules they fit on node-1 and 1 more,"
+            " so Karpenter launches no node for them"
         )
 
 

@@ -178,8 +178,8 @@ def test_a_pod_that_waits_although_it_has_room_is_told_with_both_verdicts() -> N
     found, view = _pending_in(late)
     assert [sentence(one, NOW_NS, pending_reasons(view.pending)) for one in found] == [
         (
-            "default/web pending 6h: the scheduler refuses it, but by Karpenter's rules it has room on node-1:"
-            " as long as that is so, Karpenter launches nothing for it"
+            "default/web pending 6h: kube-scheduler refuses it, but by Karpenter's rules it fits on node-1,"
+            " so Karpenter launches no node for it"
         )
     ]
     found, _ = _pending_in(fresh)

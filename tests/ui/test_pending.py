@@ -81,7 +81,7 @@ async def test_the_sentences_say_who_said_what(make_story: MakeStory) -> None:
         await pilot.press("slash", *"front", "enter")
         await settled(pilot)
         story = said(app, "#story")
-        assert "nominated 30m ago to general-x1, which is gone, still pending" in story
+        assert "nominated 30m ago to general-x1, which is gone; still pending" in story
         assert "enter shows the messages of Karpenter" in story
         await pilot.press("escape", "slash", *"pinned", "enter")
         await settled(pilot)

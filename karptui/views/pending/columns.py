@@ -31,6 +31,8 @@ from karptui.views.column import (
 from karptui.views.instants import age_column
 from karptui.views.pending.gates import miss_text, refusal_counts
 from karptui.views.pending.sentences import (
+    disagreement_short,
+    disagreement_text,
     karpenter_text,
     now_text,
     requests_words,
@@ -71,7 +73,7 @@ def _now(entry: PendingEntry, _: int) -> Cell:
 
 def _differ(entry: PendingEntry, _: int) -> Cell:
     disagreements = entry.group.disagreements
-    return Cell(f"≠ {disagreements[0].short}", Tone.WARNING, "≠") if disagreements else NOT_APPLICABLE
+    return Cell(f"≠ {disagreement_short(disagreements[0])}", Tone.WARNING, "≠") if disagreements else NOT_APPLICABLE
 
 
 def _rank(entry: PendingEntry) -> tuple[float, ...]:
@@ -280,11 +282,11 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
             "differ", "≠", "Disagreement between Karpenter, the scheduler and the computed answer.", 1, 26, drop_order=2
         ),
         _differ,
-        lambda entry: entry.group.disagreements[0].short if entry.group.disagreements else None,
+        lambda entry: disagreement_short(entry.group.disagreements[0]) if entry.group.disagreements else None,
         values=(
             Value(
                 "disagreements",
-                lambda entry, _: [disagreement.text for disagreement in entry.group.disagreements],
+                lambda entry, _: [disagreement_text(one) for one in entry.group.disagreements],
                 TEXTS,
                 "Where Karpenter, the scheduler and the engine do not agree.",
             ),

@@ -7,14 +7,16 @@ from typing import Final
 
 from karptui.aws.money import node_price_text
 from karptui.disruption.no_place import NO_POOLS, NO_TYPES
+from karptui.karpenter.instance_type import error_words
 from karptui.karpenter.labels import ZONE
 from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import CPU, MEMORY, ResourceList
 from karptui.kube.units import age_text, count_text, counted, cpu_text, first_of, memory_text, short_age_text
+from karptui.kube.volumes import ONE_POD
 from karptui.pending.causes import FAULTY, SILENT, Cause, PodDestination
-from karptui.pending.disagreements import LAUNCH_REFUSED
+from karptui.pending.disagreements import Disagreement, DisagreementCode
 from karptui.pending.groups import PendingGroup
 from karptui.pending.messages import PodMessage
 from karptui.provisioning import PlacementGate
@@ -231,26 +233,34 @@ def _unplaced_text(group: PendingGroup, *, is_short: bool) -> str:
     return clean(", ".join(gates)) or "no destination"
 
 
-def _fault_text(group: PendingGroup, *, is_short: bool) -> str:
-    """Return the cause and the pod's first fault, in Karpenter's words."""
+def _first_fault(group: PendingGroup) -> str:
+    """Return the pod's first fault in Karpenter's words, cut to a row's length."""
     problem: str = clean(problem_in_short(next(iter(group.diagnosis.problems), "")))
-    if is_short:
-        for part, short in _ABBREVIATIONS:
-            problem = problem.replace(part, short)
-        return problem or str(group.cause)
-    if len(problem) > MOST_PROBLEM:
-        problem = f"{problem[:MOST_PROBLEM].rpartition(' ')[0] or problem[:MOST_PROBLEM]}…"
-    return f"{group.cause}{f': {problem}' if problem else ''}"
+    if len(problem) <= MOST_PROBLEM:
+        return problem
+    return f"{problem[:MOST_PROBLEM].rpartition(' ')[0] or problem[:MOST_PROBLEM]}…"
+
+
+def _fault_text(group: PendingGroup, *, is_short: bool) -> str:
+    """Return the cause and the pod's first fault."""
+    problem = _first_fault(group)
+    if not is_short:
+        return f"{group.cause}{f': {problem}' if problem else ''}"
+    for part, short in _ABBREVIATIONS:
+        problem = problem.replace(part, short)
+    return problem or str(group.cause)
 
 
 def now_words(group: PendingGroup) -> str:
     """Return the engine's verdict as part of a sentence."""
+    if group.cause is Cause.IGNORED:
+        return f"rejected by Karpenter: {_first_fault(group)}".removesuffix(": ")
     text = now_text(group)
     if not text.startswith("→"):
-        return text.lstrip("✘? ").replace(f"{Cause.IGNORED}: ", "rejected by Karpenter: ", 1)
-    refused = next((one.text for one in group.disagreements if one.short == LAUNCH_REFUSED), "")
-    if refused:
-        return clean(refused)
+        return text.lstrip("✘? ")
+    refused = next((one for one in group.disagreements if one.code is DisagreementCode.LAUNCH_REFUSED), None)
+    if refused is not None:
+        return disagreement_text(refused)
     launched = [_launched_text(one) for one in group.destinations if not one.node]
     if launched:
         return f"Karpenter would launch {first_of(launched, 1)}"
@@ -330,9 +340,66 @@ def _them(group: PendingGroup) -> str:
 
 def disagreement_lines(group: PendingGroup) -> tuple[Pieces, ...]:
     """Return the disagreements between the sources, one per line."""
-    return tuple(
-        (("≠ ", Tone.WARNING), (clean(disagreement.text), Tone.NORMAL)) for disagreement in group.disagreements
-    )
+    return tuple((("≠ ", Tone.WARNING), (disagreement_text(one), Tone.NORMAL)) for one in group.disagreements)
+
+
+def disagreement_short(found: Disagreement) -> str:
+    """Return a disagreement in a few words."""
+    if found.code is DisagreementCode.NOMINATED:
+        return f"nominated {age_text(found.since_ns, found.now_ns)} ago"
+    return str(found.code)
+
+
+def disagreement_text(found: Disagreement) -> str:
+    """Return a disagreement between the sources."""
+    age, them = age_text(found.since_ns, found.now_ns), "it" if found.pods == 1 else "them"
+    where = first_of([short_name(clean(node)) for node in found.nodes], 1)
+    match found.code:
+        case DisagreementCode.LAUNCH_REFUSED:
+            why = error_words(found.error_code) if found.error_code else clean(found.message)
+            return f"the last launch in {clean(found.name)} failed {age} ago: {why}; the next may fail too"
+        case DisagreementCode.VOLUME_NODE_GONE:
+            return f"its local volume {clean(found.name)} is on node {where}, which does not exist"
+        case DisagreementCode.VOLUME_IN_USE:
+            return f"pod {clean(found.user)} uses its volume {clean(found.name)}, which is {ONE_POD}"
+        case DisagreementCode.NOMINATED:
+            return f"nominated {age} ago{_stage_text(found)}"
+        case DisagreementCode.UNSCHEDULABLE_NOW:
+            return f"Karpenter nominated a node {age} ago, but now it is computed to be unschedulable"
+        case DisagreementCode.FITS_NOW:
+            how = "now" if found.knows_volumes else "without its volumes, which were not read,"
+            return f"Karpenter found it unschedulable {age} ago; computed {how} it fits on {_fits_on(found)}"
+        case DisagreementCode.NO_EVENT:
+            return f"pending for {age} without an event from Karpenter, which has events about other pods"
+        case DisagreementCode.VOLUMES_UNREAD:
+            its, fits = ("its", "it fits") if found.pods == 1 else ("their", "they fit")
+            return f"kube-scheduler refuses {them}; without {its} volumes, which were not read, {fits} on {where}"
+        case DisagreementCode.REFUSED_BY_SCHEDULER:
+            fits = "it fits" if found.pods == 1 else "they fit"
+            return (
+                f"kube-scheduler refuses {them}, but by Karpenter's rules {fits} on {where},"
+                f" so Karpenter launches no node for {them}"
+            )
+
+
+def _stage_text(found: Disagreement) -> str:
+    """Return the state of a nominated node after ``nominated 3m ago``."""
+    name = clean(found.name)
+    match found.stage:
+        case None:
+            return ", still pending"
+        case "":
+            return f" to {name}, which is gone; still pending"
+        case "Ready":
+            return f", still pending, although {name} is ready"
+        case stage:
+            return f", still pending: {name} is {stage.lower()}"
+
+
+def _fits_on(found: Disagreement) -> str:
+    destination = found.destination
+    assert destination is not None
+    return short_name(clean(destination.node)) or f"a new node in {clean(destination.nodepool)}"
 
 
 def problem_lines(group: PendingGroup) -> tuple[Pieces, ...]:
