@@ -146,7 +146,7 @@ def test_pools_without_pods_say_what_is_missing(
     said = capsys.readouterr()
     assert "trino" in said.out
     assert "overlap and budgets are left out: pods may not be listed" in said.err
-    assert "overlap: not known: pods may not be listed" in said.err
+    assert "overlap: unknown: pods may not be listed" in said.err
 
 
 def test_settings_that_the_server_cannot_give_are_named(
