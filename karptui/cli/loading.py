@@ -7,6 +7,7 @@ import gc
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from karptui.whatif.situation import WhatIfBase
 
 
+_CLUSTERS: Final = count(1)
+_COLLECTED_EVERY: Final = 16
+
+
 @contextmanager
 def collector_at_rest() -> Iterator[None]:
     """Keep the garbage collector from scanning a cluster while it is read, and afterwards.
@@ -38,6 +43,9 @@ def collector_at_rest() -> Iterator[None]:
     Objects that exist at the end are frozen until another cluster is read; later ones are collected as usual.
     """
     gc.unfreeze()
+    if next(_CLUSTERS) % _COLLECTED_EVERY == 0:
+        # Garbage of earlier clusters was frozen with them, and would stay.
+        gc.collect()
     gc.disable()
     try:
         yield

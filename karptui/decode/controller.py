@@ -35,6 +35,13 @@ USUAL_NAMESPACE: Final = "karpenter"
 """Namespace searched for Karpenter if nothing points to another; an object there is not proven to be Karpenter."""
 
 
+def namespaces_of(controller: ControllerInfo | None) -> frozenset[str]:
+    """Return where objects labelled as Karpenter are Karpenter's: its proven namespace, else the usual ones."""
+    if controller is not None and controller.namespace:
+        return frozenset({controller.namespace})
+    return frozenset({OWN_NAMESPACE, USUAL_NAMESPACE})
+
+
 def is_labelled(document: Mapping[str, Any]) -> bool:
     """Return whether an object is labelled as Karpenter, which anybody can do."""
     return _mapping(_mapping(document.get("metadata")).get("labels")).get("app.kubernetes.io/name") == "karpenter"
@@ -74,6 +81,7 @@ def decode_controller(document: Mapping[str, Any], kind: str) -> ControllerInfo:
     version, source = _version(container, (metadata, _mapping(template.get("metadata"))), title)
     return ControllerInfo(
         title=title,
+        namespace=str(metadata.get("namespace", "")),
         version=version,
         version_source=source,
         settings=values,

@@ -81,6 +81,8 @@ class ControllerInfo(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
     title: str
     """Source, for display: ``Deployment kube-system/karpenter``."""
+    namespace: str = ""
+    """Namespace of the Deployment or pod; empty if unknown."""
     version: str = ""
     """Without a leading ``v``; empty if neither image nor labels contain it."""
     version_source: str = ""

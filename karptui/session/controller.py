@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Final
 
-from karptui.decode.controller import OWN_NAMESPACE, USUAL_NAMESPACE
+from karptui.decode.controller import namespaces_of
 from karptui.decode.kinds import Kind
 from karptui.karpenter.controller import LEADER_LEASE
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -27,20 +28,21 @@ _DENIED: Final = re.compile(
 _BACK_OFF: Final = frozenset({"BackOff", "Unhealthy", "Failed", "FailedScheduling"})
 
 
-def is_karpenter(pod: Pod) -> bool:
-    """Return whether a pod that has not ended is Karpenter's, in a namespace that Karpenter is installed in."""
-    return pod.template.labels.get(NAME_LABEL) == NAME and pod.namespace in _NAMESPACES and not pod.is_terminal
+def is_karpenter(pod: Pod, namespaces: AbstractSet[str]) -> bool:
+    """Return whether a pod that has not ended is Karpenter's, given the namespaces that are Karpenter's."""
+    return pod.template.labels.get(NAME_LABEL) == NAME and pod.namespace in namespaces and not pod.is_terminal
 
 
 def controller_of_view(view: ClusterView, pods: Sequence[Pod], now_ns: int) -> Controller:
     """Return Karpenter's health, by its pods, lease, Deployment and events."""
     if Kind.POD in view.hidden:
         return Controller(denials=tuple(_denials(view, now_ns)))
+    namespaces = namespaces_of(view.evidence.controller)
     deployment = next(
         (
             workload
             for workload in view.state.of(Kind.DEPLOYMENT).values()
-            if workload.labels.get(NAME_LABEL) == NAME and workload.namespace in _NAMESPACES
+            if workload.labels.get(NAME_LABEL) == NAME and workload.namespace in namespaces
         ),
         None,
     )
@@ -50,7 +52,8 @@ def controller_of_view(view: ClusterView, pods: Sequence[Pod], now_ns: int) -> C
         key = f"{event.involved_namespace}/{event.involved_name}"
         if event.reason in _BACK_OFF and event.involved_kind == "Pod" and key in unready:
             said_ns[key] = min(event.first_ns, said_ns.get(key, event.first_ns))
-    lease = next((one for one in view.state.of(Kind.LEASE).values() if one.name == LEADER_LEASE), None)
+    leases = view.state.of(Kind.LEASE).values()
+    lease = next((one for one in leases if one.name == LEADER_LEASE and one.namespace in namespaces), None)
     return Controller(
         pods=tuple(_pod(pod, said_ns.get(pod.key, 0)) for pod in pods),
         lease_holder=lease.holder.partition("_")[0] if lease is not None else None,
@@ -60,9 +63,6 @@ def controller_of_view(view: ClusterView, pods: Sequence[Pod], now_ns: int) -> C
         deployment=deployment.key if deployment is not None else "",
         denials=tuple(_denials(view, now_ns)),
     )
-
-
-_NAMESPACES: Final = frozenset({OWN_NAMESPACE, USUAL_NAMESPACE})
 
 
 def _pod(pod: Pod, said_ns: int) -> ControllerPod:

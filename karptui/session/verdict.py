@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 
+from karptui.decode.controller import namespaces_of
 from karptui.decode.kinds import Kind
 from karptui.disruption.budgets import REPAIR_GATE
 from karptui.disruption.churn.moves import WorkloadNames
@@ -180,8 +181,9 @@ class _Pods(NamedTuple):
 def _pods(view: ClusterView, replicasets: AbstractSet[str]) -> _Pods:
     """Return the pods that findings are about, in one pass over all pods."""
     found, origins = _Pods([], [], Counter()), OriginIndex(OwnerIndex(()))
+    namespaces = namespaces_of(view.evidence.controller)
     for key, pod in view.state.pods.items():
-        if is_karpenter(pod):
+        if is_karpenter(pod, namespaces):
             found.karpenter.append(pod)
         if pod.waiting_reason in NOT_STARTED and pod.node_name and pod.phase == "Pending" and pod.is_active:
             since_ns, image = pod.start_ns or pod.scheduled_ns or pod.created_ns, next(iter(pod.template.images), "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -30,6 +31,18 @@ def as_before() -> Iterator[None]:
     yield
     gc.unfreeze()
     gc.enable()
+
+
+def test_garbage_of_earlier_clusters_is_collected() -> None:
+    class Cycle:
+        def __init__(self) -> None:
+            self.other = self
+
+    garbage: list[weakref.ref[Cycle]] = []
+    for _ in range(40):
+        with collector_at_rest():
+            garbage.append(weakref.ref(Cycle()))
+    assert sum(one() is not None for one in garbage) < 20
 
 
 def test_it_rests_and_then_leaves_alone_what_was_read() -> None:

@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 from botocore import exceptions as known
 
 from karptui.sources.aws.trouble import AwsError, Trouble
+from karptui.sources.cluster.body import answers_counted
 from karptui.sources.cluster.deadlines import TooMuchError, TooSlowError
 from karptui.sources.cluster.errors import one_line
 
@@ -50,7 +51,7 @@ _TRANSIENT_STATUS: Final = frozenset({429, 500, 502, 503, 504})
 
 _ENDLESS: Final = (
     (TooSlowError, "the AWS APIs did not finish an answer to {action} in time"),
-    (TooMuchError, "the AWS APIs sent an answer to {action} without an end"),
+    (TooMuchError, "the AWS APIs sent too large an answer to {action}"),
 )
 
 _SECRET: Final = re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{12,}\b")
@@ -202,7 +203,8 @@ class Caller:
         """
         for attempt in range(self._attempts):
             try:
-                return method(**parameters)
+                with answers_counted():
+                    return method(**parameters)
             except Exception as error:
                 # botocore raises whatever its parsers and the credential chain raise.
                 trouble = aws_error(error, action=action, profile=self._profile)

@@ -21,7 +21,8 @@ from botocore.config import Config
 from karptui import __version__
 from karptui.sources.aws.calls import aws_error
 from karptui.sources.aws.trouble import AwsError, Trouble
-from karptui.sources.cluster.deadlines import TimedResponse
+from karptui.sources.cluster.body import charged
+from karptui.sources.cluster.deadlines import TimedResponse, TooMuchError
 
 CONNECT_SECONDS: Final = 4
 READ_SECONDS: Final = 20
@@ -38,6 +39,16 @@ class _Response(TimedResponse):
 
     answer_seconds: ClassVar[float] = ANSWER_SECONDS
     most_bytes: ClassVar[float] = ANSWER_BYTES
+
+    @staticmethod
+    def received(part: bytes) -> None:
+        """Count a part in the budget that all answers share.
+
+        Raises:
+            TooMuchError: if it is used up.
+        """
+        if not charged(part):
+            raise TooMuchError
 
 
 # Also for the clients and fetchers that botocore makes itself where credentials come from SSO, roles or metadata.

@@ -23,7 +23,7 @@ MOST_BYTES: Final = 128 << 20
 BUDGET_BYTES: Final = 160 << 20
 """All answers together, with what their objects and lists take once they are decoded."""
 COLLECTION_BYTES: Final = 64
-"""Minimum size of an object or list in memory."""
+"""Minimum size of an object, list or XML tag in memory."""
 SMALL_BYTES: Final = 16 << 20
 """One answer that is not read within `answers_counted`."""
 ERROR_BYTES: Final = 64 << 10
@@ -85,6 +85,15 @@ def answers_counted() -> Iterator[None]:
         _BUDGET.is_counting = False
 
 
+def charged(part: bytes) -> bool:
+    """Count a part of an answer and what its objects, lists or XML elements take; return whether the budget allows it.
+
+    Answers that are not read within ``answers_counted`` are not counted.
+    """
+    collections = part.count(b"{") + part.count(b"[") + part.count(b"<")
+    return not _BUDGET.is_counting or _BUDGET.charge(len(part) + COLLECTION_BYTES * collections)
+
+
 def read_body(
     response: urllib3.BaseHTTPResponse,
     server: str,
@@ -143,8 +152,7 @@ def _is_full(body: io.BytesIO, part: bytes, server: str, most_bytes: int, is_cut
     room = most_bytes - body.tell()
     if len(part) > room and not is_cut:
         raise TooLargeError(f"{server} sent an answer of more than {size_text(most_bytes)}")
-    collections = part.count(b"{") + part.count(b"[")
-    if not _BUDGET.charge(len(part) + COLLECTION_BYTES * collections):
+    if not charged(part):
         raise TooLargeError(f"{server} sent answers that take more than {size_text(BUDGET_BYTES)} at the same time")
     body.write(part[:room])
     return len(part) > room

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Callable
 
     import urllib3
     from _typeshed import WriteableBuffer
@@ -32,13 +33,16 @@ class TooMuchError(OSError):
 class TimedReads(io.RawIOBase):
     """Reads from a socket, until a deadline if there is one, and limited in size."""
 
-    def __init__(self, raw: io.RawIOBase, sock: socket.socket, most_bytes: float) -> None:
+    def __init__(
+        self, raw: io.RawIOBase, sock: socket.socket, most_bytes: float, received: Callable[[bytes], None]
+    ) -> None:
         self.untimed: Final = raw
         """The same, without a limit."""
         self._sock = sock
         self._silence = sock.gettimeout()
         self._until: float | None = None
         self._left = most_bytes
+        self._received = received
 
     def end_within(self, seconds: float | None) -> None:
         """Set the deadline to some seconds from now; None for none."""
@@ -73,6 +77,8 @@ class TimedReads(io.RawIOBase):
         self._left -= count or 0
         if self._left < 0:
             raise TooMuchError
+        if count:
+            self._received(memoryview(space)[:count].tobytes())
         return count
 
     def close(self) -> None:
@@ -89,10 +95,14 @@ class TimedResponse(http.client.HTTPResponse):
 
     def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
         super().__init__(sock, *args, **options)
-        self.reads: Final = TimedReads(self.fp.detach(), sock, self.most_bytes)
+        self.reads: Final = TimedReads(self.fp.detach(), sock, self.most_bytes, self.received)
         self.fp = io.BufferedReader(self.reads)
         # An answer of a proxy to CONNECT is read without begin().
         self.reads.end_within(sock.gettimeout())
+
+    @staticmethod
+    def received(part: bytes) -> None:
+        """Handle a part that was read; subclasses raise to stop."""
 
     def begin(self) -> None:
         """Read the headers."""

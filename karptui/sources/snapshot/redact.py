@@ -347,6 +347,7 @@ class Redactor:
         if controller:
             made["controller"] = {
                 "title": _CONTROLLER,
+                "namespace": self._name("Namespace", controller.get("namespace", "")),
                 "version": self._version(controller.get("version", "")),
                 "unknown": dict.fromkeys(controller.get("unknown", ()), _ELSEWHERE),
                 "fromElsewhere": [_ELSEWHERE for _ in controller.get("fromElsewhere", ())],

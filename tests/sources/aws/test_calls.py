@@ -245,12 +245,15 @@ def test_an_answer_that_drips_is_given_up(
     assert (caught.value.trouble, pauses.seconds) == (Trouble.NO_NETWORK, []), "it is not tried again at once"
 
 
+@pytest.mark.parametrize(
+    "limit", ["karptui.sources.aws.clients._Response.most_bytes", "karptui.sources.cluster.body.BUDGET_BYTES"]
+)
 def test_an_answer_without_an_end_is_given_up(
-    session: AwsClients, caller: Caller, fake: FakeAws, pauses: Pauses, monkeypatch: pytest.MonkeyPatch
+    session: AwsClients, caller: Caller, fake: FakeAws, pauses: Pauses, monkeypatch: pytest.MonkeyPatch, *, limit: str
 ) -> None:
-    monkeypatch.setattr("karptui.sources.aws.clients._Response.most_bytes", 1 << 20)
+    monkeypatch.setattr(limit, 1 << 20)
     fake.answers["DescribeSubnets"] = [endless(b"10000\r\n" + b"<" * 65_536 + b"\r\n")]
-    with pytest.raises(AwsError, match="sent an answer to ec2:DescribeSubnets without an end"):
+    with pytest.raises(AwsError, match="sent too large an answer to ec2:DescribeSubnets"):
         subnets(session, caller)
     assert pauses.seconds == []
 

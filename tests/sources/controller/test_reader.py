@@ -19,6 +19,7 @@ def test_the_deployment_wherever_it_is(api: Api, client: Transport) -> None:
     found = read_controller(client)
     assert found == ControllerInfo(
         title="Deployment kube-system/karpenter",
+        namespace="kube-system",
         version="1.14.1",
         version_source="image of Deployment kube-system/karpenter",
         settings={"RESERVED_ENIS": "1"},

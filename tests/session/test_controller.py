@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import pytest
+
+from karptui.aws.evidence import Evidence
+from karptui.decode.controller import namespaces_of
+from karptui.decode.kinds import Kind
+from karptui.karpenter.controller import LEADER_LEASE, ControllerInfo
+from karptui.kube.objects import Lease
+from karptui.session.cluster_view import ClusterView
+from karptui.session.controller import NAME, NAME_LABEL, controller_of_view, is_karpenter
+from karptui.state.cluster import EMPTY
+from karptui.state.reducer import Batch, KindDelta, reduce
+from tests.builders import NOW_NS, a_pod
+
+
+@pytest.mark.parametrize(
+    ("proven", "namespaces"),
+    [("platform", {"platform"}), ("", {"karpenter", "kube-system"})],
+    ids=["proven", "unknown"],
+)
+def test_only_pods_and_leases_where_karpenter_is_proven_to_be_are_karpenters(proven: str, namespaces: set[str]) -> None:
+    names = ("karpenter", "kube-system", "platform", "shop")
+    leases = [Lease(name=LEADER_LEASE, namespace=name, holder=f"{name}_1") for name in names]
+    state = reduce(EMPTY, Batch({Kind.LEASE: KindDelta({lease.key: lease for lease in leases})}))
+    view = ClusterView(state, {}, evidence=Evidence(controller=ControllerInfo(title="Karpenter", namespace=proven)))
+    found = namespaces_of(view.evidence.controller)
+    pods = [a_pod(namespace=name, labels={NAME_LABEL: NAME}) for name in names]
+    assert {pod.namespace for pod in pods if is_karpenter(pod, found)} == namespaces
+    assert controller_of_view(view, (), NOW_NS).lease_holder in namespaces
