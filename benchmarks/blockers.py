@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.methods import observed_fleet
-from karptui.disruption.outlook import Outlook
+from karptui.disruption.outlook import RemovalSimulator
 from karptui.karpenter import labels as karpenter
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.inventory import Inventory
@@ -182,7 +182,7 @@ def survey(prepared: Prepared) -> int:
 
 def removals(prepared: Prepared, nodes: int) -> int:
     seen = observed_fleet(prepared)
-    found, outlook = BlockerSurvey(seen), Outlook(prepared, seen)
+    found, outlook = BlockerSurvey(seen), RemovalSimulator(prepared, seen)
     for node in seen.nodes[:nodes]:
         outlook.lifted(node, found.of(node))
     return nodes

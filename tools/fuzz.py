@@ -26,7 +26,6 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final, NamedTuple
@@ -193,13 +192,13 @@ COMMANDS: Final = {
 
 
 def _command(name: str, *words: str) -> Target:
-    from karptui.cli.main import build_parser
+    from karptui.cli.main import build_parser, module_of
 
     folder = Path(tempfile.mkdtemp(prefix="karptui-fuzz."))
     hostile, sound = folder / "hostile.json", folder / "sound.json"
     sound.write_bytes(_recording())
     files = ["--snapshot", str(sound), "-f", str(hostile)] if name == "plan" else ["--snapshot", str(hostile)]
-    parser, run = build_parser(name), import_module(f"karptui.cli.{name}").run
+    parser, run = build_parser(name), module_of(name).run
     seeds = (_recording(), *(json.dumps(one).encode() for one in json.loads(_recording())["objects"]))
 
     def read(text: bytes) -> object:

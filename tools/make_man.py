@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 
 from argparse_manpage.manpage import Manpage
 
 from karptui import __version__
-from karptui.cli.main import COMMANDS, build_parser
+from karptui.cli.main import COMMANDS, build_parser, module_of
 from karptui.cli.pages import ENVIRONMENT, EXAMPLES, FILES, STATUSES, Entry, statuses_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "man" / "karptui.1"
@@ -34,7 +33,7 @@ def page() -> str:
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")
     for name, line in COMMANDS.items():
         own = commands.add_parser(name, help=f"{line[:1].upper()}{line[1:]}.", add_help=False)
-        import_module(f"karptui.cli.{name}").configure(own)
+        module_of(name).configure(own)
         own.usage = " ".join(["karptui", name, "[OPTION ...]", *_arguments(own)])
         own._action_groups = [group for group in own._action_groups if group.title not in SHARED]  # noqa: SLF001 - as above
         own.epilog = None

@@ -53,10 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the findings; the exit status is that of the worst severity shown."""
     if args.rules or args.explain:
-        try:
-            return _rules(args)
-        except UsageError as error:
-            fail(str(error), "advice")
+        return _rules(args)
     from karptui.cli.loading import load
     from karptui.session.advice import AdviceEntry, advice_entries
     from karptui.session.advising import advice_of
@@ -64,22 +61,16 @@ def run(args: argparse.Namespace) -> int:
     from karptui.views.advice import TABLE
 
     needed = (Kind.NODEPOOL, Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODECLASS, Kind.PDB, Kind.DAEMONSET)
-    try:
-        loaded = load(args, needed)
-    except UsageError as error:
-        fail(str(error), "advice")
+    loaded = load(args, needed)
     reason = unready_because(loaded.view)
     if reason:
-        fail(f"the rules cannot run: {reason}", "advice")
-    try:
-        found, notes = advice_of(loaded.view, loaded.now_ns)
-        rows = rows_of(TABLE, advice_entries(found), args, loaded.now_ns)
-    except UsageError as error:
-        fail(str(error), "advice")
+        fail(f"the rules cannot run: {reason}")
+    found, notes = advice_of(loaded.view, loaded.now_ns)
+    rows = rows_of(TABLE, advice_entries(found), args, loaded.now_ns)
     print_rows(rows, args)
     for sentence in (*notes, *found.failures):
-        say(sentence, "advice")
-    status = report("advice", loaded)
+        say(sentence)
+    status = report(loaded)
     shown = [line for line in rows.items if isinstance(line, AdviceEntry)]
     worst = min((line.severity for line in shown), key=lambda severity: severity.rank, default=None)
     return _status(None if worst is None else str(worst), args.fail_on) or status or int(bool(found.failures))
@@ -116,6 +107,6 @@ def _rules(args: argparse.Namespace) -> int:
     if args.explain not in BY_ID:
         near = difflib.get_close_matches(args.explain, BY_ID, n=1)
         hint = f"did you mean {near[0]}?" if near else "--rules lists them"
-        fail(f"there is no rule {args.explain!r}; {hint}", "advice")
+        fail(f"there is no rule {args.explain!r}; {hint}")
     put(page(rule_text(BY_ID[args.explain])), end="")
     return 0

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from karptui.cli.errors import UsageError, fail, say
+from karptui.cli.errors import say
 from karptui.cli.listing import json_text, print_csv, refuse_unseen, report
 from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags
 from karptui.cli.pages import Entry
@@ -53,19 +53,16 @@ def run(args: argparse.Namespace) -> int:
     from karptui.session.prepare import prepare_view
 
     needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.PDB)
-    try:
-        loaded = load(args, needed)
-        refuse_unseen("blockers", loaded, Kind.NODE)
-    except UsageError as error:
-        fail(str(error), "blockers")
+    loaded = load(args, needed)
+    refuse_unseen(loaded, Kind.NODE)
     prepared, notes = prepare_view(loaded.view, loaded.now_ns)
     for note in notes:
-        say(note, "blockers")
+        say(note)
     paid = {entry.name: entry.price.per_hour for entry in loaded.view.node_entries if entry.price is not None}
     found = blocker_rows(prepared, node_name=args.node, simulates=not args.no_simulation)
     # The price that Nodes shows; Karpenter reckons spot of unknown price as on demand.
     _print([{**row, "pricePerHour": paid.get(row["node"])} for row in found], args.output)
-    return report("blockers", loaded)
+    return report(loaded)
 
 
 def blocker_rows(prepared: Prepared, *, node_name: str | None, simulates: bool) -> Iterable[dict[str, Any]]:

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 from typing import TYPE_CHECKING, Any
 
-from karptui.cli.errors import UsageError, fail
-from karptui.cli.listing import print_rows, report, rows_of
+from karptui.cli.errors import UsageError
+from karptui.cli.listing import WIDTH, has_lines_above, print_json, print_lines, print_rows, report, rows_of
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
-from karptui.cli.streams import put
 from karptui.decode.kinds import Kind
-from karptui.views.sanitize import page
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
     from karptui.disruption.churn.report import Churn
-
-_WIDTH = 120
-"""Of the lines above the table where the terminal does not tell."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -40,25 +34,22 @@ def run(args: argparse.Namespace) -> int:
     from karptui.views.churn.columns import TABLE as POOLS
     from karptui.views.churn.replacements import TABLE as REPLACEMENTS
 
-    try:
-        loaded, churn = _load(args)
-        if args.replacements or args.pool is not None:
-            removed = rows_of(REPLACEMENTS, replacements(churn, args.pool), args, loaded.now_ns)
-            if args.output == "json":
-                _print_json(churn, {"replacements": removed.values()})
-            else:
-                _print_lines(churn, args, loaded)
-                print_rows(removed, args)
-            return report("churn", loaded)
-        rows = rows_of(POOLS, churn_entries(loaded.view, churn), args, loaded.now_ns)
-    except UsageError as error:
-        fail(str(error), "churn")
+    loaded, churn = _load(args)
+    if args.replacements or args.pool is not None:
+        removed = rows_of(REPLACEMENTS, replacements(churn, args.pool), args, loaded.now_ns)
+        if args.output == "json":
+            _print_json(churn, {"replacements": removed.values()})
+        else:
+            _print_lines(churn, args, loaded)
+            print_rows(removed, args)
+        return report(loaded)
+    rows = rows_of(POOLS, churn_entries(loaded.view, churn), args, loaded.now_ns)
     if args.output == "json":
         _print_json(churn, _details(churn, rows.values()))
     else:
         _print_lines(churn, args, loaded)
         print_rows(rows, args)
-    return report("churn", loaded)
+    return report(loaded)
 
 
 def _load(args: argparse.Namespace) -> tuple[Loaded, Churn]:
@@ -87,12 +78,10 @@ def _print_lines(churn: Churn, args: argparse.Namespace, loaded: Loaded) -> None
     from karptui.session.churn import events_hidden
     from karptui.views.churn.sentences import summary_lines
 
-    if args.output not in ("table", "wide") or args.no_headers:
-        return
-    width = shutil.get_terminal_size((_WIDTH, 24)).columns
-    for line in summary_lines(churn, width, are_events_hidden=events_hidden(loaded.view.statuses)):
-        put(page("".join(text for text, _ in line).rstrip()))
-    put()
+    if has_lines_above(args):
+        width = shutil.get_terminal_size((WIDTH, 24)).columns
+        is_hidden = events_hidden(loaded.view.statuses)
+        print_lines((*summary_lines(churn, width, are_events_hidden=is_hidden), ()))
 
 
 def _details(churn: Churn, pools: list[dict[str, Any]]) -> dict[str, Any]:
@@ -110,5 +99,4 @@ def _print_json(churn: Churn, details: dict[str, Any]) -> None:
 
     from karptui.views.churn.sentences import window_values
 
-    # ASCII only: names from a cluster may hold control characters.
-    put(page(json.dumps({"window": window_values(churn.window), **details}, indent=2)))
+    print_json({"window": window_values(churn.window), **details})

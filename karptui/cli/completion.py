@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -36,12 +36,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the script."""
-    from karptui.cli.main import COMMANDS, available
+    from karptui.cli.main import COMMANDS
 
-    flags = {name: _flags(name) for name in available()}
+    flags = {name: _flags(name) for name in COMMANDS}
     of_app = _flags(None)
     scripts = {"bash": _bash, "zsh": _zsh, "fish": _fish}
-    put(page(scripts[args.shell]({name: COMMANDS[name] for name in flags}, flags, of_app)), end="")
+    put(page(scripts[args.shell](COMMANDS, flags, of_app)), end="")
     return 0
 
 
@@ -84,7 +84,7 @@ def _words_of(action: argparse.Action) -> tuple[str, ...]:
     return ()
 
 
-def _bash(commands: dict[str, str], flags: dict[str, tuple[Flag, ...]], of_app: tuple[Flag, ...]) -> str:
+def _bash(commands: Mapping[str, str], flags: dict[str, tuple[Flag, ...]], of_app: tuple[Flag, ...]) -> str:
     everything = [flag for group in (of_app, *flags.values()) for flag in group]
     free = [flag for flag in everything if flag.takes_value and not (flag.choices or flag.takes_file)]
     lines = [
@@ -126,7 +126,7 @@ def _bash(commands: dict[str, str], flags: dict[str, tuple[Flag, ...]], of_app: 
     return "\n".join(lines) + "\n"
 
 
-def _zsh(commands: dict[str, str], flags: dict[str, tuple[Flag, ...]], of_app: tuple[Flag, ...]) -> str:
+def _zsh(commands: Mapping[str, str], flags: dict[str, tuple[Flag, ...]], of_app: tuple[Flag, ...]) -> str:
     lines = ["#compdef karptui", "_karptui() {", "    local -a commands", "    commands=("]
     lines += [f"        {_quote(f'{name}:{line}')}" for name, line in commands.items()]
     lines += [
@@ -161,7 +161,7 @@ def _zsh_flag(flag: Flag) -> str:
     return " ".join(_quote(f"{name}[{text}]{value}") for name in flag.names)
 
 
-def _fish(commands: dict[str, str], flags: dict[str, tuple[Flag, ...]], of_app: tuple[Flag, ...]) -> str:
+def _fish(commands: Mapping[str, str], flags: dict[str, tuple[Flag, ...]], of_app: tuple[Flag, ...]) -> str:
     names = " ".join(commands)
     lines = ["complete -c karptui -f"]
     lines += [

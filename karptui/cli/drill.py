@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the outcome of each loss. Status 1 if something is missing, 3 if pods become unschedulable."""
     from karptui.views.drill import TABLE
 
-    return run_study(args, "drill", _drilled, args, TABLE)
+    return run_study(args, _drilled, args, TABLE)
 
 
 def _drilled(named: NamedBase, args: Any, each: Each, reporter: Reporter) -> StudyAnswer:

@@ -1,36 +1,51 @@
-"""Messages on standard error."""
+"""Errors of a command line, and messages on standard error."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import NoReturn
+from types import SimpleNamespace
+from typing import Final, NoReturn
 
 from karptui.cli import heartbeat
 
+_RUNNING: Final = SimpleNamespace(command="")
+
 
 class UsageError(Exception):
-    """An invalid request; the message is for the user."""
+    """An invalid request; the message is for the user. ``main`` prints it and exits with status 2."""
 
 
-def say(sentence: str, command: str = "") -> None:
+def begin(command: str | None) -> None:
+    """Name the command that is running; messages begin with its name."""
+    _RUNNING.command = command or ""
+
+
+def say(sentence: str) -> None:
     """Print a message to standard error."""
     from karptui.views.sanitize import clean
 
-    heartbeat.pause()
-    if sys.stderr is None:
-        return
-    sys.stderr.write(clean(f"karptui {command}: {sentence}" if command else f"karptui: {sentence}") + "\n")
+    heartbeat.clear()
+    if sys.stderr is not None:
+        name = f"karptui {_RUNNING.command}" if _RUNNING.command else "karptui"
+        sys.stderr.write(clean(f"{name}: {sentence}") + "\n")
 
 
-def fail(sentence: str, command: str = "") -> NoReturn:
+def show_progress(text: str) -> None:
+    """Show progress on a terminal until something else is printed, in place of the progress before."""
+    from karptui.views.sanitize import clean
+
+    heartbeat.show(clean(f"karptui {_RUNNING.command}: {text}"))
+
+
+def fail(sentence: str) -> NoReturn:
     """Print a message and exit with status 2."""
-    say(sentence, command)
+    say(sentence)
     raise SystemExit(2)
 
 
 def no_such(what: str, name: str, known: Iterable[str]) -> UsageError:
-    """Return the error for a name that is not there, with the nearest that are."""
+    """Return the error for a name that does not exist, with the nearest existing ones."""
     import difflib
 
     names = list(known)

@@ -7,10 +7,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from karptui.cli.errors import UsageError, fail
-from karptui.cli.listing import report
+from karptui.cli.listing import print_json, print_lines, report
 from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, refuse_unused
-from karptui.cli.streams import put
-from karptui.views.sanitize import page
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
@@ -53,28 +51,19 @@ def run(args: argparse.Namespace) -> int:
     from karptui.decode.kinds import Kind
 
     needed = (Kind.POD, Kind.NODE, Kind.NODECLAIM, Kind.NODEPOOL, Kind.NODECLASS, Kind.DAEMONSET, Kind.PDB, Kind.EVENT)
-    try:
-        _check(args)
-        loaded = load(args, needed)
-    except UsageError as error:
-        fail(str(error), "explain")
+    _check(args)
+    loaded = load(args, needed)
     try:
         documents, lines, loaded = _explained(args, loaded)
     except UsageError as error:
         # A missing object may be unreadable.
-        report("explain", loaded)
-        fail(str(error), "explain")
+        report(loaded)
+        fail(str(error))
     if args.output == "json":
-        import json
-
-        # ASCII only: names from a cluster may hold control characters.
-        put(page(json.dumps(documents, indent=2)))
+        print_json(documents)
     else:
-        from karptui.views.sanitize import clean
-
-        for line in lines:
-            put(page("".join(clean(text) for text, _ in line).rstrip()))
-    return report("explain", loaded)
+        print_lines(lines)
+    return report(loaded)
 
 
 def _check(args: argparse.Namespace) -> None:

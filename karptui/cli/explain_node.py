@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from karptui.cli.errors import no_such
-from karptui.cli.loading import Loaded
+from karptui.cli.loading import Loaded, with_notes
 from karptui.cli.options import MOST_SIMULATED
 from karptui.disruption.churn.report import churn_of
 from karptui.disruption.json_form import blocker_json
@@ -74,7 +74,7 @@ def explain_node(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[st
         evidence=loaded.view.evidence,
         analysis=study.analysis,
     )
-    loaded = replace(loaded, view=view, notes=tuple(dict.fromkeys((*loaded.notes, *notes))))
+    loaded = with_notes(replace(loaded, view=view), notes)
     return _explained(_find(view, args.name), study.analysis.detail, loaded)
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from karptui.aws.money import node_price_text
 from karptui.cli.errors import UsageError, no_such
 from karptui.cli.listing import width_of_terminal
-from karptui.cli.loading import Loaded
+from karptui.cli.loading import Loaded, with_notes
 from karptui.cli.pools import churn_of, compared
 from karptui.kube.pod import Pod
 from karptui.kube.units import count_text
@@ -43,7 +43,7 @@ def explain_pod(args: argparse.Namespace, loaded: Loaded) -> Explained:
     view = loaded.view
     pod = find_pod(view, args.name, args.namespace)
     prepared, notes = prepare_view(view, loaded.now_ns)
-    loaded = replace(loaded, notes=tuple(dict.fromkeys((*loaded.notes, *notes))))
+    loaded = with_notes(loaded, notes)
     questions = PendingQuestions(tries_changes=not args.no_remedies)
     questions.begin(prepared, view, notes)
     while questions.look_at(pod.key):
@@ -129,7 +129,7 @@ def explain_pool(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[st
     if args.name not in loaded.view.state.nodepools:
         raise no_such("NodePool", args.name, loaded.view.state.nodepools)
     view, notes = compared(loaded.view, loaded.now_ns)
-    loaded = replace(loaded, view=view, notes=tuple(dict.fromkeys((*loaded.notes, *notes))))
+    loaded = with_notes(replace(loaded, view=view), notes)
     pools = with_last_hour(pool_rows(view), churn_of(loaded))
     row = next(one for one in pools if one.name == args.name)
     daemonsets = daemon_rows(view, row.name)

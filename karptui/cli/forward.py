@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from karptui.cli.errors import UsageError, fail, say
+from karptui.cli.errors import say
 from karptui.cli.listing import json_text
 from karptui.cli.many import ask_parts, ends_when, opened
 from karptui.cli.options import (
@@ -54,23 +54,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the forecast of each cluster. Status 1 if one cannot be read or an edit is invalid."""
-    try:
-        edited = read_files(args.scenario)
-        # The text begins with the cluster without edits; JSON has one line per scenario.
-        as_it_is = () if edited and args.output == "json" else (None,)
-        scenarios: list[Scenario | None] = [*as_it_is, *edited]
-        parts = [_SeededPlay(scenario, args.seed + number) for scenario in scenarios for number in range(args.seeds)]
-        status = 0
-        with opened(args.workers or "1") as workers:
-            for cluster, answers in ask_parts(args, workers, _ask, args, parts, command="forward", merge=_merged):
-                status = max(status, cluster.report("forward"))
-                for answer in answers or [_problem(cluster.name, cluster.problem, args.output)]:
-                    put(page(answer.text), end="")
-                    if answer.complaint:
-                        say(answer.complaint, "forward")
-                    status = max(status, answer.status)
-    except UsageError as error:
-        fail(str(error), "forward")
+    edited = read_files(args.scenario)
+    # The text begins with the cluster without edits; JSON has one line per scenario.
+    as_it_is = () if edited and args.output == "json" else (None,)
+    scenarios: list[Scenario | None] = [*as_it_is, *edited]
+    parts = [_SeededPlay(scenario, args.seed + number) for scenario in scenarios for number in range(args.seeds)]
+    status = 0
+    with opened(args.workers or "1") as workers:
+        for cluster, answers in ask_parts(args, workers, _ask, args, parts, merge=_merged):
+            status = max(status, cluster.report())
+            for answer in answers or [_problem(cluster.name, cluster.problem, args.output)]:
+                put(page(answer.text), end="")
+                if answer.complaint:
+                    say(answer.complaint)
+                status = max(status, answer.status)
     return status
 
 

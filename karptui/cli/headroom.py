@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from karptui.cli.errors import UsageError, fail
+from karptui.cli.errors import UsageError
 from karptui.cli.listing import json_text
 from karptui.cli.many import StudyAnswer, chosen, run_study, table_lines, written
 from karptui.cli.option_values import file_name, number
@@ -119,14 +119,11 @@ def _toleration(text: str) -> dict[str, str]:
 
 def run(args: argparse.Namespace) -> int:
     """Print the headroom. Status 1 if something is missing, 3 if fewer pods fit than asked."""
-    try:
-        _refuse(args)
-        wanted = _wanted(args)
-    except UsageError as error:
-        fail(str(error), "headroom")
+    _refuse(args)
+    wanted = _wanted(args)
     from karptui.views.headroom import TABLE
 
-    return run_study(args, "headroom", _added, (wanted, args), TABLE)
+    return run_study(args, _added, (wanted, args), TABLE)
 
 
 def _added(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> StudyAnswer:

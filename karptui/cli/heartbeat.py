@@ -1,4 +1,4 @@
-"""Progress on a terminal before a command prints anything: its working time."""
+"""One line on a terminal that shows progress, or the working time of a command that has printed nothing yet."""
 
 from __future__ import annotations
 
@@ -23,14 +23,22 @@ def start(command: str) -> None:
 
     By a timer signal, because a thread would make worker processes start slowly.
     """
-    if sys.stderr is None or not sys.stderr.isatty() or threading.current_thread() is not threading.main_thread():
+    if not _is_terminal() or threading.current_thread() is not threading.main_thread():
         return
     _STATE.command, _STATE.is_shown, _STATE.since = command, False, time.monotonic()
     signal.signal(signal.SIGALRM, _beat)
     signal.setitimer(signal.ITIMER_REAL, FIRST_SECONDS, 1.0)
 
 
-def pause() -> None:
+def show(progress: str) -> None:
+    """Show progress instead of the working time, in place of the progress before."""
+    stop()
+    if _is_terminal():
+        _STATE.is_shown = True
+        _write(f"{_CLEAR}{progress}")
+
+
+def clear() -> None:
     """Clear the line: called before a message is printed to standard error."""
     if _STATE.is_shown:
         _write(_CLEAR)
@@ -38,12 +46,15 @@ def pause() -> None:
 
 
 def stop() -> None:
-    """Stop; called before a result or other progress is printed."""
-    if not _STATE.command:
-        return
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    pause()
-    _STATE.command = ""
+    """Clear the line and no longer show the working time; called before a result is printed."""
+    if _STATE.command:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        _STATE.command = ""
+    clear()
+
+
+def _is_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def _beat(_number: int, _frame: FrameType | None) -> None:

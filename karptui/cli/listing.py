@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from karptui.cli.errors import UsageError, say
 from karptui.cli.streams import put
-from karptui.views.sanitize import SafeText, page
+from karptui.views.sanitize import SafeText, clean, page
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
     from karptui.decode.kinds import Kind
+    from karptui.views.row import Pieces
     from karptui.views.table import Rows, TableSpec
 
 
@@ -76,7 +77,6 @@ def cell(value: object) -> object:
     and
     objects in a list are separated by ``; ``. Control characters are made visible, and formulas are escaped.
     """
-    from karptui.views.sanitize import clean
     from karptui.views.table import without_formula
 
     if isinstance(value, dict):
@@ -161,7 +161,7 @@ def print_rows(rows: Rows[ItemT], args: argparse.Namespace, *, total: int = 0) -
         total: number of items before the command's own selection; 0 without one.
     """
     if args.output == "json":
-        _print_json(rows.values())
+        print_json(rows.values())
     elif args.output == "csv":
         names = [value.name for value in rows.spec.csv_values()]
         print_csv(names, rows.flat_values(), has_header=not args.no_headers)
@@ -169,11 +169,22 @@ def print_rows(rows: Rows[ItemT], args: argparse.Namespace, *, total: int = 0) -
         _print_table(rows, is_wide=args.output == "wide", has_header=not args.no_headers, total=total)
 
 
-def _print_json(rows: list[dict[str, Any]]) -> None:
+def print_json(document: Any) -> None:
+    """Print a document over several lines, in ASCII only: names from a cluster may hold control characters."""
     import json
 
-    # ASCII only: names from a cluster may hold control characters.
-    put(page(json.dumps(rows, indent=2)))
+    put(page(json.dumps(document, indent=2)))
+
+
+def print_lines(lines: Iterable[Pieces], *, is_error: bool = False) -> None:
+    """Print lines of a view as plain text."""
+    for line in lines:
+        put(page("".join(clean(text) for text, _ in line).rstrip()), is_error=is_error)
+
+
+def has_lines_above(args: argparse.Namespace) -> bool:
+    """Return whether lines above a table are printed."""
+    return args.output in ("table", "wide") and not args.no_headers
 
 
 def _print_table(rows: Rows[Any], *, is_wide: bool, has_header: bool, total: int) -> None:
@@ -203,22 +214,21 @@ _MOST_NOTES = 10
 """Notes that are printed: there may be one for each NodePool."""
 
 
-def report(command: str, loaded: Loaded) -> int:
+def report(loaded: Loaded) -> int:
     """Print what was missing to standard error, and return the exit status."""
     more = len(loaded.notes) - _MOST_NOTES
     rest = (f"{more:,} more notes are left out",) if more > 0 else ()
     for sentence in (*loaded.notes[:_MOST_NOTES], *rest, *loaded.complaints):
-        say(sentence, command)
+        say(sentence)
     return 1 if loaded.complaints else 0
 
 
-def refuse_unseen(command: str, loaded: Loaded, *kinds: Kind) -> None:
+def refuse_unseen(loaded: Loaded, *kinds: Kind) -> None:
     """Exit without an answer if some kinds are empty because they cannot be read.
 
     An empty table or list would look like an empty cluster. The reason is printed to standard error.
 
     Args:
-        command: name of the command.
         loaded: the cluster.
         kinds: kinds of the command's rows.
 
@@ -231,24 +241,7 @@ def refuse_unseen(command: str, loaded: Loaded, *kinds: Kind) -> None:
     absent = (Phase.NOT_INSTALLED, Phase.CONNECTING)
     is_hidden = any(one.is_unread or (one.phase not in absent and one.last_error) for one in statuses)
     if is_hidden and not any(status.count for status in statuses):
-        raise SystemExit(report(command, loaded))
-
-
-def check_resources(names: Iterable[str], flag: str) -> None:
-    """Check that resources can have a column.
-
-    Args:
-        names: the resources.
-        flag: what named them, for the sentence.
-
-    Raises:
-        UsageError: when one has none.
-    """
-    from karptui.views.nodes.resources import has_column, known_resources
-
-    for name in names:
-        if not has_column(name):
-            raise UsageError(f"{flag}: {name} has no column; {known_resources()}")
+        raise SystemExit(report(loaded))
 
 
 def width_of_terminal() -> int:

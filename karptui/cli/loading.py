@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Final
@@ -115,6 +115,11 @@ def load(args: argparse.Namespace, needed: Sequence[Kind], *, is_listed: bool = 
             counts = ", ".join(f"{count} {kind}" for kind, count in sorted(snapshot.unknown_kinds.items()))
             notes.append(f"passed over: {counts}")
     return Loaded(view, clock.now_ns(), tuple(complaints), tuple(notes))
+
+
+def with_notes(loaded: Loaded, notes: Iterable[str]) -> Loaded:
+    """Return the cluster with more messages, each once."""
+    return replace(loaded, notes=tuple(dict.fromkeys((*loaded.notes, *notes))))
 
 
 def follow(

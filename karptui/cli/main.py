@@ -18,6 +18,7 @@ from typing import Any, Final, NoReturn
 
 from karptui import __version__
 from karptui.cli import heartbeat
+from karptui.cli.errors import UsageError, begin, say
 from karptui.cli.options import merge_files
 from karptui.cli.pages import epilog_of
 from karptui.cli.streams import is_output_closed, prepare_streams, put
@@ -57,6 +58,8 @@ COMMANDS: Final = MappingProxyType(
     }
 )
 """Name and one line of every command; the module of the same name has ``configure(parser)`` and ``run(args)``."""
+LISTS: Final = frozenset({"nodes", "pods", "pending", "claims", "capacity", "budgets", "events"})
+"""Commands that `karptui.cli.lists` declares instead."""
 
 _FORMER_NAMES: Final = MappingProxyType({"unreached": "timeouts"})
 """Current name by former name of a command."""
@@ -106,7 +109,7 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"karptui {__version__}")
     if command is None:
-        import_module(f"karptui.cli.{OPEN}").configure(parser)
+        module_of(None).configure(parser)
         return parser
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     own = commands.add_parser(
@@ -117,7 +120,7 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     own.command = command
-    import_module(f"karptui.cli.{command}").configure(own)
+    module_of(command).configure(own)
     return parser
 
 
@@ -130,11 +133,11 @@ def parser_of(parser: argparse.ArgumentParser, command: str | None) -> argparse.
     return parser
 
 
-def available() -> tuple[str, ...]:
-    """Return the commands that this installation has."""
-    from importlib.util import find_spec
-
-    return tuple(name for name in COMMANDS if find_spec(f"karptui.cli.{name}") is not None)
+def module_of(command: str | None) -> Any:
+    """Return the module of a command or of the app, or the declaration of a list: they configure and run it."""
+    if command in LISTS:
+        return import_module("karptui.cli.lists").LISTS[command]
+    return import_module(f"karptui.cli.{command or OPEN}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -143,8 +146,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     command: str | None = None
     try:
         command, words = split(sys.argv[1:] if argv is None else argv)
+        begin(command)
         try:
             status = _execute(command, words)
+        except UsageError as error:
+            say(str(error))
+            status = 2
         except SystemExit as end:
             status = end.code if isinstance(end.code, int) else 2
         finally:
@@ -182,10 +189,7 @@ def _crashed(error: Exception, command: str | None) -> int:
 def _execute(command: str | None, words: list[str]) -> int:
     refusal = _refused_demo(command, words)
     if refusal:
-        from karptui.cli.errors import say
-
-        say(refusal, command or "")
-        return 2
+        raise UsageError(refusal)
     words = with_demo(words)
     if command is not None and "--demo" in words:
         # A command reads the demo once, so the demo stands still anyway.
@@ -205,7 +209,7 @@ def _execute(command: str | None, words: list[str]) -> int:
     merge_files(args)
     if command is not None:
         heartbeat.start(command)
-    return int(import_module(f"karptui.cli.{command or OPEN}").run(args))
+    return int(module_of(command).run(args))
 
 
 def _say_no_command(word: str) -> int:
@@ -216,7 +220,7 @@ def _say_no_command(word: str) -> int:
 def _unrecognized(command: str | None, unknown: Sequence[str]) -> str:
     """Return an error message for unrecognized words."""
     flag = unknown[0].partition("=")[0]
-    if command is not None and _has(None, flag) and not any(_has(other, flag) for other in available()):
+    if command is not None and _has(None, flag) and not any(_has(other, flag) for other in COMMANDS):
         return f"{flag} is for the app, which opens without a command"
     return f"unrecognized arguments: {' '.join(unknown)}"
 

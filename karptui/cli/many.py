@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from karptui.cli.errors import UsageError, fail, say
+from karptui.cli.errors import UsageError, fail, say, show_progress
 from karptui.cli.listing import json_text, print_csv, print_rows, rows_of
-from karptui.cli.streams import put, say_progress
-from karptui.cli.whatif_scenarios import NamedBase, base_of_snapshot, bases, check_snapshots
+from karptui.cli.streams import put
+from karptui.cli.whatif_scenarios import FAILED, NamedBase, base_of_snapshot, bases, check_snapshots
 from karptui.views.sanitize import clean, page
 from karptui.workers.places import workers_at
 from karptui.workers.workers import Workers, WorkersError, in_order
@@ -65,7 +65,6 @@ def ask_parts(
     given: object,
     parts: Sequence[object],
     *,
-    command: str,
     merge: Merge | None = None,
 ) -> Iterator[ClusterAnswers]:
     """Ask every part of a question of every cluster; yield the clusters in order.
@@ -81,40 +80,40 @@ def ask_parts(
         _import_engine()
         common = ask, given, tuple(parts), args, merge
         answers = in_order(workers.run(_of_cluster, common, _clusters(args, workers)))
-        yield from _counted(answers, len(args.snapshots), command)
+        yield from _counted(answers, len(args.snapshots))
         return
     for cluster in bases(args):
         found: Sequence[Any] = ()
         if cluster.base is not None:
             answers = in_order(workers.run(_of_part, (ask, given, cluster), parts))
-            found = tuple(_counted(answers, len(parts), command))
+            found = tuple(_counted(answers, len(parts)))
             found = merge(cluster, given, found) if merge is not None else found
         yield ClusterAnswers(cluster._replace(base=None), tuple(found))
 
 
 def ask_whole(
-    args: argparse.Namespace,
-    workers: Workers,
-    ask: AskWhole,
-    given: object,
-    *,
-    command: str,
-    reporter: Reporter,
-) -> Iterator[ClusterAnswers]:
-    """Ask one question of every cluster; yield the clusters in order, with an answer each.
+    args: argparse.Namespace, ask: AskWhole, given: object, reporter: Reporter
+) -> Iterator[tuple[NamedBase, StudyAnswer]]:
+    """Ask one question of every cluster; yield the clusters in order, with their answers.
 
     Several snapshots run in parallel; of one cluster the parts of the question do.
 
     Raises:
-        UsageError: The flags name no readable cluster.
-        WorkersError: The workers are lost.
+        UsageError: The flags name no readable cluster, or the workers are lost.
     """
-    if len(args.snapshots) > 1:
-        yield from ask_parts(args, workers, _of_whole, (ask, given), (None,), command=command)
-        return
-    for cluster in bases(args):
-        found = (ask(cluster, given, each_of(workers), reporter),) if cluster.base is not None else ()
-        yield ClusterAnswers(cluster._replace(base=None), found)
+    with opened(args.workers or "1") as workers:
+        if len(args.snapshots) > 1:
+            answers = ask_parts(args, workers, _of_whole, (ask, given), (None,))
+        else:
+            answers = (
+                ClusterAnswers(
+                    cluster._replace(base=None),
+                    () if cluster.base is None else (ask(cluster, given, each_of(workers), reporter),),
+                )
+                for cluster in bases(args)
+            )
+        for named, found in answers:
+            yield named, found[0] if found else StudyAnswer(problem=f"{named.name}: {named.problem}")
 
 
 def each_of(workers: Workers) -> Each:
@@ -178,19 +177,14 @@ def _of_part(common: Any, part: object, is_stopped: Callable[[], bool]) -> Any:
     return ask(cluster, given, part, is_stopped)
 
 
-def _counted(answers: Iterator[Any], total: int, command: str) -> Iterator[Any]:
+def _counted(answers: Iterator[Any], total: int) -> Iterator[Any]:
     """Yield answers, and show their number on a terminal until something else is printed."""
-    done = 0
-    while True:
-        is_shown = 1 < total > done
-        if is_shown:
-            say_progress(f"karptui {command}: {done} of {total}")
+    for done in range(total):
+        if total > 1:
+            show_progress(f"{done} of {total}")
         answer = next(answers, None)
-        if is_shown:
-            say_progress("")
         if answer is None:
             return
-        done += 1
         yield answer
 
 
@@ -200,21 +194,50 @@ class StudyAnswer(NamedTuple):
     rows: tuple[dict[str, Any], ...] = ()
     """The rows by name, in the form of ``-o``."""
     lines: tuple[str, ...] = ()
-    """The text."""
+    """The text, for answers that are printed together."""
     failures: tuple[str, ...] = ()
     """Conditions that are met, as messages."""
     notes: tuple[str, ...] = ()
     """More messages."""
     problem: str = ""
     """Why there is no answer."""
+    text: str = ""
+    """The output, for answers that are printed one by one."""
+    is_failed: bool = False
+    """Whether a condition is met that the text contains already."""
 
 
-def run_study(args: argparse.Namespace, command: str, ask: AskWhole, given: object, spec: TableSpec[ItemT]) -> int:
-    """Ask a question of every cluster, and print the answers in the form asked for.
+def run_texts(args: argparse.Namespace, ask: AskWhole, given: object, reporter: Reporter) -> int:
+    """Ask a question of every cluster, and print each answer as soon as it is there.
 
     Args:
         args: parsed arguments.
-        command: name of the command.
+        ask: a function of a module that returns a `StudyAnswer` with a text.
+        given: its argument.
+        reporter: called with the progress.
+
+    Returns:
+        The exit status: 1 if something is missing, 3 if a condition is met.
+    """
+    status, is_of_several = 0, len(args.snapshots) > 1
+    for named, answer in ask_whole(args, ask, given, reporter):
+        if answer.problem and not is_of_several:
+            fail(answer.problem)
+        put(page(answer.text), end="")
+        status = max(status, named.report(), bool(answer.problem), FAILED * answer.is_failed)
+        if answer.problem:
+            say(answer.problem)
+        for failure in answer.failures:
+            say(f"{named.name}: {failure}" if is_of_several else failure)
+            status = FAILED
+    return status
+
+
+def run_study(args: argparse.Namespace, ask: AskWhole, given: object, spec: TableSpec[ItemT]) -> int:
+    """Ask a question of every cluster, and print all answers as one table, or in the form asked for.
+
+    Args:
+        args: parsed arguments.
         ask: a function of a module that returns a `StudyAnswer`.
         given: its argument.
         spec: the table; with several clusters, ``cluster`` precedes its values.
@@ -222,41 +245,32 @@ def run_study(args: argparse.Namespace, command: str, ask: AskWhole, given: obje
     Returns:
         The exit status: 1 if something is missing, 3 if a condition is met.
     """
-    from karptui.cli.whatif_scenarios import FAILED
-
     is_of_several = len(args.snapshots) > 1
     status, rows, lines, sentences = 0, list[dict[str, Any]](), list[str](), list[str]()
 
     def progress(done: int, total: int) -> None:
-        say_progress(f"karptui {command}: {done * 100 // max(total, 1)} %")
+        show_progress(f"{done * 100 // max(total, 1)} %")
 
-    try:
-        rows_of(spec, (), args, 0)  # refuses a filter or an order before anything is simulated
-        with opened(args.workers or "1") as workers:
-            for named, found in ask_whole(args, workers, ask, given, command=command, reporter=progress):
-                say_progress("")
-                answer = found[0] if found else StudyAnswer(problem=f"{named.name}: {named.problem}")
-                if answer.problem and not is_of_several:
-                    fail(answer.problem, command)
-                own = {"cluster": named.name} if is_of_several else {}
-                rows += [{**own, **row} for row in answer.rows]
-                lines += ["", *answer.lines] if lines else answer.lines
-                of = f"{named.name}: " if is_of_several else ""
-                sentences += [answer.problem] if answer.problem else [f"{of}{one}" for one in answer.notes]
-                sentences += [f"{of}{one}" for one in answer.failures]
-                status = max(status, named.report(command), bool(answer.problem), FAILED * bool(answer.failures))
-    except UsageError as error:
-        say_progress("")
-        fail(str(error), command)
+    rows_of(spec, (), args, 0)  # refuses a filter or an order before anything is simulated
+    for named, answer in ask_whole(args, ask, given, progress):
+        if answer.problem and not is_of_several:
+            fail(answer.problem)
+        own = {"cluster": named.name} if is_of_several else {}
+        rows += [{**own, **row} for row in answer.rows]
+        lines += ["", *answer.lines] if lines else answer.lines
+        of = f"{named.name}: " if is_of_several else ""
+        sentences += [answer.problem] if answer.problem else [f"{of}{one}" for one in answer.notes]
+        sentences += [f"{of}{one}" for one in answer.failures]
+        status = max(status, named.report(), bool(answer.problem), FAILED * bool(answer.failures))
     if args.output == "json":
         put(json_text(rows))
     elif args.output == "csv":
         names = (*(["cluster"] if is_of_several else ()), *(value.name for value in spec.csv_values()))
         print_csv(names, rows, has_header=not args.no_headers)
     else:
-        _print_lines(lines)
+        put(page(text_of(lines)), end="")
     for sentence in dict.fromkeys(sentences):
-        say(sentence, command)
+        say(sentence)
     return status
 
 
@@ -266,8 +280,6 @@ def one_base(args: argparse.Namespace) -> tuple[NamedBase, WhatIfBase]:
     Raises:
         UsageError: It cannot be read.
     """
-    from karptui.cli.whatif_scenarios import bases
-
     (named,) = bases(args)
     if named.base is None:
         raise UsageError(f"{named.name}: {named.problem}")
@@ -320,8 +332,9 @@ def print_document(
     elif args.output == "csv":
         print_rows(rows[1], args)
     else:
-        _print_lines(lines)
+        put(page(text_of(lines)), end="")
 
 
-def _print_lines(lines: Iterable[str]) -> None:
-    put(page("".join(f"{clean(line)}\n" for line in lines)), end="")
+def text_of(lines: Iterable[str]) -> str:
+    """Return lines as text to print."""
+    return "".join(f"{clean(line)}\n" for line in lines)

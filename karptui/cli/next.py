@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from karptui.cli.errors import UsageError, fail
-from karptui.cli.listing import print_rows, report, rows_of, versions_json
+from karptui.cli.errors import UsageError
+from karptui.cli.listing import has_lines_above, print_json, print_lines, print_rows, report, rows_of, versions_json
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
-from karptui.cli.streams import put
 from karptui.decode.kinds import Kind
-from karptui.views.sanitize import page
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
@@ -29,21 +26,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the next command and the nodes. Status 1 if something is missing."""
     from karptui.session.nodes import going_nodes
-    from karptui.views.next import TABLE, report_values
+    from karptui.session.overview import overview_of
+    from karptui.views.next import TABLE, next_lines, report_values
 
-    try:
-        loaded = _load(args)
-        rows = rows_of(TABLE, going_nodes(loaded.view.node_entries), args, loaded.now_ns)
-    except UsageError as error:
-        fail(str(error), "next")
+    loaded = _load(args)
+    rows = rows_of(TABLE, going_nodes(loaded.view.node_entries), args, loaded.now_ns)
     if args.output == "json":
         evidence = loaded.view.evidence
         versions = versions_json(evidence.karpenter_version, evidence.settings.rules.version)
-        _print_json({"next": report_values(loaded.view), "nodes": rows.values(), **versions})
-    else:
-        _print_lines(args, loaded)
-        print_rows(rows, args)
-    return report("next", loaded)
+        print_json({"next": report_values(loaded.view), "nodes": rows.values(), **versions})
+        return report(loaded)
+    if has_lines_above(args):
+        analysis = loaded.view.analysis
+        print_lines((*next_lines(analysis.next if analysis is not None else None, overview_of(loaded.view)), ()))
+    print_rows(rows, args)
+    return report(loaded)
 
 
 def _load(args: argparse.Namespace) -> Loaded:
@@ -69,22 +66,3 @@ def _load(args: argparse.Namespace) -> Loaded:
     study.simulate_next_pass()
     view = ClusterView(before.state, before.statuses, before, evidence=before.evidence, analysis=study.analysis)
     return replace(loaded, view=view, notes=(*loaded.notes, *notes))
-
-
-def _print_lines(args: argparse.Namespace, loaded: Loaded) -> None:
-    """Print the command above a table."""
-    from karptui.session.overview import overview_of
-    from karptui.views.next import next_lines
-
-    if args.output not in ("table", "wide") or args.no_headers:
-        return
-    analysis = loaded.view.analysis
-    for line in next_lines(analysis.next if analysis is not None else None, overview_of(loaded.view)):
-        put(page("".join(text for text, _ in line).rstrip()))
-    put()
-
-
-def _print_json(document: dict[str, Any]) -> None:
-
-    # ASCII only: names from a cluster may hold control characters.
-    put(page(json.dumps(document, indent=2)))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.evidence import evidence_source
-from karptui.cli.listing import check_resources
 from karptui.cli.option_values import file_name
 from karptui.cli.options import add_cluster_flags, add_column_flags, add_namespace_flags, add_price_flags, price_flags
 from karptui.cli.source import connect, open_source
@@ -211,7 +210,7 @@ def _settings(args: argparse.Namespace) -> Config:
     except ConfigError as error:
         raise UsageError(str(error)) from error
     config = _as_ordered_last(config)
-    check_resources(config.resources, "resources")
+    _check_resources(config.resources)
     _check_nodes(config)
     _check_first_screen(config.screen)
     if not config.theme:
@@ -295,6 +294,14 @@ def _check_nodes(config: Config) -> None:
     known = [heading.id for heading in nodes_table(config.extra_labels).headings()]
     if column not in known:
         raise UsageError(f"node_sort: there is no column {column}; the columns are {', '.join(known)}")
+
+
+def _check_resources(names: Sequence[str]) -> None:
+    from karptui.views.nodes.resources import has_column, known_resources
+
+    for name in names:
+        if not has_column(name):
+            raise UsageError(f"resources: {name} has no column; {known_resources()}")
 
 
 def _check_first_screen(name: str) -> None:

@@ -14,6 +14,21 @@ def words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
+def resources(text: str) -> list[str]:
+    """Return the resources of a comma-separated list.
+
+    Raises:
+        argparse.ArgumentTypeError: One of them has no column.
+    """
+    from karptui.views.nodes.resources import has_column, known_resources
+
+    names = words(text)
+    for name in names:
+        if not has_column(name):
+            raise argparse.ArgumentTypeError(f"{name} has no column; {known_resources()}")
+    return names
+
+
 def file_name(text: str) -> str:
     """Return the name of a file or directory; an empty name, as of an unset variable, is invalid.
 

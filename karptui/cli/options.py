@@ -15,6 +15,7 @@ from karptui.cli.option_values import (
     identity,
     instant,
     number,
+    resources,
     seconds,
     seed,
     setting,
@@ -312,7 +313,7 @@ def add_column_flags(parser: TakesArguments, *, default: tuple[str, ...] | None 
     parser.add_argument(
         "--resources",
         metavar="NAME,NAME",
-        type=words,
+        type=resources,
         default=default,
         help="resources that get a column, extended ones too; cpu,memory,pods",
     )

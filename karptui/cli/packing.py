@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from karptui.cli.errors import UsageError, fail
-from karptui.cli.listing import json_text, refuse_unseen, report, width_of_terminal
+from karptui.cli.listing import json_text, print_lines, refuse_unseen, report, width_of_terminal
 from karptui.cli.loading import load
 from karptui.cli.many import one_base
 from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, add_scenarios_flag
 from karptui.cli.streams import put
 from karptui.cli.whatif_scenarios import read_files
 from karptui.decode.kinds import Kind
-from karptui.views.sanitize import clean, page
 
 if TYPE_CHECKING:
     from karptui.session.packing import Bin, Block, Packed
-    from karptui.views.row import Pieces
     from karptui.whatif.scenario import Scenario
 
 
@@ -39,10 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the nodes. Status 1 if something is missing, or an edit is invalid."""
-    try:
-        return _print_sides(args) if args.scenario else _print_now(args)
-    except UsageError as error:
-        fail(str(error), "packing")
+    return _print_sides(args) if args.scenario else _print_now(args)
 
 
 def _print_now(args: argparse.Namespace) -> int:
@@ -50,14 +43,14 @@ def _print_now(args: argparse.Namespace) -> int:
     from karptui.views.packing import packing_lines
 
     loaded = load(args, (Kind.NODE, Kind.POD), is_listed=True)
-    refuse_unseen("packing", loaded, Kind.NODE, Kind.POD)
+    refuse_unseen(loaded, Kind.NODE, Kind.POD)
     bins = bins_of(loaded.view)
     if args.output == "json":
         nodes = [{"name": one.name, "pool": one.pool or None, **_bin_json(one)} for one in bins]
         put(json_text({"nodes": nodes}))
     else:
-        _print(packing_lines(bins, args.by, width_of_terminal()))
-    return report("packing", loaded)
+        print_lines(packing_lines(bins, args.by, width_of_terminal()))
+    return report(loaded)
 
 
 def _print_sides(args: argparse.Namespace) -> int:
@@ -66,7 +59,7 @@ def _print_sides(args: argparse.Namespace) -> int:
 
     scenarios = read_files(args.scenario)
     named, base = one_base(args)
-    status = named.report("packing")
+    status = named.report()
     for scenario in scenarios:
         found = packed_sides(base, scenario)
         if found.problem:
@@ -74,8 +67,7 @@ def _print_sides(args: argparse.Namespace) -> int:
         if args.output == "json":
             put(json_text(_sides_json(named.name, scenario, found)))
         else:
-            _print(packed_lines(found, scenario, args.by, width_of_terminal()))
-            put()
+            print_lines((*packed_lines(found, scenario, args.by, width_of_terminal()), ()))
     return status
 
 
@@ -118,8 +110,3 @@ def _bin_json(one: Bin) -> dict[str, Any]:
 
 def _block_json(block: Block) -> dict[str, int]:
     return {"cpu_millis": block.cpu, "mem_bytes": block.memory}
-
-
-def _print(lines: Iterable[Pieces]) -> None:
-    for line in lines:
-        put(page(clean("".join(text for text, _ in line)).rstrip()))

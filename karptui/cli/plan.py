@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, fail, say
 from karptui.cli.listing import json_text
-from karptui.cli.many import ask_whole, opened
+from karptui.cli.many import StudyAnswer, run_texts, text_of
 from karptui.cli.options import (
     add_cluster_flags,
     add_horizon_flag,
@@ -19,10 +19,9 @@ from karptui.cli.options import (
     add_snapshots,
     add_workers_flag,
 )
-from karptui.cli.streams import given_text, put
-from karptui.cli.whatif_scenarios import FAILED, REFUSED, parse_condition
+from karptui.cli.streams import given_text
+from karptui.cli.whatif_scenarios import REFUSED, parse_condition
 from karptui.kube.units import counted
-from karptui.views.sanitize import clean, page
 from karptui.whatif.edits import EditError
 
 if TYPE_CHECKING:
@@ -70,33 +69,19 @@ def run(args: argparse.Namespace) -> int:
     from karptui.plan.manifests import ManifestError, manifests_of
     from karptui.provisioning.reporter import silent
 
-    status = 0
     try:
         manifests = manifests_of(read_manifests(args.filename))
-        if not manifests.edits:
-            fail(f"{', '.join(args.filename)}: no object that Karpenter's decisions depend on", "plan")
-        with opened(args.workers or "1") as workers:
-            given = manifests, args
-            for named, answers in ask_whole(args, workers, _planned, given, command="plan", reporter=silent):
-                status = max(status, _answer(named, answers, args))
-    except (UsageError, ManifestError) as error:
-        fail(str(error), "plan")
+    except ManifestError as error:
+        fail(str(error))
+    if not manifests.edits:
+        fail(f"{', '.join(args.filename)}: no object that Karpenter's decisions depend on")
+    status = run_texts(args, _planned, (manifests, args), silent)
     for note in manifests.notes:
-        say(note, "plan")
+        say(note)
     return status
 
 
-class _PrintedPlan(NamedTuple):
-    """Output for one cluster."""
-
-    text: str = ""
-    failures: tuple[str, ...] = ()
-    """Conditions that are met, as messages."""
-    problem: str = ""
-    """Why there is no plan."""
-
-
-def _planned(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> _PrintedPlan:
+def _planned(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> StudyAnswer:
     """Plan for one cluster; in another process as well."""
     from karptui.plan.plan import plan
 
@@ -105,22 +90,9 @@ def _planned(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> _P
     try:
         found = plan(named.base, manifests.edits, horizon_ns=args.horizon, reporter=reporter, each=each)
     except EditError as error:
-        return _PrintedPlan(problem=str(error))
-    return _PrintedPlan(_text(named, manifests, found, args.output), tuple(_failures(found, args.fail_on)))
-
-
-def _answer(named: NamedBase, answers: Sequence[_PrintedPlan], args: argparse.Namespace) -> int:
-    """Print the plan of one cluster."""
-    if not answers:
-        fail(f"{named.name}: {named.problem}", "plan")
-    (answer,) = answers
-    if answer.problem:
-        fail(answer.problem, "plan")
-    put(page(answer.text), end="")
-    status = named.report("plan")
-    for failure in answer.failures:
-        say(f"{named.name}: {failure}" if args.snapshots else failure, "plan")
-    return FAILED if answer.failures else status
+        return StudyAnswer(problem=f"{named.name}: {error}" if len(args.snapshots) > 1 else str(error))
+    text = _text(named, manifests, found, args.output)
+    return StudyAnswer(text=text, failures=tuple(_failures(found, args.fail_on)))
 
 
 def read_manifests(names: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -155,7 +127,6 @@ def _text(named: NamedBase, manifests: Manifests, found: Plan, form: str) -> str
 
     if form == "json":
         return json_text({**document(named.name, found), "objects": list(manifests.names), **named.versions}) + "\n"
-    lines = text_lines(named.name, found)
     if form == "markdown":
-        lines = markdown_lines(named.name, manifests.names, found)
-    return "".join(f"{clean(line)}\n" for line in lines)
+        return text_of(markdown_lines(named.name, manifests.names, found))
+    return text_of(text_lines(named.name, found))

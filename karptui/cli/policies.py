@@ -6,11 +6,10 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from karptui.cli.errors import UsageError, fail
+from karptui.cli.errors import fail, show_progress
 from karptui.cli.listing import rows_of
 from karptui.cli.many import chosen, each_of, one_base, opened, print_document, table_lines
 from karptui.cli.options import add_play_flags, add_study_flags, add_workers_flag
-from karptui.cli.streams import say_progress
 from karptui.whatif.edits import EditError
 
 if TYPE_CHECKING:
@@ -73,17 +72,16 @@ def run(args: argparse.Namespace) -> int:
                 reporter=_progress,
                 each=each_of(workers),
             )
-            say_progress("")
-    except (UsageError, PolicyError, EditError) as error:
-        fail(str(error), "policies")
+    except (PolicyError, EditError) as error:
+        fail(str(error))
     rows = chosen(TABLE, found.outcomes, args)
     head = {"name": named.name, **plain(REPORT, found)}
     print_document(head, ("outcomes", rows), named.versions, _lines(named.name, found, rows, args), args)
-    return named.report("policies")
+    return named.report()
 
 
 def _progress(done: int, total: int) -> None:
-    say_progress(f"karptui policies: {done} of {total} played")
+    show_progress(f"{done} of {total} played")
 
 
 def _lines(name: str, found: Comparison, rows: Rows[PolicyOutcome], args: argparse.Namespace) -> Iterator[str]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from karptui.cli.errors import UsageError, fail
-from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
+from karptui.cli.errors import UsageError
+from karptui.cli.listing import has_lines_above, print_json, print_lines, print_rows, refuse_unseen, report, rows_of
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
 from karptui.cli.streams import put
 from karptui.decode.kinds import Kind
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from karptui.disruption.churn.report import Churn
     from karptui.session.cluster_view import ClusterView
     from karptui.session.pools import PoolRow
-    from karptui.views.row import Pieces
 
 
 _MOST_DESCRIBED = 10
@@ -39,23 +37,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print NodePools, or one. Status 1 if something is missing."""
-    from karptui.cli.loading import load
+    from karptui.cli.loading import load, with_notes
     from karptui.session.pools import pool_rows, with_last_hour
 
     needed = (Kind.NODEPOOL, Kind.NODECLASS, Kind.NODE, Kind.NODECLAIM, Kind.DAEMONSET, Kind.POD)
-    try:
-        loaded = load(args, needed)
-        refuse_unseen("pools", loaded, Kind.NODEPOOL)
-        view, notes = compared(loaded.view, loaded.now_ns)
-        loaded = replace(loaded, view=view, notes=tuple(dict.fromkeys((*loaded.notes, *notes))))
-        rows = with_last_hour(pool_rows(view), churn_of(loaded))
-        if args.pool is None:
-            _print_rows(rows, args, loaded)
-        else:
-            _print_pool(_pool_of(rows, args.pool), args, loaded)
-    except UsageError as error:
-        fail(str(error), "pools")
-    return report("pools", loaded)
+    loaded = load(args, needed)
+    refuse_unseen(loaded, Kind.NODEPOOL)
+    view, notes = compared(loaded.view, loaded.now_ns)
+    loaded = with_notes(replace(loaded, view=view), notes)
+    rows = with_last_hour(pool_rows(view), churn_of(loaded))
+    if args.pool is None:
+        _print_rows(rows, args, loaded)
+    else:
+        _print_pool(_pool_of(rows, args.pool), args, loaded)
+    return report(loaded)
 
 
 def churn_of(loaded: Loaded) -> Churn | None:
@@ -103,10 +98,10 @@ def _print_rows(rows: Sequence[PoolRow], args: argparse.Namespace, loaded: Loade
         stories = [line for row in shown.items[:_MOST_DESCRIBED] for line in pool_sentences(row)]
         around = pools_around(loaded.view, loaded.now_ns)
         cost = "" if args.disable_pricing else cost_text(around)
-        _say(stories)
+        print_lines(stories, is_error=True)
         if (more := len(shown.items) - _MOST_DESCRIBED) > 0:
             put(page(f"{more:,} more NodePools: --pool NAME describes one"), is_error=True)
-        _say(cluster_lines(around, overview_of(loaded.view), loaded.now_ns))
+        print_lines(cluster_lines(around, overview_of(loaded.view), loaded.now_ns), is_error=True)
         if cost:
             put(page(f"cost of all pools: {cost}"), is_error=True)
 
@@ -120,18 +115,8 @@ def _print_pool(row: PoolRow, args: argparse.Namespace, loaded: Loaded) -> None:
     rows = rows_of(DAEMONSETS, daemon_rows(loaded.view, row.name), args, loaded.now_ns)
     if args.output == "json":
         document = {**pools_table().values(row, loaded.now_ns), "daemonsets": rows.values()}
-        put(page(json.dumps(document, indent=2)))
+        print_json(document)
         return
-    if args.output != "csv" and not args.no_headers:
-        for line in (title_parts(row, has_prices=not args.disable_pricing), *detail_lines(row), ()):
-            put(page(_text(line)))
+    if has_lines_above(args):
+        print_lines((title_parts(row, has_prices=not args.disable_pricing), *detail_lines(row), ()))
     print_rows(rows, args)
-
-
-def _say(lines: Sequence[Pieces]) -> None:
-    for line in lines:
-        put(page(_text(line)), is_error=True)
-
-
-def _text(line: Pieces) -> str:
-    return "".join(text for text, _ in line).rstrip()

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from karptui.cli.errors import UsageError, fail, say
+from karptui.cli.errors import UsageError, fail, say, show_progress
 from karptui.cli.listing import json_text
 from karptui.cli.option_values import target_name
 from karptui.cli.options import add_cluster_flags, add_evidence_flags, refuse_live, refuse_unused
 from karptui.cli.source import resolve
-from karptui.cli.streams import put, say_progress
+from karptui.cli.streams import put
 from karptui.clock import SystemClock
 from karptui.decode.kinds import Kind, kind_of
 from karptui.files import read_file, write_file
@@ -50,11 +50,11 @@ def run(args: argparse.Namespace) -> int:
         else:
             size = write_recording(document, Path(args.file), may_replace=args.force)
             count = len(document["objects"])
-            say(f"{count:,} objects, {size:,} bytes in {args.file}", "record")
-    except (UsageError, SourceError) as error:
-        fail(str(error), "record")
+            say(f"{count:,} objects, {size:,} bytes in {args.file}")
+    except SourceError as error:
+        fail(str(error))
     for line in missing:
-        say(f"not recorded: {line}", "record")
+        say(f"not recorded: {line}")
     return 1 if missing else 0
 
 
@@ -129,7 +129,6 @@ def _from_cluster(args: argparse.Namespace, redactor: Redactor | None) -> tuple[
     transport = Transport(connection, credentials_for(connection), read_seconds=read_seconds)
     try:
         exported = export_cluster(transport, keep=scrub, progress=_progress)
-        say_progress("")
         asked = live_evidence(transport, config, args.karpenter_version or "")
         inventory = _inventory_of(exported.objects, (Kind.NODE, Kind.NODECLASS))
         await_prices(asked, inventory.nodes, inventory.nodeclasses)
@@ -140,7 +139,7 @@ def _from_cluster(args: argparse.Namespace, redactor: Redactor | None) -> tuple[
     finally:
         transport.close()
     for note in _not_answered(evidence, usage.latest()):
-        say(note, "record")
+        say(note)
     document = build_recording(
         exported.objects,
         name=args.name or connection.context,
@@ -172,7 +171,7 @@ def _not_answered(evidence: Evidence, usage: LiveUsage) -> list[str]:
 
 
 def _progress(resource: str, count: int) -> None:
-    say_progress(f"karptui record: {resource} {count:,}")
+    show_progress(f"{resource} {count:,}")
 
 
 def _redactor() -> Redactor:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from karptui.cli.errors import UsageError, fail
+from karptui.cli.errors import fail
 from karptui.cli.many import StudyAnswer, chosen, run_study, table_lines, written
 from karptui.cli.option_values import number
 from karptui.cli.options import add_horizon_flag, add_manifests_flag, add_many_flags
@@ -59,9 +59,9 @@ def run(args: argparse.Namespace) -> int:
 
     try:
         manifests = manifests_of(read_manifests(args.filename))
-    except (UsageError, ManifestError) as error:
-        fail(str(error), "rehearse")
-    return run_study(args, "rehearse", _rehearsed, (manifests, args), TABLE)
+    except ManifestError as error:
+        fail(str(error))
+    return run_study(args, _rehearsed, (manifests, args), TABLE)
 
 
 def _rehearsed(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> StudyAnswer:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from karptui.cli.errors import UsageError, fail, say
+from karptui.cli.errors import UsageError, say
 from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
 from karptui.decode.kinds import Kind
@@ -52,25 +52,22 @@ def run(args: argparse.Namespace) -> int:
     from karptui.views.blockers.trials import REPORT
 
     needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.PDB, *_OWNERS)
-    try:
-        loaded = load(args, needed)
-        refuse_unseen("remedies", loaded, Kind.NODE)
-        loaded = analysed(loaded, simulates=True, asks_next=False)
-        joint = loaded.view.analysis.joint if loaded.view.analysis is not None else None
-        lines = grouped(blocker_entries(loaded.view), BlockerGrouping(args.by), Folding(is_folded=True), joint)
-        groups = [one for one in lines if isinstance(one, BlockerGroup) and not one.is_only_idle]
-        groups = _named(groups, args.of) if args.of else groups
-        tried = _tried(groups, loaded)
-        is_whole = bool(args.of) or args.output not in ("table", "wide")
-        shown = tried if is_whole else [row for row in tried if row.helps]
-        rows = rows_of(REPORT, shown, args, loaded.now_ns)
-    except UsageError as error:
-        fail(str(error), "remedies")
+    loaded = load(args, needed)
+    refuse_unseen(loaded, Kind.NODE)
+    loaded = analysed(loaded, simulates=True, asks_next=False)
+    joint = loaded.view.analysis.joint if loaded.view.analysis is not None else None
+    lines = grouped(blocker_entries(loaded.view), BlockerGrouping(args.by), Folding(is_folded=True), joint)
+    groups = [one for one in lines if isinstance(one, BlockerGroup) and not one.is_only_idle]
+    groups = _named(groups, args.of) if args.of else groups
+    tried = _tried(groups, loaded)
+    is_whole = bool(args.of) or args.output not in ("table", "wide")
+    shown = tried if is_whole else [row for row in tried if row.helps]
+    rows = rows_of(REPORT, shown, args, loaded.now_ns)
     if shown or not tried:
         print_rows(rows, args)
     if len(shown) < len(tried):
-        say(_left_out_text(tried), "remedies")
-    return report("remedies", loaded)
+        say(_left_out_text(tried))
+    return report(loaded)
 
 
 def _left_out_text(tried: Sequence[TriedRemedy]) -> str:

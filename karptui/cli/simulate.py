@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import msgspec
 
 from karptui.aws.money import saved_text
-from karptui.cli.errors import UsageError, fail, say
+from karptui.cli.errors import fail, say
 from karptui.cli.evidence import configuration
 from karptui.cli.listing import json_text
 from karptui.cli.options import (
@@ -96,29 +96,20 @@ def _count(text: str) -> int:
 def run(args: argparse.Namespace) -> int:
     """Answer each snapshot in turn. Status 1 if one cannot be read; the others are answered."""
     if args.scenario or args.self_check:
-        try:
-            alone = {"time": "--time", "disruption": "--disruption"}
-            refuse_unused(args, alone, "does not go with --scenario and --self-check")
-            if args.self_check:
-                refuse_unused(args, {"replay": "--replay", "fail_on": "--fail-on"}, "goes with --scenario")
-            return run_self_check(args) if args.self_check else run_scenarios(args)
-        except UsageError as error:
-            fail(str(error), "simulate")
+        alone = {"time": "--time", "disruption": "--disruption"}
+        refuse_unused(args, alone, "does not go with --scenario and --self-check")
+        if args.self_check:
+            refuse_unused(args, {"replay": "--replay", "fail_on": "--fail-on"}, "goes with --scenario")
+        return run_self_check(args) if args.self_check else run_scenarios(args)
     if not args.snapshots:
-        fail("name a snapshot; a live cluster and --demo need a --scenario or --self-check", "simulate")
+        fail("name a snapshot; a live cluster and --demo need a --scenario or --self-check")
     if args.replay or args.fail_on:
-        fail("--replay and --fail-on go with --scenario", "simulate")
-    try:
-        of_clusters = {name: flag for name, flag in CLUSTER_FLAGS.items() if name != "now"}
-        refuse_unused(args, {**of_clusters, **PRICE_FLAGS}, "goes with --scenario or --self-check")
-    except UsageError as error:
-        fail(str(error), "simulate")
+        fail("--replay and --fail-on go with --scenario")
+    of_clusters = {name: flag for name, flag in CLUSTER_FLAGS.items() if name != "now"}
+    refuse_unused(args, {**of_clusters, **PRICE_FLAGS}, "goes with --scenario or --self-check")
     from karptui.sources.snapshot.reader import SnapshotReader
 
-    try:
-        config = configuration(args)
-    except UsageError as error:
-        fail(str(error), "simulate")
+    config = configuration(args)
     reader = SnapshotReader(karpenter_version=args.karpenter_version or "")
     status = 0
     for path in args.snapshots:
@@ -197,7 +188,7 @@ def answer(
         return Answer({"name": _name_in(path), "error": str(error)})
     version = version_note(evidence.karpenter_version)
     for note in (*((version,) if version else ()), *base.types.notes):
-        say(f"{snapshot.name}: {note}", "simulate")
+        say(f"{snapshot.name}: {note}")
     millis, solution = _decide(prepared, times)
     document: dict[str, Any] = {"name": snapshot.name, "provisioning": solution.as_json()}
     if times:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-from karptui.cli.errors import UsageError, fail, say
+from karptui.cli.errors import show_progress
 from karptui.cli.listing import json_text
-from karptui.cli.many import ask_whole, opened
+from karptui.cli.many import StudyAnswer, run_texts, text_of
 from karptui.cli.options import (
     add_base_scenario_flag,
     add_cluster_flags,
@@ -16,9 +16,7 @@ from karptui.cli.options import (
     add_snapshots,
     add_workers_flag,
 )
-from karptui.cli.streams import put, say_progress
 from karptui.solve.catalogue import GOALS, SolveError
-from karptui.views.sanitize import clean, page
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
     from karptui.solve.answer import Solved
 
 FORMS: Final = ("text", "json", "markdown", "scenario", "yaml", "patch")
-NOT_REACHED: Final = 3
-"""Exit status if no tried change reaches the goal."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -70,32 +66,11 @@ def run(args: argparse.Namespace) -> int:
     from karptui.cli.whatif_scenarios import read_files
 
     given = {name: value for name in _flags() if (value := getattr(args, _dest(name))) is not None}
-    status = 0
-    try:
-        before = read_files([args.scenario])[0] if args.scenario else None
-        asked = args.goal, given, args.output, len(args.snapshots) > 1, before
-        with opened(args.workers or "1") as workers:
-            for named, answers in ask_whole(args, workers, _solved, asked, command="solve", reporter=_progress):
-                say_progress("")
-                answer = answers[0] if answers else _PrintedSolution(problem=f"{named.name}: {named.problem}")
-                status = max(status, _print_answer(named, answer, args))
-    except UsageError as error:
-        say_progress("")
-        fail(str(error), "solve")
-    return status
+    before = read_files([args.scenario])[0] if args.scenario else None
+    return run_texts(args, _solved, (args.goal, given, args.output, len(args.snapshots) > 1, before), _progress)
 
 
-class _PrintedSolution(NamedTuple):
-    """Output for one cluster."""
-
-    text: str = ""
-    not_reached: str | None = None
-    """Why the goal is not reached; None if it is."""
-    problem: str = ""
-    """Why there is no answer."""
-
-
-def _solved(named: NamedBase, asked: Any, each: Each, reporter: Reporter) -> _PrintedSolution:
+def _solved(named: NamedBase, asked: Any, each: Each, reporter: Reporter) -> StudyAnswer:
     """Look for the change in one cluster; in another process as well."""
     from karptui.solve.run import solve_goal
 
@@ -104,24 +79,10 @@ def _solved(named: NamedBase, asked: Any, each: Each, reporter: Reporter) -> _Pr
     try:
         solved = solve_goal(named.base, goal, given, reporter, each=each, on_top_of=before)
     except SolveError as error:
-        return _PrintedSolution(problem=f"{named.name}: {error}" if is_of_several else str(error))
-    return _PrintedSolution(_text(named, solved, form), None if solved.is_reached else solved.because)
-
-
-def _print_answer(named: NamedBase, answer: _PrintedSolution, args: argparse.Namespace) -> int:
-    """Print the answer of one cluster; of several, each may have its own problem."""
-    if answer.problem and len(args.snapshots) <= 1:
-        fail(answer.problem, "solve")
-    put(page(answer.text), end="")
-    status = named.report("solve")
-    if answer.problem:
-        say(answer.problem, "solve")
-        return 1
-    if answer.not_reached is None:
-        return status
-    if args.output != "text":
-        say(f"not reached: {answer.not_reached}", "solve")
-    return NOT_REACHED
+        return StudyAnswer(problem=f"{named.name}: {error}" if is_of_several else str(error))
+    # The text says itself that the goal is not reached.
+    failures = () if solved.is_reached or form == "text" else (f"not reached: {solved.because}",)
+    return StudyAnswer(text=_text(named, solved, form), failures=failures, is_failed=not solved.is_reached)
 
 
 def _text(named: NamedBase, solved: Solved, form: str) -> str:
@@ -142,11 +103,11 @@ def _text(named: NamedBase, solved: Solved, form: str) -> str:
         case "patch":
             return commands_text(named.base, solved)
         case _:
-            lines = text_lines(named.name, solved)
-            if form == "markdown":
-                lines = markdown_lines(named.name, solved, scenario)
-            return "".join(f"{clean(line)}\n" for line in lines)
+            is_markdown = form == "markdown"
+            return text_of(
+                markdown_lines(named.name, solved, scenario) if is_markdown else text_lines(named.name, solved)
+            )
 
 
 def _progress(done: int, total: int) -> None:
-    say_progress(f"karptui solve: {done} of {total} tried")
+    show_progress(f"{done} of {total} tried")

@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from karptui.cli import heartbeat
 from karptui.cli.errors import UsageError
-from karptui.views.sanitize import SafeText, page
+from karptui.views.sanitize import SafeText
 
 _NOTHING: Final = SafeText("")
 _HANDLER: Final = "karptui.plain"
@@ -56,14 +56,6 @@ def put(text: SafeText = _NOTHING, *, end: Literal["", "\n", "\n\n"] = "\n", is_
     stream = sys.stderr if is_error else sys.stdout
     if stream is not None:
         stream.write(text + end)
-
-
-def say_progress(text: str) -> None:
-    """Show progress on a terminal, in place of the last; an empty text clears the line."""
-    heartbeat.stop()
-    if sys.stderr is not None and sys.stderr.isatty():
-        sys.stderr.write(f"\r\x1b[K{page(text)}")
-        sys.stderr.flush()
 
 
 def prepare_streams() -> None:

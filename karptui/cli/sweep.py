@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from karptui.cli.errors import UsageError, fail, say
+from karptui.cli.errors import UsageError, say
 from karptui.cli.listing import json_text, print_csv
 from karptui.cli.many import ask_parts, opened
 from karptui.cli.options import (
@@ -61,17 +61,14 @@ def _jobs(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Print the sweep of each cluster; 1 where a snapshot cannot be read or a value cannot be set."""
-    try:
-        sweep, mode = _asked(args)
-        status = 0
-        if args.output == "csv":
-            print_csv(_columns(), ())
-        pieces = len(args.snapshots) if len(args.snapshots) > 1 else len(sweep.values)
-        with opened(args.workers or str(args.jobs or min(os.cpu_count() or 1, pieces))) as workers:
-            for cluster, points in ask_parts(args, workers, _point_of, (sweep, mode), sweep.values, command="sweep"):
-                status = max(status, cluster.report("sweep"), _answer(cluster, sweep, mode, points, args.output))
-    except UsageError as error:
-        fail(str(error), "sweep")
+    sweep, mode = _asked(args)
+    status = 0
+    if args.output == "csv":
+        print_csv(_columns(), ())
+    pieces = len(args.snapshots) if len(args.snapshots) > 1 else len(sweep.values)
+    with opened(args.workers or str(args.jobs or min(os.cpu_count() or 1, pieces))) as workers:
+        for cluster, points in ask_parts(args, workers, _point_of, (sweep, mode), sweep.values):
+            status = max(status, cluster.report(), _answer(cluster, sweep, mode, points, args.output))
     return status
 
 
@@ -112,7 +109,7 @@ def _answer(cluster: NamedBase, sweep: Sweep, mode: Replay, points: Sequence[Swe
         answer = {"parameter": sweep.name, "replay": str(mode), "points": [plain(POINT, one) for one in points]}
         put(json_text({"name": cluster.name, **({"error": cluster.problem} if cluster.problem else answer)}))
     elif cluster.problem and form == "csv":
-        say(cluster.problem, "sweep")
+        say(cluster.problem)
     elif cluster.problem:
         put(page(clean(cluster.problem)))
     elif form == "csv":

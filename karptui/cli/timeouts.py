@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from karptui.cli.errors import UsageError, fail
 from karptui.cli.many import chosen, one_base, print_document, table_lines
 from karptui.cli.options import add_study_flags
 from karptui.kube.durations import DurationError, parse_duration
@@ -54,15 +53,12 @@ def run(args: argparse.Namespace) -> int:
     from karptui.views.column import plain
     from karptui.views.timeouts import REPORT, TABLE
 
-    try:
-        named, base = one_base(args)
-        result = consolidation_pass(base, per_simulation=args.per_simulation, metrics=named.metrics)
-        rows = chosen(TABLE, result.turns, args)
-    except UsageError as error:
-        fail(str(error), "timeouts")
+    named, base = one_base(args)
+    result = consolidation_pass(base, per_simulation=args.per_simulation, metrics=named.metrics)
+    rows = chosen(TABLE, result.turns, args)
     head = {"name": named.name, **plain(REPORT, result)}
     print_document(head, ("nodes", rows), named.versions, _lines(named.name, result, rows, args), args)
-    status = named.report("timeouts")
+    status = named.report()
     return FAILED if args.fail_on and result.is_starved else status
 
 

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from karptui.cli.errors import UsageError, fail, say
-from karptui.cli.listing import json_text, print_csv, print_rows, refuse_unseen, report, rows_of
+from karptui.cli.listing import (
+    json_text,
+    print_csv,
+    print_json,
+    print_lines,
+    print_rows,
+    refuse_unseen,
+    report,
+    rows_of,
+)
 from karptui.cli.option_values import file_name, words
 from karptui.cli.options import (
     CLUSTER_FLAGS,
@@ -60,8 +68,8 @@ def run(args: argparse.Namespace) -> int:
         if args.case is None:
             return _run_pools(args)
         return _run_case(args)
-    except (UsageError, SourceError) as error:
-        fail(str(error), "types")
+    except SourceError as error:
+        fail(str(error))
 
 
 def _run_case(args: argparse.Namespace) -> int:
@@ -86,7 +94,7 @@ def _run_case(args: argparse.Namespace) -> int:
         raise UsageError(f"{args.case}: {error}") from error
     problem = document["answers"].get("error", "")
     for note in (*case.notes, *filter(None, (problem,))):
-        say(note, "types")
+        say(note)
     version = case.settings.rules.nodeclass_hash
     document["answers"]["hash"] = {"value": ec2_nodeclass_hash(case.given, version=version), "version": version}
     put(json_text(document))
@@ -121,22 +129,19 @@ def _run_pools(args: argparse.Namespace) -> int:
     from karptui.session.types_of_pools import types_of_pools
 
     needed = (Kind.NODEPOOL, Kind.NODECLASS, Kind.NODE, Kind.NODECLAIM, Kind.DAEMONSET, Kind.POD)
-    try:
-        _check(args)
-        loaded = load(args, needed)
-        refuse_unseen("types", loaded, Kind.NODEPOOL)
-        pools = types_of_pools(loaded.view)
-        if args.pool is None:
-            _print_pools(pools, args, loaded)
-        else:
-            _print_pool(_pool_of(pools, args.pool), args, loaded)
-    except UsageError as error:
-        fail(str(error), "types")
+    _check(args)
+    loaded = load(args, needed)
+    refuse_unseen(loaded, Kind.NODEPOOL)
+    pools = types_of_pools(loaded.view)
+    if args.pool is None:
+        _print_pools(pools, args, loaded)
+    else:
+        _print_pool(_pool_of(pools, args.pool), args, loaded)
     if args.output not in ("json", "csv"):
         for note in offered_types_of(loaded.view).nodeclasses.notes:
-            say(note, "types")
+            say(note)
     version = loaded.view.evidence.version_note
-    return report("types", replace(loaded, notes=(*filter(None, (version,)), *loaded.notes)))
+    return report(replace(loaded, notes=(*filter(None, (version,)), *loaded.notes)))
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -184,8 +189,7 @@ def _print_pool(pool: TypesOfPool, args: argparse.Namespace, loaded: Loaded) -> 
     if args.output in ("table", "wide"):
         view = loaded.view
         summary = (*filter_lines(pool.entry), *reason_lines(pool.entry), *finding_lines(pool.entry))
-        for line in (*summary, *source_lines(pool.entry, view.evidence, view.prices)):
-            put(page("".join(text for text, _ in line)), is_error=True)
+        print_lines((*summary, *source_lines(pool.entry, view.evidence, view.prices)), is_error=True)
 
 
 def _print_ledger(pool: TypesOfPool, args: argparse.Namespace, loaded: Loaded) -> None:
@@ -197,7 +201,7 @@ def _print_ledger(pool: TypesOfPool, args: argparse.Namespace, loaded: Loaded) -
     if entry is None:
         raise UsageError(f"NodePool {pool.name} has no type {args.ledger}")
     if args.output == "json":
-        put(page(json.dumps(types_table(pool.name, pool.fit).values(entry, loaded.now_ns), indent=2)))
+        print_json(types_table(pool.name, pool.fit).values(entry, loaded.now_ns))
         return
     if args.output == "csv":
         steps = ledger_steps(entry, pool.fit(entry), loaded.view.evidence.overhead_origin)
@@ -220,11 +224,10 @@ def _print_ledger_text(pool: TypesOfPool, entry: TypeEntry, args: argparse.Names
         source_lines(pool.entry, evidence, loaded.view.prices),
     )
     for section in filter(None, sections[:-1]):
-        put(page("\n".join("".join(text for text, _ in line).rstrip() for line in section)), end="\n\n")
+        print_lines((*section, ()))
     grid = offering_grid(entry)
     lines = (("zone", *grid.capacity_types), *((zone, *(one.text for one in row)) for zone, row in grid.rows))
     for texts in lines[skipped:]:
         cells = (f"{text:<{width}}" for text, width in zip(texts, grid.widths, strict=True))
         put(page("  ".join(cells).rstrip()))
-    put()
-    put(page("".join(text for text, _ in sections[-1][0])))
+    print_lines(((), sections[-1][0]))

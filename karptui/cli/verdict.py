@@ -47,10 +47,7 @@ def run(args: argparse.Namespace) -> int:
         1 if something is missing, 3 or 4 if a finding has the severity of ``--fail-on``.
     """
     if len(args.snapshots) > 1:
-        try:
-            check_snapshots(args)
-        except UsageError as error:
-            fail(str(error), "verdict")
+        check_snapshots(args)
         return max(
             [_run_one(argparse.Namespace(**{**vars(args), "snapshot": [path]}), path) for path in args.snapshots]
         )
@@ -66,13 +63,13 @@ def _run_one(args: argparse.Namespace, name: str = "") -> int:
 
     try:
         loaded = _loaded(args)
-        refuse_unseen("verdict", loaded, Kind.NODE, Kind.NODECLAIM)
+        refuse_unseen(loaded, Kind.NODE, Kind.NODECLAIM)
     except UsageError as error:
         if not name:
-            fail(str(error), "verdict")
+            fail(str(error))
         if args.output == "json":
             put(page(json.dumps({"name": name, "error": str(error)})))
-        say(str(error), "verdict")
+        say(str(error))
         return 1
     findings = verdict_of_view(loaded.view, loaded.now_ns)
     rows = verdict_values(findings, loaded.now_ns, pending_reasons(loaded.view.pending))
@@ -87,7 +84,7 @@ def _run_one(args: argparse.Namespace, name: str = "") -> int:
         put(page("".join(f"{line}\n" for line in lines)), end="")
     if name:
         loaded = replace(loaded, notes=tuple(f"{name}: {note}" for note in loaded.notes))
-    status = report("verdict", loaded)
+    status = report(loaded)
     bad = [STATUSES[row["severity"]] for row in rows if row["severity"] in FAIL_ON[args.fail_on]]
     return max(bad, default=status)
 

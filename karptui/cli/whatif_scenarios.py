@@ -43,10 +43,10 @@ class NamedBase(NamedTuple):
         """Karpenter's version in the cluster, and the one whose rules decide."""
         return {} if self.base is None else versions_json(self.base.karpenter_version, self.base.settings.rules.version)
 
-    def report(self, command: str) -> int:
+    def report(self) -> int:
         """Print notes and complaints to standard error, and return the exit status."""
         for sentence in (*self.notes, *self.complaints):
-            say(sentence, command)
+            say(sentence)
         return 1 if self.complaints else 0
 
 
@@ -188,7 +188,7 @@ def run_scenarios(args: argparse.Namespace) -> int:
     replay = Replay(args.replay) if args.replay else None
     status = 0
     for named in bases(args):
-        status = max(status, named.report("simulate"))
+        status = max(status, named.report())
         found = [scenario_answer(named, scenario, replay, args.fail_on or ()) for scenario in scenarios]
         comparison = _compare(found)
         for one in found:
@@ -198,7 +198,7 @@ def run_scenarios(args: argparse.Namespace) -> int:
                 status = FAILED
             _print(one.document, one.lines, args.output)
             for failure in one.failures:
-                say(f"{named.name}: {one.document['scenario']}: {failure}", "simulate")
+                say(f"{named.name}: {one.document['scenario']}: {failure}")
         if comparison and args.output != "json":
             put(page(f"{clean(comparison)}\n"))
     return status
@@ -235,7 +235,7 @@ def run_self_check(args: argparse.Namespace) -> int:
 
     status = 0
     for named in bases(args):
-        status = max(status, named.report("simulate"))
+        status = max(status, named.report())
         if named.base is None:
             status = 1
             _print({"name": named.name, "error": named.problem}, (named.name, f"  {named.problem}"), args.output)

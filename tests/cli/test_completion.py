@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from karptui.cli.main import available, main
+from karptui.cli.main import COMMANDS, main
 
 
 def script(shell: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -16,7 +16,7 @@ def script(shell: str, capsys: pytest.CaptureFixture[str]) -> str:
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_knows_every_command_and_its_flags(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = script(shell, capsys)
-    assert all(command in text for command in available())
+    assert all(command in text for command in COMMANDS)
     for flag in ("snapshot", "context", "extra-labels", "redact", "filter"):
         assert flag in text
 

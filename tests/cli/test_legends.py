@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from karptui.cli.legends import legend_of
-from karptui.cli.main import available, build_parser, parser_of
+from karptui.cli.main import COMMANDS, build_parser, parser_of
 from karptui.cli.pages import Entry, epilog_of
 
 
@@ -14,7 +14,7 @@ def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
 
 
-@pytest.mark.parametrize("command", [name for name in available() if legend_of(name)])
+@pytest.mark.parametrize("command", [name for name in COMMANDS if legend_of(name)])
 def test_every_column_and_code_has_a_meaning(command: str) -> None:
     for title, entries in legend_of(command):
         assert title

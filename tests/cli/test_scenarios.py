@@ -247,10 +247,10 @@ def test_what_is_no_sweep(words: list[str], said: str, capsys: pytest.CaptureFix
     assert said in capsys.readouterr().err
 
 
-def test_progress_is_shown_to_people(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_shown_to_people(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     assert main(["sweep", STORIES, "--set", "RESERVED_ENIS=0,1", "--jobs", "1"]) == 0
-    assert "1 of 2" in capsys.readouterr().err
+    assert "1 of 2" in capfd.readouterr().err
 
 
 def test_every_part_of_the_table(

@@ -436,5 +436,5 @@ def working(command: str | None) -> int:
     until = time.monotonic() + 20
     while not heartbeat._STATE.is_shown and time.monotonic() < until:
         pass
-    say("done", "pools")
+    say("done")
     return 0

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 from jsonschema import Draft202012Validator
 
-from karptui.cli.main import main
+from karptui.cli.main import LISTS, main
 from karptui.views.advice import OBJECTS_TABLE as ADVICE_OBJECTS
 from karptui.views.blockers.columns import TABLE as BLOCKERS
 from karptui.views.blockers.trials import TABLE as BLOCKER_REMEDIES
@@ -107,7 +107,7 @@ def test_the_schemas_are_up_to_date(name: str) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_headless_and_screen_say_the_same_of_an_item(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     printed: list[Rows[Any]] = []
-    module = import_module(f"karptui.cli.{command}")
+    module = import_module(f"karptui.cli.{'lists' if command in LISTS else command}")
     monkeypatch.setattr(module, "print_rows", lambda rows, *_args, **_given: printed.append(rows))
     main([command, "--demo"])
     (rows,) = printed
