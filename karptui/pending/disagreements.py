@@ -31,6 +31,8 @@ class DisagreementCode(StrEnum):
 
     LAUNCH_REFUSED = "launch refused"
     """The NodePool's last launch failed."""
+    LAUNCHES_STOPPED = "launches stopped"
+    """Karpenter schedules no pods while a NodeClaim without provider ID cannot launch."""
     VOLUME_NODE_GONE = "volume's node gone"
     """A local volume is on a node that does not exist."""
     VOLUME_IN_USE = "volume in use"
@@ -49,6 +51,8 @@ class DisagreementCode(StrEnum):
     """kube-scheduler refuses the pod; by Karpenter's rules it fits on a node."""
 
 
+NOT_LAUNCHED: Final = frozenset({DisagreementCode.LAUNCH_REFUSED, DisagreementCode.LAUNCHES_STOPPED})
+"""Disagreements because of which a new node that the engine finds may not come."""
 HELD_VOLUME: Final = frozenset({DisagreementCode.VOLUME_NODE_GONE, DisagreementCode.VOLUME_IN_USE})
 """Disagreements about a volume that kube-scheduler considers and Karpenter does not."""
 
@@ -68,11 +72,11 @@ class Disagreement(msgspec.Struct, frozen=True):
     error_code: str = ""
     """EC2's error code."""
     message: str = ""
-    """Error message of a refused launch without a code."""
+    """Error message of a failed launch without a code."""
     user: str = ""
     """The pod that uses the volume."""
     nodes: tuple[str, ...] = ()
-    """Nodes on which the pods fit, or the missing node of a volume."""
+    """Nodes on which the pods fit, the missing node of a volume, or NodeClaims that cannot launch."""
     pods: int = 1
     """Number of pods with the same cause."""
     destination: PodDestination | None = None
@@ -122,6 +126,8 @@ class Nominations:
         self._claims = claims
         self._refusal_by_pool = {one.nodepool: one for one in refusals}
         self._has_karpenter_events = has_karpenter_events
+        failing = (one for one in claims.values() if not one.provider_id and one.refused_launch is not None)
+        self._failing = sorted(failing, key=lambda one: (one.created_ns, one.name))
 
     def disagreements(
         self,
@@ -172,6 +178,12 @@ class Nominations:
                 error_code=refusal.error_code,
                 message=refusal.message,
             )
+        is_stopped = bool(self._failing) and diagnosis.cause is Cause.CLAIM
+        if is_stopped and refusal is None:
+            failed, names = self._failing[0].refused_launch, tuple(one.name for one in self._failing)
+            message = failed.message or failed.reason if failed is not None else ""
+            code = DisagreementCode.LAUNCHES_STOPPED
+            yield Disagreement(code, self._failing[0].created_ns, now_ns, nodes=names, message=message)
         if said is not None and said.reason == NOMINATED:
             yield from self._nominated(said, now_ns)
             if diagnosis.cause is Cause.UNPLACED:
@@ -179,12 +191,15 @@ class Nominations:
         elif said is not None and said.reason == FAILED and destination is not None and refusal is None:
             code = DisagreementCode.FITS_NOW
             yield Disagreement(code, said.at_ns, now_ns, destination=destination, knows_volumes=knows_volumes)
-        elif said is None and self._has_karpenter_events and _is_due(diagnosis) and waited_ns > SHORT_PATIENCE_NS:
+        elif said is None and not is_stopped and self._lacks_event(diagnosis, waited_ns):
             yield Disagreement(DisagreementCode.NO_EVENT, since_ns, now_ns)
         if diagnosis.cause is Cause.NODE and destination is not None and waited_ns > SHORT_PATIENCE_NS:
             code = DisagreementCode.REFUSED_BY_SCHEDULER if knows_volumes else DisagreementCode.VOLUMES_UNREAD
             places = tuple(dict.fromkeys((destination.node, *nodes)))
             yield Disagreement(code, since_ns, now_ns, nodes=places, pods=max(len(nodes), 1))
+
+    def _lacks_event(self, diagnosis: Diagnosis, waited_ns: int) -> bool:
+        return self._has_karpenter_events and _is_due(diagnosis) and waited_ns > SHORT_PATIENCE_NS
 
     def _nominated(self, said: PodMessage, now_ns: int) -> Iterator[Disagreement]:
         name, stage, patience_ns = "", None, PATIENCE_NS

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Final
 
 from karptui.advice.catalogue import BY_ID
+from karptui.advice.finding import Finding
 from karptui.disruption.churn.life import Removal
 from karptui.disruption.churn.loops import Loop, LoopKind
 from karptui.disruption.codes import Code, WhyCode
@@ -37,6 +38,7 @@ from karptui.verdict.blocked import (
 from karptui.verdict.controller import controller_findings, has_leader, is_running
 from karptui.verdict.creation import creation_findings, starting_findings
 from karptui.verdict.finding import (
+    NOTHING_PENDING,
     ClusterFinding,
     CountBound,
     FindingCode,
@@ -55,7 +57,7 @@ from karptui.verdict.launches import (
     waits_for_claims,
 )
 from karptui.verdict.nodes import node_findings
-from karptui.verdict.pending_pods import PendingPods, pending_findings
+from karptui.verdict.pending_pods import PendingPods, of_pools, pending_findings
 from karptui.verdict.upcoming import next_finding, upcoming_findings
 
 MINUTE_NS: Final = 60 * NS_PER_SECOND
@@ -130,6 +132,7 @@ COVERED_RULES: Final = frozenset(
         "node-receives-pods",
         "nodeclass-not-ready",
         "pdb-never-allows",
+        "pod-fails-silently",
         "pod-moved-often",
         "pod-no-usable-pool",
         "pod-several-pdbs",
@@ -139,6 +142,7 @@ COVERED_RULES: Final = frozenset(
     }
 )
 """Rules of Advice whose errors and warnings another finding reports."""
+_NO_TYPES_RULE: Final = "pool-no-types"
 SEPARATE_RULES: Final = frozenset({"pool-expiry-wave", "pool-consolidate-after-churn"})
 """Advice rules whose warnings get a separate line: they announce something within hours, or hold nodes now."""
 
@@ -154,6 +158,7 @@ def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
         *launch_findings(case, pending),
         *node_findings(case, pending),
         *starting_findings(case),
+        *_urgent_advice(case, pending),
         *pending_findings(pending.left()),
         *_gone_pools(case),
         *held(case),
@@ -257,24 +262,33 @@ def _churn(case: VerdictCase) -> Iterator[ClusterFinding]:
         )
 
 
+def _uncovered(case: VerdictCase) -> list[Finding]:
+    """Return the findings of Advice that no other finding covers."""
+    return [one for one in case.advice.findings if one.rule not in COVERED_RULES] if case.advice is not None else []
+
+
+def _urgent_advice(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
+    """Yield each error of Advice, and warnings that have their own line."""
+    for advice in _uncovered(case):
+        severity = str(advice.severity)
+        if severity != "error" and not (advice.rule in SEPARATE_RULES and severity == "warning"):
+            continue
+        pools = frozenset(ref.name for ref in advice.objects) if advice.rule == _NO_TYPES_RULE else frozenset()
+        yield ClusterFinding(
+            severity=FindingSeverity(severity),
+            code=FindingCode.ADVICE,
+            objects=tuple(f"{ref.kind}/{ref.key}" for ref in advice.objects),
+            names=(advice.rule,),
+            detail=advice.fact,
+            pending=pending.take(partial(of_pools, pools=pools)) if pools else NOTHING_PENDING,
+            screen="advice",
+            key="0",
+        )
+
+
 def _advice(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield each error of Advice that no other finding covers, and all its warnings as one finding."""
-    report = case.advice
-    if report is None:
-        return
-    open_findings = [finding for finding in report.findings if finding.rule not in COVERED_RULES]
-    for advice in open_findings:
-        if str(advice.severity) == "error" or (advice.rule in SEPARATE_RULES and str(advice.severity) == "warning"):
-            yield ClusterFinding(
-                severity=FindingSeverity(str(advice.severity)),
-                code=FindingCode.ADVICE,
-                objects=tuple(f"{ref.kind}/{ref.key}" for ref in advice.objects),
-                names=(advice.rule,),
-                detail=advice.fact,
-                screen="advice",
-                key="0",
-            )
-    warnings = [one for one in open_findings if str(one.severity) == "warning" and one.rule not in SEPARATE_RULES]
+    """Yield the warnings of Advice as one finding."""
+    warnings = [one for one in _uncovered(case) if str(one.severity) == "warning" and one.rule not in SEPARATE_RULES]
     if warnings:
         yield ClusterFinding(
             severity=FindingSeverity.INFO,

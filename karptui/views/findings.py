@@ -211,7 +211,8 @@ def _stopped(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     )
     nodes = _nodes(finding)
     removable = f". {nodes[:1].upper()}{nodes[1:]} could be removed" if finding.nodes else ""
-    return f"Disruption is paused{_in_brackets(finding, now_ns)}: {why}{_pods_pending(finding)}{removable}"
+    paused = "Launches and disruption are paused" if finding.pending.pods else "Disruption is paused"
+    return f"{paused}{_in_brackets(finding, now_ns)}: {why}{_pods_pending(finding)}{removable}"
 
 
 def _all_leaving(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -690,7 +691,7 @@ def _advice(finding: ClusterFinding, _: int, __: Reasons) -> str:
     if len(fact) > 2 * QUOTED:
         fact = f"{fact[: 2 * QUOTED].rpartition(' ')[0]} …"
     if not finding.of_nodes:
-        return fact
+        return f"{fact.removesuffix('.')}{_pods_pending(finding)}"
     return (
         f"Advice has 1 warning: {fact}"
         if finding.of_nodes == 1

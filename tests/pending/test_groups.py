@@ -304,6 +304,14 @@ class TestRemarks:
         assert [disagreement_text(one) for one in found.disagreements] == [text]
         assert now_words(found) == text
 
+    def test_nothing_is_launched_while_another_launch_fails(self) -> None:
+        failed = a_condition("Launched", status="Unknown", reason="LaunchFailed", message="Request limit exceeded")
+        claim = a_nodeclaim(name="general-x", provider_id="", conditions=(failed,))
+        found = only(report(a_pod(), nodeclaims=(claim,)))
+        text = "Karpenter launches nothing until general-x has a provider ID: Request limit exceeded"
+        assert [disagreement_text(one) for one in found.disagreements] == [text]
+        assert now_words(found) == text
+
     def test_silence_where_karpenter_speaks_of_others(self) -> None:
         other = said("FailedScheduling", pod="another")
         [disagreement] = only(report(a_pod(cpu="64"), events=(other,))).disagreements

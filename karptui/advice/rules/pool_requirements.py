@@ -246,6 +246,8 @@ def _min_values(context: AdviceContext) -> Iterator[Finding]:
             )
 
 
+_MOST_REASONS: Final = 8
+"""More than a NodePool usually requires: any requirement may be the wrong one."""
 _WORDS: Final = {
     Filter.REQUIREMENTS: "its requirements exclude",
     Filter.OFFERINGS: "its zones and capacity types offer none of",
@@ -290,11 +292,11 @@ def _no_types(context: AdviceContext) -> Iterator[Finding]:
 def _why_no_types(found: PoolTypes) -> str:
     counts = [count for count in found.counts if count.filter in _WORDS and count.removed]
     most, removed = len(found.verdicts), [f"{_WORDS[one.filter]} {one.removed:,}{_reasons(one)}" for one in counts]
-    return f"{', '.join(removed)} of {counted(most, 'type')}"
+    return f"{', '.join(removed)} of {counted(most, 'instance type')}"
 
 
 def _reasons(count: FilterCount) -> str:
-    return f" ({listed(reason for reason, _ in count.reasons)})" if count.reasons else ""
+    return f" ({listed((reason for reason, _ in count.reasons), _MOST_REASONS)})" if count.reasons else ""
 
 
 @rule(

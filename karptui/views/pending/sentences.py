@@ -16,7 +16,7 @@ from karptui.kube.resources import CPU, MEMORY, ResourceList
 from karptui.kube.units import age_text, count_text, counted, cpu_text, first_of, memory_text, short_age_text
 from karptui.kube.volumes import ONE_POD
 from karptui.pending.causes import FAULTY, SILENT, Cause, PodDestination
-from karptui.pending.disagreements import Disagreement, DisagreementCode
+from karptui.pending.disagreements import NOT_LAUNCHED, Disagreement, DisagreementCode
 from karptui.pending.groups import PendingGroup
 from karptui.pending.messages import PodMessage
 from karptui.provisioning import PlacementGate
@@ -258,7 +258,7 @@ def now_words(group: PendingGroup) -> str:
     text = now_text(group)
     if not text.startswith("→"):
         return text.lstrip("✘? ")
-    refused = next((one for one in group.disagreements if one.code is DisagreementCode.LAUNCH_REFUSED), None)
+    refused = next((one for one in group.disagreements if one.code in NOT_LAUNCHED), None)
     if refused is not None:
         return disagreement_text(refused)
     launched = [_launched_text(one) for one in group.destinations if not one.node]
@@ -358,6 +358,9 @@ def disagreement_text(found: Disagreement) -> str:
         case DisagreementCode.LAUNCH_REFUSED:
             why = error_words(found.error_code) if found.error_code else clean(found.message)
             return f"the last launch in {clean(found.name)} failed {age} ago: {why}; the next may fail too"
+        case DisagreementCode.LAUNCHES_STOPPED:
+            have, why = "has" if len(found.nodes) == 1 else "have", f": {clean(found.message)}" if found.message else ""
+            return f"Karpenter launches nothing until {first_of(found.nodes, 1)} {have} a provider ID{why}"
         case DisagreementCode.VOLUME_NODE_GONE:
             return f"its local volume {clean(found.name)} is on node {where}, which does not exist"
         case DisagreementCode.VOLUME_IN_USE:
