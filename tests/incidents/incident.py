@@ -17,7 +17,7 @@ ALL_WELL: Final = (
 """A false claim wherever something is wrong."""
 LAUNCHES: Final = r"\b(would|will) (be )?launch|computed now (it|they) (has|have) one"
 """A false claim wherever nothing can launch."""
-ROOM: Final = r"\b(have|has) room on\b|\b(it fits|they fit) on\b"
+ROOM: Final = r"\b(have|has) room on\b|\b(it fits|they fit) on ip-"
 """A false claim wherever no node takes the pods."""
 ICE: Final = (
     r"insufficient ?(instance ?)?capacity|sold out|out of capacity|no .{0,30}capacity|want of capacity|\bICE\b"
