@@ -90,7 +90,7 @@ class _Renamed:
         if name == "requirements":
             return [self._requirement(one) for one in value]
         if name == "requests":
-            return {self._redactor._key(key): amount for key, amount in value.items()}
+            return {self._redactor.values.key(key): amount for key, amount in value.items()}
         if name == "budgets":
             return {self._name("NodePool", pool): count for pool, count in value.items()}
         if name in ("repair", "nodes"):
@@ -100,7 +100,7 @@ class _Renamed:
         if name == "said":
             return [{**one, "key": self._key_of(one["kind"], one["key"])} for one in value]
         if name == "annotations":
-            return {self._redactor._key(key): text for key, text in value.items()}
+            return {self._redactor.values.key(key): text for key, text in value.items()}
         if isinstance(value, dict):
             return {key: self._part(key, part) for key, part in value.items()}
         if isinstance(value, list):
@@ -111,12 +111,12 @@ class _Renamed:
         if name == "candidates":
             return self._node(value)
         if name in ("condition", "reason") and isinstance(value, str):
-            rename = self._redactor._word if name == "condition" else self._redactor._reason
+            rename = self._redactor.values.word if name == "condition" else self._redactor.values.reason
             return rename(value)
         return self._name("NodePool", value) if name == "nodePool" else value
 
     def _requirement(self, one: Mapping[str, Any]) -> dict[str, Any]:
-        made: dict[str, Any] = self._redactor._any(one, "", "")
+        made: dict[str, Any] = self._redactor.objects.redacted_value(one, "")
         return made
 
     def _key_of(self, kind: str, key: str) -> str:
@@ -132,7 +132,7 @@ class _Renamed:
 
     def _node(self, name: str) -> str:
         """Return the pseudonym of a node, or of the NodeClaim that stands for one that is not there yet."""
-        return self._redactor.named("Node", name) or self._name("NodeClaim", name)
+        return self._redactor.values.named("Node", name) or self._name("NodeClaim", name)
 
     def _name(self, kind: str, name: str) -> str:
-        return self._redactor.named(kind, name) or name
+        return self._redactor.values.named(kind, name) or name
