@@ -16,7 +16,7 @@ from typing import Any
 
 from rich.console import RenderableType
 from textual import events
-from textual._compositor import Compositor, CompositorUpdate
+from textual._compositor import CompositorUpdate
 from textual.app import App, ComposeResult
 from textual.css.stylesheet import Stylesheet
 from textual.screen import ModalScreen, Screen
@@ -27,10 +27,9 @@ from karptui import app as module
 from karptui.screens.registry import ENTRIES
 from karptui.views.table import build_rows
 from karptui.widgets.row_table import RowTable
-from karptui.widgets.textual_compat.dimmed import DimmedScreen
+from karptui.widgets.textual_compat.dimmed import DimmedScreen, LayeredScreen
 from karptui.widgets.textual_compat.loop import screen_loop
 from karptui.widgets.textual_compat.style_rules import StyleRules
-from karptui.widgets.textual_compat.swift_screen import SwiftScreen
 from karptui.widgets.textual_compat.text_area import SparingTextArea
 from karptui.widgets.themes import style_sheets, variable_defaults
 
@@ -82,19 +81,11 @@ class Lines(Screen[None]):
         table.set_rows(build_rows(SPEC, range(1000), now_ns=0))
 
 
-class SwiftLines(Lines, SwiftScreen):
-    """The same on a SwiftScreen."""
+class SwiftLines(Lines, LayeredScreen):
+    """The same on a LayeredScreen."""
 
 
-class TextualCompositor(SwiftLines):
-    """The same on a SwiftScreen with Textual's compositor."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._compositor = Compositor()
-
-
-class Editor(SwiftScreen):
+class Editor(LayeredScreen):
     """An editor, ours or Textual's."""
 
     def __init__(self, editor: Callable[[], TextArea]) -> None:
@@ -267,10 +258,6 @@ def main() -> None:
         return asyncio.run(spent(*given))
 
     pieces: dict[str, tuple[Callable[[], float], Callable[[], float]]] = {
-        "swift_screen: repaint of three lines, CPU": (
-            lambda: run(lambda: Bench(SwiftLines), moved, cpu),
-            lambda: run(lambda: Bench(TextualCompositor), moved, cpu),
-        ),
         "text_area: letter to repaint, CPU": (
             lambda: run(lambda: Bench(lambda: Editor(own_area)), typed, cpu),
             lambda: run(lambda: Bench(lambda: Editor(yaml_area)), typed, cpu),

@@ -43,12 +43,11 @@ from karptui.views.top_bar import TopBarValues
 from karptui.views.tour import Tour
 from karptui.widgets.colourless import Colourless
 from karptui.widgets.textual_compat.boundary import LivingApp
-from karptui.widgets.textual_compat.dimmed import DimmedPalette
+from karptui.widgets.textual_compat.dimmed import DimmedPalette, draw_once_composed
 from karptui.widgets.textual_compat.key_order import screen_ready
 from karptui.widgets.textual_compat.loop import screen_loop
 from karptui.widgets.textual_compat.signals import Signals, driver_of
 from karptui.widgets.textual_compat.style_rules import StyleRules
-from karptui.widgets.textual_compat.swift_screen import draw_once_composed
 from karptui.widgets.themes import DEFAULT_THEME, OWN_THEMES, style_sheets, variable_defaults
 
 if TYPE_CHECKING:

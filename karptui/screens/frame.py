@@ -32,7 +32,7 @@ from karptui.widgets.key_line import KeyLine
 from karptui.widgets.prompt import Prompt, PromptMode
 from karptui.widgets.sentences import Sentences
 from karptui.widgets.tab_line import TabLine
-from karptui.widgets.textual_compat.swift_screen import SwiftScreen
+from karptui.widgets.textual_compat.dimmed import LayeredScreen
 from karptui.widgets.top_bar import TopBar
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ MANY_NODES: Final = 1_000
 """From this many nodes on, the verdict takes longer than a key should wait."""
 
 
-class FrameScreen(SwiftScreen):
+class FrameScreen(LayeredScreen):
     """A screen of the app. Subclasses fill the body and show the state in it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.cells import cell_len
 from textual.app import App
 from textual.pilot import Pilot
-from textual.widgets import OptionList
 
 from karptui.screens.dialogs import AskScreen, ChecklistScreen, Choice, PickScreen
 from karptui.widgets.themes import style_sheets, variable_defaults
@@ -96,13 +94,6 @@ async def test_the_frame_keeps_its_height_while_the_list_is_narrowed() -> None:
         assert frame.region.height <= 12
 
 
-async def test_pages_move_in_a_long_list() -> None:
-    app = Host()
-    async with app.run_test(size=(80, 10)) as pilot:
-        assert await app.ask(pilot, PickScreen("Which", MANY), "pagedown", "enter") != "n0"
-        assert await app.ask(pilot, PickScreen("Which", MANY), "pagedown", "pageup", "enter") == "n0"
-
-
 async def test_a_checklist_gives_what_is_on() -> None:
     app = Host()
     async with app.run_test() as pilot:
@@ -122,16 +113,6 @@ async def test_what_is_typed_narrows_a_checklist_and_all_that_is_shown_is_turned
         assert await app.ask(pilot, ChecklistScreen("Some", choices, []), *"nothing", "space", "enter") == frozenset()
 
 
-async def test_a_checklist_follows_clicks() -> None:
-    app = Host()
-    async with app.run_test() as pilot:
-        await app.ask(pilot, ChecklistScreen("Some", FEW, []))
-        await pilot.click("OptionList", offset=(2, 2))
-        await pilot.press("enter")
-        await pilot.pause()
-        assert app.answer == {"c"}
-
-
 async def test_a_refused_line_stays_to_be_corrected() -> None:
     app = Host()
 
@@ -146,14 +127,3 @@ async def test_a_refused_line_stays_to_be_corrected() -> None:
         await pilot.pause()
         assert app.answer == "7"
         assert await app.ask(pilot, AskScreen("How many"), "escape") is None
-
-
-async def test_names_of_wide_letters_keep_what_is_said_of_them_in_line() -> None:
-    app = Host()
-    async with app.run_test() as pilot:
-        await app.ask(pilot, PickScreen("Which", (Choice("a", "日本語", "first"), Choice("b", "abcdefgh", "second"))))
-        shown = [str(app.screen.query_one(OptionList).get_option(name).prompt) for name in "ab"]
-        assert [cell_len(line[: line.index(word)]) for line, word in zip(shown, ("first", "second"), strict=True)] == [
-            10,
-            10,
-        ]

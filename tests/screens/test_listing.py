@@ -103,16 +103,6 @@ def test_a_filter_by_age_is_asked_again_as_time_goes_on() -> None:
     assert held.names(NOW_NS + MINUTE_NS) == ["web-0"]
 
 
-def test_the_item_of_a_row() -> None:
-    held = Held(Sort("name"))
-    listing, items = held.listing, held.items
-    assert listing.at(0) is None
-    held.names()
-    assert listing.at(1) is items[1]
-    assert listing.at(99) is items[3]
-    assert listing.with_keys(frozenset({items[2].pod.key})) == [items[2]]
-
-
 @pytest.mark.parametrize("times", [0, 1e9])
 def test_rows_rest_for_as_many_times_as_they_took(times: float) -> None:
     held = Held()

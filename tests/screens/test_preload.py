@@ -30,15 +30,6 @@ def test_screens_of_packages_are_found_too() -> None:
     assert {"karptui.screens.nodes", "karptui.screens.whatif.screen", "karptui.screens.whatif.controller"} <= names
 
 
-def test_is_stopped_before_it_begins() -> None:
-    preloader = Preloader(["karptui.no_such_module"])
-    preloader.start(60.0)
-    preloader.start(0)
-    preloader.stop()
-    preloader.stop()
-    assert not preloader._thread.is_alive()
-
-
 def test_is_stopped_between_two_modules() -> None:
     imported: list[str] = []
 
@@ -58,7 +49,3 @@ def test_a_module_that_cannot_be_imported_is_left_to_whoever_opens_it() -> None:
     preloader = Preloader(["karptui.no_such_module"])
     preloader.start(0)
     preloader.join()
-
-
-def test_one_that_never_began_is_stopped() -> None:
-    Preloader().stop()

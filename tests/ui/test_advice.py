@@ -43,16 +43,6 @@ async def opened(pilot: Pilot[None]) -> KarptuiApp:
     return await settled(pilot)
 
 
-def pressing(*keys: str) -> Callable[[Pilot[None]], Any]:
-    async def run(pilot: Pilot[None]) -> None:
-        await opened(pilot)
-        for key in keys:
-            await pilot.press(key)
-        await settled(pilot)
-
-    return run
-
-
 async def test_the_worst_come_first_and_the_tab_counts(make_traps: MakeTraps) -> None:
     async with make_traps().run_test(size=(200, 60)) as pilot:
         app = await opened(pilot)
@@ -84,37 +74,6 @@ async def test_the_sentences_follow_the_cursor(make_traps: MakeTraps) -> None:
         assert 'says do-not-disrupt "1d", which protects nothing' in screen_text(app)
         await pilot.press("escape", "ctrl+z")
         assert "· info" not in column(app, 0)
-
-
-async def test_filters_ask_for_severity_object_and_money(make_traps: MakeTraps) -> None:
-    async with make_traps().run_test(size=(120, 40)) as pilot:
-        app = await opened(pilot)
-        await pilot.press("slash", *"severity=error", "enter")
-        assert set(column(app, 0)) == {"✘ error"}
-        assert isinstance(app.screen, AdviceScreen)
-        app.screen.filter_entered("object=batch $>0.5")
-        await settled(pilot)
-        assert column(app, 2) == ["batch"]
-        assert "[1/" in screen_text(app)
-
-
-async def test_groups_fold(make_traps: MakeTraps) -> None:
-    async with make_traps().run_test(size=(160, 40)) as pilot:
-        app = await opened(pilot)
-        await pilot.press("b")
-        assert column(app, 0)[0] == "▾ error"
-        await pilot.press("enter")
-        assert column(app, 0)[:2] == ["▸ error", "▾ warning"]
-        await pilot.press("b", "f")
-        assert all(cell.startswith("▸") for cell in column(app, 0))
-        await pilot.press("f")
-        assert "✘ error" in column(app, 0)
-        await pilot.press("b")
-        assert column(app, 0)[0] == "▾ PodDisruptionBudget db/postgres"
-        await pilot.press("b")
-        assert "not grouped" in screen_text(app)
-        await pilot.press("f")
-        assert all(cell.startswith("▸") for cell in column(app, 0))
 
 
 async def test_one_finding_at_length_and_its_objects(make_traps: MakeTraps) -> None:
@@ -155,16 +114,6 @@ async def test_o_goes_to_the_object(make_traps: MakeTraps, rule: str, screen: ty
         await pilot.press("slash", *f"rule={rule}", "enter", "o")
         await settled(pilot)
         assert isinstance(app.screen, screen)
-
-
-async def test_a_node_that_is_gone_to_is_there(make_traps: MakeTraps) -> None:
-    async with make_traps().run_test(size=(120, 40)) as pilot:
-        app = await opened(pilot)
-        await pilot.press("slash", *"rule=node-receives-pods", "enter", "o")
-        await settled(pilot)
-        text = screen_text(app)
-        assert "the node is gone" not in text
-        assert "allocatable" in text
 
 
 async def test_a_finding_that_is_settled_says_so(make_traps: MakeTraps, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,9 +16,8 @@ from karptui.screens.churn import ChurnScreen, ReplacementsScreen
 from karptui.screens.events import EventsScreen
 from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.nodes import NodesScreen
-from karptui.sources.base import Phase
 from tests.ui.conftest import MakeApp
-from tests.ui.fleet import MINUTE, NOW_NS, SECOND, Fleet, FleetSource, a_fleet, conditions, screen_text, status
+from tests.ui.fleet import MINUTE, NOW_NS, SECOND, FleetSource, a_fleet, conditions
 from tests.ui.stage import settled
 
 BEGAN = NOW_NS - 62 * MINUTE
@@ -173,31 +172,3 @@ async def test_the_nodes_of_a_pool(make_app: MakeApp) -> None:
         await settled(pilot)
         assert isinstance(app.screen, NodesScreen)
         assert app.screen.listing.query_text == "pool=general"
-
-
-async def test_before_claims_are_there(make_app: MakeApp) -> None:
-    source = FleetSource(Fleet())
-    app = make_app(source=source)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        assert source.mailbox is not None
-        source.mailbox.report(status(Kind.NODECLAIM, Phase.FORBIDDEN, last_error="nodeclaims may not be listed"))
-        await pilot.press("3", "u")
-        await settled(pilot)
-        await pilot.press("o", "enter", "y")
-        await pilot.resize_terminal(90, 30)
-        await settled(pilot)
-        assert "NodeClaims may not be listed: what comes and goes is not known" in screen_text(app)
-        await pilot.press("R")
-        await settled(pilot)
-        await pilot.press("o", "s")
-        assert isinstance(app.screen, ReplacementsScreen)
-
-
-async def test_nothing_has_come_or_gone(make_app: MakeApp) -> None:
-    app = make_app(Fleet())
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        await pilot.press("3", "u")
-        await settled(pilot)
-        assert "no record of NodeClaims deleted before" in screen_text(app)

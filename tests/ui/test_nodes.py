@@ -84,17 +84,6 @@ async def test_the_top_bar_sums_up_what_is_marked_or_left_by_a_filter(make_app: 
         assert bar(app) == whole
 
 
-async def test_a_filter_that_leaves_nothing_sums_up_to_nothing(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
-        app = await settled(pilot)
-        await pilot.press("slash", *"nosuchnode", "enter")
-        await pilot.pause()
-        assert "  0 of 11 nodes:  " in bar(app)
-        await pilot.press("4")
-        await pilot.pause()
-        assert "  11 nodes  " in bar(app)
-
-
 async def test_keys_sort_filter_and_release(make_app: MakeApp) -> None:
     async with make_app().run_test(size=SIZE) as pilot:
         app = await settled(pilot)
@@ -180,29 +169,6 @@ async def test_the_line_tells_the_columns_that_have_no_room(
         await pilot.press("ctrl+w", "up")
         await pilot.pause()
         assert "Δ claim" not in told(app)
-
-
-async def test_another_width_tells_other_columns_at_once(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("end")
-        await pilot.pause()
-        assert " pods · " not in told(app)
-        await pilot.resize_terminal(80, 24)
-        await pilot.pause()
-        assert " pods · " in told(app)
-
-
-async def test_what_is_said_for_a_moment_stands_alone(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("end", "c")
-        await pilot.pause()
-        assert told(app).startswith("copied ")
-        assert "claim" not in told(app)
-        await pilot.press("up")
-        await pilot.pause()
-        assert "Δ claim" in told(app)
 
 
 async def test_enter_opens_the_node_and_escape_comes_back(make_app: MakeApp) -> None:

@@ -17,7 +17,7 @@ from karptui.config import Config
 from karptui.screens.host import host_of
 from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.opener import explanation_of
-from karptui.screens.pending import PendingDetailScreen, PendingNodesScreen, PendingScreen
+from karptui.screens.pending import PendingDetailScreen, PendingNodesScreen
 from karptui.screens.pools import PoolDetailScreen
 from karptui.screens.text import TextScreen
 from karptui.screens.whatif.screen import WhatIfScreen
@@ -134,31 +134,6 @@ async def test_the_nodes_that_were_tried_open_one_by_one(make_story: MakeStory) 
         await pilot.press("c", "enter")
         await settled(pilot)
         assert isinstance(app.screen, NodeDetailScreen)
-
-
-async def test_a_gated_pod_has_nothing_to_try(make_story: MakeStory) -> None:
-    async with make_story().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("G", "enter")
-        await settled(pilot)
-        text = screen_text(app)
-        assert "its scheduling gates are set" in text
-        assert "there is nothing to try" in text
-        await pilot.press("x")
-        await pilot.pause()
-        assert "the nodes have not been tried for this pod" in screen_text(app)
-
-
-async def test_from_pods_to_the_same_explanation(make_story: MakeStory) -> None:
-    async with make_story().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("4", "slash", *"worker-1", "enter", "enter")
-        await settled(pilot)
-        assert isinstance(app.screen, PendingDetailScreen)
-        assert "2 pods · trino/worker-{0,1} · 28 cpu 240Gi" in screen_text(app)
-        await pilot.press("escape", "5")
-        await settled(pilot)
-        assert isinstance(app.screen, PendingScreen)
 
 
 async def test_e_explains_whatever_is_under_the_cursor(make_story: MakeStory) -> None:

@@ -128,15 +128,6 @@ async def test_a_pool_that_is_gone_is_said(make_story: MakeApp) -> None:
         assert "there is no NodePool nowhere" in str(app.screen.panel.lines.content)
 
 
-async def test_no_prices_where_they_are_off(make_story: MakeApp) -> None:
-    app = make_story(disable_pricing=True)
-    async with app.run_test(size=(200, 60)) as pilot:
-        await settled(pilot)
-        assert "$" not in screen_text(app)
-        await pressing("enter", is_framed=True)(pilot)
-        assert "$" not in screen_text(app)
-
-
 async def test_without_pools_nothing_is_computed(make_story: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.story_a.inventory", Inventory)
     app = make_story()

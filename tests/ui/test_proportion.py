@@ -128,15 +128,6 @@ async def test_advice_asks_where_weights_look_like_shares(make_app: MakeApp) -> 
         assert isinstance(app.screen, WhatIfScreen)
 
 
-async def test_pods_without_labels_cannot_be_spread(make_app: MakeApp) -> None:
-    async with make_app(labels={}).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await app.screen.run_action("share_out")
-        await settled(pilot)
-        await pilot.press("enter")
-        assert "no pod with labels can go to" in screen_text(app)
-
-
 async def test_nothing_to_share_out(make_app: MakeApp) -> None:
     async with make_app(replicas=0).run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)

@@ -100,9 +100,8 @@ async def test_a_goal_and_its_numbers_are_asked_for_and_the_answer_opens(app: Ka
         assert (goal, dict(given)["tries"]) == ("pending", "50")
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_rows_show_whole_changes(app: KarptuiApp, size: tuple[int, int]) -> None:
-    async with app.run_test(size=size) as pilot:
+async def test_rows_show_whole_changes(app: KarptuiApp) -> None:
+    async with app.run_test(size=(80, 24)) as pilot:
         await pressing("colon", *typed("solve pending"), "enter")(pilot)
         assert isinstance(app.screen, StudyScreen)
         listing = app.screen.listing.rows

@@ -29,42 +29,83 @@ class Telling(FleetSource):
             mailbox.report(report)
 
 
-async def text_of(make_app: MakeApp, fleet: Fleet, *reports: Any) -> str:
+PODS_UNLISTED = Fleet({kind: objects for kind, objects in a_fleet().objects.items() if kind is not Kind.POD})
+
+
+@pytest.mark.parametrize(
+    ("fleet", "reports", "shown", "hidden"),
+    [
+        (
+            Fleet(),
+            [status(Kind.NODE, Phase.CONNECTING, since_ns=NOW_NS - 3 * SECOND)],
+            ["connecting… (3s)", "○ connecting"],
+            "0 nodes",
+        ),
+        (Fleet(), [], ["connecting…"], "0 nodes"),
+        (
+            a_fleet(),
+            [status(Kind.NODE), status(Kind.POD, Phase.SYNCING, count=6500, total_estimate=15000)],
+            ["◐ syncing pods 6,500 of about 15,000"],
+            "connecting",
+        ),
+        (PODS_UNLISTED, [status(Kind.NODE), status(Kind.POD, Phase.SYNCING)], ["11 nodes"], "0 pods"),
+        (Fleet(), [status(Kind.NODE), status(Kind.POD)], ["there are no nodes"], "connecting"),
+        (
+            PODS_UNLISTED,
+            [
+                status(Kind.NODE),
+                status(Kind.POD, Phase.FORBIDDEN, last_error="no permission to list pods in all namespaces: pods is …"),
+            ],
+            [
+                "no permission to list pods in all namespaces. Requests and pod counts need it",
+                "!rbac",
+                "no access to pods",
+            ],
+            " 0%",
+        ),
+        (
+            Fleet(),
+            [status(Kind.NODE, Phase.FORBIDDEN, last_error="nodes: forbidden")],
+            ["? has the ClusterRole that karptui needs"],
+            "there are no nodes",
+        ),
+        (
+            a_fleet(),
+            [status(Kind.NODE), status(Kind.POD, Phase.STALE, last_contact_ns=NOW_NS - 42 * SECOND)],
+            ["◌ pods stale for 42s", "What you see is from 11:59:25Z."],
+            "connecting",
+        ),
+        (
+            a_fleet(),
+            [
+                status(Kind.NODE),
+                status(
+                    Kind.POD,
+                    Phase.DISCONNECTED,
+                    last_error="connection refused",
+                    retry_at_ns=NOW_NS + 5 * SECOND,
+                ),
+            ],
+            ["✖ pods disconnected, retrying in 5 s", "connection refused; retrying in 5 s."],
+            "connecting",
+        ),
+        (
+            a_fleet(),
+            [status(Kind.NODE, Phase.OFFLINE), status(Kind.POD, Phase.OFFLINE)],
+            ["◆ offline, taken 2026-11-24 11:59:07Z"],
+            "connecting",
+        ),
+    ],
+)
+async def test_every_state_of_the_sources_is_told_apart(
+    make_app: MakeApp, fleet: Fleet, reports: list[Any], shown: list[str], hidden: str
+) -> None:
     source = Telling(fleet)
-    source.reports = reports
+    source.reports = tuple(reports)
     async with make_app(source=source).run_test(size=SIZE) as pilot:
-        return screen_text(await settled(pilot))
-
-
-async def test_connecting(make_app: MakeApp) -> None:
-    text = await text_of(make_app, Fleet(), status(Kind.NODE, Phase.CONNECTING, since_ns=NOW_NS - 3 * SECOND))
-    assert "connecting… (3s)" in text
-    assert "○ connecting" in text
-    assert "0 nodes" not in text
-
-
-async def test_nothing_heard_yet(make_app: MakeApp) -> None:
-    text = await text_of(make_app, Fleet())
-    assert "connecting…" in text
-    assert "0 nodes" not in text, "a count of 0 is no fact before nodes are listed"
-
-
-async def test_syncing(make_app: MakeApp) -> None:
-    pods = status(Kind.POD, Phase.SYNCING, count=6500, total_estimate=15000)
-    text = await text_of(make_app, a_fleet(), status(Kind.NODE), pods)
-    assert "◐ syncing pods 6,500 of about 15,000" in text
-
-
-async def test_pods_are_not_counted_as_0_before_they_are_listed(make_app: MakeApp) -> None:
-    fleet = a_fleet()
-    del fleet.objects[Kind.POD]
-    text = await text_of(make_app, fleet, status(Kind.NODE), status(Kind.POD, Phase.SYNCING))
-    assert "11 nodes" in text
-    assert "0 pods" not in text
-
-
-async def test_empty(make_app: MakeApp) -> None:
-    assert "there are no nodes" in await text_of(make_app, Fleet(), status(Kind.NODE), status(Kind.POD))
+        text = screen_text(await settled(pilot))
+    assert [one for one in shown if one not in text] == []
+    assert hidden not in text
 
 
 async def test_where_nothing_keeps_a_node_nothing_is_waited_for(make_app: MakeApp) -> None:
@@ -77,38 +118,6 @@ async def test_where_nothing_keeps_a_node_nothing_is_waited_for(make_app: MakeAp
         assert "there are no blockers" in screen_text(await settled(pilot))
         await pilot.press("n")
         assert "there are no nodes to be removed" in screen_text(await settled(pilot))
-
-
-async def test_forbidden_is_never_zero(make_app: MakeApp) -> None:
-    fleet = a_fleet()
-    del fleet.objects[Kind.POD]
-    pods = status(Kind.POD, Phase.FORBIDDEN, last_error="no permission to list pods in all namespaces: pods is …")
-    text = await text_of(make_app, fleet, status(Kind.NODE), pods)
-    assert "no permission to list pods in all namespaces. Requests and pod counts need it" in text
-    assert "!rbac" in text
-    assert " 0%" not in text
-    assert "no access to pods" in text
-
-
-async def test_no_node_may_be_seen(make_app: MakeApp) -> None:
-    text = await text_of(make_app, Fleet(), status(Kind.NODE, Phase.FORBIDDEN, last_error="nodes: forbidden"))
-    assert "? has the ClusterRole that karptui needs" in text
-
-
-async def test_stale_and_disconnected(make_app: MakeApp) -> None:
-    stale = status(Kind.POD, Phase.STALE, last_contact_ns=NOW_NS - 42 * SECOND)
-    text = await text_of(make_app, a_fleet(), status(Kind.NODE), stale)
-    assert "◌ pods stale for 42s" in text
-    assert "What you see is from 11:59:25Z." in text
-    gone = status(Kind.POD, Phase.DISCONNECTED, last_error="connection refused", retry_at_ns=NOW_NS + 5 * SECOND)
-    text = await text_of(make_app, a_fleet(), status(Kind.NODE), gone)
-    assert "✖ pods disconnected, retrying in 5 s" in text
-    assert "connection refused; retrying in 5 s." in text
-
-
-async def test_offline(make_app: MakeApp) -> None:
-    text = await text_of(make_app, a_fleet(), status(Kind.NODE, Phase.OFFLINE), status(Kind.POD, Phase.OFFLINE))
-    assert "◆ offline, taken 2026-11-24 11:59:07Z" in text
 
 
 async def test_a_source_that_cannot_start(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:

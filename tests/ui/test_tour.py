@@ -8,7 +8,7 @@ from string import ascii_lowercase
 
 import pytest
 
-from karptui.cli.main import DEMOS, build_parser, main, with_demo
+from karptui.cli.main import DEMOS, build_parser
 from karptui.cli.source import open_source
 from karptui.clock import FrozenClock
 from karptui.sources.base import Phase
@@ -117,12 +117,3 @@ def test_every_story_can_be_asked_for() -> None:
 
     assert list(filter(is_taken, ascii_lowercase)) == list(STORIES)
     assert list(DEMOS) == [*STORIES, "still", "large"]
-
-
-def test_the_letter_stands_behind_the_demo(capsys: pytest.CaptureFixture[str]) -> None:
-    assert with_demo(["--demo=d", "--theme", "x"]) == ["--demo", "--tour=d", "--theme", "x"]
-    assert with_demo(["--demo=still"]) == ["--demo", "--still"]
-    assert with_demo(["--demo=large"]) == ["--demo", "--large"]
-    assert with_demo(["--demo"]) == ["--demo"]
-    assert main(["--demo=f"]) == 2
-    assert "--demo=f: there is no such demo; there are a, b" in capsys.readouterr().err

@@ -55,9 +55,6 @@ def typing(*steps: str) -> Callable[[Pilot[None]], Awaitable[None]]:
     return run
 
 
-LEDGER_OF_STORY_D = (":types trino", "G", "up", "up", "enter")
-
-
 async def test_from_pools_to_the_ledger_and_back(make_stories: MakeApp) -> None:
     app = make_stories()
     async with app.run_test(size=(120, 40)) as pilot:
@@ -95,23 +92,6 @@ async def test_pools_follow_each_other_and_all_types_show(make_stories: MakeApp)
         assert "trino [8]" in str(screen.table.border_title)
         await typing("a")(pilot)
         assert "trino ─ all [1,392]" in str(screen.table.border_title)
-
-
-async def test_a_pool_that_is_not_there(make_stories: MakeApp) -> None:
-    app = make_stories()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await typing(":types nowhere")(pilot)
-        assert isinstance(app.screen, PoolsOfTypesScreen)
-        assert "there is no NodePool nowhere" in str(app.screen.info.pieces)
-        app.push_screen(TypesOfPoolScreen("nowhere"))
-        await settled(pilot)
-        assert isinstance(app.screen, TypesOfPoolScreen)
-        assert "there is no NodePool nowhere" in str(app.screen.panel.lines.content)
-        app.push_screen(TypeLedgerScreen("trino", "m9.huge"))
-        await settled(pilot)
-        assert isinstance(app.screen, TypeLedgerScreen)
-        await typing("+", ">", "j", "k")(pilot)
-        assert app.screen.entry is None
 
 
 async def test_the_nodes_of_a_type(make_stories: MakeApp) -> None:

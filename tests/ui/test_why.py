@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 from karptui.app import KarptuiApp
@@ -41,16 +40,6 @@ def make_story() -> MakeStory:
     return make
 
 
-def pressing(*keys: str) -> Callable[[Pilot[None]], Any]:
-    async def run(pilot: Pilot[None]) -> None:
-        await settled(pilot)
-        for key in keys:
-            await pilot.press(key)
-        await settled(pilot)
-
-    return run
-
-
 async def test_every_node_says_why(make_story: MakeStory) -> None:
     async with make_story().run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
@@ -81,15 +70,6 @@ async def test_filter_sort_and_blocked_only(make_story: MakeStory) -> None:
         await pilot.pause()
         assert column(app)[:2] == ["ip-10-0-33-7", "ip-10-0-71-204"]
         assert column(app)[-1] == "ip-10-0-8-41"
-
-
-async def test_the_line_below_is_the_product_in_one_line(make_story: MakeStory) -> None:
-    async with make_story().run_test(size=(200, 60)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("slash", *"71-204", "enter")
-        said = "gitlab/runner-7f2c4, gitlab/runner-9d0aa have do-not-disrupt (since 5h58m, no time limit)"
-        assert said in screen_text(app)
-        assert "removable once unblocked: delete, saves $1.0080/h (simulated)" in screen_text(app)
 
 
 async def test_explain_leads_to_the_node(make_story: MakeStory) -> None:
@@ -230,13 +210,3 @@ async def test_remedies_explanations_and_the_next_command_from_blockers(make_sto
         assert "Next: SingleNodeConsolidation (Underutilized), saves $0.7680/h" in text
         assert "delete ip-10-0-8-41" in text
         assert column(app)[0] == "ip-10-0-71-204"
-
-
-async def test_help_lists_what_the_codes_mean(make_story: MakeStory) -> None:
-    async with make_story().run_test(size=(120, 60)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("question_mark")
-        await pilot.pause()
-        texts = "\n".join(str(static.render()) for static in app.screen.query("Static"))
-        assert "pods with karpenter.sh/do-not-disrupt" in texts
-        assert "spot: 6/15 types" in texts

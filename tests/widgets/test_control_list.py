@@ -65,20 +65,6 @@ async def test_the_cursor_stays_on_its_control() -> None:
         assert app.asked == []
 
 
-async def test_a_line_says_title_value_and_hint_without_control_characters() -> None:
-    app = Host()
-    async with app.run_test() as pilot:
-        controls = app.query_one(ControlList)
-        controls.show_controls((WEIGHT, POLICY))
-        await pilot.pause()
-        lines = ["".join(part.text for part in controls.render_line(y)).strip() for y in range(2)]
-        assert lines[0].startswith("weight")
-        assert "◂ 50 ▸" in lines[0]
-        assert "policy␛[0m" in lines[1]
-        assert "was Underutilized" in lines[1]
-        assert "\x1b" not in lines[1]
-
-
 @pytest.mark.parametrize(
     ("text", "room", "shown"),
     [

@@ -100,15 +100,6 @@ async def test_every_tab_fits(width: int) -> None:
     assert ("Pending·3" in line) == (width > 100)
 
 
-async def test_tabs_at_80_columns_read_as_words() -> None:
-    tabs = TabLine(TABS, "nodes")
-    async with WidgetApp(tabs).run_test(size=(80, 3)) as pilot:
-        tabs.notes = NOTES
-        await pilot.pause()
-        line = tabs.render().plain
-    assert line == "1Nodes 2Pools 3Claims 4Pods 5Pend·3 6Block·9 7Budg 8Types 9Events 0Advice·14 "
-
-
 async def test_counts_of_a_large_cluster_leave_room_for_every_tab() -> None:
     tabs = TabLine(TABS, "nodes")
     async with WidgetApp(tabs).run_test(size=(80, 3)) as pilot:
@@ -159,10 +150,6 @@ def test_keys_move_closer_and_say_when_some_are_missing(width: int, text: str) -
     assert sum(piece.width for piece in pieces) == len(text)
 
 
-def test_no_keys_are_no_line() -> None:
-    assert fit((), 10) == []
-
-
 class Keyed(Static, can_focus=True):
     """Keys of its own among those that every screen has."""
 
@@ -184,22 +171,3 @@ async def test_keys_of_a_screen_stand_before_those_of_every_screen() -> None:
         await pilot.resize_terminal(26, 4)
         await pilot.pause()
         assert str(line.render()) == "e EXPLAIN o O … ? HELP"
-
-
-async def test_a_click_on_a_key_presses_it() -> None:
-    pressed: list[str] = []
-
-    class Clicked(WidgetApp):
-        def simulate_key(self, key: str) -> None:
-            pressed.append(key)
-
-    keyed = Keyed()
-    line = KeyLine((), ("screen.help",), {})
-    async with Clicked(keyed, line).run_test(size=(15, 4)) as pilot:
-        keyed.focus()
-        await pilot.pause()
-        await pilot.click(line, offset=(1, 0))
-        dots = str(line.render()).index("…")
-        await pilot.click(line, offset=(dots, 0))
-        assert len(pressed) == 2
-        assert pressed[1] == "question_mark"

@@ -22,22 +22,6 @@ async def test_a_sentence_without_facts_ends_with_an_ellipsis_where_it_is_cut() 
         assert [text.strip() for text in app.texts(line)] == ["the quick fox"]
 
 
-async def test_a_line_without_a_height_of_its_own_takes_what_it_needs() -> None:
-    line = InfoLine(id="notice")
-    app = WidgetApp(line)
-    async with app.run_test(size=(20, 6)) as pilot:
-        line.display = True
-        for text, expected in (
-            ("the fox", ["the fox"]),
-            ("the quick brown fox jumps", ["the quick brown", "fox jumps"]),
-            ("the quick brown fox jumps over the dog", ["the quick brown", "fox jumps over…"]),
-            ("the fox", ["the fox"]),
-        ):
-            line.say(text)
-            await pilot.pause()
-            assert [drawn.strip() for drawn in app.texts(line)] == expected
-
-
 def line(*texts: str) -> Pieces:
     return tuple((text, Tone.NORMAL) for text in texts)
 
@@ -90,19 +74,6 @@ def test_the_sentence_comes_first_and_facts_fill_what_it_leaves(
     sentence: str, facts: list[str], width: int, height: int, expected: list[str]
 ) -> None:
     assert lines(sentence, facts, width, height) == expected
-
-
-def test_pieces_keep_their_tones() -> None:
-    sentence = (("OK", Tone.GOOD), (" goes", Tone.NORMAL))
-    facts = ((("spot", Tone.SPOT),),)
-    [made] = fitted(sentence, facts, 20, 1)
-    assert made[-2:] == ((" · ", Tone.MUTED), ("spot", Tone.SPOT))
-    assert {tone: "".join(text for text, own in made if own is tone) for _, tone in sentence} == {
-        Tone.GOOD: "OK",
-        Tone.NORMAL: " goes",
-    }
-    [cut] = fitted(sentence, facts, 5, 1)
-    assert (cut[0], cut[-1]) == (("OK", Tone.GOOD), ("…", Tone.MUTED))
 
 
 WORDS = st.text("ab界", min_size=1, max_size=6)

@@ -55,18 +55,6 @@ def test_numbers_are_not_cut_while_words_can_be() -> None:
     assert [(placed.index, placed.width) for placed in layout.columns] == [(0, 7), (1, 7), (2, 6)]
 
 
-def test_a_number_without_end_is_cut_like_words() -> None:
-    memory = Heading("mem", "MEM", min_width=4, is_right_aligned=True)
-    layout = fit((NAME, memory), (Widths(20, 20), Widths(40, 40)), 24)
-    assert [placed.width for placed in layout.columns] == [11, 10]
-
-
-def test_what_may_not_be_dropped_stays_at_its_least() -> None:
-    layout = fit((NAME, CPU), WIDTHS[:1] + WIDTHS[2:3], 10)
-    assert [placed.width for placed in layout.columns] == [6, 9]
-    assert layout.width > 10
-
-
 def test_the_wide_layout_drops_nothing_and_cuts_nothing() -> None:
     layout = fit(HEADINGS, WIDTHS, 30, is_wide=True)
     assert [HEADINGS[placed.index].id for placed in layout.columns] == ["name", "pool", "cpu", "age", "arch"]
@@ -91,14 +79,6 @@ def test_measuring_keeps_the_widest_and_counts_cells() -> None:
     rows = [Row("a", (Cell("節点", short="ab"), Cell("1", bar=Bar(0, 1, 2)))), Row("b", (Cell("abc"), Cell("")))]
     assert measure(rows, 2) == (Widths(4, 3), Widths(1, 1, has_bar=True))
     assert measure(rows, 2, (Widths(9, 1), Widths())) == (Widths(9, 3), Widths(1, 1, has_bar=True))
-
-
-def test_positions() -> None:
-    layout = fit(HEADINGS, WIDTHS, 120)
-    assert layout.column_at(layout.columns[1].x) == 1
-    assert layout.column_at(0) is None
-    assert EMPTY.frozen_width == 0
-    assert fit((), (), 80).columns == ()
 
 
 NUMBERS = (Heading("name", "NAME"), *(Heading(name, name.upper(), is_right_aligned=True) for name in "abc"))

@@ -67,21 +67,6 @@ async def test_the_thumb_can_be_dragged() -> None:
         assert table.scroll_offset.y == scrolled_to
 
 
-async def test_the_thumb_lights_up_under_the_pointer() -> None:
-    table = RowTable(SPEC.headings())
-    async with WidgetApp(table).run_test(size=(WIDTH, 12)) as pilot:
-        await rows_in_view(pilot, table)
-
-        def thumb() -> Style | None:
-            return list(table.render_lines(table.outer_size.region)[1])[-1].style
-
-        dark = thumb()
-        await pilot.hover(table, offset=(WIDTH - 1, 3))
-        assert thumb() != dark
-        await pilot.hover(table, offset=(3, 3))
-        assert thumb() == dark
-
-
 async def test_a_part_of_the_lines_is_cut_out() -> None:
     table = RowTable(SPEC.headings())
     async with WidgetApp(table).run_test(size=(WIDTH, 12)) as pilot:

@@ -16,13 +16,13 @@ from textual.pilot import Pilot
 from textual.widgets import Button
 
 from karptui.widgets.pick_list import Pick, PickList
-from karptui.widgets.textual_compat.swift_screen import SwiftScreen
+from karptui.widgets.textual_compat.dimmed import LayeredScreen
 from tests.canvas import Canvas, Cell
 
 WIDTH, HEIGHT = 24, 6
 
 
-class Ground(SwiftScreen):
+class Ground(LayeredScreen):
     """A list with a button beneath it."""
 
     def compose(self) -> ComposeResult:
@@ -118,23 +118,6 @@ async def test_keys_move_by_lines_and_pages_and_stop_at_the_ends(monkeypatch: py
         assert places == ["1", "2", "3", "2", "6", "11", "6", "19", "19", "19", "1", "1"]
 
 
-@pytest.mark.parametrize(("key", "expected"), [("pagedown", "3"), ("pageup", "1"), ("g", "1"), ("end", "3")])
-async def test_a_page_goes_no_further_than_there_are_lines(
-    monkeypatch: pytest.MonkeyPatch, key: str, expected: str
-) -> None:
-    async with shown(monkeypatch, many(5, headings=(0, 4))) as (pilot, found, _):
-        await pilot.press("down", key)
-        assert found.current_key == expected
-
-
-async def test_the_line_under_the_cursor_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with shown(monkeypatch, many(3)) as (pilot, found, _):
-        await pilot.press("down")
-        found.action_select()
-        await pilot.pause()
-        assert picked(pilot) == ["1"]
-
-
 @pytest.mark.parametrize("picks", [[], many(3, headings=(0, 1, 2))])
 async def test_keys_do_nothing_where_there_is_nothing_to_pick(
     monkeypatch: pytest.MonkeyPatch, picks: list[Pick]
@@ -218,11 +201,6 @@ async def test_of_several_lines_with_one_key_the_first_is_shown(monkeypatch: pyt
         assert [text.strip() for text in canvas.texts(found.region)][:3] == ["first", "line b", ""]
 
 
-async def test_an_empty_line_stands_before_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with shown(monkeypatch, many(3, gaps=(0, 2))) as (_, found, canvas):
-        assert [text.strip() for text in canvas.texts(found.region)] == ["", "line 0", "line 1", "", "line 2", ""]
-
-
 WORDS = (
     "short",
     "exactly-twenty-one-xx",
@@ -270,16 +248,6 @@ async def test_a_list_that_is_as_high_as_its_lines_grows_with_them(monkeypatch: 
             assert canvas.at(found.region) == drawn_anew(found)
 
 
-async def test_the_scroll_bar_follows_how_many_lines_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with shown(monkeypatch, many(10)) as (pilot, found, canvas):
-        for count in (40, 7, 6, 12):
-            before = canvas.at(found.region)
-            found.set_picks(many(count))
-            await pilot.pause()
-            assert [row[-1] for row in canvas.at(found.region)] != [row[-1] for row in before]
-            assert canvas.at(found.region) == drawn_anew(found)
-
-
 # The pointer
 
 
@@ -304,12 +272,6 @@ async def test_clicks_in_a_row_select_no_text(monkeypatch: pytest.MonkeyPatch, t
         assert not pilot.app.screen.selections
 
 
-async def test_a_click_below_the_last_line_picks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with shown(monkeypatch, many(2)) as (pilot, _, _canvas):
-        await pilot.click(PickList, offset=(3, 4))
-        assert picked(pilot) == []
-
-
 async def test_the_line_under_the_pointer_is_lit(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(monkeypatch, many(20, headings=(3,))) as (pilot, found, canvas):
         plain = ground_of(canvas, found, 2)
@@ -322,18 +284,6 @@ async def test_the_line_under_the_pointer_is_lit(monkeypatch: pytest.MonkeyPatch
         await pilot.hover(PickList, offset=(3, 1))
         await pilot.hover(Button)
         assert ground_of(canvas, found, 1) == plain
-
-
-async def test_lines_that_come_under_the_pointer_by_scrolling_are_lit_with_its_next_move(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async with shown(monkeypatch, many(40)) as (pilot, found, canvas):
-        await pilot.hover(PickList, offset=(3, 2))
-        found.scroll_to(y=10, animate=False, immediate=True)
-        await pilot.pause()
-        await pilot.hover(PickList, offset=(4, 2))
-        assert ground_of(canvas, found, 2) == GREEN
-        assert canvas.at(found.region) == drawn_anew(found)
 
 
 # What is drawn again
@@ -367,26 +317,6 @@ async def test_lines_that_are_gone_are_not_kept(monkeypatch: pytest.MonkeyPatch)
             found.set_picks([a_pick("a", f"{at}"), a_pick("b", f"{at + 100}")])
             await pilot.pause()
         assert len(found._strips) <= 2 * 2 + HEIGHT + HEIGHT
-        assert canvas.at(found.region) == drawn_anew(found)
-
-
-async def test_the_cursor_shows_where_keys_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with shown(monkeypatch, many(3)) as (pilot, found, canvas):
-        assert ground_of(canvas, found, 0) == YELLOW
-        pilot.app.screen.query_one(Button).focus()
-        await pilot.pause()
-        assert ground_of(canvas, found, 0) == BLUE
-        found.focus()
-        await pilot.pause()
-        assert ground_of(canvas, found, 0) == YELLOW
-
-
-async def test_another_theme_is_another_colour_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with shown(monkeypatch, many(3)) as (pilot, found, canvas):
-        before = ground_of(canvas, found, 1)
-        pilot.app.theme = "textual-light"
-        await pilot.pause()
-        assert ground_of(canvas, found, 1) != before
         assert canvas.at(found.region) == drawn_anew(found)
 
 

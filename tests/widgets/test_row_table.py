@@ -280,18 +280,6 @@ async def test_a_smaller_window_keeps_the_cursor_in_view(table: RowTable) -> Non
         assert any(line.startswith("▌ row-000015") for line in lines)
 
 
-async def test_wider_rows_that_come_into_view_widen_their_column(table: RowTable) -> None:
-    async with WidgetApp(table).run_test(size=(60, 8)) as pilot:
-        table.focus()
-        names = [f"n{index:04d}" for index in range(1000)]
-        names[501] = "n0501-with-a-longer-name"
-        await shown(pilot, table, rows_of(*names))
-        assert table.move_cursor_to("n0501-with-a-longer-name")
-        assert not table.move_cursor_to("nobody")
-        lines = await shown(pilot, table)
-        assert any("n0501-with-a-longer-name" in line for line in lines)
-
-
 async def test_other_columns_take_the_place_of_the_first(table: RowTable) -> None:
     async with WidgetApp(table).run_test(size=(60, 8)) as pilot:
         await shown(pilot, table, rows_of("a"))
@@ -320,24 +308,3 @@ async def test_text_is_never_markup_and_never_steers_the_terminal(table: RowTabl
             assert name in text
         assert "\x1b" not in text
         assert "\u202e" not in text
-
-
-async def test_a_theme_switch_redraws_in_its_colours(table: RowTable) -> None:
-    app = WidgetApp(table)
-    async with app.run_test(size=(60, 8)) as pilot:
-        await shown(pilot, table, rows_of("a"))
-        dark = app.export_screenshot()
-        app.theme = "karptui-colour-blind-light"
-        await pilot.pause()
-        assert app.export_screenshot() != dark
-
-
-async def test_rows_that_come_late_are_scrolled_to(table: RowTable) -> None:
-    async with WidgetApp(table).run_test(size=(40, 12)) as pilot:
-        table.focus()
-        await shown(pilot, table, rows_of("a"))
-        await shown(pilot, table, many(100))
-        await pilot.press("G")
-        assert (await shown(pilot, table))[-1].startswith("▌ row-000099")
-        await shown(pilot, table, rows_of("a"))
-        assert table.scroll_offset.y == 0

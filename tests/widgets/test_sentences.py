@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import pytest
 from textual.content import Content
 
-from karptui.views.row import Pieces, Tone
+from karptui.views.row import Tone
 from karptui.widgets.sentences import Sentences
 from tests.widgets.harness import WidgetApp
 
@@ -17,19 +15,6 @@ def text_of(sentences: Sentences) -> str:
 
 
 LONG = (("* the quick brown fox jumps over", Tone.NORMAL), (" the [lazy] dog", Tone.STRONG))
-
-
-async def test_lines_are_shown_as_they_are() -> None:
-    app = WidgetApp(Sentences())
-    async with app.run_test(size=(20, 8)):
-        sentences = app.query_one(Sentences)
-        sentences.set_lines([LONG, (("second", Tone.MUTED),)])
-        assert text_of(sentences) == "* the quick brown fox jumps over the [lazy] dog\nsecond"
-        shown = sentences.content
-        sentences.set_lines([LONG, (("second", Tone.MUTED),)])
-        assert sentences.content is shown
-        sentences.set_lines(())
-        assert text_of(sentences) == ""
 
 
 async def test_hanging_lines_follow_the_width() -> None:
@@ -57,25 +42,6 @@ async def test_wrapped_lines_follow_the_width_and_begin_with_no_separator() -> N
         await pilot.resize_terminal(4, 8)
         await pilot.pause()
         assert text_of(sentences).startswith("one\ntwo\nthr\nee\n*")
-
-
-async def test_the_same_lines_are_not_broken_again() -> None:
-    app = WidgetApp(Sentences())
-    broken = []
-
-    def breaking(lines: Iterable[Pieces], width: int) -> tuple[Pieces, ...]:
-        broken.append(width)
-        return tuple(lines)
-
-    async with app.run_test(size=(40, 8)):
-        sentences = app.query_one(Sentences)
-        for _ in range(2):
-            sentences._break((LONG,), breaking)
-        assert len(broken) == 1
-        sentences.set_lines(())
-        sentences._break((LONG,), breaking)
-        assert len(broken) == 2
-        assert text_of(sentences).startswith("* the quick")
 
 
 async def test_only_another_height_lays_the_screen_out_anew(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,15 +79,6 @@ async def test_a_note_stands_behind_its_line_and_is_no_part_of_the_text() -> Non
         assert shown(app, 1).endswith("requirments: 1")
 
 
-async def test_a_line_that_fills_the_editor_has_no_room_for_a_note() -> None:
-    app = Host(f"a: {'x' * 100}")
-    async with app.run_test(size=(60, 12)) as pilot:
-        app.editor.notes = {0: LineNote("unseen"), 7: LineNote("below the text")}
-        await pilot.pause()
-        assert "unseen" not in shown(app, 0)
-        assert shown(app, 7) == ""
-
-
 async def test_notes_are_walked_through_without_those_that_only_tell() -> None:
     app = Host("a: 1\nb: 2\nc: 3\nd: 4")
     async with app.run_test() as pilot:
@@ -144,15 +135,6 @@ async def test_completion_can_be_asked_for_before_a_word_has_begun() -> None:
         assert not app.offered.is_open
 
 
-async def test_completion_offers_nothing_for_a_word_that_is_complete() -> None:
-    app = Host("replica")
-    async with app.run_test() as pilot:
-        app.editor.move_cursor((0, 7))
-        await pilot.press("s")
-        await pilot.pause()
-        assert not app.offered.is_open
-
-
 async def test_enter_keeps_the_level_and_goes_deeper_after_a_colon() -> None:
     app = Host("  spec:\n  - key: a\n  - name:")
     async with app.run_test() as pilot:
@@ -189,15 +171,6 @@ async def test_text_typed_behind_a_movement_never_overtakes_it() -> None:
             app.post_message(events.Key(key, character))
         await pilot.pause()
         assert app.editor.text == "a: 1\nb: 250"
-
-
-async def test_goes_to_both_ends_of_the_text() -> None:
-    app = Host("a: 1\nb: 2\nc: 34")
-    async with app.run_test(size=(60, 12)) as pilot:
-        await pilot.press("ctrl+end")
-        assert app.editor.cursor_location == (2, 5)
-        await pilot.press("ctrl+home")
-        assert app.editor.cursor_location == (0, 0)
 
 
 LINES = st.lists(st.sampled_from("abc"), min_size=1, max_size=7)

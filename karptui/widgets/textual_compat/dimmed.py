@@ -9,13 +9,15 @@ Possible upstream change: "A modal screen tints the whole background on every re
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any, Final, Self
 
 from rich.segment import Segment
 from rich.style import Style
+from textual.app import App
 from textual.color import Color
 from textual.command import CommandPalette
-from textual.events import MouseEvent
+from textual.events import Idle, MouseEvent
 from textual.geometry import Region, Size
 from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen, Screen, ScreenResultType
@@ -26,6 +28,25 @@ LOOK_SECONDS: Final = 1.0
 """Interval between checks of the background screen, in seconds."""
 SETTLE_SECONDS: Final = 0.05
 """Time after the last layout until its widgets have their size, in seconds."""
+
+
+class LayeredScreen(Screen[None]):
+    """A screen that stays visible, and in its places, behind a `DimmedScreen`."""
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the screen draws itself; a dimmed one is drawn by the screen in front."""
+        return super().is_current and self.app.screen is self
+
+    async def _on_idle(self, _event: Idle) -> None:
+        if self._is_unsettled_behind():
+            self._refresh_layout(scroll=self._scroll_required)
+            self._layout_required = self._scroll_required = False
+
+    def _is_unsettled_behind(self) -> bool:
+        """Whether something is out of its place while another screen shows this one dimmed."""
+        is_due = self._layout_required or self._scroll_required
+        return is_due and not self.is_current and super().is_current and not self.app._batch_count  # noqa: SLF001
 
 
 class DimmedScreen(ModalScreen[ScreenResultType]):
@@ -126,3 +147,21 @@ def _lines_of(screen: Screen[object], size: Size) -> list[Strip]:
     lines = screen._compositor.render_strips(size)  # noqa: SLF001 - as Textual's own drawing of it does
     missing = [Strip.blank(size.width)] * (size.height - len(lines))
     return [*(line.adjust_cell_length(size.width) for line in lines[: size.height]), *missing]
+
+
+def draw_once_composed(app: App[None], delay: float) -> None:
+    """Draw nothing until the opened screen has its widgets, or the delay is over.
+
+    Textual always waits for all widgets, even if they are there.
+    """
+    held = ExitStack()
+    held.enter_context(app.batch_update())
+
+    def release() -> None:
+        held.close()
+        timer.stop()
+        app.screen.refresh()
+
+    timer = app.set_timer(delay, release)
+    # A screen heeds its messages once it is composed and mounted.
+    app.call_later(lambda: app.screen.call_later(release))

@@ -174,20 +174,6 @@ def test_what_cannot_be_read_is_set_aside_and_not_written_over(data: bytes) -> N
     assert (aside.name, aside.read_bytes()) == (f"{path.stem}.unreadable.yaml", data)
 
 
-def test_a_second_file_that_cannot_be_read_leaves_the_first_where_it_is() -> None:
-    for data in (b"no: [1", b"no: [2", b"no: [3"):
-        assert KEPT.write([Scenario("a", edits=(CordonNode("n"),))])
-        (path,) = (one for one in (state_dir() / "whatif").iterdir() if "unreadable" not in one.name)
-        path.write_bytes(data)
-        assert KEPT.read() == ()
-    aside = {one.name.removeprefix(path.stem): one.read_bytes() for one in path.parent.iterdir()}
-    assert aside == {
-        ".unreadable.yaml": b"no: [1",
-        ".unreadable-2.yaml": b"no: [2",
-        ".unreadable-3.yaml": b"no: [3",
-    }
-
-
 def test_what_is_too_large_or_not_to_be_opened_is_set_aside_too(monkeypatch: pytest.MonkeyPatch) -> None:
     assert KEPT.write([Scenario("large", edits=(CordonNode("n"),))])
     with monkeypatch.context() as context:

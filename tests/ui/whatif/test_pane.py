@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from textual import events
 from textual.widgets import Input
 
 from karptui.screens.dialogs import PickScreen
 from karptui.screens.nodes import NodesScreen
 from karptui.screens.packing import PackingScreen
-from karptui.screens.text import TextScreen
 from karptui.screens.whatif.compare import CompareScreen
 from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.sources.demo.source import DemoSource
@@ -107,23 +105,6 @@ async def test_what_only_the_scenario_has_is_said_to_be_so() -> None:
         assert "is only in this scenario" in "".join(text for text, _ in screen.info.pieces)
 
 
-async def test_a_quick_edit_changes_one_line_and_says_what_it_was() -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begin(pilot)
-        before = screen.edit_pane.editor.text
-        await control(pilot, "weight", "right", "right", "left")
-        lines = zip(before.split("\n"), screen.edit_pane.editor.text.split("\n"), strict=True)
-        changed = [(old, new) for old, new in lines if old != new]
-        assert changed == [("  weight: 50", "  weight: 51")]
-        row = screen.edit_pane.editor.text.split("\n").index("  weight: 51")
-        assert screen.edit_pane.editor.notes[row].text == "was 50"
-        assert value(pilot, "weight") == "51"
-        await press(pilot, "backspace")
-        assert screen.edit_pane.editor.text == before
-        assert app.whatif.book.is_untouched
-
-
 async def test_undo_and_redo_go_step_by_step() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
@@ -206,18 +187,6 @@ async def test_a_mode_is_chosen_from_a_list() -> None:
         assert "New nodes" in shown(screen)
 
 
-async def test_lines_open_and_close() -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begin(pilot)
-        await press(pilot, "R")
-        before = len(screen.result.lines.picks)
-        await press(pilot, "enter")
-        assert len(screen.result.lines.picks) > before
-        await press(pilot, "enter")
-        assert len(screen.result.lines.picks) == before
-
-
 async def test_offerings_are_taken_out_and_an_edit_is_taken_back() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
@@ -268,22 +237,6 @@ async def test_scenarios_are_named_duplicated_compared_and_thrown_away(tmp_path:
         assert app.screen is screen
 
 
-@pytest.mark.parametrize(
-    ("steps", "expected"),
-    [(0, "kubectl patch"), (1, "kind: NodePool"), (2, "+  weight: 51"), (3, "replay: pending")],
-)
-async def test_what_was_edited_is_exported(steps: int, expected: str) -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await begin(pilot)
-        await press(pilot, "x")
-        assert isinstance(app.screen, WhatIfScreen)
-        await control(pilot, "weight", "right")
-        await press(pilot, "x", *["down"] * steps, "enter")
-        assert isinstance(app.screen, TextScreen)
-        assert expected in app.screen.area.text
-
-
 async def test_the_base_follows_the_cluster() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
@@ -297,17 +250,6 @@ async def test_the_base_follows_the_cluster() -> None:
         assert "cluster changed" in str(screen.result.border_title)
         await press(pilot, "right")
         assert "cluster changed" not in str(screen.result.border_title), "the answer follows an edit again"
-
-
-async def test_keys_that_come_faster_than_a_dialog_are_for_it_and_open_no_second_one() -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begin(pilot)
-        for key in ("s", "down", "down", "enter"):
-            app.post_message(events.Key(key, key if len(key) == 1 else None))
-        await settled(pilot)
-        assert app.screen is screen, "the third scenario of the list is a duplicate, which asks nothing"
-        assert [sheet.name for sheet in screen.whatif.book.sheets] == ["general", "general (2)"]
 
 
 async def test_undo_goes_back_line_by_line_of_what_was_typed() -> None:
@@ -325,29 +267,6 @@ async def test_undo_goes_back_line_by_line_of_what_was_typed() -> None:
         assert screen.edit_pane.editor.text == before
 
 
-async def test_quick_edits_wait_while_the_text_cannot_be_read() -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begin(pilot)
-        titles = [one.title for one in screen.edit_pane.controls.controls]
-        broken = screen.edit_pane.editor.text.replace("  weight: 50", "  weight 50")
-        screen.whatif.put_text(broken, "typing")
-        await settled(pilot)
-        assert [one.title for one in screen.edit_pane.controls.controls] == titles
-        await control(pilot, "weight", "right")
-        assert screen.edit_pane.editor.text == broken
-        assert "cannot be read yet" in "".join(text for text, _ in screen.info.pieces)
-
-
-async def test_a_problem_elsewhere_is_said_with_its_line() -> None:
-    app = make_app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        screen = await begin(pilot)
-        screen.whatif.put_text(screen.edit_pane.editor.text.replace("  weight: 50", "  weight: 500"), "typing")
-        await settled(pilot)
-        assert "✘ line 8: spec.weight" in "".join(text for text, _ in screen.explain())
-
-
 async def test_a_small_terminal_gives_the_room_to_what_has_the_keys() -> None:
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
@@ -356,17 +275,6 @@ async def test_a_small_terminal_gives_the_room_to_what_has_the_keys() -> None:
         await press(pilot, "e")
         assert screen.edit_pane.controls.size.height == 0
         assert screen.edit_pane.editor.size.height >= 6
-
-
-async def test_what_was_said_of_a_key_makes_room_for_what_is_wrong_with_the_text() -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begin(pilot)
-        await control(pilot, "weight", "right")
-        await press(pilot, "u")
-        assert screen.info.pieces[0][0].startswith("undone: ")
-        await press(pilot, "e", "end", *"x")
-        assert screen.info.pieces[0][0].startswith("✘ ")
 
 
 @pytest.mark.parametrize("name", ["~a-user-whom-nobody-knows/x.yaml", "a" * 300])
@@ -380,18 +288,6 @@ async def test_a_path_that_cannot_be_is_said(what: str, name: str) -> None:
         await press(pilot, "enter")
         assert app.screen is screen
         assert screen.info.pieces[0][0].startswith(f"{name} cannot be ")
-
-
-async def test_what_was_opened_is_said(tmp_path: Path) -> None:
-    file = tmp_path / "two.yaml"
-    file.write_text("name: a\nedits: []\n---\nname: b\nedits: []\n")
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await begin(pilot)
-        await press(pilot, "s", *"open", "enter")
-        app.screen.query_one(Input).value = str(file)
-        await press(pilot, "enter")
-        assert screen.info.pieces[0][0] == f"2 scenarios opened from {file}"
 
 
 async def test_marked_nodes_are_taken_and_leaving_what_is_not_saved_asks_once() -> None:

@@ -13,14 +13,13 @@ from textual.screen import ModalScreen, Screen
 from textual.strip import Strip
 from textual.widgets import Label, Static
 
-from karptui.widgets.textual_compat.dimmed import DimmedScreen
-from karptui.widgets.textual_compat.swift_screen import SwiftScreen
+from karptui.widgets.textual_compat.dimmed import DimmedScreen, LayeredScreen
 from tests.canvas import Canvas
 
 LOOK = "align: center middle; background: $background 60%;"
 
 
-class Behind(SwiftScreen):
+class Behind(LayeredScreen):
     """Two lines, one of them coloured."""
 
     def compose(self) -> ComposeResult:
@@ -42,7 +41,7 @@ class Theirs(ModalScreen[None]):
         yield Label("?")
 
 
-class Turning(SwiftScreen):
+class Turning(LayeredScreen):
     """Two texts: beside each other where there is room, one above the other where there is not."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (40, "-wide")]  # noqa: RUF012 - as Textual declares it
@@ -102,25 +101,6 @@ async def test_only_lines_that_changed_are_dimmed_again() -> None:
         await pilot.pause()
         assert drawn(behind)[0] is not None
         assert behind.query_one("#first", Static).render_lines(Region(0, 0, 30, 1))[0].text.startswith("other")
-
-
-async def test_a_part_of_a_line_is_drawn() -> None:
-    app = TwoScreens()
-    async with app.run_test(size=(30, 8)) as pilot:
-        front = Ours()
-        await app.push_screen(front)
-        await pilot.pause()
-        assert [strip.text for strip in front.render_lines(Region(1, 0, 3, 1))] == ["irs"]
-
-
-async def test_without_transparency_nothing_shows_through() -> None:
-    app = TwoScreens()
-    async with app.run_test(size=(30, 8)) as pilot:
-        front = Ours()
-        await app.push_screen(front)
-        front.styles.background = "black"
-        await pilot.pause()
-        assert not drawn(front)[0].text.strip()
 
 
 async def test_a_screen_that_grows_leaves_no_hole() -> None:
