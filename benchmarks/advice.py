@@ -14,6 +14,7 @@ import time
 
 from blockers import NOW_NS, fleet, instance_types
 from msgspec.structs import replace
+from reference import note, print_reference
 
 from karptui.advice.catalogue import RULES
 from karptui.advice.context import AdviceContext
@@ -48,6 +49,7 @@ def measure(name: str, view: ClusterView) -> None:
             best, by_rule, findings = at - began, spent, len(adviser.report.findings)
         assert not adviser.report.failures, adviser.report.failures
     print(f"{name}: {len(RULES)} rules {1000 * best:,.0f} ms, {findings} findings (prepared in {before:.1f} s before)")
+    note(f"rules, {name}", best)
     for rule, seconds in sorted(by_rule.items(), key=lambda item: -item[1])[:DEAREST]:
         print(f"  {rule:<32} {1000 * seconds:8.1f} ms")
 
@@ -65,6 +67,7 @@ def main() -> None:
         )
         ec2 = replace(inventory, nodeclasses=made)
         measure(f"{size}, all EC2 types", ClusterView(state_of(ec2), {}, evidence=NO_EVIDENCE))
+    print_reference()
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 from blockers import NOW_NS, fleet, instance_types
 from msgspec.structs import replace
+from reference import note, print_reference
 
 from karptui.aws.evidence import Evidence
 from karptui.decode.kinds import Kind
@@ -50,6 +51,7 @@ def tick_until(is_done: Callable[[], bool]) -> tuple[float, float, list[float]]:
 def say(what: str, seconds: float, worked: float, late: list[float]) -> None:
     half, most, worst = (1000 * percentile(late, share) for share in (0.5, 0.99, 1.0))
     lag = f"ticks late: median {half:.1f} ms, 99 % {most:.1f} ms, worst {worst:.1f} ms"
+    note(what, worked)
     print(f"  {what:<46} {seconds:6.2f} s  processor {worked:5.2f} s   {lag}")
 
 
@@ -102,6 +104,7 @@ def _are_seen(analysis: Analysis | None, generation: int) -> bool:
 def main() -> None:
     measure(500, 10_000)
     measure(5_000, 100_000)
+    print_reference()
 
 
 if __name__ == "__main__":

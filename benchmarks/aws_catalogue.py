@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable
 from importlib import resources
 
+from reference import note, print_reference
+
 LOAD = """
 import time
 from karptui.aws import catalogue
@@ -49,6 +51,7 @@ def main() -> None:
     )
     market = built_in_market("us-east-1", zones)
     settings = Settings()
+    note("load types, zones and prices", min(loads))
     start = time.perf_counter()
     resolved = instance_types(nodeclass, settings, market)
     print(f"resolve {len(resolved):,} types in 6 zones, first time: {(time.perf_counter() - start) * 1e3:.1f} ms")
@@ -56,6 +59,8 @@ def main() -> None:
     facts = instance_type_facts()
     ledgers = least(lambda: [build_ledger(facts[one.name], one, settings) for one in resolved])
     print(f"{len(resolved):,} ledgers: {ledgers:.1f} ms")
+    note("ledgers", ledgers / 1e3)
+    print_reference()
 
 
 def least(work: Callable[[], object]) -> float:

@@ -15,6 +15,8 @@ import sys
 import time
 from collections.abc import Callable
 
+from reference import note, print_reference
+
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.methods import observed_fleet
 from karptui.disruption.outlook import RemovalSimulator
@@ -196,10 +198,13 @@ def main() -> None:
     prepared = prepare(inventory, types, Settings(), NOW_NS)
     print(f"index {nodes:,} nodes and {pods:,} pods: {seconds:.2f} s")
     runs = [timed(lambda: survey(prepared)) for _ in range(RUNS)]
+    note("every blocker of every node", min(runs)[0])
     print(f"every blocker of every node: {min(runs)[0]:.2f} s ({runs[0][1]:,} blockers)")
     small = prepare(fleet(500, 10_000), types, Settings(), NOW_NS)
     seconds, count = timed(lambda: removals(small, 100))
     print(f"would go without it, {count} nodes of 500 with 10,000 pods: {seconds:.2f} s")
+    note("removals", seconds)
+    print_reference()
 
 
 if __name__ == "__main__":

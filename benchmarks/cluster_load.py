@@ -31,6 +31,7 @@ from subprocess import PIPE
 from typing import Any
 
 import pods
+from reference import note, print_reference
 
 HERE = Path(__file__).resolve().parent
 JSON_SAMPLE = 10_000
@@ -72,6 +73,8 @@ def main() -> None:
         took = (row["Node"], row["Pod"], row["all"], row["cpu"], row["karptui pods"], row["asyncio_0"])
         values = (*took, row["bytes"] / 1e6, *late, row["reduce"], json_seconds, row["cpu"] / json_seconds)
         print(f"{title:15s}", *(f"{value:11.2f}" for value in values))
+        note(title, row["cpu"])
+    print_reference()
 
 
 async def _measure(url: str) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from many_demos import MULTIPLIED, copied
+from reference import note, print_reference
 from soak import NO_AWS
 
 import karptui
@@ -127,10 +128,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         run("verdict --snapshot SNAPSHOT", names, sys.pycache_prefix, options.seconds)  # compiles other packages
         for line in lines:
             found.append(run(line, names, sys.pycache_prefix, options.seconds))
+            note(line, found[-1][0])
             print(found[-1][1], file=sys.stderr, flush=True)
     print("processor     clock     memory            wrote  command")
     for _, told in sorted(found, reverse=True):
         print(told)
+    print_reference()
 
 
 if __name__ == "__main__":

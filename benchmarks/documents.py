@@ -12,6 +12,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from reference import note, print_reference
+
 from karptui.whatif.schema.complete import complete
 from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.schema.schema import shipped_schemas
@@ -68,10 +70,16 @@ def measure(name: str, text: str) -> None:
     typed = [f"{text[:at]}  # {'x' * turn}\n{text[at:]}" for turn in range(ROUNDS)]
     unseen = [one.replace("# x", "# y") for one in typed]
     print(f"{name}, {text.count(chr(10))} lines:")
-    print(f"  parse     {best(lambda turn: parse(typed[turn])):6.2f} ms")
-    print(f"  check     {best(lambda turn: check(unseen[turn], schemas)):6.2f} ms")
-    print(f"  complete  {best(lambda _: complete(text, line, 2, schemas, known)):6.2f} ms")
-    print(f"  set_value {best(lambda turn: set_value(text, 0, path, 20 + turn)):6.2f} ms")
+    steps: dict[str, Callable[[int], object]] = {
+        "parse": lambda turn: parse(typed[turn]),
+        "check": lambda turn: check(unseen[turn], schemas),
+        "complete": lambda _: complete(text, line, 2, schemas, known),
+        "set_value": lambda turn: set_value(text, 0, path, 20 + turn),
+    }
+    for step, work in steps.items():
+        milliseconds = best(work)
+        note(f"{step}, {name}", milliseconds / 1000)
+        print(f"  {step:<9} {milliseconds:6.2f} ms")
 
 
 def main() -> None:
@@ -82,6 +90,7 @@ def main() -> None:
     many = [*(pool(f"pool-{at}", 8) for at in range(10)), *(deployment(f"web-{at}") for at in range(10))]
     measure("one NodePool", large)
     measure("20 documents", "---\n".join(many))
+    print_reference()
 
 
 if __name__ == "__main__":

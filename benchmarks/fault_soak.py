@@ -23,6 +23,7 @@ import random
 import re
 import select
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -34,6 +35,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
+from reference import note, print_reference
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -589,6 +591,7 @@ def summarise(samples: list[Sample], took: dict[str, list[tuple[float, float]]],
     for name in sorted(took):
         live = f", said live for up to {said_live[name]:.0f} s" if name in said_live else ""
         session, screen = (summary([pair[which] for pair in took[name]]) for which in (0, 1))
+        note(name, statistics.median(pair[0] for pair in took[name]))
         print(f"  {name:34} {len(took[name]):3}  {session}; drawn {screen}{live}")
     for who in ("session", "app"):
         takes = [getattr(sample, who) for sample in samples]
@@ -598,6 +601,7 @@ def summarise(samples: list[Sample], took: dict[str, list[tuple[float, float]]],
             f"third left out; threads {min(threads)} to {max(threads)}, descriptors {min(descriptors)} to "
             f"{max(descriptors)}"
         )
+    print_reference()
 
 
 def summary(times: list[float]) -> str:

@@ -18,6 +18,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from reference import note, print_reference
+
 sys.path.insert(0, str(Path(__file__).parent))
 
 from many_demos import ManyDemos
@@ -70,9 +72,11 @@ def main() -> None:
             most_commands=args.commands,
         )
         profile.disable()
+        note(name, time.process_time() - began)
         print(line(name, played, time.process_time() - began))
         if args.profile:
             pstats.Stats(profile).sort_stats("cumtime").print_stats(40)
+    print_reference()
 
 
 def line(name: str, played: Played, seconds: float) -> str:

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+from reference import note, print_reference
 from whatif_keys import PACE_SECONDS, Terminal
 
 LETTERS = "qxzqzxxqzzqx"
@@ -84,6 +86,9 @@ def main() -> None:
     ):
         held = shares([one[1] for one in late if since <= one[0] <= until])
         print(f"{name:<24} key to repaint {shares(taken)}" if taken else f"{name:<24}", f"  loop held {held}")
+        if taken:
+            note(f"median key to repaint, {name}", statistics.median(taken))
+    print_reference()
 
 
 if __name__ == "__main__":

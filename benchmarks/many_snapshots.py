@@ -17,6 +17,8 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
+from reference import note, print_reference
+
 SWEEP: Final = ("--set", "NodePool/general:spec.weight=1,50", "--replay", "pending", "-o", "json")
 
 
@@ -117,7 +119,9 @@ def main() -> None:
     rest = many[1] - alone
     clock, used = one[0] / many[0], one[1] / (alone + rest / args.workers)
     print(f"{args.count} snapshots, {args.workers} at work: {clock:.2f} times as fast by the clock, {same}")
+    note("all snapshots, one at work", one[1])
     print(f"by processors {used:.2f} times: {one[1]:.1f} s, or {alone:.1f} s and {rest:.1f} s shared by {args.workers}")
+    print_reference()
 
 
 if __name__ == "__main__":

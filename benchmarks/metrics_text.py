@@ -7,6 +7,8 @@ import sys
 import time
 from collections.abc import Iterator
 
+from reference import print_reference
+
 from karptui.aws.catalogue import instance_type_facts, price_list
 from karptui.sources.metrics.reading import read_metrics
 
@@ -56,6 +58,7 @@ def main() -> None:
         seconds.append(time.perf_counter() - start)
     print(f"{len(data) / 1e6:.1f} MB, {line_count:,} lines, {len(metrics.offerings):,} offerings:", end=" ")
     print(f"median {statistics.median(seconds) * 1000:.0f} ms, best {min(seconds) * 1000:.0f} ms of {ROUNDS}")
+    print_reference(reading_metrics=min(seconds))
 
 
 if __name__ == "__main__":

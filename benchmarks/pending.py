@@ -17,6 +17,7 @@ import time
 from analysis import say, tick_until
 from blockers import NOW_NS, fleet, instance_types
 from msgspec.structs import replace
+from reference import print_reference
 
 from karptui.aws.evidence import Evidence
 from karptui.kube.objects import OwnerReference
@@ -112,6 +113,7 @@ def main() -> None:
     parser.add_argument("--pods", type=int, default=100_000)
     args = parser.parse_args()
     measure(args.nodes, args.pods)
+    print_reference()
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ import sys
 import time
 from pathlib import Path
 
+from reference import note, print_reference
+
 sys.path.insert(0, str(Path(__file__).parent))
 
 from blockers import NOW_NS, fleet, instance_types
@@ -39,6 +41,7 @@ def measure(nodes: int, pods: int) -> None:
     seconds = time.perf_counter() - began
     kinds = len(found.kinds) if found is not None else 0
     print(f"{nodes:,} nodes, {pods:,} pods")
+    note(f"overlap, {nodes:,} nodes", seconds)
     print(f"  overlap of {kinds} kinds of pods: {seconds:.3f} s, longest step {1000 * longest:.1f} ms")
     view = ClusterView(state_of(inventory), {}, evidence=Evidence(instance_types=types))
     began = time.perf_counter()
@@ -58,6 +61,7 @@ def main() -> None:
     else:
         measure(500, 10_000)
         measure(5_000, 100_000)
+    print_reference()
 
 
 if __name__ == "__main__":

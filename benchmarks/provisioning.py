@@ -23,6 +23,8 @@ import sys
 import time
 from functools import cache
 
+from reference import note, print_reference
+
 from karptui.karpenter import labels as karpenter
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.inventory import Inventory
@@ -268,6 +270,7 @@ def measure(workload: str, runs: int) -> None:
         seconds.append(time.process_time() - busy)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     used = sum(1 for node in solution.nodes if node.pods)
+    note(workload, min(seconds))
     print(
         f"{workload:<20} prepare {min(prepares) * 1e3:7.1f} ms, solve {min(solves) * 1e3:7.1f} ms, "
         f"processor {min(seconds) * 1e3:7.1f} ms: "
@@ -295,6 +298,7 @@ def main() -> None:
     for workload in args.workloads or DEFAULT:
         if args.here:
             measure(workload, args.runs)
+            print_reference()
             if args.profile:
                 profile(workload)
         else:

@@ -25,6 +25,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from reference import note, print_reference
+
 HERE = Path(__file__).resolve().parent
 MINUTE = 60.0
 READY_SECONDS = 30.0
@@ -124,6 +126,7 @@ def follow(title: str, terminal: Terminal, minutes: float) -> None:
     for minute in range(1, round(minutes) + 1):
         drawn = terminal.read(max(0.0, began + minute * MINUTE - time.monotonic()))
         used, cpu = terminal.cpu_seconds - cpu, terminal.cpu_seconds
+        note("processor time in the last minute", used)
         points.append((float(minute), terminal.megabytes))
         print(
             f"{title:<5} minute {minute:3d}  {points[-1][1]:6.1f} MB  cpu {used:5.1f} s  drawn {drawn:,} bytes",
@@ -132,6 +135,7 @@ def follow(title: str, terminal: Terminal, minutes: float) -> None:
     kept = points[len(points) // 3 :]
     most = max(megabytes for _, megabytes in points)
     print(f"{title:<5} {slope(kept):+.2f} MB a minute over the last {len(kept)}; most {most:.1f} MB")
+    print_reference()
 
 
 def slope(points: list[tuple[float, float]]) -> float:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+from reference import note, print_reference
 
 from karptui.decode.kinds import Kind
 from karptui.karpenter.labels import NODEPOOL
@@ -97,6 +98,7 @@ def main() -> None:
             state = reduce(state, batch)
             times.append(time.process_time() - began)
         best, median, worst = min(times) * 1e3, sorted(times)[len(times) // 2] * 1e3, max(times) * 1e3
+        note(f"pods that {what}", best / 1e3)
         print(f"batch of {args.changes:,} pods that {what}: {best:.1f} ms best, {median:.1f} median, {worst:.1f} worst")
     again = Batch({Kind.POD: KindDelta({pod.key: msgspec.structs.replace(pod) for pod in changed})})
     began = time.process_time()
@@ -105,6 +107,7 @@ def main() -> None:
     began = time.process_time()
     inventory_of(state)
     print(f"inventory: {(time.process_time() - began) * 1e3:.1f} ms")
+    print_reference(first_load=took)
 
 
 if __name__ == "__main__":

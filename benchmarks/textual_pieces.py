@@ -14,6 +14,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from reference import note, print_reference
 from rich.console import RenderableType
 from textual import events
 from textual._compositor import CompositorUpdate
@@ -281,6 +282,8 @@ def main() -> None:
         pairs = [(ours(), theirs()) for _ in range(3)]
         mine, others = (statistics.median(column) for column in zip(*pairs, strict=True))
         print(f"{name:<50} {mine:8.2f} {others:8.2f}", flush=True)
+        note(name, mine / 1000)
+    print_reference()
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ import termios
 import time
 from pathlib import Path
 
+from reference import note, print_reference
 from soak import NO_AWS, live_cluster
 
 MARKS = {"first frame": "…".encode(), "the app's own frame": b"STATUS", "first node": b"ip-10-0-"}
@@ -113,6 +114,7 @@ def main(runs: int, arguments: list[str], *, is_live: bool) -> None:
         if taken:
             cpu = [result[name][1] * 1000 for result in results if name in result]
             figures = (statistics.median(taken), min(taken), max(taken), statistics.median(cpu), min(cpu))
+            note(name, statistics.median(cpu) / 1000)
             print(
                 "{:<22} median {:6.0f} ms  best {:6.0f}  worst {:6.0f}   cpu {:5.0f} ms  best {:5.0f}".format(
                     name, *figures
@@ -120,6 +122,7 @@ def main(runs: int, arguments: list[str], *, is_live: bool) -> None:
             )
         else:
             print(f"{name:<22} not seen within {SECONDS} s")
+    print_reference()
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from reference import note, print_reference
 
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
@@ -147,6 +148,7 @@ async def main(node_count: int, pod_count: int) -> None:
                 await asyncio.sleep(0.05)
                 cpu.append(time.process_time() - began)
                 worst.append(max(late))
+            note(name, statistics.median(cpu))
             print(
                 f"{name:<34} loop late ms median {statistics.median(worst) * 1000:7.1f} worst {max(worst) * 1000:7.1f}"
                 f"   cpu ms median {statistics.median(cpu) * 1000:7.1f}   n={times}"
@@ -169,6 +171,7 @@ async def main(node_count: int, pod_count: int) -> None:
         await timed("Pods screen opens", lambda _: app.open_screen("pods"), 1)
         await timed("one pod changes, Pods screen", change, 10)
         await timed("a second passes, Pods screen", second, 10)
+        print_reference()
 
 
 if __name__ == "__main__":

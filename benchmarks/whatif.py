@@ -19,6 +19,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from reference import note, print_reference
+
 sys.path.insert(0, str(Path(__file__).parent))
 
 from provisioning import NOW_NS, cluster, instance_types
@@ -140,6 +142,7 @@ def measure(workload: str, runs: int) -> None:
         changed = f"{found.before.nodes} -> {found.after.nodes} nodes"
         parts = "apply {1:7.1f}  replay {2:8.1f}  difference {3:7.1f}".format(*min(runs_of))
         best, worst = min(runs_of)[0], max(runs_of)[0]
+        note(f"{name}, {workload}", best / 1e3)
         print(f"  {name:<14} {best:8.1f} ms  ({parts}; at most {worst:8.1f})  {changed}", flush=True)
     spent, _ = timed(lambda: blocker_changes(base, edited))
     print(f"  blockers of both sides afterwards: {spent:,.0f} ms")
@@ -153,6 +156,7 @@ def main() -> None:
     keep_pauses_short()
     for workload in args.workloads or DEFAULT:
         measure(workload, args.runs)
+    print_reference()
 
 
 if __name__ == "__main__":

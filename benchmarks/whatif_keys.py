@@ -22,6 +22,7 @@ import os
 import pty
 import re
 import select
+import statistics
 import struct
 import subprocess
 import sys
@@ -30,6 +31,8 @@ import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+from reference import note, print_reference
 
 ESCAPES = re.compile(rb"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[@-_])")
 PACE_SECONDS = 0.11
@@ -103,6 +106,7 @@ def play(title: str, arguments: list[str], options: argparse.Namespace) -> None:
             taken.append(terminal.wait_for(shown(number), 20) - pressed)
             terminal.drain(max(PACE_SECONDS - taken[-1], 0.01))
         marks.append((name, times, began, time.monotonic()))
+        note(f"median key, {name}, {title}", statistics.median(taken))
         print(f"{title:<24} {name:<28} key to repaint {shares(taken)}   n={times}", flush=True)
 
     terminal.wait_for("Nodes")
@@ -199,6 +203,7 @@ def main() -> None:
     large = ["--nodes", str(options.nodes), "--pods", str(options.pods)]
     large += ["--quiet"] * options.quiet + (["--profile", options.profile] if options.profile else [])
     play(f"{options.nodes:,} nodes, {options.pods:,} pods" if options.nodes else "demo", large, options)
+    print_reference()
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ multiplier and the surcharge of the price settings.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 
@@ -16,7 +17,7 @@ from karptui.aws.prices import LIST_PRICES, PriceSettings
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.budget_calendar import PoolBudgets
 from karptui.disruption.budgets import BudgetState
-from karptui.disruption.codes import Code
+from karptui.disruption.codes import HOLDS_NOBODY, Code
 from karptui.disruption.drain import DrainState
 from karptui.disruption.gates import GateCheck
 from karptui.disruption.joint_saving import JointFigures
@@ -45,7 +46,7 @@ class NodeOutlook(msgspec.Struct, frozen=True, gc=False):
     """Without all blockers of a code."""
 
 
-class NodeFindings(msgspec.Struct, frozen=True, eq=False):
+class NodeFindings(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Everything about a node."""
 
     key: str
@@ -95,6 +96,11 @@ class NodeFindings(msgspec.Struct, frozen=True, eq=False):
     def is_held(self) -> bool:
         """Whether something blocks a method that wants the node, or its drain."""
         return any(blocker.is_wanted for blocker in self.blockers)
+
+    @cached_property
+    def blocker_count(self) -> int:
+        """Blockers of methods that want the node."""
+        return sum(blocker.is_wanted and blocker.code not in HOLDS_NOBODY for blocker in self.blockers)
 
 
 class NodeDetail(msgspec.Struct, frozen=True, eq=False):
@@ -158,7 +164,7 @@ class NextReport(msgspec.Struct, frozen=True, gc=False):
         return all(command.savings_per_hour is not None for command in self.commands)
 
 
-class Analysis(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class Analysis(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """The analysis of a generation; simulated parts may be of an older one."""
 
     generation: int = 0
@@ -197,6 +203,16 @@ class Analysis(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def is_complete(self) -> bool:
         """Whether every managed node has been simulated."""
         return self.simulated >= self.managed
+
+    @cached_property
+    def blocker_count(self) -> int:
+        """Blockers of the whole cluster, and of methods that want their node; unchanged nodes keep their count."""
+        return len(self.cluster) + sum(found.blocker_count for found in self.findings.values())
+
+    @cached_property
+    def all_blocker_count(self) -> int:
+        """Blockers, whether a method wants the node or not."""
+        return len(self.cluster) + sum(len(found.blockers) for found in self.findings.values())
 
 
 def billed_verdict(verdict: Verdict, settings: PriceSettings) -> Verdict:

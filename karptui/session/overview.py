@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 from karptui.decode.kinds import Kind
-from karptui.disruption.codes import HOLDS_NOBODY
 from karptui.session.answers import Analysed, Overview, PendingStudied
 from karptui.session.cluster_view import ClusterView
 from karptui.session.readiness import is_out_of_reach, unready_because
@@ -44,11 +43,11 @@ def overview_of(view: ClusterView) -> Overview:
             "next": nodes,
             "sources": len(view.statuses),
             "advice": len(view.advice.findings) if view.advice is not None else 0,
-            "blockers": _blockers(view.analysis),
+            "blockers": view.analysis.all_blocker_count if view.analysis is not None else 0,
             "pending": len(view.pending.groups) if view.pending is not None else 0,
         },
         counts={
-            "blockers": blocker_count(view.analysis),
+            "blockers": view.analysis.blocker_count if view.analysis is not None else 0,
             "pending": len(view.state.pending_pods),
             "advice": view.advice.notable if view.advice is not None else 0,
         },
@@ -84,19 +83,4 @@ def _studied(report: PendingAnswer | None) -> PendingStudied | None:
         groups=len(report.groups),
         explained=report.explained,
         notes=report.notes,
-    )
-
-
-def _blockers(analysis: Analysis | None) -> int:
-    if analysis is None:
-        return 0
-    return len(analysis.cluster) + sum(len(found.blockers) for found in analysis.findings.values())
-
-
-def blocker_count(analysis: Analysis | None) -> int:
-    """Return the number of blockers of wanted nodes, including blockers of the whole cluster."""
-    if analysis is None:
-        return 0
-    return len(analysis.cluster) + sum(
-        one.is_wanted and one.code not in HOLDS_NOBODY for found in analysis.findings.values() for one in found.blockers
     )

@@ -22,7 +22,7 @@ from karptui.session.budgets import budget_entries
 from karptui.session.claims import claim_entries
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry, going_nodes
-from karptui.session.overview import blocker_count
+from karptui.session.overview import overview_of
 from karptui.session.verdict import verdict_of_view
 from karptui.verdict.finding import FindingCode
 from karptui.views.blockers.columns import TABLE as BLOCKERS
@@ -169,7 +169,7 @@ def _of_budgets(view: ClusterView, entry: NodeEntry) -> Iterator[str]:
 def _of_blockers(view: ClusterView, nodes: list[NodeEntry], now_ns: int) -> Iterator[str]:
     """Yield where Blockers and the rows of nodes differ about what holds them."""
     rows = blocker_entries(view)
-    if sum(not one.is_idle for one in rows) != blocker_count(view.analysis):
+    if sum(not one.is_idle for one in rows) != overview_of(view).counts["blockers"]:
         yield "the tab of Blockers counts other rows than stand there"
     for entry in nodes:
         found = entry.findings

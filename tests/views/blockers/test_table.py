@@ -25,7 +25,7 @@ from karptui.session.blockers import (
 from karptui.session.cluster_view import ClusterView
 from karptui.session.grouping import Folding
 from karptui.session.nodes import NodeEntry, going_nodes
-from karptui.session.overview import blocker_count, overview_of
+from karptui.session.overview import overview_of
 from karptui.session.pods import PodEntry
 from karptui.views.blockers.columns import TABLE
 from karptui.views.blockers.sentences import blocker_sentences
@@ -373,6 +373,4 @@ def test_the_tab_counts_the_rows() -> None:
     view = analysed()
     rows = blocker_entries(view)
     assert any(one.code == "DELETING" for found in present(view.analysis).findings.values() for one in found.blockers)
-    assert blocker_count(view.analysis) == len(rows)
     assert tab_notes(overview_of(view))["blockers"] == str(len(rows))
-    assert blocker_count(None) == 0
