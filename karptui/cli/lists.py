@@ -143,9 +143,12 @@ def _claims_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def _claims(args: argparse.Namespace, loaded: Loaded) -> Loaded:
+    from karptui.karpenter.nodeclaim import claim_key
     from karptui.session.claims import claim_entries
     from karptui.views.claims.columns import TABLE
 
+    drifted = [claim_key(claim.name) for claim in loaded.view.state.nodeclaims.values() if claim.is_true("Drifted")]
+    loaded = analysed(loaded, simulates=False, nodes=drifted)
     print_rows(rows_of(TABLE, claim_entries(loaded.view), args, loaded.now_ns), args)
     return loaded
 
@@ -229,9 +232,7 @@ LISTS: Final[Mapping[str, ListCommand]] = MappingProxyType(
         "nodes": ListCommand(_nodes_flags, (*_NODES, Kind.POD), _NODES, _nodes, is_analysed=True),
         "pods": ListCommand(_pods_flags, (Kind.POD, Kind.NODE, Kind.PDB), (Kind.POD,), _pods, is_listed_only=True),
         "pending": ListCommand(_pending_flags, _PENDING, (Kind.POD,), _pending),
-        "claims": ListCommand(
-            _claims_flags, (*_NODES, Kind.NODEPOOL, Kind.POD), (Kind.NODECLAIM,), _claims, is_analysed=True
-        ),
+        "claims": ListCommand(_claims_flags, (*_NODES, Kind.NODEPOOL, Kind.POD), (Kind.NODECLAIM,), _claims),
         "capacity": ListCommand(_capacity_flags, (*_NODES, Kind.POD), _NODES, _capacity, is_analysed=True),
         "budgets": ListCommand(
             _budgets_flags, (*_NODES, Kind.NODEPOOL, Kind.POD), (Kind.NODEPOOL,), _budgets, is_analysed=True

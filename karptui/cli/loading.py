@@ -214,12 +214,15 @@ def open_snapshot(snapshot: Snapshot, config: Config) -> tuple[WhatIfBase, Evide
     return open_cluster(snapshot.inventory, evidence, snapshot.captured_at_ns), evidence
 
 
-def analysed(loaded: Loaded, *, simulates: bool | None, asks_next: bool | None = None) -> Loaded:
+def analysed(
+    loaded: Loaded, *, simulates: bool | None, nodes: Sequence[str] = (), asks_next: bool | None = None
+) -> Loaded:
     """Return the cluster with the blockers of its nodes, and their assumptions.
 
     Args:
         loaded: The cluster.
         simulates: Whether to simulate removals; None decides by the size of the cluster.
+        nodes: Keys of the nodes whose removal is simulated if not all are; not more than `MOST_SIMULATED`.
         asks_next: Whether to simulate Karpenter's next command; None if removals are simulated.
     """
     from karptui.disruption.study import DisruptionStudy, study_all
@@ -234,7 +237,7 @@ def analysed(loaded: Loaded, *, simulates: bool | None, asks_next: bool | None =
     prepared, notes = prepare_view(view, loaded.now_ns)
     chosen = len(view.state.nodes) <= MOST_SIMULATED if simulates is None else simulates
     study = DisruptionStudy(prepared, view.state.generation, prices=view.evidence.price_settings)
-    analysis = study_all(study, None if chosen else ())
+    analysis = study_all(study, None if chosen else nodes[:MOST_SIMULATED])
     if chosen if asks_next is None else asks_next:
         study.simulate_next_pass()
         analysis = study.analysis

@@ -1,4 +1,4 @@
-"""One fact has one figure: the commands say the same next command, destinations, counts, dollars and deadlines.
+"""One fact has one figure: the same next command, destinations, counts, dollars and deadlines in commands and screens.
 
 A sample of the golden fleets and of the incidents in every run; all of them with ``--hypothesis-profile=thorough``.
 """
@@ -9,17 +9,27 @@ import contextlib
 import io
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import hypothesis
 import pytest
 
+from karptui.aws.money import per_hour_text
+from karptui.cli.evidence import evidence_source
 from karptui.cli.main import main
+from karptui.clock import FrozenClock
+from karptui.config import Config
 from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
+from karptui.screens.list_screen import ListScreen
+from karptui.sources.snapshot.reader import SnapshotReader
+from karptui.sources.snapshot.source import SnapshotSource
+from karptui.views.findings import sentence
 from tests.incidents.all import INCIDENTS
 from tests.provisioning.loading import GOLDENS, scenarios
+from tests.ui.fleet import screen_text
+from tests.ui.stage import an_app, settled
 
 FLEETS: Final = (
     *(GOLDENS / "karpenter-1.14.1" / f"{family}.jsonl.gz" for family in ("disruption", "consolidation", "storyE")),
@@ -27,7 +37,7 @@ FLEETS: Final = (
     GOLDENS / "k115" / "k115-repair.jsonl.gz",
 )
 GIVEN: Final = GOLDENS / "incidents"
-EVERY: Final = {"fleets": 20, "incidents": 5}
+EVERY: Final = {"fleets": 20, "incidents": 5, "screens": 30}
 """Every so many are asked in a normal run: each takes a second or two."""
 COMMANDS: Final = (
     "nodes",
@@ -43,6 +53,15 @@ COMMANDS: Final = (
     "drill",
     "packing",
 )
+SCREENS: Final = {
+    "nodes": "1",
+    "pools": "2",
+    "claims": "3",
+    "pending": "5",
+    "budgets": "7",
+    "advice": "0",
+}
+"""Keys of the screens whose rows a command of the same name prints."""
 HORIZON: Final = "--horizon 1h"
 CENT: Final = 0.005
 _HOLDS: Final = ("POD_DND", "NODE_DND", "PDB", "BUDGET")
@@ -76,12 +95,17 @@ class Answers:
 
     def ask(self, command: str) -> Any:
         """Return what a command prints, None if it cannot answer."""
+        text = self.printed(command, "json")
+        return json.loads(text) if text.strip() else None
+
+    def printed(self, command: str, output: str) -> str:
+        """Return what a command prints in a format."""
         out, err = io.StringIO(), io.StringIO()
         where = [str(self._path)] if command.startswith("simulate") else ["--snapshot", str(self._path), "--no-aws"]
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            status = main([*command.split(), *where, "-o", "json"])
+            status = main([*command.split(), *where, "-o", output])
         assert status != 2, f"{command}: {err.getvalue()}"
-        return json.loads(out.getvalue()) if out.getvalue().strip() else None
+        return out.getvalue()
 
 
 def contradictions(said: Answers) -> Iterator[str]:
@@ -267,6 +291,38 @@ def _policies(said: Answers) -> Iterator[str]:
             yield f"policies as they are: {name} {today[name]}, forward {end[same]}"
 
 
+async def contradictions_on_screens(said: Answers, path: Path, folder: Path) -> AsyncIterator[str]:
+    """Yield where a screen of the app shows other values than the command of its name, or another verdict."""
+    snapshot = SnapshotReader().read([path], keeps_manifests=True)
+    source, config = SnapshotSource(snapshot), Config()
+    clock = FrozenClock(snapshot.captured_at_ns)
+    app = an_app(source, config=config, clock=clock, evidence=evidence_source(source, config))
+    async with app.run_test(size=(240, 60)) as pilot:
+        await settled(pilot)
+        now_ns, reasons = clock.now_ns(), app.session.pending_reasons()
+        strip = [sentence(one, now_ns, reasons) for one in app.session.verdict(now_ns)]
+        if strip != [one["text"] for one in said.verdict]:
+            yield f"verdict: {strip} on Nodes, {[one['text'] for one in said.verdict]}"
+        prices = [one["price_per_hour"] for one in said.nodes]
+        top_bar = screen_text(app).splitlines()[0]
+        if any(prices) and f"{per_hour_text(sum(price or 0.0 for price in prices))}" not in top_bar:
+            yield f"$/h: {sum(price or 0.0 for price in prices):.2f}, the top bar has {top_bar}"
+        for command, keys in SCREENS.items():
+            await pilot.press(*keys)
+            await settled(pilot)
+            assert isinstance(app.screen, ListScreen)
+            listing = app.screen.listing
+            listing.save(str(folder / f"{command}.txt"), listing.spec.headings())
+            drawn, printed = _table((folder / f"{command}.txt").read_text()), _table(said.printed(command, "wide"))
+            if drawn != printed:
+                yield f"{command}: {sorted(drawn - printed)[:3]} on the screen, {sorted(printed - drawn)[:3]} printed"
+
+
+def _table(text: str) -> set[tuple[str, ...]]:
+    """Return the words of each row; screens and commands may sort rows differently."""
+    return {tuple(line.split()) for line in text.splitlines()[1:]}
+
+
 def _seconds(timestamp: str) -> int:
     return parse_timestamp(timestamp) // NS_PER_SECOND
 
@@ -324,3 +380,11 @@ def test_policies_as_they_are_end_as_forward_does(tmp_path: Path) -> None:
     path = tmp_path / "snapshot.json"
     path.write_text(json.dumps(INCIDENTS["fine-evening-scale-down"].snapshot()))
     assert list(contradictions(Answers(path, tmp_path, asks_policies=True))) == []
+
+
+@pytest.mark.parametrize("name", sorted({*sorted(INCIDENTS)[:: _every("screens")], "limit-stops-drift"}))
+async def test_screens_show_what_commands_print(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "snapshot.json"
+    path.write_text(json.dumps(INCIDENTS[name].snapshot()))
+    said = Answers(path, tmp_path)
+    assert [one async for one in contradictions_on_screens(said, path, tmp_path)] == []
