@@ -17,7 +17,7 @@ from karptui.karpenter.settings import DEFAULTS
 from karptui.session.budgets import BudgetEntry, budget_entries
 from karptui.session.cluster_view import ClusterView
 from karptui.views.budgets.columns import budgets_table
-from karptui.views.budgets.sentences import budget_sentences, detail_text, line_text, short_line_text, strip_text
+from karptui.views.budgets.sentences import budget_sentences, detail_text, line_text, strip_text
 from karptui.views.column import row_schema
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
@@ -61,11 +61,6 @@ def test_a_line_as_it_is_written(budget: DisruptionBudget, text: str) -> None:
     assert line_text(budget) == text
 
 
-def test_beside_its_reason_a_line_needs_few_cells() -> None:
-    assert short_line_text(CLOSED_BY_DAY) == "0 at times"
-    assert short_line_text(DisruptionBudget("1", reasons=("Drifted",))) == "1"
-
-
 @pytest.mark.parametrize(
     ("budgets", "reason", "week"),
     [
@@ -78,10 +73,6 @@ def test_beside_its_reason_a_line_needs_few_cells() -> None:
 )
 def test_the_coming_days(budgets: tuple[DisruptionBudget, ...], reason: Reason, week: str) -> None:
     assert strip_text(entry(*budgets, reason=reason).week, 6, days=2) == week
-
-
-def test_no_week_is_known() -> None:
-    assert strip_text((), 4) == ""
 
 
 @pytest.mark.parametrize(

@@ -80,10 +80,6 @@ def test_the_time_that_is_known_is_said() -> None:
     assert last_hour_words((None, 1, 2)) == ""
 
 
-def test_the_table_is_that_of_zones_where_nothing_else_is_asked() -> None:
-    assert capacity_table().noun == capacity_table(GROUPINGS[0]).noun == "zones and capacity types"
-
-
 def test_a_row_says_its_share_and_what_is_not_known() -> None:
     table = capacity_table("pool")
     entry = next(one for one in capacity_entries(NODES, "pool") if one.name == "trino")

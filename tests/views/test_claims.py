@@ -19,7 +19,7 @@ from karptui.kube.objects import Condition
 from karptui.session.claims import ClaimEntry, claim_entries
 from karptui.session.cluster_view import ClusterView
 from karptui.views.claims.columns import TABLE
-from karptui.views.claims.sentences import claim_sentences, seconds_text, short_wait, waiting_on
+from karptui.views.claims.sentences import claim_sentences, short_wait, waiting_on
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
@@ -291,10 +291,6 @@ def said(one: ClaimEntry) -> list[str]:
 )
 def test_in_sentences(one: ClaimEntry, lines: list[str]) -> None:
     assert said(one) == lines
-
-
-def test_seconds_in_words() -> None:
-    assert [seconds_text(one) for one in (None, 7, 4000)] == ["?", "7 s", "66m"]
 
 
 def test_sort_and_filter() -> None:

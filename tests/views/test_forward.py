@@ -14,7 +14,6 @@ from karptui.views.forward.sentences import (
     answer_lines,
     chart,
     headline,
-    kept_text,
     lines_of,
     play_lines,
     spread_text,
@@ -97,10 +96,6 @@ def test_steps_in_words() -> None:
     assert step_text(Step(at_ns=NOW_NS, kind=StepKind.EXPIRE, nodes=("a",))) == "expire a, 0 evictions"
     rejected = Step(at_ns=NOW_NS, kind=StepKind.REJECT, method="Emptiness", nodes=("a",))
     assert step_text(rejected) == "Emptiness: a fails validation, not disrupted"
-
-
-def test_what_is_kept_is_counted_by_what_keeps_it() -> None:
-    assert kept_text(a_play(moments=(BEFORE,))) == "3 nodes: 2 by POD-DND, 1 by NODE-DND"
 
 
 def test_a_chart_goes_from_nothing_to_the_greatest() -> None:

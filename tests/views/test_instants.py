@@ -5,8 +5,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from karptui.views.instants import in_text, range_text, weekday_text
-from tests.ui.fleet import HOUR, MINUTE, NOW_NS
+from karptui.views.instants import range_text, weekday_text
+from tests.ui.fleet import HOUR, NOW_NS
 
 BERLIN, TOKYO = ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Tokyo")
 TUESDAY_NOON = NOW_NS - 7_000_000_000
@@ -40,8 +40,3 @@ def test_an_instant_of_the_week(hours: int, local: tzinfo | None, text: str) -> 
 def test_a_window(start: int | None, end: int | None, local: tzinfo | None, text: str) -> None:
     at = [None if hours is None else TUESDAY_NOON + hours * HOUR for hours in (start, end)]
     assert range_text(at[0], at[1], local) == text
-
-
-def test_how_long_until() -> None:
-    assert in_text(NOW_NS + 90 * MINUTE, NOW_NS) == "in 90m"
-    assert in_text(NOW_NS, NOW_NS) == "now"

@@ -15,20 +15,6 @@ from tests.views.why.test_words import analysed, said
 ENTRY = next(one for one in analysed().node_entries if one.name == "ip-10-0-71-204")
 
 
-def test_what_keeps_a_node_is_all_that_is_said_of_one_that_is_well() -> None:
-    assert said(explain_node(ENTRY, NOW_NS)).startswith(
-        "do-not-disrupt ×2  gitlab/runner-7f2c4, gitlab/runner-9d0aa have"
-    )
-
-
-def test_it_comes_behind_what_is_wrong() -> None:
-    assert ENTRY.node is not None
-    cordoned = replace(ENTRY, node=replace(ENTRY.node, is_unschedulable=True))
-    text = said(explain_node(cordoned, NOW_NS))
-    assert text.startswith("Cordoned")
-    assert " · do-not-disrupt ×2  gitlab/runner-7f2c4" in text
-
-
 def test_a_node_whose_drain_has_not_begun_is_told_as_deleted_once() -> None:
     assert ENTRY.claim is not None
     assert ENTRY.findings is not None

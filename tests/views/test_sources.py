@@ -158,11 +158,6 @@ def test_filtered_to_nothing_is_not_empty() -> None:
     assert no_rows(LIVE, "nodes", NOW_NS, total=9) == (("no nodes to show", Tone.MUTED),)
 
 
-def test_an_unknown_phase_is_taken_for_a_good_one() -> None:
-    odd = SourceStatus(kind=Kind.NODE, phase="new", since_ns=NOW_NS)  # type: ignore[arg-type]  # of a newer karptui
-    assert overall([odd], NOW_NS).tone is Tone.GOOD
-
-
 def test_plurals() -> None:
     assert [plural(kind) for kind in ("Pod", "NodeClaim", "NodeClass")] == ["pods", "NodeClaims", "NodeClasses"]
 

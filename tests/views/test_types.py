@@ -130,12 +130,6 @@ def test_what_nodes_report() -> None:
     )
 
 
-def test_title() -> None:
-    assert said([title_pieces(TRINO.entry, type_of(TRINO, "r5a.12xlarge"))]) == (
-        " r5a.12xlarge ─ pool trino · $2.7120/h on-demand · price rank 1 of 3"
-    )
-
-
 # Story C
 
 
@@ -300,13 +294,6 @@ def test_spot_prices_are_shown_only_where_they_are_known() -> None:
     assert [square.text for square in squares["us-east-1a"]] == ["$0.0832", "$0.0300"]
     assert squares["us-east-1b"][1].text == "n/a no price"
     assert type_of(pool_of(view, "small"), "t3.medium").spot is None
-
-
-def test_where_things_come_from() -> None:
-    assert said(source_lines(TRINO.entry, VIEW.evidence, VIEW.prices)) == (
-        "prices: built-in list, 2026-07-06 · types: EC2NodeClass default, built-in catalogue"
-        " · VM overhead 0.075 (Karpenter's defaults)"
-    )
 
 
 NO_LOGIN = FactStatus(phase=FactPhase.UNAVAILABLE, sentence="no AWS credentials: the built-in list is used")

@@ -16,7 +16,7 @@ from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.kube.quantity import parse_quantity
 from karptui.session.blockers import BlockerEntry, BlockerGrouping, blocker_entries, grouped
 from karptui.session.grouping import Folding
-from karptui.views.blockers.remedies import MOST_NAMES, objects_of, remedies, remedy_text
+from karptui.views.blockers.remedies import objects_of, remedies, remedy_text
 from karptui.views.blockers.sentences import blocker_sentences, effect_text, nodes_cell, saves_cell, when_cell
 from karptui.views.blockers.trials import REPORT, TABLE, TriedRemedy, trial_text, tried_remedies
 from karptui.views.query import compile_query, parse_query
@@ -105,12 +105,6 @@ def test_names_are_quoted_and_cleaned() -> None:
     assert "\x1b" not in text
     line = next(line for line in text.splitlines() if line.startswith("kubectl -n web annotate pod"))
     assert shlex.split(line)[5] == "x; rm -rf $HOME"
-
-
-def test_many_names_are_counted() -> None:
-    members = [an_entry(Code.POD_DND, f"web/p{i}", node_name=f"n{i}") for i in range(MOST_NAMES + 3)]
-    line = next(line for line in texts(members).splitlines() if line.startswith("kubectl cordon"))
-    assert line.endswith("# and 3 more")
 
 
 def test_what_ends_by_itself_needs_nothing() -> None:

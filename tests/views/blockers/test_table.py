@@ -26,16 +26,13 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.grouping import Folding
 from karptui.session.nodes import NodeEntry, going_nodes
 from karptui.session.overview import overview_of
-from karptui.session.pods import PodEntry
 from karptui.views.blockers.columns import TABLE
 from karptui.views.blockers.sentences import blocker_sentences
 from karptui.views.next import TABLE as NEXT_TABLE
-from karptui.views.pods import pods_of_node_table
 from karptui.views.query import compile_query, parse_query
-from karptui.views.row import Cell, Tone
+from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
-from karptui.views.why.detail import with_landings
-from tests.builders import DAY_NS, HOUR_NS, MINUTE_NS, NOW_NS, a_node, a_nodeclaim, a_pod, present
+from tests.builders import DAY_NS, HOUR_NS, MINUTE_NS, NOW_NS, a_node, a_nodeclaim, present
 from tests.views.blockers.headings import headings
 from tests.views.why.test_words import analysed, said
 
@@ -360,13 +357,6 @@ def test_what_is_held_and_saved_is_in_the_currency_of_the_price() -> None:
     assert NEXT_TABLE.column("price").cell(yuan, NOW_NS).text.startswith("¥")
     assert NEXT_TABLE.column("saves").cell(yuan, NOW_NS).text.startswith("¥")
     assert TABLE.column("held").cell(replace(held, node=yuan), NOW_NS).text.startswith("¥")
-
-
-def test_the_column_of_landing_places() -> None:
-    table = with_landings(pods_of_node_table(), lambda entry: Cell(f"→ {entry.pod.name}"))
-    entry = PodEntry(a_pod(name="web"))
-    column = table.column("lands_on")
-    assert (column.cell(entry, NOW_NS).text, column.sort(entry)) == ("→ web", "→ web")
 
 
 def test_the_tab_counts_the_rows() -> None:

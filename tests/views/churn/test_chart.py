@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from karptui.disruption.churn.life import Life
 from karptui.disruption.churn.moves import Move
 from karptui.disruption.churn.report import Churn, ChurnWindow
-from karptui.views.churn.sentences import Chart, blocks, chart_of
-from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS
+from karptui.views.churn.sentences import blocks, chart_of
+from tests.builders import MINUTE_NS, NOW_NS
 from tests.disruption.churn.lives import a_life, ago
 
 
@@ -41,10 +41,6 @@ def test_as_fine_as_there_is_room_for(minutes: int, width: int, step: str) -> No
     chart = chart_of(a_churn(since=minutes), width)
     assert chart.step == step
     assert len(chart.created) <= width
-
-
-def test_nothing_is_the_least() -> None:
-    assert Chart(HOUR_NS, 0, (), (), ()).most == Chart(HOUR_NS, 0, (), (), ()).most_moved == 0
 
 
 def test_blocks() -> None:

@@ -19,7 +19,6 @@ from karptui.views.churn.columns import TABLE
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS
 from karptui.views.churn.sentences import (
     chart_values,
-    counters_text,
     loop_values,
     per_hour,
     pool_sentences,
@@ -141,11 +140,6 @@ def test_a_pool_in_sentences() -> None:
     assert said(pool_sentences(QUIET, a_churn(), NOW_NS)) == "(no NodePool)"
     never = ChurnEntry(figures(), HOUR, a_nodepool(consolidate_after_ns=None))
     assert "consolidateAfter Never" in said(pool_sentences(never, a_churn(), NOW_NS))
-
-
-def test_counters_of_a_controller_that_says_little() -> None:
-    text = counters_text(Counters(since_ns=0, created=1, disrupted=(), terminated=0), NOW_NS)
-    assert text == "Karpenter's own counters: 1 created, 0 terminated"
 
 
 def cells(entry: Any, spec: Any) -> dict[str, str]:

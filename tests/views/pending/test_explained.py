@@ -431,11 +431,6 @@ class TestRows:
         assert "enter shows the messages of Karpenter and kube-scheduler" in listed
         assert "word…" in said(quote_lines(group, NOW_NS))
 
-    def test_where_they_would_go_is_told_in_full(self) -> None:
-        view = a_view(a_pod(cpu="1"))
-        group = study_pending(prepare_view(view, NOW_NS)[0], view.state).groups[0]
-        assert "→ new m5.large or 1 other in general $0.0960/h" in said(pending_sentences(PendingEntry(group)))
-
     def test_entries_of_pods_that_have_gone_since_are_left_out(self) -> None:
         pods = (a_pod(cpu="64"), a_pod(name="api-1", owner=an_owner(name="api"), cpu="64"))
         view = a_view(*pods)

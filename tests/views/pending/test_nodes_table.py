@@ -31,12 +31,6 @@ def test_a_row_for_every_node_by_what_rules_it_out() -> None:
     assert rows[0].cells[0].short == "ip-10-0-1-2"
 
 
-def test_what_is_short_in_few_cells() -> None:
-    rows = build_rows(NODES_TABLE, REFUSALS, now_ns=NOW_NS)
-    assert rows[0].cells[2].short == "memory 32Gi > 7,201Mi, cpu 5000m > 2000m left"
-    assert rows[1].cells[2].short == REFUSALS[1].reason
-
-
 def test_filters() -> None:
     for text, count in (("by=taint", 1), ("name=n2", 1), ("7374324ki", 1), ("7,201mi", 1), ("by=room", 0)):
         rows = build_rows(NODES_TABLE, REFUSALS, query=parse_query(text, NODES_TABLE.subject), now_ns=NOW_NS)

@@ -8,9 +8,9 @@ from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.kube.taints import Taint
 from karptui.session.pools import daemon_rows, pool_rows
 from karptui.session.prepare import prepare_view
-from karptui.views.pools.columns import COLUMNS, is_notable
+from karptui.views.pools.columns import is_notable
 from karptui.views.pools.detail import DAEMONSETS, daemon_note, daemon_sentence, detail_lines, title_parts
-from karptui.views.pools.sentences import carries_line, ordinal, pool_sentences, types_line
+from karptui.views.pools.sentences import carries_line, pool_sentences, types_line
 from tests import builders
 from tests.builders import HOUR_NS, NOW_NS
 from tests.stories import said, stories_view
@@ -58,14 +58,6 @@ def test_types_that_the_list_does_not_know() -> None:
     assert (cells(never)["types"], cells(had)["types"]) == ("✘ 0/0", "? 0/0")
 
 
-def test_requirements_that_allow_nothing() -> None:
-    literal = builders.a_requirement("node.kubernetes.io/instance-type", "In", "*")
-    (row,) = rows_of(builders.a_nodepool(requirements=(literal,))).values()
-    told = said(pool_sentences(row))
-    assert "✘ its requirements allow no type: node.kubernetes.io/instance-type In [*]" in told
-    assert "* is not a wildcard" in told
-
-
 def test_types_without_any_offering_or_room() -> None:
     zone = builders.a_requirement("topology.kubernetes.io/zone", "In", "nowhere-1a")
     (row,) = rows_of(builders.a_nodepool(requirements=(zone,))).values()
@@ -89,13 +81,6 @@ def test_daemonsets_that_only_some_types_carry() -> None:
     assert text_of(daemon_sentence(carried)).endswith("on 1 of 4 types · without it no other type would fit")
     assert "not running: " in text_of(daemon_sentence(absent))
     assert DAEMONSETS.values(absent, 0)["not_carried_because"]
-
-
-def test_no_daemonsets() -> None:
-    (row,) = rows_of(builders.a_nodepool()).values()
-    assert text_of(carries_line(row)) == "a new node carries no DaemonSets"
-    cell = COLUMNS[9].cell(row, NOW_NS)
-    assert (cell.text, cell.short) == ("no DaemonSets", "none")
 
 
 # One at length
@@ -140,25 +125,8 @@ def test_detail_has_every_section() -> None:
     assert "nodes expire after: never" in bare
 
 
-def test_titles() -> None:
-    assert text_of(title_parts(ROWS["primary"], has_prices=True)) == (
-        " primary ─ weight 100 · tried 1st · 6 nodes · $4.61/h · $3,364/mo "
-    )
-    assert text_of(title_parts(ROWS["spare"], has_prices=False)) == " spare ─ weight 50 · tried 2nd · 1 node "
-    assert "no weight" in text_of(title_parts(ROWS["rest"], has_prices=True))
-    assert [ordinal(number) for number in (1, 2, 3, 4, 11, 12, 13, 21, 102)] == [
-        "1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "102nd",
-    ]  # fmt: skip
-
-
 def test_nodeclaims_on_the_way_are_counted_apart() -> None:
     row = replace(ROWS["primary"], nodes=47, starting=3)
     assert cells(row)["nodes"].startswith("44+3")
     assert " 44 nodes +3 starting" in text_of(title_parts(row, has_prices=False))
     assert cells(replace(row, starting=0))["nodes"].startswith("47")
-
-
-def test_a_pool_that_shares_nothing() -> None:
-    rows = rows_of(builders.a_nodepool(), pods=(builders.a_pod(),), nodes=(builders.a_node(pool=""),))
-    assert "matches 1 pod; this pool launches its node" in said(pool_sentences(rows["general"]))
-    assert rows["general"].nodes == 0

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-import pytest
 from msgspec.structs import replace
 
 from karptui.aws.evidence import Evidence
 from karptui.aws.region import FactPhase, FactStatus
 from karptui.karpenter.inventory import Inventory
-from karptui.kube.selectors import NodeSelectorTerm
 from karptui.session.cluster_view import ClusterView
 from karptui.session.facts import pools_around
 from karptui.session.pools import pool_rows
@@ -39,28 +37,6 @@ def test_story_a_order() -> None:
     assert [cells(row)["nodes"] for row in pool_rows(VIEW)] == ["6 86%", "1 14%", "0/4 0%", "0 0%", "0 0%", "0 0%"]
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        (
-            "primary",
-            "tried 1st: weight is an order, not a share, so every pod that fits lands here before spare is tried",
-        ),
-        (
-            "spare",
-            "tried 2nd: weight is an order, not a share, so it gets the pods that do not fit primary; secondary gets",
-        ),
-        (
-            "rest",
-            "tried 5th: weight is an order, not a share, so it gets only pods that fit neither extra",
-        ),
-        ("gpu", "gpu  is excluded: not Ready"),
-    ],
-)
-def test_story_a_in_words(name: str, words: str) -> None:
-    assert words in text_of(order_line(ROWS[name]))
-
-
 def test_story_a_ties_and_near_weights() -> None:
     assert said(weight_lines(ROWS["spare"])).splitlines() == [
         "= same weight as secondary: the name that sorts last is tried first; pods are not shared out",
@@ -69,19 +45,6 @@ def test_story_a_ties_and_near_weights() -> None:
     assert "within 10 of spare 50, secondary 50: " in said(weight_lines(ROWS["extra"]))
     assert weight_lines(ROWS["primary"]) == ()
     assert weight_lines(ROWS["gpu"]) == ()
-
-
-def test_many_ties_are_counted() -> None:
-    rows = rows_of(*(builders.a_nodepool(name=name) for name in "abcdef"))
-    assert "same weight as f, e, d and 2 more" in said(weight_lines(rows["a"]))
-
-
-def test_a_pool_alone() -> None:
-    (row,) = rows_of(builders.a_nodepool()).values()
-    assert text_of(order_line(row)) == (
-        "general  tried 1st: alone, so its weight changes nothing; weights never move running nodes"
-    )
-    assert cells(row)["nodes"] == "0"
 
 
 def test_min_values_that_cannot_be_met_stand_beside_the_order() -> None:
@@ -162,23 +125,6 @@ def test_one_pool_overlaps_with_none() -> None:
     assert lines(builders.a_pod(), arm, limits=full) == [
         "1 of 2 pods matches a NodePool whose limits are used up · 1 matches no NodePool"
     ]
-
-
-def test_pods_go_to_several_pools() -> None:
-    pools = [builders.a_nodepool(name=name) for name in ("a", "b", "c", "d", "e")]
-    held = Inventory(
-        nodepools=tuple(msgspec.structs.replace(pool, template_labels={"in": pool.name}) for pool in pools),
-        pods=tuple(
-            builders.a_pod(
-                name=f"{first}{second}",
-                required_node_terms=tuple(
-                    NodeSelectorTerm((builders.a_requirement("in", "In", one),)) for one in (first, second)
-                ),
-            )
-            for first, second in ("ae", "be", "ce", "de")
-        ),
-    )
-    assert "and land on a 1, b 1, c 1 and 1 more" in said(overlap_of(story_a.story_view(held)))
 
 
 def test_story_a_counts_by_nodeclaims() -> None:

@@ -113,12 +113,6 @@ def test_what_pods_request_of_a_pool_s_nodes_stands_beside_its_limits() -> None:
     assert (values["mem_requested_bytes"], values["mem_allocatable_bytes"]) == (2 << 30, 16 << 30)
 
 
-def test_memory_is_called_alike_in_one_record_and_what_a_new_node_carries_is_told_apart() -> None:
-    names = set(pools_table().values(pool_rows(VIEW)[0], NOW_NS))
-    assert [name for name in names if name.startswith("memory") or "_memory_" in name] == []
-    assert {"mem_used_bytes", "mem_requested_bytes", "cpu_daemonset_millis", "new_node_daemonset_cpu_millis"} <= names
-
-
 REQUESTED = frozenset({"cpu_requested", "mem_requested"})
 
 

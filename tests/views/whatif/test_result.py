@@ -53,14 +53,6 @@ def test_figures_say_what_is_better_and_what_is_worse() -> None:
     assert (rows["drifted"].delta, rows["drifted"].tone) == ("+48", Tone.WARNING)
 
 
-def test_figures_without_a_change_are_quiet() -> None:
-    rows = figures(a_difference(before=totals(launched=1), after=totals(launched=1)))
-    assert [one.label for one in rows] == ["nodes", "$/h", "pending", "drifted"]
-    assert {one.delta for one in rows} == {"0"}
-    assert {one.tone for one in rows} == {Tone.MUTED}
-    assert rows[0].note == "new: 1"
-
-
 def test_nodes_without_a_price_are_a_figure_with_what_they_cost_at_most() -> None:
     more = totals(unpriced=2, unpriced_at_most_per_hour=0.4)
     same, less, unbounded = (
@@ -74,19 +66,6 @@ def test_nodes_without_a_price_are_a_figure_with_what_they_cost_at_most() -> Non
     assert (same.label, same.before, same.after, same.note) == ("price n/a", "2", "2", "≤ 0.40 $/h more")
     assert (less.delta, less.tone, less.note) == ("-2", Tone.GOOD, "≤ 0.40 → 0.00 $/h more")
     assert (unbounded.delta, unbounded.note) == ("+2", "")
-
-
-def test_savings_are_good_and_a_free_cluster_has_no_percent() -> None:
-    row = figures(a_difference(before=totals(price_per_hour=0.0), after=totals(price_per_hour=1.0)))[1]
-    assert row.note == ""
-    row = figures(a_difference(after=totals(price_per_hour=24.0)))[1]
-    assert (row.delta, row.tone) == ("-1.00", Tone.GOOD)
-
-
-def test_the_table_is_aligned() -> None:
-    lines = [text(line) for line in totals_lines(a_difference(after=totals(nodes=1_064)))]
-    assert lines[0] == f"{'now':>22}{'edited':>10}{'Δ':>10}  Karpenter's, staying"
-    assert lines[1] == f"{'nodes':<12}{'62':>10}{'1,064':>10}{'+1,002':>10}"
 
 
 def test_figures_in_one_line_say_what_changes() -> None:

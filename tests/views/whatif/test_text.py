@@ -170,12 +170,6 @@ def test_every_setting_has_the_value_of_the_cluster() -> None:
     assert values["BATCH_MAX_DURATION"] == "10s"
 
 
-@pytest.mark.parametrize(("given", "shown"), [("30s", "30s"), ("1m30s", "90s"), ("2.5s", "2.5s"), ("soon", "10s")])
-def test_the_batch_is_as_long_as_the_cluster_has_it(given: str, shown: str) -> None:
-    (batch,) = [one for one in SETTING_EDITS if one.name == "BATCH_MAX_DURATION"]
-    assert setting_value(batch, parse_settings({"BATCH_MAX_DURATION": given})) == shown
-
-
 def rows(lines: tuple[Any, ...]) -> list[str]:
     return ["".join(part for part, _ in line).rstrip() for line in lines]
 
