@@ -24,7 +24,7 @@ from karptui.views.column import (
     Value,
 )
 from karptui.views.lost_pods import lost_text
-from karptui.views.prices import price_cell, sort_price
+from karptui.views.prices import money_cell, price_cell, sort_price
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Pieces, Tone, text_cell
 from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec, natural_key
@@ -135,8 +135,7 @@ def _saves(entry: NodeEntry, _: int) -> Cell:
     saved = saved_per_hour(entry)
     if saved is None or entry.price is None:
         return NOT_AVAILABLE
-    text = node_price_text(saved, entry.price.currency)
-    return Cell(text, Tone.STRONG if saved > 0 else Tone.MUTED, text.lstrip("$¥"))
+    return money_cell(saved, entry.price.currency, Tone.STRONG if saved > 0 else Tone.MUTED)
 
 
 def _how(entry: NodeEntry, _: int) -> Cell:

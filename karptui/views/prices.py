@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from karptui.aws.money import node_price_text, per_hour_change_text, per_hour_text, total_text
+from karptui.aws.money import node_price_text, per_hour_change_text, per_hour_text, sum_text, total_text
 from karptui.aws.prices import NodePrices, Price
 from karptui.karpenter.inventory import NotCounted
 from karptui.karpenter.labels import SPOT
@@ -34,11 +34,11 @@ def known_text(dollars: KnownDollars) -> str:
     return known_sum_text(dollars.price_per_hour, dollars.unpriced)
 
 
-def known_sum_text(per_hour: float, unpriced: int) -> str:
-    """Return the same of an amount and of how many nodes it leaves out."""
+def known_sum_text(per_hour: float, unpriced: int, *, is_bare: bool = False) -> str:
+    """Return the same for an amount and the number of unpriced nodes; ``0.77+`` without currency if ``is_bare``."""
     if unpriced and not per_hour:
         return NA
-    return f"{per_hour_text(per_hour)}{'+' if unpriced else ''}"
+    return f"{f'{per_hour:,.2f}' if is_bare else per_hour_text(per_hour)}{'+' if unpriced else ''}"
 
 
 def known_change_text(was: KnownDollars, now: KnownDollars) -> str:
@@ -61,8 +61,25 @@ def amount_cell(price: Price | None) -> Cell:
     """Return a price per hour, n/a if unknown."""
     if price is None:
         return NOT_AVAILABLE
-    text = node_price_text(price.per_hour, price.currency)
-    return Cell(text, Tone.RESERVED if price.is_reservation else Tone.NORMAL, text.lstrip("$¥"))
+    return money_cell(price.per_hour, price.currency, Tone.RESERVED if price.is_reservation else Tone.NORMAL)
+
+
+def money_cell(
+    per_hour: float, currency: str, tone: Tone, *, is_upper_bound: bool = False, is_partial: bool = False
+) -> Cell:
+    """Return a price per hour with four decimals; in a narrow column without its currency.
+
+    Args:
+        per_hour: The price.
+        currency: Its currency.
+        tone: Tone of the cell.
+        is_upper_bound: Whether the price may be lower.
+        is_partial: Whether some prices are missing in it.
+    """
+    bound, short_bound = ("up to ", "≤") if is_upper_bound else ("", "")
+    more = "+" if is_partial else ""
+    text = node_price_text(per_hour, currency)
+    return Cell(f"{bound}{text}{more}", tone, f"{short_bound}{per_hour:,.4f}{more}")
 
 
 def price_sentence(entry: NodeEntry) -> str:
@@ -113,9 +130,9 @@ def total_words(total: Total) -> str:
 
 def cost_fact(total: Total) -> Fact:
     """Return the figure for the top bar."""
-    short = total_words(total).partition(" · ")[0]
-    if total.priced and total.unpriced:
-        short += "+"
+    short = f"$/h {NA}" if total.unpriced else per_hour_text(0.0)
+    if total.priced:
+        short = f"{per_hour_text(total.per_hour, total.currency)}{'+' if total.unpriced else ''}"
     return Fact(total_words(total), short, Tone.STRONG if total.priced else Tone.MUTED)
 
 
@@ -151,7 +168,7 @@ def money_column(
         amount, left_out = read(item), unpriced(item)
         if not amount:
             return NOT_AVAILABLE if left_out else NOT_APPLICABLE
-        return Cell(f"{per_hour_text(amount).removesuffix('/h')}{'+' if left_out else ''}", Tone.NORMAL)
+        return Cell(f"{sum_text(amount)}{'+' if left_out else ''}", Tone.NORMAL)
 
     field = Field[ItemT](FieldKind.MONEY, lambda item, _: read(item), help=heading.help.rstrip(".").lower())
     return Column(heading, cell, read, filters={heading.id: field}, values=named(json, read, NUMBER, heading))

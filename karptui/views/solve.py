@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.aws.money import change_text, per_hour_text
+from karptui.aws.money import per_hour_text
 from karptui.kube.units import counted, verb
 from karptui.solve.answer import LEAST_CHANGE, Effort, Figures, Solved, Tried, by_object, scenario_of, together
 from karptui.solve.catalogue import GOALS
@@ -294,7 +294,7 @@ def _change_cell(row: SolveRow, _: int) -> Cell:
         return NOT_AVAILABLE
     if abs(change) < LEAST_CHANGE:
         return Cell("same", Tone.MUTED)
-    return Cell(change_text(change).removesuffix(" $/h"), Tone.WARNING if change > 0 else Tone.GOOD)
+    return Cell(f"{change:+,.2f}", Tone.WARNING if change > 0 else Tone.GOOD)
 
 
 def _pending_tone(row: SolveRow) -> Tone:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from karptui.aws.money import node_price_text
 from karptui.disruption.codes import WhyCode
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, counted, duration_text
@@ -13,6 +12,7 @@ from karptui.session.blockers import BlockerEntry, BlockerGroup, BlockerLine
 from karptui.views.blockers.sentences import BOUNDED
 from karptui.views.column import NOTHING as NO_WORDS
 from karptui.views.column import cell_words
+from karptui.views.prices import money_cell
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.why.labels import LABELS
@@ -149,17 +149,16 @@ def held_cell(entry: BlockerEntry, _: int) -> Cell:
         waiting = entry.findings is not None and entry.findings.outlook is None
         return Cell("…", Tone.ACTIVE) if waiting else NOT_AVAILABLE
     price = entry.node.price if entry.node is not None else None
-    text = node_price_text(held, price.currency if price is not None else "USD")
-    return Cell(text, Tone.NORMAL, text.lstrip("$¥")) if held else Cell("0", Tone.MUTED)
+    currency = price.currency if price is not None else "USD"
+    return money_cell(held, currency, Tone.NORMAL) if held else Cell("0", Tone.MUTED)
 
 
 def group_held(group: BlockerGroup) -> Cell:
     """Return the held cost of a group's nodes, each counted once, dim until complete."""
     if group.is_only_idle:
         return NOT_APPLICABLE
-    text = held_text(group.held).replace("/h", "")
     tone = Tone.STRONG if group.held.per_hour and not group.held.waiting else Tone.MUTED
-    return Cell(text, tone, text.replace("up to ", "≤").replace("$", ""))
+    return Cell(held_text(group.held, unit=""), tone, held_text(group.held, is_short=True))
 
 
 def without_cell(entry: BlockerEntry, _: int) -> Cell:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from karptui.aws.money import node_price_text, per_month_text
+from karptui.aws.money import per_month_text
 from karptui.disruption.codes import CODES, Code
 from karptui.kube.units import count_text, counted, duration_text, span_text
 from karptui.session.blockers import BlockerEntry, nodes_of
 from karptui.session.costs import Held, held_of
-from karptui.views.prices import known_sum_text
+from karptui.views.prices import known_sum_text, money_cell
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.why.sentences import held_text
@@ -58,12 +58,10 @@ def saves_cell(effect: Effect | None) -> Cell:
         return NOT_APPLICABLE
     if effect.unpriced == effect.goes:
         return NOT_AVAILABLE
-    text = node_price_text(effect.saves_per_hour)
-    is_partial = effect.unknown or effect.untried or effect.unpriced
-    text = f"{text}{'+' if is_partial else ''}"
-    if effect.goes > 1:  # the removals are simulated one by one
-        return Cell(f"up to {text}", Tone.STRONG, f"≤{text.lstrip('$¥')}")
-    return Cell(text, Tone.STRONG, text.lstrip("$¥"))
+    is_partial = bool(effect.unknown or effect.untried or effect.unpriced)
+    # The removals are simulated one by one.
+    is_upper_bound = effect.goes > 1
+    return money_cell(effect.saves_per_hour, "USD", Tone.STRONG, is_upper_bound=is_upper_bound, is_partial=is_partial)
 
 
 def effect_text(effect: Effect | None) -> str:

@@ -12,7 +12,7 @@ from karptui.karpenter.inventory import NotCounted
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import clock_text, count_text, counted, first_of, instant_text, span_text, verb
 from karptui.session.answers import Forecast
-from karptui.views.prices import known_change_text, known_text, without_text
+from karptui.views.prices import known_change_text, known_sum_text, known_text, without_text
 from karptui.views.row import BLOCKS, Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.why.lanes import short_method
@@ -139,7 +139,7 @@ def _is_any_known(played: Played) -> bool:
 
 def _figure(moment: Moment) -> str:
     """Return the cost at an instant, without unit."""
-    return known_text(moment).replace("/h", "").lstrip("$")
+    return known_sum_text(moment.price_per_hour, moment.unpriced, is_bare=True)
 
 
 def _comma(played: Played) -> str:

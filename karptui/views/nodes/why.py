@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from karptui.aws.money import node_price_text
+import msgspec
+
 from karptui.session.costs import held_per_hour
 from karptui.session.nodes import NodeEntry
 from karptui.views.column import (
@@ -19,6 +20,7 @@ from karptui.views.column import (
     Value,
 )
 from karptui.views.nodes.status import node_status
+from karptui.views.prices import money_cell
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.why.labels import why_cell, why_code, why_sort, why_words
 from karptui.views.why.lanes import LANES, lanes_text, lanes_values
@@ -35,9 +37,8 @@ def held_cell(entry: NodeEntry, _: int) -> Cell:
         return NOT_AVAILABLE if is_known else Cell("…" if entry.findings is not None else "", Tone.MUTED)
     if not held:
         return NOT_APPLICABLE
-    text = node_price_text(held, entry.price.currency if entry.price is not None else "USD")
-    short = text.lstrip("$¥")
-    return Cell(text, Tone.WARNING, short if len(short) <= _HELD_CELLS else f"{held:,.2f}")
+    cell = money_cell(held, entry.price.currency if entry.price is not None else "USD", Tone.WARNING)
+    return cell if len(cell.short) <= _HELD_CELLS else msgspec.structs.replace(cell, short=f"{held:,.2f}")
 
 
 def _worst_first(entry: NodeEntry) -> tuple[float, ...]:

@@ -123,8 +123,8 @@ def carries_cell(row: PoolRow, _: int) -> Cell:
         return NOT_APPLICABLE
     more = f" ✘{count_text(row.excluded)}" if row.excluded else ""
     spans = (Span(len(text), len(text + more), Tone.WARNING),) if more else ()
-    count, separator, _amounts = text.partition(" ds ")
-    return Cell(text + more, Tone.DAEMON, f"{count} ds{more}" if separator else "none", spans=spans)
+    fewest = min(one.daemon_pods for one in row.types.carries)
+    return Cell(text + more, Tone.DAEMON, f"{fewest} ds{more}" if fewest else "none", spans=spans)
 
 
 def types_cell(row: PoolRow, _: int) -> Cell:
@@ -166,7 +166,7 @@ def budget_cell(row: PoolRow, _: int) -> Cell:
     if not left:
         return _WAITING
     tone = Tone.WARNING if not max(left.values()) else Tone.MUTED if min(left.values()) >= UNLIMITED else Tone.NORMAL
-    return Cell(budget_text(row), tone, budget_text(row).removesuffix(" left"))
+    return Cell(budget_text(row), tone, budget_text(row, is_short=True))
 
 
 def policy_cell(row: PoolRow, _: int) -> Cell:

@@ -162,15 +162,15 @@ def budget_left(row: PoolRow) -> dict[Reason, int]:
     return {one.reason: UNLIMITED if one.allowed >= UNLIMITED else one.left for one in row.budgets.states}
 
 
-def budget_text(row: PoolRow) -> str:
-    """Return the same in a few characters: ``3 left``, ``0–2 left``, ``any``."""
+def budget_text(row: PoolRow, *, is_short: bool = False) -> str:
+    """Return the same in a few characters: ``3 left``, ``0–2 left``, ``any``; without ``left`` if ``is_short``."""
     left = sorted(set(budget_left(row).values()))
     if not left:
         return ""
     texts = ["any" if one >= UNLIMITED else count_text(one) for one in (left[0], left[-1])]
     if texts == ["any", "any"]:
         return "any"
-    return f"{texts[0]} left" if texts[0] == texts[1] else f"{texts[0]}–{texts[1]} left"
+    return f"{'–'.join(dict.fromkeys(texts))}{'' if is_short else ' left'}"
 
 
 def carries_line(row: PoolRow) -> Pieces:
@@ -182,7 +182,7 @@ def carries_line(row: PoolRow) -> Pieces:
         return (("a new node carries no DaemonSets", Tone.MUTED),)
     count = heaviest.daemon_pods
     noun = f"DaemonSet pod{'s' * (count != 1)}"
-    amounts = requests_text(heaviest.daemons).replace(" ", " / ")
+    amounts = requests_text(heaviest.daemons, " / ")
     most = "up to " if len({one.daemon_pods for one in row.types.carries}) > 1 else ""
     said = f"a new node carries {most}{count} {noun} = {amounts} / {count} slot{'s' * (count != 1)}"
     return ((said, Tone.DAEMON), *_excluded(row))

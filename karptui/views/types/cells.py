@@ -24,10 +24,10 @@ def carries_text(carried: Carried | TypeEntry) -> str:
     return f"{carried.daemon_pods} ds {requests_text(carried.daemons)}"
 
 
-def requests_text(requests: ResourceList) -> str:
+def requests_text(requests: ResourceList, separator: str = " ") -> str:
     """Return cpu and memory requests: ``490m 938Mi``."""
     cpu, memory = resources.cpu_millis(requests), resources.memory_bytes(requests)
-    return f"{cpu_text(cpu)} {memory_text(memory)}"
+    return f"{cpu_text(cpu)}{separator}{memory_text(memory)}"
 
 
 def reported_bytes(entry: TypeEntry) -> int | None:

@@ -209,7 +209,8 @@ def _pool_line(pool: PoolChange, width: int, pods: tuple[int, int] | None) -> Re
     is_dearer = abs(price) >= 0.005
     nodes = _from_to(count_text(pool.nodes_before), count_text(pool.nodes_after))
     dollars = _from_to(
-        _dollars(pool.price_before, pool.unpriced_before), _dollars(pool.price_after, pool.unpriced_after)
+        known_sum_text(pool.price_before, pool.unpriced_before, is_bare=True),
+        known_sum_text(pool.price_after, pool.unpriced_after, is_bare=True),
     )
     shares = (
         _from_to(*(_share(*one) for one in zip((pool.pods_before, pool.pods_after), pods, strict=True))) if pods else ""
@@ -233,10 +234,6 @@ def _pool_line(pool: PoolChange, width: int, pods: tuple[int, int] | None) -> Re
         ),
         target=Target("NodePool", pool.name) if pool.name else None,
     )
-
-
-def _dollars(per_hour: float, unpriced: int) -> str:
-    return known_sum_text(per_hour, unpriced).removeprefix("$").replace("/h", "")
 
 
 def _figure_detail(label: str, before: str, after: str) -> Detail:

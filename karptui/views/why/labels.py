@@ -154,7 +154,7 @@ def why_code(why: Why, now_ns: int) -> str:
         case WhyCode.OK:
             return f"{why.code}→{why.outcome}"
         case WhyCode.AFTER:
-            return f"AFTER {number.strip(', ').removesuffix(' left')}"
+            return f"AFTER {_idle_text(why, now_ns) or 'due'}"
         case _:
             return f"{why.code} {number}".rstrip()
 
@@ -164,7 +164,13 @@ def bare_label(code: WhyCode) -> str:
     return LABELS[code].short.replace("×{}", "").replace("{}", "").strip(" :")
 
 
-def _number(why: Why, now_ns: int) -> str:
+def _idle_text(why: Why, now_ns: int) -> str:
+    """Return the remaining time of consolidateAfter; empty if it has passed."""
+    left = (why.until_ns - now_ns) // NS_PER_SECOND
+    return duration_text(left) if left > 0 else ""
+
+
+def _number(why: Why, now_ns: int, *, is_short: bool = False) -> str:
     match why.code:
         case WhyCode.DND | WhyCode.PDB | WhyCode.NODES:
             return str(why.count)
@@ -175,8 +181,8 @@ def _number(why: Why, now_ns: int) -> str:
         case WhyCode.DRAIN:
             return age_text(why.since_ns, now_ns) if why.since_ns else ""
         case WhyCode.AFTER:
-            left = (why.until_ns - now_ns) // NS_PER_SECOND
-            return f" {duration_text(left)} left" if left > 0 else ", due"
+            left = _idle_text(why, now_ns)
+            return f" {left}{'' if is_short else ' left'}" if left else ", due"
         case WhyCode.SPOT:
             return f"{why.count}/{why.of}"
         case WhyCode.SCORE:
@@ -196,7 +202,7 @@ def why_cell(entry: NodeEntry, now_ns: int) -> Cell:
         return Cell("…", Tone.MUTED) if entry.is_managed else NOT_AVAILABLE
     why, label = found.why, LABELS[found.why.code]
     text = why_label(why, now_ns)
-    short = label.short.format(_number(why, now_ns).removesuffix(" left")).rstrip()
+    short = label.short.format(_number(why, now_ns, is_short=True)).rstrip()
     if why.code is WhyCode.DRAIN and len(why.codes) > 1:
         more = ", ".join(bare_label(code) for code in why.codes[1:])
         return Cell(f"{text} {more}", label.tone, short)

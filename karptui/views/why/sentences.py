@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from karptui.aws.money import node_price_text, per_hour_text, per_month_text, saved_text
+from karptui.aws.money import node_price_text, per_month_text, saved_text, sum_text
 from karptui.disruption.codes import CODES, codes_shown_as
 from karptui.disruption.no_place import no_place_text
 from karptui.karpenter.nodeclaim import DrainStage
@@ -26,15 +26,23 @@ if TYPE_CHECKING:
     from karptui.session.nodes import NodeEntry
 
 
-def held_text(held: Held) -> str:
-    """Return ``$4.12/h``: ``up to`` for an upper bound, a plus if nodes are missing, ``…`` if nothing is known yet."""
+def held_text(held: Held, *, unit: str = "/h", is_short: bool = False) -> str:
+    """Return ``$4.12/h``: ``up to`` for an upper bound, a plus if nodes are missing, ``…`` if nothing is known yet.
+
+    Args:
+        held: The held cost.
+        unit: Text after the amount.
+        is_short: Whether it must fit a narrow column: ``≤4.12+``.
+    """
     if held.waiting and not held.nodes:
         return "…"
     if held.nodes and held.nodes == held.unpriced:
         return NA
     more = "+" if held.waiting or held.unpriced else ""
-    bound = "up to " if held.is_upper_bound and held.per_hour else ""
-    return f"{bound}{per_hour_text(held.per_hour, held.currency)}{more}"
+    bound = ("≤" if is_short else "up to ") if held.is_upper_bound and held.per_hour else ""
+    if is_short:
+        return f"{bound}{held.per_hour:,.2f}{more}"
+    return f"{bound}{sum_text(held.per_hour, held.currency)}{unit}{more}"
 
 
 def held_title(rows: Held, total: Held | None) -> str:
