@@ -592,7 +592,7 @@ def _watch_lines() -> Target:
 
 
 class _Answering:
-    """An API server's transport whose every answer is the same; ``sources.recognition.ProxyClient``."""
+    """An API server's transport whose every answer is the same; ``sources.karpenter_identity.ProxyClient``."""
 
     server = "https://fuzz"
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from karptui.sources.aws.source import AwsSource
     from karptui.sources.demo.source import DemoSource
     from karptui.sources.evidence import EvidenceSource
-    from karptui.sources.recognition import ProxyClient
+    from karptui.sources.karpenter_identity import ProxyClient
     from karptui.sources.snapshot.reader import Snapshot
     from karptui.sources.source import Source
 

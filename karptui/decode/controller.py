@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from karptui.decode.loose import mapping, mappings
 from karptui.karpenter.controller import SETTING_NAMES, ControllerInfo, chart_version, image_version, parse_version
 
 _FLAGS: Final = {name.lower().replace("_", "-"): name for name in SETTING_NAMES}
@@ -26,7 +27,8 @@ _SWITCHES: Final = frozenset(
     }
 )
 """Boolean flags that need no value."""
-_VERSION_LABELS: Final = (("app.kubernetes.io/version", parse_version), ("helm.sh/chart", chart_version))
+VERSION_LABELS: Final = (("app.kubernetes.io/version", parse_version), ("helm.sh/chart", chart_version))
+"""Labels that contain a version, with their parsers."""
 
 
 OWN_NAMESPACE: Final = "kube-system"
@@ -44,18 +46,18 @@ def namespaces_of(controller: ControllerInfo | None) -> frozenset[str]:
 
 def is_labelled(document: Mapping[str, Any]) -> bool:
     """Return whether an object is labelled as Karpenter, which anybody can do."""
-    return _mapping(_mapping(document.get("metadata")).get("labels")).get("app.kubernetes.io/name") == "karpenter"
+    return mapping(mapping(document.get("metadata")).get("labels")).get("app.kubernetes.io/name") == "karpenter"
 
 
 def is_idle(document: Mapping[str, Any]) -> bool:
     """Return whether a Deployment has no replicas, or a pod is not running."""
-    spec, status = (_mapping(document.get(name)) for name in ("spec", "status"))
+    spec, status = (mapping(document.get(name)) for name in ("spec", "status"))
     return spec.get("replicas") == 0 or status.get("phase", "Running") != "Running"
 
 
 def order_of(document: Mapping[str, Any]) -> tuple[bool, str, str]:
     """Return a sort key for candidates: running ones first, then by name."""
-    metadata = _mapping(document.get("metadata"))
+    metadata = mapping(document.get("metadata"))
     return is_idle(document), str(metadata.get("namespace", "")), str(metadata.get("name", ""))
 
 
@@ -66,11 +68,11 @@ def decode_controller(document: Mapping[str, Any], kind: str) -> ControllerInfo:
         document: The API object.
         kind: ``Deployment`` or ``Pod``.
     """
-    metadata = _mapping(document.get("metadata"))
+    metadata = mapping(document.get("metadata"))
     title = f"{kind} {metadata.get('namespace', '')}/{metadata.get('name', '')}"
-    template = _mapping(_mapping(document.get("spec")).get("template")) if kind == "Deployment" else document
-    container = _controller_of(_mappings(_mapping(template.get("spec")).get("containers")))
-    values, unknown = _variables(_mappings(container.get("env")))
+    template = mapping(mapping(document.get("spec")).get("template")) if kind == "Deployment" else document
+    container = _controller_of(mappings(mapping(template.get("spec")).get("containers")))
+    values, unknown = _variables(mappings(container.get("env")))
     for name, value in _flags([arg for arg in _list(container.get("args")) if isinstance(arg, str)]):
         values.pop(name, None)
         unknown.pop(name, None)
@@ -78,7 +80,7 @@ def decode_controller(document: Mapping[str, Any], kind: str) -> ControllerInfo:
             unknown[name] = f"other variables ({value})"
         else:
             values[name] = value
-    version, source = _version(container, (metadata, _mapping(template.get("metadata"))), title)
+    version, source = _version(container, (metadata, mapping(template.get("metadata"))), title)
     return ControllerInfo(
         title=title,
         namespace=str(metadata.get("namespace", "")),
@@ -86,7 +88,7 @@ def decode_controller(document: Mapping[str, Any], kind: str) -> ControllerInfo:
         version_source=source,
         settings=values,
         unknown=unknown,
-        from_elsewhere=tuple(_from_elsewhere(_mappings(container.get("envFrom")))),
+        from_elsewhere=tuple(_from_elsewhere(mappings(container.get("envFrom")))),
     )
 
 
@@ -108,7 +110,7 @@ def _variables(env: Iterable[Mapping[str, Any]]) -> tuple[dict[str, str], dict[s
         values.pop(name, None)
         unknown.pop(name, None)
         if "valueFrom" in variable:
-            unknown[name] = _reference(_mapping(variable["valueFrom"]))
+            unknown[name] = _reference(mapping(variable["valueFrom"]))
         elif isinstance(value, str) and "$(" in value:
             unknown[name] = f"other variables ({value})"
         elif isinstance(value, str):
@@ -119,7 +121,7 @@ def _variables(env: Iterable[Mapping[str, Any]]) -> tuple[dict[str, str], dict[s
 def _reference(source: Mapping[str, Any]) -> str:
     for field, kind in (("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret")):
         if field in source:
-            return f"{kind} {_mapping(source[field]).get('name', '')}".rstrip()
+            return f"{kind} {mapping(source[field]).get('name', '')}".rstrip()
     return "the pod's own fields"
 
 
@@ -127,7 +129,7 @@ def _from_elsewhere(sources: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     for source in sources:
         for field, kind in (("configMapRef", "ConfigMap"), ("secretRef", "Secret")):
             if field in source:
-                yield f"{kind} {_mapping(source[field]).get('name', '')}".rstrip()
+                yield f"{kind} {mapping(source[field]).get('name', '')}".rstrip()
 
 
 def _flags(args: list[str]) -> Iterator[tuple[str, str]]:
@@ -149,21 +151,13 @@ def _version(container: Mapping[str, Any], metadata: Iterable[Mapping[str, Any]]
     if version:
         return version, f"image of {title}"
     for meta in metadata:
-        labels = _mapping(meta.get("labels"))
-        for label, parse in _VERSION_LABELS:
+        labels = mapping(meta.get("labels"))
+        for label, parse in VERSION_LABELS:
             version = parse(str(labels.get(label, "")))
             if version:
                 return version, f"label {label} of {title}"
     return "", ""
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
 def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _mappings(value: object) -> list[Mapping[str, Any]]:
-    return [item for item in _list(value) if isinstance(item, Mapping)]

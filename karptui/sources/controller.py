@@ -11,17 +11,18 @@ import msgspec
 from karptui.aws.region import FactPhase, FactStatus
 from karptui.clock import Clock
 from karptui.decode.controller import OWN_NAMESPACE, decode_controller, is_idle, order_of
+from karptui.decode.loose import text
 from karptui.karpenter.controller import LEADER_LEASE, ControllerInfo
 from karptui.sources.base import SourceError
-from karptui.sources.cluster.body import decoded
 from karptui.sources.cluster.errors import ApiError
-from karptui.sources.periodic import REFRESH_SECONDS, REFUSED_SECONDS, PeriodicSource, Wait, failed_status
-from karptui.sources.recognition import (
+from karptui.sources.karpenter_identity import (
     SELECTOR,
     ProxyClient,
+    list_items,
     path_in,
     places,
 )
+from karptui.sources.periodic import REFRESH_SECONDS, REFUSED_SECONDS, PeriodicSource, Wait, failed_status
 
 READ_SECONDS: Final = 30.0
 _PLACES: Final = (("Deployment", "/apis/apps/v1", "deployments"), ("Pod", "/api/v1", "pods"))
@@ -38,10 +39,6 @@ class ControllerError(SourceError):
     def __init__(self, sentence: str, others: tuple[str, ...] = ()) -> None:
         super().__init__(sentence)
         self.others = others
-
-
-class _RawList(msgspec.Struct):
-    items: list[dict[str, Any]] = []
 
 
 def read_controller(client: ProxyClient, *, read_seconds: float = READ_SECONDS) -> ControllerInfo:
@@ -62,7 +59,7 @@ def read_controller(client: ProxyClient, *, read_seconds: float = READ_SECONDS) 
             except ApiError as error:
                 refusals.append(error)
                 continue
-            own = [one for one in found if place.is_proven_by(_name_of(one), _account_of(one, kind))]
+            own = [one for one in found if place.is_proven_by(text(one, "metadata", "name"), _account_of(one, kind))]
             if not own:
                 continue
             best = min(own, key=order_of)
@@ -99,7 +96,7 @@ def _info(
     client: ProxyClient, document: Mapping[str, Any], kind: str, doubt: str, read_seconds: float
 ) -> ControllerInfo:
     info = decode_controller(document, kind)
-    others = _others(client, str(_mapping(document.get("metadata")).get("namespace", "")), read_seconds)
+    others = _others(client, info.namespace, read_seconds)
     return msgspec.structs.replace(info, others=others, doubt=doubt)
 
 
@@ -112,7 +109,7 @@ def _others(client: ProxyClient, own: str, read_seconds: float) -> tuple[str, ..
         except ApiError:
             continue
         for one in sorted(items, key=order_of):
-            namespace, name = (str(_mapping(one.get("metadata")).get(field, "")) for field in ("namespace", "name"))
+            namespace, name = (text(one, "metadata", field) for field in ("namespace", "name"))
             made = any(f"Pod {namespace}/{name}".startswith(f"Pod {each.partition(' ')[2]}-") for each in found)
             if namespace != own and not made:
                 found.append(f"{kind} {namespace}/{name}")
@@ -120,27 +117,12 @@ def _others(client: ProxyClient, own: str, read_seconds: float) -> tuple[str, ..
 
 
 def _list(client: ProxyClient, path: str, read_seconds: float) -> list[dict[str, Any]]:
-    query = {"labelSelector": SELECTOR, "limit": _LIMIT}
-    return _items(client.get(path, query, read_seconds=read_seconds))
-
-
-def _items(body: bytes) -> list[dict[str, Any]]:
-    return decoded(body, _RawList, "the API server's answer cannot be read").items
-
-
-def _name_of(document: Mapping[str, Any]) -> str:
-    return str(_mapping(document.get("metadata")).get("name", ""))
+    return list_items(client, path, read_seconds, {"labelSelector": SELECTOR, "limit": _LIMIT})
 
 
 def _account_of(document: Mapping[str, Any], kind: str) -> str:
-    spec = _mapping(document.get("spec"))
-    if kind == "Deployment":
-        spec = _mapping(_mapping(spec.get("template")).get("spec"))
-    return str(spec.get("serviceAccountName", ""))
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    path = ("spec", "template", "spec") if kind == "Deployment" else ("spec",)
+    return text(document, *path, "serviceAccountName")
 
 
 class ControllerNews(msgspec.Struct, frozen=True, eq=False):

@@ -15,8 +15,8 @@ from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
 from karptui.sources.base import SourceError
 from karptui.sources.cluster.body import ListMetadata, answers_counted, decoded
 from karptui.sources.cluster.errors import ApiError
+from karptui.sources.karpenter_identity import ProxyClient
 from karptui.sources.periodic import REFRESH_SECONDS, REFUSED_SECONDS, PeriodicSource, Wait
-from karptui.sources.recognition import ProxyClient
 
 ROOT: Final = "/apis/metrics.k8s.io/v1beta1"
 PAGE: Final = "500"

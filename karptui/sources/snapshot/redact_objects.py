@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from karptui.decode.kinds import Kind, kind_of
+from karptui.decode.loose import mapping
 from karptui.sources.snapshot.redact_values import NODE_CLASS, TEXT_FIELDS, Values
 
 
@@ -86,13 +87,13 @@ class Objects:
             elif is_foreign and field == "spec":
                 made[field] = {}
             elif is_foreign and field == "status":
-                made[field] = self.redacted_value({"conditions": _mapping(value).get("conditions", [])}, field)
+                made[field] = self.redacted_value({"conditions": mapping(value).get("conditions", [])}, field)
             else:
                 made |= self._mapping({field: value}, "", "")
         if self.values.is_learning and kind == "Pod":
             self._learn_volumes(one)
         if self.values.is_learning:
-            self.values.pseudonyms.learn_object(kind, str(_mapping(one.get("metadata")).get("name", "")))
+            self.values.pseudonyms.learn_object(kind, str(mapping(one.get("metadata")).get("name", "")))
         return made
 
     def _learn_volumes(self, pod: Mapping[str, Any]) -> None:
@@ -164,7 +165,3 @@ def _class_of(kind: str) -> str:
 
 def _is_requests(value: Mapping[str, Any]) -> bool:
     return "requests" in value or "limits" in value
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

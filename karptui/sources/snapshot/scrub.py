@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from karptui.decode.kinds import Kind, kind_of
+from karptui.decode.loose import mapping
 from karptui.karpenter.controller import LEADER_LEASE
 from karptui.karpenter.labels import AWS_GROUP, GROUP, POD_DELETION_COST, SAFE_TO_EVICT
 
@@ -70,7 +71,7 @@ def scrub(manifest: Mapping[str, Any]) -> dict[str, Any] | None:
     if kind is None:
         return None
     rest = {name: value for name, value in manifest.items() if name not in ("metadata", "managedFields")}
-    kept = {**rest, "metadata": scrub_metadata(_mapping(manifest.get("metadata")))}
+    kept = {**rest, "metadata": scrub_metadata(mapping(manifest.get("metadata")))}
     if kind is Kind.LEASE and kept["metadata"].get("name") != LEADER_LEASE:
         return None
     by_kind = _BY_KIND.get(kind)
@@ -80,7 +81,7 @@ def scrub(manifest: Mapping[str, Any]) -> dict[str, Any] | None:
 def scrub_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return the metadata without managedFields and without annotations that no rule reads."""
     kept = _only(metadata, _METADATA)
-    annotations = _mapping(metadata.get("annotations"))
+    annotations = mapping(metadata.get("annotations"))
     kept.pop("annotations", None)
     own = {key: value for key, value in annotations.items() if _decides(key)}
     return {**kept, "annotations": own} if own else kept
@@ -92,80 +93,80 @@ def _decides(key: str) -> bool:
 
 
 def _pod(pod: dict[str, Any]) -> dict[str, Any]:
-    status = _mapping(pod.get("status"))
+    status = mapping(pod.get("status"))
     kept = _only(status, _POD_STATUS)
     for field in _CONTAINER_STATUSES:
         if status.get(field):
-            kept[field] = [_container_status(_mapping(one)) for one in _list(status[field])]
-    return {**pod, "spec": _pod_spec(_mapping(pod.get("spec"))), "status": kept}
+            kept[field] = [_container_status(mapping(one)) for one in _list(status[field])]
+    return {**pod, "spec": _pod_spec(mapping(pod.get("spec"))), "status": kept}
 
 
 def _container_status(status: Mapping[str, Any]) -> dict[str, Any]:
     kept = _only(status, _CONTAINER_STATUS)
     for field in ("state", "lastState"):
-        state = {name: _only(_mapping(part), _STATE) for name, part in _mapping(status.get(field)).items()}
+        state = {name: _only(mapping(part), _STATE) for name, part in mapping(status.get(field)).items()}
         if state:
             kept[field] = state
     return kept
 
 
 def _lease(lease: dict[str, Any]) -> dict[str, Any]:
-    return {**lease, "spec": _only(_mapping(lease.get("spec")), _LEASE)}
+    return {**lease, "spec": _only(mapping(lease.get("spec")), _LEASE)}
 
 
 def _pod_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
     kept = {name: value for name, value in spec.items() if name not in (*_NOT_OF_A_POD, *_CONTAINERS, "volumes")}
     for field in _CONTAINERS:
         if spec.get(field):
-            kept[field] = [_only(_mapping(container), _CONTAINER) for container in _list(spec[field])]
-    volumes = [_only(_mapping(volume), ("name", *_VOLUME_SOURCES)) for volume in _list(spec.get("volumes"))]
+            kept[field] = [_only(mapping(container), _CONTAINER) for container in _list(spec[field])]
+    volumes = [_only(mapping(volume), ("name", *_VOLUME_SOURCES)) for volume in _list(spec.get("volumes"))]
     volumes = [volume for volume in volumes if len(volume) > 1]
     return {**kept, "volumes": volumes} if volumes else kept
 
 
 def _template(template: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "metadata": scrub_metadata(_mapping(template.get("metadata"))),
-        "spec": _pod_spec(_mapping(template.get("spec"))),
+        "metadata": scrub_metadata(mapping(template.get("metadata"))),
+        "spec": _pod_spec(mapping(template.get("spec"))),
     }
 
 
 def _workload(workload: dict[str, Any]) -> dict[str, Any]:
-    spec = _mapping(workload.get("spec"))
+    spec = mapping(workload.get("spec"))
     kept = _only(spec, ("replicas", "selector", "parallelism", "completions", "suspend", "schedule", "updateStrategy"))
     if "template" in spec:
-        kept["template"] = _template(_mapping(spec["template"]))
+        kept["template"] = _template(mapping(spec["template"]))
     if "jobTemplate" in spec:
-        inner = _mapping(_mapping(_mapping(spec["jobTemplate"]).get("spec")).get("template"))
+        inner = mapping(mapping(mapping(spec["jobTemplate"]).get("spec")).get("template"))
         kept["jobTemplate"] = {"spec": {"template": _template(inner)}}
     return {**workload, "spec": kept} if spec else workload
 
 
 def _pod_template(manifest: dict[str, Any]) -> dict[str, Any]:
-    return {**manifest, "template": _template(_mapping(manifest.get("template")))}
+    return {**manifest, "template": _template(mapping(manifest.get("template")))}
 
 
 def _node(node: dict[str, Any]) -> dict[str, Any]:
-    spec, status = _mapping(node.get("spec")), _mapping(node.get("status"))
+    spec, status = mapping(node.get("spec")), mapping(node.get("status"))
     kept = _only(status, _NODE_STATUS)
-    if info := _only(_mapping(status.get("nodeInfo")), _NODE_INFO):
+    if info := _only(mapping(status.get("nodeInfo")), _NODE_INFO):
         kept["nodeInfo"] = info
     return {**node, "spec": _only(spec, _NODE_SPEC), "status": kept}
 
 
 def _nodepool(pool: dict[str, Any]) -> dict[str, Any]:
-    spec = _mapping(pool.get("spec"))
-    template = _mapping(spec.get("template"))
+    spec = mapping(pool.get("spec"))
+    template = mapping(spec.get("template"))
     if "metadata" not in template:
         return pool
     return {
         **pool,
-        "spec": {**spec, "template": {**template, "metadata": scrub_metadata(_mapping(template["metadata"]))}},
+        "spec": {**spec, "template": {**template, "metadata": scrub_metadata(mapping(template["metadata"]))}},
     }
 
 
 def _volume(volume: dict[str, Any]) -> dict[str, Any]:
-    spec = _mapping(volume.get("spec"))
+    spec = mapping(volume.get("spec"))
     kept = _only(spec, _PV_PLAIN)
     for name, value in spec.items():
         if name not in kept and isinstance(value, Mapping):
@@ -178,16 +179,12 @@ def _storage_class(storage_class: dict[str, Any]) -> dict[str, Any]:
 
 
 def _service(service: dict[str, Any]) -> dict[str, Any]:
-    spec = _only(_mapping(service.get("spec")), ("selector",))
+    spec = _only(mapping(service.get("spec")), ("selector",))
     return {**_only(service, ("apiVersion", "kind", "metadata")), "spec": spec}
 
 
 def _only(value: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     return {name: value[name] for name in names if name in value}
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _list(value: Any) -> list[Any]:

@@ -16,7 +16,7 @@ from karptui.sources.cluster.resources import (
     NODES,
     Resource,
 )
-from karptui.sources.recognition import RBAC_GROUP
+from karptui.sources.karpenter_identity import RBAC_GROUP
 
 
 class ProviderGroup(NamedTuple):

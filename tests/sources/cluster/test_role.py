@@ -11,7 +11,7 @@ import yaml
 from karptui.decode.kinds import OTHER_PROVIDERS, Kind, may_hold_nodeclasses
 from karptui.karpenter.labels import AWS_GROUP
 from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, KARPENTER_KINDS, LATER, NODES, Resource
-from karptui.sources.recognition import RBAC_GROUP
+from karptui.sources.karpenter_identity import RBAC_GROUP
 from tests.sources.cluster.cluster_role import PROVIDER_GROUPS, ProviderGroup, role_lines
 
 CLUSTER_ROLE, ROLE = yaml.safe_load_all("\n".join(role_lines()))
