@@ -192,6 +192,7 @@ COMMANDS: Final = {
 
 
 def _command(name: str, *words: str) -> Target:
+    from karptui.cli.errors import UsageError
     from karptui.cli.main import build_parser, module_of
 
     folder = Path(tempfile.mkdtemp(prefix="karptui-fuzz."))
@@ -206,7 +207,7 @@ def _command(name: str, *words: str) -> Target:
         with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO(), "utf-8")), contextlib.redirect_stderr(None):
             return run(parser.parse_args([name, *files, *words]))
 
-    return Target(name, read, (SystemExit,), seeds if name == "plan" else seeds[:1])
+    return Target(name, read, (SystemExit, UsageError), seeds if name == "plan" else seeds[:1])
 
 
 def _snapshots() -> Target:
