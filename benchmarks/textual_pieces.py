@@ -121,18 +121,6 @@ async def drawn(app: Bench, act: Callable[[], object]) -> None:
         await asyncio.sleep(0.001)
 
 
-async def moved(app: Bench, step: int) -> None:
-    """Change the line above, the row under the cursor and the line below."""
-
-    def act() -> None:
-        screen = app.screen
-        screen.query_one("#above", Static).update(f"above {step}")
-        screen.query_one(RowTable).action_cursor(1)
-        screen.query_one("#below", Static).update(f"below {step}")
-
-    await drawn(app, act)
-
-
 async def behind_moved(app: Bench, step: int) -> None:
     """Change a line of the screen behind, and of the one before it."""
 

@@ -16,7 +16,7 @@ from karptui.views.query import EVERYTHING, Query, Subject, compile_query
 from karptui.views.row import Pieces, Row, Tone
 from karptui.views.sanitize import clean
 
-_SORTED_AT_ONCE: Final = 4_000
+_SORTED_AT_ONCE: Final = 25_000
 _MERGED_AT_ONCE: Final = 4
 _DIGITS: Final = re.compile(r"(\d+)")
 _URGENT: Final = frozenset({Tone.WARNING, Tone.FAULT})
@@ -237,10 +237,10 @@ def sort_items(
     values: list[SortKey] = [*map(value, items)] if value_at is None else [value_at(item, now_ns) for item in items]
     keys = [*map(spec.key, items)]
     by_key = sort_gently(range(len(items)), keys)
-    with_value = [index for index in by_key if values[index] is not None]
-    order = sort_gently(with_value, values, is_descending=sort.is_descending)
-    order += [index for index in by_key if values[index] is None]
-    return [items[index] for index in order], tuple([keys[index] for index in order])
+    without_value = [index for index in by_key if values[index] is None] if None in values else []
+    with_value = [index for index in by_key if values[index] is not None] if without_value else by_key
+    order = sort_gently(with_value, values, is_descending=sort.is_descending) + without_value
+    return [*map(items.__getitem__, order)], tuple(map(keys.__getitem__, order))
 
 
 def sort_gently(indexes: Sequence[int], values: Sequence[Any], *, is_descending: bool = False) -> list[int]:
