@@ -760,8 +760,7 @@ def _aws_answers() -> Target:
 
 
 def _aws_cache() -> Target:
-    from karptui.sources.aws.cache import FactCache
-    from karptui.sources.aws.kinds import RULES
+    from karptui.sources.aws.facts import RULES, FactCache
 
     folder = Path(tempfile.mkdtemp(prefix="karptui-fuzz."))
     cache = FactCache(folder)

@@ -129,7 +129,7 @@ def _of_demo(source: DemoSource, base: Evidence) -> EvidenceSource:
     from karptui.aws.evidence import with_controller, with_rules
     from karptui.aws.region import FactPhase, FactStatus
     from karptui.sources.demo.karpenter import CONTROLLER, DemoMetrics
-    from karptui.sources.demo.metrics_server import DemoMetricsServer
+    from karptui.sources.demo.source import DemoMetricsServer
     from karptui.sources.evidence import EvidenceSource
     from karptui.sources.usage import UsageSource
 
@@ -209,7 +209,7 @@ def await_prices(source: EvidenceSource, nodes: Iterable[Node], nodeclasses: Ite
 def _aws(config: Config) -> AwsSource:
     from karptui.aws.region import FactKind
     from karptui.paths import cache_dir
-    from karptui.sources.aws.cache import FactCache
+    from karptui.sources.aws.facts import FactCache
     from karptui.sources.aws.source import EVERYTHING, AwsSource
 
     prices = {FactKind.ON_DEMAND_PRICES, FactKind.SPOT_PRICES} if config.disable_pricing else set()
@@ -237,8 +237,7 @@ def measure(source: Source) -> LiveUsage:
     """Return one measurement of live usage, or why there is none."""
     from karptui.kube.live_usage import LiveUsage
     from karptui.sources.cluster.source import ClusterSource
-    from karptui.sources.demo.metrics_server import DemoMetricsServer
-    from karptui.sources.demo.source import DemoSource
+    from karptui.sources.demo.source import DemoMetricsServer, DemoSource
     from karptui.sources.snapshot.source import SnapshotSource
     from karptui.sources.usage import UsageSource
 

@@ -38,7 +38,7 @@ USUAL_NAMESPACE: Final = "karpenter"
 
 
 def namespaces_of(controller: ControllerInfo | None) -> frozenset[str]:
-    """Return where objects labelled as Karpenter are Karpenter's: its proven namespace, else the usual ones."""
+    """Return the namespaces in which a label suffices: Karpenter's proven one, or the usual ones if none is proven."""
     if controller is not None and controller.namespace:
         return frozenset({controller.namespace})
     return frozenset({OWN_NAMESPACE, USUAL_NAMESPACE})

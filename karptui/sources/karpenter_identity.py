@@ -6,9 +6,9 @@ what others cannot have is a proof. In order:
 1. The namespace kube-system.
 2. A service account that the cluster's own bindings let write NodeClaims.
 3. If bindings may not be read: Karpenter's leader election lease, held by one of the pods; of several leases the
-   oldest, because nobody chooses an object's creation time. It counts only if some Karpenter writes NodePools and
-   NodeClaims (their managers) or events about them, and no such lease is held in kube-system: that Karpenter runs
-   outside, or its pods may not be seen. A lease proves little, and karptui says so.
+   oldest, because only the API server sets an object's creation time. It counts only if some Karpenter writes
+   NodePools and NodeClaims (their managers) or events about them, and no such lease is held in kube-system: that
+   Karpenter runs outside, or its pods may not be seen. A lease is a weak proof, which karptui notes.
 
 Source of the names: pkg/operator/operator.go and options/options.go of Karpenter, and the chart of its AWS provider.
 """
@@ -115,7 +115,7 @@ def path_in(group: str, namespace: str, resource: str) -> str:
 
 
 def places(client: ProxyClient, *, read_seconds: float) -> Iterator[Home]:
-    """Return where Karpenter may be, the best proof first; the server is asked for more only if it is needed.
+    """Yield the namespaces where Karpenter may be, the best proof first; asks the server only for what is needed.
 
     Raises:
         SourceError: when the server does not answer.
@@ -152,7 +152,7 @@ class _Questions:
     def leases(self) -> dict[str, dict[str, Any]]:
         """Return Karpenter's leases that have a holder, by namespace, the oldest first.
 
-        If leases may not be listed in all namespaces, only the usual one is asked for.
+        If leases may not be listed in all namespaces, karptui lists them in the usual one.
         """
         for path in (f"{_LEASES}/leases", f"{_LEASES}/namespaces/{USUAL_NAMESPACE}/leases"):
             if (items := self._items(path, fieldSelector=f"metadata.name={LEADER_LEASE}")) is not None:

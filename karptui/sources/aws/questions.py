@@ -17,7 +17,7 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.aws import pricing
 from karptui.sources.aws.calls import Caller, Wait
 from karptui.sources.aws.clients import AwsClients
-from karptui.sources.aws.kinds import RULES
+from karptui.sources.aws.facts import RULES
 from karptui.sources.aws.trouble import AwsError, Trouble
 
 SPOT_PRODUCTS: Final = ("Linux/UNIX", "Linux/UNIX (Amazon VPC)")

@@ -16,8 +16,7 @@ from karptui import crash
 from karptui.aws.region import NO_FACTS, Dated, FactKind, FactPhase, FactStatus, RegionFacts
 from karptui.clock import Clock, SystemClock
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.sources.aws.cache import FactCache
-from karptui.sources.aws.kinds import RULES
+from karptui.sources.aws.facts import RULES, FactCache
 from karptui.sources.aws.trouble import ACCOUNT_WIDE, RETRY_SECONDS, AwsError, Trouble
 
 if TYPE_CHECKING:

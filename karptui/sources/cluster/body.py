@@ -86,7 +86,7 @@ def answers_counted() -> Iterator[None]:
 
 
 def charged(part: bytes) -> bool:
-    """Count a part of an answer and what its objects, lists or XML elements take; return whether the budget allows it.
+    """Count a part of an answer with its objects, lists or XML tags; return whether the budget allows it.
 
     Answers that are not read within ``answers_counted`` are not counted.
     """

@@ -27,10 +27,9 @@ from karptui.sources.cluster.errors import (
     UnreadableEventError,
     one_line,
 )
+from karptui.sources.cluster.resource_versions import SeenKeys, StoragePast, version_number
 from karptui.sources.cluster.resources import Resource
-from karptui.sources.cluster.seen import SeenKeys, version_number
 from karptui.sources.cluster.status_board import Board, ResourceStatus
-from karptui.sources.cluster.storage_past import StoragePast
 from karptui.sources.cluster.stream import Line, LineStream
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.cluster.trouble import FORBIDDEN_SECONDS, Outage, reaction_to, rules_out_watch_list

@@ -236,7 +236,7 @@ def _fields(text: bytes, start: int, limit: MemoryLimit) -> dict[str, Any]:
         if name in _AS_TEXT and text[position] == ord("["):
             fields[name] = JsonItems(text, position)
         else:
-            # What is made of these fields takes as much again.
+            # The records built from these fields take as much memory again.
             limit.check_decoding(view[position:end], times=2)
             fields[name] = msgspec.json.decode(view[position:end])
         position = _after_space(text, end + (text[end] == _COMMA))
@@ -244,7 +244,7 @@ def _fields(text: bytes, start: int, limit: MemoryLimit) -> dict[str, Any]:
 
 
 def _value_end(view: memoryview, start: int) -> int:
-    """Return where the JSON value that begins at a position ends, or the space after it.
+    """Return the end of the JSON value that begins at a position, or of the space after it.
 
     Raises:
         msgspec.DecodeError: if it is invalid.

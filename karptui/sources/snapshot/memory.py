@@ -24,7 +24,7 @@ _STATM: Final = Path("/proc/self/statm")
 
 
 class MemoryLimit:
-    """Memory that reading one file may take, measured by how much the process grows."""
+    """Memory that reading one file may take, measured as growth of the process."""
 
     def __init__(self, data: bytes, where: str) -> None:
         """Begin to measure.
@@ -82,7 +82,7 @@ class MemoryLimit:
 
 
 def _resident_bytes() -> int:
-    """Return the memory that the process uses; where only its peak is available, the peak."""
+    """Return the memory that the process uses, or its peak on systems that show only that."""
     try:
         return int(_STATM.read_bytes().split()[1]) * os.sysconf("SC_PAGESIZE")
     except OSError:

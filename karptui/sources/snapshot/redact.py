@@ -1,6 +1,6 @@
 """Names into pseudonyms, by the field that holds them: the same in every recording made with the same key.
 
-Only the values that every cluster may have stay (``public``). docs/snapshots.md lists what is kept, and why.
+Only the values that every cluster may have stay (``public``). docs/snapshots.md lists the kept values and the reasons.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Redactor:
         """Set up.
 
         Args:
-            key: makes the pseudonyms; who does not have it cannot try out names.
+            key: derives the pseudonyms; without it, names cannot be guessed.
         """
         self.values = Values(key)
         self.objects = Objects(self.values)
@@ -91,7 +91,7 @@ class Redactor:
     def _scheduler_config(self, value: str) -> str:
         try:
             documents: list[Any] = [read_document(value)]
-        except SpreadError:  # what Karpenter refuses holds names all the same
+        except SpreadError:  # invalid documents contain names too
             try:
                 documents = load_documents(value.encode("utf-8", "replace"))
             except YamlError:
@@ -185,7 +185,7 @@ class Redactor:
         }
 
     def _evidence(self, evidence: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what is known beside the objects without sentences, and without the names of who answered."""
+        """Return the evidence without messages and without the names of its sources."""
         made: dict[str, Any] = {}
         for field in ("controllerStatus", "metricsStatus"):
             if field in evidence:
@@ -226,7 +226,7 @@ class Redactor:
         return made
 
     def _facts(self, facts: Mapping[str, Any]) -> dict[str, Any]:
-        """Return AWS's answers: what they say of a region is public, and IDs of the account are not."""
+        """Return AWS's answers: facts about a region are public, IDs of the account are not."""
         made = {**facts}
         for field in ("subnets", "reservations"):
             if field in facts:
@@ -256,7 +256,7 @@ class Redactor:
 
 
 def _of_pool(value: Any) -> Any:
-    """Return a NodePool's metrics without extended resources, whose names somebody chose."""
+    """Return a NodePool's metrics without extended resources, which have chosen names."""
     if not isinstance(value, Mapping):
         return value
     amounts = {

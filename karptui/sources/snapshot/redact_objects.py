@@ -25,7 +25,7 @@ _NAMED: Final[Mapping[str, str]] = {
     "claimRef": "PersistentVolumeClaim",
     "drivers": "Driver",
 }
-"""What ``name`` names in the parts of these fields, where no ``kind`` beside it says."""
+"""Kind of the object that ``name`` in these fields refers to, unless a ``kind`` next to it tells."""
 _REFERENCES: Final = frozenset(
     {"ownerReferences", "involvedObject", "regarding", "claimRef", "nodeClassRef", "scalableRef", "podTemplateRef"}
 )
@@ -106,9 +106,9 @@ class Objects:
         """Return a value with pseudonyms.
 
         Args:
-            value: what is there.
-            field: the field it stands in, itself or as part of a list.
-            kind: what ``name`` in it names, empty where nothing says.
+            value: Value of the field.
+            field: Name of the field, or of the list that contains the value.
+            kind: Kind of the object that ``name`` refers to; empty if unknown.
         """
         if isinstance(value, Mapping):
             return self._mapping(value, field, kind)
@@ -159,7 +159,7 @@ class Objects:
 
 
 def _class_of(kind: str) -> str:
-    """Return what names of a kind are kept as: NodeClasses are one kind, and a CSINode is called like its Node."""
+    """Return the kind under which names are kept: all NodeClasses are one kind, and a CSINode has its node's name."""
     return NODE_CLASS if kind.endswith(NODE_CLASS) else "Node" if kind == "CSINode" else kind
 
 

@@ -57,7 +57,7 @@ _OS_IMAGE: Final = re.compile(
 )
 _LONG_INTEGER: Final = re.compile(r"-?\d{1,19}")
 _LABEL: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
-"""What Kubernetes takes for a label's value; what it does not take stays something that it does not."""
+"""A valid label value; the pseudonym of an invalid one is invalid too."""
 _ANNOTATION: Final = re.compile(r"|true|false|memory|shares-\d{1,3}")
 _COST: Final = re.compile(
     r"[+-]?(\d{1,10}(\.\d{0,9})?|\.\d{1,9})([eE][+-]?\d{1,3})?|[+-]?(inf(inity)?|nan)", re.IGNORECASE
@@ -71,7 +71,7 @@ _VERSION: Final = re.compile(r"v?\d{1,3}(\.\d{1,4}){1,2}")
 _API_VERSION: Final = re.compile(r"v\d((alpha|beta)\d)?")
 _SCHEME: Final = re.compile(r"(aws|azure|gce|kwok|oci|alicloud|ibm|openstack|vsphere):///?")
 _XID: Final = re.compile(r"XID\d{1,3}")
-"""By which the AWS provider's repair policies choose."""
+"""Error numbers that the AWS provider's repair policies match."""
 _EXPRESSION: Final = re.compile(
     r"([\d.+*/%()<>=!?:,&|\s-]|\b(vcpus|memory_mib|default_enis|ips_per_eni|max_pods|instance_type|max|min|int|double"
     r"|startsWith|endsWith|contains|matches|size|in|true|false)\b|\"[a-z0-9.-]{0,24}\"|'[a-z0-9.-]{0,24}')+"
@@ -133,7 +133,7 @@ class Values:
         """Set up.
 
         Args:
-            key: makes the pseudonyms; who does not have it cannot try out names.
+            key: derives the pseudonyms; without it, names cannot be guessed.
         """
         self.pseudonyms: Final = Pseudonyms(key)
         self.is_learning = False
@@ -146,7 +146,7 @@ class Values:
         self._fragments = Fragments(self._in_message, self.pseudonyms.opaque)
 
     def named(self, kind: str, name: str) -> str | None:
-        """Return the pseudonym of what is called so; of the kind, or of any where the kind is empty."""
+        """Return the pseudonym of a name of a kind, of any kind if it is empty; None if the name is unknown."""
         if not kind:
             return self.pseudonyms.anywhere(name)
         return self.pseudonyms.of(kind, name) if self.pseudonyms.knows(kind, name) else None
@@ -176,7 +176,7 @@ class Values:
         return made
 
     def _domain(self, domain: str) -> str:
-        """Return what stands for a domain; a part of a public one stays a part of it, as some are restricted."""
+        """Return the pseudonym of a domain; a public one's subdomain stays one, because some are restricted."""
         parent = next((one for one in public.DOMAINS if domain.endswith(f".{one}")), "example")
         return f"{self.pseudonyms.word(domain)}.{parent}"
 
@@ -227,7 +227,7 @@ class Values:
         return self.pseudonyms.of(kind, name)
 
     def unless_public(self, is_public: Callable[[str], object], value: str) -> str:
-        """Return a value as it is if it has a public form, else its pseudonym."""
+        """Return a value that has a public form unchanged, any other as its pseudonym."""
         return value if is_public(value) else self.opaque(value)
 
     def opaque(self, text: str) -> str:
@@ -235,11 +235,11 @@ class Values:
         return self.pseudonyms.opaque(text)
 
     def word_for(self, text: str) -> str:
-        """Return a word that stands for any text."""
+        """Return the pseudonym of a text, as one word."""
         return f"X{self.pseudonyms.word(text)}"
 
     def word(self, value: str) -> str:
-        """Return a word of Kubernetes, Karpenter or AWS; what stands for any other."""
+        """Return a word of Kubernetes, Karpenter or AWS unchanged, any other as its pseudonym."""
         if value in public.vocabulary():
             return value
         return f"{self.word_for(value)}{NODE_CLASS if value.endswith(NODE_CLASS) else ''}"
@@ -255,7 +255,7 @@ class Values:
         return value if _UUID.fullmatch(value) else self.name("Uid", value)
 
     def aws_id(self, value: str) -> str:
-        """Return what stands for an ID of AWS, in its form."""
+        """Return the pseudonym of an AWS ID, in the same form."""
         found = _AWS_ID.fullmatch(value)
         if found is None:
             return self.opaque(value)
@@ -272,7 +272,7 @@ class Values:
         return f"{scheme[1]}:///{self.opaque(value)}"
 
     def _address(self, value: str) -> str:
-        """Return an address; a name of DNS is that of the node, or nobody's."""
+        """Return the pseudonym of an address; a DNS name becomes its node's pseudonym if there is one."""
         plain, slash, bits = value.partition("/")
         bare = plain.strip("[]")
         if bare in _UNSPECIFIED:
@@ -316,12 +316,12 @@ class Values:
         return found[0] if found is not None else self.opaque(value)
 
     def expression(self, value: str) -> str:
-        """Return a CEL expression as it is if it consists of Karpenter's variables, numbers and operators."""
+        """Return a CEL expression unchanged if it has only Karpenter's variables, numbers and operators."""
         is_known = _EXPRESSION.fullmatch(value) and all(map(public.is_part_of_type, _QUOTED.findall(value)))
         return value if is_known else self.opaque(value)
 
     def _user_data(self, value: str) -> str:
-        """Return the lines that say what the kubelet is started with, and of these its settings and their values."""
+        """Return the kubelet's settings and their values in user data."""
         lines = (line for line in value.splitlines() if _KUBELET_LINE.search(line))
         return _WORD.sub(lambda word: word[0] if _KUBELET_WORD.fullmatch(word[0]) else "x", "\n".join(lines))
 
@@ -337,7 +337,7 @@ class Values:
         return made
 
     def _in_message(self, word: str) -> str | None:
-        """Return what stands for a word of a message that names something in the recording."""
+        """Return the pseudonym of a word in a message, None if it names nothing in the recording."""
         if _AWS_ID.fullmatch(word):
             return self.aws_id(word)
         namespace, slash, name = word.partition("/")
@@ -349,7 +349,7 @@ class Values:
         return self.named("", word)
 
     def version(self, version: str) -> str:
-        """Return a version without what a fork adds to it."""
+        """Return a version without a fork's suffix."""
         found = _VERSION.match(version)
         return found[0] if found is not None else ""
 
@@ -394,5 +394,5 @@ TEXT_FIELDS: Final = frozenset({*_NAMES, *_PUBLIC_IF, *Values._RULES})  # noqa: 
 
 
 def _is_shared(domain: str) -> bool:
-    """Return whether a domain under a public one is Kubernetes' or Karpenter's, not a name that somebody chose."""
+    """Return whether a domain under a public one belongs to Kubernetes or Karpenter, and is not a chosen name."""
     return domain in public.SHARED_DOMAINS or any(key.startswith(f"{domain}/") for key in public.KEYS)

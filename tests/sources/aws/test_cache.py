@@ -9,8 +9,7 @@ from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.region import AccountReservation, AccountSubnet, Dated, FactKind
-from karptui.sources.aws.cache import FactCache
-from karptui.sources.aws.kinds import RULES
+from karptui.sources.aws.facts import RULES, FactCache
 from karptui.sources.aws.source import cache_name
 
 NOW = 1_795_259_891_000_000_000

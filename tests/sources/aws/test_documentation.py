@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from karptui.sources.aws.kinds import RULES
+from karptui.sources.aws.facts import RULES
 
 DOCUMENT = (Path(__file__).resolve().parents[3] / "docs" / "aws-access.md").read_text(encoding="utf-8")
 

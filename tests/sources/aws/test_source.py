@@ -12,10 +12,9 @@ import pytest
 from karptui.aws.region import Dated, FactKind, FactPhase, FactStatus
 from karptui.clock import FrozenClock
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.sources.aws.cache import FactCache
 from karptui.sources.aws.calls import Wait
 from karptui.sources.aws.clients import AwsClients
-from karptui.sources.aws.kinds import RULES
+from karptui.sources.aws.facts import RULES, FactCache
 from karptui.sources.aws.questions import Identity, Questions
 from karptui.sources.aws.source import EVERYTHING, PRICES, AwsSource, cache_name
 from karptui.sources.aws.trouble import AwsError, Trouble

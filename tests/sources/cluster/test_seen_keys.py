@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karptui.sources.cluster.seen import SeenKeys
+from karptui.sources.cluster.resource_versions import SeenKeys
 
 KEYS = st.sampled_from(["a", "b", "c", "d"])
 
