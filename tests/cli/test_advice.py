@@ -119,20 +119,6 @@ def test_a_rule_that_is_not_there(rule: str, hint: str, capsys: pytest.CaptureFi
     assert hint in capsys.readouterr().err
 
 
-def test_what_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["advice", "--demo", "--filter", "colour=red"]) == 2
-    assert "colour" in capsys.readouterr().err
-    assert main(["advice", "--snapshot", str(tmp_path / "gone.json")]) == 2
-    assert "gone.json" in capsys.readouterr().err
-
-
-def test_help_tells_the_exit_status(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["advice", "--help"]) == 0
-    text = capsys.readouterr().out
-    assert "4    the worst finding is an error" in text
-    assert "--fail-on" in text
-
-
 def test_a_cluster_that_cannot_be_looked_at(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,17 +15,11 @@ from tests.stories import STORIES
 
 NOTHING = ("--filter", "no-such-thing-anywhere")
 COMMANDS = (
-    ("nodes",),
     ("nodes", "--extra-labels", "team,kubernetes.io/arch"),
-    ("pods",),
-    ("pools",),
     ("pools", "--pool", "general"),
-    ("types",),
     ("types", "--pool", "general"),
     ("pending",),
     ("claims",),
-    ("budgets",),
-    ("events",),
     ("next",),
     ("churn",),
     ("churn", "--replacements"),

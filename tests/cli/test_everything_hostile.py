@@ -23,15 +23,15 @@ EVERYTHING: Final = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\u202e\u200b\u2066\ufeff"
 """OSC 52 (which writes the clipboard), CSI, the CSI of C1, direction overrides, characters without a width."""
 CODES: Final = re.compile(r"[-+.\d]+[a-zA-Z%]*|\d{4}-\d\d-\d\dT.*")
 """Quantities, numbers, durations and instants: an object with another text there is not read at all."""
-TEXTS: Final = ("\x1b[2J\x1b]0;owned\x07", "\u202egnp.exe", "a\nb\r\tc", "\x9b31mred", "[bold]x[/]", "\U0001f600é")
+TEXT: Final = "\x1b[2J\x1b]0;owned\x07\u202egnp.exe a\nb\r\tc\x9b31mred[bold]x[/]\U0001f600é"
 NAMED: Final = frozenset({"Pod", "Node", "NodePool", "NodeClaim", "EC2NodeClass", "PersistentVolumeClaim", "Event"})
 FORMS: Final = ("table", "json", "csv")
 PROSE: Final = ("text", "markdown", "json")
 SOLVED: Final = (*PROSE, "scenario", "yaml", "patch")
 
 
-def hostile(text: str) -> dict[str, Any]:
-    """Return the troubles with a text behind every name that people give and in what is said; pods hold nodes."""
+def hostile() -> dict[str, Any]:
+    """Return the troubles with a hostile text behind names and in messages; pods hold nodes."""
     document = json.loads(json.dumps(troubles_document()))
     names = {one["metadata"]["name"] for one in document["objects"] if one["kind"] in NAMED}
 
@@ -40,13 +40,13 @@ def hostile(text: str) -> dict[str, Any]:
             return {key: changed(one) for key, one in value.items()}
         if isinstance(value, list):
             return [changed(one) for one in value]
-        return f"{value}{text}" if value in names or value == "Pod should schedule on: nodeclaim/spot-gone1" else value
+        return f"{value}{TEXT}" if value in names or value == "Pod should schedule on: nodeclaim/spot-gone1" else value
 
     objects = [changed(one) for one in document["objects"]]
     for one in objects:
         if one["kind"] == "Pod" and one["spec"].get("nodeName"):
             one["metadata"].setdefault("annotations", {})["karpenter.sh/do-not-disrupt"] = "true"
-    return {**document, "name": f"evil{text}", "objects": objects}
+    return {**document, "name": f"evil{TEXT}", "objects": objects}
 
 
 def hostile_everywhere() -> dict[str, Any]:
@@ -75,10 +75,10 @@ def harmless(text: str, *, is_json: bool) -> bool:
     return not [char for char in text if unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp") and char != "\n"]
 
 
-@pytest.fixture(params=TEXTS, ids=ascii, name="file")
-def hostile_file(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+@pytest.fixture(name="file")
+def hostile_file(tmp_path: Path) -> str:
     path = tmp_path / "hostile.json"
-    path.write_text(json.dumps(hostile(request.param)))
+    path.write_text(json.dumps(hostile()))
     return str(path)
 
 
@@ -199,23 +199,3 @@ def test_every_hidden_character_is_escaped() -> None:
     assert load_documents(text) == [value]
     assert load_documents("\n".join(write_block(value, indent=0))) == [value]
     assert harmless("\n".join(write_block(value, indent=0)), is_json=False)
-
-
-@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("completion", "simulate", "sweep")])
-def test_what_cannot_be_read_is_a_sentence(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    broken = tmp_path / "broken.json"
-    broken.write_text("{")
-    extra = {"explain": ["pool", "general"], "solve": ["pending"], "record": [str(tmp_path / "out.json")]}.get(
-        command, []
-    )
-    for flags in (
-        ["--snapshot", str(broken)],
-        ["--snapshot", str(tmp_path / "no such file")],
-        ["--demo", "--snapshot", "x"],
-    ):
-        assert main([command, *extra, *flags]) == 2, flags
-        out, err = capsys.readouterr()
-        assert out == ""
-        assert err.startswith("karptui")
-        assert "Traceback" not in err
-        assert len(err.strip().splitlines()) == 1

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 import pytest
 
 from karptui.cli.main import main
-from tests.cli.files import OBJECTS, a_file, a_node_manifest
+from tests.cli.files import OBJECTS, a_file
 
 
 def nodes(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> list[dict[str, Any]]:
@@ -48,17 +46,6 @@ def test_json_holds_numbers_in_the_unit_the_key_names(tmp_path: Path, capsys: py
     assert (claim["node_claim"], claim["status"], claim["age_seconds"]) == ("general-abcde", "Launching", 60)
     assert claim["cpu_requested_millis"] is None
     assert claim["cpu_allocatable_millis"] is None
-
-
-def test_csv_has_the_same_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = a_file(tmp_path)
-    keys = list(nodes(capsys, "--snapshot", file)[0])
-    assert main(["nodes", "-o", "csv", "--snapshot", file]) == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert list(rows[0]) == keys
-    assert [row["cpu_requested_millis"] for row in rows if row["name"] == "node-1"] == ["1500"]
-    assert main(["nodes", "-o", "csv", "--no-headers", "--snapshot", file]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 3
 
 
 def test_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,14 +115,6 @@ def test_what_could_not_be_read_is_said_and_has_its_status(tmp_path: Path, capsy
     assert "\x1b" not in error
 
 
-def test_hostile_names_reach_the_terminal_harmless(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = a_file(tmp_path, objects=[a_node_manifest("\x1b]0;owned\x07[bold]\u202e")])
-    for form in ("table", "wide", "json", "csv"):
-        assert main(["nodes", "-o", form, "--snapshot", file]) == 0
-        output = capsys.readouterr().out
-        assert not {"\x1b", "\x07", "\u202e"} & set(output)
-
-
 def test_nothing_to_show_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = a_file(tmp_path, objects=OBJECTS[3:4])
     assert main(["nodes", "--snapshot", file]) == 0
@@ -144,11 +123,6 @@ def test_nothing_to_show_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[s
     captured = capsys.readouterr()
     assert "no nodes match, of 3" in captured.err
     assert not captured.out
-
-
-def test_the_demo_is_a_cluster_too(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = nodes(capsys, "--demo")
-    assert len(rows) == 67
 
 
 def test_what_a_file_says_wrong_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

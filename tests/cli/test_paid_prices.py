@@ -79,23 +79,15 @@ def answer(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     [
         "nodes --demo --simulate",
         "pools --demo",
-        "next --demo",
-        "blockers --demo --no-simulation",
-        "types --demo",
         "types --demo --pool general",
         "advice --demo",
         "sweep --demo --set VM_MEMORY_OVERHEAD_PERCENT=0.07 --jobs 1",
-        "simulate --demo --scenario SCENARIO",
-        "nodes --snapshot SNAPSHOT --simulate",
         "next --snapshot SNAPSHOT",
         "blockers SNAPSHOT --no-simulation",
         "pending --snapshot WAITING",
         "explain pod trino/worker-0 --snapshot STORY",
         "explain node node-000 --snapshot SNAPSHOT",
-        "simulate SNAPSHOT --scenario SCENARIO",
-        "simulate --snapshot SNAPSHOT --scenario SCENARIO",
         "simulate SNAPSHOT --scenario SCENARIO --replay next",
-        "sweep SNAPSHOT --set VM_MEMORY_OVERHEAD_PERCENT=0.07 --jobs 1",
     ],
 )
 def test_a_discount_is_taken_off_every_price(

@@ -299,11 +299,6 @@ def test_several_snapshots_are_clusters_of_their_own(
     assert printed.err.count("shop: --fail-on pending") == 2
 
 
-def test_the_help_names_the_status_of_fail_on(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", "--help"]) == 0
-    assert "a condition of --fail-on is met" in capsys.readouterr().out
-
-
 def test_a_new_preferred_pool_changes_nothing_at_once_and_much_once_pods_are_placed_again(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -144,14 +144,6 @@ def test_what_may_not_be_listed_is_said(tmp_path: Path, capsys: pytest.CaptureFi
     assert "cannot list" not in (tmp_path / "out.json").read_text()
 
 
-def test_a_live_cluster_answers_nodes_and_pods(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with LoopbackServer(a_live_cluster()) as server:
-        flags = ["--kubeconfig", kubeconfig(tmp_path, server.url), "-o", "json"]
-        assert main(["nodes", *flags, "--no-aws"]) == 0
-        (node,) = json.loads(capsys.readouterr().out)
-        assert (node["name"], node["pods_requested"]) == ("node-1", 1200)
-
-
 def test_a_server_that_is_not_there_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with LoopbackServer(a_live_cluster()) as server:
         config = kubeconfig(tmp_path, server.url)

@@ -155,12 +155,6 @@ def test_nothing_is_said_to_be_saved_where_a_node_has_no_price(
     assert "    delete spot-1\n" in capsys.readouterr().out
 
 
-def test_names_cannot_act_on_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write(tmp_path, 1, name="evil\x1b[31m\nname")
-    assert main(["simulate", path]) == 0
-    assert "\x1b" not in capsys.readouterr().out
-
-
 @pytest.mark.parametrize("status", ["True", "False"])
 def test_pods_wait_untried_while_no_nodepool_is_usable(
     status: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

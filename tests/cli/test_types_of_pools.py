@@ -90,13 +90,6 @@ def test_the_ledger_as_csv(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == text.partition("\n")[2]
 
 
-def test_the_ledger_without_headers(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("--pool", "trino", "--ledger", "r5a.8xlarge", "--no-headers") == 0
-    out = capsys.readouterr().out
-    assert out.startswith("advertised ")
-    assert "zone  " not in out
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
