@@ -50,10 +50,6 @@ def _field(read: Callable[[AdviceEntry], FieldValue]) -> Callable[[AdviceLine, i
     return lambda line, _: None if isinstance(line, AdviceGroup) else read(line)
 
 
-def _severity(entry: AdviceEntry) -> Cell:
-    return Cell(f"{MARKS[entry.severity]} {entry.severity}", TONES[entry.severity])
-
-
 def _kind(entry: AdviceEntry) -> Cell:
     kind = entry.first.kind if entry.first is not None else ""
     return text_cell(_SHORT_KINDS.get(kind, kind), Tone.MUTED)
@@ -81,7 +77,7 @@ def _money(entry: AdviceEntry) -> Cell:
 
 
 def _place(entry: AdviceEntry) -> tuple[float | str, ...]:
-    """Return the order that findings come in: the worst first, then the dearest."""
+    """Return the sort key: worst first, then most expensive."""
     return entry.severity.rank, -(entry.finding.per_hour or 0.0), entry.rule.id, entry.key
 
 
@@ -101,14 +97,6 @@ def _object(kind: str, namespace: str, name: str) -> dict[str, str]:
     return {"kind": kind, "namespace": namespace, "name": name} if namespace else {"kind": kind, "name": name}
 
 
-def _names(objects: list[dict[str, str]]) -> str:
-    return " ".join("/".join(one.values()) for one in objects)
-
-
-def _json(edits: list[Any]) -> str:
-    return msgspec.json.encode(edits).decode()
-
-
 COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
     Column(
         Heading(
@@ -118,7 +106,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
             min_width=9,
             max_width=30,
         ),
-        _cell(_severity, _group_heading),
+        _cell(lambda entry: Cell(f"{MARKS[entry.severity]} {entry.severity}", TONES[entry.severity]), _group_heading),
         _sort(_place),
         values=(
             Value("severity", _value(lambda one: str(one.finding.severity)), {"enum": ["error", "warning", "info"]}),
@@ -151,7 +139,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
                 _value(lambda one: [_object(ref.kind, ref.namespace, ref.name) for ref in one.finding.objects]),
                 {"type": "array", "items": {"$ref": "#/$defs/ref"}},
                 after="title",
-                flat=_names,
+                flat=lambda objects: " ".join("/".join(one.values()) for one in objects),
             ),
         ),
         filters={
@@ -218,7 +206,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
                 _value(lambda one: [msgspec.to_builtins(edit) for edit in one.finding.edits]),
                 {"type": "array", "items": {"$ref": "#/$defs/edit"}},
                 after="docs",
-                flat=_json,
+                flat=lambda edits: msgspec.json.encode(edits).decode(),
             ),
         ),
     ),

@@ -97,16 +97,8 @@ def _age(at_ns: int, now_ns: int) -> Cell:
     return Cell(age_text(at_ns, now_ns)) if at_ns else NOT_AVAILABLE
 
 
-def _first(entry: EventEntry, now_ns: int) -> Cell:
-    return Cell("") if entry.first_ns == entry.last_ns else _age(entry.first_ns, now_ns)
-
-
-def _count(entry: EventEntry, _: int) -> Cell:
-    return Cell(f"×{count_text(entry.count)}") if entry.count > 1 else Cell("")
-
-
 def _newest_first(entry: EventEntry) -> tuple[float, ...] | None:
-    """Return the place in time; steps of a life that fall on one instant in their order."""
+    """Return the sort key: newest first; lifecycle steps of one instant in their order."""
     if not entry.last_ns:
         return None
     return -float(entry.last_ns), -float(_LIFE.index(entry.reason) if entry.reason in _LIFE else len(_LIFE))
@@ -152,13 +144,13 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
             is_right_aligned=True,
             is_descending_first=True,
         ),
-        _first,
+        lambda entry, now_ns: Cell("") if entry.first_ns == entry.last_ns else _age(entry.first_ns, now_ns),
         lambda entry: -float(entry.first_ns) if entry.first_ns else None,
         values=(Value("first", lambda entry, _: instant_value(entry.first_ns), INSTANT_OR_NULL, after="last"),),
     ),
     Column(
         Heading("count", "TIMES", "How often.", 5, 7, drop_order=3, is_right_aligned=True, is_descending_first=True),
-        _count,
+        lambda entry, _: Cell(f"×{count_text(entry.count)}") if entry.count > 1 else Cell(""),
         lambda entry: float(entry.count),
         values=(Value("count", lambda entry, _: entry.count, INTEGER, after="last_seconds"),),
         filters={"count": Field(FieldKind.COUNT, lambda entry, _: entry.count, help="how often")},

@@ -539,7 +539,7 @@ def _new_pods(finding: ClusterFinding) -> str:
 
 
 def _pace(finding: ClusterFinding) -> str:
-    """Return how many nodes may go at a time by disruption budgets, if not all of them."""
+    """Return the number of nodes that disruption budgets allow at a time, if not all."""
     if finding.at_once:
         return f"; disruption budget: {count_text(finding.at_once)} at a time"
     if finding.closed_until_ns is not None:

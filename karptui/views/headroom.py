@@ -502,6 +502,6 @@ def _named(row: Headroom) -> tuple[str, str]:
 
 
 def _scaled(row: Headroom) -> Scenario:
-    """Return the first pod that does not fit any more as a scenario, with all before it."""
+    """Return the scenario that adds pods up to the first one that does not fit."""
     count = row.fits + 1 if row.fits < MOST else _SCALED
     return Scenario(name=f"{count} more of {row.sample.name}", edits=row.sample.edits(count))

@@ -98,10 +98,6 @@ def _kept_words(entry: PodEntry) -> str:
 _RANKS: Final = {Tone.FAULT: 0, Tone.WARNING: 1, Tone.LEAVING: 2, Tone.ACTIVE: 3}
 
 
-def _status(entry: PodEntry, now_ns: int) -> Cell:
-    return text_cell(pod_status_text(entry, now_ns), pod_status(entry)[1])
-
-
 def _protection(entry: PodEntry, now_ns: int) -> Cell:
     text = entry.protection_text(now_ns)
     if entry.protection(now_ns).is_active:
@@ -117,10 +113,6 @@ def _is_notable(entry: PodEntry, now_ns: int) -> bool:
 
 def _amount(text: str) -> Cell:
     return Cell(text, Tone.MUTED) if text == "0" else Cell(text)
-
-
-def _status_seconds(entry: PodEntry, now_ns: int) -> int | None:
-    return seconds_since(pod_status(entry)[2], now_ns)
 
 
 def _owner_words(entry: PodEntry, _: int) -> tuple[str, Tone]:
@@ -156,11 +148,11 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         Heading(
             "status", "STATUS", "The state that matters most; worst first when sorted.", min_width=10, max_width=24
         ),
-        _status,
+        lambda entry, now_ns: text_cell(pod_status_text(entry, now_ns), pod_status(entry)[1]),
         lambda entry: float(_RANKS.get(pod_status(entry)[1], 9)),
         values=(
             Value("status", lambda entry, _: pod_status(entry)[0], TEXT),
-            Value("status_seconds", _status_seconds, INTEGER_OR_NULL),
+            Value("status_seconds", lambda entry, now_ns: seconds_since(pod_status(entry)[2], now_ns), INTEGER_OR_NULL),
         ),
         filters={
             "status": Field(FieldKind.TEXT, lambda entry, _: pod_status(entry)[0], help="Running, Unschedulable…")

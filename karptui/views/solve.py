@@ -284,10 +284,6 @@ def row_lines(row: SolveRow) -> Iterator[str]:
         yield f"lost: {row.tried.why_not}"
 
 
-def _place(row: SolveRow) -> tuple[bool, int]:
-    return row.place.isdecimal(), int(row.place) if row.place.isdecimal() else len(row.place)
-
-
 def _change_cell(row: SolveRow, _: int) -> Cell:
     change = row.change_per_hour
     if change is None:
@@ -295,10 +291,6 @@ def _change_cell(row: SolveRow, _: int) -> Cell:
     if abs(change) < LEAST_CHANGE:
         return Cell("same", Tone.MUTED)
     return Cell(f"{change:+,.2f}", Tone.WARNING if change > 0 else Tone.GOOD)
-
-
-def _pending_tone(row: SolveRow) -> Tone:
-    return Tone.FAULT if row.tried.figures.lost else Tone.WARNING
 
 
 def _on_first_row(column: Column[SolveRow]) -> Column[SolveRow]:
@@ -310,7 +302,7 @@ _COLUMNS: Final[tuple[Column[SolveRow], ...]] = (
     Column(
         Heading("place", "RANK", "The answer, the runner-up, and the rank of the others.", 9, 9),
         lambda row, _: Cell(row.place, Tone.GOOD if row.place == "answer" else Tone.MUTED),
-        _place,
+        lambda row: (row.place.isdecimal(), int(row.place) if row.place.isdecimal() else len(row.place)),
     ),
     Column(
         Heading("change", "CHANGE", "The change, as its difference to the answer.", _CHANGE_WIDTH, _CHANGE_WIDTH),
@@ -331,7 +323,7 @@ _COLUMNS: Final[tuple[Column[SolveRow], ...]] = (
     count_column(
         number_heading("pending", "PENDING", "Unschedulable pods.", drop_order=1),
         lambda row: row.tried.figures.pending,
-        tone=_pending_tone,
+        tone=lambda row: Tone.FAULT if row.tried.figures.lost else Tone.WARNING,
     ),
     count_column(
         number_heading("nodes", "NODES", "Karpenter's nodes.", drop_order=3), lambda row: row.tried.figures.nodes

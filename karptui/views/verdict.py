@@ -73,7 +73,7 @@ def verdict_pages(
 
 
 def _page(drawn: Sequence[tuple[Pieces, ...]], room: Room) -> Sequence[tuple[Pieces, ...]]:
-    """Return as many findings as there is room for, but always the first."""
+    """Return the findings that fit, at least the first."""
     used = list(accumulate(len(lines) for lines in drawn[: room.findings]))
     return drawn[: max(sum(1 for lines in used if lines <= room.lines), 1)]
 

@@ -97,7 +97,7 @@ def wrapped_below(line: Pieces, width: int) -> tuple[Pieces, ...]:
 
 
 def _broken(line: Pieces, width: int, indent: int, tail: int) -> tuple[Pieces, ...]:
-    """Return a line in pieces that are as long as may be."""
+    """Return a line split into lines of maximum length."""
     if _has_room(line, width - tail):
         return (line if len(line) == 1 else _joined(line),)
     return tuple(map(_joined, _words(line, width, indent, tail)))
@@ -153,7 +153,7 @@ def _fitting(words: Iterable[str], room: int) -> Iterator[str]:
 
 
 def _head(word: str, room: int) -> str:
-    """Return as much of a word as has room, but always a character."""
+    """Return the part of a word that fits, at least one character."""
     end, used = 1, cells(word[0])
     while end < len(word) and used + cells(word[end]) <= room:
         used += cells(word[end])

@@ -92,10 +92,6 @@ def trial_text(row: TriedRemedy) -> str:
     return f"Best: {why[:1].lower()}{why[1:]}" if row.place == 0 and row.trial.freed else why
 
 
-def _edits(row: TriedRemedy) -> Cell:
-    return Cell(count_text(len(row.remedy.edits))) if row.remedy.edits else NOT_APPLICABLE
-
-
 def _nodes(row: TriedRemedy) -> Cell:
     trial = row.trial
     if trial is None or trial.problem or not row.remedy.edits:
@@ -152,10 +148,6 @@ def _evicts(row: TriedRemedy) -> Cell:
     if trial.cut:
         return Cell(f"{count_text(trial.evictions)}, {count_text(trial.cut)} cut", Tone.FAULT)
     return Cell(count_text(trial.evictions))
-
-
-def _risk(row: TriedRemedy) -> Cell:
-    return Cell(row.trial.risk, Tone.MUTED) if row.trial is not None else NOT_APPLICABLE
 
 
 def _held_values(row: TriedRemedy) -> list[dict[str, Any]]:
@@ -334,13 +326,13 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
             drop_order=5,
             is_right_aligned=True,
         ),
-        lambda row, _: _edits(row),
+        lambda row, _: Cell(count_text(len(row.remedy.edits))) if row.remedy.edits else NOT_APPLICABLE,
         lambda row: float(len(row.remedy.edits)),
         values=(Value("edits", lambda row, _: len(row.remedy.edits), INTEGER, "Edits to apply in the what-if."),),
     ),
     Column(
         Heading("risk", "RISK", "Risks.", 12, 60, drop_order=4),
-        lambda row, _: _risk(row),
+        lambda row, _: Cell(row.trial.risk, Tone.MUTED) if row.trial is not None else NOT_APPLICABLE,
         lambda row: row.trial.risk if row.trial is not None else None,
         values=(
             Value("risk", lambda row, _: row.trial.risk if row.trial else "", TEXT, "Risks."),

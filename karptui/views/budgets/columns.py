@@ -362,16 +362,12 @@ def _columns(local: tzinfo | None) -> tuple[Column[BudgetEntry], ...]:
     )
 
 
-def _text(entry: BudgetEntry) -> str:
-    return f"{entry.pool.name} {entry.reason} {_line(entry, 0).text}".lower()
-
-
 def budgets_table(local: tzinfo | None = None) -> TableSpec[BudgetEntry]:
     """Return the table, with local times in brackets where a zone other than UTC is given."""
     return TableSpec(
         noun="budgets",
         columns=_columns(local),
-        text=_text,
+        text=lambda entry: f"{entry.pool.name} {entry.reason} {_line(entry, 0).text}".lower(),
         labels=lambda entry: entry.pool.labels,
         key=lambda entry: entry.key,
         default_sort=Sort("name"),

@@ -41,7 +41,7 @@ def _counts(
     filter_help: str,
     tone: Tone = Tone.NORMAL,
 ) -> Column[ChurnEntry]:
-    """Return a column of counts; ``tone`` is that of any but none."""
+    """Return a column of counts; ``tone`` applies to counts above 0."""
     return Column(
         heading,
         lambda entry, _: _count(read(entry), tone),
@@ -70,7 +70,7 @@ def _loop(entry: ChurnEntry) -> Cell:
 
 
 def _since(entry: ChurnEntry) -> str | None:
-    """Return when the counters began, to the second: a process tells its start to the millisecond."""
+    """Return the start of the counters, in whole seconds."""
     if entry.counters is None:
         return None
     return instant_value(entry.counters.since_ns // NS_PER_SECOND * NS_PER_SECOND)

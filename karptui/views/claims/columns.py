@@ -44,7 +44,7 @@ def _life(entry: ClaimEntry, now_ns: int) -> Cell:
 
 
 def _life_sort(entry: ClaimEntry) -> float | None:
-    """Return the seconds it took to be initialised; a claim that is starting comes before all that have."""
+    """Return the seconds until it was initialised; starting claims sort first."""
     last = entry.steps(0)[-1]
     if last.is_done:
         return float(last.seconds) if last.seconds is not None else None
@@ -75,7 +75,7 @@ def _deadline(entry: ClaimEntry, now_ns: int) -> Cell:
 
 
 def _deadline_sort(entry: ClaimEntry) -> float | None:
-    """Return the instant; a drain that nothing ends comes before all that have one."""
+    """Return the deadline; drains without one sort first."""
     if entry.deadline is not None:
         return float(entry.deadline.at_ns)
     return float("-inf") if entry.claim.is_deleting else None
@@ -98,7 +98,7 @@ def _pool_words(entry: ClaimEntry, _: int) -> tuple[str, Tone]:
 
 
 def _took(entry: ClaimEntry, name: str, now_ns: int) -> int | None:
-    """Return the seconds from creation until a step of its life was done."""
+    """Return the seconds from creation until a lifecycle step was done."""
     return next((step.seconds for step in entry.steps(now_ns) if step.name == name and step.is_done), None)
 
 

@@ -124,10 +124,6 @@ def _saves(row: PlayedStep) -> Cell:
     return Cell(node_price_text(saved), Tone.STRONG) if saved else NOT_APPLICABLE
 
 
-def _count(count: int) -> Cell:
-    return Cell(count_text(count)) if count else NOT_APPLICABLE
-
-
 def _text(row: PlayedStep) -> str:
     step = row.step
     return " ".join((step.method, does_text(step), *step.nodes, *step.pods)).lower()
@@ -221,7 +217,7 @@ TABLE: Final[TableSpec[PlayedStep]] = TableSpec(
         ),
         Column(
             Heading("evicts", "EVICTS", "Evicted pods.", 6, 8, is_right_aligned=True, is_descending_first=True),
-            lambda row, _: _count(row.step.evictions),
+            lambda row, _: Cell(count_text(row.step.evictions)) if row.step.evictions else NOT_APPLICABLE,
             lambda row: row.step.evictions,
             filters={"evicts": Field(FieldKind.COUNT, lambda row, _: row.step.evictions, help="evicted pods")},
         ),

@@ -58,10 +58,6 @@ from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.why.labels import is_held
 
 
-def _status_seconds(entry: NodeEntry, now_ns: int) -> int | None:
-    return seconds_since(node_status(entry).since_ns, now_ns)
-
-
 def _expires_seconds(entry: NodeEntry, now_ns: int) -> int | None:
     at_ns = entry.expires_ns
     return (at_ns - now_ns) // NS_PER_SECOND if at_ns is not None else None
@@ -164,7 +160,12 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
                 TEXT,
                 "Ready, NotReady, Cordoned, Deleting, Draining, Drifted, Rebooting, Launching, Initializing, …",
             ),
-            Value("status_seconds", _status_seconds, INTEGER_OR_NULL, "How long it has been in this state, if known."),
+            Value(
+                "status_seconds",
+                lambda entry, now_ns: seconds_since(node_status(entry).since_ns, now_ns),
+                INTEGER_OR_NULL,
+                "How long it has been in this state, if known.",
+            ),
         ),
         filters={
             "status": Field(
@@ -337,10 +338,6 @@ def _is_notable(entry: NodeEntry, _: int) -> bool:
     return over or is_faulty(node_status(entry)) or is_held(entry)
 
 
-def _tone(entry: NodeEntry) -> Tone:
-    return Tone.MUTED if entry.node is None else Tone.NORMAL
-
-
 def _always(column: Column[NodeEntry]) -> Column[NodeEntry]:
     return msgspec.structs.replace(column, heading=msgspec.structs.replace(column.heading, is_wide_only=False))
 
@@ -380,7 +377,7 @@ def nodes_table(
         labels=lambda entry: entry.labels,
         key=lambda entry: entry.key,
         default_sort=Sort("name"),
-        tone=_tone,
+        tone=lambda entry: Tone.MUTED if entry.node is None else Tone.NORMAL,
         is_notable=_is_notable,
     )
 

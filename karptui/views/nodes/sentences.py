@@ -62,7 +62,7 @@ def node_details(entry: NodeEntry, *, has_prices: bool = True) -> Pieces:
 
 
 def _is_all_said_by_why(entry: NodeEntry) -> bool:
-    """Whether what keeps a node says its state as well."""
+    """Return whether WHY already contains the node's state."""
     if entry.findings is None or entry.claim is None:
         return False
     word = node_status(entry).word

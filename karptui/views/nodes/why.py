@@ -41,11 +41,6 @@ def held_cell(entry: NodeEntry, _: int) -> Cell:
     return cell if len(cell.short) <= _HELD_CELLS else msgspec.structs.replace(cell, short=f"{held:,.2f}")
 
 
-def _worst_first(entry: NodeEntry) -> tuple[float, ...]:
-    """Return the sort key, worst first: by held cost, then by faults."""
-    return (round(held_per_hour(entry) or 0.0, 4), -float(node_status(entry).rank))
-
-
 def _without_blockers(entry: NodeEntry, _: int) -> str | None:
     found = entry.findings
     return str(found.outlook.lifted.outcome) if found is not None and found.outlook is not None else None
@@ -62,7 +57,7 @@ HELD: Final[Column[NodeEntry]] = Column(
         is_descending_first=True,
     ),
     held_cell,
-    _worst_first,
+    lambda entry: (round(held_per_hour(entry) or 0.0, 4), -float(node_status(entry).rank)),
     values=(
         Value(
             "heldPricePerHour",

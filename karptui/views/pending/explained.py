@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from karptui.kube.resources import Shortage
 from karptui.kube.units import age_text, count_text
 from karptui.pending.causes import FAULTY
 from karptui.pending.groups import MOST_DESTINATIONS, PendingGroup
@@ -139,12 +138,10 @@ def _pool(pool: PoolExplanation, row: GateRow) -> dict[str, Any]:
         "karpenter_says": str(pool.rejection) if pool.rejection is not None else None,
         "types_left": {left.after.replace(" ", "_"): left.count for left in pool.types_left},
         "nearest_type": nearest.instance_type if nearest is not None else None,
-        "short": [_short(one) for one in nearest.shortages] if nearest is not None else [],
+        "short": [{"resource": one.resource, "need": str(one.need), "room": str(one.room)} for one in nearest.shortages]
+        if nearest is not None
+        else [],
     }
-
-
-def _short(one: Shortage) -> dict[str, Any]:
-    return {"resource": one.resource, "need": str(one.need), "room": str(one.room)}
 
 
 def node_values(refusal: NodeRefusal) -> dict[str, str]:

@@ -147,7 +147,7 @@ def gain_text(gain: Gain) -> str:
 
 
 def _short_keys(words: str) -> str:
-    """Return words with label keys less the domains that everybody knows."""
+    """Return words with label keys without well-known domains."""
     for domain in ("node.kubernetes.io/", "karpenter.k8s.aws/", "karpenter.sh/", "topology.kubernetes.io/"):
         words = words.replace(domain, "")
     return words

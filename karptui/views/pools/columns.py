@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 from karptui.decode.kinds import Kind
@@ -439,14 +439,10 @@ def pools_table(*, has_prices: bool = True) -> TableSpec[PoolRow]:
                 after="pods_by",
             ),
         ),
-        labels=_labels,
+        labels=lambda row: {**row.pool.labels, **row.pool.template_labels},
         key=lambda row: row.name,
         default_sort=Sort("rank"),
         tone=lambda row: Tone.NORMAL if row.rank is not None else Tone.MUTED,
         is_notable=lambda row, _: is_notable(row),
     )
     return table if has_prices else table.without("cost")
-
-
-def _labels(row: PoolRow) -> Mapping[str, str]:
-    return {**row.pool.labels, **row.pool.template_labels}

@@ -218,7 +218,7 @@ def pool_sentences(row: PoolRow) -> tuple[Pieces, ...]:
 
 
 def _facts(row: PoolRow) -> tuple[Pieces, ...]:
-    """Return the findings without what to do, which the detail has."""
+    """Return the findings without their remedies, which the detail shows."""
     return tuple(line[:2] for line in finding_lines(row.types))
 
 

@@ -296,7 +296,7 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
 
 
 def _no_fit(_entry: TypeEntry) -> TypeFit | None:
-    """Hold no pod against a type."""
+    """Return None: no pod is compared with the type."""
     return None
 
 

@@ -180,7 +180,7 @@ def compare_lines(compared: Sequence[Compared], width: int) -> tuple[Pieces, ...
     lines += [_pool_row(name, compared, column, has_now=before is not None) for name in _pool_names(known)]
     lines.append(())
     for label, count in _COUNTS:
-        cells = ["", *(_count(one, count) for one in compared)]
+        cells = ["", *((count_text(count(one.difference)) if one.difference is not None else "-") for one in compared)]
         lines.append(_row(label, cells, column, Tone.NORMAL))
     return tuple(lines)
 
@@ -232,10 +232,6 @@ def _pool_row(name: str, compared: Sequence[Compared], column: int, *, has_now: 
         changed = pool.nodes_before != pool.nodes_after
         cells.append((f"{count_text(pool.nodes_after):>{column}}", Tone.STRONG if changed else Tone.MUTED))
     return (*pieces, (f"{now:>{column}}", Tone.NORMAL), *cells)
-
-
-def _count(one: Compared, count: CountOf) -> str:
-    return count_text(count(one.difference)) if one.difference is not None else "-"
 
 
 GLYPHS = {Reproduction.REPRODUCED: "✔", Reproduction.DIFFERS: "✘", Reproduction.NOT_COMPARABLE: "·"}

@@ -237,7 +237,7 @@ def _changes(parsed: Parsed, originals: Originals) -> Iterator[tuple[int, str]]:
             for path, node in _leaves(document.root):
                 old = value_at(before, path, _NOTHING)
                 if old != node.value:
-                    yield document.first_line + _line_of(starts, node.start), _was(old)
+                    yield document.first_line + (bisect_right(starts, node.start) - 1), _was(old)
 
 
 def _leaves(root: YamlNode) -> Iterator[tuple[Path, YamlNode]]:
@@ -269,7 +269,3 @@ def _line_starts(text: str) -> list[int]:
     starts = [0]
     starts += [at + 1 for at, character in enumerate(text) if character == "\n"]
     return starts
-
-
-def _line_of(starts: Sequence[int], position: int) -> int:
-    return bisect_right(starts, position) - 1
