@@ -30,7 +30,7 @@ from karptui.provisioning.not_modelled import KUBE_SCHEDULER_APPROXIMATED, not_m
 from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
 
 _MOST_NAMES: Final = 3
-RECKONED: Final = "reserved nodes as good as free, spot on demand where no spot price is known"
+RECKONED: Final = "reserved nodes count as almost free, and spot nodes without a spot price at the on-demand price"
 HORIZON_NS = 6 * 3600 * NS_PER_SECOND
 """Default length of a forecast."""
 
@@ -196,25 +196,23 @@ def _rank(blocker: Blocker) -> tuple[int, str]:
 
 def _assumptions(durations: Durations, usual_seconds: float | None, *, is_instant: bool) -> list[str]:
     where = KUBE_SCHEDULER_APPROXIMATED
-    cheapest = "the cheapest offering of the first capacity type that has any is launched"
-    load = "the load stays as it is: pods are made anew by their owners, and nothing scales"
+    cheapest = "each launch takes the cheapest offering of the first capacity type that has one"
+    load = "the load does not change: owners recreate evicted pods, and nothing scales"
     if is_instant:
-        return ["launches, drains and starts of pods take no time, and validation passes", where, cheapest, load]
+        return ["launches, drains and pod starts take no time, and every validation passes", where, cheapest, load]
     starts_ns = dict(durations.start_ns_by_pool)
     starts = ", ".join(f"{name} {_seconds(starts_ns[name])}" for name in sorted(starts_ns))
-    others = f"a node takes pods {_seconds(durations.start_ns)} after its NodeClaim"
-    usual = (
-        "" if usual_seconds is None else f": with so many nodes a removal it simulates takes some {usual_seconds:g} s"
-    )
+    others = f"a node is ready for pods {_seconds(durations.start_ns)} after its NodeClaim is created"
+    usual = "" if usual_seconds is None else f"; with so many nodes, one takes about {usual_seconds:g} s"
     return [
-        f"nodes start as fast as those of their NodePool did ({starts}); of other NodePools {others}"
+        f"nodes start as fast as earlier nodes of their NodePool ({starts}); in other NodePools {others}"
         if starts_ns
         else others,
-        f"a pod is ready {_seconds(durations.pod_start_ns)} after it has a node; it ends with its grace period",
-        f"an instance is gone {_seconds(durations.instance_end_ns)} after its last pod",
-        f"a pass of Karpenter's takes {durations.simulation_ns / NS_PER_SECOND:.2g} s for each removal it simulates"
+        f"a pod is ready {_seconds(durations.pod_start_ns)} after it is bound, and terminates within its grace period",
+        f"an instance terminates {_seconds(durations.instance_end_ns)} after its last pod",
+        f"Karpenter needs {durations.simulation_ns / NS_PER_SECOND:.2g} s per simulated removal"
         if durations.simulation_ns
-        else f"Karpenter's passes take no time{usual}",
+        else f"Karpenter's simulations take no time{usual}",
         where,
         cheapest,
         load,
@@ -225,8 +223,8 @@ def _foreign(count: int, *, has_prices: bool) -> Iterator[str]:
     """Yield a note that nodes not managed by Karpenter count as nodes and not in prices, if there are any."""
     if count:
         counts = verb(count, "counts", "count")
-        dollars = ", and not in $/h" if has_prices else ""
-        yield f"{counted(count, 'node')} that Karpenter did not make {counts} among the nodes{dollars}"
+        dollars = ", but not in $/h" if has_prices else ""
+        yield f"{counted(count, 'node')} not managed by Karpenter {counts} in the number of nodes{dollars}"
 
 
 def _scheduled(inventory: Inventory, played: Played) -> Iterator[str]:
@@ -237,11 +235,11 @@ def _scheduled(inventory: Inventory, played: Played) -> Iterator[str]:
     if refused:
         fit, them = verb(len(refused), "fits", "fit"), verb(len(refused), "is bound at once", "are bound at once")
         names = first_of(refused, _MOST_NAMES)
-        yield f"{names} {fit} on a ready node by kube-scheduler's filters and {them}, although it refused before"
+        yield f"{names} {fit} on a ready node by kube-scheduler's filters and {them}, although reported unschedulable"
     others = sorted({pod.template.scheduler_name for pod in inventory.pods if not is_kube_scheduled(pod)})
     if others:
         names = first_of(others, _MOST_NAMES)
-        yield f"pods of other schedulers ({names}) are bound by kube-scheduler's rules, but not at once"
+        yield f"pods of other schedulers ({names}) are bound by kube-scheduler's rules, but later"
 
 
 def _paid(step: Step, prices: PriceSettings) -> Step:
@@ -256,21 +254,21 @@ def about_dollars(played: Played, prices: PriceSettings = LIST_PRICES) -> Iterat
     """Yield notes on the prices of a forecast, and the number of nodes that they leave out."""
     if any(moment.price_per_hour for moment in played.series):
         parts = [f"times {prices.multiplier:g}"] if prices.multiplier != 1 else []
-        parts += [f"plus ${prices.surcharge_per_node_hour:g} a node"] if prices.surcharge_per_node_hour else []
+        parts += [f"plus ${prices.surcharge_per_node_hour:g} per node"] if prices.surcharge_per_node_hour else []
         changed = " ".join(parts) or "without a discount or a surcharge"
-        yield f"dollars of plays are what Karpenter reckons with: list prices {changed}, {RECKONED}"
+        yield f"forecasts use the prices that Karpenter compares: list prices {changed}; {RECKONED}"
     count = max(moment.unpriced for moment in played.series)
     if count:
         counts, claims = verb(count, "counts", "count"), verb(count, "its NodeClaim", "their NodeClaims")
-        yield f"{counted(count, 'node')} {counts} for nothing in $/h: no price is known by {claims}"
+        yield f"{counted(count, 'node')} {counts} as $0/h: the price of {claims} is not known"
 
 
 def _refused_launches(inventory: Inventory) -> Iterator[str]:
     refused = sorted(one.name for one in inventory.nodeclaims if one.refused_launch is not None and not one.is_deleting)
     if refused:
         fails, are = verb(len(refused), "launch fails", "launches fail"), verb(len(refused), "is", "are")
-        end = "Karpenter deletes a NodeClaim five minutes after its launch began to fail"
-        yield f"{first_of(refused, _MOST_NAMES)}, whose {fails}, {are} taken not to launch: {end}"
+        end = "Karpenter deletes a NodeClaim if its launch fails for five minutes"
+        yield f"{first_of(refused, _MOST_NAMES)}, whose {fails}, {are} assumed never to launch: {end}"
 
 
 def _stuck_nodes(inventory: Inventory, durations: Durations, now_ns: int) -> list[str]:
@@ -282,7 +280,7 @@ def _stuck_nodes(inventory: Inventory, durations: Durations, now_ns: int) -> lis
     stays = f"{verb(len(claims), 'is', 'are')} not initialised"
     since = f"{'' if len(claims) == 1 else 'up to '}{duration_text((now_ns - oldest_ns) // NS_PER_SECOND)}"
     joined = verb(len(claims), "it joined", "they joined")
-    return [f"{names} {stays} {since} after {joined}, and taken to stay so: Karpenter ends no node for that"]
+    return [f"{names} {stays} {since} after {joined}, and assumed to stay so: Karpenter does not delete such nodes"]
 
 
 def _job_assumptions(inventory: Inventory) -> list[str]:
@@ -291,7 +289,8 @@ def _job_assumptions(inventory: Inventory) -> list[str]:
     if not running:
         return []
     medians = ", ".join(f"{kind} {_seconds(usual[kind])}" for kind in running)
-    return [f"pods of Jobs end as those of their kind did, at the median ({medians}); later ones as the longest did"]
+    usually = f"pods of Jobs run as long as the median of earlier pods of their kind ({medians})"
+    return [f"{usually}, or as the longest if they already run longer"]
 
 
 def _left_out(inventory: Inventory) -> list[str]:
@@ -299,14 +298,14 @@ def _left_out(inventory: Inventory) -> list[str]:
     kinds = Counter(kind for pod in inventory.pods if pod.is_active and (kind := kind_of(pod)))
     jobs = sum(count for kind, count in kinds.items() if kind not in times.usual)
     said = [
-        "interruptions of spot instances and offerings that run out meanwhile",
-        "drift that comes with time, such as new images",
-        "pods that preempt others",
+        "spot interruptions, and offerings that become unavailable",
+        "drift caused by later changes, such as new images",
+        "preemption",
     ]
     if jobs:
         others = "" if jobs == kinds.total() else "other "
         pods, go_on = counted(jobs, f"{others}pod"), verb(jobs, "runs", "run")
-        said.insert(0, f"{pods} of Jobs {go_on} on to the end: how long they take is not known")
+        said.insert(0, f"{pods} of Jobs {go_on} to the end of the forecast: their durations are not known")
     return said
 
 

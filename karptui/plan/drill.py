@@ -24,12 +24,12 @@ from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import Situation, WhatIfBase
 
-AT_THE_CHEAPEST: Final = "a new node counts at the cheapest offering that it may have; AWS may launch a dearer one"
+AT_THE_CHEAPEST: Final = "a new node counts with its cheapest offering; AWS may launch a more expensive one"
 ASSUMED: Final = (
-    "all its nodes go at once: nothing drains, and no PodDisruptionBudget holds a pod",
+    "all its nodes disappear at once: there is no drain, and PodDisruptionBudgets do not apply",
     AT_THE_CHEAPEST,
 )
-OTHERS_MOVE_TOO: Final = "whether AWS has the new nodes then: everybody in the region moves to what is left"
+OTHERS_MOVE_TOO: Final = "whether AWS has capacity for the new nodes: other customers in the region need it too"
 
 
 class LossKind(StrEnum):

@@ -26,10 +26,10 @@ from karptui.whatif.situation import Situation, WhatIfBase
 MOST: Final = 1000
 """Default limit of the pods that are tried."""
 ASSUMED: Final = (
-    "the pods come at once, as when their workload is scaled, and are alike",
-    "pods that wait today look for a place beside them",
-    "a new node comes as the cheapest offering of the first capacity type that has any",
-    "which of several nodes kube-scheduler takes is approximated",
+    "all pods are created at once, as if their workload is scaled, and are equal",
+    "pods that are pending today are scheduled with them",
+    "a new node has the cheapest offering of the first capacity type that has one",
+    "if several nodes fit, kube-scheduler's choice is approximated",
 )
 
 

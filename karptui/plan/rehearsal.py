@@ -36,9 +36,9 @@ TOGETHER: Final = "all together"
 """Name of all node groups together."""
 _FARGATE: Final = "eks.amazonaws.com/compute-type"
 ASSUMED: Final = (
-    "where pods land in the end is worked out as if all nodes went at once; the drain over time is played by itself",
+    "the final placement is computed as if all nodes disappeared at once; the drain over time is a separate simulation",
     AT_THE_CHEAPEST,
-    "pods that wait today look for a place beside them",
+    "pods that are pending today are scheduled with them",
 )
 
 

@@ -63,7 +63,7 @@ def accuracy_of(base: WhatIfBase, edited: EditedCluster, mode: Replay) -> Accura
 
 
 def _approximated(edited: EditedCluster, mode: Replay) -> Iterator[str]:
-    yield "a new node counts at the cheapest offering that it may have; AWS may launch a dearer one"
+    yield "a new node counts with its cheapest offering; AWS may launch a more expensive one"
     match mode:
         case Replay.SCRATCH:
             yield "all workload pods come at once; in a cluster they come over time, and nodes fill up differently"

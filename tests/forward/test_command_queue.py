@@ -89,7 +89,7 @@ def test_a_command_gives_up_after_ten_minutes_and_its_nodes_stay() -> None:
     found = play.run()
     (failed,) = steps(found, StepKind.REJECT)
     assert (int(seconds(failed)), failed.nodes, failed.because) == (100, ("goes",), Failure.TIMEOUT)
-    assert step_text(failed) == "a command: goes fails, as its replacement is not ready in time"
+    assert step_text(failed) == "a command: goes fails because its replacement is not ready in time"
     assert not play.world.nodes["goes"].taints
     assert "claim-goes" not in play.world.commanded
     assert [int(seconds(step)) for step in steps(found, StepKind.READY)] == [201]
@@ -131,7 +131,8 @@ def test_a_node_that_is_not_ready_for_long_stays_so(minutes: int, usual_minutes:
     found = Play(a_world((node, claim)), TYPES, Settings(), NOW_NS, until_ns=NOW_NS + HOUR_NS, durations=usual).run()
     assert len(steps(found, StepKind.READY)) == 1 - expected
     (said,) = premises(a_world((node, claim)), Settings(), usual, NOW_NS)[0][:1]
-    text = f"waits is not initialised {minutes}m after it joined, and taken to stay so: Karpenter ends no node for that"
+    stays = "assumed to stay so: Karpenter does not delete such nodes"
+    text = f"waits is not initialised {minutes}m after it joined, and {stays}"
     assert (said == text) is bool(expected)
 
 

@@ -71,4 +71,5 @@ def test_where_too_few_have_ended_they_run_on_and_that_is_said() -> None:
     running = a_job_pod("etl-29955", started_ns=NOW_NS)
     found = played(a_world(a_pair("node-1"), pods=[*ended(10, 20), running]))
     assert found.steps == ()
-    assert found.not_modelled[0] == "1 pod of Jobs runs on to the end: how long they take is not known"
+    text = "1 pod of Jobs runs to the end of the forecast: their durations are not known"
+    assert found.not_modelled[0] == text

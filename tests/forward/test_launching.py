@@ -112,7 +112,7 @@ def test_a_node_claim_whose_launch_fails_is_no_node() -> None:
     pod = a_pod(name="waits", cpu="1500m")
     play_of = replace(a_world(pods=[pod]), nodeclaims=(starting(refused="LaunchFailed", seconds_ago=360),))
     found = played(play_of)
-    assert found.assumptions[0].startswith("young, whose launch fails, is taken not to launch: Karpenter deletes ")
+    assert found.assumptions[0].startswith("young, whose launch fails, is assumed never to launch: Karpenter deletes ")
     launched = steps(found, StepKind.PROVISION)
     assert [step.pods for step in launched] == [("default/waits",)]
     assert [step.nodes for step in steps(found, StepKind.READY)] != [("young",)]

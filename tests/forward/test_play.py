@@ -215,7 +215,7 @@ def test_a_pod_that_kube_scheduler_refused_is_bound_if_it_fits_and_the_assumptio
     pods = (a_pod(name="a", cpu="1", scheduled_message="0/1 nodes are available"), a_pod(name="b", cpu="1"))
     found = played(Inventory(nodepools=(a_nodepool(),), nodes=(node,), pods=pods))
     assert found.end.pending == 0
-    said = "default/a fits on a ready node by kube-scheduler's filters and is bound at once, although it refused before"
+    said = "default/a fits on a ready node by kube-scheduler's filters and is bound at once, although reported unschedulable"
     assert said in found.assumptions
 
 
@@ -521,7 +521,7 @@ def test_a_node_that_has_not_registered_goes_by_the_name_of_its_nodeclaim() -> N
 
 
 def test_nodes_of_others_count_among_the_nodes_and_the_dollars_say_so() -> None:
-    said = "1 node that Karpenter did not make counts among the nodes, and not in $/h"
+    said = "1 node not managed by Karpenter counts in the number of nodes, but not in $/h"
     own = a_world(a_pair("node-1"))
     assert said in played(replace(own, nodes=(*own.nodes, a_node(name="foreign")))).assumptions
     assert said not in played(own).assumptions
@@ -534,7 +534,7 @@ def test_nodes_of_others_count_among_the_nodes_and_the_dollars_say_so() -> None:
 def test_nodes_without_a_price_count_for_nothing_in_dollars_and_that_is_said() -> None:
     known, (node, claim) = a_pair("node-1"), a_pair("node-2")
     labels = {**claim.labels, INSTANCE_TYPE: "m9.unheard-of"}
-    said = "1 node counts for nothing in $/h: no price is known by its NodeClaim"
+    said = "1 node counts as $0/h: the price of its NodeClaim is not known"
     for one, expected in ((claim, 0), (replace(claim, labels=labels), 1), (replace(claim, labels={}), 1)):
         found = played(a_world(known, (node, one)))
         assert found.series[0].unpriced == expected
