@@ -215,7 +215,8 @@ def test_a_pod_that_kube_scheduler_refused_is_bound_if_it_fits_and_the_assumptio
     pods = (a_pod(name="a", cpu="1", scheduled_message="0/1 nodes are available"), a_pod(name="b", cpu="1"))
     found = played(Inventory(nodepools=(a_nodepool(),), nodes=(node,), pods=pods))
     assert found.end.pending == 0
-    said = "default/a fits on a ready node by kube-scheduler's filters and is bound at once, although reported unschedulable"
+    fits = "fits on a ready node by kube-scheduler's filters and is bound at once"
+    said = f"default/a {fits}, although reported unschedulable"
     assert said in found.assumptions
 
 
