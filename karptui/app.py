@@ -177,12 +177,7 @@ class KarptuiApp(LivingApp):
         return await self.run_async(**options)
 
     def fault_caught(self, error: Exception, during: str) -> None:
-        """Show a failure; exit if nothing is on the screen yet.
-
-        Args:
-            error: The exception.
-            during: The action that failed.
-        """
+        """Show a failure; exit if nothing is on the screen yet."""
         said = crash.message(error, during, crash.record(error, during))
         if self.front is not None:
             self.tell(said, Tone.FAULT)

@@ -56,13 +56,7 @@ def sentence(error: BaseException) -> str:
 
 
 def message(error: BaseException, during: str, path: Path | None) -> str:
-    """Return the screen message for a fault.
-
-    Args:
-        error: The exception.
-        during: The failed action, such as ``showing Nodes``.
-        path: The report's path; None if there is none.
-    """
+    """Return the screen message for a fault."""
     report = f"; report in {_short(path)}" if path is not None else ""
     return f"internal error while {during}: {sentence(error)}{report}"
 
@@ -73,12 +67,7 @@ def _short(path: Path) -> str:
 
 
 def record(error: BaseException, during: str) -> Path | None:
-    """Write a report, once for each origin of an error; return its path, None if there is none.
-
-    Args:
-        error: The exception.
-        during: The failed action.
-    """
+    """Write a report, once for each origin of an error; return its path, None if there is none."""
     try:
         places = tuple(_places(error.__traceback__))
         key = (type(error).__name__, during, *places[-3:])

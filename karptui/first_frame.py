@@ -27,11 +27,7 @@ class FirstFrame:
     """Draws on the alternate screen, which Textual also uses; does nothing without a terminal."""
 
     def __init__(self, file: TextIO | None = None) -> None:
-        """Make a frame that is not drawn yet.
-
-        Args:
-            file: where to draw; where Textual does, by default.
-        """
+        """Make a frame that is not drawn yet."""
         self._file = sys.__stderr__ if file is None else file
         self._is_drawn = False
         self._text = ""
@@ -39,12 +35,7 @@ class FirstFrame:
         """What signals did before the frame was drawn."""
 
     def draw(self, title: str, doing: str = "connecting") -> None:
-        """Draw the frame.
-
-        Args:
-            title: Name of the opened context or file.
-            doing: The activity until the app starts.
-        """
+        """Draw the frame."""
         file = self._file
         if file is None or not file.isatty() or os.environ.get("TERM", "") in ("", "dumb"):
             return

@@ -31,13 +31,7 @@ _POLL_SECONDS: Final = 0.01
 
 
 def evidence_source(source: Source | None, config: Config, version: str = "") -> EvidenceSource:
-    """Return the source of instance types and prices; only a live cluster's asks AWS.
-
-    Args:
-        source: Source of the objects.
-        config: Prices and settings of the user.
-        version: Karpenter's version if the user gives it.
-    """
+    """Return the source of instance types and prices; only a live cluster's asks AWS."""
     from karptui.sources.cluster.source import ClusterSource
     from karptui.sources.demo.source import DemoSource
     from karptui.sources.evidence import EvidenceSource
@@ -54,13 +48,7 @@ def evidence_source(source: Source | None, config: Config, version: str = "") ->
 
 
 def live_evidence(client: ProxyClient, config: Config, version: str = "") -> EvidenceSource:
-    """Return the evidence of a live cluster from Karpenter's Deployment and metrics, metrics-server and AWS.
-
-    Args:
-        client: Client of the API server.
-        config: Prices and settings of the user, and whether AWS is asked.
-        version: Karpenter's version if the user gives it.
-    """
+    """Return the evidence of a live cluster from Karpenter's Deployment and metrics, metrics-server and AWS."""
     from karptui.sources.controller import ControllerSource
     from karptui.sources.evidence import EvidenceSource
     from karptui.sources.metrics.source import MetricsSource
@@ -187,13 +175,7 @@ def configuration(args: argparse.Namespace) -> Config:
 
 
 def await_prices(source: EvidenceSource, nodes: Iterable[Node], nodeclasses: Iterable[NodeClass]) -> None:
-    """Wait until all sources have answered or refused, within a limit.
-
-    Args:
-        source: The source.
-        nodes: The cluster's nodes; they name its region.
-        nodeclasses: The cluster's NodeClasses; they do too.
-    """
+    """Wait until all sources have answered or refused, within a limit."""
     import time
 
     from karptui.aws.region import place_of
@@ -222,12 +204,7 @@ def _aws(config: Config) -> AwsSource:
 
 
 def measured_once(args: argparse.Namespace, source: Source) -> LiveUsage:
-    """Return one measurement with ``--usage``, or the reason why there is none.
-
-    Args:
-        args: The flags; commands without ``--usage`` measure nothing.
-        source: The cluster, while it still answers.
-    """
+    """Return one measurement with ``--usage``, or the reason why there is none."""
     from karptui.kube.live_usage import NO_LIVE_USAGE
 
     return measure(source) if getattr(args, "usage", False) else NO_LIVE_USAGE

@@ -23,11 +23,7 @@ _NOT_PLAIN: Final = re.compile(r"[^\x20-\x7e]")
 
 
 def json_text(document: Any) -> SafeText:
-    """Return a document on one line.
-
-    Args:
-        document: plain values.
-    """
+    """Return a document on one line."""
     import msgspec
 
     text: str = msgspec.json.encode(document).decode()
@@ -201,12 +197,7 @@ def _print_table(rows: Rows[Any], *, is_wide: bool, has_header: bool, total: int
 
 
 def versions_json(found: str, modelled: str) -> dict[str, str | None]:
-    """Return Karpenter's versions for a document.
-
-    Args:
-        found: Version of the cluster, snapshot or flag; empty if unknown.
-        modelled: Version whose rules decide.
-    """
+    """Return Karpenter's versions for a document."""
     return {"karpenterFound": found or None, "karpenterModelled": modelled}
 
 
@@ -227,10 +218,6 @@ def refuse_unseen(loaded: Loaded, *kinds: Kind) -> None:
     """Exit without an answer if some kinds are empty because they cannot be read.
 
     An empty table or list would look like an empty cluster. The reason is printed to standard error.
-
-    Args:
-        loaded: the cluster.
-        kinds: kinds of the command's rows.
 
     Raises:
         SystemExit: with status 1.

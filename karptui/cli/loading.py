@@ -199,12 +199,7 @@ def _is_missing(status: SourceStatus, needed: Sequence[Kind]) -> bool:
 
 
 def open_snapshot(snapshot: Snapshot, config: Config) -> tuple[WhatIfBase, Evidence]:
-    """Return the cluster of a snapshot, and its evidence.
-
-    Args:
-        snapshot: The snapshot; its NodeClasses define the instance types that it does not hold.
-        config: Settings of the user, which override the snapshot's.
-    """
+    """Return the cluster of a snapshot, and its evidence."""
     from karptui.aws.launch_refusals import unavailable_now
     from karptui.session.prepare import open_cluster
     from karptui.sources.snapshot.source import SnapshotSource

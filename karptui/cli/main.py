@@ -95,11 +95,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser(command: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser, with the arguments of one command only, so that the others need not be imported.
-
-    Args:
-        command: the command to be run; None for the app.
-    """
+    """Return the parser, with the arguments of one command only, so that the others need not be imported."""
     parser = _Parser(
         prog="karptui",
         description="Terminal dashboard for Karpenter. Without a command it opens the app.",

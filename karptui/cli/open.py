@@ -38,10 +38,6 @@ def check_screen() -> None:
 def take_keys(path: str = TERMINAL, *, descriptor: int = STDIN) -> None:
     """Have keys come from the terminal where standard input is a pipe or a file, which by now has been read.
 
-    Args:
-        path: the terminal.
-        descriptor: of standard input.
-
     Raises:
         UsageError: when there is no terminal.
     """

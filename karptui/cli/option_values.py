@@ -46,11 +46,7 @@ def target_name(text: str) -> str:
 
 
 def number(most: int) -> Callable[[str], int]:
-    """Return the type of a number from 1 up, to be given to argparse.
-
-    Args:
-        most: the greatest that is taken.
-    """
+    """Return the type of a number from 1 up, to be given to argparse."""
 
     def number_of(text: str) -> int:
         if not text.isdecimal() or not 1 <= int(text) <= most:

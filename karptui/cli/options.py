@@ -155,12 +155,7 @@ def is_recording(word: object) -> bool:
 
 
 def add_snapshots(parser: argparse.ArgumentParser, about: str) -> None:
-    """Add the snapshots that a command reads in place of a cluster.
-
-    Args:
-        parser: Gets them.
-        about: Their help.
-    """
+    """Add the snapshots that a command reads in place of a cluster."""
     parser.add_argument("snapshots", metavar="SNAPSHOT", type=file_name, nargs="*", help=about)
 
 
@@ -222,12 +217,7 @@ def add_row_flags(
 
 
 def add_price_flags(parser: argparse.ArgumentParser, *, applies_to: str = "") -> None:
-    """Add the flags that change prices and their sources; settings of the same names are their defaults.
-
-    Args:
-        parser: the command's.
-        applies_to: the part of the command that follows them; empty for all of it.
-    """
+    """Add the flags that change prices and their sources; settings of the same names are their defaults."""
     group = parser.add_argument_group("prices and instance types", applies_to or None)
     group.add_argument("--disable-pricing", action="store_true", default=None, help="no prices at all")
     group.add_argument(
@@ -286,23 +276,13 @@ def add_why_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def add_namespace_flags(parser: TakesArguments, about: str) -> None:
-    """Add what chooses the namespace of pods.
-
-    Args:
-        parser: the command's, or a group of its flags.
-        about: the help of ``-n``.
-    """
+    """Add what chooses the namespace of pods."""
     parser.add_argument("-n", "--namespace", metavar="NAME", help=about)
     parser.add_argument("-A", "--all-namespaces", action="store_true", help="pods of every namespace, as by default")
 
 
 def add_column_flags(parser: TakesArguments, *, default: tuple[str, ...] | None = None) -> None:
-    """Add the flags for more or other columns of nodes.
-
-    Args:
-        parser: the command's, or a group of its flags.
-        default: value without the flags.
-    """
+    """Add the flags for more or other columns of nodes."""
     parser.add_argument(
         "--extra-labels",
         metavar="KEY,KEY",
@@ -320,12 +300,7 @@ def add_column_flags(parser: TakesArguments, *, default: tuple[str, ...] | None 
 
 
 def add_scenarios_flag(parser: TakesArguments, about: str) -> None:
-    """Add ``--scenario`` for the files whose scenarios are answered one after the other.
-
-    Args:
-        parser: the command's, or a group of its flags.
-        about: its help.
-    """
+    """Add ``--scenario`` for the files whose scenarios are answered one after the other."""
     parser.add_argument(
         "--scenario", metavar="FILE", type=file_name, action="append", default=[], help=f"{about}; repeatable"
     )
@@ -366,13 +341,7 @@ def add_horizon_flag(parser: TakesArguments, about: str) -> None:
 
 
 def add_play_flags(parser: TakesArguments, how_far: str, how_often: str) -> None:
-    """Add the flags of commands that play clusters forward.
-
-    Args:
-        parser: the command's.
-        how_far: the help of ``--horizon``, without the default.
-        how_often: that of ``--seeds``.
-    """
+    """Add the flags of commands that play clusters forward."""
     add_horizon_flag(parser, how_far)
     parser.add_argument("--seed", metavar="N", type=seed, default=0, help="seed for random choices (default: 0)")
     parser.add_argument("--seeds", metavar="N", type=number(_MOST_SEEDS), default=1, help=f"{how_often} (default: 1)")
@@ -431,12 +400,7 @@ def add_many_flags(
 
 
 def given(args: argparse.Namespace, flags: Mapping[str, str]) -> list[str]:
-    """Return the flags that are on the command line.
-
-    Args:
-        args: parsed arguments.
-        flags: flags by the name of the value, whose default is nothing.
-    """
+    """Return the flags that are on the command line."""
     return [flag for name, flag in flags.items() if _is_given(name, getattr(args, name, None))]
 
 

@@ -251,12 +251,7 @@ def statuses_of(command: str | None) -> Sequence[Entry]:
 
 
 def epilog_of(command: str | None, legend: Sequence[Section] = ()) -> str:
-    """Return the help below the flags of a command.
-
-    Args:
-        command: Its name; None for the app.
-        legend: Its columns and codes.
-    """
+    """Return the help below the flags of a command."""
     parts = [_examples(EXAMPLES.get(command or "", ())), *(_explained(*section) for section in legend)]
     parts.append(_listed("exit status", statuses_of(command)))
     if command is None:

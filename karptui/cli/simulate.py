@@ -283,12 +283,7 @@ MAX_NAMES: Final = 3
 
 
 def lines_of(document: dict[str, Any], savings: _Savings) -> Iterator[str]:
-    """Yield an answer as text.
-
-    Args:
-        document: The answer.
-        savings: Savings of its commands.
-    """
+    """Yield an answer as text."""
     for line in _lines(document, savings):
         yield clean(line)
 

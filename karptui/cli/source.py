@@ -17,11 +17,6 @@ if TYPE_CHECKING:
 def open_source(args: argparse.Namespace, *, is_still: bool = False, is_large: bool = False) -> tuple[Source, Clock]:
     """Return the source that the flags name, and its clock; that of a snapshot stands still.
 
-    Args:
-        args: the flags.
-        is_still: whether the demo's clock stands still too.
-        is_large: whether it is the large demo.
-
     Raises:
         UsageError: The flags are invalid.
     """
@@ -70,10 +65,6 @@ def connect(args: argparse.Namespace, context: str | None) -> Source:
 
 def resolve(args: argparse.Namespace, context: str | None) -> Connection:
     """Return the connection to the cluster that the flags name.
-
-    Args:
-        args: the flags.
-        context: the context to use; None for the current one.
 
     Raises:
         UsageError: The kubeconfig is invalid; the message names file and field.

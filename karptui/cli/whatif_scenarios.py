@@ -268,14 +268,7 @@ def read_files(paths: Sequence[str]) -> list[Scenario]:
 def scenario_answer(
     named: NamedBase, scenario: Scenario, mode: Replay | None, conditions: Sequence[FailCondition | str]
 ) -> ScenarioAnswer:
-    """Return the effect of a scenario on a cluster, and the conditions that are met.
-
-    Args:
-        named: The cluster.
-        scenario: The edits.
-        mode: The replay, if not the scenario's.
-        conditions: Of ``--fail-on``.
-    """
+    """Return the effect of a scenario on a cluster, and the conditions that are met."""
     from karptui.views.whatif.document import answer_values
     from karptui.views.whatif.result import text_lines
     from karptui.views.whatif.sentences import headline_text

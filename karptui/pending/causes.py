@@ -96,13 +96,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
 
 
 class Diagnoses:
-    """Explains pending pods after a run.
-
-    Args:
-        prepared: The cluster.
-        solution: Its run.
-        prices: Price settings of displayed dollars.
-    """
+    """Explains pending pods after a run."""
 
     def __init__(self, prepared: Prepared, solution: Solution, prices: PriceSettings = LIST_PRICES) -> None:
         self._has_pools = bool(prepared.pools)

@@ -48,12 +48,7 @@ NO_MESSAGES: Final = PodMessages()
 
 
 def messages_about(events: Iterable[Event], pods: Iterable[Pod]) -> dict[str, PodMessages]:
-    """Return messages from events about pods, by ``namespace/name``.
-
-    Args:
-        events: Events of any object.
-        pods: The pods in question.
-    """
+    """Return messages from events about pods, by ``namespace/name``."""
     schedulers = {pod.key: pod.template.scheduler_name for pod in pods}
     newest: dict[tuple[str, bool], Event] = {}
     for event in events:

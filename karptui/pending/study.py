@@ -34,14 +34,7 @@ _EXPLAINED = (Cause.UNPLACED, Cause.UNKNOWN, Cause.RESERVED, Cause.FULL)
 
 
 class PendingStudy:
-    """One generation of a cluster.
-
-    Args:
-        prepared: The cluster, made ready for runs.
-        state: The same generation.
-        notes: Assumptions about instance types.
-        prices: Price settings of displayed dollars.
-    """
+    """One generation of a cluster."""
 
     def __init__(
         self,
@@ -99,11 +92,7 @@ class PendingStudy:
         self._open = [group.key for group in reversed(groups) if group.cause in _EXPLAINED]
 
     def explain_next(self, first: str = "") -> bool:
-        """Explain one more group and return whether there was one.
-
-        Args:
-            first: Key of a group that is explained before the others.
-        """
+        """Explain one more group and return whether there was one."""
         if not self._open:
             return False
         if first in self._open:

@@ -43,11 +43,7 @@ PACE: Final = 10
 
 
 def blockers(clock: Callable[[], float] = time.monotonic) -> List:
-    """Return the list of everything that keeps nodes.
-
-    Args:
-        clock: Tells seconds, for how long rows took.
-    """
+    """Return the list of everything that keeps nodes."""
     last: LastAnswer[Sequence[BlockerLine]] = LastAnswer()
     known: Sequence[BlockerLine] = ()
     joint: JointFigures | None = None
@@ -89,11 +85,6 @@ class Remedies(OneAtATime):
     """Remedies for blockers, and the outcome of each remedy."""
 
     def __init__(self, shared_base: SharedBase) -> None:
-        """Begin without any.
-
-        Args:
-            shared_base: The cluster made ready, which remedies are tried on.
-        """
         super().__init__()
         self._shared_base = shared_base
         self._by_key: LastAnswer[Mapping[str, BlockerEntry]] = LastAnswer()

@@ -46,14 +46,6 @@ class ClusterSession(RowServer):
         shared_base: SharedBase | None = None,
         kept_plays: PlayCache | None = None,
     ) -> None:
-        """Make a session that has worked nothing out yet.
-
-        Args:
-            view: Returns the newest generation of the cluster.
-            lists: The lists there are by name, each made when it is first asked for.
-            shared_base: The cluster prepared for what-ifs.
-            kept_plays: Gets every forecast, so that its moments can be opened.
-        """
         super().__init__(view, lists)
         shared_base = shared_base or SharedBase()
         self._shared_base = shared_base

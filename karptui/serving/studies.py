@@ -53,11 +53,7 @@ class OneAtATime:
         self._progress = Progress()
 
     def _run(self, work: Callable[[Pause, Reporter], ResultT]) -> ResultT | None:
-        """Return the answer to a question; None if it was cancelled.
-
-        Args:
-            work: Answers it; calls both arguments between two steps.
-        """
+        """Return the answer to a question; None if it was cancelled."""
         from karptui.provisioning.reporter import Cancelled
 
         self.cancel()
@@ -82,11 +78,6 @@ class Studies(OneAtATime):
     """Answers one study at a time."""
 
     def __init__(self, view: Callable[[], ClusterView]) -> None:
-        """Begin without any.
-
-        Args:
-            view: Returns the newest generation of the cluster.
-        """
         super().__init__()
         self._view = view
         self._sweeper: Sweeper | None = None
@@ -209,13 +200,6 @@ class Forecasts(OneAtATime):
     """Simulations of the cluster over time, one at a time."""
 
     def __init__(self, view: Callable[[], ClusterView], shared_base: SharedBase, kept: PlayCache) -> None:
-        """Begin without any.
-
-        Args:
-            view: Returns the newest generation of the cluster.
-            shared_base: The cluster prepared for what-ifs, which forecasts start from.
-            kept: Gets every forecast, so that its moments can be opened.
-        """
         super().__init__()
         self._view = view
         self._simulated: ClusterView | None = None

@@ -30,11 +30,7 @@ class TopBarFacts:
         self._held, self._held_of = SteadyHeld(), feed.follower
 
     def values(self, moment: PlayMoment | None) -> TopBarValues:
-        """Return the content of the top bar.
-
-        Args:
-            moment: The shown moment of a forecast; None for the current cluster.
-        """
+        """Return the content of the top bar."""
         follower, overview = self._feed.follower, self._session.overview()
         settings = self._config.context(follower.title)
         health = overall(overview.statuses.values(), self._feed.now_ns())

@@ -30,11 +30,6 @@ class AdviceRounds:
     """Keeps the last report, and knows when the next one is due."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Begin without a report.
-
-        Args:
-            clock: tells seconds that pass.
-        """
         self._clock = clock
         self.report: AdviceReport | None = None
         """The last complete one; the same object as long as there is nothing new."""
@@ -100,12 +95,7 @@ def advice_context(view: ClusterView, prepared: Prepared, study: DisruptionStudy
 
 
 def advice_of(view: ClusterView, now_ns: int) -> tuple[AdviceReport, tuple[str, ...]]:
-    """Return all advice, and the assumptions about instance types; slow, so call it in a thread.
-
-    Args:
-        view: The cluster.
-        now_ns: The instant to look at it from: nanoseconds since the epoch.
-    """
+    """Return all advice, and the assumptions about instance types; slow, so call it in a thread."""
     prepared, notes = prepare_view(view, now_ns)
     study = DisruptionStudy(prepared, view.state.generation, prices=view.evidence.price_settings)
     for _ in study.survey():

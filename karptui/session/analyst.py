@@ -76,13 +76,6 @@ class Analyst:
         clock: Callable[[], float] = time.monotonic,
         keyboard: Keyboard = KEYBOARD,
     ) -> None:
-        """Create an idle analyst.
-
-        Args:
-            has_thread: whether to work in a separate thread; without one, work happens in `catch_up`.
-            clock: tells seconds that pass.
-            keyboard: whoever types there is not held up.
-        """
         self._has_thread = has_thread
         self._clock = clock
         self._work_at_hand: tuple[Iterator[Focus], Focus] | None = None

@@ -61,12 +61,7 @@ class ChurnBook:
         return self._churn
 
     def churn(self, view: ClusterView, now_ns: int) -> Churn | None:
-        """Return the churn of a cluster; None if it is unknown.
-
-        Args:
-            view: The cluster.
-            now_ns: The present instant: nanoseconds since the epoch.
-        """
+        """Return the churn of a cluster; None if it is unknown."""
         if unknown_because(view.statuses):
             self._churn = None
             return None

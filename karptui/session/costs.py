@@ -203,15 +203,7 @@ def totals_of(
     has_prices: bool,
     analysis: Analysis | None,
 ) -> ClusterTotals:
-    """Return the requests and cost of nodes and claims.
-
-    Args:
-        entries: All of them, or some.
-        pod_count: Pods there are, bound or not.
-        hidden: Kinds that may not be listed.
-        has_prices: Whether prices are shown.
-        analysis: Why nodes are still here; None before that is known.
-    """
+    """Return the requests and cost of nodes and claims."""
     nodes = [entry for entry in entries if entry.node is not None]
     return ClusterTotals(
         nodes=len(nodes),

@@ -21,11 +21,7 @@ class Display(Protocol):
     """Whoever shows the cluster."""
 
     def show_changes(self, *, is_changed: bool) -> None:
-        """Show merged changes.
-
-        Args:
-            is_changed: whether it was anything; time goes on in any case.
-        """
+        """Show merged changes."""
         ...
 
     def first_rows_shown(self) -> None:
@@ -45,13 +41,6 @@ class Feed:
     """Polls the follower, in a thread if that takes longer than a key should wait."""
 
     def __init__(self, follower: ClusterFollower, clock: Clock, display: Display) -> None:
-        """Make a feed that has not begun.
-
-        Args:
-            follower: follows the cluster.
-            clock: tells the time.
-            display: shows merged changes.
-        """
         self.follower = follower
         """Follows the cluster that is shown; another may take its place."""
         self.is_in_front = True

@@ -35,14 +35,6 @@ class ClusterFollower:
         evidence: EvidenceSource | None = None,
         analyst: Analyst | None = None,
     ) -> None:
-        """Make a session that has not begun.
-
-        Args:
-            source: source of objects; None shows ``state`` only.
-            state: the initial state.
-            evidence: instance types and prices; only the built-in catalogue when None.
-            analyst: analyses nodes; one with its own thread when None.
-        """
         self.source = source
         self.evidence = evidence or EvidenceSource()
         self.view = ClusterView(state, {}, evidence=self.evidence.latest())

@@ -44,7 +44,6 @@ class PlayCache:
     """The last plays, by number."""
 
     def __init__(self) -> None:
-        """Begin without any."""
         self._plays: dict[int, CachedPlay] = {}
         self._number = 0
 
@@ -65,14 +64,6 @@ class MomentSource:
     """A cluster at a moment of a play: everything at once, and then nothing more."""
 
     def __init__(self, title: str, inventory: Inventory, at_ns: int, *, has_outage: bool = False) -> None:
-        """Take a cluster.
-
-        Args:
-            title: Name of the real cluster.
-            inventory: Every object.
-            at_ns: The moment.
-            has_outage: Whether it was played with offerings taken out, which are there again.
-        """
         self._has_outage = has_outage
         self._title = title
         self._inventory = inventory
@@ -134,13 +125,6 @@ class PlaySessions:
     """Moments of plays in place of the cluster that is followed, which goes on meanwhile; one within the other."""
 
     def __init__(self, feed: Feed, kept: PlayCache, analyst_of: Callable[[], Analyst]) -> None:
-        """Begin with the current cluster.
-
-        Args:
-            feed: Has the session that is shown.
-            kept: The plays.
-            analyst_of: Makes what works out why nodes are still here.
-        """
         self._feed = feed
         self._kept = kept
         self._analyst_of = analyst_of

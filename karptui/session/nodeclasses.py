@@ -46,11 +46,6 @@ def assumed_nodeclasses(
 
     The image is what most nodes of their NodePools have, else most nodes of the same system. Without a node that tells
     its zone nothing can be assumed.
-
-    Args:
-        unread: Existing NodeClasses that were not read.
-        nodepools: What may refer to them.
-        nodes: Every node.
     """
     if not unread:
         return ()

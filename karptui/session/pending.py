@@ -27,11 +27,7 @@ KEPT: Final = 16
 
 
 class PendingQuestions:
-    """Works for one reader in one thread.
-
-    Args:
-        tries_changes: Whether to look for changes that would help.
-    """
+    """Works for one reader in one thread."""
 
     def __init__(self, *, tries_changes: bool = True) -> None:
         self._tries_changes = tries_changes
@@ -56,12 +52,7 @@ class PendingQuestions:
         self._is_solved = False
 
     def step(self, pod_key: str = "", reporter: Reporter = silent) -> bool:
-        """Do one piece of work and return whether there was any.
-
-        Args:
-            pod_key: ``namespace/name`` of the pod on the screen; empty for none.
-            reporter: Told of progress; may raise to cancel.
-        """
+        """Do one piece of work and return whether there was any."""
         if self._study is None:
             return False
         if self.look_at(pod_key, reporter):

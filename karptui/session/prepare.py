@@ -27,11 +27,6 @@ def prepare_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> tup
     """Return a cluster prepared for the engines, and the assumptions about its instance types.
 
     Takes a good part of a second for a large cluster, so it belongs in a thread.
-
-    Args:
-        view: The cluster.
-        now_ns: The instant to look at it from: nanoseconds since the epoch.
-        pause: Called now and then while it is made ready, now and later.
     """
     base = base_of(view, now_ns, pause)
     version, inventory = view.evidence.version_note, base.inventory
@@ -44,13 +39,7 @@ def prepare_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> tup
 
 
 def base_of(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> WhatIfBase:
-    """Return the current cluster; edits of NodeClasses and settings change its instance types.
-
-    Args:
-        view: The cluster.
-        now_ns: The instant to look at it from: nanoseconds since the epoch.
-        pause: Called now and then while it is made ready, now and later.
-    """
+    """Return the current cluster; edits of NodeClasses and settings change its instance types."""
     types = _types_result(offered_types_of(view), view.evidence)
     return open_cluster(
         inventory_of(view.state),
@@ -99,12 +88,7 @@ def open_cluster(
 
 
 def types_for(evidence: Evidence, unread: UnreadClasses) -> Callable[[Inventory, Settings], TypesResult]:
-    """Return the function that resolves the instance types of an edited cluster.
-
-    Args:
-        evidence: Types.
-        unread: NodeClasses that were not read, before any edit.
-    """
+    """Return the function that resolves the instance types of an edited cluster."""
     return partial(_resolved, evidence, unread)
 
 

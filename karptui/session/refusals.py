@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Final
 
 import msgspec
 
-from karptui.aws.evidence import NO_EVIDENCE, Evidence
+from karptui.aws.evidence import Evidence
 from karptui.aws.launch_refusals import (
     ALL_AVAILABLE,
     LaunchRefusal,
@@ -17,6 +16,7 @@ from karptui.aws.launch_refusals import (
 )
 from karptui.decode.kinds import Kind
 from karptui.karpenter.inventory import Inventory
+from karptui.kube.recent import LastAnswer
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.state.cluster import ClusterState
 
@@ -32,21 +32,17 @@ class RefusalReader:
     """Adds refusals again and again, and reads events only if they changed or refusals may have ended."""
 
     def __init__(self) -> None:
-        self._inputs: tuple[object, ...] = ()
-        self._read_second = 0
-        self._refused: UnavailableOfferings = ALL_AVAILABLE
-        self._base: Evidence = NO_EVIDENCE
-        self._latest: Evidence = NO_EVIDENCE
+        self._refused: LastAnswer[UnavailableOfferings] = LastAnswer()
+        self._latest: LastAnswer[Evidence] = LastAnswer()
+        self._has_refusals = False
 
     def added(self, base: Evidence, state: ClusterState, now_ns: int) -> Evidence:
         """Return the evidence with refusals; the same object if nothing changed."""
-        inputs, second = tuple(state.of(kind) for kind in _KINDS), now_ns // NS_PER_SECOND
-        is_same = len(inputs) == len(self._inputs) and all(map(operator.is_, inputs, self._inputs))
-        if not is_same or (self._refused != ALL_AVAILABLE and second != self._read_second):
-            self._inputs, self._read_second, self._refused = inputs, second, _refused(state, now_ns)
-        if base is not self._base or self._latest.refused != self._refused:
-            self._base, self._latest = base, _with(base, self._refused)
-        return self._latest
+        second = now_ns // NS_PER_SECOND if self._has_refusals else 0
+        inputs = tuple(state.of(kind) for kind in _KINDS)
+        refused = self._refused.get(inputs, lambda: _refused(state, now_ns), equals=(second,))
+        self._has_refusals = refused != ALL_AVAILABLE
+        return self._latest.get((base,), lambda: _with(base, refused), equals=(refused,))
 
 
 def _with(evidence: Evidence, refused: UnavailableOfferings) -> Evidence:

@@ -30,12 +30,7 @@ class SharedBase:
 
     @contextmanager
     def borrowed(self, view: ClusterView, now_ns: int) -> Iterator[WhatIfBase]:
-        """Give the base of a view to one thread at a time.
-
-        Args:
-            view: The cluster.
-            now_ns: The instant to look at a new view from: nanoseconds since the epoch.
-        """
+        """Give the base of a view to one thread at a time."""
         from karptui.session.prepare import base_of  # noqa: PLC0415 - the engines are imported in the thread
 
         with self.lock:
@@ -77,13 +72,6 @@ class Replayer:
         clock: Callable[[], float] = time.monotonic,
         shared_base: SharedBase | None = None,
     ) -> None:
-        """Create an idle replayer.
-
-        Args:
-            answered: called with every answer, in the thread.
-            clock: tells seconds, for how long answers take.
-            shared_base: the prepared cluster, shared with others; its own when None.
-        """
         self._answered = answered
         self._clock = clock
         self._wake = threading.Condition()
@@ -208,12 +196,6 @@ class ReplayServer:
     """Asks the replayer; while the user edits, about the prepared cluster of a moment ago."""
 
     def __init__(self, view: Callable[[], ClusterView], shared_base: SharedBase) -> None:
-        """Begin without questions.
-
-        Args:
-            view: Returns the newest generation of the cluster.
-            shared_base: The cluster made ready, which others replay on as well.
-        """
         self._view, self._shared_base = view, shared_base
         self._known: Replayer | None = None
         self._listener: Callable[[int, Answer], None] | None = None

@@ -94,13 +94,6 @@ class RowServer:
         lists: Mapping[str, Callable[[], List]],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Make a server that has arranged nothing yet.
-
-        Args:
-            view: Returns the newest generation of the cluster.
-            lists: The lists there are by name, each made when it is first asked for.
-            clock: Returns seconds.
-        """
         self._clock = clock
         self._held_until: float | None = None
         """When the order stops being held; None before the first rows."""

@@ -14,14 +14,7 @@ if TYPE_CHECKING:
 
 
 class Sweeper:
-    """A running sweep: yields its points in order of completion.
-
-    Args:
-        base: The current cluster.
-        sweep: The parameter and its values.
-        mode: The kind of replay.
-        jobs: Processes; 1 works in this one.
-    """
+    """A running sweep: yields its points in order of completion."""
 
     def __init__(
         self,
@@ -72,11 +65,6 @@ class Sweeper:
 
 def point_of(common: Any, value: str, is_stopped: Callable[[], bool]) -> SweepPoint:
     """Return the result of one value; also runs in other processes.
-
-    Args:
-        common: the current cluster, the sweep, and the kind of replay.
-        value: of the parameter.
-        is_stopped: whether the sweep was cancelled.
 
     Raises:
         Cancelled: if the sweep was cancelled.

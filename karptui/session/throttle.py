@@ -229,13 +229,6 @@ class Garbage:
         clock: Callable[[], float] = time.monotonic,
         worked: Callable[[], float] = time.thread_time,
     ) -> None:
-        """Set up without beginning.
-
-        Args:
-            keyboard: tells when a key was pressed last.
-            clock: tells seconds that pass.
-            worked: tells seconds of the thread's processor time: what else the machine does counts for nothing.
-        """
         self._keyboard = keyboard
         self._clock = clock
         self._worked = worked

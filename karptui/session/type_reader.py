@@ -54,13 +54,7 @@ class PoolContext(msgspec.Struct, frozen=True, eq=False):
 
 
 class TypeReader:
-    """Makes the value of one type.
-
-    Args:
-        context: Inputs shared by the types of its NodePool.
-        verdict: What became of it there.
-        allowed: Allowed offerings, by their requirements; extended on demand.
-    """
+    """Makes the value of one type."""
 
     def __init__(
         self,

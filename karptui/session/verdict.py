@@ -350,12 +350,7 @@ def _limit_text(resource: str, nano: int) -> str:
 
 
 def _full(pool: NodePool, nodes: Sequence[StateNode]) -> LimitLine | None:
-    """Return the first limit that is as good as used up, with when that happened, else the one closest to it.
-
-    Args:
-        pool: The NodePool.
-        nodes: Its nodes, the oldest first.
-    """
+    """Return the first limit that is as good as used up, with when that happened, else the one closest to it."""
     limits = pool.limits or {}
     fullest: tuple[float, LimitLine] | None = None
     for name in pool.limited:
