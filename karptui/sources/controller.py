@@ -74,20 +74,21 @@ def read_controller(client: ProxyClient, *, read_seconds: float = READ_SECONDS) 
     others = _others(client, "", read_seconds)
     if others:
         raise ControllerError(
-            f"{', '.join(others[:3])}: labelled {SELECTOR}, but nothing shows that it is Karpenter, neither the "
-            f"namespace {OWN_NAMESPACE}, nor a service account that may write NodeClaims, nor a lease {LEADER_LEASE} "
-            "and NodePools that Karpenter has written; Karpenter's settings are unknown, defaults are assumed",
+            f"{', '.join(others[:3])}: labelled {SELECTOR}, but is not proven to be Karpenter: it is not in "
+            f"{OWN_NAMESPACE}, its service account may not write NodeClaims, and it holds no lease {LEADER_LEASE} in a "
+            "cluster whose NodePools Karpenter wrote. Karpenter's settings are unknown; defaults are assumed",
             others,
         )
     raise ControllerError(
-        f"no Deployment or pod is labelled {SELECTOR}: Karpenter's settings are not known, defaults are assumed"
+        f"no Deployment or pod is labelled {SELECTOR}: Karpenter's settings are unknown; defaults are assumed"
     )
 
 
 def _refused(refusals: list[ApiError]) -> SourceError:
     if all(error.status == 403 for error in refusals):
         return ControllerError(
-            "Karpenter's settings need permission to list deployments or pods in its namespace; defaults are assumed"
+            "reading Karpenter's settings needs permission to list deployments or pods in its namespace; "
+            "defaults are assumed"
         )
     return refusals[0]
 

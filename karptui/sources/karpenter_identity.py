@@ -47,12 +47,12 @@ _SOME: Final = "20"
 _LEASE_SECONDS: Final = 60
 """A lease that has not been renewed for this long has no holder: four times Karpenter's own duration."""
 _BY_LEASE: Final = (
-    f"only the lease {LEADER_LEASE} says that this is Karpenter, as ClusterRoleBindings may not be read: whoever may "
-    "make leases and pods in {namespace} can say the same"
+    f"only the lease {LEADER_LEASE} identifies this as Karpenter, because ClusterRoleBindings may not be read: anyone "
+    "who may create leases and pods in {namespace} can fake it"
 )
 _BY_NAME: Final = (
-    "only the namespace {namespace} says that this is Karpenter, as no lease does and ClusterRoleBindings may not be "
-    "read"
+    "only the namespace {namespace} identifies this as Karpenter: there is no lease, and ClusterRoleBindings may not "
+    "be read"
 )
 
 

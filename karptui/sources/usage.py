@@ -121,7 +121,7 @@ def _items(client: ProxyClient, resource: str, shape: type[_MetricsPage[_ItemT]]
 
 def _refusal(error: ApiError, resource: str) -> SourceError:
     if error.status == 404:
-        return LiveUsageError("live usage is not known: metrics-server is not installed (no metrics.k8s.io/v1beta1)")
+        return LiveUsageError("live usage is unavailable: metrics-server is not installed (no metrics.k8s.io/v1beta1)")
     if error.status in (401, 403):
         return LiveUsageError(f"live usage needs permission to list {resource} of metrics.k8s.io")
     if error.status in (500, 502, 503, 504):

@@ -80,7 +80,7 @@ def test_a_tenant_with_a_lease_is_not_taken_for_karpenter(plane: ControlPlane) -
     client.request("POST", "/apis/coordination.k8s.io/v1/namespaces/shop/leases", lease)
     client.request("POST", DEPLOYMENTS.replace("kube-system", "shop"), a_deployment(RESERVED_ENIS="9"))
     with transport(plane) as found:
-        with pytest.raises(ControllerError, match="nothing shows that it is Karpenter") as caught:
+        with pytest.raises(ControllerError, match="is not proven to be Karpenter") as caught:
             read_controller(found)
         assert caught.value.others == ("Deployment shop/karpenter",)
         rules = [{"apiGroups": ["karpenter.sh"], "resources": ["nodeclaims"], "verbs": ["create", "patch"]}]
@@ -99,7 +99,7 @@ def test_a_tenant_with_a_lease_is_not_taken_for_karpenter(plane: ControlPlane) -
 
 
 def test_without_permission_there_is_a_sentence(plane: ControlPlane) -> None:
-    missing = "need permission to list deployments or pods in its namespace"
+    missing = "needs permission to list deployments or pods in its namespace"
     with (
         transport(plane, impersonation=Impersonation("nobody", ())) as found,
         pytest.raises(ControllerError, match=missing),

@@ -134,7 +134,7 @@ def test_a_restore_that_has_written_more_leaves_no_phantoms(
         source.refresh()
         mailbox.until(lambda: not any("phantom" in key for key in mailbox.keys(Kind.POD)), SECONDS)
         until_true(mailbox, client)
-        assert any("tells another past of" in one.last_error for one in mailbox.history)
+        assert any("has another history of" in one.last_error for one in mailbox.history)
 
 
 @pytest.mark.parametrize("process", ["etcd", "kube-apiserver"])

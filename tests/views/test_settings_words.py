@@ -44,5 +44,7 @@ def test_other_settings_and_versions_are_told_where_somebody_gave_them() -> None
 
 
 def test_a_missing_permission_is_a_sentence() -> None:
-    gone = FactStatus(phase=FactPhase.UNAVAILABLE, sentence="Karpenter's settings need permission to list deployments")
+    gone = FactStatus(
+        phase=FactPhase.UNAVAILABLE, sentence="reading Karpenter's settings needs permission to list deployments"
+    )
     assert aws_sentence(Evidence(controller_status=gone)) == gone.sentence

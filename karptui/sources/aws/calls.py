@@ -82,11 +82,11 @@ _MEANINGS: Final[tuple[tuple[tuple[type[Exception], ...], Trouble, str], ...]] =
         "the AWS configuration cannot be used: {words}",
     ),
     ((known.SSLError,), Trouble.NO_NETWORK, "no trusted connection to the AWS APIs: {words}"),
-    ((known.ProxyConnectionError,), Trouble.NO_NETWORK, "the proxy on the way to the AWS APIs does not work: {words}"),
-    ((known.ReadTimeoutError, known.ConnectionClosedError), Trouble.NO_NETWORK, "the AWS APIs stopped in mid-answer"),
+    ((known.ProxyConnectionError,), Trouble.NO_NETWORK, "the proxy for the AWS APIs does not work: {words}"),
+    ((known.ReadTimeoutError, known.ConnectionClosedError), Trouble.NO_NETWORK, "the AWS APIs broke off an answer"),
     ((known.HTTPClientError, known.ConnectionError), Trouble.NO_NETWORK, "the AWS APIs cannot be reached from here"),
     ((known.BotoCoreError,), Trouble.OTHER, "{action} did not work: {words}"),
-    ((Exception,), Trouble.OTHER, "{action} gave an answer that cannot be read: {words}"),
+    ((Exception,), Trouble.OTHER, "{action} returned an unreadable answer: {words}"),
 )
 """First match wins."""
 

@@ -74,7 +74,7 @@ def on_demand_prices(caller: Caller, pricing: Any, region: str) -> dict[str, flo
     """Return the list price per hour by instance type: Linux, shared tenancy, bare metal included.
 
     Raises:
-        AwsError: when the API does not answer, or knows no price in the region.
+        AwsError: when the API does not answer, or returned no price for the region.
     """
     currency = currency_of(region)
     prices: dict[str, float] = {}
@@ -86,7 +86,7 @@ def on_demand_prices(caller: Caller, pricing: Any, region: str) -> dict[str, flo
         ):
             prices.update(_price_of(text, currency))
     if not prices:
-        raise AwsError(Trouble.OTHER, f"{ACTION} knows no price in {region}")
+        raise AwsError(Trouble.OTHER, f"{ACTION} returned no price for {region}")
     return dict(sorted(prices.items()))
 
 
@@ -95,7 +95,7 @@ def _price_of(text: str, currency: str) -> dict[str, float]:
     try:
         item = _ITEM.decode(text)
     except msgspec.DecodeError as error:
-        raise AwsError(Trouble.OTHER, f"{ACTION} gave a product that cannot be read: {error}") from error
+        raise AwsError(Trouble.OTHER, f"{ACTION} returned an unreadable product: {error}") from error
     found: dict[str, float] = {}
     for term in item.terms.on_demand.values():
         for dimension in term.price_dimensions.values():

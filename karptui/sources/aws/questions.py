@@ -202,12 +202,12 @@ def _instant(moment: object) -> str:
 def _some(action: str, found: dict[str, Any]) -> dict[str, Any]:
     """Return an answer that cannot rightly be empty."""
     if not found:
-        raise AwsError(Trouble.OTHER, f"{action} answered with nothing")
+        raise AwsError(Trouble.OTHER, f"{action} returned nothing")
     return found
 
 
 def _unreadable(action: str, name: str, error: Exception) -> AwsError:
-    return AwsError(Trouble.OTHER, f"{action} describes {name} in a way that cannot be read: {error!r}")
+    return AwsError(Trouble.OTHER, f"{action} returned an unreadable description of {name}: {error!r}")
 
 
 class Clients(Protocol):
@@ -268,7 +268,7 @@ class Questions:
         try:
             return self._ask(kind, region)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            sentence = f"{RULES[kind].action} gave an answer that cannot be read: {error!r}"
+            sentence = f"{RULES[kind].action} returned an unreadable answer: {error!r}"
             raise AwsError(Trouble.OTHER, sentence) from error
 
     def _ask(self, kind: FactKind, region: str) -> Any:

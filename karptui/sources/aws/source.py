@@ -219,7 +219,7 @@ class AwsSource:
                 continue
             is_fresh = _holds_until_ns(kind, fact) > self._clock.now_ns()
             phase = FactPhase.LIVE if is_fresh else FactPhase.CACHED
-            sentence = "" if is_fresh else "read in an earlier run; being asked for again"
+            sentence = "" if is_fresh else "from an earlier run; being updated"
             self._learn(region, kind, fact, FactStatus(phase=phase, sentence=sentence, as_of_ns=fact.as_of_ns))
 
     def _may_ask(self, region: str, due: list[FactKind]) -> bool:

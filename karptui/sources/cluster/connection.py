@@ -104,7 +104,7 @@ SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 EXEC_CLUSTER_EXTENSION: Final = "client.authentication.k8s.io/exec"
 OIDC_REFUSED: Final = (
     "the API server rejects the id-token of auth-provider oidc, and karptui does not renew it: "
-    "run any kubectl command, then restart karptui; an exec plugin needs neither"
+    "run any kubectl command, then restart karptui; an exec plugin avoids this"
 )
 _CREDENTIALS: Final = re.compile(r"(?<=//)[^/@]*@")
 PROXY_SCHEMES: Final = ("http", "https", "socks5", "socks5h")

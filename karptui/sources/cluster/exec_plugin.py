@@ -124,7 +124,7 @@ class ExecCredential:
             )
         if plugin.demands_terminal:
             raise CredentialError(
-                f"{plugin.title} demands a terminal (interactiveMode: Always); log in with it outside karptui first"
+                f"{plugin.title} demands a terminal (interactiveMode: Always); log in outside karptui first"
             )
         try:
             process = subprocess.Popen(  # noqa: S603  the command is the user's own kubeconfig's
@@ -159,7 +159,7 @@ class ExecCredential:
         except _EndlessOutputError:
             _end(process)
             raise CredentialError(
-                f"{title} prints more than {size_text(_PRINTED_BYTES)}, which is no credential"
+                f"{title} prints more than {size_text(_PRINTED_BYTES)}, so it is no credential"
             ) from None
         if process.returncode:
             words = one_line(without_secrets(stderr.decode(errors="replace")[-2000:])) or "and said nothing"
@@ -206,7 +206,7 @@ class ExecCredential:
         life_ns = expires_ns - self._now_ns()
         if life_ns <= 0:
             raise CredentialError(
-                f"{self._plugin.title} printed a credential that expired at {expires}; is the clock here right?"
+                f"{self._plugin.title} printed a credential that expired at {expires}; check the clock of this machine"
             )
         return expires_ns - min(int(_SKEW_SECONDS * NS_PER_SECOND), life_ns // 5)
 

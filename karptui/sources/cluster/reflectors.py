@@ -96,9 +96,9 @@ class Reflectors:
             if self._waits.monotonic() >= self._discover_at:
                 self.rediscover()
         except Exception as error:  # noqa: BLE001  otherwise a dead server would go unnoticed
-            crash.record(error, "seeing that the API server is there")
+            crash.record(error, "checking the API server")
             self._missed += 1
-            sentence = f"internal error while seeing that the API server is there: {crash.sentence(error)}"
+            sentence = f"internal error while checking the API server: {crash.sentence(error)}"
             self._board.doubt(sentence, self.transport.last_contact_ns)
 
     def stop(self, seconds: float) -> None:

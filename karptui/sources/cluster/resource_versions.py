@@ -179,12 +179,12 @@ class StoragePast:
 
     def behind(self) -> BehindError:
         """Return the error for a server with older data than before."""
-        what = f"{self._collection().server} knows less of {self._collection().title} than it did"
+        what = f"{self._collection().server} has older {self._collection().title} than before"
         return BehindError(f"{what}, as after a restore from a backup; listing again")
 
     def other(self) -> BehindError:
         """Return the error for a server with a different history, and forget its versions."""
         self._seen.begin_anew()
         self._last_gone = ("", 0)
-        what = f"{self._collection().server} tells another past of {self._collection().title} than it did"
+        what = f"{self._collection().server} has another history of {self._collection().title} than before"
         return BehindError(f"{what}, as after a restore from a backup; listing again")

@@ -181,7 +181,7 @@ class ClusterSource:
 
     def _await_reflectors(self) -> Reflectors:
         if not self._ready.wait(START_SECONDS) or self._reflectors is None:
-            raise SourceError(f"{self.title} has not been connected to")
+            raise SourceError(f"{self.title} is not connected yet")
         return self._reflectors
 
 

@@ -26,13 +26,13 @@ BROKEN: Final = (known.HTTPError, OSError, ValueError, AttributeError)
 
 _SENTENCES: Final[tuple[tuple[type[BaseException], str], ...]] = (
     (ssl.SSLCertVerificationError, "the certificate of {server} is not trusted: {detail}"),
-    (known.ProxyError, "the proxy on the way to {server} does not work: {detail}"),
+    (known.ProxyError, "the proxy for {server} does not work: {detail}"),
     (socket.gaierror, "the host name of {server} cannot be resolved"),
     (ConnectionRefusedError, "{server} refuses connections"),
     (TooSlowError, "{server} did not finish an answer in time"),
     (known.ConnectTimeoutError, "{server} did not accept a connection in time"),
-    (TimeoutError, "{server} has fallen silent"),
-    (known.ReadTimeoutError, "{server} has fallen silent"),
+    (TimeoutError, "{server} stopped sending data"),
+    (known.ReadTimeoutError, "{server} stopped sending data"),
     (ssl.SSLError, "no secure connection to {server}: {detail}"),
 )
 """Messages by exception; the first exception found among a failure's causes decides."""
@@ -214,7 +214,7 @@ def _size(line: bytearray) -> int:
     """Return the size that a chunk's first line gives, the line end of the chunk before it included."""
     size = int(line.partition(b";")[0], 16)
     if size < 0:
-        raise ValueError("a chunk of less than nothing")
+        raise ValueError("a chunk of negative size")
     return size
 
 

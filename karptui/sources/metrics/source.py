@@ -94,8 +94,8 @@ class MetricsReader:
             self.version = controller.version
         if not controller.endpoints:
             raise MetricsError(
-                f"no running pod or service labelled {SELECTOR} is Karpenter's by its namespace or a lease "
-                f"{LEADER_LEASE}: Karpenter runs outside this cluster, under another name, or not at all"
+                f"no running pod or service labelled {SELECTOR} is proven to be Karpenter's by its namespace or the "
+                f"lease {LEADER_LEASE}: Karpenter runs outside this cluster, under another name, or not at all"
             )
         return controller
 
@@ -113,13 +113,13 @@ class MetricsReader:
 def _why(refusals: list[tuple[Endpoint, ApiError]]) -> str:
     endpoint, error = refusals[0]
     if all(refusal.status == 403 for _, refusal in refusals):
-        return "Karpenter's metrics need permission to get pods/proxy or services/proxy in its namespace"
+        return "reading Karpenter's metrics needs permission to get pods/proxy or services/proxy in its namespace"
     if error.status in (502, 503, 504):
         return (
             f"the API server cannot reach {endpoint.title} for its metrics ({error.message}); "
             "a security group between control plane and nodes may be in the way"
         )
-    return f"{endpoint.title} does not give its metrics: {error}"
+    return f"{endpoint.title} refuses to return its metrics: {error}"
 
 
 class MetricsNews(msgspec.Struct, frozen=True, eq=False):

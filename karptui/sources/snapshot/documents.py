@@ -236,8 +236,8 @@ def _fields(text: bytes, start: int, limit: MemoryLimit) -> dict[str, Any]:
         if name in _AS_TEXT and text[position] == ord("["):
             fields[name] = JsonItems(text, position)
         else:
-            # The records built from these fields take as much memory again.
-            limit.check_decoding(view[position:end], times=2)
+            # The records built from these fields take memory too.
+            limit.check_decoding(view[position:end], times=1.5)
             fields[name] = msgspec.json.decode(view[position:end])
         position = _after_space(text, end + (text[end] == _COMMA))
     return fields

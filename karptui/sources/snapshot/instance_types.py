@@ -100,7 +100,7 @@ class Catalogs:
             packed = read_bytes(file, is_regular=True)
             limit = MemoryLimit(packed, where)
             data = without_lone_surrogates(unpack(packed, where, limit))
-            limit.check_decoding(memoryview(data), times=2)
+            limit.check_decoding(memoryview(data))
             found = self._keep(key, _parse(data, where))
         return found
 

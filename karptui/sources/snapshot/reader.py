@@ -137,7 +137,7 @@ class Recorded:
         version = self._value[MARK]
         if isinstance(version, int) and version > FORMAT:
             raise self._wrong(
-                MARK, f"the recording has format {version}, this karptui reads up to {FORMAT}; a newer one is needed"
+                MARK, f"the recording has format {version}, this karptui reads up to {FORMAT}: install a newer one"
             )
         if version != FORMAT or isinstance(version, bool):
             raise self._wrong(MARK, f"must be {FORMAT}")
@@ -313,9 +313,9 @@ class SnapshotReader:
             notes.append(f"{name}: it holds no objects")
         if not captured_ns:
             captured_ns = self._clock.now_ns()
-            notes.append(f"{name}: nothing in it says when it was taken; now is assumed, --now sets it")
+            notes.append(f"{name}: it has no time of capture; the current time is assumed (--now sets it)")
         if pile.repeated_count:
-            notes.append(f"{name}: {pile.repeated_count} objects were given more than once; the last of each counts")
+            notes.append(f"{name}: {pile.repeated_count} objects are repeated; the last version of each is used")
         found = Snapshot(
             name=name,
             captured_at_ns=captured_ns,
@@ -370,7 +370,7 @@ _NOT_READ: Final = (
     " set Karpenter's version and settings with --karpenter-version and --karpenter-setting"
 )
 _BY_NAME: Final = (
-    "only its namespace says that {title} is Karpenter's: --karpenter-version and --karpenter-setting override it"
+    "{title} counts as Karpenter's only by its namespace: --karpenter-version and --karpenter-setting override it"
 )
 
 

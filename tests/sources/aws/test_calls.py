@@ -51,12 +51,12 @@ CASES: list[tuple[Exception, Trouble, str]] = [
         "cannot get the AWS credentials of profile dev: Error when retrieving credentials from custom-process",
     ),
     (known.SSLError(endpoint_url="u", error="e"), Trouble.NO_NETWORK, "no trusted connection to the AWS APIs"),
-    (known.ProxyConnectionError(proxy_url="http://p"), Trouble.NO_NETWORK, "the proxy on the way to the AWS APIs"),
+    (known.ProxyConnectionError(proxy_url="http://p"), Trouble.NO_NETWORK, "the proxy for the AWS APIs"),
     (known.ConnectTimeoutError(endpoint_url="u"), Trouble.NO_NETWORK, "the AWS APIs cannot be reached from here"),
     (known.EndpointConnectionError(endpoint_url="u"), Trouble.NO_NETWORK, "the AWS APIs cannot be reached from here"),
-    (known.ReadTimeoutError(endpoint_url="u"), Trouble.NO_NETWORK, "the AWS APIs stopped in mid-answer"),
+    (known.ReadTimeoutError(endpoint_url="u"), Trouble.NO_NETWORK, "the AWS APIs broke off an answer"),
     (known.UnknownServiceError(service_name="x", known_service_names="y"), Trouble.OTHER, f"{ACTION} did not work"),
-    (ValueError("surprise"), Trouble.OTHER, f"{ACTION} gave an answer that cannot be read: surprise"),
+    (ValueError("surprise"), Trouble.OTHER, f"{ACTION} returned an unreadable answer: surprise"),
 ]
 
 
@@ -204,7 +204,7 @@ def test_a_broken_answer_is_tried_again(session: AwsClients, caller: Caller, fak
 
 def test_an_answer_that_is_no_xml(session: AwsClients, caller: Caller, fake: FakeAws) -> None:
     fake.answers["DescribeSubnets"] = [lambda call: call.text("<!doctype html><p>Welcome to the hotel")]
-    with pytest.raises(AwsError, match="ec2:DescribeSubnets gave an answer that cannot be read"):
+    with pytest.raises(AwsError, match="ec2:DescribeSubnets returned an unreadable answer"):
         subnets(session, caller)
 
 

@@ -68,13 +68,13 @@ def test_china_is_billed_in_yuan(session: AwsClients, caller: Caller, fake: Fake
 
 def test_no_price_at_all_is_said(session: AwsClients, caller: Caller, fake: FakeAws) -> None:
     fake.json("GetProducts", {"PriceList": []})
-    with pytest.raises(AwsError, match="pricing:GetProducts knows no price in us-east-1"):
+    with pytest.raises(AwsError, match="pricing:GetProducts returned no price for us-east-1"):
         prices(session, caller)
 
 
 def test_a_product_that_cannot_be_read(session: AwsClients, caller: Caller, fake: FakeAws) -> None:
     fake.json("GetProducts", {"PriceList": ['{"terms": []}']})
-    with pytest.raises(AwsError, match="pricing:GetProducts gave a product that cannot be read"):
+    with pytest.raises(AwsError, match="pricing:GetProducts returned an unreadable product"):
         prices(session, caller)
 
 

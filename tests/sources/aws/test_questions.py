@@ -109,13 +109,13 @@ class TestScripted:
     ) -> None:
         item = TYPE.format(architecture="i386", network=ADDRESSES)
         fake.xml("DescribeInstanceTypes", f"<instanceTypeSet>{item}</instanceTypeSet>")
-        with pytest.raises(AwsError, match="ec2:DescribeInstanceTypes answered with nothing"):
+        with pytest.raises(AwsError, match="ec2:DescribeInstanceTypes returned nothing"):
             questions.instance_types(caller, session.client("ec2", REGION))
 
     def test_a_type_that_cannot_be_read_is_named(self, session: AwsClients, caller: Caller, fake: FakeAws) -> None:
         item = TYPE.format(architecture="x86_64", network="")
         fake.xml("DescribeInstanceTypes", f"<instanceTypeSet>{item}</instanceTypeSet>")
-        with pytest.raises(AwsError, match=r"describes m5\.large in a way that cannot be read") as caught:
+        with pytest.raises(AwsError, match=r"returned an unreadable description of m5\.large") as caught:
             questions.instance_types(caller, session.client("ec2", REGION))
         assert caught.value.trouble is Trouble.OTHER
 

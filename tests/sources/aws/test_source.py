@@ -360,7 +360,7 @@ class TestWithBotocore:
         source.step()
         source.stop()
         assert source.latest().statuses[FactKind.OFFERINGS].sentence == (
-            "ec2:DescribeInstanceTypeOfferings gave an answer that cannot be read: KeyError('Location')"
+            "ec2:DescribeInstanceTypeOfferings returned an unreadable answer: KeyError('Location')"
         )
 
     def test_the_region_of_the_configuration_serves_a_cluster_that_names_none(

@@ -106,7 +106,7 @@ def test_renewed_shortly_before_expiry(tmp_path: Path, life_seconds: int, renewe
 def test_expired_on_arrival() -> None:
     status = {"token": "t", "expirationTimestamp": format_timestamp(NOW_NS - 1)}
     with pytest.raises(
-        CredentialError, match=r"printed a credential that expired at 2027-.*; is the clock here right\?"
+        CredentialError, match=r"printed a credential that expired at 2027-.*; check the clock of this machine"
     ):
         ExecCredential(printing(status), now_ns=Time()).current()
 
@@ -198,7 +198,7 @@ print(json.dumps({"kind": "ExecCredential", "apiVersion": json.loads(info)["apiV
             plugin("pass", api_version="client.authentication.k8s.io/v1alpha1"),
             "apiVersion '.*/v1alpha1' is not supported",
         ),
-        (plugin("pass", demands_terminal=True), "demands a terminal .*log in with it outside karptui first"),
+        (plugin("pass", demands_terminal=True), "demands a terminal .*log in outside karptui first"),
         (plugin("import sys; sys.exit('\\x1b[31mlogin\\nfirst')"), r"failed with exit status 1: \[31mlogin first$"),
         (plugin("pass"), "did not print an ExecCredential with a status"),
         (printing(None), "did not print an ExecCredential with a status"),

@@ -42,7 +42,7 @@ def test_a_tenant_changes_nothing_and_is_named(api: Api, client: Transport) -> N
 def test_a_tenant_alone_is_not_taken_for_karpenter(api: Api, client: Transport) -> None:
     api.lists[DEPLOYMENTS] = [deployment(namespace="shop", RESERVED_ENIS="9")]
     api.lists[PODS] = []
-    with pytest.raises(ControllerError, match=r"shop/karpenter: labelled .* nothing shows that it is Karpenter"):
+    with pytest.raises(ControllerError, match=r"shop/karpenter: labelled .* is not proven to be Karpenter"):
         read_controller(client)
 
 
@@ -72,7 +72,7 @@ def tenant(api: Api) -> Api:
 
 
 def refused(client: Transport) -> tuple[str, ...]:
-    with pytest.raises(ControllerError, match="nothing shows that it is Karpenter") as caught:
+    with pytest.raises(ControllerError, match="is not proven to be Karpenter") as caught:
         read_controller(client)
     return caught.value.others
 
@@ -99,8 +99,10 @@ def test_what_a_lease_alone_proves_is_little_and_said(tenant: Api, client: Trans
     """A Karpenter hosted outside writes NodePools here, and has no pod here that could speak against a tenant's."""
     tenant.lists[NODEPOOLS] = [managed("karpenter")]
     (sentence,) = read_controller(client).sentences
-    assert sentence.startswith("only the lease karpenter-leader-election says that this is Karpenter, as ClusterRole")
-    assert sentence.endswith(": whoever may make leases and pods in shop can say the same")
+    assert sentence.startswith(
+        "only the lease karpenter-leader-election identifies this as Karpenter, because ClusterRole"
+    )
+    assert sentence.endswith(": anyone who may create leases and pods in shop can fake it")
     tenant.lists[BINDINGS] = [binding("view", "shop", "default")]
     tenant.answers[f"{ROLES}/view"] = role("get", "list", "watch")
     assert refused(client) == ("Deployment shop/karpenter",), "with bindings it is known that the tenant's is none"
@@ -184,7 +186,7 @@ def test_a_pod_where_deployments_may_not_be_listed(api: Api, client: Transport) 
 
 
 def test_nothing_may_be_listed(client: Transport) -> None:
-    with pytest.raises(ControllerError, match="need permission to list deployments or pods in its namespace"):
+    with pytest.raises(ControllerError, match="needs permission to list deployments or pods in its namespace"):
         read_controller(client)
 
 

@@ -57,7 +57,7 @@ def test_what_was_read_stays_when_reading_fails(api: Api, source: ControllerSour
     second = turns.read(source)
     assert second.info is first.info
     assert (second.status.phase, second.status.as_of_ns) == (FactPhase.CACHED, NOW)
-    assert "need permission" in second.status.sentence
+    assert "needs permission" in second.status.sentence
     assert second.status.retry_at_ns == NOW + 300 * NS_PER_SECOND
     assert turns.read(source) is second
     api.status = 500

@@ -113,7 +113,7 @@ def test_a_pod_out_of_reach_hints_at_the_network(reader: MetricsReader, cluster:
 def test_any_other_answer_is_passed_on(reader: MetricsReader, cluster: KarpenterCluster) -> None:
     cluster.services(service(ports=[]))
     cluster.refuse(POD_A, 400, "bad port")
-    with pytest.raises(MetricsError, match=r"pod kube-system/karpenter-a does not give its metrics.*bad port"):
+    with pytest.raises(MetricsError, match=r"pod kube-system/karpenter-a refuses to return its metrics.*bad port"):
         reader.read()
 
 

@@ -53,7 +53,7 @@ def test_the_usual_namespace_is_read_with_a_doubt_and_never_before_kube_system(t
     assert (found.karpenter_version, found.settings.gate("SpotToSpotConsolidation")) == ("1.13.0", True)
     (note,) = found.notes
     assert note == (
-        "a: only its namespace says that Deployment karpenter/karpenter is Karpenter's:"
+        "a: Deployment karpenter/karpenter counts as Karpenter's only by its namespace:"
         " --karpenter-version and --karpenter-setting override it"
     )
     both = read(tmp_path, usual, a_deployment())

@@ -88,7 +88,7 @@ def test_several_files_add_up_and_the_last_word_on_an_object_counts(tmp_path: Pa
         ("node-2", False),
     ]
     assert snapshot.name == "file0 +1"
-    assert snapshot.notes == ("file0 +1: 1 objects were given more than once; the last of each counts",)
+    assert snapshot.notes == ("file0 +1: 1 objects are repeated; the last version of each is used",)
 
 
 def test_objects_beside_a_recording_add_to_it(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_an_annotation_of_ten_megabytes_is_read(tmp_path: Path) -> None:
         ({"catalog": "a\0b"}, "catalog: 'a\\x00b' names no file"),
         ({"catalog": "/dev/zero"}, "catalog: '/dev/zero' is not in the snapshot's folder"),
         ({"catalog": "../../../etc/passwd"}, "catalog: '../../../etc/passwd' is not in the snapshot's folder"),
-        ({"karptui": 2}, "karptui: the recording has format 2, this karptui reads up to 1; a newer one is needed"),
+        ({"karptui": 2}, "karptui: the recording has format 2, this karptui reads up to 1: install a newer one"),
         ({"karptui": "1"}, "karptui: must be 1"),
         ({"karptui": True}, "karptui: must be 1"),
         ({"name": 5}, "name: must be text, is a number"),
@@ -278,7 +278,7 @@ class TestNow:
     def test_is_else_the_clock_and_that_is_said(self, tmp_path: Path) -> None:
         snapshot = read(tmp_path, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}})
         assert snapshot.captured_at_ns == NOW_NS
-        assert "now is assumed" in snapshot.notes[0]
+        assert "the current time is assumed" in snapshot.notes[0]
 
 
 @pytest.mark.parametrize(
