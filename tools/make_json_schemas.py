@@ -26,7 +26,7 @@ from karptui.views.claims.columns import TABLE as CLAIMS
 from karptui.views.column import INTEGER, TEXT, TEXT_OR_NULL, Value, one_of, row_schema, texts
 from karptui.views.drill import TABLE as DRILL
 from karptui.views.events import TABLE as EVENTS
-from karptui.views.forward.document import PLAYED
+from karptui.views.forward.columns import PLAYED
 from karptui.views.headroom import TABLE as HEADROOM
 from karptui.views.next import TABLE as NEXT
 from karptui.views.nodes.columns import nodes_table

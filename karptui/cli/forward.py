@@ -131,7 +131,7 @@ def _problem(name: str, problem: str, form: str) -> _PrintedPlay:
 def _text(named: NamedBase, scenario: str, played: Played, form: str) -> str:
     if form == "json":
         from karptui.views.column import plain
-        from karptui.views.forward.document import PLAYED
+        from karptui.views.forward.columns import PLAYED
 
         of = {"scenario": scenario} if scenario else {}
         return _json({"name": named.name, **of, **plain(PLAYED, played), **named.versions})

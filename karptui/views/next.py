@@ -23,7 +23,7 @@ from karptui.views.column import (
     Schema,
     Value,
 )
-from karptui.views.lost_pods import lost_text
+from karptui.views.pods import lost_text
 from karptui.views.prices import money_cell, price_cell, sort_price
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Pieces, Tone, text_cell
 from karptui.views.sanitize import clean, short_name

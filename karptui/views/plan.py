@@ -28,7 +28,7 @@ from karptui.views.column import (
     records,
     texts,
 )
-from karptui.views.forward.document import PLAYED
+from karptui.views.forward.columns import PLAYED
 from karptui.views.forward.sentences import dollars_text, step_text
 from karptui.views.forward.sentences import headline as forward_headline
 from karptui.views.prices import known_change_text, known_sum_text, known_text, without_text

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from karptui.karpenter.do_not_disrupt import ProtectionKind
 from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.kube import resources
 from karptui.kube.timestamps import ABSENT_NS
-from karptui.kube.units import age_text, counted, cpu_text, memory_text
+from karptui.kube.units import age_text, counted, cpu_text, first_of, memory_text
 from karptui.session.pods import PodEntry
 from karptui.views.column import (
     INTEGER,
@@ -301,3 +302,16 @@ TABLE: Final[TableSpec[PodEntry]] = TableSpec(
 def pods_of_node_table() -> TableSpec[PodEntry]:
     """Return the table without the columns that say the same in every row of one node."""
     return TABLE.without("node", "pool")
+
+
+_MOST_NAMES: Final = 3
+
+
+def lost_text(keys: Sequence[str]) -> str:
+    """Return ``2 pods would be lost (no owner): tools/a, tools/b``; empty without any.
+
+    Args:
+        keys: ``namespace/name`` of the pods.
+    """
+    names = first_of([clean(key) for key in keys], _MOST_NAMES)
+    return f"{counted(len(keys), 'pod')} would be lost (no owner): {names}" if keys else ""

@@ -12,7 +12,7 @@ from karptui.forward.result import Played
 from karptui.forward.sight import Sight
 from karptui.provisioning.prepared import Prepared
 from karptui.views.column import plain
-from karptui.views.forward.document import PLAYED
+from karptui.views.forward.columns import PLAYED
 from tests.disruption.fleet_generator import FleetGenerator
 from tests.provisioning.loading import load
 

@@ -24,7 +24,7 @@ from karptui.kube.units import duration_text
 from karptui.kube.volumes import PersistentVolumeClaim, StorageClass
 from karptui.provisioning.reporter import Cancelled
 from karptui.views.column import plain
-from karptui.views.forward.document import PLAYED
+from karptui.views.forward.columns import PLAYED
 from karptui.views.forward.sentences import headline, longest_waits, step_text, waits_text
 from tests.builders import (
     HOUR_NS,

@@ -6,7 +6,7 @@ import pytest
 
 from karptui.forward.result import Moment, Played, Spread, Step, StepKind, likeliest, shown_of
 from karptui.views.column import plain
-from karptui.views.forward.document import PLAYED
+from karptui.views.forward.columns import PLAYED
 from tests.builders import NOW_NS
 
 

@@ -8,8 +8,7 @@ from karptui.forward.result import KeptNode, Moment, Played, Spread, Step, StepK
 from karptui.session.answers import Forecast
 from karptui.views.column import plain
 from karptui.views.forward.chart import forecast_chart
-from karptui.views.forward.columns import TABLE, played_steps, table_of
-from karptui.views.forward.document import PLAYED
+from karptui.views.forward.columns import PLAYED, TABLE, played_steps, table_of
 from karptui.views.forward.sentences import (
     answer_lines,
     chart,

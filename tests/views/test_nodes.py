@@ -14,12 +14,12 @@ from karptui.kube.taints import Taint
 from karptui.session.costs import ClusterTotals, Held, Total, totals_of
 from karptui.session.nodes import Delta, NodeEntry, PodAccess, is_accelerator
 from karptui.state.usage import NodeUsage
+from karptui.views.nodes.cells import held_cell
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.nodes.detail import claim_lines, fact_lines, resource_lines, title_parts
 from karptui.views.nodes.resources import delta_text
 from karptui.views.nodes.sentences import cluster_facts, explain_node, marked_scope, shown_scope
 from karptui.views.nodes.status import is_faulty, node_status
-from karptui.views.nodes.why import held_cell
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.sanitize import short_name, short_zone
@@ -627,6 +627,6 @@ def test_only_the_resources_that_are_asked_for_have_columns() -> None:
     [(0.768, ("$0.7680", "0.7680")), (14.464, ("$14.4640", "14.46")), (-1.006, ("-$1.0060", "-1.01"))],
 )
 def test_a_short_sum_held_takes_six_cells(monkeypatch: pytest.MonkeyPatch, held: float, texts: tuple[str, str]) -> None:
-    monkeypatch.setattr("karptui.views.nodes.why.held_per_hour", lambda _: held)
+    monkeypatch.setattr("karptui.views.nodes.cells.held_per_hour", lambda _: held)
     cell = held_cell(NodeEntry(None, None, None, PodAccess.PENDING), NOW_NS)
     assert (cell.text, cell.short) == texts

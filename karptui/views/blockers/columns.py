@@ -2,39 +2,235 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+from karptui.disruption.codes import WhyCode
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import age_text, count_text, counted, duration_text
 from karptui.session.blockers import BlockerEntry, BlockerGroup, BlockerLine
-from karptui.views.blockers.cells import (
-    NOTHING,
-    OBJECT_WIDTH,
-    group_held,
-    group_nodes,
-    group_object,
-    group_owner,
-    group_recent,
-    group_value,
-    group_without,
-    held_cell,
-    kind_cell,
-    left_cell,
-    left_words,
-    object_cell,
-    owner_words,
-    recent_cell,
-    recent_words,
-    since_cell,
-    since_words,
-    value_cell,
-    value_words,
-    without_cell,
-)
-from karptui.views.column import Column, Field, FieldKind, Heading, SortKey, Words
-from karptui.views.row import Cell, Tone, text_cell
-from karptui.views.sanitize import short_name
+from karptui.views.blockers.sentences import BOUNDED
+from karptui.views.column import NOTHING as NO_WORDS
+from karptui.views.column import Column, Field, FieldKind, Heading, SortKey, Words, cell_words
+from karptui.views.prices import money_cell
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
+from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.why.labels import LABELS
+from karptui.views.why.sentences import held_text
+
+NOTHING: Final = Cell("")
+OBJECT_WIDTH: Final = 14
+"""Minimum width of OBJECT in cells."""
+_BLOCKED_CLUSTER: Final = Cell("blocked (cluster)", LABELS[WhyCode.WAITS].tone, "blocked")
+_IF_REMOVED: Final[Mapping[str, Cell]] = {
+    "delete": Cell("node freed", Tone.GOOD, "freed"),
+    "replace": Cell("node replaced", Tone.GOOD, "replaced"),
+    "no": Cell("node stays", Tone.MUTED, "stays"),
+    "unknown": Cell("unknown", Tone.MUTED),
+}
+
+
+def kind_cell(line: BlockerLine, _: int) -> Cell:
+    """Return the kind of a blocker, or the title of a group."""
+    if isinstance(line, BlockerGroup):
+        mark = "▸" if line.is_folded else "▾"
+        if line.is_idle:
+            return Cell(f"  {mark} not blocking anything", Tone.MUTED)
+        return Cell(f"{mark} {clean(line.title)}", Tone.MUTED if line.is_only_idle else Tone.STRONG)
+    tone = Tone.MUTED if line.is_passing or line.is_idle else Tone.WARNING
+    return Cell(f"  {line.kind}", tone)
+
+
+def object_cell(entry: BlockerEntry, _: int) -> Cell:
+    """Return the blocking object."""
+    return text_cell(entry.object_name, short=entry.object_name.rpartition("/")[2])
+
+
+_NOUNS: Final = {"Pod": "pod", "Node": "node"}
+
+
+def group_object(group: BlockerGroup) -> Cell:
+    """Return the number of blocking objects of a group, and their kind."""
+    objects = group.objects
+    kinds = {one.blocker.object_kind for one in group.counted}
+    noun = f"{_NOUNS.get(kind := kinds.pop(), kind)}{'s' if objects > 1 else ''}" if len(kinds) == 1 else "objects"
+    text = f"{count_text(objects)} {noun or 'things'}"
+    words = tuple(dict.fromkeys(one.kind for one in group.counted))
+    more = f" +{len(words) - 1}" if len(words) > 1 else ""
+    tone = Tone.MUTED if group.is_only_idle else Tone.NORMAL
+    return Cell(f"{text} {words[0]}{more}" if words else text, tone, short=text)
+
+
+def group_owner(group: BlockerGroup) -> Cell:
+    """Return the controller behind the pods, or how many there are."""
+    if not group.owners:
+        return NOTHING
+    kinds = {owner.partition("/")[0] for owner in group.owners}
+    kind = kinds.pop() if len(kinds) == 1 else "owner"
+    many = len(group.owners)
+    if many > 1:
+        return Cell(f"{count_text(many)} {clean(kind)}s", Tone.MUTED)
+    is_title = group.owners[0].partition("/")[2] == group.title
+    return Cell(clean(group.owners[0]), Tone.MUTED, clean(kind) if is_title else "")
+
+
+def value_cell(text: str, tone: Tone = Tone.NORMAL) -> Cell:
+    """Return the value, without the words that repeat the kind: ``2, Drifted``, ``ledger``."""
+    short = " ".join(word.rpartition("/")[2] for word in text.split(" "))
+    if text.startswith("nodes "):
+        short = text.removeprefix("nodes ").replace("reasons ", "")
+    return text_cell(text, tone, short=short)
+
+
+def group_without(group: BlockerGroup) -> Cell:
+    """Return the number of nodes freed, each simulated alone, if the group's blockers were removed."""
+    found = group.without
+    if group.is_only_idle:
+        return NOTHING
+    if not found.nodes:
+        return NOT_APPLICABLE
+    if not found.known:
+        return Cell("unknown", Tone.MUTED) if found.unknown == found.nodes else Cell("…", Tone.ACTIVE)
+    if found.waits and not found.goes:
+        return _BLOCKED_CLUSTER
+    more = "+" if found.known < found.nodes else ""
+    count = found.goes + found.waits
+    if not count:
+        return Cell(f"none freed{more}", Tone.MUTED, f"none{more}")
+    if found.nodes == 1:
+        return _IF_REMOVED["delete"]
+    text = f"{count_text(count)}{more} of {count_text(found.nodes)}"
+    return Cell(f"{text} freed", Tone.GOOD if found.goes else Tone.NORMAL, text)
+
+
+def left_cell(entry: BlockerEntry, now_ns: int) -> Cell:
+    """Return the time until the blocker ends automatically."""
+    until = entry.blocker.until_ns
+    if until is None:
+        return NOT_APPLICABLE
+    left = (until - now_ns) // NS_PER_SECOND
+    return Cell(duration_text(left)) if left > 0 else Cell("over", Tone.MUTED)
+
+
+def _own_since(entry: BlockerEntry, now_ns: int) -> Cell:
+    return Cell(age_text(entry.blocker.since_ns, now_ns)) if entry.blocker.since_ns else NOT_AVAILABLE
+
+
+def group_nodes(group: BlockerGroup) -> Cell:
+    """Return the number of nodes of a group, or a note that no method wants them."""
+    nodes = counted(len(group.nodes), "node")
+    if group.is_only_idle and group.nodes:
+        return Cell(f"{nodes}, not blocked", Tone.MUTED, short=nodes)
+    return Cell(nodes if group.nodes else "", Tone.MUTED)
+
+
+def group_value(group: BlockerGroup) -> Cell:
+    """Return the value that all blockers of a group share."""
+    values = {one.blocker.value for one in group.counted}
+    return value_cell(values.pop(), Tone.MUTED) if len(values) == 1 else NOTHING
+
+
+def _group_since(group: BlockerGroup, now_ns: int) -> Cell:
+    known = [one.blocker.since_ns for one in group.counted if one.blocker.since_ns]
+    return Cell(age_text(min(known), now_ns), Tone.MUTED) if known and not group.is_idle else NOTHING
+
+
+def since_cell(line: BlockerLine, now_ns: int) -> Cell:
+    """Return the age of a blocker, or of the oldest blocker of a group."""
+    return _group_since(line, now_ns) if isinstance(line, BlockerGroup) else _own_since(line, now_ns)
+
+
+def held_cell(entry: BlockerEntry, _: int) -> Cell:
+    """Return the savings if the node were not blocked."""
+    if entry.is_idle:
+        return NOT_APPLICABLE
+    held = entry.held
+    if held is None:
+        waiting = entry.findings is not None and entry.findings.outlook is None
+        return Cell("…", Tone.ACTIVE) if waiting else NOT_AVAILABLE
+    price = entry.node.price if entry.node is not None else None
+    currency = price.currency if price is not None else "USD"
+    return money_cell(held, currency, Tone.NORMAL) if held else Cell("0", Tone.MUTED)
+
+
+def group_held(group: BlockerGroup) -> Cell:
+    """Return the held cost of a group's nodes, each counted once, dim until complete."""
+    if group.is_only_idle:
+        return NOT_APPLICABLE
+    tone = Tone.STRONG if group.held.per_hour and not group.held.waiting else Tone.MUTED
+    return Cell(held_text(group.held, unit=""), tone, held_text(group.held, is_short=True))
+
+
+def without_cell(entry: BlockerEntry, _: int) -> Cell:
+    """Return whether the node is freed if this blocker is removed, or which other blockers it has."""
+    if entry.findings is None or entry.is_idle:
+        return NOT_APPLICABLE
+    outcome = entry.without
+    if not outcome:
+        return Cell("…", Tone.ACTIVE)
+    if outcome == "no" and entry.lifted in ("delete", "replace"):
+        others = entry.others
+        if not others:
+            return _BLOCKED_CLUSTER
+        more = others[0].word if len(others) == 1 else f"{count_text(len(others))} more"
+        return Cell(f"also blocked by {more}", Tone.NORMAL, f"also {more}")
+    return _IF_REMOVED[outcome]
+
+
+def recent_cell(entry: BlockerEntry, _: int) -> Cell:
+    """Return the number of pods scheduled to the node in the last hour."""
+    return _recent(entry.recent_pods)
+
+
+def group_recent(group: BlockerGroup) -> Cell:
+    """Return the number of pods scheduled to a group's nodes in the last hour, each node counted once."""
+    return _recent(recent_pods(group.counted))
+
+
+def recent_pods(members: Iterable[BlockerEntry]) -> int:
+    """Return the number of pods scheduled to blocked nodes in the last hour, each node counted once."""
+    return sum({one.findings.key: one.recent_pods for one in members if one.findings is not None}.values())
+
+
+def _recent(count: int) -> Cell:
+    return Cell(f"{count_text(count)}/h", Tone.WARNING, count_text(count)) if count else Cell("0", Tone.MUTED)
+
+
+def _words(cell: Cell, before: str) -> tuple[str, Tone]:
+    return NO_WORDS if cell in (NOTHING, NOT_AVAILABLE) else (cell_words(cell, before)[0], Tone.NORMAL)
+
+
+def since_words(line: BlockerLine, now_ns: int) -> tuple[str, Tone]:
+    """Return the age of a blocker as text."""
+    is_many = isinstance(line, BlockerGroup) and len(line.members) > 1
+    return _words(since_cell(line, now_ns), "blocking for up to " if is_many else "blocking for ")
+
+
+def left_words(line: BlockerLine, now_ns: int) -> tuple[str, Tone]:
+    """Return the time a blocker ends as text, for kinds that end."""
+    if isinstance(line, BlockerGroup) or line.blocker.code not in BOUNDED or line.blocker.until_ns is None:
+        return NO_WORDS
+    return ("is over", Tone.NORMAL) if line.blocker.until_ns <= now_ns else _words(left_cell(line, now_ns), "ends in ")
+
+
+def value_words(line: BlockerLine, _: int) -> tuple[str, Tone]:
+    """Return the value as text."""
+    return _words(group_value(line) if isinstance(line, BlockerGroup) else text_cell(line.blocker.value), "value ")
+
+
+def owner_words(line: BlockerLine, _: int) -> tuple[str, Tone]:
+    """Return the controller behind the pods."""
+    return _words(group_owner(line) if isinstance(line, BlockerGroup) else text_cell(line.blocker.owner), "owned by ")
+
+
+def recent_words(line: BlockerLine, _: int) -> tuple[str, Tone]:
+    """Return the number of new pods as text, if no other line shows it."""
+    members: Sequence[BlockerEntry] = line.counted if isinstance(line, BlockerGroup) else (line,)
+    count = recent_pods(members)
+    if not count or any(one.blocker.code in BOUNDED for one in members):
+        return NO_WORDS
+    return f"{counted(count, 'pod')} started in the last hour", Tone.WARNING
 
 
 def _on_blockers(

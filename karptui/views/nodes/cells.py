@@ -1,19 +1,36 @@
-"""The cells of nodes, and their words for the line below the table."""
+"""Cells of the Nodes table, with its WHY and HELD columns."""
 
 from __future__ import annotations
 
 from typing import Final
 
+import msgspec
+
 from karptui.karpenter.labels import ON_DEMAND, RESERVED, SPOT
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.session.costs import held_per_hour
 from karptui.session.nodes import NodeEntry
-from karptui.views.column import NOTHING, cell_words
+from karptui.views.column import (
+    INTEGER_OR_NULL,
+    NOTHING,
+    NUMBER_OR_NULL,
+    TEXT_OR_NULL,
+    TEXTS_OR_NULL,
+    Column,
+    Field,
+    FieldKind,
+    Heading,
+    Value,
+    cell_words,
+)
 from karptui.views.instants import expiry_text
 from karptui.views.nodes.status import node_status
-from karptui.views.prices import price_cell
+from karptui.views.prices import money_cell, price_cell
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean, short_name, short_zone
+from karptui.views.why.labels import why_cell, why_code, why_sort, why_words
+from karptui.views.why.lanes import LANES, lanes_text, lanes_values
 
 CAPACITY_TONES: Final = {SPOT: Tone.SPOT, RESERVED: Tone.RESERVED}
 CAPACITY_SHORT: Final = {ON_DEMAND: "od", SPOT: "sp", RESERVED: "rsv"}
@@ -90,3 +107,99 @@ def label_words(entry: NodeEntry, key: str) -> tuple[str, Tone]:
     """Return a node label with the last part of its name."""
     name = key.rpartition("/")[2]
     return (clean(f"{name}={entry.label(key)}"), Tone.NORMAL) if entry.label(key) else NOTHING
+
+
+_HELD_CELLS: Final = 6
+"""Width of a short sum; a longer one loses its decimals to leave room for the verdict."""
+
+
+def held_cell(entry: NodeEntry, _: int) -> Cell:
+    """Return the savings if the node's blockers were lifted."""
+    held = held_per_hour(entry)
+    if held is None:
+        is_known = entry.findings is not None and entry.findings.is_held and entry.findings.freed is not None
+        return NOT_AVAILABLE if is_known else Cell("…" if entry.findings is not None else "", Tone.MUTED)
+    if not held:
+        return NOT_APPLICABLE
+    cell = money_cell(held, entry.price.currency if entry.price is not None else "USD", Tone.WARNING)
+    return cell if len(cell.short) <= _HELD_CELLS else msgspec.structs.replace(cell, short=f"{held:,.2f}")
+
+
+def _without_blockers(entry: NodeEntry, _: int) -> str | None:
+    found = entry.findings
+    return str(found.outlook.lifted.outcome) if found is not None and found.outlook is not None else None
+
+
+HELD: Final[Column[NodeEntry]] = Column(
+    Heading(
+        "held",
+        "HELD",
+        "Savings per hour without its blockers (simulated); when sorted by it, faults come next.",
+        min_width=6,
+        max_width=10,
+        is_right_aligned=True,
+        is_descending_first=True,
+    ),
+    held_cell,
+    lambda entry: (round(held_per_hour(entry) or 0.0, 4), -float(node_status(entry).rank)),
+    values=(
+        Value(
+            "heldPricePerHour",
+            lambda entry, _: held_per_hour(entry),
+            NUMBER_OR_NULL,
+            "The same as held_per_hour.",
+            after="held_per_hour",
+        ),
+    ),
+)
+
+
+WHY: Final[Column[NodeEntry]] = Column(
+    Heading(
+        "why",
+        "WHY",
+        "Why the node is still here. The labels are explained below.",
+        min_width=9,
+        max_width=26,
+    ),
+    why_cell,
+    why_sort,
+    values=(
+        Value(
+            "why",
+            lambda entry, now_ns: why_code(entry.findings.why, now_ns) if entry.findings is not None else None,
+            TEXT_OR_NULL,
+            "What blocks the method that wants the node, as a code with its numbers; null if unknown.",
+            after="price_source",
+        ),
+        Value(
+            "why_codes",
+            lambda entry, _: [str(code) for code in entry.findings.why.codes] if entry.findings is not None else None,
+            TEXTS_OR_NULL,
+            "The same code, then the other blockers of methods that want the node.",
+        ),
+        Value(
+            "goes_without_blockers",
+            _without_blockers,
+            TEXT_OR_NULL,
+            "delete, replace, no or unknown: outcome of a simulated removal without blockers.",
+        ),
+        Value(
+            "held_per_hour",
+            lambda entry, _: held_per_hour(entry),
+            NUMBER_OR_NULL,
+            "Savings per hour in that case; 0 if its replacement would cost as much or more.",
+        ),
+        Value("lanes", lanes_values, LANES, flat=lanes_text),
+        Value(
+            "pods_in_last_hour",
+            lambda entry, _: entry.findings.recent_pods if entry.findings is not None else None,
+            INTEGER_OR_NULL,
+            "Pods scheduled to it in the last hour, without DaemonSet pods.",
+        ),
+    ),
+    filters={
+        "why": Field(FieldKind.TEXT, why_words, help="code of the WHY column: DND, PDB, BUDGET, OK*…"),
+        "held": Field(FieldKind.MONEY, lambda entry, _: held_per_hour(entry), help="what its blockers cost per hour"),
+    },
+)

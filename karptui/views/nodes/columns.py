@@ -25,6 +25,8 @@ from karptui.views.column import (
 )
 from karptui.views.instants import age_column, seconds_since
 from karptui.views.nodes.cells import (
+    HELD,
+    WHY,
     capacity_type_words,
     expires_cell,
     expires_words,
@@ -50,7 +52,6 @@ from karptui.views.nodes.resources import (
     resource_column,
 )
 from karptui.views.nodes.status import is_faulty, node_status
-from karptui.views.nodes.why import HELD, WHY
 from karptui.views.prices import price_cell, sort_price
 from karptui.views.row import Tone, text_cell
 from karptui.views.sanitize import clean

@@ -8,7 +8,7 @@ from typing import Final
 
 from karptui.aws.money import node_price_text, per_hour_change_text
 from karptui.kube.units import count_text, counted, first_of, verb
-from karptui.views.lost_pods import lost_text
+from karptui.views.pods import lost_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import short_name
 from karptui.whatif.difference import Difference

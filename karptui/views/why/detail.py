@@ -19,7 +19,7 @@ from karptui.kube.units import age_text, count_text, duration_text
 from karptui.session.nodes import NodeEntry
 from karptui.session.pods import PodEntry
 from karptui.views.column import Column, Heading
-from karptui.views.lost_pods import lost_text
+from karptui.views.pods import lost_text
 from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean, short_name
 from karptui.views.table import TableSpec

@@ -13,7 +13,7 @@ from karptui.karpenter import labels
 from karptui.session.costs import SETTLES_NS, Held, SteadyHeld, held_of, held_per_hour
 from karptui.session.nodes import NodeEntry, going_nodes
 from karptui.views.next import TABLE, saved_per_hour
-from karptui.views.nodes.why import held_cell
+from karptui.views.nodes.cells import held_cell
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Tone
 from karptui.views.table import build_rows
 from karptui.views.why.sentences import held_fact, held_text, held_title
