@@ -50,8 +50,8 @@ class AdviceScreen(ListScreen[AdviceLine]):
     consequences: ClassVar[Mapping[str, str]] = {
         "NodePool": "Most rules are about NodePools.",
         "Node": "The cost and resources of nodes need it.",
-        "NodeClaim": "What Karpenter manages needs it.",
-        "Pod": "Rules about pods need it, and those about disruption.",
+        "NodeClaim": "Knowing which nodes Karpenter manages needs it.",
+        "Pod": "Rules about pods and disruption need it.",
         "PodDisruptionBudget": "Rules about PodDisruptionBudgets find nothing.",
         "NodeClass": "Rules about NodeClasses find nothing.",
     }
@@ -125,8 +125,8 @@ class AdviceScreen(ListScreen[AdviceLine]):
         """Explain severities, columns and filters."""
         severities = (
             ("✘ error", "something cannot work, or is stuck"),
-            ("▲ warning", "costs money or safety, or Karpenter plans with other numbers than the author believes"),
-            ("· info", "Karpenter behaves otherwise than most people expect; nothing need be wrong"),
+            ("▲ warning", "costs money or safety, or Karpenter uses other values than the author expects"),
+            ("· info", "Karpenter behaves differently from what most users expect; this may be intended"),
         )
         analysed = self.host.session.overview().analysed
         assumed = [("assumed", note) for note in (analysed.notes if analysed is not None else ())]
@@ -194,8 +194,8 @@ class AdviceDetailScreen(ListScreen[tuple[int, ObjectRef]]):
         """Say whether the finding still holds."""
         around = self.host.session.around("advice", self._entry.key, self.host.now_ns())
         if isinstance(around, AdviceAround) and around.is_there:
-            return (("enter or o goes to the object", Tone.MUTED),)
-        return (("this has changed or is settled; back shows the current findings", Tone.WARNING),)
+            return (("enter or o opens the object", Tone.MUTED),)
+        return (("this finding has changed or is resolved; esc shows the current findings", Tone.WARNING),)
 
     def name_of(self, item: tuple[int, ObjectRef]) -> str:
         """Return the object's name."""

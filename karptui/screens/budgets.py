@@ -31,8 +31,8 @@ class BudgetsScreen(ListScreen[BudgetEntry]):
     kind = "NodePool"
     consequences: ClassVar[Mapping[str, str]] = {
         "NodePool": "Without NodePools there is nothing to show.",
-        "Node": "What uses budgets up needs it.",
-        "NodeClaim": "What uses budgets up needs it.",
+        "Node": "The use of budgets needs it.",
+        "NodeClaim": "The use of budgets needs it.",
         "Pod": "The remaining disruptions come from the analysis of nodes, which needs it.",
     }
 

@@ -64,7 +64,7 @@ class CapacityScreen(ListScreen[CapacityEntry]):
 
     def explain_item(self, item: CapacityEntry) -> Pieces:
         """Return the destination of the row."""
-        return ((f"enter: the nodes of {self.name_of(item)} · b: by something else", Tone.MUTED),)
+        return ((f"enter: the nodes of {self.name_of(item)} · b: group by something else", Tone.MUTED),)
 
     def name_of(self, item: CapacityEntry) -> str:
         """Return the subject of the row."""
@@ -79,7 +79,7 @@ class CapacityScreen(ListScreen[CapacityEntry]):
     def open_row(self, item: CapacityEntry) -> None:
         """Show the nodes of the row."""
         if not item.name:
-            self.say("these nodes have no name for it that a filter could ask for")
+            self.say("no filter can select these nodes")
             return
         cap = f" cap={item.capacity_type}" if item.capacity_type else ""
         self.host.open_screen("nodes", filter_text=f"{self._grouping}={item.name}{cap}")

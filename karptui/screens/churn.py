@@ -31,8 +31,8 @@ from karptui.widgets.sentences import phrase
 
 CONSEQUENCES: Final[Mapping[str, str]] = {
     "NodeClaim": "Without NodeClaims, launches and removals are unknown.",
-    "Event": "Without events only what karptui has seen go itself is known.",
-    "Pod": "Pods that had to move are not seen.",
+    "Event": "Without events, only removals that karptui saw itself are known.",
+    "Pod": "Evicted pods are unknown.",
 }
 _MARGIN: Final = 4
 """Columns around a line that text cannot use."""
@@ -68,7 +68,7 @@ class ChurnScreen(ListScreen[ChurnEntry]):
         statuses, around = self.host.session.overview().statuses, self.around(ChurnAround)
         width = self.size.width - _MARGIN
         if around is None:
-            lines: tuple[Pieces, ...] = (((unknown_because(statuses) or "being worked out…", Tone.ACTIVE),),)
+            lines: tuple[Pieces, ...] = (((unknown_because(statuses) or "computing…", Tone.ACTIVE),),)
         else:
             lines = summary_lines(around.churn, width, are_events_hidden=events_hidden(statuses))
         content = Content("\n").join([phrase(line) for line in hanging(lines, width)])
@@ -77,7 +77,7 @@ class ChurnScreen(ListScreen[ChurnEntry]):
 
     def explain(self) -> Pieces:
         """Return the sources of the figures."""
-        return (("enter: one by one · from NodeClaims, events and what karptui has seen go", Tone.MUTED),)
+        return (("enter: each replacement · from NodeClaims, events and removals that karptui saw", Tone.MUTED),)
 
     def story_of(self, item: ChurnEntry) -> tuple[Pieces, ...]:
         """Return the NodePool's churn as text."""
@@ -112,7 +112,7 @@ class ReplacementsScreen(ListScreen[ReplacedClaim]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "open_events", "Events", id="replacements.events", tooltip="Events of the NodeClaim"),
-        Binding("s", "open_successor", "What came", id="replacements.successor", tooltip="The node that came instead"),
+        Binding("s", "open_successor", "What came", id="replacements.successor", tooltip="The node that replaced it"),
     ]
 
     entry_name = "claims"
@@ -136,7 +136,9 @@ class ReplacementsScreen(ListScreen[ReplacedClaim]):
 
     def explain(self) -> Pieces:
         """Return the way replacements are inferred."""
-        text = "what came in place is inferred from times and reasons: Karpenter does not write down what replaces what"
+        text = (
+            "replacements are inferred from times and reasons: Karpenter does not record which NodeClaim replaced which"
+        )
         return ((text, Tone.MUTED),)
 
     def story_of(self, item: ReplacedClaim) -> tuple[Pieces, ...]:
@@ -162,7 +164,7 @@ class ReplacementsScreen(ListScreen[ReplacedClaim]):
         item = self.current
         found = came(item) if item is not None else ()
         if not found:
-            self.say("nothing is known to have come in its place")
+            self.say("no replacement is known")
         else:
             self._show_node(found[0].claim)
 

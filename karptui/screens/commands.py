@@ -89,7 +89,7 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
         TypedCommand("theme", "Another theme", lambda name: _theme(app, name), (), lambda: _theme_names(app), "[NAME]"),
         TypedCommand(
             "filter",
-            "Filter the rows; nothing shows all",
+            "Filter the rows; empty shows all",
             lambda text: _list(app).filter_entered(text),
             (),
             placeholder="[TEXT]",
@@ -107,10 +107,10 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
             (),
             placeholder="[FILE]",
         ),
-        TypedCommand("wide", "Show every column, or those there is room for", lambda _: _list(app).action_wide()),
+        TypedCommand("wide", "Show all columns, or only those that fit", lambda _: _list(app).action_wide()),
         TypedCommand("faults", "Show blocked and faulty rows only, or all rows", lambda _: _list(app).action_notable()),
         TypedCommand(
-            "capacity", "Nodes, pods, free room and dollars by zone, NodePool or type", lambda _: _capacity(app)
+            "capacity", "Nodes, pods, free resources and cost by zone, NodePool or type", lambda _: _capacity(app)
         ),
         TypedCommand(
             "packing",
@@ -152,7 +152,9 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
             _goal_names,
             "[GOAL NAME=VALUE …]",
         ),
-        TypedCommand("next", "What Karpenter would do next, and what would go without blockers", lambda _: _next(app)),
+        TypedCommand(
+            "next", "What Karpenter would do next, and which nodes are removable once unblocked", lambda _: _next(app)
+        ),
         TypedCommand(
             "whatif",
             "Edit, and see what Karpenter would do then",
@@ -262,7 +264,9 @@ def _forward(app: CommandHost) -> None:
 def _headroom(app: CommandHost, text: str) -> None:
     kind, _, key = text.partition(" ")
     if text and not ("/" in key or (kind == "NodePool" and key)):
-        raise CommandError(":headroom takes a kind and a name, such as Deployment web/front; alone it is of every one")
+        raise CommandError(
+            ":headroom takes a kind and a name, such as Deployment web/front; alone it shows all workloads"
+        )
     app.go(ToHeadroom(kind, key.strip()))
 
 

@@ -20,8 +20,8 @@ from karptui.widgets.textual_compat.dimmed import DimmedScreen
 
 FILTER_FROM: Final = 10
 """From this many choices the filter line is visible; otherwise it appears once the user types."""
-_LEAVES: Final = " enter takes it · esc leaves "
-_NOTHING: Final = " nothing has these words · esc leaves "
+_LEAVES: Final = " enter accepts · esc cancels "
+_NOTHING: Final = " no match · esc cancels "
 
 
 class Choice(NamedTuple):
@@ -203,7 +203,7 @@ class ChecklistScreen(DimmedScreen["frozenset[str] | None"]):
         """Yield the list, below a line to narrow it."""
         with Vertical(classes="dialog") as frame:
             frame.border_title = Content(f" {self._heading} ")
-            frame.border_subtitle = Content(" space on or off · ^a all shown · enter takes them · esc leaves ")
+            frame.border_subtitle = Content(" space on or off · ^a all shown · enter accepts · esc cancels ")
             line = NarrowingLine(placeholder="type to narrow", select_on_focus=False)
             line.styles.height = 1 if len(self._choices) >= FILTER_FROM else 0
             yield line

@@ -107,7 +107,7 @@ def takes_text(screen: Screen[Any]) -> bool:
 
 WORST_STANDS_NS: Final = 5 * NS_PER_SECOND
 """Minimum interval between worst findings on a large cluster."""
-MANY_NODES: Final = 1_000
+MANY_NODES: Final = 100
 """From this many nodes on, the verdict takes longer than a key should wait."""
 
 
@@ -148,7 +148,7 @@ class FrameScreen(LayeredScreen):
             "Earlier",
             key_display="[",
             id="moment.earlier",
-            tooltip="The moment before, of a cluster that is played forward",
+            tooltip="The previous moment of a forecast",
         ),
         Binding(
             "right_square_bracket",
@@ -337,7 +337,6 @@ class FrameScreen(LayeredScreen):
     def _show_notice(self, now_ns: int) -> None:
         line = self.query_one("#notice", InfoLine)
         said = notice(self.host.session.overview().statuses, self.consequences, now_ns)
-        line.set_class(said is None, "-worst")
         if said is not None:
             line.display = True
             line.pieces = ((f"{'✖' if said[1] is Tone.FAULT else '▲'} ", said[1]), said)

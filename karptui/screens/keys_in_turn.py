@@ -78,7 +78,7 @@ class KeysInTurn:
         return _LEAVING.get(found.binding.action.partition("(")[0])
 
     def _say_waiting(self) -> None:
-        host_of(self._app).tell("keys wait for a screen that is opening or computing; esc skips it")
+        host_of(self._app).tell("keys wait until the screen is open; esc skips it")
 
     def _say_called_off(self) -> None:
-        host_of(self._app).tell("called off: nothing is opened", Tone.MUTED)
+        host_of(self._app).tell("cancelled: nothing is opened", Tone.MUTED)

@@ -390,7 +390,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
     # Keys on the table
 
     def action_wide(self) -> None:
-        """Show every column, or those there is room for."""
+        """Show all columns, or only those that fit."""
         self.table.set_wide(is_wide=not self.table.is_wide)
         if self.table.is_wide:
             self.say(f"every column; ← → scroll, {self.key_of('list.wide', 'ctrl+w')} goes back", Tone.MUTED)
@@ -458,7 +458,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
     def action_explain_why(self) -> None:
         """Explain the object: why a pod is pending or a node is still here."""
         if self.is_explanation:
-            self.say("this is the explanation; esc goes back")
+            self.say("this is already the explanation; esc goes back")
         elif (meant := self.current_object()) is not None:
             routes.show_explanation(self, *meant)
 

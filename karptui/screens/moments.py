@@ -67,7 +67,7 @@ class MomentScreens:
         if visit is SwitchResult.SHOWN:
             self._host.poll_now()
         elif visit is SwitchResult.NOT_KEPT:
-            self._host.tell("the play ends here" if by > 0 else "the play begins here")
+            self._host.tell("the forecast ends here" if by > 0 else "the forecast begins here")
 
     def leave(self) -> bool:
         """Go back to where the moment was opened; return whether one was shown."""

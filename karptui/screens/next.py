@@ -29,7 +29,7 @@ class NextScreen(ListScreen[NodeEntry]):
     ]
 
     entry_name = "blockers"
-    title_text = "Would go without what keeps them"
+    title_text = "Removable once unblocked"
 
     def __init__(self) -> None:
         self._command = Sentences(id="next")

@@ -67,7 +67,7 @@ class NodesScreen(ListScreen[NodeEntry]):
         Binding("p", "open_packing", "Packing", show=False, id="nodes.packing", tooltip="A picture of nodes and pods"),
         Binding("v", "verdict", "Verdict", show=False, id="nodes.verdict", tooltip="The other findings of the verdict"),
         Binding(
-            "t", "open_ledger", "Ledger", show=False, id="nodes.ledger", tooltip="Where the memory of its type goes"
+            "t", "open_ledger", "Ledger", show=False, id="nodes.ledger", tooltip="The memory of its type, item by item"
         ),
     ]
 
@@ -77,8 +77,8 @@ class NodesScreen(ListScreen[NodeEntry]):
     consequences: ClassVar[Mapping[str, str]] = {
         "Node": "Without nodes there is nothing to show.",
         "Pod": "Requests and pod counts need it; nodes are shown without.",
-        "NodeClaim": "Nodes that are starting, and what keeps nodes, need it.",
-        "NodePool": "What keeps nodes needs it.",
+        "NodeClaim": "Starting nodes and blockers need it.",
+        "NodePool": "Blockers need it.",
     }
 
     def __init__(self) -> None:

@@ -67,7 +67,7 @@ class PackingScreen(FrameScreen):
             bins = self.host.session.packing()
             self._panel.lines.set_lines(packing_lines(bins, self._resource, width))
         elif self._found is None:
-            self._panel.lines.set_lines(((("being worked out", Tone.ACTIVE),),))
+            self._panel.lines.set_lines(((("computing…", Tone.ACTIVE),),))
         else:
             self._panel.lines.set_lines(packed_lines(self._found, self._scenario, self._resource, width))
 

@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 
 OPEN_LEDGER: Final = Binding(
-    "t", "open_ledger", "Ledger", id="pending.ledger", tooltip="Where the memory of the nearest type goes"
+    "t", "open_ledger", "Ledger", id="pending.ledger", tooltip="The memory of the closest type, item by item"
 )
-NO_TYPE: Final = "no instance type came near these pods: enter shows the gate that excluded them"
+NO_TYPE: Final = "no instance type is close: enter shows the rule that excluded them"
 
 
 def show_nearest_ledger(screen: FrameScreen, group: PendingGroup | None) -> None:
@@ -70,7 +70,11 @@ class PendingScreen(ListScreen[PendingEntry]):
         OPEN_LEDGER,
         HEADROOM,
         Binding(
-            "e", "explain_why", "Explain", id="pending.explain", tooltip="Why nothing takes them, and what would help"
+            "e",
+            "explain_why",
+            "Explain",
+            id="pending.explain",
+            tooltip="Why they are unschedulable, and what would help",
         ),
     ]
 
@@ -79,9 +83,9 @@ class PendingScreen(ListScreen[PendingEntry]):
     kind = "Pod"
     consequences: ClassVar[Mapping[str, str]] = {
         "Pod": "Without pods there is nothing to show.",
-        "NodePool": "Why pods wait needs them.",
-        "Node": "Why pods wait needs them.",
-        "Event": "What Karpenter and the scheduler said is not known.",
+        "NodePool": "The causes of pending pods need it.",
+        "Node": "The causes of pending pods need it.",
+        "Event": "Messages of Karpenter and kube-scheduler are unknown.",
     }
 
     def __init__(self) -> None:
@@ -151,9 +155,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         OPEN_LEDGER,
-        Binding(
-            "x", "nodes", "Nodes tried", id="pending.nodes", tooltip="Every node, and why it does not take the pod"
-        ),
+        Binding("x", "nodes", "Nodes tried", id="pending.nodes", tooltip="Every node, and why the pod does not fit"),
         Binding("pagedown", "scroll_panel(1)", "Scroll", show=False, id="pending.down"),
         Binding("pageup", "scroll_panel(-1)", "Scroll back", show=False, id="pending.up"),
     ]
@@ -161,7 +163,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
     entry_name = "pending"
     is_explanation = True
     title_text = "What would help"
-    consequences: ClassVar[Mapping[str, str]] = {"Event": "What Karpenter and the scheduler said is not known."}
+    consequences: ClassVar[Mapping[str, str]] = {"Event": "Messages of Karpenter and kube-scheduler are unknown."}
 
     def __init__(self, pod_key: str) -> None:
         """Make the screen.
@@ -215,7 +217,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         if not found.exists:
             return ((f"the pod {clean(self._pod_key)} is gone; this is why it was pending", Tone.FAULT),)
         if found.node_name:
-            return ((f"the pod has found its place on {clean(found.node_name)}", Tone.GOOD),)
+            return ((f"the pod is scheduled to {clean(found.node_name)}", Tone.GOOD),)
         return ()
 
     # The changes
@@ -233,7 +235,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         if report is not None:
             return (remedies_sentence(report), *((clean(note), Tone.MUTED) for note in report.left_out))
         waits = self._detail is None and not self._gone()
-        return (("being worked out", Tone.ACTIVE) if waits else ("there is nothing to try", Tone.MUTED),)
+        return (("computing…", Tone.ACTIVE) if waits else ("there is nothing to try", Tone.MUTED),)
 
     def explain(self) -> Pieces:
         """Return the progress of the trials, and the subject of the change under the cursor."""

@@ -22,7 +22,7 @@ class PodsScreen(ListScreen[PodEntry]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
-            "e", "explain_why", "Explain", id="pods.explain", tooltip="Why it waits, or why its node is still here"
+            "e", "explain_why", "Explain", id="pods.explain", tooltip="Why it is pending, or why its node is still here"
         ),
         HEADROOM,
         Binding("o", "open_node", "Node of the pod", show=False, id="pods.node"),

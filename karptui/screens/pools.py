@@ -28,13 +28,13 @@ from karptui.views.sanitize import clean
 from karptui.views.wrapping import hanging
 from karptui.widgets.sentences import phrase
 
-WORKING: Final = "working out the order of NodePools and their types…"
+WORKING: Final = "computing the order of NodePools and their types…"
 CONSEQUENCES: Final[Mapping[str, str]] = {
     "NodePool": "Without NodePools there is nothing to show.",
-    "NodeClass": "Instance types are worked out from it.",
+    "NodeClass": "Instance types need it.",
     "DaemonSet": "The resources of a new node need it.",
     "Node": "Used limits and the cost of nodes need it.",
-    "NodeClaim": "What limits count and drift need it.",
+    "NodeClaim": "Limits and drift need it.",
     "Pod": "Which pools pods match needs it.",
 }
 

@@ -106,7 +106,9 @@ class RemediesScreen(ListScreen[TriedRemedy]):
 
     def _show_text(self) -> None:
         row = self.current
-        text = remedy_text(row.remedy, self._members) if row is not None else "# it ends automatically: nothing to do"
+        text = (
+            remedy_text(row.remedy, self._members) if row is not None else "# it ends automatically: no action needed"
+        )
         if text != self._text.text:
             if "yaml" in self._text.available_languages:
                 self._text.language = "yaml"
@@ -120,13 +122,13 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         if item.trial is not None and (remedy.edits or remedy.preempts):  # the change is also above its YAML
             said.append((trial_text(item), Tone.GOOD if item.place == 0 else Tone.NORMAL))
             if item.trial.wait_seconds and not item.trial.is_forecast:
-                said.append((" Nothing goes before: F plays it.", Tone.MUTED))
+                said.append((" No node is freed at once: F simulates it.", Tone.MUTED))
         else:
             said.append((remedy.sentence, Tone.NORMAL))
             if effect:
                 said.append((f" {effect} (simulated).", Tone.GOOD))
         if not remedy.edits and not remedy.preempts:
-            said.append((" It cannot be tried: the original objects are unknown.", Tone.MUTED))
+            said.append((" It cannot be simulated: the original objects are unknown.", Tone.MUTED))
         return tuple(said)
 
     def name_of(self, item: TriedRemedy) -> str:

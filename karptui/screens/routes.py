@@ -159,10 +159,10 @@ def ask_for_proportion(screen: FrameScreen, pools: Sequence[str]) -> None:
 
     found = asked()
     if not found.is_known:
-        screen.say("which pods several NodePools could take is still being worked out", Tone.ACTIVE)
+        screen.say("the pods that several NodePools match are still being computed", Tone.ACTIVE)
         return
     if len(pools) < 2 or not found.pods:
-        screen.say("no pod could go to another NodePool as well: there is nothing to share out", Tone.MUTED)
+        screen.say("no pod matches two NodePools: there is nothing to share", Tone.MUTED)
         return
 
     def answered(text: str | None) -> None:

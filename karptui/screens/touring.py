@@ -48,8 +48,8 @@ class TourGuide:
         if self._is_led or place is None or place.screen is self._app.screen:
             return ""
         if place.screen in self._app.screen_stack:
-            return "goes on behind this: esc goes back."
+            return "continues on the screen behind this one: esc goes back."
         entry = next((one for one in ENTRIES if one.name == place.mode), None)
         if place.is_first and entry is not None:
             return f"goes on on {entry.title}: {entry.key} goes back there."
-        return "cannot go on, as its screen is closed: q leaves, and the same command begins it again."
+        return "cannot continue, because its screen is closed: q leaves, and the same command starts it again."

@@ -29,12 +29,12 @@ from karptui.views.types.ledger import Grid, account_lines, fit_lines, observed_
 from karptui.views.types.pools import TABLE, carries, filter_lines, finding_lines, note_of, reason_lines
 from karptui.widgets.sentences import TONE_STYLES, Sentences, phrase
 
-WORKING: Final = "working out which types a new node may have…"
+WORKING: Final = "computing the types of a new node…"
 CONSEQUENCES: Final[Mapping[str, str]] = {
-    "NodePool": "Which types a new node may have needs it.",
-    "NodeClass": "Instance types are worked out from it.",
+    "NodePool": "The types of a new node need it.",
+    "NodeClass": "Instance types need it.",
     "DaemonSet": "The resources of a new node need it.",
-    "Pod": "Pods that wait need it.",
+    "Pod": "Pending pods need it.",
 }
 
 
@@ -316,7 +316,7 @@ class TypeLedgerScreen(FrameScreen):
         """Return the pod that is compared, and the number of pods."""
         pool, pod = self.pool, self.pod
         if pool is None or pod is None:
-            return (("memory that is advertised is not memory that pods can ask for", Tone.MUTED),)
+            return (("pods cannot request all of the advertised memory", Tone.MUTED),)
         others = f" · p: {len(pool.pods)} kinds of pending pods" if len(pool.pods) > 1 else ""
         held = f"held against {clean(pod.namespace)}/{clean(pod.name)}, pending"
         return ((held, Tone.NORMAL), (others, Tone.MUTED))
@@ -356,10 +356,10 @@ class TypeLedgerScreen(FrameScreen):
             (
                 "The account",
                 (
-                    ("advertised", "what EC2 says the type has"),
-                    ("VM overhead", "what VM_MEMORY_OVERHEAD_PERCENT takes for the hypervisor: an estimate"),
-                    ("capacity", "what Karpenter plans with, until a node of the type has reported its own"),
-                    ("kubeReserved", "kept for kubelet and runtime: of cpu by cores, of memory 11Mi a pod and 255Mi"),
+                    ("advertised", "memory of the type according to EC2"),
+                    ("VM overhead", "VM_MEMORY_OVERHEAD_PERCENT, an estimate for the hypervisor"),
+                    ("capacity", "used by Karpenter until a node of the type reports its own"),
+                    ("kubeReserved", "reserved for kubelet and runtime: cpu by cores, memory 255Mi and 11Mi per pod"),
                     ("eviction", "memory below which the kubelet evicts pods"),
                     ("largest pod", "allocatable less the DaemonSets: requests decide, not usage"),
                 ),

@@ -84,7 +84,7 @@ async def test_the_frame_keeps_its_height_while_the_list_is_narrowed() -> None:
         assert frame.region == before
         await pilot.press("x")
         await pilot.pause()
-        assert "nothing has these words" in str(frame.border_subtitle)
+        assert "no match" in str(frame.border_subtitle)
         await pilot.resize_terminal(80, 12)
         for _ in range(20):
             await pilot.pause()

@@ -15,7 +15,7 @@ HELP = "esc closes"
 FOLDING = "6"
 """Screens whose lines enter opens and closes in the list itself."""
 COMMANDS = {
-    "next": "Would go without what keeps them",
+    "next": "Removable once unblocked",
     "churn": "Churn by NodePool",
     "sources": "─ Sources [",
     "whatif": "─ Result ─",

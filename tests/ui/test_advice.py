@@ -90,7 +90,7 @@ async def test_one_finding_at_length_and_its_objects(make_traps: MakeTraps) -> N
             "Source  pkg/utils/pdb/pdb.go",
             "docs/advice.md#pod-several-pdbs",
             "Objects [3]",
-            "enter or o goes to the object",
+            "enter or o opens the object",
         ):
             assert part in text
         assert column(app, 3) == ["postgres", "postgres-old", "postgres"]
@@ -124,7 +124,7 @@ async def test_a_finding_that_is_settled_says_so(make_traps: MakeTraps, monkeypa
         monkeypatch.setattr(Analyst, "advice", AdviceReport(now_ns=NOW_NS))
         app.poll_now()
         await settled(pilot)
-        assert "this has changed or is settled" in screen_text(app)
+        assert "this finding has changed or is resolved" in screen_text(app)
         await pilot.press("escape")
         await settled(pilot)
         assert "finds anything" in screen_text(app)

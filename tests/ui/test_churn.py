@@ -134,7 +134,7 @@ async def test_keys_lead_on(make_app: MakeApp) -> None:
         await pilot.press("enter")
         assert "is gone; o shows" in str(screen.info.pieces)
         await pilot.press("s")
-        assert "nothing is known to have come" in str(screen.info.pieces)
+        assert "no replacement is known" in str(screen.info.pieces)
         await pilot.press("G", "s")
         assert "general-ccccc is gone" in str(screen.info.pieces)
         await pilot.press("o")

@@ -93,7 +93,7 @@ async def test_a_row_opens_the_cluster_at_that_moment_on_every_screen(app: Karpt
         assert "Blockers" in screen_text(app)
         await pressing("right_square_bracket", "right_square_bracket")(pilot)
         assert app.now_ns() == last_ns
-        assert "the play ends here" in screen_text(app)
+        assert "the forecast ends here" in screen_text(app)
         await pressing("escape")(pilot)
         assert isinstance(app.screen, ForwardScreen)
         assert app.moments.shown is None

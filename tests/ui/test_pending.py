@@ -154,7 +154,7 @@ async def test_e_explains_whatever_is_under_the_cursor(make_story: MakeStory) ->
             await pilot.press("e")
             await settled(pilot)
             assert isinstance(app.screen, screen)
-            assert "this is the explanation; esc goes back" in screen_text(app)
+            assert "this is already the explanation; esc goes back" in screen_text(app)
 
 
 @pytest.mark.parametrize("text", ["\x1b[2J\x1b]0;owned\x07", "[bold red]x[/]", "\u202egnp.exe", "節點節點"])
@@ -190,7 +190,7 @@ async def test_the_ledger_of_the_nearest_type_holds_the_pod_against_it(make_stor
     async with make_story().run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
         await pilot.press("t")
-        assert "no instance type came near these pods" in screen_text(app)
+        assert "no instance type is close" in screen_text(app)
         await pilot.press("down", "t")
         await settled(pilot)
         text = screen_text(app)

@@ -134,4 +134,4 @@ async def test_nothing_to_share_out(make_app: MakeApp) -> None:
         await app.screen.run_action("share_out")
         assert not isinstance(app.screen, AskScreen)
         text = screen_text(app)
-        assert "there is nothing to share out" in text or "still being computed" in text
+        assert "there is nothing to share" in text or "still being computed" in text

@@ -88,10 +88,10 @@ async def test_a_tour_says_how_to_come_back_to_its_screen_and_goes_on_there() ->
         assert "1/4 goes on on Pools" in await caption("down"), "a key of the tour is none on another screen"
         assert "people expect halves: ↓" in await caption("2")
         assert "2/4 general gets every pod" in await caption("down")
-        assert "goes on behind this: esc goes back." in await caption("enter")
+        assert "continues on the screen behind this one: esc goes back." in await caption("enter")
         assert "2/4 general gets every pod" in await caption("escape")
         assert "3/4 Now the name" in await caption("ctrl+t", "left")
-        assert "cannot go on, as its screen is closed" in await caption("5")
+        assert "cannot continue, because its screen is closed" in await caption("5")
         assert not tour.is_over
 
 

@@ -304,12 +304,12 @@ async def test_a_question_that_is_not_there_yet_is_called_off(make_app: MakeApp)
         await wait_long(pilot)
         assert "esc skips it" in str(detail.info.render())
         await pilot.press("q")
-        assert "called off" in str(detail.info.render())
+        assert "cancelled" in str(detail.info.render())
         asked.set()
         await pilot.pause()
         assert app.screen is detail
         await pilot.press("down")
-        assert "called off" not in str(detail.info.render())
+        assert "cancelled" not in str(detail.info.render())
         await pilot.press("q")
         assert isinstance(app.screen, PoolsScreen)
 
@@ -330,4 +330,4 @@ async def test_a_key_right_behind_a_click_waits_for_what_the_click_opens(make_ap
         asked.set()
         await settled(pilot)
         assert app.screen is detail
-        assert "called off" not in str(detail.info.render())
+        assert "cancelled" not in str(detail.info.render())

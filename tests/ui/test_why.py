@@ -187,7 +187,7 @@ async def test_remedies_explanations_and_the_next_command_from_blockers(make_sto
         assert "What to do about gitlab/runner" in text
         assert "4 of 4" in text
         assert "Best: frees 4 nodes once the protected pods have ended (5h57m at most)" in " ".join(text.split())
-        assert "Nothing goes before: F plays it." in " ".join(text.split())
+        assert "No node is freed at once: F simulates it." in " ".join(text.split())
         first = app.screen
         await pilot.press("enter")
         await settled(pilot)

@@ -189,11 +189,11 @@ class WhatIf:
         if not documents.is_taken_apart:
             return None  # errors of the text before, while the user types
         problem = problem_at(documents.problems, line) or self._problem_elsewhere()
-        last_good = " · last good result" if documents.is_broken else ""
+        last_good = " · last valid result" if documents.is_broken else ""
         if problem:
             return ((f"✘ {problem}", Tone.FAULT), (last_good, Tone.WARNING))
         if self.problem:
-            return ((f"✘ {clean(self.problem)}", Tone.FAULT), (" · last good result", Tone.WARNING))
+            return ((f"✘ {clean(self.problem)}", Tone.FAULT), (" · last valid result", Tone.WARNING))
         return (plain, (" · nothing is applied", Tone.MUTED))
 
     def _problem_elsewhere(self) -> str:
@@ -212,7 +212,7 @@ class WhatIf:
 
     def redo(self) -> None:
         """Go one step forward again."""
-        self._went(self.book.redo(), "done again", "nothing to do again")
+        self._went(self.book.redo(), "done again", "nothing to redo")
 
     def _went(self, what: str, done: str, nothing: str) -> None:
         if what:
@@ -343,7 +343,9 @@ class WhatIf:
         name = sheet.name
         if is_fresh:  # a new sheet is named when it is begun
             name = opening.name if opening.is_new else book.free_name(opening.name)
-        later, is_named = (opening.later, opening.is_new) if is_fresh else (sheet.later, sheet.is_named)
+        later, is_named = (
+            (opening.later, opening.is_new or bool(opening.edits)) if is_fresh else (sheet.later, sheet.is_named)
+        )
         opened = Sheet(name, made.text, made.edits, replay, later, is_named)
         if opening.is_new:
             book.begin_once(opened)

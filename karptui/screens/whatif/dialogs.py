@@ -34,7 +34,7 @@ from karptui.whatif.yaml.parse import Document
 GROUP: Final = "asking"
 POLICIES: Final = "policies"
 FORMS: Final = (
-    Choice("patch", "kubectl commands", "a patch for each object, and what else can be done by hand"),
+    Choice("patch", "kubectl commands", "a patch per object, and the steps without a patch"),
     Choice("yaml", "YAML", "the edited objects, whole"),
     Choice("diff", "difference", "the current objects against the edited ones"),
     Choice("scenario", "scenario", "for karptui simulate --scenario"),
@@ -88,7 +88,11 @@ def ask_about_unsaved(app: App[None], whatif: WhatIf, leave: Callable[[], object
     those = f"{counted(count, 'scenario')} {'is' if count == 1 else 'are'} not saved"
     choices = (
         Choice("leave", "leave", f"{'it is' if count == 1 else 'they are'} kept for the next start as well"),
-        Choice("drop", "leave, and forget at the end", f"{'it stays' if count == 1 else 'they stay'} until you quit"),
+        Choice(
+            "drop",
+            "leave, and discard them when karptui ends",
+            f"{'it stays' if count == 1 else 'they stay'} until you quit",
+        ),
         Choice("stay", "stay", "s saves to a file"),
     )
     app.push_screen(PickScreen(those, choices), lambda chosen: answered(None if chosen == "stay" else chosen))
@@ -129,12 +133,12 @@ class Dialogs:
         book = self._whatif.book
         choices = [Choice(f"at {at}", name, self._summary(at)) for at, name in enumerate(book.names())]
         choices += [
-            Choice("new", "+ begin a new one", "with nothing in it"),
+            Choice("new", "+ begin a new one", "empty"),
             Choice("duplicate", "+ duplicate this one", self._whatif.name),
             Choice("rename", "  name this one"),
             Choice("save", "↓ save to a file", "all of them, as YAML; karptui simulate --scenario replays it"),
             Choice("open", "↑ open a file"),
-            Choice("drop", "− throw this one away", "esc leaves it"),
+            Choice("drop", "− delete this one", "esc cancels"),
         ]
         chosen = await pick(self._app, "Scenarios", choices, f"at {book.index}")
         match chosen:
@@ -292,7 +296,7 @@ class Dialogs:
         async def checked() -> str:
             return await asyncio.to_thread(session.whatif.self_check, cluster.now_ns())
 
-        routes.show_text(self._screen, "does the model make the NodeClaims that Karpenter made?", checked)
+        routes.show_text(self._screen, "Does the model reproduce Karpenter's NodeClaims?", checked)
 
 
 class Sweepable(NamedTuple):

@@ -185,7 +185,7 @@ class Documents:
     @property
     def origin(self) -> str:
         """What documents are held against, and how many rules of it cannot be run here."""
-        left_out = f", {len(self.unchecked)} of their rules cannot be run here" if self.unchecked else ""
+        left_out = f", {len(self.unchecked)} of their rules cannot be checked here" if self.unchecked else ""
         return f"{self.schemas.origin}{left_out}"
 
     @property

@@ -69,7 +69,7 @@ class EditDialogs:
         if control.setting is not None:
             await self._setting(control.setting)
         elif control.quick is None:
-            self._whatif.say("⌫ takes the edit back", Tone.MUTED)
+            self._whatif.say("⌫ removes the edit", Tone.MUTED)
         elif document is None:
             self._quick.say_unreadable()
         else:
@@ -92,7 +92,7 @@ class EditDialogs:
                 await self._items(quick, document)
             case _:
                 title = f"{quick.title} of {document.kind} {document.name}"
-                hint = f"{quick.hint}; empty takes it away"
+                hint = f"{quick.hint}; empty removes it"
                 asked = AskScreen(title, value=current, hint=hint, check=quick.fault)
                 answer = await self._app.push_screen_wait(asked)
                 if answer is not None:
@@ -119,7 +119,7 @@ class EditDialogs:
 
     async def _items(self, quick: QuickEdit, document: Document) -> None:
         options = quick.options(document.body or {}, await self._whatif.names())
-        choices = [Choice(one.value, one.value, one.detail or "enter takes it away") for one in options if one.is_on]
+        choices = [Choice(one.value, one.value, one.detail or "enter removes it") for one in options if one.is_on]
         chosen: str | None = ADD
         if choices:
             chosen = await pick(self._app, quick.title, [*choices, Choice(ADD, ADD, quick.hint)])

@@ -77,7 +77,7 @@ class QuickEdits:
         if control.setting is not None:
             self._whatif.put_edits(self._other_settings(control.setting), f"{control.setting.name} as it was")
         elif control.edit is not None:
-            self._whatif.put_edits((*edits[: control.edit], *edits[control.edit + 1 :]), "an edit taken back")
+            self._whatif.put_edits((*edits[: control.edit], *edits[control.edit + 1 :]), "an edit removed")
         elif control.quick is not None and document is None:
             self.say_unreadable()
         elif control.quick is not None and document is not None:
@@ -86,7 +86,7 @@ class QuickEdits:
     def say_unreadable(self) -> None:
         """Say that the document must be readable first."""
         line = self._whatif.documents.first_broken_line + 1
-        self._whatif.say(f"line {line} cannot be read yet; e goes to the text, u undoes", Tone.WARNING)
+        self._whatif.say(f"line {line} is invalid; e edits the text, u undoes", Tone.WARNING)
 
     # Fields of a document
 

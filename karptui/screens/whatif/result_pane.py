@@ -121,7 +121,7 @@ class ResultPane(TitledPane):
         if self._problem:
             lead.append((("✘ ", Tone.FAULT), (self._problem, Tone.FAULT)))
             if answer is not None:
-                lead.append((("below is the last good result", Tone.WARNING),))
+                lead.append((("the last valid result is below", Tone.WARNING),))
         figures: tuple[Pieces, ...] = ()
         is_tall = self.size.height >= TALL
         self._beside = None

@@ -73,7 +73,7 @@ class WhatIfScreen(FrameScreen):
             "solve",
             "Solve",
             id="whatif.solve",
-            tooltip="Look for the change that reaches a goal: nothing pending, cheapest families, weights, …",
+            tooltip="Find the change that schedules the pending pods, or the memory overhead that nodes need",
         ),
         Binding(
             "p",
@@ -148,7 +148,7 @@ class WhatIfScreen(FrameScreen):
         restored = await self.whatif.restore(is_opening=self._opening is not NOTHING)
         if restored:
             self.say(
-                f"{counted(restored, 'scenario')} of last time, not saved, {'is' if restored == 1 else 'are'} "
+                f"{counted(restored, 'scenario')} not saved last time {'is' if restored == 1 else 'are'} "
                 "here again: s lists them",
                 Tone.ACTIVE,
             )
@@ -288,7 +288,7 @@ class WhatIfScreen(FrameScreen):
         """Show the object of the line under the cursor."""
         target = self.result.target
         if target is None:
-            self.say("r goes to the result: o shows the node, pod, NodePool, type or claim of a line", Tone.MUTED)
+            self.say("R focuses the result: o shows the node, pod, NodePool, type or claim of a line", Tone.MUTED)
         else:
             self._show_target(target)
 

@@ -190,7 +190,7 @@ def setting_value(setting: SettingEdit, settings: Settings) -> str:
 def _edits(edits: tuple[AnyEdit, ...]) -> Iterator[Control]:
     for index, edit in enumerate(edits):
         if not isinstance(edit, SetSetting):
-            yield Control(f"{EDIT}/{index}", "edit", edit_text(edit), hint="⌫ takes it back", is_changed=True)
+            yield Control(f"{EDIT}/{index}", "edit", edit_text(edit), hint="⌫ removes it", is_changed=True)
 
 
 MOST_OF_BEFORE: Final = 40

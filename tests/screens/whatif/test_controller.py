@@ -148,7 +148,7 @@ async def test_undo_says_what_it_undoes(whatif: WhatIf, listener: Listener) -> N
     whatif.redo()
     assert "weight: 60" in whatif.book.sheet.text
     whatif.redo()
-    assert listener.said == ["undone: weight", "done again: weight", "nothing to do again"]
+    assert listener.said == ["undone: weight", "done again: weight", "nothing to redo"]
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ async def test_a_file_that_is_called_off_while_it_is_opened_changes_nothing(what
     assert [sheet.name for sheet in other.book.sheets] == ["unnamed"]
     slow.answers.set()
     assert await other.open_scenarios(target) == 2
-    assert other.book.names() == ["without node node-0", "lighter"]
+    assert other.book.names() == ["cordon", "lighter"]
     assert other.book.unsaved() == []
 
 

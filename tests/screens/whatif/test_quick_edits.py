@@ -46,7 +46,7 @@ async def test_a_document_that_cannot_be_read_is_not_edited(
     quick.step("quick/nodepool.weight", 1, None)
     quick.reset("quick/nodepool.weight", None)
     assert whatif.book.sheet.text == "kind: ["
-    assert all("cannot be read yet" in said for said in listener.said)
+    assert all("is invalid" in said for said in listener.said)
     assert len(listener.said) == 2
 
 

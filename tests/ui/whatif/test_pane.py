@@ -95,7 +95,7 @@ async def test_what_only_the_scenario_has_is_said_to_be_so() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await begin(pilot)
         await press(pilot, "o")
-        assert "r goes to the result" in "".join(text for text, _ in screen.info.pieces)
+        assert "R focuses the result" in "".join(text for text, _ in screen.info.pieces)
         await press(pilot, "a", *"scale", "enter", *"Deployment web/front", "enter", *"2400", "enter")
         lost = next(pick.key for pick in screen.result.lines.picks if pick.key.startswith("lost/web/front"))
         screen.result.lines.focus()
@@ -154,7 +154,7 @@ async def test_a_half_typed_document_keeps_the_last_good_result() -> None:
         await press(pilot, "enter", *"limi", "escape")
         assert screen.whatif.documents.is_broken
         assert shown(screen) == result
-        assert "last good result" in "".join(text for text, _ in screen.explain())
+        assert "last valid result" in "".join(text for text, _ in screen.explain())
         await press(pilot, "u")
         assert not screen.whatif.documents.is_broken
 
@@ -313,7 +313,7 @@ async def test_marked_nodes_are_taken_and_leaving_what_is_not_saved_asks_once() 
     async with again.run_test(size=(120, 40)) as pilot:
         screen = await begin(pilot, "whatif")
         assert [sheet.edits for sheet in again.whatif.book.sheets] == [sheet.edits for sheet in app.whatif.book.sheets]
-        assert "1 scenario of last time, not saved, is here again" in "".join(text for text, _ in screen.info.pieces)
+        assert "1 scenario not saved last time is here again" in "".join(text for text, _ in screen.info.pieces)
 
 
 async def test_what_is_opened_from_a_line_of_the_result_goes_on_in_the_same_pane() -> None:
