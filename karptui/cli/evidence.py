@@ -33,14 +33,15 @@ _POLL_SECONDS: Final = 0.01
 def evidence_source(source: Source | None, config: Config, version: str = "") -> EvidenceSource:
     """Return the source of instance types and prices; only a live cluster's asks AWS."""
     from karptui.sources.cluster.source import ClusterSource
-    from karptui.sources.demo.source import DemoSource
+
+    if isinstance(source, ClusterSource):
+        return live_evidence(source, config, version)
+    from karptui.sources.demo.source import DemoSource  # a cluster's first rows need none of these
     from karptui.sources.evidence import EvidenceSource
     from karptui.sources.snapshot.source import SnapshotSource
 
     if isinstance(source, SnapshotSource):
         return _of_snapshot(source.snapshot, config)
-    if isinstance(source, ClusterSource):
-        return live_evidence(source, config, version)
     base = _configured(config, version)
     if isinstance(source, DemoSource):
         return _of_demo(source, base)

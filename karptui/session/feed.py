@@ -137,5 +137,5 @@ class Feed:
 
     def _first_rows_shown(self) -> None:
         self.follower.analyse(self.now_ns())
-        self.follower.ask_for_evidence()
+        self.follower.first_rows_shown()
         self._display.first_rows_shown()

@@ -51,7 +51,7 @@ class ClusterFollower:
         """Objects that could not be taken over, and why."""
         self.analyst = analyst or Analyst()
         """Works out why nodes are still here."""
-        self._mailbox = Mailbox()
+        self._mailbox = Mailbox(shows_nodes_first=True)
         self._polling = threading.Lock()
         self._asks_for_evidence = False
         self._refusals = RefusalReader()
@@ -92,8 +92,9 @@ class ClusterFollower:
         status = self.view.statuses.get(Kind.NODE)
         return status is not None and status.phase not in ("connecting", "syncing")
 
-    def ask_for_evidence(self) -> None:
-        """Request prices, metrics and Karpenter's settings; only the first call counts."""
+    def first_rows_shown(self) -> None:
+        """Let the source read the other kinds, and request prices, metrics and Karpenter's settings."""
+        self._mailbox.nodes_shown()
         if not self._asks_for_evidence:
             self._asks_for_evidence = True
             self.evidence.start()

@@ -42,7 +42,12 @@ class Mailbox:
     However many events arrive, emptying it yields at most one change per object.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, shows_nodes_first: bool = False) -> None:
+        """Create an empty mailbox.
+
+        Args:
+            shows_nodes_first: Whether the reader draws the nodes before it needs other kinds, and says so.
+        """
         self._lock = threading.Lock()
         self._pending: dict[Kind, _Pending] = {}
         self._statuses: dict[Kind, SourceStatus] = {}
@@ -53,6 +58,17 @@ class Mailbox:
         self._known_unread: frozenset[str] = frozenset()
         """Unread kinds that the reader already knows."""
         self._news_come = threading.Event()
+        self._nodes_shown = threading.Event()
+        if not shows_nodes_first:
+            self._nodes_shown.set()
+
+    def nodes_shown(self) -> None:
+        """Say that the first nodes are drawn."""
+        self._nodes_shown.set()
+
+    def wait_until_nodes_shown(self, seconds: float) -> None:
+        """Wait, up to a time limit, until the first nodes are drawn; not at all for a reader that draws none."""
+        self._nodes_shown.wait(seconds)
 
     def put(self, kind: Kind, changes: Mapping[str, Any]) -> None:
         """Add changes to a kind: objects by key, None for a deleted object."""

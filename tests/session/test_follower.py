@@ -93,12 +93,12 @@ def test_evidence_is_requested_once_and_neither_by_the_start_nor_after_the_end()
     told = Told()
     follower, _ = begun(told)
     assert told.starts == 0
-    follower.ask_for_evidence()
-    follower.ask_for_evidence()
+    follower.first_rows_shown()
+    follower.first_rows_shown()
     assert told.starts == 1
     stopped, _ = begun(told)
     stopped.stop()
-    stopped.ask_for_evidence()
+    stopped.first_rows_shown()
     assert told.starts == 1
 
 

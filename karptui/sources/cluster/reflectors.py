@@ -23,7 +23,7 @@ from karptui.sources.cluster.trouble import FORBIDDEN_SECONDS
 from karptui.sources.mailbox import Mailbox
 
 FIRST_SECONDS: Final = 2.0
-"""How long everything else waits for the nodes and Karpenter's own kinds."""
+"""How long everything else waits until the nodes and Karpenter's own kinds are there, and the app shows the nodes."""
 CHECK_SECONDS: Final = 10.0
 """Interval of health checks, in seconds."""
 RECHECK_SECONDS: Final = 2.0
@@ -253,3 +253,5 @@ class Reflectors:
             first = [reflector for reflector, _, _ in self._followed.values()]
         for reflector in first:
             reflector.settled.wait(max(0.0, deadline - self._waits.monotonic()))
+        # Decoding thousands of pods would delay the first rows.
+        self._board.wait_until_nodes_shown(max(0.0, deadline - self._waits.monotonic()))

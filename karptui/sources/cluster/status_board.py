@@ -31,6 +31,10 @@ class Board:
         if changes:
             self._mailbox.put(resource.kind, changes)
 
+    def wait_until_nodes_shown(self, seconds: float) -> None:
+        """Wait, up to a time limit, until the reader has drawn the first nodes."""
+        self._mailbox.wait_until_nodes_shown(seconds)
+
     def report(self, resource: Resource, status: SourceStatus, *, is_proven: bool = True) -> None:
         """Set the status of one resource.
 

@@ -59,8 +59,8 @@ def transport_that_hears(answer: Answer) -> Iterator[Transport]:
 class WatchedMailbox(Mailbox):
     """A mailbox that keeps all that was ever put into it, and wakes those who wait for something."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *, shows_nodes_first: bool = False) -> None:
+        super().__init__(shows_nodes_first=shows_nodes_first)
         self.objects: dict[Kind, dict[str, Any]] = {}
         self.statuses: dict[Kind, SourceStatus] = {}
         self.history: list[SourceStatus] = []

@@ -93,8 +93,8 @@ def karpenter() -> Cluster:
 class Following:
     """A reflectors against a server; waiting costs no time, and the clock stands until it is moved."""
 
-    def __init__(self, server: LoopbackServer | str) -> None:
-        self.mailbox = WatchedMailbox()
+    def __init__(self, server: LoopbackServer | str, mailbox: WatchedMailbox | None = None) -> None:
+        self.mailbox = mailbox or WatchedMailbox()
         self.now = 0.0
         self.paused: list[float] = []
         self.ticks = threading.Semaphore(0)
@@ -290,6 +290,15 @@ def test_first_kinds_that_take_their_time_are_not_waited_for(serve: Serve, monke
     with Following(serve(api)) as following:
         following.until_live(Kind.POD, Kind.NODEPOOL)
         assert following.phase(Kind.NODE) is None or following.phase(Kind.NODE) is Phase.CONNECTING
+
+
+def test_pods_are_read_once_the_app_shows_the_nodes(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reflectors, "FIRST_SECONDS", 60.0)
+    with Following(serve(karpenter()), WatchedMailbox(shows_nodes_first=True)) as following:
+        following.until_live(Kind.NODE, Kind.NODEPOOL)
+        assert following.phase(Kind.POD) is Phase.CONNECTING
+        following.mailbox.nodes_shown()
+        following.until_live(Kind.POD)
 
 
 def test_restarted_server_is_followed_again_by_all(serve: Serve) -> None:
