@@ -61,7 +61,7 @@ class ClusterTypes(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     problems: Mapping[str, str]
     """Why a NodeClass has no types, by NodeClass name."""
     notes: tuple[str, ...]
-    """Assumptions that were made, as sentences."""
+    """Assumptions, as text."""
 
     def of(self, ref: NodeClassRef) -> NodeClassTypes | None:
         """Return a NodePool's types; None for other providers, and if nothing is known."""

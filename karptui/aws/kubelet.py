@@ -18,7 +18,7 @@ from karptui.aws.nodeclass import Ec2NodeClass, Kubelet, NodeClassError
 from karptui.aws.pod_slots import max_pods
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.karpenter.settings import Settings
-from karptui.kube.quantity import QuantityError, parse_quantity
+from karptui.kube.quantity import is_quantity
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 
 CEL_GATE: Final = "NodeClassCEL"
@@ -33,11 +33,7 @@ class ExpressionError(ValueError):
 
 def is_expression(amount: str) -> bool:
     """Return whether a reserved amount is an expression, which anything but a quantity is."""
-    try:
-        parse_quantity(amount)
-    except QuantityError:
-        return True
-    return False
+    return not is_quantity(amount)
 
 
 def expressions(kubelet: Kubelet) -> dict[str, str]:

@@ -13,7 +13,7 @@ import msgspec
 
 from karptui.kube.durations import DurationError, parse_duration
 from karptui.kube.floats import parse_float
-from karptui.kube.quantity import QuantityError, parse_quantity
+from karptui.kube.quantity import QuantityError, is_quantity, parse_quantity
 
 EVICTION_SIGNALS: Final = (
     "memory.available",
@@ -247,7 +247,7 @@ def _fits(value: Any, kind: str) -> bool:
     if kind == "string":
         return isinstance(value, str)
     if kind == "quantity":
-        return _is_quantity(str(value)) if isinstance(value, str | int | float) else False
+        return is_quantity(str(value)) if isinstance(value, str | int | float) else False
     if isinstance(value, bool):
         return False
     if kind == "float64":
@@ -350,11 +350,3 @@ def _grace_problem(text: str) -> str:
         return "can't be a negative duration" if parse_duration(text) < 0 else ""
     except DurationError:
         return "must be a duration"
-
-
-def _is_quantity(text: str) -> bool:
-    try:
-        parse_quantity(text)
-    except QuantityError:
-        return False
-    return True

@@ -37,9 +37,9 @@ class LintFinding(msgspec.Struct, frozen=True, kw_only=True):
     field: str
     """Path within the object."""
     fact: str
-    """The problem, as a sentence."""
+    """The problem."""
     remedy: str
-    """What to do, as a sentence."""
+    """Advice."""
 
 
 UNKNOWN_OPERATOR: Final = "unknown-operator"

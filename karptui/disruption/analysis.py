@@ -193,7 +193,7 @@ class Analysis(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     joint: JointFigures | None = None
     """Joint removals of several nodes; None before any are known."""
     notes: tuple[str, ...] = ()
-    """Assumptions about instance types, in sentences."""
+    """Assumptions about instance types, as text."""
     memory: SurveyMemory | None = None
     """The inputs of the findings, for the next survey."""
     problem: str = ""

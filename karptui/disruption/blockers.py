@@ -55,7 +55,7 @@ class BlockerSurvey:
         """Which methods want a node."""
 
     def all(self) -> Iterator[Blocker]:
-        """Yield the blockers of the cluster, then those of each node, by node name."""
+        """Yield the cluster's blockers, then each node's, by node name."""
         yield from self.cluster
         for node in self.fleet.nodes:
             yield from self.of(node)

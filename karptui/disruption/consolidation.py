@@ -128,7 +128,7 @@ def missing_conditions(candidate: Candidate) -> Iterator[tuple[str, str]]:
 
 
 def refuse(candidate: Candidate) -> tuple[str, str] | None:
-    """Return why a node is not consolidated, as code and Karpenter's message (empty if it has none), or None."""
+    """Return the reason why a node is not consolidated, as code and Karpenter's message (may be empty), or None."""
     return next(missing_conditions(candidate), None)
 
 

@@ -150,7 +150,7 @@ def waiting_pods(fleet: Fleet, node: StateNode, deadline: Deadline | None) -> tu
 
 
 def tier_of(fleet: Fleet, pod: Pod) -> int:
-    """Return the tier in which a pod is evicted, 1 to 4."""
+    """Return a pod's eviction tier, 1 to 4."""
     traits = fleet.pods.traits(pod.template)
     return 1 + traits.is_daemonset_owned + 2 * traits.is_critical
 

@@ -19,7 +19,7 @@ DRIFTED = "Drifted"
 
 
 def refuse(candidate: Candidate) -> str:
-    """Return why Drift skips a node, as a code, or an empty string; Karpenter publishes no event."""
+    """Return the reason why Drift skips a node, as a code, or an empty string; Karpenter publishes no event."""
     if candidate.pool.is_static:
         return FilterCode.STATIC
     return "" if candidate.claim.is_true(DRIFTED) else FilterCode.NOT_DRIFTED

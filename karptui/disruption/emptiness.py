@@ -62,7 +62,7 @@ def missing_conditions(candidate: Candidate) -> Iterator[tuple[str, str]]:
 
 
 def refuse(candidate: Candidate) -> tuple[str, str] | None:
-    """Return why Emptiness skips a node, as code and Karpenter's message, or None."""
+    """Return the reason why Emptiness skips a node, as code and Karpenter's message, or None."""
     return next(missing_conditions(candidate), None)
 
 

@@ -187,7 +187,7 @@ class NodeCase(NamedTuple):
 
 
 def why_of(fleet: Fleet, case: NodeCase, stopped: Collection[Method] = ()) -> Why:
-    """Return why a node still exists.
+    """Return the reason why a node still exists.
 
     Args:
         fleet: The cluster.

@@ -111,7 +111,7 @@ _DEFAULT_MISSING: Final = {"taints": "the taints", "requirements": "its labels",
 
 
 def miss_text(miss: PoolMiss, pool: str) -> str:
-    """Return why NodePools with the same failure do not accept a pod.
+    """Return the reason why NodePools with the same failure do not accept a pod.
 
     Args:
         miss: The failure of one of them.
@@ -188,13 +188,13 @@ def _counts_text(counts: Counter[str]) -> str:
 
 
 def _nearest_text(miss: PoolMiss, pools: int) -> str:
-    """Return why NodePools with the same failure do not accept a pod."""
+    """Return the reason why NodePools with the same failure do not accept a pod."""
     pool = f"NodePool {miss.pool_name}" if pools == 1 else f"any of {count_text(pools)} NodePools"
     return miss_text(miss, pool)
 
 
 def reason_of(no_place: NoPlace) -> tuple[str, str]:
-    """Return why the nearest NodePool fails, with all NodePools that fail alike, and its gate."""
+    """Return the reason why the nearest NodePool fails, with all NodePools that fail alike, and its gate."""
     nearest = no_place.nearest
     if no_place.skipped_pool:
         return _skipped_text(no_place), "NodePools"

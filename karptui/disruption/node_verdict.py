@@ -154,7 +154,7 @@ def _score(refusal: Refusal | None) -> float:
 
 
 def landings_of(simulation: Simulation) -> dict[str, Landing]:
-    """Return where each pod of a simulation is scheduled, by ``namespace/name``."""
+    """Return the node or NodePool of each pod of a simulation, by ``namespace/name``."""
     landings: dict[str, Landing] = {}
     for node_name, pods in simulation.placements.items():
         landings.update((pod.key, Landing(node_name=node_name)) for pod in pods)

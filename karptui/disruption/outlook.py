@@ -61,7 +61,7 @@ class RemovalResult(msgspec.Struct, frozen=True, eq=False):
     refusals: Mapping[Method, Refusal] = MappingProxyType({})
     """Why earlier methods do not disrupt it, or all of them if none does."""
     moved: int = 0
-    """Its pods for which another place was found; none if it is deleted before its replacement exists."""
+    """Its pods that fit elsewhere; none if it is deleted before its replacement exists."""
     lost: int = 0
     """Its pods that are evicted and not recreated, although Karpenter finds a place for them."""
     kept: int = 0
@@ -123,7 +123,7 @@ class RemovalSimulator:
         self._tried: dict[tuple[str, Method, frozenset[str]], Command | Refusal | None] = {}
 
     def without(self, node: StateNode, blocker: Blocker, others: Iterable[Blocker]) -> RemovalResult:
-        """Return what happens to a node without one of its blockers.
+        """Return the outcome for a node without one of its blockers.
 
         Args:
             node: The node.
@@ -133,7 +133,7 @@ class RemovalSimulator:
         return self.without_all(node, [blocker], [other for other in others if other is not blocker])
 
     def without_all(self, node: StateNode, lifted: Sequence[Blocker], left: Sequence[Blocker]) -> RemovalResult:
-        """Return what happens to a node without some blockers while others remain.
+        """Return the outcome for a node without some blockers while others remain.
 
         Only methods that this unblocks count: other removals are not a consequence of it.
         """
@@ -155,7 +155,7 @@ class RemovalSimulator:
         return self._removal(candidate, freed, frozenset(blocker.code for blocker in lifted), _uids(lifted))
 
     def now(self, node: StateNode, blockers: Iterable[Blocker]) -> RemovalResult:
-        """Return what happens to a node in the current state, by the methods that no blocker prevents."""
+        """Return the outcome for a node in the current state, by the methods that no blocker prevents."""
         resolved = self._fleet.resolved(node.nodepool_name)
         if resolved is None or node.claim is None or node.node is None:
             return _UNKNOWN
@@ -262,7 +262,7 @@ class RemovalSimulator:
         return BalancedPolicy(pool_totals(self._fleet, candidates, of_every_pool=True), Recorder())
 
     def lifted(self, node: StateNode, blockers: Sequence[Blocker]) -> RemovalResult:
-        """Return what happens to a node once all its blockers are removed."""
+        """Return the outcome for a node once all its blockers are removed."""
         return self.without_all(node, blockers, ())
 
 

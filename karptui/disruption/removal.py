@@ -73,7 +73,7 @@ class EngineSimulator:
         with_blocked: bool = False,
         credited: str = "",
     ) -> Simulation:
-        """Return where pods would be scheduled without the candidates, except pods that may not be evicted now.
+        """Return the placement of pods without the candidates, except pods that may not be evicted now.
 
         Raises:
             SimulationError: If there is no NodePool to schedule with.
@@ -216,7 +216,7 @@ class LiftingSimulator:
         with_blocked: bool = False,
         credited: str = "",
     ) -> Simulation:
-        """Return where pods would be scheduled without the candidates, including the pods treated as evictable.
+        """Return the placement of pods without the candidates, including the pods treated as evictable.
 
         Raises:
             SimulationError: If there is no NodePool to schedule with.

@@ -136,7 +136,7 @@ class Repair:
         return RepairCase(candidate, ailment, is_escalated, self._legacy_cost(candidate))
 
     def _repair_gate(self, node: StateNode, ailment: Ailment, *, has_blocking_pods: bool) -> Stop | None:
-        """Return why Repair's own conditions exclude a node that it wants, or None."""
+        """Return the reason why Repair's own conditions exclude a node that it wants, or None."""
         assert node.claim is not None
         if node.annotations.get(DO_NOT_REPAIR) == "true":
             return Stop(RepairCode.VETOED, VETOED)
@@ -145,7 +145,7 @@ class Repair:
         return None
 
     def stop_of(self, node: StateNode, ailment: Ailment) -> Stop | None:
-        """Return why a node is not repaired, apart from budgets and places for its pods; None if it is.
+        """Return the reason why a node is not repaired, apart from budgets and places for its pods; None if it is.
 
         Args:
             node: The node.

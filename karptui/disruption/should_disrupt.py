@@ -62,7 +62,7 @@ class ShouldDisrupt:
         """The Repair method; None if it is off."""
 
     def of(self, node: StateNode) -> WantedBy:
-        """Return which methods want a node; none if Karpenter does not manage it or it is being deleted."""
+        """Return the methods that want a node; none if Karpenter does not manage it or it is being deleted."""
         claim = node.claim
         if claim is None or node.is_marked_for_deletion:
             return NOTHING_WANTED

@@ -112,7 +112,7 @@ class Simulation(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def blocking_errors(self) -> list[tuple[Pod, PodError | str]]:
-        """Errors that prevent the removal: those of pods that are not pending anyway."""
+        """Errors of pods that are not pending anyway: they prevent the removal."""
         return [(pod, why) for pod, why in self.errors if not is_provisionable(pod)]
 
     def explanation(self) -> str:
@@ -129,7 +129,7 @@ def unnumbered(text: str) -> str:
 
 
 def need_of_others(simulation: Simulation, node_pods: Collection[str]) -> OthersNeed | None:
-    """Return which new nodes are needed for other pods, or None if none are.
+    """Return the new nodes that other pods need, or None if they need none.
 
     Args:
         simulation: A simulated removal.
@@ -164,7 +164,7 @@ class Simulator(Protocol):
         with_blocked: bool = False,
         credited: str = "",
     ) -> Simulation:
-        """Return where the pods of the candidates, pending pods and pods on nodes being deleted would be scheduled.
+        """Return the placement of the candidates' pods, pending pods and pods on nodes being deleted.
 
         Args:
             candidates: The removed nodes.
@@ -179,7 +179,7 @@ class Simulator(Protocol):
 
 
 def no_place(solution: Solution, pod: Pod, *, others: int = 0, asks_nodes: bool = False) -> NoPlace:
-    """Return why a pod cannot be scheduled in a simulated removal.
+    """Return the reason why a pod cannot be scheduled in a simulated removal.
 
     Args:
         solution: The simulation's solution.
@@ -233,7 +233,7 @@ def _miss(pool: PoolExplanation) -> PoolMiss:
 def remove_or_terminate_first(
     simulator: Simulator, candidate: Candidate, *, may_terminate_first: bool, with_blocked: bool = False
 ) -> tuple[Simulation, bool]:
-    """Return where a node's pods would be scheduled, and whether only after its reservation has its slot back.
+    """Return the placement of a node's pods, and whether only after its reservation has its slot back.
 
     Args:
         simulator: Removes nodes.

@@ -54,7 +54,7 @@ class StaticHeadroom(msgspec.Struct, frozen=True, gc=False):
 
 
 def refuse(candidate: Candidate) -> str:
-    """Return why StaticDrift skips a node, as a code, or an empty string."""
+    """Return the reason why StaticDrift skips a node, as a code, or an empty string."""
     if not candidate.pool.is_static:
         return FilterCode.NOT_STATIC
     return "" if candidate.claim.is_true(DRIFTED) else FilterCode.NOT_DRIFTED

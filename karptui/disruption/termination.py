@@ -43,7 +43,7 @@ STUCK_ALLOWANCE_NS: Final = 60 * NS_PER_SECOND
 
 
 class Deadline(msgspec.Struct, frozen=True, gc=False):
-    """The time after which a drain ignores all protection."""
+    """When a drain begins to ignore all protection."""
 
     at_ns: int
     is_provisional: bool = False
@@ -116,7 +116,7 @@ _COMMANDED: Final = frozenset({Initiator.EMPTY, Initiator.DRIFTED, Initiator.UND
 
 
 def initiator_of(node: StateNode, pool: NodePool | None, events: Iterable[Event]) -> Initiator | None:
-    """Return what most likely deletes a node; None if it is not being deleted.
+    """Return the most likely cause of a node's deletion; None if it is not being deleted.
 
     Args:
         node: The node.
@@ -129,7 +129,7 @@ def initiator_of(node: StateNode, pool: NodePool | None, events: Iterable[Event]
 
 
 def claim_initiator(claim: NodeClaim, node_name: str, pool: NodePool | None, events: Iterable[Event]) -> Initiator:
-    """Return what most likely deletes or deleted a NodeClaim.
+    """Return the most likely cause of a NodeClaim's deletion.
 
     Args:
         claim: The NodeClaim, being deleted or in its last known state.

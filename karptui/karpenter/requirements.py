@@ -373,7 +373,7 @@ class Requirements:
     def incompatibilities(
         self, incoming: Requirements, allow_undefined: AbstractSet[str] = _NOTHING
     ) -> list[UndefinedKey] | list[KeyConflict]:
-        """Return why ``incoming`` cannot be met together with these, empty if it can.
+        """Return the reasons why ``incoming`` cannot be met together with these, empty if it can.
 
         An undefined key is an error unless it is in ``allow_undefined`` or its operator is NotIn or DoesNotExist. Only
         the first undefined key is reported, and then no conflicts.

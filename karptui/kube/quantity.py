@@ -123,6 +123,15 @@ def parse_quantity(text: str) -> Quantity:
     return Quantity(-nano if sign == "-" else nano, form)
 
 
+def is_quantity(text: str) -> bool:
+    """Return whether Kubernetes accepts a text as a quantity."""
+    try:
+        parse_quantity(text)
+    except QuantityError:
+        return False
+    return True
+
+
 def _decimal_exponent(text: str, suffix: str) -> tuple[int, QuantityFormat]:
     exponent = _DECIMAL_EXPONENT.get(suffix)
     if exponent is not None:

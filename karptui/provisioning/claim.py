@@ -215,7 +215,7 @@ class ClaimOrder:
         claims.insert(target, claim)
 
     def _insertion_target(self, position: int, count: int) -> int:
-        """Return where insertion sort puts the element removed from ``position``."""
+        """Return the index at which insertion sort puts the element removed from ``position``."""
         counts = self._counts
         if position and counts[position - 1] > count:
             return bisect_right(counts, count, 0, position)

@@ -374,7 +374,7 @@ class ClaimCheck:
     def _judge_ways(
         self, queued: QueuedPod, template: Template, types: int, ways: Sequence[RequirementSet]
     ) -> Fit | Rejection:
-        """Return the first choice in which the pod fits, otherwise the rejection of the first choice."""
+        """Return the first choice that fits the pod, otherwise the rejection of the first choice."""
         outcomes = (self._judge_types(queued, template, types, labels) for labels in ways)
         first = next(outcomes)
         return first if isinstance(first, Fit) else next((fit for fit in outcomes if isinstance(fit, Fit)), first)

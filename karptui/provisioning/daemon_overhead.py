@@ -110,7 +110,7 @@ class DaemonPod:
 
 
 def is_toleration_of_preferences(toleration: Toleration) -> bool:
-    """Return whether a toleration equals the one that relaxation adds."""
+    """Return whether relaxation adds this toleration."""
     return (
         not toleration.key
         and not toleration.value

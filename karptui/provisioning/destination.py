@@ -259,7 +259,7 @@ class DestinationIndex:
                 self._not_full |= bit
         self._roomy: dict[tuple[int, ...], int] = {}
         self._by_amount: list[dict[int, int] | None] = [None] * len(columns.names)
-        """Destinations by amount, for columns queried so far."""
+        """Destinations by amount, for the columns queried before."""
         self._amount_indexes: list[AmountIndex | None] = [None] * len(columns.names)
 
     def later(self, destinations: Sequence[Destination]) -> DestinationIndex | None:

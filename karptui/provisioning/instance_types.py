@@ -207,7 +207,7 @@ class _PoolReader:
             pool: The NodePool.
             catalogue: Its instance types.
             daemons: Pods that DaemonSets would run on its nodes.
-            remaining: What its limits leave.
+            remaining: Remaining limits.
             rejected: Types that requirements exclude, by identity and reason: shared by all NodePools, as most types
                 are excluded from most NodePools.
         """

@@ -109,7 +109,7 @@ class Scheduler:
             rng: Chooses between equal nodes, as kube-scheduler does randomly; None for a fixed choice.
             first: Index of the node at which the search starts.
             excluded: Provider ids of removed nodes.
-            moving: Bound pods to be rescheduled, which do not count where they are.
+            moving: Bound pods to be rescheduled, whose current nodes do not count.
         """
         self._bound = bound
         self._prepared = prepared

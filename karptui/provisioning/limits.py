@@ -32,7 +32,7 @@ _SIZED: Final = frozenset({CPU, MEMORY, EPHEMERAL_STORAGE, PODS})
 
 
 def as_good_as_full(resource: str, limit_nano: int) -> float:
-    """Return the usage, in nano-units, from which a limit counts as reached.
+    """Return the minimum usage, in nano-units, that counts as reaching a limit.
 
     A node needs a considerable part of the remaining cpu, memory and pod slots; of nodes and devices it may need one.
     """

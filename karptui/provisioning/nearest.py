@@ -15,7 +15,7 @@ _BEGINNING: Final = (PlacementGate.TAINTS, PlacementGate.REQUIREMENTS)
 
 
 def furthest(explanation: PodExplanation) -> PoolExplanation | None:
-    """Return the NodePool that came closest to accepting the pod: the one that failed last, in order of equals.
+    """Return the NodePool that came closest to accepting the pod: it failed at the latest gate; the first of equals.
 
     Only NodePools named by the pod count, if there are any. A NodePool that would accept the pod if EC2 had not refused
     its types comes first. A NodePool at its limits is ranked by its result without limits, and closest if it would then

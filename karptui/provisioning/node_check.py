@@ -25,7 +25,7 @@ _REMEASURE_AFTER: Final = 64
 
 
 class FilledNode:
-    """A node to which the run has scheduled pods."""
+    """A node with pods that the run has scheduled there."""
 
     __slots__ = ("attached", "labels", "pods", "ports", "room")
 

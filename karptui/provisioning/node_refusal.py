@@ -22,12 +22,12 @@ from karptui.provisioning.waiting_pods import QueuedPod
 
 
 class NodeRefusal(msgspec.Struct, frozen=True):
-    """A node, the first gate that the pod fails there, and what is missing."""
+    """A node, the first gate that the pod fails there, and the shortage."""
 
     node: str
     gate: PlacementGate
     reason: str = ""
-    """What is missing; empty for shortages of resources."""
+    """The unmet condition; empty for shortages of resources."""
     shortages: tuple[Shortage, ...] = ()
     """Resources that are insufficient on the node."""
 

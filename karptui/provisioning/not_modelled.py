@@ -1,4 +1,4 @@
-"""Features used by a cluster that the engine does not model, as sentences."""
+"""Features used by a cluster that the engine does not model as text."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ class Stage:
 
     @property
     def tolerations(self) -> tuple[Toleration, ...]:
-        """Tolerations, including the one that relaxation may add."""
+        """Tolerations, including the toleration that relaxation may add."""
         return self.preferences.tolerations
 
 

@@ -94,7 +94,7 @@ class PoolTypes(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """All types of the NodeClass, in the provider's order."""
     counts: tuple[FilterCount, ...]
     daemonsets: tuple[PoolDaemonSet, ...] = ()
-    """All DaemonSets of the cluster, including those that do not run on new nodes."""
+    """All DaemonSets of the cluster, even if they do not run on new nodes."""
     unlisted: tuple[str, ...] = ()
     """Types of its nodes and NodeClaims that are missing in the verdicts: the list may be outdated."""
     used: Mapping[str, int] = MappingProxyType({})

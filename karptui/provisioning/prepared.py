@@ -51,7 +51,7 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
     excluded: frozenset[str] = frozenset()
     """Provider ids of removed nodes."""
     moving: Mapping[str, Pod] = {}
-    """Pods by uid that do not count where they run, because the run reschedules them."""
+    """Pods by uid that the run reschedules: their current nodes do not count."""
     reserved_fallback: bool = False
     """Whether pods may be scheduled without a reservation held by others: True in disruption, not in provisioning."""
     credited: str = ""
@@ -179,7 +179,7 @@ class Prepared:
         pending, self.ignored = pending_pods(pods, self.volumes)
         self._pause()
         self.pending = [*pending, *self.buffer_pods]
-        """Pending pods including those of CapacityBuffers; Karpenter skips those in `ignored`."""
+        """Pending pods including pods of CapacityBuffers; Karpenter skips pods in `ignored`."""
         self._predicates = self._predicates.later(self.inventory.pdbs, self.now_ns)
 
     def later(

@@ -124,7 +124,7 @@ class Tie(msgspec.Struct, frozen=True):
 
 
 class FilledStateNode(msgspec.Struct, frozen=True):
-    """An existing node to which pods are scheduled."""
+    """An existing node and the pods scheduled to it."""
 
     state: StateNode
     pods: tuple[Pod, ...]

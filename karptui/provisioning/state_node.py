@@ -68,7 +68,7 @@ class StateNode:
         self.pods: list[Pod] = []
         """Bound pods that are not terminal."""
         self.ending: list[Pod] = []
-        """Terminal pods still being deleted: those of StatefulSets are recreated and must be scheduled."""
+        """Terminal pods still being deleted: StatefulSets recreate theirs, which and must be scheduled."""
 
     def take(self, pod: Pod) -> None:
         """Add a bound pod, unless it is terminal and not being deleted."""
@@ -186,7 +186,7 @@ class StateNode:
 
     @cached_property
     def scheduler_taints(self) -> tuple[Taint, ...]:
-        """Taints that kube-scheduler sees, including those of cordoned and unready nodes; `taints` itself if equal."""
+        """Taints that kube-scheduler sees, also of cordoned and unready nodes; `taints` itself if equal."""
         node = self.node
         if node is None:
             return self.taints

@@ -46,7 +46,7 @@ class Topology:
         Args:
             running: Running pods.
             inverse_bases: Their required anti-affinity.
-            moving: Pods by uid that are rescheduled and do not count where they are.
+            moving: Pods by uid that are rescheduled: their current nodes do not count.
             gone_nodes: Provider ids of removed nodes.
             is_scheduler: Whether only domains with a node count.
         """

@@ -239,7 +239,7 @@ class RunningPods:
         return base
 
     def domain_of(self, spec: TopologySpec, pod: Pod) -> str | None:
-        """Return the domain in which a rule counts a counted pod, None if it does not."""
+        """Return a counted pod's domain for a rule, None if the rule does not count it."""
         if pod.namespace not in spec.namespaces:
             return None
         if spec.selector is not None and not spec.selector.matches(pod.labels):
@@ -264,7 +264,7 @@ class RunningPods:
         return registered
 
     def _registered_in(self, spec: TopologySpec, state: StateNode | None) -> str | None:
-        """Return the domain in which a node counts for a rule; None if it does not, or is being deleted."""
+        """Return a node's domain for a rule; None if it does not count, or is being deleted."""
         if spec.key == HOSTNAME or state is None or state.node is None or state.is_marked_for_deletion:
             return None
         domain = state.labels.get(spec.key)

@@ -84,7 +84,7 @@ class TopologyGroup:
     def choose(
         self, pod_domains: Requirement | None, node_domains: Requirement | None, *, is_selected: bool
     ) -> DomainChoice:
-        """Return the domains in which the rule allows a pod.
+        """Return the domains that the rule allows for a pod.
 
         Args:
             pod_domains: The pod's strict requirement on the key; None for any.

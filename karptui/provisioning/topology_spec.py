@@ -140,7 +140,7 @@ def _odd_ones(items: Iterable[object]) -> frozenset[object]:
 
 
 def _filter_identity(rule: NodeFilter) -> tuple[object, ...]:
-    """Return what Karpenter's hash includes of a filter: only the keys of its alternatives."""
+    """Return the part of a filter that Karpenter's hash includes: only the keys of its alternatives."""
     keys = (
         frozenset(requirement.key for requirement in labels.value) | ({host.key} if host is not None else frozenset())
         for labels, host in rule.alternatives

@@ -21,7 +21,7 @@ LAUNCHING: Final = "DisruptionLaunching"
 TERMINATING: Final = "DisruptionTerminating"
 """Reason of events about NodeClaims and nodes that a disruption command deletes."""
 NO_CAPACITY: Final = frozenset({"InsufficientCapacityError", "NodeClassNotReady"})
-"""Reasons of events after which Karpenter deletes a NodeClaim that it could not launch."""
+"""Event reasons of NodeClaims that Karpenter could not launch, and then deletes."""
 _COMMAND: Final = re.compile(r"(?:Disrupting (?:NodeClaim|Node)|Launching NodeClaim): (\w+)")
 
 
@@ -66,7 +66,7 @@ _OF_INITIATOR: Final = {
 
 
 def why_removed(claim: NodeClaim, pool: NodePool | None, events: Sequence[Event]) -> Removal:
-    """Return why a NodeClaim is or was removed.
+    """Return the reason for a NodeClaim's removal.
 
     Args:
         claim: Its last known state.
@@ -90,7 +90,7 @@ def why_removed(claim: NodeClaim, pool: NodePool | None, events: Sequence[Event]
 
 
 def why_by_events(events: Iterable[Event]) -> Removal:
-    """Return why a NodeClaim was removed according to events about it and its node."""
+    """Return the reason for a NodeClaim's removal according to events about it and its node."""
     reasons = set()
     for event in events:
         if event.reason == TERMINATING and (reason := command_reason(event.message)) is not None:
@@ -154,7 +154,7 @@ def lives(
     Args:
         nodeclaims: The existing NodeClaims.
         gone: Removed NodeClaims that were observed.
-        events: Karpenter's events, including expired ones that were kept.
+        events: Karpenter's events, including kept expired events.
         pools: NodePools by name.
     """
     by_object = _EventIndex(events)

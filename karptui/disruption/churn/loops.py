@@ -64,7 +64,7 @@ class Succession:
                 self._by_kind[_kind(life)].add(life)
 
     def of(self, life: Life) -> tuple[Life, ...]:
-        """Return the lives that replaced a removed one; none for an empty node or one that never ran."""
+        """Return the lives that replaced a removed one; none for an empty node or a node that never ran."""
         if life.why is None or life.why in FAILED or life.why in (Removal.EMPTY, Removal.SCALED_DOWN):
             return ()
         if life.why not in VOLUNTARY:
@@ -153,7 +153,7 @@ def is_short(life: Life) -> bool:
 def relaunches(removed: Iterable[Life], succession: Succession) -> dict[str, Life]:
     """Return, by removed NodeClaim, the launch of the same type that undid the removal.
 
-    Only removals of underutilized and empty nodes count; each launch undoes one removal at most.
+    Only removals of underutilized and empty nodes count; each launch undoes at most one removal.
 
     Args:
         removed: Removed NodeClaims of a NodePool.

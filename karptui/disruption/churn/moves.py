@@ -58,7 +58,7 @@ def moves_of(events: Iterable[Event], gone: Iterable[GonePod], names: WorkloadNa
     """Return every known move once, oldest first.
 
     Args:
-        events: Karpenter's events, including expired ones that were kept.
+        events: Karpenter's events, including kept expired events.
         gone: Pods that were observed to leave nodes being removed.
         names: Finds their workloads.
     """

@@ -56,7 +56,7 @@ class PoolChurn(msgspec.Struct, frozen=True, kw_only=True):
     short: int = 0
     """Removed nodes that Karpenter chose within half an hour of their creation."""
     again: int = 0
-    """Removed nodes after which a node of the same type was launched."""
+    """Removed nodes followed by a launch of the same type."""
     moves: int = 0
     """Pods known to have left nodes of the NodePool that were being removed."""
     loops: tuple[Loop, ...] = ()
