@@ -40,6 +40,8 @@ class Unpacker:
         """Bytes that the present window unpacked to."""
         self._bytes = 0
         self._collections = 0
+        self.part_collections = 0
+        """Number of objects and lists that begin in the latest part; counting them takes longer than copying."""
 
     @property
     def is_complete(self) -> bool:
@@ -77,6 +79,7 @@ class Unpacker:
 
     def _check(self, part: bytes) -> None:
         self._bytes += len(part)
-        self._collections += part.count(b"{") + part.count(b"[")
+        self.part_collections = part.count(b"{") + part.count(b"[")
+        self._collections += self.part_collections
         if self._collections > FREE_COLLECTIONS + self._bytes // MIN_BYTES_PER_COLLECTION:
             raise BombError(f"has {self._collections:,} objects and lists in {size_text(self._bytes)}")

@@ -47,7 +47,7 @@ class _Response(TimedResponse):
         Raises:
             TooMuchError: if it is used up.
         """
-        if not charged(part):
+        if not charged(part, part.count(b"{") + part.count(b"[") + part.count(b"<")):
             raise TooMuchError
 
 

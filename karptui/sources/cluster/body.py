@@ -85,12 +85,11 @@ def answers_counted() -> Iterator[None]:
         _BUDGET.is_counting = False
 
 
-def charged(part: bytes) -> bool:
+def charged(part: bytes, collections: int) -> bool:
     """Count a part of an answer with its objects, lists or XML tags; return whether the budget allows it.
 
     Answers that are not read within ``answers_counted`` are not counted.
     """
-    collections = part.count(b"{") + part.count(b"[") + part.count(b"<")
     return not _BUDGET.is_counting or _BUDGET.charge(len(part) + COLLECTION_BYTES * collections)
 
 
@@ -126,8 +125,9 @@ def read_body(
         held = _BUDGET.held
         try:
             while piece := response.read1(PIECE, decode_content=False):
-                if any(_is_full(body, part, server, most_bytes, is_cut) for part in unpacker.parts(piece)):
-                    return body.getvalue()
+                for part in unpacker.parts(piece):
+                    if _is_full(body, part, unpacker.part_collections, server, most_bytes, is_cut=is_cut):
+                        return body.getvalue()
                 if monotonic() > until:
                     _give_up(server)
         except BaseException as error:
@@ -147,12 +147,12 @@ def _give_up(server: str) -> NoReturn:
     raise UnreachableError(f"{server} did not finish an answer within {BODY_SECONDS:.0f} s")
 
 
-def _is_full(body: io.BytesIO, part: bytes, server: str, most_bytes: int, is_cut: bool) -> bool:  # noqa: FBT001
+def _is_full(body: io.BytesIO, part: bytes, collections: int, server: str, most_bytes: int, *, is_cut: bool) -> bool:
     """Add a part to a body; return whether the body is cut there."""
     room = most_bytes - body.tell()
     if len(part) > room and not is_cut:
         raise TooLargeError(f"{server} sent an answer of more than {size_text(most_bytes)}")
-    if not charged(part):
+    if not charged(part, collections):
         raise TooLargeError(f"{server} sent answers that take more than {size_text(BUDGET_BYTES)} at the same time")
     body.write(part[:room])
     return len(part) > room
