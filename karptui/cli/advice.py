@@ -44,10 +44,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--fail-on",
         choices=("error", "warning", "info", "never"),
         default="warning",
-        help="the least severity that makes the exit status other than 0 (default: warning)",
+        help="lowest severity that makes the exit status other than 0 (default: warning)",
     )
     group.add_argument("--explain", metavar="RULE", help="print the meaning and remedy of a rule; no cluster is read")
-    group.add_argument("--rules", action="store_true", help="list the rules instead of looking at a cluster")
+    group.add_argument("--rules", action="store_true", help="list the rules; no cluster is read")
 
 
 def run(args: argparse.Namespace) -> int:

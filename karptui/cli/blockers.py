@@ -1,4 +1,4 @@
-"""`karptui blockers`: everything that keeps Karpenter from disrupting each node, and what would follow without it."""
+"""`karptui blockers`: everything that keeps Karpenter from disrupting each node, and the outcome without it."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from karptui.provisioning.prepared import Prepared
 
 COLUMNS: Final = {
-    "node": Entry("NODE", "The node that is kept; - is what stops the whole cluster."),
+    "node": Entry("NODE", "The blocked node; - for blockers of the whole cluster."),
     "pricePerHour": Entry("$/H", "Price of the node per hour; n/a if unknown."),
-    "code": Entry("CODE", "What keeps it: see below."),
-    "object": Entry("OBJECT", "The pod, node or NodePool that has it."),
+    "code": Entry("CODE", "Code of the blocker, as listed below."),
+    "object": Entry("OBJECT", "The pod, node or NodePool that blocks."),
     "owner": Entry("OWNER", "The controller behind the pod."),
     "value": Entry("VALUE", "Its annotation, budget or PodDisruptionBudgets."),
-    "since": Entry("SINCE", "Since when it blocks; - if unknown."),
+    "since": Entry("SINCE", "When it began to block; - if unknown."),
     "until": Entry("UNTIL", "When it ends without a change; - if never."),
     "wouldGoWithout": Entry(
         "WITHOUT IT",
-        "What becomes of the node without this one (simulated): delete or replace; no: it stays for something else; "
+        "Outcome for the node without this blocker (simulated): delete or replace; no: something else blocks it; "
         "unknown: not simulated, or not known.",
     ),
     "podsInLastHour": Entry("PODS 1H", "Pods bound to the node in the last hour, without DaemonSets."),

@@ -72,8 +72,8 @@ def _drilled(named: NamedBase, args: Any, each: Each, reporter: Reporter) -> Stu
 def _failures(found: Iterable[Drill]) -> Iterator[str]:
     for one in found:
         if one.waiting:
-            noun = "pod finds" if one.waiting == 1 else "pods find"
-            yield f"--fail-on pending: {one.loss}: {one.waiting} {noun} no place"
+            noun = "pod is" if one.waiting == 1 else "pods are"
+            yield f"--fail-on pending: {one.loss}: {one.waiting} {noun} unschedulable"
 
 
 def _lines(name: str, found: tuple[Drill, ...], rows: Rows[Drill], args: Any) -> Iterator[str]:

@@ -27,11 +27,13 @@ KINDS = {"pod": "pod", "pods": "pod", "po": "pod", "node": "node", "nodes": "nod
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("kind", metavar="pod|node|pool", type=_kind, help="what is explained")
-    parser.add_argument("name", metavar="NAME", help="its name; of a pod NAMESPACE/NAME, or NAME with -n")
+    parser.add_argument("kind", metavar="pod|node|pool", type=_kind, help="kind of the object")
+    parser.add_argument("name", metavar="NAME", help="its name; for a pod NAMESPACE/NAME, or NAME with -n")
     parser.add_argument("-n", "--namespace", metavar="NAME", default="", help="namespace of the pod")
     parser.add_argument(
-        "--no-remedies", action="store_true", help="do not try which single changes would give a pod its place"
+        "--no-remedies",
+        action="store_true",
+        help="do not search for single changes that would make the pod schedulable",
     )
     add_output_flag(parser, ("table", "json"))
     add_cluster_flags(parser, takes_several=False)

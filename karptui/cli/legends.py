@@ -64,11 +64,11 @@ def _codes(command: str) -> tuple[Section, ...]:
         case "blockers" | "simulate":
             from karptui.disruption.codes import CODES
 
-            return (("codes of what keeps a node", _entries((str(code), CODES[code].meaning) for code in CODES)),)
+            return (("codes of blockers", _entries((str(code), CODES[code].meaning) for code in CODES)),)
         case "forward" | "plan":
             from karptui.disruption.codes import meanings_by_word
 
-            return (("codes of what keeps a node", _entries(meanings_by_word().items())),)
+            return (("codes of blockers", _entries(meanings_by_word().items())),)
         case "pending":
             from karptui.views.pending.sentences import CAUSE_HELP
 

@@ -206,7 +206,7 @@ _MOST_NOTES = 10
 
 
 def report(loaded: Loaded) -> int:
-    """Print what was missing to standard error, and return the exit status."""
+    """Print notes and missing objects to standard error, and return the exit status."""
     more = len(loaded.notes) - _MOST_NOTES
     rest = (f"{more:,} more notes are left out",) if more > 0 else ()
     for sentence in (*loaded.notes[:_MOST_NOTES], *rest, *loaded.complaints):

@@ -41,7 +41,7 @@ class ListCommand(NamedTuple):
     show: Callable[[argparse.Namespace, Loaded], Loaded]
     """Prints the rows; returns the cluster with notes added."""
     is_listed_only: bool = False
-    """Whether the rows are objects as they are, so that no price or setting is needed."""
+    """Whether the rows only list objects, without prices or settings."""
     is_analysed: bool = False
     """Whether rows show blockers; with ``--simulate`` also the simulated removals."""
 

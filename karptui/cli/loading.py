@@ -113,7 +113,7 @@ def load(args: argparse.Namespace, needed: Sequence[Kind], *, is_listed: bool = 
         notes += snapshot.notes
         if snapshot.unknown_kinds:
             counts = ", ".join(f"{count} {kind}" for kind, count in sorted(snapshot.unknown_kinds.items()))
-            notes.append(f"passed over: {counts}")
+            notes.append(f"skipped: {counts}")
     return Loaded(view, clock.now_ns(), tuple(complaints), tuple(notes))
 
 
@@ -168,7 +168,7 @@ def follow(
                 raise UsageError(gone.last_error or f"{source.title} cannot be reached")
             if time.monotonic() > deadline:
                 late = ", ".join(kind for kind in needed if not _is_settled(statuses.get(kind)))
-                raise UsageError(f"{source.title} has not sent everything after {patience_seconds:.0f} s: {late}")
+                raise UsageError(f"{source.title} did not send everything within {patience_seconds:.0f} s: {late}")
             mailbox.wait_for_news(_LOOK_SECONDS)
     except SourceError as error:
         raise UsageError(str(error)) from error
@@ -184,13 +184,13 @@ def _late_text(kind: Kind, status: SourceStatus | None) -> str:
     from karptui.session.status import plural
 
     why = f": {status.last_error}" if status is not None and status.last_error else ""
-    return f"{plural(kind)} have not come after {_GRACE_SECONDS:.0f} s{why}; the answer does without them"
+    return f"{plural(kind)} did not arrive within {_GRACE_SECONDS:.0f} s{why}; the answer ignores them"
 
 
 def _unlisted_text(kind: Kind, name: str) -> str:
     from karptui.session.status import plural
 
-    return f"{name}: it holds no {plural(kind)}: they could not be listed when it was recorded"
+    return f"{name} has no {plural(kind)}: they could not be listed when it was recorded"
 
 
 def _is_missing(status: SourceStatus, needed: Sequence[Kind]) -> bool:

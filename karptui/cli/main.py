@@ -29,7 +29,7 @@ COMMANDS: Final = MappingProxyType(
         "nodes": "list nodes, and NodeClaims that have no node yet",
         "pools": "list NodePools in the order Karpenter tries them, with limits, types and overlap",
         "pods": "list pods with their requests and nodes",
-        "pending": "list pods without a node, folded by cause: what Karpenter, the scheduler and the engine say",
+        "pending": "list pending pods, grouped by cause, with the messages of Karpenter and kube-scheduler",
         "explain": "explain why a pod is pending, why a node is still here, or which pods a NodePool takes",
         "simulate": "simulate Karpenter's decisions for snapshots, or the effect of scenarios",
         "sweep": "compare values of a setting or field: nodes, costs, pending pods",
@@ -42,17 +42,17 @@ COMMANDS: Final = MappingProxyType(
         "drill": "show which pods become unschedulable if a zone, a capacity type or a NodePool is lost",
         "headroom": "count how many more of a pod fit: on existing nodes, on new ones, until a limit stops launches",
         "solve": "find the change that reaches a goal: nothing pending, cheapest families, weights, overhead, ...",
-        "policies": "compare consolidation policies and consolidateAfter: dollars saved against pods evicted",
+        "policies": "compare consolidation policies and values of consolidateAfter: savings and evictions",
         "timeouts": "list nodes that consolidation does not evaluate before its timeout",
         "rehearse": "simulate moving node groups to Karpenter: launches, unschedulable pods, costs",
         "claims": "list NodeClaims: their life, drift, expiry and drain",
-        "capacity": "list where nodes, pods, free room and dollars are: by zone, NodePool or instance type",
+        "capacity": "list nodes, pods, free resources and cost by zone, NodePool or instance type",
         "packing": "draw how pods fill nodes, now or before and after scenarios: a picture, or JSON",
-        "churn": "show how often nodes are replaced, why, how long they live, and whether it is a loop",
+        "churn": "show how many nodes are replaced, the reasons, their lifetimes and replacement loops",
         "budgets": "list how many nodes of each NodePool may be disrupted, now and when",
         "types": "list the instance types that NodePools may launch, and where their memory goes",
-        "events": "list what Karpenter said and what happened to nodes, folded by object and reason",
-        "advice": "list traps in a cluster's objects, with remedies; the exit status is that of the worst",
+        "events": "list Karpenter's events and the history of nodes, grouped by object and reason",
+        "advice": "list problems in a cluster's objects, with remedies; the exit status shows the worst severity",
         "record": "write a cluster to a snapshot file, without secrets",
         "completion": "print the completion script for a shell",
     }
@@ -84,7 +84,7 @@ class _Parser(argparse.ArgumentParser):
         return super().format_help()
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}; {self.prog} --help tells more\n")
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """Print help to standard output; argparse would hide that it failed."""
@@ -99,7 +99,7 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     parser = _Parser(
         prog="karptui",
         description="Terminal dashboard for Karpenter. Without a command it opens the app.",
-        epilog=f"commands:\n{_command_lines()}\n\n`karptui COMMAND --help` tells more.\n\n{epilog_of(None)}",
+        epilog=f"commands:\n{_command_lines()}\n\n`karptui COMMAND --help` explains a command.\n\n{epilog_of(None)}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -168,13 +168,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             put(page(f"karptui{f' {command}' if command else ''}: cannot be written: {why}"), is_error=True)
         _leave_output()
         return 1
-    except Exception as error:  # noqa: BLE001  a traceback helps nobody who runs a command
+    except Exception as error:  # noqa: BLE001  users of a command need no traceback
         return _crashed(error, command)
     return status
 
 
 def _crashed(error: Exception, command: str | None) -> int:
-    """Print an internal error, and where its details are."""
+    """Print an internal error and the path of its report."""
     from karptui import crash
 
     during = f"running karptui {command}" if command else "running karptui"
@@ -188,7 +188,7 @@ def _execute(command: str | None, words: list[str]) -> int:
         raise UsageError(refusal)
     words = with_demo(words)
     if command is not None and "--demo" in words:
-        # A command reads the demo once, so the demo stands still anyway.
+        # A command reads the demo only once.
         words = [word for word in words if word != "--still"]
     if command is None and words and not words[0].startswith("-"):
         return _say_no_command(words[0])
@@ -254,7 +254,7 @@ _DEMO: Final = "--demo="
 
 
 def _refused_demo(command: str | None, words: Sequence[str]) -> str:
-    """Return why a value of ``--demo=`` is invalid; empty if it is valid."""
+    """Return an error message for a value of ``--demo=``; empty if it is valid."""
     known = DEMOS if command is None else ("still",)
     word = next((word for word in words if word.startswith(_DEMO) and word.removeprefix(_DEMO) not in known), None)
     if word is None:
@@ -266,7 +266,7 @@ def _refused_demo(command: str | None, words: Sequence[str]) -> str:
 
 
 def with_demo(words: Sequence[str]) -> list[str]:
-    """Return the words with ``--demo=a``, ``--demo=still`` and ``--demo=large`` as flags of their own."""
+    """Return the words with ``--demo=a``, ``--demo=still`` and ``--demo=large`` as separate flags."""
     parts = (("--demo", _of_demo(word.removeprefix(_DEMO))) if word.startswith(_DEMO) else (word,) for word in words)
     return [word for part in parts for word in part]
 

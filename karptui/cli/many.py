@@ -135,7 +135,7 @@ def ends_when(is_stopped: Callable[[], bool]) -> Reporter:
     """Return a reporter that cancels a run."""
     from karptui.provisioning.reporter import Cancelled
 
-    def report(done: int, total: int) -> None:  # noqa: ARG001 - progress shows in what is ready
+    def report(done: int, total: int) -> None:  # noqa: ARG001 - answers show the progress
         if is_stopped():
             raise Cancelled
 
@@ -208,7 +208,7 @@ class StudyAnswer(NamedTuple):
 
 
 def run_texts(args: argparse.Namespace, ask: AskWhole, given: object, reporter: Reporter) -> int:
-    """Ask a question of every cluster, and print each answer as soon as it is there.
+    """Ask a question of every cluster, and print each answer at once.
 
     Args:
         args: parsed arguments.

@@ -312,7 +312,7 @@ def add_base_scenario_flag(parser: TakesArguments) -> None:
         "--scenario",
         metavar="FILE",
         type=file_name,
-        help="edits to apply first: those of the first scenario of a file",
+        help="edits to apply first, from the first scenario of a file",
     )
 
 
@@ -347,12 +347,12 @@ def add_play_flags(parser: TakesArguments, how_far: str, how_often: str) -> None
     parser.add_argument("--seeds", metavar="N", type=number(_MOST_SEEDS), default=1, help=f"{how_often} (default: 1)")
 
 
-def add_workers_flag(parser: TakesArguments, *, default: str = "this one alone") -> None:
+def add_workers_flag(parser: TakesArguments, *, default: str = "one") -> None:
     """Add ``--workers``; ``default`` completes its help."""
     parser.add_argument(
         "--workers",
         metavar="N|ADDRESS",
-        help=f"processes to work in (default: {default}), or the address of a Dask scheduler, tcp://scheduler:8786"
+        help=f"number of processes (default: {default}), or the address of a Dask scheduler, tcp://scheduler:8786"
         " (pip install 'karptui[dask]')",
     )
 
@@ -366,7 +366,7 @@ def add_study_flags(
     filter_example: str,
     sort_example: str,
 ) -> None:
-    """Add the flags of a command on one cluster: those of `add_cluster_flags` and `add_row_flags`."""
+    """Add the flags of a command on one cluster: `add_cluster_flags`, `add_price_flags` and `add_row_flags`."""
     add_cluster_flags(parser, takes_several=False, files=files, names=names)
     add_price_flags(parser)
     add_row_flags(

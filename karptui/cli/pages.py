@@ -1,4 +1,4 @@
-"""What help says below the flags: examples, columns and codes, exit statuses, environment variables and files."""
+"""Help below the flags: examples, columns and codes, exit statuses, environment variables and files."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ OWN_STATUSES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             _INTERRUPTED,
         ),
         "rehearse": (*STATUSES[:3], Entry("3", "a pod is unschedulable, with --fail-on pending"), _INTERRUPTED),
-        "headroom": (*STATUSES[:3], Entry("3", "fewer fit than --at-least asks"), _INTERRUPTED),
+        "headroom": (*STATUSES[:3], Entry("3", "fewer pods fit than --at-least requires"), _INTERRUPTED),
         "solve": (
             Entry("0", "the goal is reached, by the change that is named or without one"),
             Entry("1", "the same, but something is missing from the cluster; standard error has the details"),
             _UNUSABLE,
-            Entry("3", "nothing that was tried reaches the goal"),
+            Entry("3", "no change that was tried reaches the goal"),
             _INTERRUPTED,
         ),
         "advice": (
-            Entry("0", "no finding, or none as bad as --fail-on says"),
+            Entry("0", "no finding of the severity of --fail-on or worse"),
             Entry("1", "done, but something could not be read"),
             _UNUSABLE,
             Entry("3", "the worst finding is a warning (or an info, with --fail-on info)"),
@@ -75,9 +75,9 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             ),
         ),
         "nodes": (
-            Entry("karptui nodes --filter 'cpu<20% pool=spot*' --sort-by mem=dsc", "nodes that are hardly used"),
+            Entry("karptui nodes --filter 'cpu<20% pool=spot*' --sort-by mem=dsc", "nodes with low utilization"),
             Entry("karptui nodes -o wide --extra-labels team,cost-center", "every column, and two labels"),
-            Entry("karptui nodes --filter why=DND -o json", "what do-not-disrupt keeps, for a script"),
+            Entry("karptui nodes --filter why=DND -o json", "nodes blocked by do-not-disrupt, for a script"),
         ),
         "verdict": (
             Entry("karptui verdict", "problems of the cluster, worst first"),
@@ -87,7 +87,7 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
         ),
         "pools": (
             Entry("karptui pools", "NodePools in order"),
-            Entry("karptui pools --pool general", "one of them at length"),
+            Entry("karptui pools --pool general", "details of one NodePool"),
         ),
         "pods": (
             Entry("karptui pods -n web -l app=front -o csv", "pods of a namespace with a label"),
@@ -95,36 +95,48 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
         ),
         "pending": (
             Entry("karptui pending", "pending pods, with the messages of Karpenter and kube-scheduler"),
-            Entry("karptui pending -n trino -o json", "of one namespace, for a script"),
+            Entry("karptui pending -n trino -o json", "pending pods of a namespace, for a script"),
         ),
         "explain": (
-            Entry("karptui explain pod trino/worker-0", "why it waits, and which single changes would help"),
-            Entry("karptui explain node ip-10-0-71-204", "why the node is still here, and where its pods would land"),
+            Entry("karptui explain pod trino/worker-0", "why the pod is pending, and which single changes would help"),
+            Entry(
+                "karptui explain node ip-10-0-71-204",
+                "why the node is still here, and the nodes its pods would move to",
+            ),
             Entry("karptui explain pool general -o json", "its pods, and what rules out instance types"),
         ),
         "simulate": (
             Entry("karptui simulate incident.json -o json", "the provisioner's decisions, a line for each snapshot"),
             Entry("karptui simulate --disruption incident.json", "drift, emptiness and consolidation too"),
             Entry("karptui simulate --scenario change.yaml --fail-on pending incident.json", "a what-if for CI"),
-            Entry("karptui simulate --self-check --context prod", "how many recent NodeClaims the model makes too"),
+            Entry(
+                "karptui simulate --self-check --context prod", "number of recent NodeClaims that the model reproduces"
+            ),
         ),
         "sweep": (
-            Entry("karptui sweep incident.json --set NodePool/general:spec.weight=1..100/33", "a field, over a range"),
-            Entry("karptui sweep --demo --set VM_MEMORY_OVERHEAD_PERCENT=0.02..0.08/0.01", "a setting of Karpenter"),
-            Entry("karptui sweep fleet/*.json --set NodePool/general:spec.weight=1,50 --workers 8", "side by side"),
+            Entry("karptui sweep incident.json --set NodePool/general:spec.weight=1..100/33", "values of a field"),
+            Entry(
+                "karptui sweep --demo --set VM_MEMORY_OVERHEAD_PERCENT=0.02..0.08/0.01", "values of a Karpenter setting"
+            ),
+            Entry(
+                "karptui sweep fleet/*.json --set NodePool/general:spec.weight=1,50 --workers 8",
+                "several clusters in 8 processes",
+            ),
         ),
         "blockers": (
-            Entry("karptui blockers", "everything that keeps nodes"),
-            Entry("karptui blockers incident.json --node ip-10-0-71-204 -o json", "what keeps one node"),
+            Entry("karptui blockers", "all blockers of all nodes"),
+            Entry("karptui blockers incident.json --node ip-10-0-71-204 -o json", "blockers of one node"),
         ),
         "remedies": (
             Entry("karptui remedies", "remedies for all blockers, the most expensive first"),
-            Entry("karptui remedies --of gitlab/ci -o json", "about one workload, with YAML and commands"),
-            Entry("karptui remedies --by pool --filter 'saves>0.5'", "by NodePool, what saves something"),
+            Entry("karptui remedies --of gitlab/ci -o json", "remedies for one workload, with YAML and commands"),
+            Entry(
+                "karptui remedies --by pool --filter 'saves>0.5'", "by NodePool, remedies that save more than $0.50/h"
+            ),
         ),
         "next": (
-            Entry("karptui next", "the next command, and nodes that would go, the dearest first"),
-            Entry("karptui next --filter 'why=DND saves>0.5' -o csv", "what do-not-disrupt costs"),
+            Entry("karptui next", "the next command, and removable nodes, most expensive first"),
+            Entry("karptui next --filter 'why=DND saves>0.5' -o csv", "cost of nodes blocked by do-not-disrupt"),
         ),
         "forward": (
             Entry("karptui forward", "Karpenter's decisions in the next six hours, and the result"),
@@ -132,22 +144,22 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui forward incident.json --instant -o json", "every step, for a script"),
         ),
         "plan": (
-            Entry("karptui plan -f nodepool.yaml", "what applying it does to the current context, risks first"),
+            Entry("karptui plan -f nodepool.yaml", "effect of applying it to the current context, risks first"),
             Entry("karptui plan -f manifests/ --snapshot prod.json.gz -o markdown", "for a pull request"),
             Entry("karptui plan -f nodepool.yaml --fail-on pending --fail-on stall", "a check for CI"),
-            Entry("karptui plan -f nodepool.yaml fleet/*.json --workers 8", "many clusters, side by side"),
+            Entry("karptui plan -f nodepool.yaml fleet/*.json --workers 8", "many clusters in 8 processes"),
         ),
         "drill": (
             Entry(
                 "karptui drill", "each zone, capacity type and NodePool: which loss leaves pods pending, worst first"
             ),
-            Entry("karptui drill --without zone=us-east-1a", "one of them: which pods stay pending, and why"),
+            Entry("karptui drill --without zone=us-east-1a", "one loss: which pods stay pending, and why"),
             Entry("karptui drill --without capacity-type=spot --fail-on pending -o json", "a check for CI"),
         ),
         "headroom": (
-            Entry("karptui headroom", "of every workload: how many more of its pods fit, the fewest first"),
-            Entry("karptui headroom Deployment/web/front", "one workload, with each NodePool alone"),
-            Entry("karptui headroom --requests cpu=2,memory=8Gi -o json", "of a pod that is not there, for a script"),
+            Entry("karptui headroom", "for every workload, the number of additional pods that fit, fewest first"),
+            Entry("karptui headroom Deployment/web/front", "one workload, for each NodePool separately"),
+            Entry("karptui headroom --requests cpu=2,memory=8Gi -o json", "for a hypothetical pod, for a script"),
         ),
         "solve": (
             Entry(
@@ -156,31 +168,37 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             ),
             Entry(
                 "karptui solve overhead --dearer-by 0%",
-                "the highest percentage with which all pods fit, at no more $/h",
+                "the highest percentage at which all pods fit and the cost does not rise",
             ),
             Entry(
                 "karptui solve weight --pods 'shop/*' --nodepool spot -o scenario > spot.yaml",
                 "weights that bring these pods to a NodePool, as a scenario",
             ),
             Entry("karptui solve families --nodepool general -o patch", "families to add, as kubectl commands"),
-            Entry("karptui solve consolidate-after --evictions 20 --workers 8", "by playing days, side by side"),
+            Entry(
+                "karptui solve consolidate-after --evictions 20 --workers 8",
+                "by forecasts of several days, in 8 processes",
+            ),
         ),
         "policies": (
-            Entry("karptui policies", "every policy with some values of consolidateAfter, for all NodePools alike"),
-            Entry("karptui policies --pool general --policy Balanced --after 0s,10m,1h --horizon 24h", "for one"),
-            Entry("karptui policies --seeds 5 --workers 8 -o json", "with what chance changes, side by side"),
+            Entry("karptui policies", "every policy with several values of consolidateAfter, in all NodePools"),
+            Entry(
+                "karptui policies --pool general --policy Balanced --after 0s,10m,1h --horizon 24h",
+                "one policy in one NodePool",
+            ),
+            Entry("karptui policies --seeds 5 --workers 8 -o json", "the range over 5 seeds, in 8 processes"),
         ),
         "timeouts": (
-            Entry("karptui timeouts", "with the durations of Karpenter's metrics, if they are readable"),
+            Entry("karptui timeouts", "with durations from Karpenter's metrics if they are readable"),
             Entry("karptui timeouts --per-simulation 2s --fail-on timeout -o json", "a check, with a given duration"),
         ),
         "rehearse": (
             Entry("karptui rehearse", "each node group, and all of them together"),
-            Entry("karptui rehearse core -f nodepools/ --fail-on pending", "one, with NodePools as they would be"),
+            Entry("karptui rehearse core -f nodepools/ --fail-on pending", "one node group, after applying NodePools"),
             Entry("karptui rehearse team=batch -o json", "nodes with a label, for a script"),
         ),
         "claims": (
-            Entry("karptui claims --sort-by deadline=asc", "drains that nothing ends first, then by deadline"),
+            Entry("karptui claims --sort-by deadline=asc", "drains without a deadline first, then by deadline"),
             Entry("karptui claims --filter 'drift=AMIDrift' -o csv", "NodeClaims that drifted by their image"),
         ),
         "capacity": (
@@ -197,13 +215,13 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui churn --replacements --pool general -o csv", "replacements of one NodePool"),
         ),
         "budgets": (
-            Entry("karptui budgets", "what may be disrupted now and within the week"),
-            Entry("karptui budgets --filter left=0", "where nothing may"),
+            Entry("karptui budgets", "allowed disruptions now and within the week"),
+            Entry("karptui budgets --filter left=0", "NodePools and reasons without disruptions left"),
         ),
         "types": (
-            Entry("karptui types", "how many types each filter leaves of every NodePool"),
+            Entry("karptui types", "number of types that each filter leaves, by NodePool"),
             Entry("karptui types --pool general -o csv", "the types of one NodePool, cheapest first"),
-            Entry("karptui types --pool trino --ledger r5a.8xlarge", "where the memory of a type goes"),
+            Entry("karptui types --pool trino --ledger r5a.8xlarge", "breakdown of the memory of a type"),
         ),
         "events": (
             Entry("karptui events --filter kind=NodePool", "events of NodePools"),
@@ -216,11 +234,11 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
         ),
         "record": (
             Entry("karptui record incident.json.gz", "the current context into one file, without secrets"),
-            Entry("karptui record --redact --context prod -", "names hidden, to standard output"),
+            Entry("karptui record --redact --context prod -", "with pseudonyms instead of names, to standard output"),
         ),
         "completion": (
             Entry("source <(karptui completion bash)", "for this shell"),
-            Entry("karptui completion fish > ~/.config/fish/completions/karptui.fish", "for good"),
+            Entry("karptui completion fish > ~/.config/fish/completions/karptui.fish", "permanently"),
         ),
     }
 )
@@ -230,17 +248,17 @@ ENVIRONMENT: Final = (
     Entry("KUBECONFIG", "kubeconfig files, separated by colons"),
     Entry("KARPTUI_CONFIG", "the configuration file instead of the usual one"),
     Entry("KARPTUI_<SETTING>", "a setting of the configuration file, its name in capitals: KARPTUI_THEME"),
-    Entry("NO_COLOR", "when set, no colour at all"),
-    Entry("AWS_PROFILE, AWS_REGION, …", "where prices and offerings come from, as every AWS tool reads them"),
-    Entry("HTTPS_PROXY, NO_PROXY", "how the API server and AWS are reached"),
+    Entry("NO_COLOR", "if set, output has no colours"),
+    Entry("AWS_PROFILE, AWS_REGION, …", "credentials and region for prices and offerings, as for other AWS tools"),
+    Entry("HTTPS_PROXY, NO_PROXY", "proxies for the API server and AWS"),
 )
 """Environment variables."""
 
 FILES: Final = (
     Entry("~/.config/karptui/config.toml", "the configuration (macOS: ~/Library/Application Support/karptui)"),
-    Entry("~/.cache/karptui", "prices and offerings that AWS gave (macOS: ~/Library/Caches/karptui)"),
+    Entry("~/.cache/karptui", "prices and offerings from AWS (macOS: ~/Library/Caches/karptui)"),
     Entry("~/.local/state/karptui", "the key of record --redact (macOS: ~/Library/Application Support/karptui)"),
-    Entry("~/.kube/config", "the kubeconfig, where $KUBECONFIG names no other"),
+    Entry("~/.kube/config", "the kubeconfig, unless $KUBECONFIG names another"),
 )
 """Files other than those on the command line."""
 

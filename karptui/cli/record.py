@@ -32,9 +32,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_cluster_flags(parser, takes_several=False, files="")
     add_evidence_flags(parser)
     parser.add_argument(
-        "file", metavar="FILE", type=target_name, help="where to; packed when it ends in .gz; - is standard output"
+        "file",
+        metavar="FILE",
+        type=target_name,
+        help="the file to write, compressed if it ends in .gz; - is standard output",
     )
-    parser.add_argument("--name", help="what to call the recording; the context or the snapshot's name by default")
+    parser.add_argument("--name", help="name of the recording (default: the context, or the snapshot's name)")
     parser.add_argument("--redact", action="store_true", help="replace names by pseudonyms, the same each time")
     parser.add_argument("--force", action="store_true", help="replace the file if it exists")
 

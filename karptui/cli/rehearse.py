@@ -97,7 +97,7 @@ def _failures(found: Sequence[Rehearsal], conditions: Sequence[str]) -> Iterator
 
     for one in found:
         if one.pending and "pending" in conditions:
-            yield f"--fail-on pending: {name_of(one)}: {len(one.pending)} without a place"
+            yield f"--fail-on pending: {name_of(one)}: {len(one.pending)} unschedulable"
         if one.drain.took_ns is None and "stall" in conditions:
             yield f"--fail-on stall: {name_of(one)}: {len(one.drain.left)} of {len(one.nodes)} nodes are left"
 

@@ -26,12 +26,14 @@ _OWNERS: Final = (Kind.REPLICASET, Kind.DEPLOYMENT, Kind.STATEFULSET, Kind.JOB)
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("--of", metavar="NAME", default="", help="only of blockers called so, as `group` has them")
+    parser.add_argument(
+        "--of", metavar="NAME", default="", help="only for this group of blockers, as in the column `group`"
+    )
     parser.add_argument(
         "--by",
         choices=("owner", "namespace", "pool", "kind"),
         default="owner",
-        help="what blockers of one group have in common (default: owner)",
+        help="property that the blockers of a group share (default: owner)",
     )
     add_cluster_flags(parser)
     add_price_flags(parser)

@@ -55,31 +55,31 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--time",
         type=_count,
         metavar="N",
-        help="decide N times and add the least time that it took in milliseconds (solveMillis)",
+        help="decide N times and add the shortest time in milliseconds (solveMillis)",
     )
     add_output_flag(parser, ("table", "json"))
     group = parser.add_argument_group("what if")
     add_scenarios_flag(group, "show the effect of scenarios on snapshots, a live cluster or --demo")
-    add_replay_flag(group, "what is replayed, instead of the scenarios' choice")
+    add_replay_flag(group, "replay mode, instead of the scenarios'")
     group.add_argument(
         "--fail-on",
         metavar="CONDITION",
         action="append",
         type=_condition,
         help="end with status 3 if a scenario makes more pods unschedulable (pending), drifts NodeClaims (drift),"
-        " costs more (cost, cost+10%%, cost+2.50 in $/h), or makes what the API server would refuse (refused);"
+        " costs more (cost, cost+10%%, cost+2.50 in $/h), or is refused by the API server (refused);"
         " repeatable",
     )
     group.add_argument(
         "--self-check",
         action="store_true",
-        help="replay recent NodeClaims and count those that the model launches too",
+        help="replay recent NodeClaims and count how many the model launches too",
     )
     add_cluster_flags(parser, takes_several=False, files="")
     add_price_flags(
         parser,
-        applies_to="Of --scenario and --self-check, as in the configuration; without these, prices are the ones that"
-        " Karpenter decides by.",
+        applies_to="Of --scenario and --self-check, as in the configuration; without these, Karpenter's own prices"
+        " are used.",
     )
 
 
@@ -297,7 +297,7 @@ def _lines(document: dict[str, Any], savings: _Savings) -> Iterator[str]:
     claims, nodes, errors = decision["newNodeClaims"], decision["existingNodes"], decision["podErrors"]
     untried = document.get("untried", ())
     counts = f"new NodeClaims: {len(claims)}, existing nodes that take pods: {len(nodes)}"
-    yield f"  {counts}, pods without a place: {len(errors) + len(untried)}"
+    yield f"  {counts}, unschedulable pods: {len(errors) + len(untried)}"
     if untried:
         from karptui.views.pending.sentences import NO_POOLS_PASSED_OVER
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def open_source(args: argparse.Namespace, *, is_still: bool = False, is_large: bool = False) -> tuple[Source, Clock]:
-    """Return the source that the flags name, and its clock; that of a snapshot stands still.
+    """Return the source that the flags name, and its clock, which is frozen for a snapshot.
 
     Raises:
         UsageError: The flags are invalid.
@@ -57,7 +57,7 @@ def open_source(args: argparse.Namespace, *, is_still: bool = False, is_large: b
 
 
 def connect(args: argparse.Namespace, context: str | None) -> Source:
-    """Return the source of a live cluster; arguments and errors are those of ``resolve``."""
+    """Return the source of a live cluster; same arguments and errors as ``resolve``."""
     from karptui.sources.cluster.source import ClusterSource
 
     return ClusterSource(resolve(args, context), request_seconds=args.request_timeout)

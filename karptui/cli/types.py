@@ -1,4 +1,4 @@
-"""`karptui types`: the instance types that each NodePool may launch, or those of an EC2NodeClass and settings."""
+"""`karptui types`: the instance types that each NodePool, or an EC2NodeClass with settings, may launch."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=tuple(FAIL_ON),
         default="never",
         metavar="SEVERITY",
-        help="end with 4 where an error is found, of warning also with 3 where a warning is (never)",
+        help="error: exit with 4 if there is an error; warning: also with 3 if there is a warning (default: never)",
     )
     add_cluster_flags(parser, files="snapshots")
     add_price_flags(parser)

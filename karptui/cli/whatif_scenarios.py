@@ -40,7 +40,7 @@ class NamedBase(NamedTuple):
 
     @property
     def versions(self) -> dict[str, str | None]:
-        """Karpenter's version in the cluster, and the one whose rules decide."""
+        """Karpenter's version in the cluster, and the version whose rules decide."""
         return {} if self.base is None else versions_json(self.base.karpenter_version, self.base.settings.rules.version)
 
     def report(self) -> int:
@@ -128,10 +128,10 @@ class FailCondition(NamedTuple):
     is_share: bool = False
 
     def met(self, difference: Difference) -> str:
-        """Return why the condition is met; empty if it is not."""
+        """Return the reason if the condition is met, else an empty string."""
         if self.kind == "pending":
             count = len(difference.no_longer_fit)
-            return f"{count} pods find no place that have one now, or are new" if count else ""
+            return f"{count} pods become unschedulable" if count else ""
         if self.kind == "drift":
             count = len(difference.drift_gained)
             return f"{count} NodeClaims would drift" if count else ""
@@ -205,7 +205,7 @@ def run_scenarios(args: argparse.Namespace) -> int:
 
 
 def _compare(found: Sequence[ScenarioAnswer]) -> str:
-    """Return which of several scenarios is best, and add it to their documents; empty if that is unknown."""
+    """Return a comparison of several scenarios, and add it to their documents; empty if unknown."""
     from karptui.views.whatif.compare import Compared, best_sentence, places
 
     known = [(one.document, one.difference) for one in found if one.difference is not None]

@@ -40,7 +40,7 @@ KEPT_FACTOR: Final = 40.0
 KEPT_SECONDS: Final = (2.0, 20.0)
 """Shortest and longest such time, in seconds."""
 NEWEST_SHARE: Final = 0.1
-"""Weight of the newest simulation in the mean of what one costs."""
+"""Weight of the newest simulation in the mean cost of a simulation."""
 ON_SCREEN_SHARE: Final = 0.25
 """Nodes in a list on the screen keep their answers for this share of it."""
 QUIET_SECONDS: Final = 3.0
@@ -170,7 +170,7 @@ class Analyst:
         return now < self._prices_until
 
     def look_at(self, focus: Focus) -> None:
-        """Set what is on the screen."""
+        """Set the nodes and questions of the current screen."""
         if focus != self._focus:
             with self._wake:
                 self._focus = focus

@@ -28,14 +28,14 @@ _REST_NS: Final = 2 * NS_PER_SECOND
 
 
 def unknown_because(statuses: Mapping[str, KindStatus]) -> str:
-    """Return why churn is unknown, yet or at all; empty if it is known."""
+    """Return the reason if churn is unknown, else an empty string."""
     status = statuses.get(Kind.NODECLAIM)
     if status is None:
         return ""
     if status.phase in ON_THE_WAY or (status.phase == "disconnected" and not status.count):
-        return "NodeClaims are on their way"
+        return "NodeClaims are still loading"
     if status.is_unread:
-        return "NodeClaims may not be listed: what comes and goes is not known"
+        return "NodeClaims may not be listed, so replacements are unknown"
     if status.phase == "not installed":
         return "the cluster does not know NodeClaims: Karpenter is not installed"
     return ""

@@ -19,7 +19,7 @@ ASKED_BY_ENGINES: Final = (*NEEDED_FOR_WHY, *_AWAITED)
 
 
 def unready_because(view: ClusterView) -> str:
-    """Return why blockers cannot be shown, yet or at all; empty if they can."""
+    """Return the reason if blockers cannot be shown, else an empty string."""
     return _out_of_reach(view) or _on_the_way(view)
 
 

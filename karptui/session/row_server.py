@@ -162,7 +162,7 @@ class RowServer:
         return found
 
     def _last(self, query: RowQuery, source: Sequence[Any]) -> _Rows | None:
-        """Return the last rows of a query: those of the same items if there are any."""
+        """Return the last rows of a query, preferably of the same items."""
         with self._lock:
             alike = [
                 (rows.source is source, number)

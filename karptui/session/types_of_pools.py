@@ -331,7 +331,7 @@ def _origin(pool: NodePool, evidence: Evidence, *, is_assumed: bool) -> str:
     if is_auto_mode(ref):
         return f"{ref.kind} {ref.name}: approximated from {SOURCE}"
     if not is_ec2(ref):
-        return "what nodes report: the provider's list is not known"
+        return "from nodes: the provider's list is unknown"
     has_facts = evidence.facts.instance_types is not None
     assumed = ", which was not read, as plain as can be" if is_assumed else ""
     return f"{EC2_KIND} {ref.name}{assumed}, {'EC2' if has_facts else 'built-in catalogue'}"

@@ -1,4 +1,4 @@
-"""What the verdict of a cluster follows from, taken from a view."""
+"""The input of the verdict, taken from a view of the cluster."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from karptui.session.cluster_view import ClusterView
 
 LATE_NS: Final = 60 * NS_PER_SECOND
-"""Pods that wait for less are on their way to a node."""
+"""Pods pending for less are ignored: they may be scheduled soon."""
 _NEEDED: Final = (
     Kind.NODE,
     Kind.NODECLAIM,
@@ -83,7 +83,7 @@ _OF_EVERY_TYPE: Final = frozenset(
 
 
 def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...]:
-    """Return what holds or endangers a cluster, worst first."""
+    """Return the findings about a cluster, worst first."""
     metrics = view.evidence.metrics
     has_counters = metrics is not None and metrics.is_leader and metrics.started_at_ns > 0
     replicas = _refused_replicasets(view)
@@ -330,7 +330,7 @@ def _limits(view: ClusterView) -> Iterator[LimitLine]:
 
 
 def _spares_types(view: ClusterView, line: LimitLine) -> bool:
-    """Whether some type that a NodePool allows needs nothing of what a limit of it leaves nothing of."""
+    """Whether some type that a NodePool allows does not use the resource whose limit is reached."""
     if line.resource in _OF_EVERY_TYPE:
         return False
     types = types_of_pool(view, line.pool)

@@ -80,7 +80,7 @@ def test_pods_that_stay_pending_fail_where_asked(capsys: pytest.CaptureFixture[s
     printed(capsys, *words)
     printed(capsys, "--without", "zone=us-east-1b", "--fail-on", "pending")
     assert main(["drill", "--demo", *words, "--fail-on", "pending"]) == 3
-    assert f"karptui drill: --fail-on pending: {ON_DEMAND}: 31 pods find no place" in capsys.readouterr().err
+    assert f"karptui drill: --fail-on pending: {ON_DEMAND}: 31 pods are unschedulable" in capsys.readouterr().err
 
 
 def test_a_cluster_without_nodes_has_nothing_to_lose(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -116,5 +116,5 @@ def test_what_does_not_come_is_done_without_and_said(
         assert main(["nodes", "--kubeconfig", kubeconfig(tmp_path, server.url), "--no-aws", "-o", "json"]) == 1
         output, error = capsys.readouterr()
         assert '"n1"' in output
-        assert "karptui nodes: PersistentVolumes have not come after 0 s" in error
+        assert "karptui nodes: PersistentVolumes did not arrive within 0 s" in error
         assert main(["pods", "--kubeconfig", kubeconfig(tmp_path, server.url)]) == 0

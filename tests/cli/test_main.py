@@ -128,9 +128,9 @@ def test_lists_of_arguments_may_stand_behind_flags_too(capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["--nonsense"], "karptui: unrecognized arguments: --nonsense; karptui --help tells more"),
-        (["nodes", "--bad"], "karptui nodes: unrecognized arguments: --bad; karptui nodes --help tells more"),
-        (["record"], "karptui record: the following arguments are required: FILE; karptui record --help tells more"),
+        (["--nonsense"], "karptui: unrecognized arguments: --nonsense; see karptui --help"),
+        (["nodes", "--bad"], "karptui nodes: unrecognized arguments: --bad; see karptui nodes --help"),
+        (["record"], "karptui record: the following arguments are required: FILE; see karptui record --help"),
     ],
 )
 def test_wrong_words_are_one_line_that_names_the_command(

@@ -111,7 +111,7 @@ def test_what_could_not_be_read_is_said_and_has_its_status(tmp_path: Path, capsy
     assert main(["nodes", "--snapshot", a_file(tmp_path, broken, secret)]) == 1
     error = capsys.readouterr().err
     assert "spec.nodeName: must be text, is a number: write it in quotes" in error
-    assert "passed over: 1 Secret" in error
+    assert "skipped: 1 Secret" in error
     assert "\x1b" not in error
 
 

@@ -165,7 +165,7 @@ def test_pods_wait_untried_while_no_nodepool_is_usable(
     is_usable = status == "True"
     assert main(["simulate", str(path)]) == 0
     printed = capsys.readouterr().out
-    assert f"pods without a place: {0 if is_usable else 5}" in printed
+    assert f"unschedulable pods: {0 if is_usable else 5}" in printed
     said = (
         "  5 pods need a node; no NodePool accepts pods: none of this Karpenter's is ready, dynamic and not being"
         " deleted: Karpenter does not even try existing nodes, and reports nothing\n"
