@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from karptui.decode.kinds import Kind
+from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement, NodeSelectorRequirement, NodeSelectorTerm
 
 JSON = dict[str, Any]
 CREATED = "2026-11-20T12:00:00Z"
@@ -340,3 +341,16 @@ def page(*items: Any, **meta: Any) -> bytes:
 def line(type_: str, item: Any) -> bytes:
     """Return a line of a watch."""
     return text({"type": type_, "object": item})
+
+
+# What the samples are read as
+
+READ_SELECTOR = LabelSelector((("app", "web"), ("tier", "x")), (LabelSelectorRequirement("env", "NotIn", ("dev",)),))
+READ_TERM = NodeSelectorTerm(
+    (NodeSelectorRequirement("zone", "In", ("a",)),), (NodeSelectorRequirement("metadata.name", "In", ("a",)),)
+)
+
+
+def amounts(resources: Any) -> dict[str, str]:
+    """Return resources as text."""
+    return {name: str(amount) for name, amount in resources.items()}

@@ -5,30 +5,21 @@ from typing import Any
 import pytest
 
 from karptui.decode.errors import DecodeError
-from karptui.decode.kinds import WORKLOAD_API_VERSIONS, Kind, kind_named, kind_of
+from karptui.decode.kinds import WORKLOAD_API_VERSIONS, Kind, kind_of
 from karptui.decode.reader import KindReader
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.kube.objects import Condition, OwnerReference
-from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement, NodeSelectorRequirement, NodeSelectorTerm
+from karptui.kube.selectors import LabelSelector, NodeSelectorRequirement
 from karptui.kube.taints import Taint
 from karptui.kube.volumes import TopologySelectorTerm
 from karptui.kube.workload import Workload
 
-from .samples import CREATED_NS, HOUR_NS, KINDS, SAMPLES, SECOND_NS, sample, text
-
-SELECTOR = LabelSelector((("app", "web"), ("tier", "x")), (LabelSelectorRequirement("env", "NotIn", ("dev",)),))
-TERM = NodeSelectorTerm(
-    (NodeSelectorRequirement("zone", "In", ("a",)),), (NodeSelectorRequirement("metadata.name", "In", ("a",)),)
-)
+from .samples import CREATED_NS, HOUR_NS, KINDS, READ_SELECTOR, READ_TERM, SAMPLES, SECOND_NS, amounts, sample, text
 
 
 def decoded(kind: Kind, changes: dict[str, Any] | None = None) -> Any:
     return KindReader(kind).convert(sample(kind) | (changes or {}))
-
-
-def amounts(resources: Any) -> dict[str, str]:
-    return {name: str(amount) for name, amount in resources.items()}
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind is not Kind.POD])
@@ -146,7 +137,7 @@ def test_daemonset_copies_limits_into_missing_requests() -> None:
     assert amounts(daemonset.template.requests) == {"cpu": "2", "memory": "1Gi"}
     assert daemonset.selector is None
     full = decoded(Kind.DAEMONSET)
-    assert (full.selector, full.desired_count) == (SELECTOR, 7)
+    assert (full.selector, full.desired_count) == (READ_SELECTOR, 7)
     assert [volume.name for volume in full.volumes] == ["data", "scratch"]
     assert full.template.annotations == {"karpenter.sh/do-not-disrupt": "true"}
 
@@ -155,7 +146,7 @@ def test_daemonset_copies_limits_into_missing_requests() -> None:
 def test_workloads_know_what_they_are(kind: Kind) -> None:
     item: Workload = decoded(kind)
     assert (item.api_version, item.kind, item.replicas) == (WORKLOAD_API_VERSIONS[kind], kind, 3)
-    assert item.selector == SELECTOR
+    assert item.selector == READ_SELECTOR
     assert item.template is not None
     assert item.template.labels == {"app": "web"}
     assert [volume.name for volume in item.volumes] == ["data", "scratch"]
@@ -176,7 +167,7 @@ def test_workload_of_which_only_the_metadata_was_fetched() -> None:
 
 def test_pod_disruption_budget() -> None:
     pdb = decoded(Kind.PDB)
-    assert (pdb.selector, pdb.min_available, pdb.max_unavailable) == (SELECTOR, "50%", 1)
+    assert (pdb.selector, pdb.min_available, pdb.max_unavailable) == (READ_SELECTOR, "50%", 1)
     assert pdb.unhealthy_pod_eviction_policy == "AlwaysAllow"
     assert (pdb.disruptions_allowed, pdb.current_healthy, pdb.desired_healthy, pdb.expected_pods) == (1, 3, 2, 3)
     assert (pdb.observed_generation, pdb.allowed_since_ns) == (3, CREATED_NS)
@@ -216,7 +207,7 @@ def test_volumes_know_where_they_come_from(source: dict[str, Any], expected: tup
 
 def test_volume_topology() -> None:
     volume = decoded(Kind.PV)
-    assert volume.required_node_terms == (TERM,)
+    assert volume.required_node_terms == (READ_TERM,)
     assert volume.storage_class_name == "gp3"
 
 
@@ -314,11 +305,3 @@ def test_text_and_mappings_decode_equally() -> None:
                 assert "managedFields" not in from_text.raw["metadata"]
             elif kind is not Kind.REPLICATION_CONTROLLER:
                 assert from_text == reader.convert(sample(kind))
-
-
-@pytest.mark.parametrize(
-    ("api_kind", "kind"),
-    [("EC2NodeClass", Kind.NODECLASS), ("AKSNodeClass", Kind.NODECLASS), ("Pod", Kind.POD), ("Secret", None)],
-)
-def test_what_objects_of_a_kind_are_kept_as(api_kind: str, kind: Kind | None) -> None:
-    assert kind_named(api_kind) is kind

@@ -29,20 +29,13 @@ from karptui.kube.pod import (
 )
 from karptui.kube.selectors import (
     LabelSelector,
-    LabelSelectorRequirement,
-    NodeSelectorRequirement,
-    NodeSelectorTerm,
     PreferredSchedulingTerm,
 )
 from karptui.kube.taints import Toleration
 
-from .samples import CREATED_NS, HOUR_NS, JSON, SECOND_NS, page, sample, text
+from .samples import CREATED_NS, HOUR_NS, JSON, READ_SELECTOR, READ_TERM, SECOND_NS, amounts, page, sample, text
 
-SELECTOR = LabelSelector((("app", "web"), ("tier", "x")), (LabelSelectorRequirement("env", "NotIn", ("dev",)),))
-TERM = NodeSelectorTerm(
-    (NodeSelectorRequirement("zone", "In", ("a",)),), (NodeSelectorRequirement("metadata.name", "In", ("a",)),)
-)
-AFFINITY = PodAffinityTerm("zone", SELECTOR, ("other",), LabelSelector(), ("pod-template-hash",), ("tenant",))
+AFFINITY = PodAffinityTerm("zone", READ_SELECTOR, ("other",), LabelSelector(), ("pod-template-hash",), ("tenant",))
 
 
 def by_mapping(raw: JSON) -> Pod:
@@ -59,10 +52,6 @@ def by_text(raw: JSON) -> Pod:
 
 both = pytest.mark.parametrize("read", [by_mapping, by_text])
 Read = Callable[[JSON], Pod]
-
-
-def amounts(resources: Any) -> dict[str, str]:
-    return {name: str(amount) for name, amount in resources.items()}
 
 
 def replica(number: int, **changes: Any) -> JSON:
@@ -150,14 +139,14 @@ def test_reads_what_pods_share(read: Read) -> None:
     assert amounts(template.requests) == {"cpu": "4", "memory": "1088Mi"}
     assert amounts(template.limits) == {"memory": "2Gi"}
     assert template.node_selector == {"kubernetes.io/arch": "arm64"}
-    assert template.required_node_terms == (TERM,)
-    assert template.preferred_node_terms == (PreferredSchedulingTerm(10, TERM),)
+    assert template.required_node_terms == (READ_TERM,)
+    assert template.preferred_node_terms == (PreferredSchedulingTerm(10, READ_TERM),)
     assert (template.pod_affinity, template.pod_anti_affinity) == ((AFFINITY,), (AFFINITY,))
     assert template.preferred_pod_affinity == (WeightedPodAffinityTerm(20, AFFINITY),)
     assert template.preferred_pod_anti_affinity == (WeightedPodAffinityTerm(30, AFFINITY),)
     assert template.topology_spread == (
         TopologySpreadConstraint(
-            1, "zone", "DoNotSchedule", SELECTOR, 3, "Honor", "Ignore", match_label_keys=("pod-template-hash",)
+            1, "zone", "DoNotSchedule", READ_SELECTOR, 3, "Honor", "Ignore", match_label_keys=("pod-template-hash",)
         ),
     )
     assert template.tolerations == (

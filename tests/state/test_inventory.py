@@ -3,7 +3,6 @@ from __future__ import annotations
 from karptui.decode.kinds import Kind
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.workload import Workload
-from karptui.state.cluster import EMPTY
 from karptui.state.inventory import FIELDS, WORKLOAD_KINDS, inventory_of, objects_of
 from tests.builders import a_cluster, a_daemonset, a_nodepool, a_pdb, an_event, an_inventory
 from tests.builders.clusters import state_of
@@ -33,20 +32,6 @@ def test_the_same_generation_gives_the_same_object() -> None:
     assert inventory_of(after(told(Kind.NODEPOOL, a_nodepool(name="other")), begin=state)) is not inventory_of(state)
 
 
-def test_the_empty_state_is_an_empty_inventory() -> None:
-    assert not any(getattr(inventory_of(EMPTY), field) for field in Inventory.__struct_fields__)
-
-
 def test_objects_keep_the_order_they_came_in() -> None:
     state = after(told(Kind.NODEPOOL, a_nodepool(name="z")), told(Kind.NODEPOOL, a_nodepool(name="a")))
     assert [pool.name for pool in inventory_of(state).nodepools] == ["z", "a"]
-
-
-def test_the_state_gives_the_kinds_that_screens_show() -> None:
-    state = state_of(an_inventory(daemonsets=(a_daemonset(),), pdbs=(a_pdb(),), events=(an_event(),)))
-    assert list(state.nodepools) == ["general"]
-    assert list(state.nodeclasses) == []
-    assert list(state.daemonsets) == ["kube-system/agent"]
-    assert list(state.pdbs) == ["default/web"]
-    assert list(state.events) == ["default/web-1.1"]
-    assert list(state.of(Kind.SERVICE)) == []

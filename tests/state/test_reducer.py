@@ -6,9 +6,9 @@ import pytest
 
 from karptui.decode.kinds import Kind
 from karptui.state.cluster import EMPTY
-from karptui.state.reducer import Batch, KindDelta, reduce
-from tests.builders import NOW_NS, a_node, a_nodepool, a_pod, a_pod_template, an_owner
-from tests.state.stories import after, content, told
+from karptui.state.reducer import Batch, reduce
+from tests.builders import a_node, a_nodepool, a_pod, a_pod_template, an_owner
+from tests.state.stories import after, told
 
 
 def test_the_empty_state_knows_nothing() -> None:
@@ -79,13 +79,6 @@ def test_replacing_a_kind_drops_what_is_not_in_the_list_and_takes_its_order() ->
     assert now.nodes["b"] is before.nodes["b"]
 
 
-def test_replacing_a_kind_by_nothing_empties_it() -> None:
-    now = after(told(Kind.POD, a_pod(node="node-1")), Batch({Kind.POD: KindDelta({}, replaces=True)}))
-    assert not now.pods
-    assert not now.node_usage
-    assert not now.pods_by_node
-
-
 def test_an_object_that_changes_keeps_its_place() -> None:
     now = after(
         told(Kind.NODE, a_node(name="a"), a_node(name="b")), told(Kind.NODE, a_node(name="a", is_unschedulable=True))
@@ -137,34 +130,6 @@ class TestUsage:
         assert not now.pending_pods
         assert amounts(now) == (0, 0, 100, 1)
 
-    def test_a_resize_is_booked(self) -> None:
-        now = after(told(Kind.POD, a_pod(node="node-1", cpu="1")), told(Kind.POD, a_pod(node="node-1", cpu="2500m")))
-        assert amounts(now) == (0, 0, 2500, 1)
-
-    def test_a_terminating_pod_counts_until_it_is_gone(self) -> None:
-        leaving = after(told(Kind.POD, a_pod(node="node-1")), told(Kind.POD, a_pod(node="node-1", deletion_ns=NOW_NS)))
-        assert amounts(leaving) == (0, 0, 100, 1)
-        now = reduce(leaving, told(Kind.POD, gone=("default/web-1",)))
-        assert "node-1" not in now.node_usage
-        assert not now.pods_on("node-1")
-
-    @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
-    def test_a_pod_that_has_ended_does_not_count(self, phase: str) -> None:
-        now = after(told(Kind.POD, a_pod(node="node-1")), told(Kind.POD, a_pod(node="node-1", phase=phase)))
-        assert "node-1" not in now.node_usage
-        assert list(now.pods) == ["default/web-1"]
-        again = reduce(now, told(Kind.POD, gone=("default/web-1",)))
-        assert not again.pods
-
-    def test_a_node_that_comes_back_under_its_name_finds_its_pods(self) -> None:
-        now = after(
-            told(Kind.NODE, a_node(name="node-1")),
-            told(Kind.POD, a_pod(node="node-1")),
-            told(Kind.NODE, gone=("node-1",)),
-            told(Kind.NODE, a_node(name="node-1", uid="another")),
-        )
-        assert amounts(now) == (0, 0, 100, 1)
-
     def test_every_resource_is_summed_exactly_and_what_comes_to_nothing_is_left_out(self) -> None:
         gpu = {"nvidia.com/gpu": "1", "ephemeral-storage": "100m"}
         now = after(
@@ -188,14 +153,3 @@ class TestUsage:
         now = reduce(before, told(Kind.POD, a_pod(node="node-1", template=template, is_ready=True)))
         assert now.node_usage["node-1"] is before.node_usage["node-1"]
         assert now.pods_on("node-1")["default/web-1"].ready
-
-    def test_a_pod_of_another_node_under_the_same_key_moves(self) -> None:
-        now = after(told(Kind.POD, a_pod(name="db-0", node="a")), told(Kind.POD, a_pod(name="db-0", node="b")))
-        assert "a" not in now.node_usage
-        assert amounts(now, "b") == (0, 0, 100, 1)
-
-    def test_from_scratch_is_the_same(self) -> None:
-        template = a_pod_template()
-        pods = [a_pod(name=f"web-{n}", node=f"node-{n % 3}", template=template) for n in range(9)]
-        bit_by_bit = after(*(told(Kind.POD, one) for one in pods))
-        assert content(bit_by_bit) == content(after(told(Kind.POD, *pods)))

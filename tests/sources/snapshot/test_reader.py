@@ -161,13 +161,6 @@ def test_one_bad_object_is_a_sentence_and_the_rest_is_read(tmp_path: Path, broke
     assert len(snapshot.inventory.nodes) == len(snapshot.inventory.nodepools) == 1
 
 
-@pytest.mark.parametrize(("broken", "problem"), BROKEN)
-def test_one_bad_object_is_an_error_where_that_is_asked(tmp_path: Path, broken: Any, problem: str) -> None:
-    with pytest.raises(SnapshotError) as caught:
-        read(tmp_path, {**RECORDING, "objects": [NODE, broken]}, strict=True)
-    assert problem in str(caught.value)
-
-
 STRANGERS = [
     ("hello there", "is text, not a Kubernetes object: hello there"),
     ("x" * 200, f"is text, not a Kubernetes object: {'x' * 120}…"),
