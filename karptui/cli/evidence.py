@@ -228,5 +228,5 @@ def measure(source: Source) -> LiveUsage:
     else:
         return LiveUsage(sentence=f"--usage: {source.title} has no metrics-server to ask")
     usage.want()
-    usage.read()
+    usage.step()
     return usage.latest()

@@ -138,7 +138,7 @@ def _from_cluster(args: argparse.Namespace, redactor: Redactor | None) -> tuple[
         evidence = asked.latest()
         usage = UsageSource(transport)
         usage.want()
-        usage.read()
+        usage.step()
     finally:
         transport.close()
     for note in _not_answered(evidence, usage.latest()):

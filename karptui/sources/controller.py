@@ -22,7 +22,7 @@ from karptui.sources.karpenter_identity import (
     path_in,
     places,
 )
-from karptui.sources.periodic import REFRESH_SECONDS, REFUSED_SECONDS, PeriodicSource, Wait, failed_status
+from karptui.sources.periodic import REFRESH_SECONDS, PeriodicSource, Wait, failed_status
 
 READ_SECONDS: Final = 30.0
 _PLACES: Final = (("Deployment", "/apis/apps/v1", "deployments"), ("Pod", "/api/v1", "pods"))
@@ -140,20 +140,16 @@ class ControllerSource(PeriodicSource[ControllerNews]):
     """Reads Karpenter's Deployment once a minute."""
 
     thread_name: ClassVar[str] = "karpenter-settings"
+    lasting: ClassVar[type[SourceError]] = ControllerError
 
     def __init__(self, client: ProxyClient, *, clock: Clock | None = None, wait: Wait = threading.Event.wait) -> None:
         super().__init__(ControllerNews(FactStatus(phase=FactPhase.WAITING)), clock=clock, wait=wait)
         self._client = client
 
     def read(self) -> float:
-        """Read the Deployment; an equal reading, or the same failure again, is no news."""
+        """Read the Deployment; an equal reading is no news."""
         before, now_ns = self._news, self._clock.now_ns()
-        try:
-            info = read_controller(self._client)
-        except SourceError as error:
-            seconds = REFUSED_SECONDS if isinstance(error, ControllerError) else REFRESH_SECONDS
-            self.failed(error, seconds)
-            return seconds
+        info = read_controller(self._client)
         if info != before.info or before.status.phase is not FactPhase.LIVE:
             # An equal reading stays the same object, so that nothing is recomputed.
             kept = before.info if info == before.info else info

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from karptui.aws.evidence import NO_EVIDENCE, Evidence, with_controller, with_rules
@@ -41,6 +43,7 @@ class EvidenceSource:
         self._aws = aws
         self._controller = controller
         self._usage = usage
+        self._periodic: list[PeriodicSource[Any]] = [one for one in (metrics, controller, usage) if one is not None]
         self._recorded_usage = recorded_usage
         self._base = base
         self._region = ""
@@ -51,31 +54,22 @@ class EvidenceSource:
     def start(self) -> None:
         """Begin to ask, in daemon threads, and return at once; AWS once the cluster has named its region."""
         self._is_started = True
-        if self._metrics is not None:
-            self._metrics.start()
-        if self._controller is not None:
-            self._controller.start()
-        if self._usage is not None:
-            self._usage.start()
+        for source in self._periodic:
+            source.start()
         if self._aws is not None and self._region:
             self._aws.start(self._region)
 
     def stop(self) -> None:
         """Ask no more."""
-        if self._metrics is not None:
-            self._metrics.stop()
-        if self._controller is not None:
-            self._controller.stop()
-        if self._usage is not None:
-            self._usage.stop()
+        for source in self._periodic:
+            source.stop()
         if self._aws is not None:
             self._aws.stop()
 
     def refresh(self) -> None:
         """Read everything again, soon."""
-        for source in (self._metrics, self._controller, self._usage):
-            if source is not None:
-                source.refresh()
+        for source in self._periodic:
+            source.refresh()
         if self._aws is not None and self._region:
             self._aws.refresh()
 

@@ -29,6 +29,8 @@ class PeriodicSource(ABC, Generic[NewsT]):
     """Reads in a daemon thread until it is stopped; results are available from any thread."""
 
     thread_name: ClassVar[str]
+    lasting: ClassVar[type[SourceError]]
+    """Errors that are rarely gone within a minute."""
 
     def __init__(self, news: NewsT, *, clock: Clock | None = None, wait: Wait = threading.Event.wait) -> None:
         """Prepare to read.
@@ -47,11 +49,24 @@ class PeriodicSource(ABC, Generic[NewsT]):
 
     @abstractmethod
     def read(self) -> float:
-        """Read once, keep new facts as ``_news``, and return the seconds until the next reading."""
+        """Read once, keep new facts as ``_news``, and return the seconds until the next reading.
+
+        Raises:
+            SourceError: if that fails.
+        """
 
     @abstractmethod
     def failed(self, error: SourceError, seconds: float) -> None:
         """Record in ``_news`` that a reading failed, and the time of the next; earlier results are kept."""
+
+    def step(self) -> float:
+        """Read once, record a failure, and return the seconds until the next reading."""
+        try:
+            return self.read()
+        except SourceError as error:
+            seconds = REFUSED_SECONDS if isinstance(error, self.lasting) else REFRESH_SECONDS
+            self.failed(error, seconds)
+            return seconds
 
     def start(self) -> None:
         """Begin to read, and return at once."""
@@ -73,7 +88,7 @@ class PeriodicSource(ABC, Generic[NewsT]):
     def _run(self) -> None:
         while not self._stopped.is_set():
             try:
-                seconds = self.read()
+                seconds = self.step()
             except Exception as error:  # noqa: BLE001  a dead thread would silently leave its results to age
                 during = f"reading {self.thread_name}"
                 crash.record(error, during)

@@ -16,7 +16,7 @@ from karptui.sources.base import SourceError
 from karptui.sources.cluster.body import ListMetadata, answers_counted, decoded
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.karpenter_identity import ProxyClient
-from karptui.sources.periodic import REFRESH_SECONDS, REFUSED_SECONDS, PeriodicSource, Wait
+from karptui.sources.periodic import REFRESH_SECONDS, PeriodicSource, Wait
 
 ROOT: Final = "/apis/metrics.k8s.io/v1beta1"
 PAGE: Final = "500"
@@ -159,6 +159,7 @@ class UsageSource(PeriodicSource[LiveUsage]):
     """Asks metrics-server at its measurement interval, and only while usage is shown."""
 
     thread_name: ClassVar[str] = "live-usage"
+    lasting: ClassVar[type[SourceError]] = LiveUsageError
 
     def __init__(self, client: ProxyClient, *, clock: Clock | None = None, wait: Wait = threading.Event.wait) -> None:
         super().__init__(LiveUsage(is_asked=True), clock=clock, wait=wait)
@@ -170,16 +171,11 @@ class UsageSource(PeriodicSource[LiveUsage]):
         self._wanted_until_ns = self._clock.now_ns() + int(WANTED_SECONDS * NS_PER_SECOND)
 
     def read(self) -> float:
-        """Read nodes and pods once, if usage is shown; after a failure, earlier results are kept."""
+        """Read nodes and pods once, if usage is shown."""
         if self._clock.now_ns() > self._wanted_until_ns:
             return IDLE_SECONDS
         before = self._news
-        try:
-            nodes, pods = read_nodes(self._client), read_pods(self._client)
-        except SourceError as error:
-            seconds = REFUSED_SECONDS if isinstance(error, LiveUsageError) else REFRESH_SECONDS
-            self.failed(error, seconds)
-            return seconds
+        nodes, pods = read_nodes(self._client), read_pods(self._client)
         window_ns = max(nodes.window_ns, pods.window_ns)
         self._news = LiveUsage(
             nodes=merged(before.nodes, nodes.samples),

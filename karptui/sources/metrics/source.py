@@ -18,7 +18,7 @@ from karptui.sources.cluster.errors import ApiError, UnreachableError
 from karptui.sources.karpenter_identity import SELECTOR, ProxyClient
 from karptui.sources.metrics.controller import Controller, Endpoint, find_controller
 from karptui.sources.metrics.reading import CONTENT_TYPE, read_metrics
-from karptui.sources.periodic import REFRESH_SECONDS, REFUSED_SECONDS, PeriodicSource, Wait, failed_status
+from karptui.sources.periodic import REFRESH_SECONDS, PeriodicSource, Wait, failed_status
 
 READ_SECONDS: Final = 40.0
 """Maximum silence of the API server: it gives up on a pod after 30 s, and then sends the reason."""
@@ -140,20 +140,16 @@ class MetricsSource(PeriodicSource[MetricsNews]):
     """
 
     thread_name: ClassVar[str] = "karpenter-metrics"
+    lasting: ClassVar[type[SourceError]] = MetricsError
 
     def __init__(self, client: ProxyClient, *, clock: Clock | None = None, wait: Wait = threading.Event.wait) -> None:
         super().__init__(MetricsNews(FactStatus(phase=FactPhase.WAITING)), clock=clock, wait=wait)
         self._reader = MetricsReader(client, now_ns=self._clock.now_ns)
 
     def read(self) -> float:
-        """Read the metrics; after a failure, earlier results are kept."""
+        """Read the metrics."""
         before = self._news
-        try:
-            metrics = self._reader.read().after(before.metrics)
-        except SourceError as error:
-            seconds = REFUSED_SECONDS if isinstance(error, MetricsError) else REFRESH_SECONDS
-            self.failed(error, seconds)
-            return seconds
+        metrics = self._reader.read().after(before.metrics)
         sentence = "" if metrics.offerings else f"{metrics.endpoint} reports no prices: not Karpenter's AWS provider"
         status = FactStatus(phase=FactPhase.LIVE, sentence=sentence, as_of_ns=metrics.read_at_ns)
         self._news = MetricsNews(status, metrics, self._reader.version, _first(before.first, metrics))
