@@ -33,11 +33,11 @@ BRIEF_NS: Final = 5 * 60 * NS_PER_SECOND
 ENDS_SOON_NS: Final = 60 * 60 * NS_PER_SECOND
 """Protection that ends within this time needs no action."""
 _HELD: Final = {
-    WhyCode.DND: (FindingCode.POD_DND, "blockers", "6", "kind=POD-DND"),
-    WhyCode.NODE_DND: (FindingCode.NODE_DND, "blockers", "6", "kind=NODE-DND"),
-    WhyCode.PDB: (FindingCode.PDB, "blockers", "6", "kind=PDB*"),
-    WhyCode.BUDGET: (FindingCode.BUDGET, "budgets", "7", ""),
-    WhyCode.REPAIR: (FindingCode.REPAIR_HELD, "blockers", "6", ""),
+    WhyCode.DND: (FindingCode.POD_DND, "blockers", "kind=POD-DND"),
+    WhyCode.NODE_DND: (FindingCode.NODE_DND, "blockers", "kind=NODE-DND"),
+    WhyCode.PDB: (FindingCode.PDB, "blockers", "kind=PDB*"),
+    WhyCode.BUDGET: (FindingCode.BUDGET, "budgets", ""),
+    WhyCode.REPAIR: (FindingCode.REPAIR_HELD, "blockers", ""),
 }
 
 
@@ -68,7 +68,7 @@ def manner_of(line: VerdictNode, why: WhyCode, closed_pdbs: Collection[str]) -> 
 
 
 def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case: VerdictCase) -> ClusterFinding:
-    code, screen, key, filter_text = _HELD[why]
+    code, screen, filter_text = _HELD[why]
     own = [one for line in lines for one in own_blockers(line, why)]
     ends = [one.until_ns for one in own]
     until = None if None in ends or not ends else max(end for end in ends if end is not None)
@@ -108,7 +108,6 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
         detail=next((one.message for one in own if code is FindingCode.REPAIR_HELD), ""),
         manner=manner,
         screen=screen,
-        key=key,
         filter_text=filter_text,
     )
 
@@ -194,7 +193,6 @@ def leaving_for_long(case: VerdictCase) -> Iterator[ClusterFinding]:
             detail=stage,
             manner=Manner.SEVERAL_ENDS if ended is Manner.PLAIN and len(set(ends)) > 1 else ended,
             screen="nodes" if is_without_claims else "claims",
-            key="^z" if is_without_claims else "3",
         )
 
 
@@ -225,7 +223,6 @@ def all_leaving(case: VerdictCase) -> Iterator[ClusterFinding]:
         detail="" if case.sees_pods and case.sees_pools else "hidden",
         manner=manner,
         screen="claims" if going else "nodes",
-        key="3" if going else "^z",
     )
 
 

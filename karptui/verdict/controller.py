@@ -62,7 +62,6 @@ def controller_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Clu
             objects=tuple(f"Pod/{pod.key}" for pod in controller.pods),
             pending=explained,
             screen="sources",
-            key=":sources",
         )
     yield from _second_autoscaler(case)
     if controller.denials:
@@ -75,7 +74,6 @@ def controller_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Clu
             names=(latest.involved_name,),
             detail=latest.message,
             screen="events",
-            key="9",
         )
 
 
@@ -98,7 +96,6 @@ def _second_autoscaler(case: VerdictCase) -> Iterator[ClusterFinding]:
         names=tuple(folded_names(pods)),
         pods=sum(map(len, pods.values())),
         screen="events",
-        key="9",
     )
 
 
@@ -121,7 +118,6 @@ def _down(case: VerdictCase, pending: PendingPods) -> ClusterFinding:
         controller_pod=max(controller.pods, key=_tells, default=None),
         pending=explained,
         screen="pods",
-        key="4",
     )
 
 
@@ -144,7 +140,6 @@ def _degraded(case: VerdictCase, unready: Sequence[ControllerPod], pending_ns: i
         of_nodes=max(case.controller.replicas or 0, len(case.controller.pods)),
         controller_pod=max(unready, key=_tells),
         screen="pods",
-        key="4",
     )
 
 

@@ -115,7 +115,6 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             detail=message if reason != IMAGE or message else pods[0].waiting_reason,
             reasons=tuple(sorted(chips)) if is_platform else (),
             screen="pods",
-            key="4",
         )
 
 
@@ -150,5 +149,4 @@ def creation_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             detail=read_refusal(latest.message).message,
             manner=manner,
             screen="events",
-            key="9",
         )

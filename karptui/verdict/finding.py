@@ -229,6 +229,22 @@ class CountBound(StrEnum):
     AT_MOST = "up to"
 
 
+_KEYS: Final = {
+    "nodes": "^z",
+    "pools": "2",
+    "claims": "3",
+    "pods": "4",
+    "pending": "5",
+    "blockers": "6",
+    "next": "6 n",
+    "budgets": "7",
+    "events": "9",
+    "advice": "0",
+    "sources": ":sources",
+    "churn": ":churn",
+}
+
+
 class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that holds or endangers the cluster."""
 
@@ -287,10 +303,13 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """When a disruption budget opens that blocks it as well."""
     screen: str = ""
     """The screen that proves it."""
-    key: str = ""
-    """The key that leads there from Nodes."""
     filter_text: str = ""
     """What to filter by there."""
+
+    @property
+    def key(self) -> str:
+        """The key that leads to the screen from Nodes."""
+        return _KEYS.get(self.screen, "?" if self.code is FindingCode.NO_PERMISSION else "")
 
 
 class VerdictNode(msgspec.Struct, frozen=True, eq=False):

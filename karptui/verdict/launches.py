@@ -81,7 +81,6 @@ def _deleted_pools(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterF
             pods=sum(line.pods for line in lines),
             pending=explained,
             screen="pools",
-            key="2",
         )
 
 
@@ -117,7 +116,6 @@ def _pools_not_ready(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
             names=tuple(pool.name for pool in others),
             pending=explained,
             screen="pools",
-            key="2",
         )
 
 
@@ -168,7 +166,6 @@ def _nodeclass_not_ready(
         manner=manner,
         pending=explained,
         screen="pools",
-        key="2",
     )
 
 
@@ -212,7 +209,6 @@ def _refused(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
             manner=Manner.PLAIN if code else Manner.INCOMPLETE,
             pending=explained,
             screen="events",
-            key="9",
         )
 
 
@@ -310,7 +306,6 @@ def _ended_early(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFin
             pools=(pool,),
             pending=pending.take(partial(_waits_for, pool=pool, claims=starting)),
             screen="events",
-            key="9",
         )
 
 
@@ -358,7 +353,6 @@ def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
             reasons=_replaces(case, claims),
             pending=explained,
             screen="claims",
-            key="3",
         )
 
 
@@ -427,7 +421,6 @@ def _not_initialized(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
             manner=Manner.MISSING if obstacles.missing_resources else Manner.PLAIN,
             pending=explained,
             screen="claims",
-            key="3",
         )
 
 
@@ -452,7 +445,6 @@ def _daemonsets(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFind
             requests=requests,
             pending=beside,
             screen="pending",
-            key="5",
         )
 
 
@@ -480,7 +472,6 @@ def _limits(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]
                 names=(pool.name,),
                 detail=f"{count_text(pool.replicas)} nodes, but its limit is {count_text(limit.units)}",
                 screen="pools",
-                key="2",
             )
     for line in case.limits:
         explained = pending.take(partial(_is_limited, pool=line.pool))
@@ -496,5 +487,4 @@ def _limits(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]
             detail=line.text,
             pending=explained,
             screen="pools",
-            key="2",
         )

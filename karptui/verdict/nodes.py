@@ -72,7 +72,6 @@ def _zonal_shifts(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
             zones=(zone,),
             pending=pending.take(partial(_is_bound_to, zone=zone)),
             screen="events",
-            key="9",
         )
 
 
@@ -118,7 +117,6 @@ def _not_ready_finding(
         stuck_pods=tuple(key for line in lines for key in line.stuck_pods),
         detail=why_not_ready(lines),
         screen="nodes",
-        key="^z",
         filter_text="status=NotReady",
     )
 
@@ -173,7 +171,6 @@ def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFin
         detail=SPOT if is_spot else "",
         pending=explained,
         screen="events",
-        key="9",
     )
 
 
@@ -197,7 +194,6 @@ def _under_pressure(case: VerdictCase) -> Iterator[ClusterFinding]:
                 nodes=len(lines),
                 detail=pressure,
                 screen="nodes",
-                key="^z",
             )
 
 
@@ -230,7 +226,6 @@ def _broken(case: VerdictCase) -> Iterator[ClusterFinding]:
             detail=f"{type_}={status}",
             manner=manner,
             screen="nodes",
-            key="^z",
         )
 
 
@@ -262,7 +257,6 @@ def _cordoned(case: VerdictCase) -> Iterator[ClusterFinding]:
         since_ns=min((line.node.cordoned_ns for line in lines if line.node and line.node.cordoned_ns), default=None),
         pods=sum(line.pods for line in lines),
         screen="nodes",
-        key="^z",
     )
 
 

@@ -86,7 +86,6 @@ def pending_findings(groups: Sequence[PendingLine]) -> Iterator[ClusterFinding]:
             pending=Explained(preempted=group.preempted),
             detail=group.group,
             screen="pending",
-            key="5",
         )
     for pool, waiting in full.items():
         pods = [key for group in waiting for key in group.pods]
@@ -98,5 +97,4 @@ def pending_findings(groups: Sequence[PendingLine]) -> Iterator[ClusterFinding]:
             names=(pool,),
             pods=len(pods),
             screen="pending",
-            key="5",
         )

@@ -73,7 +73,6 @@ def _expiry(case: VerdictCase) -> Iterator[ClusterFinding]:
         pods=sum(len(line.protected_pods) for _, _, line in ends),
         detail=first.name,
         screen="claims",
-        key="3",
     )
 
 
@@ -98,7 +97,6 @@ def _lost(case: VerdictCase) -> Iterator[ClusterFinding]:
         expires_ns=_expires_ns(lines[0], case.now_ns) if lines[0].name not in chosen else None,
         manner=Manner.PLAIN if lines[0].goes or lines[0].name in chosen else Manner.AFTER_OTHERS,
         screen="next",
-        key="6 n",
     )
 
 
@@ -149,7 +147,6 @@ def _moved_launches(case: VerdictCase) -> Iterator[ClusterFinding]:
         manner=manner,
         price_per_hour=None,
         screen="pools",
-        key="2",
     )
 
 
@@ -170,7 +167,7 @@ def next_finding(case: VerdictCase) -> Iterator[ClusterFinding]:
     is_current = case.analysis is not None and report is not None and report.generation == case.analysis.generation
     if len(case.nodes) > MOST_NODES_FOR_NEXT and case.analysis is not None and not is_current:
         info, code = FindingSeverity.INFO, FindingCode.NEXT
-        yield ClusterFinding(severity=info, code=code, manner=Manner.ON_REQUEST, screen="next", key="6 n")
+        yield ClusterFinding(severity=info, code=code, manner=Manner.ON_REQUEST, screen="next")
         return
     if report is None:
         return
@@ -189,5 +186,4 @@ def next_finding(case: VerdictCase) -> Iterator[ClusterFinding]:
         nodes=len(first.node_names),
         detail=f"{first.decision} {acting.method}",
         screen="next",
-        key="6 n",
     )

@@ -258,7 +258,6 @@ def _churn(case: VerdictCase) -> Iterator[ClusterFinding]:
             pods=moved[0].times if moved else 0,
             reasons=tuple(str(reason) for reason, _ in loop.reasons if pool and reason is not Removal.UNKNOWN),
             screen="churn",
-            key=":churn",
         )
 
 
@@ -282,7 +281,6 @@ def _urgent_advice(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterF
             detail=advice.fact,
             pending=pending.take(partial(of_pools, pools=pools)) if pools else NOTHING_PENDING,
             screen="advice",
-            key="0",
         )
 
 
@@ -298,7 +296,6 @@ def _advice(case: VerdictCase) -> Iterator[ClusterFinding]:
             of_nodes=len(warnings),
             detail=BY_ID[warnings[0].rule].title,
             screen="advice",
-            key="0",
         )
 
 
@@ -329,7 +326,6 @@ def _timed_out(case: VerdictCase) -> Iterator[ClusterFinding]:
         since_ns=case.started_ns,
         detail=str(case.timeouts),
         screen="advice",
-        key="0",
     )
 
 
@@ -362,7 +358,6 @@ def _stopped(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
             nodes_bound=CountBound.AT_LEAST if is_simulating(case.nodes) else CountBound.EXACT,
             pending=explained,
             screen="claims",
-            key="3",
         )
     served = served_pools(case.pools)
     checked = [is_being_checked(pool, case.nodeclasses.get(pool.node_class_ref.key), case.now_ns) for pool in served]
@@ -377,7 +372,6 @@ def _stopped(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
             detail=", ".join(_takes_no_pods(served)),
             manner=Manner.STATIC if any(runs) else Manner.PLAIN,
             screen="pools",
-            key="2",
         )
 
 
@@ -408,7 +402,6 @@ def _gone_pools(case: VerdictCase) -> Iterator[ClusterFinding]:
             names=tuple(sorted(gone)),
             nodes=len(lines),
             screen="nodes",
-            key="^z",
         )
 
 
@@ -450,7 +443,6 @@ def _drift(case: VerdictCase) -> Iterator[ClusterFinding]:
             closed_until_ns=min(ends, default=None) if not is_budget else None,
             manner=manners.most_common(1)[0][0] if is_budget else Manner.STATIC if static else Manner.PLAIN,
             screen="claims",
-            key="3",
             filter_text=f"pool={name}",
         )
 
@@ -479,9 +471,7 @@ def _drift_reason(line: VerdictNode) -> str:
 
 def _missing(case: VerdictCase) -> Iterator[ClusterFinding]:
     if case.hidden:
-        yield ClusterFinding(
-            severity=FindingSeverity.WARNING, code=FindingCode.NO_PERMISSION, names=tuple(case.hidden), key="?"
-        )
+        yield ClusterFinding(severity=FindingSeverity.WARNING, code=FindingCode.NO_PERMISSION, names=tuple(case.hidden))
     if case.assumed:
         yield ClusterFinding(
             severity=FindingSeverity.INFO,
@@ -490,7 +480,6 @@ def _missing(case: VerdictCase) -> Iterator[ClusterFinding]:
             detail=", ".join(dict.fromkeys(case.assumed.values())),
             objects=tuple(f"EC2NodeClass/{name}" for name in case.assumed),
             screen="pools",
-            key="2",
         )
     if case.unread:
         yield ClusterFinding(
@@ -498,7 +487,6 @@ def _missing(case: VerdictCase) -> Iterator[ClusterFinding]:
             code=FindingCode.ASSUMED_VOLUMES,
             names=case.unread,
             screen="sources",
-            key=":sources",
         )
     unpriced = [line for line in case.nodes if line.has_node and line.per_hour is None]
     if case.has_prices and unpriced:
@@ -508,5 +496,4 @@ def _missing(case: VerdictCase) -> Iterator[ClusterFinding]:
             nodes=len(unpriced),
             objects=tuple(f"Node/{line.name}" for line in unpriced),
             screen="sources",
-            key=":sources",
         )

@@ -18,7 +18,7 @@ ICE = "creating instance, insufficient capacity, with fleet error(s), Insufficie
 
 
 def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
-    usual: dict[str, Any] = {"severity": FindingSeverity.WARNING, "code": code, "since_ns": AGO, "key": "6"}
+    usual: dict[str, Any] = {"severity": FindingSeverity.WARNING, "code": code, "since_ns": AGO, "screen": "blockers"}
     return ClusterFinding(**{**usual, **given})
 
 
