@@ -87,10 +87,12 @@ def template_order(pool: NodePool, book: ReckonedPrices) -> LaunchOrder:
 def order_again(claim: NodeClaim, pool: NodePool, types: Iterable[InstanceType], rules: Rules) -> LaunchOrder:
     """Return the order that a NodeClaim without an instance is, of the types that meet it and have room for it."""
     requirements = Requirements.from_selectors(claim.requirements)
+    named = requirements.get(INSTANCE_TYPE)
     fitting = [
         one
         for one in types
-        if requirements.compatible(Requirements.from_selectors(one.requirements), WELL_KNOWN)
+        if named.allows(one.name)
+        and requirements.compatible(Requirements.from_selectors(one.requirements), WELL_KNOWN)
         and _has_room(allocatable_nano(one, rules=rules), claim.requests)
     ]
     return LaunchOrder(pool, fitting, requirements, claim.requests)
@@ -316,7 +318,7 @@ class Launches:
 
     def _types_of(self, claim: NodeClaim) -> Sequence[InstanceType]:
         name = claim.labels.get(NODEPOOL, "")
-        return self._sight.prepared().types_by_pool.get(name, ()) if name in self._sight.pools else ()
+        return self._sight.types_by_pool.get(name, ()) if name in self._sight.pools else ()
 
     def _get_instance(self, name: str, ready_ns: int) -> None:
         """Launch a NodeClaim that had no instance at the start; without an available offering it stays pending."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -12,6 +12,7 @@ from karptui.disruption.methods import buffered_names
 from karptui.disruption.termination import commanded_names
 from karptui.forward.agenda import Agenda
 from karptui.forward.world import World
+from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import INSTANCE_TYPE, NODEPOOL, ZONE
 from karptui.karpenter.nodepool import NodePool
@@ -99,6 +100,11 @@ class Sight:
             made = made.later(world.inventory, world.states(), now_ns, pods=world.pods, unbound=world.without_node)
         self._prepared = (world.version, now_ns, made)
         return made
+
+    @property
+    def types_by_pool(self) -> Mapping[str, Sequence[InstanceType]]:
+        """Instance types by NodePool, which only `offer_again` changes during a forecast."""
+        return (self._prepared[2] if self._prepared is not None else self.prepared()).types_by_pool
 
     def fleet(self) -> Fleet:
         """Return the cluster as disruption sees it now."""
