@@ -41,14 +41,13 @@ from karptui.state.cluster import EMPTY, ClusterState
 from karptui.views.row import Tone
 from karptui.views.top_bar import TopBarValues
 from karptui.views.tour import Tour
-from karptui.widgets.colourless import Colourless
 from karptui.widgets.textual_compat.boundary import LivingApp
 from karptui.widgets.textual_compat.dimmed import DimmedPalette, draw_once_composed
 from karptui.widgets.textual_compat.key_order import screen_ready
 from karptui.widgets.textual_compat.loop import screen_loop
 from karptui.widgets.textual_compat.signals import Signals, driver_of
 from karptui.widgets.textual_compat.style_rules import StyleRules
-from karptui.widgets.themes import DEFAULT_THEME, OWN_THEMES, style_sheets, variable_defaults
+from karptui.widgets.themes import DEFAULT_THEME, OWN_THEMES, Colourless, style_sheets, variable_defaults
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -307,7 +306,7 @@ class KarptuiApp(LivingApp):
     def whatif(self) -> WhatIf:
         """The current state of the what-if."""
         from karptui.screens.whatif.controller import WhatIf  # noqa: PLC0415 - only when asked for
-        from karptui.screens.whatif.kept import KeptScenarios  # noqa: PLC0415 - as above
+        from karptui.screens.whatif.workbook import KeptScenarios  # noqa: PLC0415 - as above
 
         return WhatIf(self.feed, self.session, KeptScenarios(self.follower.title))
 

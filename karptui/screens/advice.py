@@ -9,9 +9,8 @@ from textual.binding import Binding, BindingType
 
 from karptui.screens import routes
 from karptui.screens.frame import HelpSections
-from karptui.screens.list_keys import OPEN_OBJECT
 from karptui.screens.list_screen import ListScreen
-from karptui.screens.listing import Groups
+from karptui.screens.listing import OPEN_OBJECT, Groups
 from karptui.screens.panel import Panel
 from karptui.screens.row_sources import OwnRows, SessionList
 from karptui.session.advice import AdviceEntry, AdviceGroup, AdviceGrouping, AdviceLine

@@ -1,4 +1,4 @@
-"""The Blockers screen: the blockers of each node, their cost, and remedies."""
+"""The Blockers screen: what blocks each node and its cost; and Karpenter's next command."""
 
 from __future__ import annotations
 
@@ -22,12 +22,18 @@ from karptui.session.blockers import (
     BlockerLine,
 )
 from karptui.session.costs import Held
+from karptui.session.facts import NextAround
+from karptui.session.nodes import NodeEntry
 from karptui.views.blockers.columns import TABLE
 from karptui.views.blockers.sentences import blocker_sentences
 from karptui.views.instants import freshness, short_freshness
+from karptui.views.next import TABLE as REMOVABLE
+from karptui.views.next import next_lines
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows
-from karptui.views.why.sentences import held_title
+from karptui.views.why.labels import legend
+from karptui.views.why.sentences import held_title, why_sentence
+from karptui.widgets.sentences import Sentences
 
 if TYPE_CHECKING:
     from karptui.whatif.remedies.blockers.remedy import BlockerRemedy
@@ -194,3 +200,54 @@ class BlockersScreen(ListScreen[BlockerLine]):
     def open_row(self, item: BlockerLine) -> None:  # noqa: ARG002 - it is under the cursor
         """Show why the node is still here."""
         self.action_explain_why()
+
+
+class NextScreen(ListScreen[NodeEntry]):
+    """The next command, and the nodes that would go, the dearest first."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("e", "explain_why", "Explain", id="next.explain", tooltip="Why the node is still here"),
+    ]
+
+    entry_name = "blockers"
+    title_text = "Removable once unblocked"
+
+    def __init__(self) -> None:
+        self._command = Sentences(id="next")
+        super().__init__(REMOVABLE, SessionList("next"), above=(self._command,))
+
+    def show_state(self) -> None:
+        """Show the command and the nodes."""
+        overview, around = self.host.session.overview(), self.around(NextAround)
+        self.host.cluster.look_at(Focus(asks_next=True))
+        self._command.set_lines(
+            (
+                *next_lines(around.report if around is not None else None, overview),
+                freshness(overview, self.host.now_ns()),
+            )
+        )
+        super().show_state()
+
+    def explain_item(self, item: NodeEntry) -> Pieces:
+        """Return the reason the node is still here."""
+        return why_sentence(item, self.host.now_ns()) or (("", Tone.NORMAL),)
+
+    def name_of(self, item: NodeEntry) -> str:
+        """Return the node's name."""
+        return item.name
+
+    def object_of(self, item: NodeEntry) -> tuple[str, str]:
+        """Return the node."""
+        return "Node", item.name
+
+    def help_text(self) -> HelpSections:
+        """Explain the labels, columns and filters."""
+        return (("Labels, worst first", legend()), *super().help_text())
+
+    def action_explain_why(self) -> None:
+        """Show why the node under the cursor is still here."""
+        self.table.action_select()
+
+    def open_row(self, item: NodeEntry) -> None:
+        """Show the node at length."""
+        routes.show_node(self, item.key)

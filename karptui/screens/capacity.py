@@ -1,19 +1,27 @@
-"""The Capacity screen: nodes, pods, free resources and cost by zone, NodePool or instance type."""
+"""Where capacity is: nodes, pods, free resources and cost by zone, NodePool or type; and a picture of all nodes."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import ClassVar
 
+from textual import work
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from karptui.screens.frame import FrameScreen
 from karptui.screens.list_screen import ListScreen
+from karptui.screens.panel import Panel
 from karptui.screens.row_sources import SessionList
 from karptui.session.answers import Focus
 from karptui.session.capacity import GROUPINGS, CapacityEntry
 from karptui.session.facts import CapacityAround
+from karptui.session.packing import Packed
 from karptui.views.capacity import NOUNS, capacity_sentence, capacity_table
+from karptui.views.packing import RESOURCES, packed_lines, packing_lines
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
+from karptui.whatif.scenario import Scenario
 from karptui.widgets.sentences import Sentences
 
 
@@ -83,3 +91,83 @@ class CapacityScreen(ListScreen[CapacityEntry]):
             return
         cap = f" cap={item.capacity_type}" if item.capacity_type else ""
         self.host.open_screen("nodes", filter_text=f"{self._grouping}={item.name}{cap}")
+
+
+_MARGIN = 4
+"""Cells of the padding and the scroll bar."""
+
+
+class PackingScreen(FrameScreen):
+    """NodePools as boxes, nodes as bins, pods as blocks."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("b", "turn", "Cpu or memory", id="packing.by", tooltip="Measure nodes and pods by another resource"),
+        Binding("j,down", "scroll(1)", "Down", show=False, id="packing.down"),
+        Binding("k,up", "scroll(-1)", "Up", show=False, id="packing.up"),
+        Binding("pagedown,ctrl+d", "page(1)", "Page down", show=False, id="packing.page-down"),
+        Binding("pageup,ctrl+u", "page(-1)", "Page up", show=False, id="packing.page-up"),
+    ]
+
+    entry_name = "nodes"
+
+    def __init__(self, scenario: Scenario | None = None) -> None:
+        """Make the screen.
+
+        Args:
+            scenario: Draws the cluster before and after it; None to draw the cluster alone.
+        """
+        super().__init__()
+        self._scenario = scenario
+        self._found: Packed | None = None
+        """Both sides, None until they are worked out."""
+        self._panel = Panel("packing")
+        self._resource = RESOURCES[0]
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the picture."""
+        yield self._panel
+
+    def prepare(self) -> None:
+        """Compute both sides if there is a scenario."""
+        if self._scenario is not None:
+            self._work_out(self._scenario)
+
+    @work(exclusive=True, group="packing", exit_on_error=False)
+    async def _work_out(self, scenario: Scenario) -> None:
+        self._found = await asyncio.to_thread(self.host.session.whatif.packed, scenario, self.host.now_ns())
+        self.refresh_view(is_forced=True)
+
+    def show_state(self) -> None:
+        """Draw the picture."""
+        width = self.size.width - _MARGIN
+        if self._scenario is None:
+            bins = self.host.session.packing()
+            self._panel.lines.set_lines(packing_lines(bins, self._resource, width))
+        elif self._found is None:
+            self._panel.lines.set_lines(((("computing…", Tone.ACTIVE),),))
+        else:
+            self._panel.lines.set_lines(packed_lines(self._found, self._scenario, self._resource, width))
+
+    def on_resize(self) -> None:
+        """Draw it for the new width."""
+        self.refresh_view(is_forced=True)
+
+    def explain(self) -> Pieces:
+        """Return the resource of the picture."""
+        other = RESOURCES[1 - RESOURCES.index(self._resource)]
+        if self._scenario is None:
+            return ((f"by requested {self._resource} · b: by {other} · :capacity has the sums", Tone.MUTED),)
+        return ((f"by requested {self._resource} · b: by {other} · esc: back to the what-if", Tone.MUTED),)
+
+    def action_turn(self) -> None:
+        """Measure by the other resource."""
+        self._resource = RESOURCES[1 - RESOURCES.index(self._resource)]
+        self.refresh_view(is_forced=True)
+
+    def action_scroll(self, step: int) -> None:
+        """Scroll by a line."""
+        self._panel.scroll_relative(y=step, animate=False)
+
+    def action_page(self, step: int) -> None:
+        """Scroll by a page."""
+        self._panel.scroll_page(step)

@@ -271,19 +271,19 @@ def _headroom(app: CommandHost, text: str) -> None:
 
 
 def _goal_names() -> Sequence[str]:
-    from karptui.screens.solve import ON_SCREEN  # noqa: PLC0415 - only when asked for
+    from karptui.screens.study import ON_SCREEN  # noqa: PLC0415 - only when asked for
 
     return ON_SCREEN
 
 
 def _solve(app: CommandHost, text: str) -> None:
-    from karptui.screens.solve import ON_SCREEN  # noqa: PLC0415 - only when asked for
+    from karptui.screens.study import ON_SCREEN  # noqa: PLC0415 - only when asked for
     from karptui.solve.catalogue import GOALS, SolveError, given_of, with_defaults  # noqa: PLC0415 - as above
 
     name, _, rest = text.partition(" ")
     front = app.front
     if not text and front is not None:
-        from karptui.screens.solve import ask_for_goal  # noqa: PLC0415 - only when asked for
+        from karptui.screens.study import ask_for_goal  # noqa: PLC0415 - only when asked for
         from karptui.screens.whatif.dialogs import ask_aside  # noqa: PLC0415 - as above
 
         ask_aside(front, lambda: ask_for_goal(front))
@@ -305,7 +305,7 @@ def _workload_words(app: CommandHost) -> Sequence[str]:
 
 
 def _next(app: CommandHost) -> None:
-    from karptui.screens.next import NextScreen  # noqa: PLC0415 - only when asked for
+    from karptui.screens.blockers import NextScreen  # noqa: PLC0415 - only when asked for
 
     app.push_screen(NextScreen())
 
@@ -317,7 +317,7 @@ def _capacity(app: CommandHost) -> None:
 
 
 def _packing(app: CommandHost) -> None:
-    from karptui.screens.packing import PackingScreen  # noqa: PLC0415 - only when asked for
+    from karptui.screens.capacity import PackingScreen  # noqa: PLC0415 - only when asked for
 
     front = app.front
     app.push_screen(PackingScreen(front.scenario_in_front() if front is not None else None))

@@ -15,7 +15,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from karptui.views.sanitize import clean
-from karptui.widgets.beside import Beside
+from karptui.widgets.sentences import Beside
 from karptui.widgets.textual_compat.dimmed import DimmedScreen
 
 FILTER_FROM: Final = 10

@@ -10,8 +10,8 @@ from textual.binding import Binding, BindingType
 
 from karptui.clock import LocalZone
 from karptui.screens import routes
-from karptui.screens.list_keys import CHURN
 from karptui.screens.list_screen import ListScreen
+from karptui.screens.listing import CHURN
 from karptui.screens.row_sources import SessionList
 from karptui.session.events import EventEntry
 from karptui.views.events import TABLE, event_sentences, event_text

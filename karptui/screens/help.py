@@ -16,7 +16,7 @@ from textual.visual import Visual
 from textual.widgets import Static
 
 from karptui.screens.host import host_of
-from karptui.widgets.beside import Beside, BesideLines
+from karptui.widgets.sentences import Beside, BesideLines
 from karptui.widgets.textual_compat.dimmed import DimmedScreen
 
 _TERM_WIDTH = 24

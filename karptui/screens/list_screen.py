@@ -19,8 +19,7 @@ from textual.widget import Widget
 
 from karptui.screens import routes
 from karptui.screens.frame import FrameScreen, HelpSections
-from karptui.screens.list_keys import LIST_KEYS
-from karptui.screens.listing import Groups, Listing
+from karptui.screens.listing import LIST_KEYS, Groups, Listing
 from karptui.screens.panel import Panel, Story, StoryLines
 from karptui.screens.row_sources import Making, OwnRows, RowSource, SessionList, SessionRows
 from karptui.session.grouping import GroupHeading

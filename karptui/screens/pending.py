@@ -13,9 +13,8 @@ from karptui.provisioning import NodeRefusal, PodExplanation
 from karptui.provisioning.nearest import furthest
 from karptui.screens import routes
 from karptui.screens.frame import FrameScreen, HelpSections
-from karptui.screens.list_keys import HEADROOM
 from karptui.screens.list_screen import ListScreen
-from karptui.screens.listing import Kept
+from karptui.screens.listing import HEADROOM, Kept
 from karptui.screens.panel import Panel
 from karptui.screens.row_sources import OwnRows, SessionList
 from karptui.session.answers import Focus, PendingPod

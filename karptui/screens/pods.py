@@ -9,8 +9,8 @@ from textual.binding import Binding, BindingType
 
 from karptui.decode.kinds import Kind
 from karptui.screens import routes
-from karptui.screens.list_keys import HEADROOM
 from karptui.screens.list_screen import ListScreen
+from karptui.screens.listing import HEADROOM
 from karptui.screens.row_sources import SessionList
 from karptui.session.pods import PodEntry
 from karptui.views.pods import TABLE, explain_pod

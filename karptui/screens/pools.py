@@ -10,8 +10,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from karptui.screens import routes
-from karptui.screens.list_keys import CHURN, HEADROOM
 from karptui.screens.list_screen import ListScreen
+from karptui.screens.listing import CHURN, HEADROOM
 from karptui.screens.panel import Panel
 from karptui.screens.row_sources import SessionList
 from karptui.session.answers import Focus

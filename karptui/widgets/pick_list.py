@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
 from rich.segment import Segment
-from textual import events
+from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.geometry import Region, Size
@@ -15,7 +15,9 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.visual import Visual
 
+from karptui.views.row import Tone
 from karptui.widgets.line_view import LineView
+from karptui.widgets.sentences import phrase
 
 
 class Pick(NamedTuple):
@@ -235,3 +237,50 @@ class PickList(LineView, can_focus=True):
     def hover_moved(self, before: int, after: int) -> None:  # noqa: ARG002 - what differs is found by its look
         """Draw both lines again."""
         self._refresh_changed()
+
+
+class Line(NamedTuple):
+    """One line."""
+
+    key: str
+    pieces: tuple[tuple[str, Tone], ...]
+    is_heading: bool = False
+    has_gap: bool = False
+    """Whether an empty line precedes it."""
+
+
+class LineList(PickList):
+    """Shows lines that may open."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "select", "Open", id="lines.open", tooltip="Open the line, or close it")
+    ]
+    BINDING_GROUP_TITLE = "Result"
+    DEFAULT_CSS = "LineList { height: 1fr; }"
+
+    @dataclass
+    class Opened(Message):
+        """A line is to be opened, or closed."""
+
+        key: str
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as every widget calls it
+        super().__init__(id=id)
+        self._shown: tuple[Line, ...] = ()
+
+    def show_lines(self, lines: Sequence[Line]) -> None:
+        """Show lines in the place of those before."""
+        if tuple(lines) == self._shown:
+            return
+        before = {line: pick for line, pick in zip(self._shown, self.picks, strict=False) if line.key == pick.key}
+        self._shown = tuple(lines)
+        self.set_picks([before.get(line) or _pick(line) for line in lines])
+
+    @on(PickList.Picked)
+    def _picked(self, event: PickList.Picked) -> None:
+        event.stop()
+        self.post_message(self.Opened(event.key))
+
+
+def _pick(line: Line) -> Pick:
+    return Pick(line.key, phrase(line.pieces), line.is_heading, line.has_gap)

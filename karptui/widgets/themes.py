@@ -7,10 +7,15 @@ are computed from its colours.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import Final
 
+from rich.color import Color as RichColor
+from rich.segment import Segment
+from rich.style import Style
 from textual.color import Color
+from textual.filter import LineFilter
 from textual.theme import Theme
 
 TEXT_CONTRAST: Final = 4.5
@@ -181,3 +186,39 @@ def style_sheets(*names: str) -> list[str | PurePath]:
     folder = styles_dir()
     found = names or (*FIRST, *sorted({path.stem for path in folder.glob("*.tcss")} - {*FIRST}))
     return [folder / f"{name}.tcss" for name in found]
+
+
+STANDS_OUT: Final = 0.055
+"""Smallest brightness difference that is meant to be visible: the cursor's, not a panel's."""
+
+
+class Colourless(LineFilter):
+    """Removes all colours; text marked by its background only is reversed."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Return the segments without colour.
+
+        Args:
+            segments: The parts of a line.
+            background: The colour behind them.
+        """
+        brightness = background.brightness
+        return [Segment(text, style and _colourless(style, brightness), control) for text, style, control in segments]
+
+
+@lru_cache(4_096)
+def _colourless(style: Style, brightness: float) -> Style:
+    stands_out = style.bgcolor is not None and abs(_brightness(style.bgcolor) - brightness) > STANDS_OUT
+    return Style(
+        bold=style.bold,
+        dim=style.dim,
+        italic=style.italic,
+        underline=style.underline,
+        strike=style.strike,
+        reverse=bool(style.reverse) != stands_out or None,
+        meta=style.meta or None,
+    )
+
+
+def _brightness(colour: RichColor) -> float:
+    return Color(*colour.get_truecolor()).brightness

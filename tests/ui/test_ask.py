@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from karptui.screens.ask import QUESTIONS
-from karptui.screens.next import NextScreen
+from karptui.screens.blockers import NextScreen
 from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.types import TypesOfPoolScreen
 from karptui.screens.whatif.screen import WhatIfScreen

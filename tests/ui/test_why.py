@@ -11,8 +11,7 @@ from textual.widgets import TextArea
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.config import Config
-from karptui.screens.blockers import BlockersScreen
-from karptui.screens.next import NextScreen
+from karptui.screens.blockers import BlockersScreen, NextScreen
 from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.remedies import RemediesScreen
 from karptui.whatif.opening import Opening

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.style import Style
 from textual.visual import RenderOptions
 
-from karptui.widgets.beside import Beside
+from karptui.widgets.sentences import Beside
 
 OPTIONS = RenderOptions(lambda _: Style.null(), {})
 

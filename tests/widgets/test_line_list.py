@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.app import App, ComposeResult
 
 from karptui.views.row import Tone
-from karptui.widgets.line_list import Line, LineList
+from karptui.widgets.pick_list import Line, LineList
 from karptui.widgets.themes import variable_defaults
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karptui.widgets.row_table.rows import Cursor
+from karptui.widgets.row_table.canvas import Cursor
 
 
 def test_the_cursor_follows_its_key() -> None:

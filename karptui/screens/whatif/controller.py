@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from karptui.karpenter.rules import VERSION_SETTING, rules_for
 from karptui.kube.units import count_text
 from karptui.screens.whatif.documents import DocumentReader, Documents
-from karptui.screens.whatif.kept import KeptScenarios
-from karptui.screens.whatif.workbook import Workbook, open_scenarios, save_scenarios
+from karptui.screens.whatif.workbook import KeptScenarios, Workbook, open_scenarios, save_scenarios
 from karptui.session.answers import ControllerInfo, ReplayState
 from karptui.session.protocol import Session
 from karptui.session.throttle import KEYBOARD

@@ -12,7 +12,7 @@ from karptui.screens.dialogs import AskScreen, ChecklistScreen, Choice, pick
 from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.controller import WhatIf
 from karptui.screens.whatif.dialogs import needed
-from karptui.screens.whatif.editor_pane import EditorPane
+from karptui.screens.whatif.panes import EditorPane
 from karptui.screens.whatif.quick_edits import QuickEdits, control_of
 from karptui.sources.base import SourceError
 from karptui.state.inventory import WORKLOAD_KINDS

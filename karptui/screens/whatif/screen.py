@@ -17,13 +17,12 @@ from textual.widgets import TextArea
 from karptui.kube.units import counted
 from karptui.screens import routes
 from karptui.screens.frame import FrameScreen, HelpSections
-from karptui.screens.solve import ask_for_goal
+from karptui.screens.study import ask_for_goal
 from karptui.screens.whatif.controller import WhatIf
 from karptui.screens.whatif.dialogs import Dialogs, ask_about_unsaved, ask_aside
 from karptui.screens.whatif.edit_dialogs import EditDialogs
-from karptui.screens.whatif.editor_pane import EditorPane
+from karptui.screens.whatif.panes import EditorPane, ResultPane
 from karptui.screens.whatif.quick_edits import QuickEdits
-from karptui.screens.whatif.result_pane import ResultPane
 from karptui.sources.base import SourceError
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.placements import INSTANCE_TYPE, Target

@@ -12,9 +12,8 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from karptui.views.table import Sort
-from karptui.widgets.row_table.canvas import HEADER_LINES, RowCanvas
+from karptui.widgets.row_table.canvas import HEADER_LINES, RowCanvas, RowSequence
 from karptui.widgets.row_table.painter import is_cut
-from karptui.widgets.row_table.rows import RowSequence
 
 
 @dataclass

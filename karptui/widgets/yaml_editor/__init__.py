@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from karptui.widgets.yaml_editor.completions import CompletionItem, CompletionList, Completions
-from karptui.widgets.yaml_editor.editor import LineNote, YamlEditor
+from karptui.widgets.yaml_editor.editor import CompletionItem, CompletionList, Completions, LineNote, YamlEditor
 
 __all__ = ["CompletionItem", "CompletionList", "Completions", "LineNote", "YamlEditor"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
@@ -11,15 +11,18 @@ from rich.style import Style
 from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.reactive import reactive
 from textual.strip import Strip
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
 from textual.widgets.text_area import Selection, TextAreaTheme
 
 from karptui.kube.hidden_text import HIDDEN
 from karptui.views.row import Tone
 from karptui.views.sanitize import REPLACEMENT, clean
+from karptui.widgets.sentences import Beside
 from karptui.widgets.textual_compat.text_area import Look, SparingTextArea
-from karptui.widgets.yaml_editor.completions import CompletionList, Completions
 
 INDENT: Final = 2
 LIGHT: Final = "css-light"
@@ -29,7 +32,7 @@ GLYPHS: Final[Mapping[Tone, str]] = {Tone.FAULT: "✘", Tone.WARNING: "▲", Ton
 OWN_ACTIONS: Final = frozenset({"complete", "leave", "note(1)"})
 """Actions whose keys the screen may have given to something else."""
 
-Complete = Callable[[str, int, int], Completions]
+Complete: TypeAlias = "Callable[[str, int, int], Completions]"
 """Returns the completions for a text, line and column."""
 
 
@@ -297,3 +300,79 @@ def changed_lines(before: Sequence[str], after: Sequence[str]) -> ChangedLines:
     most = shorter - first - 1
     rest = next((at for at in range(most) if before[-1 - at] != after[-1 - at]), most)
     return ChangedLines(first, len(before) - 1 - rest, tuple(after[first : len(after) - rest]))
+
+
+MOST: Final = 8
+"""Lines that are seen at once; the list scrolls."""
+
+
+class CompletionItem(NamedTuple):
+    """One thing that the word could become."""
+
+    label: str
+    insert: str
+    """Text that replaces the word."""
+    detail: str = ""
+    """Short description."""
+
+
+class Completions(NamedTuple):
+    """Completions at the cursor."""
+
+    start_column: int = 0
+    """Where the word begins that is replaced."""
+    items: tuple[CompletionItem, ...] = ()
+
+
+class CompletionList(OptionList):
+    """Shows completions; the editor keeps the keys and moves the cursor in it."""
+
+    can_focus = False
+    DEFAULT_CSS = """
+    CompletionList {
+        display: none; overlay: screen; constrain: inside inflect; position: absolute;
+        width: auto; max-width: 64; height: auto; max-height: 8; padding: 0 1; border: none;
+        scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0;
+        &.-open { display: block; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(id="completions", markup=False)
+        self._items: tuple[CompletionItem, ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is something to choose from."""
+        return self.has_class("-open")
+
+    @property
+    def chosen(self) -> CompletionItem | None:
+        """The item under the cursor."""
+        index = self.highlighted
+        return self._items[index] if index is not None and index < len(self._items) else None
+
+    def open(self, items: Sequence[CompletionItem], x: int, y: int) -> None:
+        """Show items below a place of the screen."""
+        if tuple(items) != self._items:
+            self._items = tuple(items)
+            width = max(len(clean(item.label)) for item in items)
+            self.set_options(Option(_line(item, width)) for item in items)
+        self.highlighted = 0
+        self.absolute_offset = None
+        self.styles.offset = (x, y)
+        self.add_class("-open")
+
+    def close(self) -> None:
+        """Hide the list."""
+        self.remove_class("-open")
+
+    def move(self, step: int) -> None:
+        """Move the cursor, from one end on to the other."""
+        if self._items:
+            self.highlighted = ((self.highlighted or 0) + step) % len(self._items)
+
+
+def _line(item: CompletionItem, width: int) -> Beside:
+    label = Content.styled(f"{clean(item.label):<{width}}", "$foreground")
+    return Beside(label, Content.styled(clean(item.detail), "$karp-muted"))

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
+from karptui.screens.capacity import PackingScreen
 from karptui.screens.dialogs import PickScreen
 from karptui.screens.nodes import NodesScreen
-from karptui.screens.packing import PackingScreen
 from karptui.screens.whatif.compare import CompareScreen
 from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.sources.demo.source import DemoSource

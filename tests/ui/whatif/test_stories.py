@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from karptui.app import KarptuiApp
-from karptui.screens.whatif.result_pane import ResultPane
+from karptui.screens.whatif.panes import ResultPane
 from tests.canvas import whole_of
 from tests.ui.whatif.bench import SIZES, make_app, prepare, settled
 from tests.ui.whatif.stories import STORIES
