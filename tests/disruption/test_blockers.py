@@ -20,7 +20,6 @@ from karptui.karpenter.nodepool import WHEN_EMPTY, DisruptionBudget, NodePool
 from karptui.kube.node import Node
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.taints import NO_SCHEDULE, Taint
-from karptui.kube.workload import Workload
 from karptui.provisioning import StateNode
 from tests.builders import (
     DAY_NS,
@@ -35,7 +34,6 @@ from tests.builders import (
     a_pdb,
     a_pod,
     an_event,
-    an_owner,
 )
 from tests.disruption.making import a_buffer, a_claim, a_fleet, blockers_of, consolidatable, drifted, node_of
 
@@ -104,16 +102,6 @@ def test_blocker_begins_when_a_method_wants_the_node() -> None:
     assert (wanted.is_wanted, wanted.since_ns) == (True, NOW_NS - MINUTE_NS)
     early = blockers_of(_fleet(claim=a_claim(conditions=(drifted(since_ns=NOW_NS - DAY_NS),)), pods=pods))["POD_DND"]
     assert early.since_ns == NOW_NS - HOUR_NS
-
-
-def test_owner_is_the_top_level_workload() -> None:
-    replicaset = Workload(
-        name="web", namespace="default", api_version="apps/v1", kind="ReplicaSet",
-        owners=(an_owner(kind="Deployment", name="front"),),
-    )  # fmt: skip
-    pods = [a_pod(name="a", node="node-1", annotations=PROTECTED)]
-    assert blockers_of(_fleet(pods=pods, workloads=[replicaset]))["POD_DND"].owner == "Deployment/default/front"
-    assert blockers_of(_fleet(pods=pods))["POD_DND"].owner == "ReplicaSet/default/web"
 
 
 def test_since_when_a_budget_is_exhausted_or_two_select_a_pod() -> None:

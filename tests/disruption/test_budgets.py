@@ -9,7 +9,6 @@ import pytest
 
 from karptui.disruption.budget_calendar import (
     DAY_NS,
-    WEEK_NS,
     AllowanceSpan,
     TimeSpan,
     allowance,
@@ -139,5 +138,3 @@ def test_since_when_a_window_is_open(schedule: str | None, duration: str | None,
     assert opened_at(DisruptionBudget("0", schedule, duration), NOW_NS) == opened
 
 
-def test_a_week_is_seven_days() -> None:
-    assert WEEK_NS == 7 * DAY_NS

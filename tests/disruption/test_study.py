@@ -218,18 +218,6 @@ def test_node_removed_despite_blockers_is_removed_without_them() -> None:
     assert present(again.outlook).lifted == present(again.outlook).now
 
 
-def test_detail_of_a_claim_without_node_has_a_problem() -> None:
-    study = DisruptionStudy(
-        _cluster(nodes=[], nodeclaims=[a_nodeclaim(name="general-1", node="", stage="Launched")]), 1
-    )
-    list(study.survey())
-    study.compute_detail("claim/general-1")
-    detail = study.analysis.detail
-    assert present(detail).problem.endswith("there is no node")
-    assert [state.reason for state in present(detail).budgets] == ["Empty", "Drifted", "Underutilized"]
-    assert present(detail).consolidation_policy
-
-
 def test_claims_without_a_node_and_nodes_without_a_claim() -> None:
     study = DisruptionStudy(
         prepared(nodes=[a_node(name="own", pool="")], nodeclaims=[a_nodeclaim(name="new", node="", stage="Launched")]),
@@ -273,15 +261,6 @@ def test_a_long_question_may_be_broken_off() -> None:
     with pytest.raises(InterruptedError):
         study.simulate_next_pass(Impatient())
     assert study.analysis.next is None
-
-
-def test_an_analysis_of_nothing() -> None:
-    assert Analysis().is_complete
-
-
-def test_only_existing_nodes_are_simulated() -> None:
-    analysis = study_all(DisruptionStudy(_cluster(), 1), ("claim/gone", KEYS[1]))
-    assert analysis.simulated == 1
 
 
 def test_unsimulated_and_expensive_nodes_come_first() -> None:

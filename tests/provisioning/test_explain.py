@@ -105,13 +105,6 @@ class TestPools:
         assert str(found.error) == str(pool(found).rejection)
         assert not found.place
 
-    def test_memory_is_told_in_binary_units(self) -> None:
-        nearest = pool(explained(a_pod(memory="40Gi"))).nearest
-        assert nearest is not None
-        assert [(one.resource, str(one.need), str(one.room)) for one in nearest.shortages] == [
-            ("memory", "40Gi", "32Gi")
-        ]
-
     def test_labels_that_cost_types(self) -> None:
         general = a_nodepool(
             requirements=(

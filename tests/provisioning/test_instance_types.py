@@ -11,7 +11,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.settings import parse_settings
 from karptui.kube.selectors import NodeSelectorTerm
-from karptui.kube.taints import Taint, Toleration
+from karptui.kube.taints import Taint
 from karptui.provisioning import prepare
 from karptui.provisioning.instance_types import pool_types
 from karptui.provisioning.pool_types import Filter, PoolTypes
@@ -193,19 +193,6 @@ def test_exhausted_limits_are_the_reason() -> None:
         a_type("a"), pool=pool, nodes=(node,), nodeclaims=(builders.a_nodeclaim(),)
     )  # fmt: skip
     assert removed(result) == {"a": ("limits", "nvidia.com/gpu")}
-
-
-def test_tolerations_decide_which_pods_count() -> None:
-    pool = builders.a_nodepool(taints=(Taint("dedicated", "NoSchedule", "x"),))
-    intolerant = builders.a_pod(memory="100Gi")
-    tolerant = builders.a_pod(name="b", memory="100Gi", tolerations=(Toleration(operator="Exists"),))
-    assert found(a_type("a"), pool=pool, pods=(intolerant,)).left
-    assert not found(a_type("a"), pool=pool, pods=(intolerant, tolerant)).left
-
-
-def test_node_overlays_change_prices() -> None:
-    settings = parse_settings({"FEATURE_GATES": "NodeOverlay=true"})
-    assert found(a_type("a", price=2.0), settings=settings).verdicts[0].price_per_hour == 2.0
 
 
 def test_what_each_daemonset_does_to_the_types() -> None:

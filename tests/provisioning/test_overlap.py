@@ -83,11 +83,6 @@ def test_pods_that_nothing_takes() -> None:
     assert [kind.goes_to for kind in result.kinds] == [""] * 4
 
 
-def test_devices_are_placed_if_the_setting_allows() -> None:
-    lenient = parse_settings({"IGNORE_DRA_REQUESTS": "false"})
-    assert found(builders.a_pod(has_resource_claims=True), pools=POOLS, settings=lenient).none == 0
-
-
 def test_a_wish_decides_before_the_order_of_pools_does() -> None:
     pools = (
         builders.a_nodepool(name="heavy", weight=100),
