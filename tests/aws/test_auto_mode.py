@@ -47,7 +47,7 @@ def test_every_documented_family_is_in_the_catalogue() -> None:
     ("name", "launches"),
     [("m5.large", True), ("t3.small", False), ("t3.medium", True), ("m7g.medium", False), ("m3.large", False)],
 )
-def test_families_and_sizes_are_those_of_the_documents(name: str, launches: bool) -> None:
+def test_families_and_sizes_match_the_documentation(name: str, launches: bool) -> None:
     assert is_launched(instance_type_facts()[name]) is launches
     assert (name in types_of(a_nodeclass())) is launches
 
@@ -58,7 +58,7 @@ def test_pods_are_at_most_110() -> None:
     assert str(found["m5.large"].capacity["pods"]) == "29"
 
 
-def test_labels_are_those_of_auto_mode() -> None:
+def test_labels_match_auto_mode() -> None:
     one = types_of(a_nodeclass())["g6.xlarge"]
     labels = {requirement.key: requirement.values for requirement in one.requirements}
     assert labels["eks.amazonaws.com/instance-gpu-name"] == ("l4",)
@@ -68,7 +68,7 @@ def test_labels_are_those_of_auto_mode() -> None:
     assert not any(key.startswith("karpenter.k8s.aws/") for key in keys)
 
 
-def test_labels_that_aws_does_not_document_are_not_known() -> None:
+def test_undocumented_labels_are_unknown() -> None:
     one = types_of(a_nodeclass(), asked=frozenset({"eks.amazonaws.com/rack", "example.com/team"}))["m5.large"]
     assert one.unknown_keys == {"eks.amazonaws.com/rack"}
 
@@ -87,7 +87,7 @@ def test_storage_is_the_larger_of_volume_and_local_disks(size: str | None, name:
     assert types_of(a_nodeclass(spec=spec))[name].capacity["ephemeral-storage"].units == expected
 
 
-def test_every_price_holds_what_auto_mode_charges() -> None:
+def test_every_price_includes_the_auto_mode_charge() -> None:
     free, charged = (types_of(a_nodeclass(), share=share)["m5.large"] for share in (0.0, 0.25))
     for before, after in zip(free.offerings, charged.offerings, strict=True):
         assert after.price_per_hour == pytest.approx(before.price_per_hour * 1.25)

@@ -39,7 +39,7 @@ def test_region_follows_from_zones() -> None:
     assert parse_case(a_case(zones=[{"name": "eu-west-1a"}])).market.region == "eu-west-1"
 
 
-def test_what_is_assumed_is_noted() -> None:
+def test_assumptions_are_noted() -> None:
     case = parse_case(a_case(zones=ZONES, status={}))
     assert case.notes == ("EC2NodeClass default: status.subnets is empty: a subnet in each of the zones is assumed",)
     assert parse_case({"nodeClass": {"spec": {}, "status": {"subnets": SUBNETS}}}).notes == ()
@@ -61,7 +61,7 @@ def test_the_least_report_counts() -> None:
     assert case.discovered_memory_bytes == {"m5.large": 7}
 
 
-def test_a_placement_group_counts_where_the_nodeclass_selects_one() -> None:
+def test_a_placement_group_counts_if_the_nodeclass_selects_one() -> None:
     group = {"id": "pg-1", "strategy": "partition", "partitions": 2}
     assert parse_case(a_case(placementGroup=group)).placement_group is None
     selecting = a_case(placementGroup=group, spec={"amiFamily": "AL2", "placementGroupSelector": {"name": "group"}})
@@ -81,9 +81,7 @@ def test_the_answer_is_limited_to_the_types_asked_for() -> None:
 @pytest.mark.parametrize(
     ("eviction", "left"), [({"nodefs.available": "50%"}, ["m5.large"]), ({"nodefs.available": "99.99%"}, [])]
 )
-def test_nothing_is_launched_where_more_of_a_resource_is_held_back_than_there_is(
-    eviction: dict[str, str], left: list[str]
-) -> None:
+def test_nothing_is_launched_if_reservations_exceed_capacity(eviction: dict[str, str], left: list[str]) -> None:
     """Hold ``Fits`` of pkg/utils/resources/resources.go, which the launch filter asks of the types' allocatable."""
     launch = {"requirements": [], "requests": {"cpu": "1"}}
     spec = {"kubelet": {"evictionHard": eviction}}

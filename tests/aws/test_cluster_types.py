@@ -82,7 +82,7 @@ def test_the_whole_catalogue_by_default() -> None:
     assert len(found.by_nodeclass["default"].types) == 1392
 
 
-def test_live_nodes_teach_their_memory() -> None:
+def test_reported_memory_of_live_nodes_is_used() -> None:
     learned = resolve(a_class(), nodes=(a_node(),)).by_nodeclass["default"]
     assert learned.types[0].capacity["memory"].units == 7_900_000_000
     assert learned.discovered_memory_bytes == {"m5.large": 7_900_000_000}
@@ -110,7 +110,7 @@ def test_unresolved_inputs_are_reported() -> None:
     }
 
 
-def test_the_region_is_that_of_the_zones_or_else_of_most_nodes() -> None:
+def test_the_region_follows_from_zones_or_else_from_most_nodes() -> None:
     odd = {"subnets": [{"zone": "zone-a", "zoneID": "use1-az4"}]}
     nodes = (a_node("a", **{REGION: "eu-west-1"}), a_node("b", **{REGION: "eu-west-1"}), a_node("c", **{REGION: "x-1"}))
     assert resolve(a_class(), nodes=nodes).by_nodeclass["default"].market.region == "us-east-1"
@@ -120,7 +120,7 @@ def test_the_region_is_that_of_the_zones_or_else_of_most_nodes() -> None:
     assert "prices are the us-east-1 list price of 2026-07-06: there is no price list for this region" in nowhere.notes
 
 
-def test_what_only_ec2_knows_is_noted() -> None:
+def test_missing_ec2_data_is_noted() -> None:
     reservation = {"id": "cr-1", "instanceType": "m5.large", "availabilityZone": "us-east-1a"}
     status = {"subnets": SUBNETS, "capacityReservations": [reservation]}
     found = resolve(a_class(status=status, placementGroupSelector={"name": "group"}))
@@ -149,7 +149,7 @@ def test_zones_of_nodes() -> None:
     assert node_zones(nodes) == (SubnetZone("us-east-1a", "use1-az4"), SubnetZone("us-east-1c", ""))
 
 
-def test_the_same_inputs_come_to_the_same_types_and_others_do_not(forgetful: None) -> None:
+def test_equal_inputs_share_types(forgetful: None) -> None:
     def sold_out(region: str, zones: Iterable[SubnetZone]) -> Market:
         refused = {OfferingKey("spot", "m5.large", "us-east-1a"): UNFULFILLABLE}
         return replace(built_in_market(region, zones), sold_out=refused)
@@ -180,7 +180,7 @@ def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.aws.offerings._known", Recent(most=16, patience=64))
 
 
-def test_what_is_sold_out_changes_its_own_type_alone(forgetful: None) -> None:
+def test_a_sold_out_offering_changes_only_its_type(forgetful: None) -> None:
     (m5, c5), (m5_refused, c5_then) = two_types(), two_types("m5.large")
     assert c5_then.offerings is c5.offerings
     assert m5_refused.offerings != m5.offerings
@@ -194,7 +194,7 @@ def test_unchanged_types_are_reused(forgetful: None) -> None:
     assert two_types("m5.large")[1].offerings is c5.offerings is not c5_refused.offerings
 
 
-def test_memory_that_a_node_reports_changes_its_own_type_alone(forgetful: None) -> None:
+def test_reported_memory_changes_only_its_type(forgetful: None) -> None:
     facts = [instance_type_facts()[name] for name in ("m5.large", "c5.large")]
 
     def types(*nodes: Node) -> tuple[InstanceType, ...]:

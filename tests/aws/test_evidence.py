@@ -81,7 +81,7 @@ def test_the_market_of_a_region() -> None:
     assert market.zones_by_type["m5.large"] == {"us-east-1a"}
 
 
-def test_launches_that_failed_count_unless_metrics_tell_what_is_available() -> None:
+def test_failed_launches_count_unless_metrics_report_availability() -> None:
     key = OfferingKey("spot", "m5.large", "us-east-1a")
     refused = UnavailableOfferings({key: UNFULFILLABLE}, capacity_types=frozenset({"spot"}))
     known = Evidence(refused=refused)
@@ -109,7 +109,7 @@ OVERHEAD = "VM_MEMORY_OVERHEAD_PERCENT"
 SAID = ControllerInfo(title="Deployment a/b", version="1.13.0", settings={OVERHEAD: "0.05", "RESERVED_ENIS": "1"})
 
 
-def test_settings_of_the_controller_stand_under_those_of_the_user() -> None:
+def test_user_settings_override_the_controllers() -> None:
     assert Evidence().origin_of(OVERHEAD) == DEFAULTS
     known = with_controller(Evidence(), SAID, LIVE)
     assert (known.settings.vm_memory_overhead_percent, known.settings.reserved_enis) == (0.05, 1)
@@ -121,14 +121,14 @@ def test_settings_of_the_controller_stand_under_those_of_the_user() -> None:
     assert (known.origin_of(OVERHEAD), known.origin_of("RESERVED_ENIS")) == ("the configuration", "Deployment a/b")
 
 
-def test_settings_that_are_not_read_have_their_default() -> None:
+def test_unread_settings_have_their_default() -> None:
     info = ControllerInfo(title="Deployment a/b", unknown={OVERHEAD: "ConfigMap x"})
     known = with_controller(Evidence(), info, LIVE)
     assert known.settings.vm_memory_overhead_percent == 0.075
     assert known.origin_of(OVERHEAD) == "default: ConfigMap x is not read"
 
 
-def test_a_controller_that_would_not_start() -> None:
+def test_settings_that_karpenter_would_refuse() -> None:
     info = ControllerInfo(title="Deployment a/b", settings={"PREFERENCE_POLICY": "Sometimes"})
     known = with_controller(Evidence(), info, LIVE)
     assert known.settings.preference_policy == "Respect"
@@ -153,7 +153,7 @@ def test_the_version_that_runs() -> None:
     assert Evidence(controller=SAID, metrics=metrics, stated_version="1.15.0").karpenter_version == "1.15.0"
 
 
-def test_the_rules_are_those_of_the_version_that_metrics_tell() -> None:
+def test_the_rules_follow_the_version_in_metrics() -> None:
     metrics = ControllerMetrics(read_at_ns=1, endpoint="pod a/b", version="1.14.1")
     assert with_rules(Evidence(metrics=metrics)).settings.rules.version == "1.14.1"
     assert with_controller(Evidence(metrics=metrics), SAID, LIVE).settings.rules.version == "1.14.1"

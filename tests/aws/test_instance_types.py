@@ -31,7 +31,7 @@ def test_without_subnets_there_are_no_types() -> None:
         instance_types(a_nodeclass(status={"subnets": []}), some_settings(), a_market())
 
 
-def test_a_spot_price_that_nobody_knows_is_marked() -> None:
+def test_an_assumed_spot_price_is_marked() -> None:
     def stood_in(market: Market) -> set[tuple[str, float]]:
         found = resolve("m5.large", market=market).offerings
         return {(one.requirements[0].values[0], one.price_per_hour) for one in found if one.is_price_assumed}

@@ -34,11 +34,11 @@ def pods_and_reserved(settings: Settings, **kubelet: Any) -> tuple[int, dict[str
         ("instance_type.startsWith('m5.') ? memory_mib / 1024 : 0", 8),
     ],
 )
-def test_max_pods_is_what_the_expression_comes_to(expression: str, pods: int) -> None:
+def test_max_pods_is_the_result_of_the_expression(expression: str, pods: int) -> None:
     assert pods_and_reserved(GATE, maxPods=expression)[0] == pods
 
 
-def test_an_amount_that_fails_or_is_negative_leaves_the_default() -> None:
+def test_a_failing_or_negative_amount_keeps_the_default() -> None:
     default = pods_and_reserved(GATE)[1]
     for expression in ("vcpus / (vcpus - 2)", "1 - vcpus", "no such thing"):
         assert pods_and_reserved(GATE, kubeReserved={"cpu": expression})[1] == default

@@ -66,7 +66,7 @@ def test_it_fits_from_0_0488_down() -> None:
     assert percent == pytest.approx(12_815 / 262_144)
 
 
-def test_the_percent_is_exact_where_doubles_are_not() -> None:
+def test_the_percent_is_exact_despite_rounding_of_doubles() -> None:
     """8,191 / 16,320 times 16,320 MiB is a little more than 8,191 MiB in doubles, and rounds up to the next."""
     facts = instance_type_facts()["r6g.large"]
     account = ledger_of("r6g.large")
@@ -82,14 +82,14 @@ def test_no_percent_helps_a_pod_larger_than_the_machine() -> None:
     assert fitting_overhead_percent(instance_type_facts()[R5A], a_nodeclass(), ledger_of(), needed) is None
 
 
-def test_no_percent_helps_where_a_node_has_reported_its_memory() -> None:
+def test_no_percent_helps_if_a_node_has_reported_its_memory() -> None:
     account = ledger_of(discovered=250_000 * MIB)
     assert account.is_memory_discovered
     assert mib(account.capacity) == 250_000
     assert fitting_overhead_percent(instance_type_facts()[R5A], a_nodeclass(), account, parse_quantity("1Gi")) is None
 
 
-def test_the_largest_pod_beside_the_daemonsets() -> None:
+def test_the_largest_pod_next_to_the_daemonsets() -> None:
     left = largest_pod(ledger_of(), DAEMONS)
     assert mib(left) == 238_914
     assert left["pods"].units == 232

@@ -34,7 +34,7 @@ def test_unknown_operators_are_found(operator: str, shown: str) -> None:
     assert found.fact.startswith(f"b has the unknown operator {shown}: ")
 
 
-def test_known_operators_are_none() -> None:
+def test_known_operators_are_accepted() -> None:
     known = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte")
     assert unknown_operators("NodePool flex", FIELD, [NodeSelectorRequirement("a", one) for one in known]) == ()
 
@@ -61,7 +61,7 @@ def test_stars_are_found(operator: str, values: tuple[str, ...], severity: LintS
     assert found.fact.startswith(f"{FAMILY} {operator} [")
 
 
-def test_requirements_without_stars_are_fine() -> None:
+def test_requirements_without_stars_have_no_finding() -> None:
     requirements = [
         NodeSelectorRequirement(FAMILY, "In", ("m5", "c7i-flex")),
         NodeSelectorRequirement(FAMILY, "Exists"),
@@ -147,9 +147,9 @@ def test_max_pods_makes_room() -> None:
     assert too_few_pod_slots("small", allowed, daemons(11, allowed)) == ()
 
 
-def test_types_without_daemonsets_are_fine() -> None:
+def test_types_without_daemonsets_have_no_finding() -> None:
     assert too_few_pod_slots("small", types("t3.nano"), {}) == ()
 
 
-def test_a_type_without_any_slot_is_found_even_so() -> None:
+def test_a_type_without_any_slot_is_reported_without_daemonsets() -> None:
     assert too_few_pod_slots("small", types("t3.nano", kubelet={"maxPods": 0}), {})

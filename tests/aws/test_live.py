@@ -41,7 +41,7 @@ KARPENTER = metrics(
 
 
 class TestTypes:
-    def test_the_catalogue_stands_where_ec2_was_not_asked(self) -> None:
+    def test_the_catalogue_is_used_without_ec2(self) -> None:
         assert live_instance_types() is instance_type_facts()
 
     def test_ec2_wins_type_by_type(self) -> None:
@@ -73,25 +73,25 @@ class TestMarket:
         market = live_market(REGION, [SubnetZone("us-east-1c", "")], facts=found)
         assert market.zones_by_type == {"m5.large": {"us-east-1c"}}
 
-    def test_a_zone_that_nobody_can_name_is_assumed_to_offer_everything(self) -> None:
+    def test_a_zone_with_unknown_id_is_assumed_to_offer_everything(self) -> None:
         market = live_market(REGION, [SubnetZone("us-east-1z", "")], facts=facts(zone_ids_by_type={"m5.large": ()}))
         assert market.zones_by_type == {"m5.large": {"us-east-1z"}}
         assert market.zones_assumed == ("us-east-1z",)
 
-    def test_another_accounts_names_are_not_believed(self) -> None:
+    def test_zone_names_of_another_account_are_ignored(self) -> None:
         strange = (SubnetZone("us-east-1a", "use1-az6"), SubnetZone("us-east-1c", "use1-az1"))
         found = facts(zone_ids_by_type={"m5.large": ("use1-az4", "use1-az1")}, zones=strange)
         market = live_market(REGION, [*ZONES, SubnetZone("us-east-1c", "")], facts=found)
         assert market.zones_by_type["m5.large"] == {"us-east-1a", "us-east-1c"}
         assert market.zones_assumed == ("us-east-1c",)
 
-    def test_on_demand_prices_are_laid_over_the_regions_own_list(self) -> None:
+    def test_on_demand_prices_override_the_regions_list(self) -> None:
         market = live_market(REGION, ZONES, facts=facts(on_demand={"m5.large": 0.1}))
         assert market.on_demand.price_per_hour["m5.large"] == 0.1
         assert market.on_demand.price_per_hour["c5.large"] == price_list(REGION).price_per_hour["c5.large"]
         assert (market.on_demand.region, market.on_demand.date) == (REGION, "2026-11-21")
 
-    def test_but_never_over_another_regions(self) -> None:
+    def test_on_demand_prices_never_override_another_regions_list(self) -> None:
         found = msgspec.structs.replace(facts(on_demand={"m5.large": 0.1}), region="eu-west-1")
         market = live_market("eu-west-1", [SubnetZone("eu-west-1a", "euw1-az1")], facts=found)
         assert market.on_demand.price_per_hour == {"m5.large": 0.1}
@@ -113,7 +113,7 @@ class TestMarket:
         assert market.price("spot", "c5.large", "us-east-1b") is None
         assert market.on_demand.label == "us-east-1 list price of 2026-11-21"
 
-    def test_what_karpenter_cannot_get_in_a_zone_it_uses_is_sold_out(self) -> None:
+    def test_unavailable_offerings_in_used_zones_are_sold_out(self) -> None:
         market = live_market(REGION, ZONES, metrics=KARPENTER)
         assert set(market.sold_out) == {OfferingKey("spot", "m5.large", "us-east-1b")}
 
@@ -123,7 +123,7 @@ class TestMarket:
         assert market.spot_price_per_hour is None
         assert market.sold_out
 
-    def test_the_same_sayings_are_the_same_market_and_newer_ones_another(self) -> None:
+    def test_equal_metrics_share_a_market(self) -> None:
         said = metrics(("m5.large", "us-east-1a", "on-demand", 0.1, True))
         newer = metrics(("m5.large", "us-east-1a", "on-demand", 0.2, True))
         first = live_market(REGION, ZONES, metrics=said)

@@ -48,7 +48,7 @@ def test_the_least_report_of_a_type_counts() -> None:
     assert discovered_memory_bytes([a_class()], nodes) == {"default": {"m5.large": 7_000, "t3.nano": 100}}
 
 
-def test_nodes_that_teach_nothing() -> None:
+def test_nodes_whose_reports_are_ignored() -> None:
     nodes = [
         a_node(1, registered=""),
         a_node(1, image="ami-old"),
@@ -58,7 +58,7 @@ def test_nodes_that_teach_nothing() -> None:
     assert discovered_memory_bytes([a_class()], nodes) == {"default": {}}
 
 
-def test_nodeclasses_with_the_same_images_share_what_is_learned() -> None:
+def test_nodeclasses_with_the_same_images_share_reported_memory() -> None:
     twin = a_class("twin", list(reversed(AMIS)))
     other = a_class("other", AMIS[:1])
     found = discovered_memory_bytes([a_class(), twin, other], [a_node(8_000)])

@@ -194,7 +194,7 @@ def test_a_book_answers_as_its_first_table_that_knows(lists: list[dict[str, floa
         (PriceSettings(is_disabled=True), None, 0.0),
     ],
 )
-def test_what_karpenter_reckons_as_what_is_paid(settings: PriceSettings, paid: float | None, saved: float) -> None:
+def test_karpenters_price_as_the_price_paid(settings: PriceSettings, paid: float | None, saved: float) -> None:
     assert settings.paid(2.0) == paid
     assert settings.saved(2.0, 2) == saved
     assert [settings.paid(unknown) for unknown in (None, 0.0)] == [None, None]

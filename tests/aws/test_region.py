@@ -30,7 +30,7 @@ def test_nodes_and_subnets_tell() -> None:
     assert place.zones == (SubnetZone("eu-west-1a", ""), SubnetZone("eu-west-1b", "euw1-az2"))
 
 
-def test_a_nodeclass_that_cannot_be_read_is_passed_over() -> None:
+def test_an_invalid_nodeclass_is_skipped() -> None:
     broken = an_ec2_nodeclass([], {"kubelet": "many"})
     assert place_of([builders.a_node(zone="eu-west-1a")], [broken]).region == "eu-west-1"
 
@@ -44,5 +44,5 @@ def test_a_nodeclass_that_cannot_be_read_is_passed_over() -> None:
     ],
     ids=["looks alike", "google", "no zone"],
 )
-def test_elsewhere_is_nowhere(node: Node) -> None:
+def test_nodes_outside_aws_have_no_place(node: Node) -> None:
     assert place_of([node], []) == NOWHERE

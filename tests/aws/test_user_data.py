@@ -84,7 +84,7 @@ def test_a_node_config() -> None:
     ]
 
 
-def test_mime_parts_are_read_each_in_its_own_way() -> None:
+def test_each_mime_part_is_read_by_its_type() -> None:
     found = facts(MIME)
     assert len(found) == 2
     assert "maxPods 58 (a script that edits the kubelet's configuration)" in found[0]
@@ -174,6 +174,6 @@ def test_any_text_is_accepted(user_data: str) -> None:
     assert all(one.field and one.place for one in kubelet_settings(user_data))
 
 
-def test_nesting_without_end_holds_nothing() -> None:
+def test_endless_nesting_gives_no_settings() -> None:
     assert kubelet_settings("[" * 100_000) == ()
     assert kubelet_settings("a = " + "[" * 100_000) == ()

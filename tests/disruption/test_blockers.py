@@ -86,7 +86,7 @@ def test_budget_is_reported_without_protected_pods() -> None:
 
 
 @pytest.mark.parametrize(("grace_ns", "blocks"), [(None, ALL), (0, GRACEFUL)])
-def test_a_grace_period_lets_drift_pass(grace_ns: int | None, blocks: AbstractSet[Method]) -> None:
+def test_pods_do_not_block_drift_with_a_grace_period(grace_ns: int | None, blocks: AbstractSet[Method]) -> None:
     claim = a_claim(conditions=READY, termination_grace_period_ns=grace_ns)
     blocker = blockers_of(_fleet(claim=claim, pods=[a_pod(node="node-1", annotations=PROTECTED)]))["POD_DND"]
     assert blocker.blocks == blocks

@@ -31,7 +31,7 @@ def _commands(prepared: Prepared, fleet: Fleet, method: Method, *, is_brief: boo
 
 
 @pytest.mark.parametrize("number", range(FLEETS))
-def test_the_commands_are_those_of_whole_simulations(number: int) -> None:
+def test_brief_and_full_simulations_give_the_same_commands(number: int) -> None:
     prepared = load(FleetGenerator(f"brief-{number}", "").snapshot("brief"))
     fleet = fleet_of(prepared)
     for method in (Method.MULTI_NODE, Method.SINGLE_NODE):
@@ -85,13 +85,13 @@ def test_claims_that_min_values_may_still_undo_are_not_judged_early() -> None:
     assert _remove(*_one_node(("3", "3"), requirements=(wanted,))) == 1
 
 
-def test_a_pod_without_a_place_ends_it_unless_it_waits_anyway() -> None:
+def test_an_unschedulable_pod_ends_a_brief_simulation_unless_it_is_pending() -> None:
     with pytest.raises(FutileError):
         _remove(*_one_node(("20",)))
     assert _remove(*_one_node(("500m",), waiting=("20",))) == 1
 
 
-def test_a_pod_that_needs_a_node_which_only_starts_ends_it_unless_it_waits_anyway() -> None:
+def test_an_uninitialized_target_ends_a_brief_simulation_unless_the_pod_is_pending() -> None:
     with pytest.raises(FutileError):
         _remove(*_one_node(("500m",), is_another_starting=True))
     assert _remove(*_one_node((), waiting=("500m",), is_another_starting=True)) == 0
@@ -116,7 +116,7 @@ def _giant(*, is_there: bool) -> Prepared:
     )
 
 
-def test_a_pod_that_no_claim_takes_still_goes_to_a_node_that_does() -> None:
+def test_a_pod_that_fits_no_claim_can_fit_an_existing_node() -> None:
     made = _giant(is_there=True)
     (node,) = made.states
     assert solve(made, excluded=[node.provider_id], watch=UNCONCERNED).failed

@@ -136,5 +136,3 @@ def test_allowance_over_time() -> None:
 )
 def test_since_when_a_window_is_open(schedule: str | None, duration: str | None, opened: int | None) -> None:
     assert opened_at(DisruptionBudget("0", schedule, duration), NOW_NS) == opened
-
-

@@ -191,7 +191,7 @@ def test_a_deadline_bounds_the_wait() -> None:
         ("Drifted", "False", DAY_NS, None),
     ],
 )
-def test_the_bound_of_a_repair_is_known_before_its_drain_begins(
+def test_a_repairs_drain_bound_is_known_in_advance(
     reason: str, ready: str, grace_ns: int | None, bound_ns: int | None
 ) -> None:
     sick = a_node(
@@ -248,5 +248,5 @@ def _expiring(at_ns: int) -> NodeClaim:
         (a_claim(**DELETED), {"nodepools": (a_nodepool(replicas=1),)}, Initiator.STATIC_SCALE_DOWN),
     ],
 )
-def test_who_set_it_going(claim: NodeClaim, objects: Mapping[str, Any], initiator: Initiator | None) -> None:
+def test_the_initiator_of_a_deletion(claim: NodeClaim, objects: Mapping[str, Any], initiator: Initiator | None) -> None:
     assert _state(claim=claim, **objects).initiator is initiator

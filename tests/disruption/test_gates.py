@@ -67,7 +67,7 @@ def test_unmanaged_nodes_have_no_further_gates() -> None:
     assert {answers[gate] for gate in list(answers)[2:]} == {None}
 
 
-def test_a_protected_pod_hides_budgets_and_ends_the_weighing_of_annotations() -> None:
+def test_a_protected_pod_hides_pdbs_and_stops_checking_annotations() -> None:
     pods = [
         a_pod(name="a", node="node-1", annotations={labels.DO_NOT_DISRUPT: "1d"}),
         a_pod(name="b", node="node-1", annotations=PROTECTED),

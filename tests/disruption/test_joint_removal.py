@@ -56,7 +56,7 @@ def test_a_joint_removal_that_saves_less_than_a_part_of_it_is_the_part() -> None
     assert (removal.keys, removal.saves_per_hour) == (frozenset(), 0.0)
 
 
-def test_unknown_nodes_are_not_guessed() -> None:
+def test_unknown_nodes_have_no_joint_removal() -> None:
     cluster = _cluster("2")
     assert JointRemovals(cluster, observed_fleet(cluster)).of(KEYS | {"claim/gone"}) is None
 

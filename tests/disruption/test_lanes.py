@@ -154,7 +154,7 @@ def lanes(one: NodeFindings) -> dict[str, Any]:
     return {lane.method: (lane.is_wanted, lane.code, lane.outcome and str(lane.outcome)) for lane in one.lanes}
 
 
-def test_pods_that_keep_a_node_from_being_empty_are_those_that_would_have_to_move() -> None:
+def test_moving_pods_keep_a_node_from_being_empty() -> None:
     daemon = a_pod(name="daemon", node="node-1", owner=an_owner(kind="DaemonSet", name="logs"))
     static = a_pod(name="static", node="node-1", owner=an_owner(kind="Node", name="node-1", api_version="v1"))
     ended = a_pod(name="ended", node="node-1", phase="Succeeded")
@@ -224,7 +224,7 @@ def test_rows_change_with_cluster_blockers() -> None:
     assert codes == [WhyCode.OK, WhyCode.WAITS, WhyCode.OK]
 
 
-def test_nodes_that_go_together_are_taken_by_multi_node_consolidation() -> None:
+def test_multi_node_consolidation_is_shown_on_all_its_nodes() -> None:
     # One of them does not fit anywhere cheaper alone: both together fit one node that costs less than two.
     nodes = [a_node(name=name, **BIG) for name in ("node-1", "node-2")]
     pods = [a_pod(name=f"p-{node.name}", node=node.name, cpu="3") for node in nodes]

@@ -381,7 +381,7 @@ def test_types_that_a_template_may_be_launched_with(
     assert template_types(pool, ReckonedPrices(TYPES if types is None else types)) == expected
 
 
-def test_simulating_takes_nothing_from_events() -> None:
+def test_simulations_ignore_events() -> None:
     cluster = _cluster()
     assert fleet_of(cluster).nominated == {}
     report = simulate(cluster, (Method.STATIC_DRIFT,))

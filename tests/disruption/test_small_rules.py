@@ -67,7 +67,7 @@ def test_price_is_of_the_offering_with_the_nodes_zone(zone: tuple[NodeSelectorRe
     assert prices.price("m5.large", "", "spot") == 0.0
 
 
-def test_nominations_of_nodes_that_are_gone_are_passed_over() -> None:
+def test_nominations_of_removed_nodes_are_ignored() -> None:
     fleet = a_fleet(nodes=[a_node(), a_node(name="node-2")], nodeclaims=[a_claim()])
     events = [
         an_event(reason="Nominated", message="Pod should schedule on: nodeclaim/gone, node/node-2", last_ns=NOW_NS),
@@ -119,12 +119,12 @@ def test_owners() -> None:
     assert blockers_of(fleet)["POD_DND"].owner == ""
 
 
-def test_a_schedule_of_every_minute_is_followed_for_so_long_only() -> None:
+def test_an_every_minute_schedule_is_followed_for_a_limited_time() -> None:
     window = read_window(DisruptionBudget("0", "* * * * *", "1s"))
     assert sum(1 for _ in open_spans(present(window), NOW_NS, NOW_NS + 30 * DAY_NS)) == 20_000
 
 
-def test_drift_weighs_annotations_of_pods_that_the_gates_did_not_reach() -> None:
+def test_drift_checks_annotations_of_all_pods() -> None:
     pods = [
         a_pod(name="a", node="node-1", annotations={labels.DO_NOT_DISRUPT: "true"}),
         a_pod(name="b", node="node-1", annotations={labels.DO_NOT_DISRUPT: "1d"}),
@@ -138,7 +138,7 @@ def test_drift_weighs_annotations_of_pods_that_the_gates_did_not_reach() -> None
     assert "Pod/default/b" in recorder.by_object()
 
 
-def test_pods_of_nodes_that_go_are_weighed() -> None:
+def test_pods_of_removed_nodes_are_checked() -> None:
     pods = [
         a_pod(name="a", node="node-1", annotations={labels.DO_NOT_DISRUPT: "1d"}),
         a_pod(name="b", node="node-1", annotations={labels.DO_NOT_DISRUPT: "1d"}, phase="Failed"),
@@ -159,7 +159,7 @@ def test_pods_of_nodes_that_go_are_weighed() -> None:
     assert list(recorder.by_object()) == ["Pod/default/a"]
 
 
-def test_ended_pods_of_a_statefulset_come_back_while_they_are_deleted() -> None:
+def test_ended_statefulset_pods_are_rescheduled_while_being_deleted() -> None:
     owner = an_owner(kind="StatefulSet")
     pods = [
         a_pod(name="db-0", node="node-1", owner=owner, phase="Failed", deletion_ns=NOW_NS),

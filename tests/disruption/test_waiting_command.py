@@ -15,7 +15,7 @@ from tests.forward.making import TYPES, a_pair, a_world
 
 
 @pytest.mark.parametrize("knows_commands", [False, True])
-def test_their_pods_take_the_room_that_others_would_go_to(knows_commands: bool) -> None:
+def test_pods_of_a_waiting_command_take_room_from_others(knows_commands: bool) -> None:
     held, claim = a_pair("held")
     mark = a_condition("DisruptionReason", since_ns=NOW_NS)
     pairs = (

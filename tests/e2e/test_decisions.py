@@ -71,14 +71,14 @@ def names_at(lines: list[Line], seconds: float) -> set[str]:
     return {one["metadata"]["name"] for one in found if one["kind"] in ("Node", "Event")}
 
 
-def test_the_cluster_of_a_moment_is_what_had_come_and_not_gone() -> None:
+def test_the_cluster_at_a_moment_has_the_objects_not_yet_deleted() -> None:
     lines = a_recording()
     assert names_at(lines, -1) == set()
     assert names_at(lines, 10) == {"node-1", "node-2"}
     assert names_at(lines, 21) == {"node-2"}
 
 
-def test_what_karpenter_tells_of_a_moment_comes_later() -> None:
+def test_karpenters_events_follow_the_moment() -> None:
     lines = read_lines([a_line(seconds, an_object("Event", CORE, f"e{seconds}")) for seconds in (1, 5)])
     assert names_at(lines, 0) == {"e1"}
 

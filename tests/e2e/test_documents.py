@@ -115,7 +115,7 @@ def test_refuses_of_kubernetes_kinds_only_what_the_server_refuses(client: Client
     assert not found, "\n".join(found)
 
 
-def test_strategic_patches_make_the_object_that_was_asked_for(client: Client) -> None:
+def test_strategic_patches_produce_the_edited_object(client: Client) -> None:
     kind = shipped_schemas().get(DEPLOYMENT["apiVersion"], DEPLOYMENT["kind"])
     assert kind is not None
     path = f"{collection(kind)}/{DEPLOYMENT['metadata']['name']}"
@@ -135,7 +135,7 @@ def test_strategic_patches_make_the_object_that_was_asked_for(client: Client) ->
     assert not found, "\n".join(found)
 
 
-def test_documents_are_held_against_the_clusters_own_definitions(plane: ControlPlane, client: Client) -> None:
+def test_documents_are_validated_against_the_clusters_definitions(plane: ControlPlane, client: Client) -> None:
     source, mailbox = ClusterSource(load_connection(kubeconfig=plane.kubeconfig, environ={})), WatchedMailbox()
     source.start(mailbox)
     try:

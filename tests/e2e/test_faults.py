@@ -82,7 +82,7 @@ def stopped(plane: ControlPlane, change: Callable[[], object]) -> None:
     plane.start_server()
 
 
-def test_a_restore_leaves_no_phantoms(
+def test_a_restore_leaves_no_deleted_objects(
     plane: ControlPlane, client: Client, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     stopped(plane, lambda: plane.back_up(tmp_path / "backup"))
@@ -118,7 +118,7 @@ def away(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     return away
 
 
-def test_a_restore_that_has_written_more_leaves_no_phantoms(
+def test_a_restore_with_higher_versions_leaves_no_deleted_objects(
     plane: ControlPlane, client: Client, tmp_path: Path, away: threading.Event
 ) -> None:
     """Nothing of the server is seen until the restored storage counts further than the lost one did."""
@@ -138,7 +138,7 @@ def test_a_restore_that_has_written_more_leaves_no_phantoms(
 
 
 @pytest.mark.parametrize("process", ["etcd", "kube-apiserver"])
-def test_nothing_is_live_while_a_process_stands_still(
+def test_nothing_is_live_while_a_process_is_frozen(
     plane: ControlPlane, client: Client, process: str, record_property: Callable[[str, object], None]
 ) -> None:
     with following(plane) as (_, mailbox):
@@ -201,7 +201,7 @@ def test_permission_given_back_is_noticed_within_seconds(
         until_true(mailbox, client)
 
 
-def test_compaction_of_what_a_watch_would_go_on_from(plane: ControlPlane, client: Client) -> None:
+def test_a_compacted_watch_position_is_recovered(plane: ControlPlane, client: Client) -> None:
     with following(plane) as (source, mailbox):
         until_true(mailbox, client)
         plane.kill_server()

@@ -119,7 +119,7 @@ def hidden_by(rule: dict[str, Any]) -> set[Kind]:
     return kinds | ({Kind.NODECLASS} if group == "karpenter.k8s.aws" else set())
 
 
-def test_without_a_rule_what_it_hid_is_named(plane: ControlPlane, client: Client) -> None:
+def test_a_missing_rule_is_named(plane: ControlPlane, client: Client) -> None:
     cases = [(rule, f"without-{at}") for at, rule in enumerate(RULES) if hidden_by(rule)]
     for rule, user in cases:
         allow(client, user, [one for one in RULES if one is not rule])
@@ -224,7 +224,7 @@ OWN_WORDS = {
 """What commands need beside a cluster."""
 
 
-def test_every_command_is_allowed_what_it_asks_for(
+def test_the_documented_role_permits_every_command(
     plane: ControlPlane,
     client: Client,
     tmp_path: Path,

@@ -21,7 +21,7 @@ SEEDS = os.environ.get("KARPTUI_REAL", "")
 
 
 @pytest.mark.skipif(not SEEDS, reason="KARPTUI_REAL names no seeds of fleets")
-def test_ends_of_fleets_are_foretold(tmp_path: Path) -> None:
+def test_final_states_of_fleets_are_predicted(tmp_path: Path) -> None:
     folder = Path(os.environ.get("KARPTUI_REAL_FOLDER") or tmp_path)
     assert build([]) == 0
     at_once = os.environ.get("KARPTUI_REAL_AT_ONCE", "2")

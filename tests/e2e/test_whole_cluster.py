@@ -32,7 +32,7 @@ class _Listening(Client):
 
 
 @pytest.mark.parametrize("is_refused", [False, True], ids=["taken", "refused"])
-def test_karpenter_stands_still_while_budgets_open(is_refused: bool) -> None:
+def test_karpenter_does_nothing_while_budgets_open(is_refused: bool) -> None:
     told: list[str] = []
 
     def hear(text: str) -> None:
@@ -51,7 +51,7 @@ def test_karpenter_stands_still_while_budgets_open(is_refused: bool) -> None:
 
 
 @pytest.mark.parametrize(("version", "own"), [("1.14.1", "v114.go"), ("1.15.0", "v115.go"), ("1.16.2", "v115.go")])
-def test_a_karpenter_is_built_from_what_its_version_takes(version: str, own: str) -> None:
+def test_the_build_uses_the_modules_of_the_version(version: str, own: str) -> None:
     sources = kwok_sources(version)
     assert [path.name for path in sources] == ["main.go", own]
     assert all("package main" in path.read_text() for path in sources)

@@ -43,12 +43,12 @@ def evaluations(simulated: int, scheduling: float = 1.0) -> ControllerMetrics:
     )
 
 
-def test_a_simulated_removal_takes_what_passes_last_without_their_waits_and_what_emptiness_takes_too() -> None:
+def test_a_simulated_removal_takes_the_time_of_passes_without_waits_plus_emptiness() -> None:
     assert evaluations(100).seconds_per_removal == pytest.approx((8 + 2) / 100)
     assert evaluations(10).seconds_per_removal == pytest.approx(1)
 
 
-def test_it_takes_no_less_than_its_scheduling_and_few_of_them_tell_nothing() -> None:
+def test_it_takes_at_least_the_scheduling_time_and_needs_several_samples() -> None:
     assert evaluations(10, scheduling=20.0).seconds_per_removal == pytest.approx(2)
     assert evaluations(9).seconds_per_removal is None
     alone = ControllerMetrics(read_at_ns=0, endpoint="", simulated_removals=(3.0, 10))

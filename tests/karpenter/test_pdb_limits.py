@@ -40,7 +40,7 @@ def test_current_pdb_block(pdbs: list[PodDisruptionBudget], kind: PdbBlockKind |
 
 
 @pytest.mark.parametrize(("ready", "is_blocked"), [(False, False), (True, True), (None, True)])
-def test_unready_pods_pass_only_where_the_policy_says_so_and_the_condition_is_explicit(
+def test_unready_pods_are_evictable_only_by_policy_with_an_explicit_condition(
     ready: bool | None, is_blocked: bool
 ) -> None:
     pod = Pod(name="p", template=a_pod_template(), node_name="n", phase="Running", ready=ready)
@@ -62,7 +62,7 @@ def test_unready_pods_pass_only_where_the_policy_says_so_and_the_condition_is_ex
         ({"max_unavailable": "50%"}, False),
     ],
 )
-def test_what_blocks_for_good(fields: dict[str, Any], is_blocked: bool) -> None:
+def test_budgets_that_always_block(fields: dict[str, Any], is_blocked: bool) -> None:
     assert PdbLimits([a_pdb(allowed=1, **fields)]).is_fully_blocked(a_pod(node="n")) is is_blocked
 
 
@@ -84,7 +84,7 @@ def test_invalid_selector_selects_nothing_and_is_reported() -> None:
     assert said.startswith("PodDisruptionBudget default/odd: the API refuses its selector; here it selects no pods")
 
 
-def test_labels_of_a_pod_s_own_decide_for_that_pod_alone() -> None:
+def test_a_pods_own_labels_decide_for_that_pod_alone() -> None:
     first = LabelSelector((("index", "0"),))
     predicates = PodPredicates([replace(a_pdb(name="first", namespace="default"), selector=first)], NOW_NS)
     template = a_pod_template()

@@ -48,7 +48,7 @@ def test_policies_that_karpenter_refuses_at_startup(policies: list[dict[str, Any
         parse_policies(policies)
 
 
-def test_the_default_takes_what_no_other_of_the_pair_matches() -> None:
+def test_the_default_policy_matches_the_rest_of_its_pair() -> None:
     policies = RepairPolicies(parse_policies([DEFAULT, REBOOT]))
     known = policies.ailment(node_with(sick("XID46")), NOW_NS)
     other = policies.ailment(node_with(sick("Kubelet")), NOW_NS)
@@ -87,7 +87,7 @@ def test_a_grace_period_alone_is_not_written_down(
     assert bounds == tuple(None if one is None else one * MINUTE_NS for one in (drain, written))
 
 
-def test_a_reboot_begins_the_toleration_anew() -> None:
+def test_a_reboot_restarts_the_toleration() -> None:
     policies = RepairPolicies(parse_policies([DEFAULT]))
     assert policies.ailment(node_with(sick()), NOW_NS, NOW_NS - 29 * MINUTE_NS) is None
     assert policies.ailment(node_with(sick()), NOW_NS, NOW_NS - 30 * MINUTE_NS) is not None

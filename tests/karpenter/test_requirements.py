@@ -110,7 +110,7 @@ class TestConstruction:
             ("+-" + "5" * 30, None),
         ],
     )
-    def test_integers_are_those_of_go(self, text: str, value: int | None) -> None:
+    def test_integers_parse_like_go(self, text: str, value: int | None) -> None:
         assert parse_integer(text) == value
 
 
@@ -207,7 +207,7 @@ class TestRequirements:
         assert "k" not in Requirements()
         assert not Requirements()
 
-    def test_reads_what_objects_spell(self) -> None:
+    def test_requirements_are_read_from_objects(self) -> None:
         made = Requirements.from_selectors(
             [NodeSelectorRequirement("a", "In", ("1",), 2), NodeSelectorRequirement("b", "Gt", ("3",))]
         )

@@ -83,5 +83,5 @@ def test_settings_that_karpenter_refuses_at_startup(environment: dict[str, str],
         ("Unknown=true", {"Unknown": True}),
     ],
 )
-def test_feature_gates_change_what_they_name(text: str, changed: dict[str, bool]) -> None:
+def test_feature_gates_change_only_the_named_gates(text: str, changed: dict[str, bool]) -> None:
     assert parse_settings({"FEATURE_GATES": text}).gates == {**GATE_DEFAULTS, **changed}

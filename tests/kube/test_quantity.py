@@ -105,7 +105,7 @@ def test_a_sum_has_the_format_of_its_first_operand_that_is_not_zero(a: Quantity,
 
 
 @given(quantities)
-def test_rounding_never_comes_nearer_to_zero_and_stays_within_one_step(quantity: Quantity) -> None:
+def test_rounding_is_away_from_zero_by_less_than_one_step(quantity: Quantity) -> None:
     for rounded, step in ((quantity.units, NANO), (quantity.millis, NANO // 1000)):
         assert 0 <= abs(rounded) * step - abs(quantity.nano) < step
         assert rounded * quantity.nano >= 0

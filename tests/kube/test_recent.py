@@ -26,7 +26,7 @@ def test_an_answer_is_made_once_for_keys_that_are_equal() -> None:
     assert recent.get({"a": 1}, Answer) is first
 
 
-def test_no_more_are_kept_than_that_and_the_oldest_goes() -> None:
+def test_the_oldest_answer_is_dropped_at_the_limit() -> None:
     recent: Recent[str, Answer] = Recent(most=2, patience=99)
     first, second = recent.get("a", Answer), recent.get("b", Answer)
     assert recent.get("a", Answer) is first
@@ -35,7 +35,7 @@ def test_no_more_are_kept_than_that_and_the_oldest_goes() -> None:
     assert recent.get("b", Answer) is not second
 
 
-def test_the_last_that_was_asked_for_comes_first() -> None:
+def test_answers_are_listed_by_last_use() -> None:
     recent: Recent[str, Answer] = Recent(most=3, patience=9)
     first, second = recent.get("a", Answer), recent.get("b", Answer)
     assert recent.values() == (second, first)
@@ -44,7 +44,7 @@ def test_the_last_that_was_asked_for_comes_first() -> None:
 
 
 @pytest.mark.parametrize("most", [2, 16])
-def test_what_nobody_asks_for_is_let_go(most: int) -> None:
+def test_unused_answers_are_dropped(most: int) -> None:
     recent: Recent[str, Answer] = Recent(most=most, patience=3)
     watched = weakref.ref(recent.get("old", Answer))
     for _ in range(3):

@@ -45,7 +45,7 @@ def test_selects(selector: LabelSelector, is_valid: bool, matches: bool) -> None
     assert selector.matches(LABELS) is matches
 
 
-def test_an_unknown_operator_is_met_by_nothing() -> None:
+def test_nothing_matches_an_unknown_operator() -> None:
     assert not LabelSelectorRequirement("app", "Gt", ("1",)).matches({"app": "2"})
 
 

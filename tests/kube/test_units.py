@@ -66,7 +66,7 @@ def test_pairs_share_the_unit_of_the_larger() -> None:
     assert units.memory_pair_text(512 * GI, 12 * 1024 * GI) == "0.5/12Ti"
 
 
-def test_percent_is_cut_not_rounded_and_unknown_without_a_whole() -> None:
+def test_percent_is_truncated_and_unknown_without_a_total() -> None:
     assert units.percent_text(999, 1000) == "99%"
     assert units.percent_text(1300, 1000) == "130%"
     assert units.percent_text(5, 0) == "n/a"

@@ -126,6 +126,6 @@ class TestFirst:
         assert load_first(b"") is load_first(b"---\n---\na: 1") is None
 
     @pytest.mark.parametrize("text", [b"{a: 1, a: 2}", b"- &x {a: 1}\n- {<<: *x, a: 2}", b"b: {a: 1, 'a': 1}"])
-    def test_refuses_a_key_that_stands_twice(self, text: bytes) -> None:
+    def test_refuses_a_duplicate_key(self, text: bytes) -> None:
         with pytest.raises(YamlError, match="'a' appears twice in a mapping"):
             load_first(text)

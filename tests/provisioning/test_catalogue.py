@@ -128,7 +128,7 @@ class TestOfferings:
             ("DoesNotExist", (), False, False),
         ],
     )
-    def test_only_a_reservation_is_reserved_but_whatever_may_be_one_needs_room(
+    def test_any_possible_reservation_needs_capacity(
         self, operator: str, values: tuple[str, ...], is_reserved: bool, needs_room: bool
     ) -> None:
         """Hold what ``CapacityType`` and ``Launchable`` of pkg/cloudprovider/types.go say of a capacity type."""

@@ -25,7 +25,7 @@ def cluster(pods: Sequence[Pod], nodes: int = NODES) -> Prepared:
     return prepare(inventory, (), Settings(), NOW_NS)
 
 
-def test_room_is_what_an_index_made_anew_tells() -> None:
+def test_updated_room_equals_a_new_index() -> None:
     rng = random.Random(7)
     index = cluster([a_pod(name="first", node="node-0", cpu="1")]).destination_index
     for moment in range(MOMENTS):
@@ -43,7 +43,7 @@ def test_room_is_what_an_index_made_anew_tells() -> None:
             assert index.roomy(need) == anew.destination_index.roomy(need)
 
 
-def test_nodes_that_come_or_change_places_want_an_index_of_their_own() -> None:
+def test_added_or_reordered_nodes_need_a_new_index() -> None:
     few, many = cluster([a_pod(name="a")]), cluster([a_pod(name="a")], NODES + 1)
     assert few.destination_index.later(many.destinations) is None
     assert few.destination_index.later(many.destinations[1:]) is None

@@ -208,7 +208,7 @@ class TestPools:
 
 
 class TestPreferences:
-    def test_what_was_given_up(self) -> None:
+    def test_dropped_preferences_are_named(self) -> None:
         zone = PreferredSchedulingTerm(7, NodeSelectorTerm((a_requirement(ZONE, "In", "mars"),)))
         term = PodAffinityTerm(ZONE, LabelSelector((("app", "nobody"),)))
         pod = a_pod(
@@ -230,13 +230,13 @@ class TestPreferences:
             "avoidance of PreferNoSchedule taints",
         )
 
-    def test_pods_that_fail_have_given_up_everything(self) -> None:
+    def test_unschedulable_pods_dropped_all_preferences(self) -> None:
         zone = PreferredSchedulingTerm(7, NodeSelectorTerm((a_requirement(ZONE, "In", "mars"),)))
         assert explained(a_pod(cpu="64", preferred_node_terms=(zone,))).given_up == (
             "preferred node affinity of weight 7",
         )
 
-    def test_pods_with_device_claims_give_up_nothing(self) -> None:
+    def test_pods_with_device_claims_keep_their_preferences(self) -> None:
         found = explained(
             a_pod(
                 has_resource_claims=True,
@@ -366,7 +366,7 @@ class TestDefaultSpread:
     )
 
     @pytest.mark.parametrize(("own", "key"), [((), ZONE), (OWN_SPREAD, "")])
-    def test_it_is_named_where_a_pod_states_no_spread(
+    def test_the_default_spread_is_named_for_pods_without_their_own(
         self, own: tuple[TopologySpreadConstraint, ...], key: str
     ) -> None:
         settings = parse_settings({"SCHEDULER_CONFIG": self.SPREAD}, "1.15.0")

@@ -60,7 +60,7 @@ def test_the_first_are_known_without_sorting_the_rest(keys: list[int], count: in
     assert sorted(go_least(keys, count)) == sorted(go_sort(keys)[:count])
 
 
-def test_the_first_are_those_of_go() -> None:
+def test_the_least_elements_match_go() -> None:
     with gzip.open(VECTORS, "rt") as lines:
         for line in lines:
             _, keys, order = line.split(":")

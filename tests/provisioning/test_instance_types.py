@@ -142,7 +142,7 @@ def test_the_smallest_pending_pod(pod: dict[str, Any], left: set[str]) -> None:
     assert {one.instance_type.name for one in result.left} == left
 
 
-def test_what_is_left_is_what_the_engine_would_launch() -> None:
+def test_the_remaining_types_equal_the_engines() -> None:
     types = (a_type("small"), a_type("large", memory="16Gi", price=2.0), a_type("huge", memory="64Gi", price=3.0))
     inventory = Inventory(
         nodepools=(builders.a_nodepool(),),
@@ -195,7 +195,7 @@ def test_exhausted_limits_are_the_reason() -> None:
     assert removed(result) == {"a": ("limits", "nvidia.com/gpu")}
 
 
-def test_what_each_daemonset_does_to_the_types() -> None:
+def test_types_excluded_by_each_daemonset() -> None:
     pool = builders.a_nodepool(
         taints=(Taint("dedicated", "NoSchedule", "x"),),
         requirements=(builders.a_requirement("node.kubernetes.io/instance-type", "In", "few", "small", "large"),),
@@ -230,7 +230,7 @@ def test_why_a_daemonset_fits_none_of_the_types() -> None:
     assert found(daemonsets=(picky,)).daemonsets[0].why_not == "no type is left to carry it"
 
 
-def test_what_limits_count_and_leave() -> None:
+def test_used_and_remaining_limits() -> None:
     pool = builders.a_nodepool(limits=builders.amounts({"cpu": "5", "nodes": "2"}))
     nodes = tuple(builders.a_node(name=f"node-{i}", cpu="2", memory="8Gi") for i in range(2))
     claims = tuple(builders.a_nodeclaim(name=f"claim-{i}", node=f"node-{i}") for i in range(2))
@@ -249,7 +249,7 @@ def test_what_limits_count_and_leave() -> None:
     assert leaving.used["nodes"] == 10**9
 
 
-def test_from_which_daemonset_on_there_is_no_room() -> None:
+def test_the_first_daemonset_without_room() -> None:
     daemonsets = tuple(builders.a_daemonset(name=name) for name in "abcd")
     result = found(a_type("two", pods="2"), a_type("one", pods="1"), a_type("ten"), daemonsets=daemonsets)
     told = {one.key.partition("/")[2]: (one.one_too_many, one.excluded) for one in result.daemonsets}

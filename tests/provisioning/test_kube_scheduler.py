@@ -45,7 +45,7 @@ def test_pods_see_those_before_them() -> None:
     assert sorted(found) == ["", "node-1", "node-2"]
 
 
-def test_the_more_important_comes_first() -> None:
+def test_higher_priority_is_first() -> None:
     low, high = a_pod(name="a", cpu="1500m"), a_pod(name="b", cpu="1500m", priority=1000)
     assert places([unmanaged("node-1")], [low, high]) == ["", "node-1"]
 
@@ -70,7 +70,7 @@ def test_a_ready_node_takes_pods_before_karpenter_marks_it_as_initialized() -> N
     assert places([replace(node, taints=(startup,))], pods, nodeclaims=(claim,)) == ["", ""]
 
 
-def test_a_pod_whose_volumes_are_not_there_goes_nowhere() -> None:
+def test_a_pod_with_missing_volumes_is_unschedulable() -> None:
     names = ("missing", "of-no-class", "unbound", "early", "late", "going")
     pods = [a_pod(name=name, volumes=(PodVolume("data", name),)) for name in names]
     bound = {"pv.kubernetes.io/bind-completed": "yes"}
@@ -90,7 +90,7 @@ def test_a_pod_whose_volumes_are_not_there_goes_nowhere() -> None:
     assert found == ["", "", "", "", "node-1", "node-1"]
 
 
-def test_a_second_pod_of_a_read_write_once_pod_claim_goes_nowhere() -> None:
+def test_a_read_write_once_pod_claim_admits_one_pod() -> None:
     claims = (a_claim("one", is_exclusive=True), a_claim("many"))
     running = tuple(
         a_pod(name=f"r-{one.name}", node="node-1", volumes=(PodVolume("data", one.name),)) for one in claims
@@ -150,14 +150,14 @@ def test_in_a_large_cluster_it_looks_at_some_of_the_nodes() -> None:
     assert [enough(nodes) for nodes in (60, 100, 150, 500, 5000, 10000)] == [60, 100, 100, 230, 500, 500]
 
 
-def test_the_next_pod_is_sought_a_place_where_the_search_ended() -> None:
+def test_the_next_search_starts_where_the_last_ended() -> None:
     nodes = [unmanaged(f"node-{number:03}", cpu="1") for number in range(300)]
     found = places(nodes, [a_pod(name=f"p{number}", cpu="900m") for number in range(2)])
     first, second = sorted(int(name.removeprefix("node-")) for name in found)
     assert first < enough(300) <= second
 
 
-def test_what_a_pod_does_to_the_balance_counts_and_not_the_balance() -> None:
+def test_the_change_of_balance_counts_not_the_balance() -> None:
     nodes = [unmanaged(name, cpu="2", memory="8000Mi") for name in ("node-1", "node-2")]
     running = (
         a_pod(name="even", node="node-1", cpu="600m", memory="2400Mi"),

@@ -103,7 +103,7 @@ def test_decides_as_karpenter_does(tmp_path: Path, capsys: pytest.CaptureFixture
 
 @pytest.mark.oracle
 @needs_oracle
-def test_decides_crossed_scenarios_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_crossed_scenarios_match_karpenter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     version = VERSION.get("karpenterVersion", "")
     source = crossed_stock(newer=version.startswith("1.15"))
     tally = Tally()
@@ -120,7 +120,7 @@ def test_decides_crossed_scenarios_alike(tmp_path: Path, capsys: pytest.CaptureF
 
 @pytest.mark.oracle
 @needs_oracle
-def test_decides_odd_scenarios_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_odd_scenarios_match_karpenter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     version = VERSION.get("karpenterVersion", "")
     tally = Tally()
     files = []
@@ -142,7 +142,7 @@ def crossed_stock(*, newer: bool) -> Stock:
 @pytest.mark.oracle
 @needs_oracle
 @pytest.mark.parametrize("folder", FOLDERS, ids=str)
-def test_decides_snapshots_of_ones_own_alike(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_own_snapshots_match_karpenter(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tally = Tally()
     for files in batches(sorted(folder.glob("*.json"))):
         tally.compare(files)
@@ -156,7 +156,7 @@ def test_the_scenarios_hold_every_kind() -> None:
     assert {kind: found[kind] for kind in KINDS if found[kind] < 2} == {}
 
 
-def test_crosses_hold_more_kinds_than_what_they_are_made_of() -> None:
+def test_crosses_have_more_kinds_than_their_sources() -> None:
     source = Stock([scenario(seed) for seed in range(30)])
     crosses = [cross(str(seed), source, version="1.15.0") for seed in range(25)]
     assert crosses[:3] == [cross(str(seed), source, version="1.15.0") for seed in range(3)]

@@ -36,7 +36,7 @@ POOLS = (
 )
 
 
-def test_every_pod_goes_to_the_heaviest_pool_that_takes_it() -> None:
+def test_every_pod_is_assigned_to_the_heaviest_compatible_pool() -> None:
     tolerant = (Toleration(operator="Exists"),)
     result = found(
         *(builders.a_pod(name=f"web-{i}", cpu="1") for i in range(3)),
@@ -83,7 +83,7 @@ def test_pods_that_nothing_takes() -> None:
     assert [kind.goes_to for kind in result.kinds] == [""] * 4
 
 
-def test_a_wish_decides_before_the_order_of_pools_does() -> None:
+def test_preferences_decide_before_the_order_of_pools() -> None:
     pools = (
         builders.a_nodepool(name="heavy", weight=100),
         builders.a_nodepool(name="gpu", template_labels={"kind": "gpu"}),

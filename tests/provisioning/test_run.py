@@ -60,7 +60,7 @@ def places(solution: Solution) -> dict[str, str]:
 
 
 class TestResults:
-    def test_without_a_nodepool_nothing_is_said(self) -> None:
+    def test_there_is_no_event_without_a_nodepool(self) -> None:
         cluster = prepared(a_pod(), nodepools=())
         solution = solve(cluster)
         assert solution.as_json() == {"newNodeClaims": [], "existingNodes": [], "podErrors": {}}
@@ -80,7 +80,7 @@ class TestResults:
         assert claim.catalogue.types == tuple(TYPES)
         assert claim.cheapest_price_per_hour == 0.096
 
-    def test_ties_are_told(self) -> None:
+    def test_ties_are_reported(self) -> None:
         spread = TopologySpreadConstraint(1, ZONE, "DoNotSchedule", WEB)
         solution = solve(prepared(a_pod(topology_spread=(spread,))))
         assert solution.met_tie
@@ -88,7 +88,7 @@ class TestResults:
             {"pod": "default/web-1", "topologyKey": ZONE, "domains": ["us-east-1a", "us-east-1b"]}
         ]
 
-    def test_of_equal_domains_one_in_which_the_pod_fits_is_chosen(self) -> None:
+    def test_among_equal_domains_a_fitting_one_is_chosen(self) -> None:
         """Karpenter draws anew in every attempt, until it draws one."""
         spread = TopologySpreadConstraint(1, ZONE, "DoNotSchedule", WEB)
         [one] = [an_instance_type(name="small", cpu="2")]
@@ -121,7 +121,7 @@ class TestResults:
         [error] = solve(prepared(alone, nodes=nodes, nodeclaims=claims)).errors.values()
         assert "n24: 0 and 5 other(s), podDomains" in str(error)
 
-    def test_a_tie_on_a_node_is_told(self) -> None:
+    def test_a_tie_on_a_node_is_reported(self) -> None:
         spread = TopologySpreadConstraint(1, ZONE, "DoNotSchedule", LabelSelector((("app", "b"),)))
         elsewhere = NodeSelectorTerm((a_requirement(ZONE, "NotIn", "mars"),))
         pods = (
@@ -138,7 +138,7 @@ class TestResults:
             ("default/second", ("us-east-1a", "us-east-1b"))
         ]
 
-    def test_a_label_that_another_pod_defines_lets_in_those_that_it_kept_away_before(self) -> None:
+    def test_a_label_defined_by_another_pod_readmits_refused_pods(self) -> None:
         """Two nodes alike have no such label; where a pod may not have one of its values, another may have the rest."""
         theirs = NodeSelectorTerm((a_requirement("example.com/tier", "NotIn", "a"),))
         wanted = {"example.com/tier": "b"}
@@ -152,12 +152,12 @@ class TestResults:
         assert places(solution) == {"default/small": "node-1", "default/alike": "node-1"}
         assert list(solution.errors) == ["default/large"]
 
-    def test_a_namespace_selector_that_cannot_be_read_binds_nobody(self) -> None:
+    def test_an_invalid_namespace_selector_has_no_effect(self) -> None:
         broken = LabelSelector((), (LabelSelectorRequirement("env", "Like", ("x",)),))
         term = PodAffinityTerm(HOSTNAME, WEB, namespace_selector=broken)
         assert solve(prepared(a_pod(pod_affinity=(term,), pod_anti_affinity=(term,)))).errors == {}
 
-    def test_affinity_on_the_host_name_minds_what_the_pod_asks_of_it(self) -> None:
+    def test_hostname_affinity_respects_the_pods_hostname_selector(self) -> None:
         near = PodAffinityTerm(HOSTNAME, WEB)
         template = a_pod_template(pod_affinity=(near,), node_selector={HOSTNAME: "node-9"})
         leaving = a_pod(node="node-1", template=template)
@@ -185,7 +185,7 @@ class TestResults:
         )
         assert places(solve(cluster)) == {"default/web-1": "node-1"}
 
-    def test_a_volume_that_is_gone_takes_no_attachment(self) -> None:
+    def test_a_missing_volume_uses_no_attachment(self) -> None:
         claim = PersistentVolumeClaim(name="data", namespace="default", volume_name="gone")
         holder = a_pod(name="holder", node="node-1", volumes=[PodVolume(name="v", claim_name="data")])
         limits = (CSINode(name="node-1", driver_limits=(("ebs.csi.aws.com", 0),)),)
@@ -198,7 +198,7 @@ class TestResults:
 class TestRefusedAlready:
     """What a run remembers of pods that found no place, for those that are alike."""
 
-    def test_a_pod_that_moves_does_not_speak_for_one_that_waits(self) -> None:
+    def test_a_moved_pods_refusal_does_not_apply_to_pending_pods(self) -> None:
         """The one that waits may go to a node that waits for consolidateAfter."""
         template = a_pod().template
         quiet_ns = NOW_NS - MINUTE_NS
@@ -214,14 +214,14 @@ class TestRefusedAlready:
         assert places(solution) == {"default/waits": "node-2"}
         assert list(solution.errors) == ["default/moves"]
 
-    def test_nodes_that_a_spread_shut_open_again_when_another_zone_has_a_pod_more(self) -> None:
+    def test_a_spread_reopens_nodes_once_another_zone_has_a_pod(self) -> None:
         spread = (TopologySpreadConstraint(1, ZONE, "DoNotSchedule", WEB),)
         pods = [a_pod(name=f"w{i}", cpu="1500m", labels={"app": "web"}, topology_spread=spread) for i in range(3)]
         zones = {"node-1": "us-east-1a", "node-2": "us-east-1a", "node-3": "us-east-1b"}
         nodes = tuple(a_node(name=name, cpu="2", zone=zone) for name, zone in zones.items())
         assert sorted(places(solve(prepared(*pods, nodes=nodes))).values()) == list(zones)
 
-    def test_whether_a_pod_is_refused_for_good_is_remembered_with_why(self) -> None:
+    def test_permanent_refusals_are_cached_with_their_reason(self) -> None:
         """Between two pods alike stands one that what is placed later might let in."""
         spread = (TopologySpreadConstraint(1, ZONE, "DoNotSchedule", WEB),)
         plain = a_pod().template
@@ -267,7 +267,7 @@ class TestDomains:
 
 
 class TestEvents:
-    def test_of_placed_failed_and_ignored_pods(self) -> None:
+    def test_events_of_placed_failed_and_ignored_pods(self) -> None:
         pods = (
             a_pod(name="fits", cpu="1"),
             a_pod(name="big", cpu="64"),
@@ -281,7 +281,7 @@ class TestEvents:
         assert found["Pod/default/big"][0].startswith("FailedScheduling: Failed to schedule pod, no instance type")
         assert "kubernetes.io/hostname is not allowed" in found["Pod/default/odd"][0]
 
-    def test_of_two_messages_about_one_pod_and_of_virtual_pods(self) -> None:
+    def test_events_of_a_pod_with_two_messages_and_of_virtual_pods(self) -> None:
         buffer = CapacityBuffer(
             name="spare",
             namespace="default",
@@ -302,7 +302,7 @@ class TestEvents:
         assert places(solution) == {"default/capacity-buffer-spare-1": "node-1"}
         assert provisioning_events(cluster, solution) == {}
 
-    def test_of_a_claim_without_a_node_and_a_node_without_a_claim(self) -> None:
+    def test_events_of_a_claim_without_a_node_and_a_node_without_a_claim(self) -> None:
         launched = a_nodeclaim(stage="Launched", capacity=TYPES[0].capacity, allocatable=TYPES[0].capacity)
         cluster = prepared(a_pod(cpu="1"), nodeclaims=(launched,))
         assert provisioning_events(cluster, solve(cluster)) == {
@@ -313,13 +313,13 @@ class TestEvents:
             "Pod/default/web-1": ["Nominated: Pod should schedule on: node/node-1"]
         }
 
-    def test_pods_that_keep_off_nodepools_and_those_that_wait_are_not_spoken_of(self) -> None:
+    def test_silent_pods_get_no_event(self) -> None:
         own = NodeSelectorTerm((a_requirement("karpenter.sh/nodepool", "DoesNotExist"),))
         cluster = prepared(a_pod(required_node_terms=(own,)))
         assert [ignored.is_silent for ignored in cluster.ignored] == [True]
         assert provisioning_events(cluster, solve(cluster)) == {}
 
-    def test_of_nodepools_without_types(self) -> None:
+    def test_events_of_nodepools_without_types(self) -> None:
         broken = a_nodepool(
             name="broken",
             requirements=tuple(a_nodepool().requirements) + tuple(a_nodepool().requirements[:0]),
@@ -333,7 +333,7 @@ class TestEvents:
 
 
 class TestReporter:
-    def test_is_told_and_may_stop_the_run(self) -> None:
+    def test_the_reporter_gets_progress_and_can_cancel_the_run(self) -> None:
         cluster = prepared(*(a_pod(name=f"p{i}") for i in range(200)))
         told: list[tuple[int, int]] = []
         solve(cluster, reporter=lambda done, total: told.append((done, total)))
@@ -360,7 +360,7 @@ class TestVariants:
             nodepools=(a_nodepool(consolidate_after_ns=10 * MINUTE_NS),),
         )
 
-    def test_a_domain_goes_with_its_last_node(self) -> None:
+    def test_a_domain_disappears_with_its_last_node(self) -> None:
         spread = TopologySpreadConstraint(1, "example.com/rack", "DoNotSchedule", WEB)
         near = PodAffinityTerm(HOSTNAME, LabelSelector((("app", "db"),)))
         pods = (a_pod(cpu="100m", topology_spread=(spread,)), a_pod(name="lonely", cpu="1", pod_affinity=(near,)))
@@ -424,7 +424,7 @@ class TestInvariants:
 
     @given(st.integers(100_000, 200_000))
     @settings(max_examples=25, deadline=None)
-    def test_a_second_run_on_the_same_preparation_says_the_same(self, seed: int) -> None:
+    def test_a_second_run_on_the_same_preparation_is_equal(self, seed: int) -> None:
         cluster = load(scenario(seed))
         assert solve(cluster).as_json() == solve(cluster).as_json()
 

@@ -91,7 +91,7 @@ class TestDaemonSets:
 
 
 class TestNotModelled:
-    def test_says_what_is_left_out(self) -> None:
+    def test_unmodelled_features_are_reported(self) -> None:
         inventory = Inventory(
             pods=(a_pod(has_resource_claims=True),),
             nodepools=(a_nodepool(name="fixed", replicas=3),),
@@ -134,7 +134,7 @@ class TestOverlays:
             NodeOverlay(name="o", capacity=amounts({"cpu": "1"})),
         ],
     )
-    def test_invalid_overlays_are_passed_over(self, overlay: NodeOverlay) -> None:
+    def test_invalid_overlays_are_skipped(self, overlay: NodeOverlay) -> None:
         types = [an_instance_type()]
         assert overlaid(Inventory(nodepools=(a_nodepool(),), overlays=(overlay,)), {"general": types}) == {
             "general": types
@@ -192,7 +192,7 @@ class TestValidation:
             (a_requirement("a", "Gt", "1", "2"), "single positive integer"),
         ],
     )
-    def test_what_is_wrong_with_a_requirement(self, requirement: Any, words: str) -> None:
+    def test_invalid_requirements(self, requirement: Any, words: str) -> None:
         assert words in "; ".join(requirement_problems(requirement))
 
     @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ class TestValidation:
             a_requirement("beta.kubernetes.io/arch", "In", ""),
         ],
     )
-    def test_nothing_is_wrong(self, requirement: Any) -> None:
+    def test_valid_requirements(self, requirement: Any) -> None:
         assert list(requirement_problems(requirement)) == []
 
 
@@ -229,7 +229,7 @@ class TestVolumes:
         assert index.alternatives(bare) == ()
         assert index.attachments(classy) == index.attachments(bare) == ()
 
-    def test_what_was_not_read_binds_and_refuses_nothing(self) -> None:
+    def test_unread_objects_have_no_effect(self) -> None:
         claims = (
             PersistentVolumeClaim(
                 name="bound",
@@ -247,7 +247,7 @@ class TestVolumes:
             assert (index.alternatives(pod), index.attachments(pod), index.reach(pod)) == ((), (), ())
             assert not index.is_missing(pod)
 
-    def test_a_kind_that_was_not_read_is_told_where_volumes_follow_from_it(self) -> None:
+    def test_unread_kinds_are_reported_if_volumes_depend_on_them(self) -> None:
         pods = (a_pod(volumes=[PodVolume(name="v", claim_name="bound")]),)
         bound = PersistentVolumeClaim(name="bound", namespace="default", volume_name="one")
         classy = PersistentVolumeClaim(name="classy", namespace="default", storage_class_name="gp3")

@@ -100,7 +100,7 @@ def test_a_claim_that_went_between_two_looks() -> None:
     assert (life.removed_ns, life.gone_ns, life.why) == (ago(5), ago(5), Removal.UNKNOWN)
 
 
-def test_what_events_alone_tell() -> None:
+def test_lives_known_from_events_alone() -> None:
     events = (
         said("general-new", "DisruptionLaunching", "Launching NodeClaim: Drifted", at=20, first=25),
         said("general-new", "DisruptionTerminating", "Disrupting NodeClaim: Empty", at=6, first=7),
@@ -121,7 +121,7 @@ def test_what_events_alone_tell() -> None:
     assert (other.pool, other.created_ns, other.lived_ns) == ("", 0, None)
 
 
-def test_an_event_about_a_claim_that_is_there_makes_no_second_life() -> None:
+def test_an_event_about_an_existing_claim_is_not_counted_twice() -> None:
     events = (said("general-abcde", "DisruptionLaunching", "Launching NodeClaim: Underutilized"),)
     (life,) = lives((a_nodeclaim(),), (), events, POOLS)
     assert (life.made_for, life.why) == (Removal.UNDERUTILIZED, None)

@@ -135,7 +135,7 @@ def test_claims_that_never_join() -> None:
     assert loop.instance_type == ""
 
 
-def test_nothing_is_known_of_how_long_they_lived() -> None:
+def test_unknown_lifetimes_are_no_loop() -> None:
     never = [Life(claim=n, pool="general", removed_ns=ago(5), why=Removal.LAUNCH_FAILED) for n in "abc"]
     (loop,) = pool_loops({"general": never}, Succession((), 0))
     assert loop.median_life_ns is None

@@ -53,7 +53,7 @@ NAMES = WorkloadNames(
         ("ci/job-29384920", "Pod/ci/job"),
     ],
 )
-def test_whose_pod_it_was_by_its_name(pod: str, workload: str) -> None:
+def test_workload_of_a_removed_pod_by_its_name(pod: str, workload: str) -> None:
     assert NAMES.of_pod(pod) == workload
 
 
@@ -67,7 +67,7 @@ def test_whose_pod_it_was_by_its_name(pod: str, workload: str) -> None:
         ("", "", "Pod/web/p"),
     ],
 )
-def test_whose_pod_it_was_by_its_controller(kind: str, name: str, workload: str) -> None:
+def test_workload_of_a_removed_pod_by_its_controller(kind: str, name: str, workload: str) -> None:
     pod = GonePod(key="web/p-12345", uid="u", owner_kind=kind, owner_name=name, node_name="node-1", at_ns=NOW_NS)
     assert NAMES.of_gone(pod) == workload
 
@@ -79,7 +79,7 @@ def an_eviction(pod: str, uid: str, message: str = "Evicted pod: Drifted", **whe
     return replace(said(f"Pod/{pod}", reason, message, **when), involved_uid=uid)
 
 
-def test_a_move_that_two_tell_of_counts_once() -> None:
+def test_a_move_reported_twice_counts_once() -> None:
     events = (
         an_eviction("web/front-5d4f-aaaaa", "a", at=8, first=9),
         an_eviction("web/front-5d4f-bbbbb", "b", at=7),

@@ -12,7 +12,7 @@ from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_nodeclaim, a_nodepool
 from tests.disruption.churn.lives import a_leaver, ago, gone, said
 
 
-def test_the_window_begins_with_what_is_known_first() -> None:
+def test_the_window_begins_at_the_oldest_information() -> None:
     assert ChurnWindow(NOW_NS).since_ns == NOW_NS
     assert ChurnWindow(NOW_NS).length_ns == 0
     assert ChurnWindow(NOW_NS, ago(60)).length_ns == HOUR_NS
@@ -28,7 +28,7 @@ def test_nothing_happened() -> None:
     assert churn.created == churn.removed == ()
 
 
-def test_a_pool_that_goes_round_in_circles() -> None:
+def test_report_of_a_pool_with_a_churn_loop() -> None:
     left = [a_leaver(f"general-{n}", born=n + 20, left=n, why="Underutilized") for n in (90, 70, 50, 30)]
     inventory = Inventory(
         nodepools=(a_nodepool(), a_nodepool(name="quiet")),
