@@ -91,9 +91,7 @@ def _rules(args: argparse.Namespace) -> int:
         UsageError: where a flag would have no effect.
     """
     what = "--rules" if args.rules else "--explain"
-    unused = {**ROW_FLAGS, "no_headers": "--no-headers", "usage": "--usage", **CLUSTER_FLAGS, **PRICE_FLAGS}
-    if args.rules:
-        unused["explain"] = "--explain"
+    unused = [*ROW_FLAGS, "no_headers", "usage", *CLUSTER_FLAGS, *PRICE_FLAGS, *(["explain"] if args.rules else ())]
     refuse_unused(args, unused, f"is about findings of a cluster: it does not go with {what}")
     if args.output != "table":
         raise UsageError(f"{what} prints text: leave -o {args.output} out")

@@ -76,10 +76,9 @@ def _check(args: argparse.Namespace) -> None:
     """
     if args.kind == "pod":
         if "/" in args.name:
-            refuse_unused(args, {"namespace": "--namespace"}, f"does not go with {args.name}, which names its own")
+            refuse_unused(args, ("namespace",), f"does not go with {args.name}, which names its own")
         return
-    of_pods = {"namespace": "--namespace", "no_remedies": "--no-remedies"}
-    refuse_unused(args, of_pods, f"is about a pod: it does not go with explain {args.kind}")
+    refuse_unused(args, ("namespace", "no_remedies"), f"is about a pod: it does not go with explain {args.kind}")
 
 
 def _explained(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[str, Any]], Iterable[Pieces], Loaded]:

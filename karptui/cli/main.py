@@ -19,7 +19,7 @@ from typing import Any, Final, NoReturn
 from karptui import __version__
 from karptui.cli import heartbeat
 from karptui.cli.errors import UsageError, begin, say
-from karptui.cli.options import merge_files
+from karptui.cli.options import flags_by_value, merge_files
 from karptui.cli.pages import epilog_of
 from karptui.cli.streams import is_output_closed, prepare_streams, put
 from karptui.views.sanitize import page
@@ -106,6 +106,7 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"karptui {__version__}")
     if command is None:
         module_of(None).configure(parser)
+        parser.set_defaults(flags=flags_by_value(parser))
         return parser
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     own = commands.add_parser(
@@ -117,6 +118,7 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     )
     own.command = command
     module_of(command).configure(own)
+    own.set_defaults(flags=flags_by_value(own))
     return parser
 
 

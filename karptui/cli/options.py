@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 from typing import Any, Final, Protocol
 
@@ -23,33 +23,22 @@ from karptui.cli.option_values import (
     words,
 )
 
-LIVE_FLAGS: Final = MappingProxyType(
-    {
-        "context": "--context",
-        "kubeconfig": "--kubeconfig",
-        "as_user": "--as",
-        "as_group": "--as-group",
-        "request_timeout": "--request-timeout",
-    }
-)
-"""Flags of a live cluster by the names of their values."""
-CLUSTER_FLAGS: Final = MappingProxyType({**LIVE_FLAGS, "snapshot": "--snapshot", "demo": "--demo", "now": "--now"})
-"""All flags of ``add_cluster_flags`` likewise."""
-ROW_FLAGS: Final = MappingProxyType({"filter": "--filter", "sort_by": "--sort-by"})
-"""Flags of ``add_row_flags`` that choose and order rows, likewise."""
-PRICE_FLAGS: Final = MappingProxyType(
-    {
-        "disable_pricing": "--disable-pricing",
-        "price_multiplier": "--price-multiplier",
-        "node_surcharge_per_hour": "--node-surcharge",
-        "aws": "--no-aws",
-        "aws_profile": "--profile",
-        "karpenter_settings": "--karpenter-setting",
-    }
-)
-"""Flags of ``add_price_flags`` by the names of their values."""
-ASKING_FLAGS: Final = MappingProxyType({name: PRICE_FLAGS[name] for name in ("aws", "aws_profile")})
+LIVE_FLAGS: Final = ("context", "kubeconfig", "as_user", "as_group", "request_timeout")
+"""Flags of a live cluster, by the names of their values like all of these."""
+CLUSTER_FLAGS: Final = (*LIVE_FLAGS, "snapshot", "demo", "now")
+"""Flags of ``add_cluster_flags`` that choose the cluster."""
+ROW_FLAGS: Final = ("filter", "sort_by")
+"""Flags of ``add_row_flags`` that choose and order rows."""
+ASKING_FLAGS: Final = ("aws", "aws_profile")
 """Flags about access to AWS, which is used for live clusters only."""
+PRICE_FLAGS: Final = (
+    "disable_pricing",
+    "price_multiplier",
+    "node_surcharge_per_hour",
+    *ASKING_FLAGS,
+    "karpenter_settings",
+)
+"""Flags of ``add_price_flags``."""
 MOST_SIMULATED: Final = 500
 """Size of clusters, in nodes, up to which removals are simulated by default: a few milliseconds each."""
 
@@ -399,30 +388,30 @@ def add_many_flags(
     add_workers_flag(parser)
 
 
-def given(args: argparse.Namespace, flags: Mapping[str, str]) -> list[str]:
-    """Return the flags that are on the command line."""
-    return [flag for name, flag in flags.items() if _is_given(name, getattr(args, name, None))]
+def flags_by_value(parser: argparse.ArgumentParser) -> dict[str, str]:
+    """Return the long flag of every value of a parser."""
+    return {action.dest: action.option_strings[-1] for action in parser._actions if action.option_strings}  # noqa: SLF001
 
 
-def _is_given(name: str, value: object) -> bool:
-    # ``--no-aws`` sets what is None otherwise to false; every other flag that is false was not given.
-    return value is not None and value not in ("", []) and (value is not False or name == "aws")
-
-
-def refuse_unused(args: argparse.Namespace, flags: Mapping[str, str], because: str) -> None:
+def refuse_unused(args: argparse.Namespace, names: Iterable[str], because: str) -> None:
     """Refuse flags that would have no effect.
 
     Args:
         args: parsed arguments.
-        flags: flags by the name of the value.
+        names: names of the flags' values, which are empty by default.
         because: end of the message: ``goes with --pool``.
 
     Raises:
         UsageError: Such a flag is on the command line.
     """
-    found = given(args, flags)
-    if found:
-        raise UsageError(f"{found[0]} {because}")
+    for name in names:
+        if _is_given(name, getattr(args, name, None)):
+            raise UsageError(f"{args.flags[name]} {because}")
+
+
+def _is_given(name: str, value: object) -> bool:
+    # ``--no-aws`` sets a value that is None otherwise to false; every other flag that is false was not given.
+    return value is not None and value not in ("", []) and (value is not False or name == "aws")
 
 
 def refuse_live(args: argparse.Namespace) -> None:

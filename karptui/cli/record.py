@@ -66,7 +66,7 @@ def _document(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     if args.snapshot and args.demo:
         raise UsageError("--demo and --snapshot exclude each other")
     if not args.snapshot:
-        refuse_unused(args, {"now": "--now"}, "needs --snapshot")
+        refuse_unused(args, ("now",), "needs --snapshot")
     if args.snapshot or args.demo:
         refuse_live(args)
     if args.snapshot:

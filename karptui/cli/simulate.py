@@ -96,17 +96,16 @@ def _count(text: str) -> int:
 def run(args: argparse.Namespace) -> int:
     """Answer each snapshot in turn. Status 1 if one cannot be read; the others are answered."""
     if args.scenario or args.self_check:
-        alone = {"time": "--time", "disruption": "--disruption"}
-        refuse_unused(args, alone, "does not go with --scenario and --self-check")
+        refuse_unused(args, ("time", "disruption"), "does not go with --scenario and --self-check")
         if args.self_check:
-            refuse_unused(args, {"replay": "--replay", "fail_on": "--fail-on"}, "goes with --scenario")
+            refuse_unused(args, ("replay", "fail_on"), "goes with --scenario")
         return run_self_check(args) if args.self_check else run_scenarios(args)
     if not args.snapshots:
         fail("name a snapshot; a live cluster and --demo need a --scenario or --self-check")
     if args.replay or args.fail_on:
         fail("--replay and --fail-on go with --scenario")
-    of_clusters = {name: flag for name, flag in CLUSTER_FLAGS.items() if name != "now"}
-    refuse_unused(args, {**of_clusters, **PRICE_FLAGS}, "goes with --scenario or --self-check")
+    of_clusters = [name for name in (*CLUSTER_FLAGS, *PRICE_FLAGS) if name != "now"]
+    refuse_unused(args, of_clusters, "goes with --scenario or --self-check")
     from karptui.sources.snapshot.reader import SnapshotReader
 
     config = configuration(args)

@@ -25,7 +25,7 @@ def open_source(args: argparse.Namespace, *, is_still: bool = False, is_large: b
     if args.demo and args.snapshot:
         raise UsageError("--demo and --snapshot exclude each other")
     if not args.snapshot:
-        refuse_unused(args, {"now": "--now"}, "needs --snapshot")
+        refuse_unused(args, ("now",), "needs --snapshot")
     if args.demo or args.snapshot:
         refuse_live(args)
     if args.demo:

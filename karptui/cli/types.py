@@ -85,8 +85,8 @@ def _run_case(args: argparse.Namespace) -> int:
 
     if args.output not in ("table", "json"):
         raise UsageError(f"the types of a case are printed as JSON: leave -o {args.output} out")
-    of_pools = {"pool": "--pool", "ledger": "--ledger", "all": "--all", **ROW_FLAGS, "no_headers": "--no-headers"}
-    refuse_unused(args, {**of_pools, **CLUSTER_FLAGS, **PRICE_FLAGS}, "is about a cluster: it does not go with CASE")
+    of_clusters = ("pool", "ledger", "all", *ROW_FLAGS, "no_headers", *CLUSTER_FLAGS, *PRICE_FLAGS)
+    refuse_unused(args, of_clusters, "is about a cluster: it does not go with CASE")
     try:
         case = _case(args.case)
         document = answer(case, sorted(words(args.types)) if args.types else None)
@@ -151,10 +151,9 @@ def _check(args: argparse.Namespace) -> None:
         UsageError: with the flag.
     """
     if args.pool is None:
-        refuse_unused(args, {"ledger": "--ledger", "all": "--all", "types": "--types"}, "needs --pool")
+        refuse_unused(args, ("ledger", "all", "types"), "needs --pool")
     if args.ledger:
-        chosen = {**ROW_FLAGS, "all": "--all", "types": "--types"}
-        refuse_unused(args, chosen, "does not go with --ledger, which is about one type")
+        refuse_unused(args, (*ROW_FLAGS, "all", "types"), "does not go with --ledger, which is about one type")
 
 
 def _pool_of(pools: tuple[TypesOfPool, ...], name: str) -> TypesOfPool:

@@ -72,7 +72,7 @@ def check_snapshots(args: argparse.Namespace) -> None:
     """
     if args.snapshot or args.demo or args.context:
         raise UsageError("name snapshots either as arguments or with --snapshot, and no other cluster")
-    refuse_unused(args, {**LIVE_FLAGS, **ASKING_FLAGS}, "is about a live cluster: it does not go with a snapshot")
+    refuse_unused(args, (*LIVE_FLAGS, *ASKING_FLAGS), "is about a live cluster: it does not go with a snapshot")
 
 
 def base_of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
 from itertools import groupby
 
 import pytest
@@ -13,13 +15,21 @@ from karptui.cli import remedies
 from karptui.cli.main import main
 
 
-def told(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    assert main(["remedies", "--demo", *words]) == 0
-    return capsys.readouterr().out
+@cache
+def printed(*words: str) -> tuple[str, str]:
+    """Return what the command prints on standard output and on standard error."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        assert main(["remedies", "--demo=still", *words]) == 0
+    return out.getvalue(), err.getvalue()
 
 
-def test_groups_come_with_their_best_remedy_first(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = json.loads(told(capsys, "-o", "json"))
+def told(*words: str) -> str:
+    return printed(*words)[0]
+
+
+def test_groups_come_with_their_best_remedy_first() -> None:
+    rows = json.loads(told("-o", "json"))
     groups = [(name, [row["place"] for row in own]) for name, own in groupby(rows, lambda row: row["group"])]
     assert len(groups) == len({name for name, _ in groups}) > 3
     assert all(places == list(range(1, len(places) + 1)) for _, places in groups)
@@ -27,8 +37,8 @@ def test_groups_come_with_their_best_remedy_first(capsys: pytest.CaptureFixture[
     assert all(len(row["freed_nodes"]) <= row["nodes"] for row in rows if row["nodes"] is not None)
 
 
-def test_one_group_with_numbers_of_this_cluster_and_commands(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = {row["remedy"]: row for row in json.loads(told(capsys, "--of", "gitlab/ci", "-o", "json"))}
+def test_one_group_with_numbers_of_this_cluster_and_commands() -> None:
+    rows = {row["remedy"]: row for row in json.loads(told("--of", "gitlab/ci", "-o", "json"))}
     assert {row["group"] for row in rows.values()} == {"gitlab/ci"}
     assert rows["duration"]["title"] == 'do-not-disrupt: "3h"'
     assert 'karpenter.sh/do-not-disrupt: "3h"' in rows["duration"]["text"]
@@ -37,18 +47,18 @@ def test_one_group_with_numbers_of_this_cluster_and_commands(capsys: pytest.Capt
     assert rows["priority"]["wait_seconds"] is None
 
 
-def test_what_still_holds_the_nodes_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    row = json.loads(told(capsys, "--of", "db/postgres", "-o", "json"))[0]
+def test_what_still_holds_the_nodes_is_said() -> None:
+    row = json.loads(told("--of", "db/postgres", "-o", "json"))[0]
     assert row["freed_nodes"] == []
     assert {one["by"] for one in row["still_held"]} == {"monitoring/prometheus", "payments/ledger"}
     assert "still held by monitoring/prometheus" in row["says"]
 
 
-def test_table_and_csv_have_the_same_rows(capsys: pytest.CaptureFixture[str]) -> None:
+def test_table_and_csv_have_the_same_rows() -> None:
     words = ("--by", "pool", "--filter", "saves>0.5", "--sort-by", "saves=dsc")
     table, rows = (
-        told(capsys, *words).splitlines(),
-        list(csv.DictReader(io.StringIO(told(capsys, *words, "-o", "csv")))),
+        told(*words).splitlines(),
+        list(csv.DictReader(io.StringIO(told(*words, "-o", "csv")))),
     )
     assert table[0].split()[:2] == ["BLOCKERS", "REMEDY"]
     assert len(table) - 1 == len(rows) > 0
@@ -58,15 +68,13 @@ def test_table_and_csv_have_the_same_rows(capsys: pytest.CaptureFixture[str]) ->
     assert all(row["title"] in line for row, line in zip(rows, table[1:], strict=True))
 
 
-def test_what_frees_no_node_is_counted_beside_the_table(capsys: pytest.CaptureFixture[str]) -> None:
-    every = json.loads(told(capsys, "-o", "json"))
+def test_what_frees_no_node_is_counted_beside_the_table() -> None:
+    every = json.loads(told("-o", "json"))
     vain = [row for row in every if not row["freed_nodes"] and not row["preempting_pods"]]
-    assert main(["remedies", "--demo"]) == 0
-    shown = capsys.readouterr()
-    assert len(shown.out.splitlines()) - 1 == len(every) - len(vain) > 0
-    assert f"{len(vain)} remedies that free no node are left out, all of db/postgres among them: " in shown.err
-    assert "take the annotation away" in told(capsys, "--of", "gitlab/ci")
-    assert "spread" in told(capsys, "--of", "gitlab/ci")
+    output, error = printed()
+    assert len(output.splitlines()) - 1 == len(every) - len(vain) > 0
+    assert f"{len(vain)} remedies that free no node are left out, all of db/postgres among them: " in error
+    assert "take the annotation away" in told("--of", "gitlab/ci")
 
 
 def test_where_none_frees_a_node_that_is_said_and_no_empty_table(

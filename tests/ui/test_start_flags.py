@@ -105,6 +105,9 @@ def test_an_order_that_is_set_wins_over_the_one_chosen_last(
     assert opening.app_of(parsed(*words)).config.order() == order
 
 
-def test_a_resource_without_a_column_is_refused() -> None:
+def test_a_resource_without_a_column_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SystemExit):
+        parsed("--resources", "disk")
+    monkeypatch.setenv("KARPTUI_RESOURCES", "disk")
     with pytest.raises(UsageError, match="resources: disk has no column; there are cpu, memory, pods"):
-        opening.app_of(parsed("--resources", "disk"))
+        opening.app_of(parsed())
