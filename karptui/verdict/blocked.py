@@ -94,7 +94,7 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
         is_upper_bound=saving.is_upper_bound,
         is_partial=lacks_some(line.held for line in lines)
         or any(line.findings is not None and line.findings.freed is None for line in lines),
-        since_ns=min((one.since_ns for one in own if one.since_ns), default=None),
+        since_ns=since,
         until_ns=until,
         objects=tuple(dict.fromkeys(objects)),
         names=tuple(name for name, _ in Counter(_name(one, code) for one in own).most_common()),

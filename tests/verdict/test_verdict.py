@@ -182,18 +182,6 @@ def test_protected_pods_that_keep_a_node_which_still_receives_pods() -> None:
     assert (pinned.pods, pinned.recent_pods) == (1, 1)
 
 
-def test_budgets_of_pods_that_never_open_are_told_apart() -> None:
-    claims = [a_claim(f"node-{i}", instance_type="m5.2xlarge", conditions=RIPE) for i in (1, 2)]
-    nodes = [a_node(name=f"node-{i}", **BIG) for i in (1, 2)]
-    pods = [a_pod(name=f"{name}-0", node=f"node-{i}", labels={"app": name}) for i, name in ((1, "db"), (2, "web"))]
-    pdbs = [a_pdb(name=name, labels={"app": name}) for name in ("db", "web")]
-    objects: dict[str, Any] = {"nodes": nodes, "nodeclaims": claims, "pods": pods, "pdbs": pdbs}
-    analysis = study_all(DisruptionStudy(prepared(nodepools=[a_nodepool(budgets=())], **objects), 1))
-    case = VerdictCase(now_ns=NOW_NS, nodes=lines(analysis, claims), analysis=analysis, closed_pdbs={"default/db"})
-    told_apart = {one.names: one.manner for one in verdict_of(case) if one.code is FindingCode.PDB}
-    assert told_apart == {("default/db",): Manner.NEVER, ("default/web",): Manner.PLAIN}
-
-
 def test_disruption_budgets_that_never_open_open_later_or_are_used_up() -> None:
     ripe = [a_claim(instance_type="m5.2xlarge", conditions=RIPE)]
     for budget, manner, severity in (

@@ -34,7 +34,6 @@ from karptui.whatif.remedies.blockers.remedy import (
     ChangedObjects,
     Effect,
     effect_of,
-    ref_of,
 )
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedyKind as Kind
 from karptui.whatif.situation import TypesResult, WhatIfBase
@@ -333,18 +332,13 @@ def test_of_two_budgets_one_goes() -> None:
 # Rules of NodePools and nodes
 
 
-@pytest.mark.parametrize(
-    ("code", "kind", "path", "value"),
-    [
-        (Code.STATIC_NO_HEADROOM, Kind.NODE_LIMIT, ("spec", "limits", "nodes"), "4"),
-    ],
-)
-def test_rules_of_the_nodepool(code: Code, kind: BlockerRemedyKind, path: tuple[str, ...], value: Any) -> None:
+def test_the_limit_of_a_static_pool_is_raised_by_one_node() -> None:
     pool = a_nodepool(limits={"nodes": parse_quantity("3")})
-    blockers = [Blocker(code=code, pool_name="general", claim_name=f"c{i}") for i in range(2)]
-    found = by_kind([*blockers, Blocker(code=code, pool_name="gone")], objects(pools=[pool]))
-    assert found[kind].edits == (SetField(ObjectRef("NodePool", "general"), path, value),)
-    assert found[kind].effect == Effect(unknown=3)
+    blockers = [Blocker(code=Code.STATIC_NO_HEADROOM, pool_name=name) for name in ("general", "general", "gone")]
+    found = by_kind(blockers, objects(pools=[pool]))[Kind.NODE_LIMIT]
+    assert found.edits == (SetField(ObjectRef("NodePool", "general"), ("spec", "limits", "nodes"), "4"),)
+    assert found.effect == Effect(unknown=1)
+    assert by_kind(blockers[:1], objects(pools=[a_nodepool()]))[Kind.NODE_LIMIT].edits == ()
 
 
 WINDOW = DisruptionBudget("0", schedule="@daily", duration="22h")
@@ -386,11 +380,6 @@ def test_a_budget_remedy_changes_only_the_entries_that_leave_nothing(
     assert found.before == tuple(budgets[index].nodes for index in edits)
 
 
-def test_a_static_pool_without_a_limit_is_left_alone() -> None:
-    found = by_kind([Blocker(code=Code.STATIC_NO_HEADROOM, pool_name="general")], objects(pools=[a_nodepool()]))
-    assert found[Kind.NODE_LIMIT].edits == ()
-
-
 def test_the_annotation_of_a_node() -> None:
     found = by_kind([Blocker(code=Code.NODE_DND, node_name="n")], objects())
     assert found[Kind.REMOVE_NODE_ANNOTATION].edits == (
@@ -429,10 +418,6 @@ def test_some_of_several_kinds_is_not_known_without_simulating(story: tuple[Anal
     stays = replace(mixed, outlook=replace(first.outlook, lifted=replace(first.outlook.lifted, outcome=Outcome.NO)))
     assert effect_of(mixed.blockers[:2], {key: stays}).kept == 1
     assert Effect(deleted=1, replaced=2).goes == 3
-
-
-def test_references() -> None:
-    assert ref_of("StatefulSet/db/postgres") == ObjectRef("StatefulSet", "postgres", "db")
 
 
 @pytest.mark.parametrize(

@@ -19,23 +19,19 @@ from karptui.whatif.edits import AnyEdit, DeleteObject, ObjectRef, ScaleWorkload
 from karptui.whatif.remedies.blockers.protected_pods import preemption_remedy, protected_pod_remedies
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, ChangedObjects, effect_of, ref_of
 
+Findings: TypeAlias = Mapping[str, NodeFindings]
+"""Analysis of nodes by key."""
+_Maker: TypeAlias = Callable[[Sequence[Blocker], ChangedObjects, Findings], Iterator[BlockerRemedy]]
+_STEPS: Final = (10, 20, 50, 100)
 _SCALED: Final = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"})
 
 
 def exhausted_remedies(
-    blockers: Sequence[Blocker],
-    objects: ChangedObjects,
-    findings: Mapping[str, NodeFindings],
-    *,
-    makes_edits: bool = True,
+    blockers: Sequence[Blocker], objects: ChangedObjects, findings: Findings, *, makes_edits: bool = True
 ) -> Iterator[BlockerRemedy]:
-    """Yield remedies for PodDisruptionBudgets that allow no eviction.
+    """Yield remedies for PodDisruptionBudgets that allow no eviction, which are the value of a blocker.
 
-    Args:
-        blockers: ``PDB_EXHAUSTED`` blockers; their value is the budget's ``namespace/name``.
-        objects: The cluster's objects.
-        findings: Analysis of nodes by key.
-        makes_edits: Whether pods are counted to scale their workload.
+    Pods are counted to scale their workload only if ``makes_edits``.
     """
     effect = effect_of(blockers, findings)
     edits: list[AnyEdit] = []
@@ -63,15 +59,9 @@ def exhausted_remedies(
 
 
 def several_remedies(
-    blockers: Sequence[Blocker], objects: ChangedObjects, findings: Mapping[str, NodeFindings]
+    blockers: Sequence[Blocker], objects: ChangedObjects, findings: Findings
 ) -> Iterator[BlockerRemedy]:
-    """Yield remedies for pods that several PodDisruptionBudgets select.
-
-    Args:
-        blockers: ``PDB_MULTIPLE`` blockers; their value is the budgets' ``namespace/name``, separated by blanks.
-        objects: The cluster's objects.
-        findings: Analysis of nodes by key.
-    """
+    """Yield remedies for pods that several PodDisruptionBudgets select, which are the value of a blocker."""
     spare = dict.fromkeys(key for one in blockers for key in one.value.split()[1:])
     yield BlockerRemedy(
         BlockerRemedyKind.ONE_PDB,
@@ -105,11 +95,6 @@ def _one_more(owners: Mapping[str, str], objects: ChangedObjects) -> Iterator[Sc
     counts = Counter(pod.owners for pod in objects.pods.values() if pod.is_active)
     for owner, key in owners.items():
         yield ScaleWorkload(ref_of(owner), counts[objects.pods[key].owners] + 1)
-
-
-_STEPS: Final = (10, 20, 50, 100)
-Findings = Mapping[str, NodeFindings]
-_Maker: TypeAlias = Callable[[Sequence[Blocker], ChangedObjects, Findings], Iterator[BlockerRemedy]]
 
 
 def node_remedies(blockers: Sequence[Blocker], _: ChangedObjects, findings: Findings) -> Iterator[BlockerRemedy]:
@@ -190,7 +175,7 @@ def headroom_remedies(
 def blocker_remedies(
     blockers: Sequence[Blocker],
     objects: ChangedObjects,
-    findings: Mapping[str, NodeFindings],
+    findings: Findings,
     now_ns: int,
     *,
     makes_edits: bool = True,
