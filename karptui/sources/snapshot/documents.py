@@ -41,6 +41,10 @@ MAX_OBJECT_BYTES: Final = 8 << 20
 """Of one object; etcd takes 1.5 MiB. Decoded, a dense one takes twenty times as much."""
 _PIECE: Final = 1 << 16
 _AS_TEXT: Final = frozenset({"items", "objects"})
+_ITEM_TEXTS: Final = msgspec.json.Decoder(list[msgspec.Raw])
+_ITEM_BYTES: Final = 80
+"""Memory for one item of a list that is left as text."""
+_COUNTED: Final = 4096
 _SKIP: Final = msgspec.json.Decoder(msgspec.Raw)
 _REST: Final = re.compile(r"trailing characters \(byte (\d+)\)")
 _SPACE: Final = re.compile(rb"[ \t\n\r]*")
@@ -180,29 +184,7 @@ def _no_json(error: Exception, text: bytes, where: str, first_line: int) -> Snap
     return SnapshotError(sentence(where, f"is not JSON: {_malformed(str(error), text, first_line)}"))
 
 
-class JsonItems:
-    """The items of a JSON list as texts, found while iterating: all of them together may take much memory."""
-
-    def __init__(self, text: bytes, start: int) -> None:
-        """Set up.
-
-        Args:
-            text: Valid JSON.
-            start: Where the list begins in it.
-        """
-        self._text = text
-        self._start = start
-
-    def __iter__(self) -> Iterator[msgspec.Raw]:
-        view = memoryview(self._text)
-        position = _after_space(self._text, self._start + 1)
-        while self._text[position] != _CLOSING_BRACKET:
-            end = _value_end(view, position)
-            yield msgspec.Raw(view[position:end])
-            position = _after_space(self._text, end + (self._text[end] == _COMMA))
-
-
-_CLOSING_BRACKET, _CLOSING_BRACE, _COMMA = b"]},"
+_OPENING_BRACKET, _CLOSING_BRACKET, _OPENING_BRACE, _CLOSING_BRACE, _COMMA = b"[]{},"
 
 
 def _json_documents(text: bytes, where: str, limit: MemoryLimit, *, has_text_items: bool) -> Iterator[Any]:
@@ -211,9 +193,9 @@ def _json_documents(text: bytes, where: str, limit: MemoryLimit, *, has_text_ite
     while position < len(text):
         try:
             end = _value_end(view, position)
-            if has_text_items and text[position] == ord("["):
-                yield JsonItems(text, position)
-            elif has_text_items and text[position] == ord("{"):
+            if has_text_items and text[position] == _OPENING_BRACKET:
+                yield _item_texts(text, position, end, limit)
+            elif has_text_items and text[position] == _OPENING_BRACE:
                 yield _fields(text, position, limit)
             else:
                 limit.check_decoding(view[position:end])
@@ -233,14 +215,27 @@ def _fields(text: bytes, start: int, limit: MemoryLimit) -> dict[str, Any]:
         name = msgspec.json.decode(view[position:key_end], type=str)
         position = _after_space(text, key_end + 1)
         end = _value_end(view, position)
-        if name in _AS_TEXT and text[position] == ord("["):
-            fields[name] = JsonItems(text, position)
+        if name in _AS_TEXT and text[position] == _OPENING_BRACKET:
+            fields[name] = _item_texts(text, position, end, limit)
         else:
             # The records built from these fields take memory too.
             limit.check_decoding(view[position:end], times=1.5)
             fields[name] = msgspec.json.decode(view[position:end])
         position = _after_space(text, end + (text[end] == _COMMA))
     return fields
+
+
+def _item_texts(text: bytes, start: int, end: int, limit: MemoryLimit) -> list[msgspec.Raw]:
+    """Return the items of a valid JSON list as texts; they are counted first, because a list of numbers has many."""
+    view, count = memoryview(text), 0
+    position = _after_space(text, start + 1)
+    while text[position] != _CLOSING_BRACKET:
+        count += 1
+        if count % _COUNTED == 0:
+            limit.check(count * _ITEM_BYTES)
+        item_end = _value_end(view, position)
+        position = _after_space(text, item_end + (text[item_end] == _COMMA))
+    return _ITEM_TEXTS.decode(view[start:end])
 
 
 def _value_end(view: memoryview, start: int) -> int:

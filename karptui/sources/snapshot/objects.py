@@ -13,7 +13,6 @@ from karptui.decode.errors import DecodeError
 from karptui.decode.kinds import Kind, kind_of
 from karptui.decode.reader import KindReader
 from karptui.karpenter.inventory import Inventory
-from karptui.sources.snapshot.documents import JsonItems
 from karptui.sources.snapshot.text import sentence
 from karptui.state.inventory import FIELDS
 
@@ -56,11 +55,11 @@ def manifests(
         text, value = value, decode(value)
     if of is not None and (typed := _typed(value, of)) is not value:
         text, value = None, typed
-    if isinstance(value, list | JsonItems):
+    if isinstance(value, list):
         for index, item in enumerate(value):
             yield from manifests(item, f"{path}[{index}]", decode=decode)
     elif _is_list(value):
-        for index, item in enumerate(() if value.get("items") is None else value["items"]):
+        for index, item in enumerate(value.get("items") or ()):
             yield from manifests(item, f"{path}.items[{index}]".lstrip("."), of=value, decode=decode)
     else:
         yield Manifest(value, path, text)
@@ -68,7 +67,7 @@ def manifests(
 
 def _is_list(value: Any) -> bool:
     kind = value.get("kind") if isinstance(value, dict) else None
-    return isinstance(kind, str) and kind.endswith("List") and isinstance(value.get("items"), list | JsonItems | None)
+    return isinstance(kind, str) and kind.endswith("List") and isinstance(value.get("items"), list | None)
 
 
 def _typed(item: Any, of: dict[str, Any]) -> Any:

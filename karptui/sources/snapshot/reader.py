@@ -20,7 +20,7 @@ from karptui.karpenter.repair_policies import RepairPolicyError, parse_policies
 from karptui.karpenter.settings import Settings, SettingsError, parse_settings
 from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
 from karptui.kube.timestamps import ABSENT_NS, parse_now, parse_timestamp
-from karptui.sources.snapshot.documents import STDIN, SUFFIXES, JsonItems, SnapshotDocument, documents
+from karptui.sources.snapshot.documents import STDIN, SUFFIXES, SnapshotDocument, documents
 from karptui.sources.snapshot.evidence import recorded_evidence, recorded_usage
 from karptui.sources.snapshot.instance_types import Catalogs
 from karptui.sources.snapshot.objects import MARK, ObjectPile, is_recording, manifests
@@ -112,9 +112,7 @@ class Recorded:
         Raises:
             SnapshotError: a message naming the file and the field.
         """
-        objects = self._value.get("objects")
-        if not isinstance(objects, JsonItems):
-            objects = self._field("objects", list, [])
+        objects = self._field("objects", list, [])
         for index, value in enumerate(objects):
             for manifest in manifests(value, f"objects[{index}]", decode=self._document.decode):
                 self._document.limit.check_step()
