@@ -33,7 +33,7 @@ from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 
 CONSOLIDATABLE: Final = "Consolidatable"
 _LOOK_AGAIN_NS: Final = 300 * NS_PER_SECOND
-"""Time for which node repair pauses after it found too many unhealthy nodes."""
+"""Node repair waits this long after it found too many unhealthy nodes."""
 
 
 class Calendar:

@@ -25,8 +25,8 @@ from karptui.disruption.termination import command_condition, is_commanded
 from karptui.forward.agenda import Agenda, Turn
 from karptui.forward.durations import Durations
 from karptui.forward.launching import Launches, LaunchOrder, template_order
+from karptui.forward.observation import NodeEquivalence, Observation
 from karptui.forward.result import Failure, StepKind
-from karptui.forward.sight import Likeness, Sight
 from karptui.forward.world import World
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim
 from karptui.karpenter.nodepool import NodePool
@@ -122,7 +122,7 @@ def waiting(nodes: Iterable[Node], claims: Iterable[NodeClaim]) -> list[Waiting]
 
 
 class CommandQueue:
-    """Executes commands, and holds those that wait for replacements."""
+    """Executes commands, and keeps commands with replacements that are not initialized yet."""
 
     def __init__(
         self,
@@ -131,18 +131,18 @@ class CommandQueue:
         launches: Launches,
         *,
         durations: Durations,
-        sight: Sight,
+        observation: Observation,
         pools: Mapping[str, NodePool],
         most: int | None = None,
     ) -> None:
-        """Take over the commands that have begun; those whose replacements are gone are undone.
+        """Take over the commands that have begun, and undo those without their replacements.
 
         Args:
             world: The cluster.
             agenda: Schedules ends.
             launches: Launches replacements.
             durations: Durations of launches and drains.
-            sight: Excludes nodes on which pods are expected.
+            observation: Excludes nodes on which pods are expected.
             pools: NodePools by name.
             most: Limit of commands; None for no limit.
         """
@@ -150,15 +150,15 @@ class CommandQueue:
         self._agenda = agenda
         self._launches = launches
         self._durations = durations
-        self._sight = sight
+        self._observation = observation
         self._pools = pools
         self._most = most
-        self._likeness = Likeness(world.inventory)
+        self._equivalence = NodeEquivalence(world.inventory)
         self._running: list[Running] = []
         self.count = 0
         """Commands that have been carried out."""
         begun = waiting(world.nodes.values(), world.claims.values())
-        bounds_ns = _bounds_of(begun, sight)
+        bounds_ns = _bounds_of(begun, observation)
         for one in begun:
             if one.replacements:
                 world.hold(one.claim_name)
@@ -229,7 +229,7 @@ class CommandQueue:
             method=str(method),
             decision=str(command.decision),
             nodes=nodes,
-            looks=tuple(sorted(self._likeness.of(one.name, one.node.labels) for one in candidates)),
+            equivalence_keys=tuple(sorted(self._equivalence.of(one.name, one.node.labels) for one in candidates)),
             claims=tuple(written["replacements"]),
             savings_per_hour=command.priced_savings,
             reckoned_savings=written["savings"] if command.is_reboot or command.is_priced else None,
@@ -243,7 +243,7 @@ class CommandQueue:
         awaited = {self._launches.add(one) for one in launches if one is not None}
         for name, pods in command.simulation.placements.items() if command.simulation is not None else ():
             if pods:
-                self._sight.nominate(name, self._durations.nomination_ns)
+                self._observation.nominate(name, self._durations.nomination_ns)
         claims = [one.claim.name for one in candidates]
         bounds_ns = _bounds((one.candidate.claim, one.ailment) for one in command.repairs.values())
         if awaited:
@@ -277,12 +277,12 @@ class CommandQueue:
                 self._world.add_node(msgspec.structs.replace(node, conditions=healthy))
 
 
-def _bounds_of(begun: Iterable[Waiting], sight: Sight) -> dict[str, int]:
+def _bounds_of(begun: Iterable[Waiting], observation: Observation) -> dict[str, int]:
     """Return the drain limits of repaired nodes by NodeClaim, from their conditions."""
     names = {one.claim_name for one in begun if one.reason == Reason.UNHEALTHY and one.replacements}
     if not names:
         return {}
-    fleet = sight.fleet()
+    fleet = observation.fleet()
     repair = Repair(fleet, Recorder())
     repaired = ((node.claim, repair.ailment_of(node)) for node in fleet.nodes)
     return _bounds((claim, found) for claim, found in repaired if claim and found and claim.name in names)

@@ -17,8 +17,8 @@ from karptui.disruption.removal import EngineSimulator
 from karptui.forward.agenda import Agenda, Turn
 from karptui.forward.command_queue import CommandQueue
 from karptui.forward.durations import Durations
+from karptui.forward.observation import Observation
 from karptui.forward.result import Failure, StepKind
-from karptui.forward.sight import Sight
 from karptui.forward.world import World
 from karptui.kube.timestamps import NS_PER_SECOND
 
@@ -33,7 +33,7 @@ class DisruptionLoop:
         self,
         world: World,
         agenda: Agenda,
-        sight: Sight,
+        observation: Observation,
         queue: CommandQueue,
         *,
         durations: Durations,
@@ -45,7 +45,7 @@ class DisruptionLoop:
         Args:
             world: The cluster.
             agenda: Where passes are entered.
-            sight: Shows the cluster.
+            observation: Shows the cluster.
             queue: Carries commands out.
             durations: How long things take.
             chance: Decides what Karpenter leaves to chance.
@@ -53,7 +53,7 @@ class DisruptionLoop:
         """
         self._world = world
         self._agenda = agenda
-        self._sight = sight
+        self._observation = observation
         self._queue = queue
         self._durations = durations
         self._chance = chance
@@ -86,7 +86,7 @@ class DisruptionLoop:
         self._agenda.at(at_ns, self._disrupt, Turn.DISRUPTION)
 
     def _next_look_ns(self) -> int:
-        """Return the time of the next pass: at a fixed interval after one that found nothing."""
+        """Return the time of the next pass: a fixed interval after an idle pass."""
         poll_ns = self._durations.poll_ns
         if not poll_ns:
             return self._agenda.now_ns
@@ -96,7 +96,7 @@ class DisruptionLoop:
         return self._seen != self._world.news or self._agenda.is_woken
 
     def _disrupt(self, after: Method | None = None) -> None:
-        """Run the methods in turn, or those after one whose command was invalid."""
+        """Run the methods in turn, or only those after a method with an invalid command."""
         if self._queue.has_ended:
             return
         is_following = self.is_following
@@ -132,7 +132,7 @@ class DisruptionLoop:
 
     def find(self, after: Method | None = None) -> NextPass:
         """Return the result of a pass, and count its simulations."""
-        prepared, fleet = self._sight.prepared(), self._sight.fleet()
+        prepared, fleet = self._observation.prepared(), self._observation.fleet()
         self._simulated = 0
         simulator = EngineSimulator(prepared, fleet, is_brief=True, before=self._count_removal)
         return next_pass(prepared, fleet, simulator, after=after, chance=self._chance, only=self._only)
@@ -143,7 +143,7 @@ class DisruptionLoop:
     def _validate(self, method: Method, command: Command) -> None:
         """Validate the commands, and execute them if they are still valid."""
         self._is_busy = False
-        prepared, fleet = self._sight.prepared(), self._sight.fleet()
+        prepared, fleet = self._observation.prepared(), self._observation.fleet()
         simulator = EngineSimulator(prepared, fleet)
         found = validated(MethodRun(fleet, simulator, Recorder()), simulator, method, command)
         if found is None:

@@ -109,7 +109,7 @@ class Drains:
         return min(dates)[0] if dates else None
 
     def _evict_free(self, waiting: Iterable[WaitingPod]) -> int | None:
-        """Evict the unblocked pods of the first tier, and those that are forced.
+        """Evict the unblocked pods of the first tier, and pods past their drain deadline.
 
         Returns:
             The time of the next eviction attempt, None without refused evictions.

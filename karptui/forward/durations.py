@@ -19,9 +19,9 @@ from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 
 _LEAST_SEEN: Final = 3
-"""NodeClaims of a NodePool needed to measure its durations; with fewer, those of all NodePools are used."""
+"""NodeClaims of a NodePool needed to measure its durations; with fewer, all NodePools are measured together."""
 _SHARES: Final = (0.0, 0.5, 1.0, 2.0)
-"""Loads of Karpenter's processor, by seed in turn."""
+"""Load of Karpenter's processor, by seed in turn."""
 _LEAST_PATIENCE_NS: Final = 900 * NS_PER_SECOND
 """Shortest time that a joined node may take to be ready: Karpenter's registration timeout."""
 _TIMES_USUAL: Final = 5
@@ -59,7 +59,7 @@ class Durations(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     instance_end_ns: int = 30 * NS_PER_SECOND
     """From an empty node to its end."""
     nomination_ns: int = 20 * NS_PER_SECOND
-    """Time for which a node on which pods are expected is not disrupted; pkg/controllers/state/statenode.go."""
+    """Karpenter does not disrupt a node this long after it expects pods there: pkg/controllers/state/statenode.go."""
     is_validating: bool = True
     """Whether Emptiness and consolidation validate; otherwise their commands count as valid."""
 
@@ -68,7 +68,7 @@ class Durations(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.start_ns_by_pool.get(pool_name, self.start_ns)
 
     def patience_of(self, pool_name: str) -> int:
-        """Return the time after which a joined node that is not ready counts as stuck; an assumption."""
+        """Return the time after which a joined node that is not ready counts as stuck, an assumption."""
         return max(_LEAST_PATIENCE_NS, _TIMES_USUAL * self.start_of(pool_name))
 
     def next_eviction(self, first_ns: int, now_ns: int) -> int:

@@ -1,4 +1,4 @@
-"""Changes of a forecast by time, from which the cluster at any instant is restored."""
+"""Records changes of a forecast, and restores the cluster at any instant from them."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ from karptui.disruption.price import ReckonedPrices
 from karptui.forward.agenda import Agenda
 from karptui.forward.calendar import Calendar
 from karptui.forward.durations import Durations, joined_since
+from karptui.forward.observation import Observation
 from karptui.forward.result import StepKind
-from karptui.forward.sight import Sight
 from karptui.forward.world import World
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import (
@@ -238,9 +238,9 @@ def given_up_ns(claim: NodeClaim) -> int | None:
 
 
 def is_stuck(claim: NodeClaim, durations: Durations, now_ns: int) -> bool:
-    """Return whether a node has joined and is not initialized after so long that it counts as stuck.
+    """Return whether a joined node has been uninitialized for so long that it counts as stuck.
 
-    Karpenter never deletes it: liveness.go checks launches and registrations only.
+    Karpenter never deletes such a node: liveness.go checks launches and registrations only.
     """
     joined_ns = joined_since(claim)
     is_starting = joined_ns != ABSENT_NS and not claim.is_true("Initialized") and not claim.is_deleting
@@ -251,7 +251,14 @@ class Launches:
     """The NodeClaims of a play that are made, until their nodes take pods."""
 
     def __init__(
-        self, world: World, agenda: Agenda, calendar: Calendar, sight: Sight, *, durations: Durations, rules: Rules
+        self,
+        world: World,
+        agenda: Agenda,
+        calendar: Calendar,
+        observation: Observation,
+        *,
+        durations: Durations,
+        rules: Rules,
     ) -> None:
         """Begin with none made.
 
@@ -259,7 +266,7 @@ class Launches:
             world: The cluster.
             agenda: Where ends are entered.
             calendar: Gets the dates of NodeClaims whose nodes are ready.
-            sight: Leaves nodes alone on which pods are expected.
+            observation: Leaves nodes alone on which pods are expected.
             durations: How long things take.
             rules: Of the version.
         """
@@ -267,7 +274,7 @@ class Launches:
         self._agenda = agenda
         self._calendar = calendar
         self._durations = durations
-        self._sight = sight
+        self._observation = observation
         self._rules = rules
         self._made = 0
         self._stuck: set[str] = set()
@@ -318,14 +325,14 @@ class Launches:
 
     def _types_of(self, claim: NodeClaim) -> Sequence[InstanceType]:
         name = claim.labels.get(NODEPOOL, "")
-        return self._sight.types_by_pool.get(name, ()) if name in self._sight.pools else ()
+        return self._observation.types_by_pool.get(name, ()) if name in self._observation.pools else ()
 
     def _get_instance(self, name: str, ready_ns: int) -> None:
         """Launch a NodeClaim that had no instance at the start; without an available offering it stays pending."""
         claim = self._world.claims.get(name)
         if claim is None or claim.is_deleting:
             return
-        order = order_again(claim, self._sight.pools[claim.labels[NODEPOOL]], self._types_of(claim), self._rules)
+        order = order_again(claim, self._observation.pools[claim.labels[NODEPOOL]], self._types_of(claim), self._rules)
         made = launch(order, self._rules, name=name, now_ns=self._agenda.now_ns)
         if made is None:
             self._wait_in_vain(claim)
@@ -353,7 +360,7 @@ class Launches:
             return
         claim, node = ready(claim, self._world.node_of(claim), now_ns)
         self._world.add_claim(claim)
-        self._sight.nominate(node.name, self._durations.nomination_ns)
+        self._observation.nominate(node.name, self._durations.nomination_ns)
         self._world.add_node(node)
         self._agenda.note(StepKind.READY, nodes=(node.name,))
         self._calendar.expect_expiry(claim)

@@ -31,7 +31,7 @@ class PdbCredits:
     def allow(self, pod: Pod) -> bool:
         """Return whether the PodDisruptionBudgets allow the eviction of a pod now."""
         if pod.ready is False:
-            return True  # the budget's own policy for unhealthy pods has been asked before
+            return True  # the caller has applied the policy for unhealthy pods
         return not any(self._pdbs[pdb.key].disruptions_allowed <= 0 for pdb in self._limits.matching(pod))
 
     def refusing(self, pod: Pod) -> tuple[str, ...]:
@@ -47,7 +47,7 @@ class PdbCredits:
         return () if len(found) == 1 and is_allowed else tuple(pdb.key for pdb in found)
 
     def change(self, pod: Pod, count: int) -> Iterator[PodDisruptionBudget]:
-        """Count a pod that became healthy, or with -1 one that ends; yield each changed PodDisruptionBudget."""
+        """Count a pod that became healthy (1) or ends (-1); yield each changed PodDisruptionBudget."""
         for found in self._limits.matching(pod):
             self.version += 1
             credit = self._credits[found.key] = self._credits[found.key] + count

@@ -22,10 +22,10 @@ from karptui.forward.durations import Durations
 from karptui.forward.journal import Journal
 from karptui.forward.kubectl_drain import KubectlDrain
 from karptui.forward.launching import Launches
+from karptui.forward.observation import Observation
 from karptui.forward.pods import PodRuns
 from karptui.forward.provisioning_loop import ProvisioningLoop
 from karptui.forward.result import Moment, Played
-from karptui.forward.sight import Sight
 from karptui.forward.static_pools import StaticPools
 from karptui.forward.world import World, pending_count
 from karptui.karpenter.inventory import Inventory
@@ -82,32 +82,34 @@ class Play:
         self.world = world = World(inventory, journal, settings.rules)
         self._journal = journal
         self._agenda = agenda = Agenda(now_ns)
-        pools = {pool.name: pool for pool in served_pools(inventory.nodepools)}  # as they are, to the end
+        pools = {pool.name: pool for pool in served_pools(inventory.nodepools)}  # a forecast does not change NodePools
         self._from_ns = now_ns
         self._until_ns = until_ns
         self._durations = durations
         self._reporter = reporter
         self._settings = settings
         self._calendar = Calendar(world, agenda, pools)
-        self.sight = sight = Sight(world, agenda, pools, types, settings, pause=pause)
-        self._drains = Drains(world, agenda, self._calendar, durations, sight.fleet)
+        self.observation = observation = Observation(world, agenda, pools, types, settings, pause=pause)
+        self._drains = Drains(world, agenda, self._calendar, durations, observation.fleet)
         self._series: list[Moment] = []
         self._price = (-1, 0.0, 0)
         """Price of the cluster and its unpriced nodes, with the version of NodeClaims it was computed from."""
         self._books: Mapping[str, ReckonedPrices] = {}
         self._launches = launches = Launches(
-            world, agenda, self._calendar, sight, durations=durations, rules=settings.rules
+            world, agenda, self._calendar, observation, durations=durations, rules=settings.rules
         )
         is_enabled = settings.gate("StaticCapacity")
         static = tuple(pool for pool in pools.values() if pool.is_static) if is_enabled else ()
         self._static = StaticPools(world, agenda, self._calendar, launches, pools=static, fleet=self.fleet)
-        self._pods = PodRuns(world, agenda, self._calendar, sight, durations=durations, seed=seed)
+        self._pods = PodRuns(world, agenda, self._calendar, observation, durations=durations, seed=seed)
         self._queue = queue = CommandQueue(
-            world, agenda, launches, durations=durations, sight=sight, pools=pools, most=most_commands
+            world, agenda, launches, durations=durations, observation=observation, pools=pools, most=most_commands
         )
-        self._provisioning = ProvisioningLoop(world, agenda, sight, launches, durations)
+        self._provisioning = ProvisioningLoop(world, agenda, observation, launches, durations)
         chance = Chance(random.Random(seed)) if seed else LIKELIEST  # noqa: S311 - a choice among equals, not a secret
-        self.disruption = DisruptionLoop(world, agenda, sight, queue, durations=durations, chance=chance, only=only)
+        self.disruption = DisruptionLoop(
+            world, agenda, observation, queue, durations=durations, chance=chance, only=only
+        )
         self._by_hand: KubectlDrain | None = None
         if refused_until_ns:
             agenda.at(refused_until_ns, self._offer_again, Turn.CALENDAR)
@@ -118,7 +120,7 @@ class Play:
         Raises:
             Cancelled: when the reporter does.
         """
-        self._books = self.sight.fleet().books
+        self._books = self.observation.fleet().books
         self._begin()
         self._react()
         problem = ""
@@ -167,7 +169,7 @@ class Play:
         return self._agenda.now_ns
 
     def delete_node(self, name: str) -> None:
-        """Delete one of Karpenter's nodes, as a user does; others are ignored."""
+        """Delete a node of Karpenter as a user does; ignore other nodes."""
         node = self.world.nodes.get(name)
         claim = self.world.claim_of(node) if node is not None else self.world.claims.get(name)
         if claim is not None and not claim.is_deleting:
@@ -186,7 +188,7 @@ class Play:
             self._calendar.expect_consolidatable(claim)
             self._launches.expect_ready(claim)
         self._pods.begin(self._drains.pod_gone)
-        predicates = self.sight.fleet().pods
+        predicates = self.observation.fleet().pods
         for pod in self.world.pods.values():
             until_ns = predicates.protection(pod).until_ns
             if until_ns != ABSENT_NS and until_ns > self.now_ns:
@@ -197,15 +199,15 @@ class Play:
         self._queue.advance()
 
     def _offer_again(self) -> None:
-        self.sight.offer_again()
-        self._books = self.sight.fleet().books
+        self.observation.offer_again()
+        self._books = self.observation.fleet().books
         self._provisioning.look_again()
         self._agenda.wake()
 
     def _expect_repairs(self) -> None:
         """Enter when nodes that are unhealthy have been so for too long; none falls ill or recovers in a play."""
         self._calendar.expect_repairs(self._settings)
-        for at_ns in tolerated_until(self.sight.fleet()):
+        for at_ns in tolerated_until(self.observation.fleet()):
             self._agenda.at(at_ns, self._agenda.wake, Turn.CALENDAR)
 
     def _react(self) -> None:
@@ -223,7 +225,7 @@ class Play:
 
     def fleet(self) -> Fleet:
         """Return the cluster as disruption sees it now."""
-        return self.sight.fleet()
+        return self.observation.fleet()
 
     def _note_moment(self) -> None:
         if self._journal is not None:

@@ -9,8 +9,8 @@ from functools import partial
 from karptui.forward.agenda import Agenda, Turn
 from karptui.forward.calendar import Calendar
 from karptui.forward.durations import Durations, job_times
+from karptui.forward.observation import Observation
 from karptui.forward.result import StepKind
-from karptui.forward.sight import Sight
 from karptui.forward.world import World
 from karptui.karpenter.pod_predicates import UNSCHEDULABLE
 from karptui.kube.pod import Pod
@@ -21,7 +21,14 @@ class PodRuns:
     """From the search for a node to the end of a pod."""
 
     def __init__(
-        self, world: World, agenda: Agenda, calendar: Calendar, sight: Sight, *, durations: Durations, seed: int
+        self,
+        world: World,
+        agenda: Agenda,
+        calendar: Calendar,
+        observation: Observation,
+        *,
+        durations: Durations,
+        seed: int,
     ) -> None:
         """Begin with the pods of a cluster.
 
@@ -29,14 +36,14 @@ class PodRuns:
             world: The cluster.
             agenda: Where starts and ends are entered.
             calendar: Gets the nodes on which a pod comes or ends.
-            sight: Shows the cluster.
+            observation: Shows the cluster.
             durations: How long things take.
             seed: Decides between nodes that are equal to kube-scheduler.
         """
         self._world = world
         self._agenda = agenda
         self._calendar = calendar
-        self._sight = sight
+        self._observation = observation
         self._durations = durations
         self._rng = random.Random(seed)  # noqa: S311 - a choice among equals, not a secret
         self._first_node = 0
@@ -69,7 +76,7 @@ class PodRuns:
         self._schedule()
         self._seen = self._world.room_version
         if is_first:
-            # Another scheduler that has looked at a pod looks again; one that has not may not run at all.
+            # Another scheduler tries again only pods that it has refused before; it may not run at all.
             pods = map(self._world.pods.get, self._left_alone)
             self._left_alone = {pod.uid for pod in pods if pod is not None and pod.scheduled_reason != UNSCHEDULABLE}
 
@@ -77,7 +84,7 @@ class PodRuns:
         pods = [pod for pod in self._world.unbound() if pod.uid not in self._left_alone]
         if not pods:
             return
-        scheduler = Scheduler(self._sight.prepared(), self._world.bound, rng=self._rng, first=self._first_node)
+        scheduler = Scheduler(self._observation.prepared(), self._world.bound, rng=self._rng, first=self._first_node)
         found = scheduler.place(pods)
         self._first_node = scheduler.first
         by_uid = {pod.uid: pod for pod in pods}

@@ -10,8 +10,8 @@ from typing import Final
 from karptui.forward.agenda import Agenda, Turn
 from karptui.forward.durations import Durations
 from karptui.forward.launching import Launches, order_of
+from karptui.forward.observation import Observation
 from karptui.forward.result import StepKind
-from karptui.forward.sight import Sight
 from karptui.forward.world import World
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.run import UNCONCERNED
@@ -24,19 +24,21 @@ _RENEWED_NS: Final = 10 * NS_PER_SECOND
 class ProvisioningLoop:
     """When provisioning runs, and the nodes on which it expects pods."""
 
-    def __init__(self, world: World, agenda: Agenda, sight: Sight, launches: Launches, durations: Durations) -> None:
+    def __init__(
+        self, world: World, agenda: Agenda, observation: Observation, launches: Launches, durations: Durations
+    ) -> None:
         """Begin without a run.
 
         Args:
             world: The cluster.
             agenda: Where runs are entered.
-            sight: Shows the cluster, and leaves nodes alone on which pods are expected.
+            observation: Shows the cluster, and leaves nodes alone on which pods are expected.
             launches: Makes nodes.
             durations: How long things take.
         """
         self._world = world
         self._agenda = agenda
-        self._sight = sight
+        self._observation = observation
         self._launches = launches
         self._durations = durations
         self._is_due = False
@@ -71,7 +73,7 @@ class ProvisioningLoop:
         if any(not claim.provider_id and not claim.is_deleting for claim in self._world.claims.values()):
             self._seen = self._world.version  # Karpenter waits until it knows every instance
             return
-        prepared = self._sight.prepared()
+        prepared = self._observation.prepared()
         solution = solve(prepared, watch=UNCONCERNED)
         self._seen = self._world.version
         self._expect(frozenset(filled.state.name for filled in solution.nodes if filled.pods))
@@ -93,8 +95,8 @@ class ProvisioningLoop:
         """Leave nodes alone for as long as provisioning finds, again and again, that pods go there."""
         window_ns, now_ns = self._durations.nomination_ns, self._agenda.now_ns
         for name in sorted(self._expected - names):
-            self._sight.nominate(name, window_ns - (now_ns - self._expected_ns) % _RENEWED_NS)
+            self._observation.nominate(name, window_ns - (now_ns - self._expected_ns) % _RENEWED_NS)
         self._expected_ns = now_ns
         if window_ns:
             self._expected = names
-            self._sight.expect(names)
+            self._observation.expect(names)

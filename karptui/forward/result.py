@@ -57,10 +57,10 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     method: str = ""
     """Of a command: the method that gave it."""
     decision: str = ""
-    """Of a command: ``delete``, ``replace``, ``terminate-first`` or ``reboot``; empty of one that failed."""
+    """Decision of a command: ``delete``, ``replace``, ``terminate-first`` or ``reboot``; empty if it failed."""
     nodes: tuple[str, ...] = ()
     """Nodes that go, or that it is about."""
-    looks: tuple[str, ...] = ()
+    equivalence_keys: tuple[str, ...] = ()
     """Sorted equivalence keys of a command's nodes; Karpenter may pick any node with an equal key."""
     claims: tuple[dict[str, Any], ...] = ()
     """NodeClaims that come, in the form of ``karptui simulate``."""
@@ -111,7 +111,7 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Circle(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """Commands that repeat: nodes replace each other, and the cluster never comes to rest."""
+    """Commands that repeat without end: nodes replace each other again and again."""
 
     from_ns: int
     """When the first round began."""
@@ -127,7 +127,7 @@ class Circle(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 
 class PodWait(msgspec.Struct, frozen=True, gc=False):
-    """Time for which a pod was without a node."""
+    """Time that a pod was without a node."""
 
     pod: str
     """``namespace/name``."""
@@ -161,7 +161,7 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     problem: str = ""
     """Why it ended early."""
     waits: tuple[PodWait, ...] = ()
-    """Pods without a node for a while, in the order in which they got one; last those that got none."""
+    """Times that pods were without a node, in order of scheduling; pods that stay pending come last."""
     lost: tuple[str, ...] = ()
     """``namespace/name`` of the pods that are gone at the end because nothing recreates them."""
     circle: Circle | None = None
@@ -228,7 +228,7 @@ _ROUNDS: Final = 3
 
 
 def circle_of(played: Played) -> Circle | None:
-    """Return the cycle in which a forecast ends, None if it comes to rest or something else happens.
+    """Return the cycle at the end of a forecast, None if there is none.
 
     Only nodes launched in the forecast take part, and the number and price of nodes are the same after each round.
     """
@@ -260,7 +260,7 @@ def _is_like(one: Step, other: Step, made: set[str]) -> bool:
 
 
 def _key(step: Step) -> tuple[str, str, tuple[str, ...], int]:
-    return step.method, step.decision, step.looks, step.evictions
+    return step.method, step.decision, step.equivalence_keys, step.evictions
 
 
 def _state(step: Step, series: Sequence[Moment]) -> tuple[int, float]:
@@ -321,4 +321,4 @@ def _ends(values: Iterable[_NumberT]) -> tuple[_NumberT, _NumberT]:
 
 
 def _commands(steps: Iterable[Step]) -> list[_Command]:
-    return [(step.method, step.decision, step.looks) for step in steps if step.kind is StepKind.DISRUPT]
+    return [(step.method, step.decision, step.equivalence_keys) for step in steps if step.kind is StepKind.DISRUPT]

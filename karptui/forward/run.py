@@ -203,7 +203,7 @@ def _assumptions(durations: Durations, usual_seconds: float | None, *, is_instan
     starts_ns = dict(durations.start_ns_by_pool)
     starts = ", ".join(f"{name} {_seconds(starts_ns[name])}" for name in sorted(starts_ns))
     others = f"a node is ready for pods {_seconds(durations.start_ns)} after its NodeClaim is created"
-    usual = "" if usual_seconds is None else f"; with so many nodes, one takes about {usual_seconds:g} s"
+    usual = "" if usual_seconds is None else f"; in a cluster of this size, one takes about {usual_seconds:g} s"
     return [
         f"nodes start as fast as earlier nodes of their NodePool ({starts}); in other NodePools {others}"
         if starts_ns

@@ -123,7 +123,7 @@ class StaticPools:
         return [claim for claim in own if not claim.is_deleting and claim.name not in held]
 
     def _counts(self, pool: NodePool) -> tuple[int, int]:
-        """Return the numbers of NodeClaims that stay, and of those of a command that are not being deleted yet."""
+        """Return the numbers of remaining NodeClaims, and of NodeClaims held by a command but not being deleted yet."""
         own = [claim for claim in self._world.claims.values() if claim.labels.get(NODEPOOL) == pool.name]
         left = [claim for claim in own if not claim.is_deleting]
         held = sum(1 for claim in left if claim.name in self._world.commanded)

@@ -202,7 +202,7 @@ class World:
         return bound
 
     def waits(self) -> tuple[PodWait, ...]:
-        """Return the times for which pods were without a node; last those that still are."""
+        """Return the times that pods were without a node; pods that still are come last."""
         left = [pod for pod in self.without_node if pod.is_active and pod.created_ns != ABSENT_NS]
         return (*self._waits, *(PodWait(pod.key, pod.created_ns, None) for pod in left))
 

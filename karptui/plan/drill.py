@@ -1,4 +1,4 @@
-"""Loss of a zone, a capacity type or a NodePool at once: where its pods land."""
+"""Drill: where pods land if a zone, a capacity type or a NodePool fails at once."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Drill(msgspec.Struct, frozen=True, kw_only=True):
     nodes_before: int
     """Nodes, and NodeClaims without a node yet, whoever made them."""
     starting: int
-    """Those of them that are NodeClaims without a node."""
+    """Number of NodeClaims without a node among them."""
     pods: int
     """Pods of the nodes that are gone which their owners make again."""
     on_nodes: int

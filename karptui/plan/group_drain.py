@@ -33,7 +33,7 @@ class GroupDrain(msgspec.Struct, frozen=True, kw_only=True):
     """When the last node was gone and the last new one ready, or the horizon."""
     nodes: tuple[DrainedNode, ...]
     held: tuple[HeldPod, ...]
-    """Pods whose eviction PodDisruptionBudgets refused: those that are never evicted first."""
+    """Pods with refused evictions, those that are never evicted first."""
     do_not_disrupt: tuple[str, ...]
     """Pods that ask not to be disrupted, which kubectl does not know: ``namespace/name``."""
     launched: int
@@ -41,7 +41,7 @@ class GroupDrain(msgspec.Struct, frozen=True, kw_only=True):
     nodes_before: int
     most_nodes: int
     price_before: float
-    """Price per hour of Karpenter's nodes and the node group."""
+    """Price per hour of the managed nodes and the node group."""
     most_price: float
     unpriced: int
     """Highest number of nodes that prices leave out at a time, because their price is unknown."""
@@ -67,7 +67,7 @@ class GroupDrain(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(one.node for one in self.nodes if one.empty_ns is None)
 
     def waited_ns(self, held: HeldPod) -> int:
-        """Return the time for which a pod's eviction was refused."""
+        """Return how long a pod's eviction was refused."""
         return (self.until_ns if held.until_ns is None else held.until_ns) - held.from_ns
 
 
@@ -143,7 +143,7 @@ def drain_groups(
 
 
 def _costs(series: Iterable[Moment], nodes: Sequence[DrainedNode], prices: Mapping[str, float]) -> Iterable[float]:
-    """Yield the price per hour of Karpenter's nodes and the node group at each moment."""
+    """Yield the price per hour of the managed nodes and the node group at each moment."""
     for moment in series:
         left = (one.node for one in nodes if one.gone_ns is None or one.gone_ns > moment.at_ns)
         yield round(moment.price_per_hour + sum(prices.get(name, 0.0) for name in left), 6)

@@ -81,7 +81,7 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def drifted(self) -> tuple[str, ...]:
-        """Nodes that the rollout replaces: those that the edits drift, and those that drifted before."""
+        """Nodes that the rollout replaces: nodes that the edits drift, and nodes that drifted before."""
         return (*(line.node_name or line.claim_name for line in self.difference.drift_gained), *self.drifted_before)
 
     @property
@@ -296,7 +296,7 @@ def _decisions(situation: Situation) -> dict[str, Any]:
 
 
 def _advice(before: Situation, after: Situation) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
-    """Return the new findings and those that are gone."""
+    """Return the new and the resolved findings."""
     was, now = (advise(AdviceContext(one.prepared, one.fleet)).findings for one in (before, after))
     known, left = {finding.key for finding in was}, {finding.key for finding in now}
     return (

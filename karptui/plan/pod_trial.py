@@ -53,7 +53,7 @@ class PodTrial:
         self._ignored = {one.pod.uid: one for one in own.prepared.ignored if one.pod.key in self.keys}
         """Pods that Karpenter skips, by uid."""
         self._latest = self._prepared
-        """Last prepared cluster, from which the next is derived: pending pods do not change most of it."""
+        """Last prepared cluster. The next is derived from it, as pending pods change little of it."""
         self._inventory = inventory
         self.solved: Callable[[int], Solution] = cache(lambda count: solve(self._with(count)))
         """Decisions of one pass by number of pods."""
@@ -73,7 +73,7 @@ class PodTrial:
         return self._latest
 
     def greatest(self, holds: Callable[[int], bool], most: int, guess: int) -> int:
-        """Return the greatest count for which a monotone condition is true; 0 is always true.
+        """Return the greatest count for which a monotone condition is true; it must be true for 0.
 
         Args:
             holds: The condition.

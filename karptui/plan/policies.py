@@ -54,13 +54,13 @@ def afters_of(text: str) -> tuple[str, ...]:
 
 
 class Worth(StrEnum):
-    """Whether a policy is worth it, compared with the cluster as it is and the others."""
+    """Comparison of a policy with the present settings and the other policies."""
 
     YES = "yes"
     SAME = "same"
     """Same result as without a change."""
     NO = "no"
-    """Another policy is better, or it saves nothing, and less than the cluster as it is."""
+    """Another policy is better, or this one saves nothing."""
     UNKNOWN = "n/a"
     """The savings are unknown."""
 
@@ -107,7 +107,7 @@ class PolicyOutcome(msgspec.Struct, frozen=True, kw_only=True):
     kept: tuple[tuple[str, int], ...]
     """Labels of what blocks nodes at the end, with their number."""
     spread: PolicySpread | None = None
-    """Range over several seeds; the figures above are those of the first seed."""
+    """Range over several seeds; the figures above are from the first seed."""
     is_beaten: bool = False
     """Whether another one costs no more and evicts no more, with every seed, and is better in one of them."""
     worth: Worth = Worth.YES
@@ -243,7 +243,7 @@ def compare_variants(
 
 
 class Variant(msgspec.Struct, frozen=True):
-    """What is tried."""
+    """A policy to try."""
 
     policy: str = ""
     """Or another value; empty without a change."""

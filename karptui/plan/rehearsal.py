@@ -50,7 +50,7 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True):
     """Result of moving one node group."""
 
     group: str
-    """Name of the node group, or the label that was asked for; empty for nodes without one."""
+    """Name of the node group or value of the given label; empty for nodes without it."""
     nodes: tuple[str, ...]
     """Nodes that are drained."""
     price_before: float

@@ -92,7 +92,7 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
                 reporter=_part(reporter, turn, count),
                 pause=pause,
             )
-            # What was assumed about instance types and prices is assumed in what nodes cost here, too.
+            # Prices of nodes rest on the same assumptions about instance types and prices.
             return msgspec.structs.replace(
                 played,
                 assumptions=(*played.assumptions, *self.situation.types.notes),
@@ -183,7 +183,7 @@ class RemedyForecasts:
         self._pause = pause
 
     def of(self, remedies: Sequence[BlockerRemedy], trials: Sequence[Trial]) -> tuple[Trial, ...]:
-        """Return trials, with forecasts of those that free nodes without waiting for pods to end.
+        """Return trials; a trial that frees nodes at once gets a forecast.
 
         Args:
             remedies: The remedies.

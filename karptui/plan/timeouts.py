@@ -75,7 +75,7 @@ class ConsolidationPass(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def missed_savings(self) -> float:
-        """Savings per hour of those that would be removed."""
+        """Savings per hour from removable nodes that were not evaluated."""
         return sum(one.saves_per_hour for one in self.missed)
 
     @property

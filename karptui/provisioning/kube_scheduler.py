@@ -13,7 +13,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 from karptui.karpenter.labels import HOSTNAME, ZONE
 from karptui.karpenter.requirements import Requirements
@@ -49,13 +49,8 @@ _DEFAULT_REQUESTS: Final = {CPU: 100 * 10**6, MEMORY: 200 * 2**20 * 10**9}
 BoundPods = Callable[[str], Iterable[tuple[PodTemplate, Iterable[Pod]]]]
 
 
-class Taker(NamedTuple):
-    """A node that passes the filters for a pod."""
-
-    destination: Destination
-    memory: StageMemory
-    labels: RequirementSet
-    """Requirements of the node including the pod."""
+Taker = tuple[Destination, StageMemory, RequirementSet]
+"""A node that passes the filters for a pod, cached results, and the node's requirements including the pod."""
 
 
 def enough(nodes: int) -> int:
@@ -168,7 +163,7 @@ class Scheduler:
             memory = self._run.stage_memory(stage, queued)
             for destination, labels in check.takers(queued, memory, first):
                 if _is_open(destination.state, pod.template):
-                    yield Taker(destination, memory, labels)
+                    yield destination, memory, labels
 
     def add(self, pod: Pod, taker: Taker) -> None:
         """Schedule a pod to a node that passed the filters."""
@@ -179,7 +174,7 @@ class Scheduler:
 
     def place_on(self, pod: Pod, node_name: str) -> None:
         """Schedule a pod to a node if the node passes the filters."""
-        taker = next((taker for taker in self.takers(pod) if taker.destination.state.name == node_name), None)
+        taker = next((taker for taker in self.takers(pod) if taker[0].state.name == node_name), None)
         if taker is not None:
             self.add(pod, taker)
 
@@ -191,13 +186,14 @@ class Scheduler:
     def _place(self, pod: Pod) -> str | None:
         takers: dict[int, Taker] = {}
         for taker in self.takers(pod):
-            takers.setdefault(taker.destination.index, taker)
+            index = taker[0].index
+            takers.setdefault(index, taker)
             if len(takers) == self._enough:
-                self.first = (taker.destination.index + 1) % len(self._prepared.destinations)
+                self.first = (index + 1) % len(self._prepared.destinations)
                 break
         if not takers:
             return None
-        best = self._best(self._prepared.queued(pod), [taker.destination for taker in takers.values()])
+        best = self._best(self._prepared.queued(pod), [destination for destination, _, _ in takers.values()])
         self.add(pod, takers[best.index])
         return best.state.name
 

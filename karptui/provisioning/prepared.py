@@ -78,6 +78,7 @@ class Findings:
 
 _OF_THE_MOMENT: Final = frozenset(
     {
+        "active_states",
         "destinations",
         "waiting_destinations",
         "destination_index",
@@ -128,7 +129,6 @@ class Prepared:
         self.states = track_nodes(inventory, settings.rules)
         """All nodes that Karpenter tracks."""
         pause()
-        self.active_states = [state for state in self.states if not self._leaves(state)]
         self.types_by_pool = types_by_pool(inventory, instance_types, settings)
         """Instance types of every NodePool including skipped ones, with NodeOverlays applied."""
         self.catalogues = catalogues_of(self.pools, self.types_by_pool, settings.rules)
@@ -245,7 +245,6 @@ class Prepared:
         self.inventory = inventory
         self.now_ns = now_ns
         self.states = states
-        self.active_states = [state for state in states if not self._leaves(state)]
         if not pods.keys() >= self._daemon_uids:
             self._daemon_uids = _uids_of_daemons(inventory)
         if self.buffer_pods:
@@ -281,6 +280,11 @@ class Prepared:
         for storage_class in self.inventory.storage_classes:
             keys.update(key for term in storage_class.allowed_topologies for key, _ in term.match_label_expressions)
         return frozenset(KEY_ALIASES.get(key, key) for key in keys)
+
+    @cached_property
+    def active_states(self) -> list[StateNode]:
+        """Tracked nodes that are not being deleted."""
+        return [state for state in self.states if not self._leaves(state)]
 
     @cached_property
     def initialized_destinations(self) -> int:

@@ -45,7 +45,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     evictions: int | None = None
     """Of a play: pods evicted within a day."""
     not_counted: NotCounted = NotCounted()
-    """Of the cluster as it is: nodes that the counts leave out."""
+    """Nodes that the counts of the present cluster leave out."""
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,9 +7,9 @@ import os
 import pytest
 
 from karptui.forward.durations import INSTANT, Durations
+from karptui.forward.observation import Observation
 from karptui.forward.play import Play
 from karptui.forward.result import Played
-from karptui.forward.sight import Sight
 from karptui.provisioning.prepared import Prepared
 from karptui.views.column import plain
 from karptui.views.forward.columns import PLAYED
@@ -20,8 +20,8 @@ HORIZON_NS = 6 * 3600 * 10**9
 FLEETS = int(os.environ.get("KARPTUI_PLAYED_FLEETS", "6"))
 
 
-class Blind(Sight):
-    """A sight that remembers nothing."""
+class Blind(Observation):
+    """A observation that remembers nothing."""
 
     def prepared(self) -> Prepared:
         self.forget()
@@ -32,7 +32,7 @@ class Anew(Play):
     """A play that carries nothing over."""
 
     def run(self) -> Played:
-        self.sight.__class__ = Blind
+        self.observation.__class__ = Blind
         return super().run()
 
 

@@ -26,7 +26,7 @@ def a_play(rounds: int, *, is_quiescent: bool = False, rising: float = 0.0, of_t
                 method="SingleNodeConsolidation",
                 decision="replace",
                 nodes=(name,),
-                looks=(name if is_first else look,),
+                equivalence_keys=(name if is_first else look,),
                 evictions=2 if number % 2 else 3,
             )
         )

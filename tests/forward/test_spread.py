@@ -12,7 +12,14 @@ from tests.builders import NOW_NS
 
 def a_play(nodes: int, *looks: str) -> Played:
     steps = tuple(
-        Step(at_ns=NOW_NS, kind=StepKind.DISRUPT, method="Drift", decision="delete", looks=(look,), evictions=2)
+        Step(
+            at_ns=NOW_NS,
+            kind=StepKind.DISRUPT,
+            method="Drift",
+            decision="delete",
+            equivalence_keys=(look,),
+            evictions=2,
+        )
         for look in looks
     )
     return Played(

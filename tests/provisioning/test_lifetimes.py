@@ -1,6 +1,6 @@
 """What a decision took is free as soon as nobody looks at it: no cycle waits for the garbage collector.
 
-An application that keeps its large cluster out of the collector's sight runs it seldom.
+An application that keeps its large cluster out of the collector's observation runs it seldom.
 """
 
 from __future__ import annotations

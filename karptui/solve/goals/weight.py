@@ -245,7 +245,7 @@ def _all(count: int) -> str:
 def _alone(
     question: GoalQuestion, pools: Sequence[NodePool], pool: NodePool, wanted: frozenset[str], mode: Replay
 ) -> tuple[str, int]:
-    """Return why some pods do not use a NodePool even without any other, and the number of unschedulable pods."""
+    """Return why pods do not use a NodePool that is the only one left, and the number of unschedulable pods."""
     alone = tuple(DeleteObject(ObjectRef("NodePool", one.name)) for one in pools if one is not pool)
     edited = apply(question.base, alone)
     found = difference(question.base, edited, mode, question.report)

@@ -53,17 +53,17 @@ def preemptions(situation: Situation, lowered: Collection[str], priority: int) -
             continue
         choices: list[tuple[tuple[Pod, ...], Taker]] = []
         for taker in without.takers(pod):
-            node = taker.destination
+            node, _, _ = taker
             victims = _victims(without, emptied.prepared, pod, node, present.get(node.state.name, ()))
             choices.append((victims, taker))
         if not choices:
             continue
         victims, taker = min(
             choices,
-            key=lambda one: (len(one[0]), -min((pod.start_ns for pod in one[0]), default=0), one[1].destination.index),
+            key=lambda one: (len(one[0]), -min((pod.start_ns for pod in one[0]), default=0), one[1][0].index),
         )
         without.add(pod, taker)
-        node_name = taker.destination.state.name
+        node_name = taker[0].state.name
         present[node_name] = [one for one in present.get(node_name, ()) if one not in victims]
         if victims:
             found.append(Preemption(pod.key, node_name, victims))

@@ -23,10 +23,10 @@ from karptui.provisioning.refused_types import offered_again
 from karptui.provisioning.reporter import Pause, no_pause
 
 FOR_EVER_NS: Final = 2**63 - 1
-"""End of what is renewed as long as it is needed."""
+"""Expiry of nominations that are renewed while they are needed."""
 
 
-class Sight:
+class Observation:
     """The cluster as Karpenter sees it now; unchanged parts are reused."""
 
     def __init__(
@@ -39,15 +39,15 @@ class Sight:
         *,
         pause: Pause = no_pause,
     ) -> None:
-        """Look at a cluster.
+        """Take the inputs.
 
         Args:
             world: The cluster.
-            agenda: Tells the time.
+            agenda: The clock.
             pools: The NodePools that this Karpenter manages, by name.
             types: One list of instance types for all NodePools, or a list by NodePool name.
-            settings: Karpenter's own.
-            pause: Called now and then while something is worked out.
+            settings: Karpenter's settings.
+            pause: Called now and then during computation.
         """
         self._world = world
         self._agenda = agenda
@@ -63,14 +63,14 @@ class Sight:
         self._expecting: frozenset[str] = frozenset()
 
     def expect(self, names: Iterable[str]) -> None:
-        """Note on which nodes pods are expected until further notice."""
+        """Replace the set of nodes on which pods are expected."""
         names = frozenset(names)
         if names != self._expecting:
             self._expecting = names
             self._is_stale = True
 
     def nominate(self, name: str, for_ns: int) -> None:
-        """Leave a node alone for a while, as pods are expected on it."""
+        """Exclude a node from disruption for a while, because pods are expected on it."""
         if for_ns:
             until_ns = self._agenda.now_ns + for_ns
             self._nominated[name] = until_ns
@@ -78,7 +78,7 @@ class Sight:
             self._agenda.at(until_ns, self._agenda.wake)
 
     def forget(self) -> None:
-        """Derive everything again the next time."""
+        """Drop the derived state."""
         self._prepared = self._fleet = None
 
     def offer_again(self) -> None:
@@ -141,11 +141,11 @@ class Sight:
         return fleet
 
 
-class Likeness:
+class NodeEquivalence:
     """Equivalence keys of nodes: by their state at the start, or for later nodes by their labels."""
 
     def __init__(self, inventory: Inventory) -> None:
-        """Take the cluster at the start."""
+        """Take the cluster at the start of the forecast."""
         self._inventory = inventory
 
     def of(self, name: str, labels: Mapping[str, str]) -> str:
