@@ -236,7 +236,7 @@ def _decide(prepared: Prepared, times: int) -> tuple[float, Solution]:
 
 def _disruption(prepared: Prepared, solution: Solution, *, wanted: bool) -> Answer:
     """Return the answers of the disruption methods if wanted, and all events."""
-    from karptui.provisioning.events import provisioning_events
+    from karptui.provisioning.solution import provisioning_events
 
     events: dict[str, list[str]] = provisioning_events(prepared, solution)
     document: dict[str, Any] = {}

@@ -10,9 +10,8 @@ import pytest
 from karptui.cli.main import main
 from karptui.cli.simulate import lines_of
 from karptui.kube.timestamps import format_timestamp
-from karptui.provisioning.events import provisioning_events
 from karptui.provisioning.prepared import Prepared
-from karptui.provisioning.solution import Solution
+from karptui.provisioning.solution import Solution, provisioning_events
 from tests.hygiene.test_schemas import validator
 from tests.provisioning.scenarios import scenario
 from tests.troubles import troubles_document
@@ -70,7 +69,7 @@ def test_the_instant_to_look_from_may_be_given(
         seen.append(prepared.now_ns)
         return provisioning_events(prepared, solution)
 
-    monkeypatch.setattr("karptui.provisioning.events.provisioning_events", watched)
+    monkeypatch.setattr("karptui.provisioning.solution.provisioning_events", watched)
     assert main(["simulate", write(tmp_path, 1), "--now", "2026-11-20T12:00:00Z"]) == 0
     assert [format_timestamp(one) for one in seen] == ["2026-11-20T12:00:00Z"]
     capsys.readouterr()

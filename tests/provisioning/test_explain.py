@@ -23,10 +23,9 @@ from karptui.kube.taints import Taint
 from karptui.kube.volumes import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from karptui.kube.workload import Service
 from karptui.provisioning import PlacementGate, PodExplanation, PoolExplanation, explain, prepare
-from karptui.provisioning.events import provisioning_events
 from karptui.provisioning.nearest import furthest
 from karptui.provisioning.rejection import RequirementsUnmet, TypesExhausted
-from karptui.provisioning.solution import solve
+from karptui.provisioning.solution import provisioning_events, solve
 from karptui.views.pending.gates import miss_text
 from tests.builders import (
     NOW_NS,

@@ -24,8 +24,7 @@ from karptui.kube.workload import PodTemplateObject
 from karptui.provisioning import Cancelled, Prepared, Solution, prepare
 from karptui.provisioning.catalogue import Catalogue, allocatable_nano
 from karptui.provisioning.claim import Claim
-from karptui.provisioning.events import provisioning_events
-from karptui.provisioning.solution import solve
+from karptui.provisioning.solution import provisioning_events, solve
 from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.topology_counts import DomainUniverse
 from tests.builders import (
