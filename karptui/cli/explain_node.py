@@ -67,13 +67,7 @@ def explain_node(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[st
     if len(loaded.view.state.nodes) <= MOST_SIMULATED:
         # Whether the node goes together with others is known once Karpenter's next command is.
         study.simulate_next_pass()
-    view = ClusterView(
-        loaded.view.state,
-        loaded.view.statuses,
-        loaded.view,
-        evidence=loaded.view.evidence,
-        analysis=study.analysis,
-    )
+    view = loaded.view.with_answers(analysis=study.analysis)
     loaded = with_notes(replace(loaded, view=view), notes)
     return _explained(_find(view, args.name), study.analysis.detail, loaded)
 

@@ -221,7 +221,6 @@ def analysed(
         asks_next: Whether to simulate Karpenter's next command; None if removals are simulated.
     """
     from karptui.disruption.study import DisruptionStudy, study_all
-    from karptui.session.cluster_view import ClusterView
     from karptui.session.prepare import prepare_view
     from karptui.session.readiness import unready_because
 
@@ -238,5 +237,4 @@ def analysed(
         analysis = study.analysis
     if simulates is None and not chosen:
         notes = (*notes, "removals are not simulated in clusters of this size: --simulate does it")
-    view = ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=analysis)
-    return replace(loaded, view=view, notes=(*loaded.notes, *notes))
+    return replace(loaded, view=view.with_answers(analysis=analysis), notes=(*loaded.notes, *notes))

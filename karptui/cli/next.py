@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from karptui.cli.errors import UsageError
 from karptui.cli.listing import has_lines_above, print_json, print_lines, print_rows, report, rows_of, versions_json
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
@@ -49,20 +47,11 @@ def _load(args: argparse.Namespace) -> Loaded:
     Raises:
         UsageError: The next command is unknown.
     """
-    from karptui.cli.loading import load
-    from karptui.disruption.study import DisruptionStudy, study_all
-    from karptui.session.cluster_view import ClusterView
-    from karptui.session.prepare import prepare_view
+    from karptui.cli.loading import analysed, load
     from karptui.session.readiness import unready_because
 
     loaded = load(args, (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.PDB))
     reason = unready_because(loaded.view)
     if reason:
         raise UsageError(f"the next command is unknown: {reason}")
-    before = loaded.view
-    prepared, notes = prepare_view(before, loaded.now_ns)
-    study = DisruptionStudy(prepared, before.state.generation, prices=before.evidence.price_settings)
-    study_all(study)
-    study.simulate_next_pass()
-    view = ClusterView(before.state, before.statuses, before, evidence=before.evidence, analysis=study.analysis)
-    return replace(loaded, view=view, notes=(*loaded.notes, *notes))
+    return analysed(loaded, simulates=True)

@@ -63,7 +63,6 @@ def churn_of(loaded: Loaded) -> Churn | None:
 def compared(view: ClusterView, now_ns: int) -> tuple[ClusterView, tuple[str, ...]]:
     """Return the view with budgets and the NodePools that pods match, and the assumptions."""
     from karptui.disruption.study import DisruptionStudy, study_all
-    from karptui.session.cluster_view import ClusterView
     from karptui.session.prepare import prepare_view
     from karptui.session.readiness import unready_because
 
@@ -75,7 +74,7 @@ def compared(view: ClusterView, now_ns: int) -> tuple[ClusterView, tuple[str, ..
     study_all(study, ())
     for _ in study.compare_pools():
         pass
-    return ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=study.analysis), notes
+    return view.with_answers(analysis=study.analysis), notes
 
 
 def _pool_of(rows: Sequence[PoolRow], name: str) -> PoolRow:

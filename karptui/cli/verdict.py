@@ -98,7 +98,6 @@ def _loaded(args: argparse.Namespace) -> Loaded:
     from karptui.cli.loading import analysed, load
     from karptui.pending.study import study_pending
     from karptui.session.advising import advice_of
-    from karptui.session.cluster_view import ClusterView
     from karptui.session.pending_report import PendingAnswer
     from karptui.session.prepare import prepare_view
     from karptui.session.readiness import unready_because
@@ -110,22 +109,12 @@ def _loaded(args: argparse.Namespace) -> Loaded:
         prepared, more = prepare_view(view, loaded.now_ns)
         found = study_pending(prepared, view.state, prices=view.evidence.price_settings)
         answer = PendingAnswer(found.generation, found.now_ns, found.groups, found.notes)
-        view = ClusterView(
-            view.state, view.statuses, view, evidence=view.evidence, analysis=view.analysis, pending=answer
-        )
+        view = view.with_answers(pending=answer)
         notes = (*notes, *more)
     if not unready_because(view):
         report, more = advice_of(view, loaded.now_ns)
         notes = (*notes, *more, *report.failures)
-        view = ClusterView(
-            view.state,
-            view.statuses,
-            view,
-            evidence=view.evidence,
-            analysis=view.analysis,
-            pending=view.pending,
-            advice=report,
-        )
+        view = view.with_answers(advice=report)
     return replace(loaded, view=view, notes=tuple(dict.fromkeys(notes)))
 
 

@@ -127,6 +127,24 @@ class ClusterView:
             if before.analysis is analysis:
                 self._nodes, self._totals = before._nodes, before._totals  # noqa: SLF001 - as above
 
+    def with_answers(
+        self,
+        *,
+        analysis: Analysis | None = None,
+        pending: PendingAnswer | None = None,
+        advice: AdviceReport | None = None,
+    ) -> ClusterView:
+        """Return the same cluster with newer answers; None keeps an answer."""
+        return ClusterView(
+            self.state,
+            self.statuses,
+            self,
+            evidence=self.evidence,
+            analysis=analysis or self.analysis,
+            pending=pending or self.pending,
+            advice=advice or self.advice,
+        )
+
     def known(self) -> _Known:
         """Return the values that the next view may carry over."""
         with self._lock:
