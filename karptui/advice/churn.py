@@ -29,23 +29,24 @@ def loop_fact(loop: Loop) -> str:
     why = ", ".join(f"{reason} {count:,}" for reason, count in loop.reasons)
     match loop.kind:
         case LoopKind.SHORT_LIVED:
-            half = f"; half of them lived no longer than {span(loop.median_life_ns)}" if loop.median_life_ns else ""
+            half = f"; half of them lived at most {span(loop.median_life_ns)}" if loop.median_life_ns else ""
             return (
-                f"Karpenter took {counted(loop.times, 'node')} of {loop.pool} away within {span(SHORT_NS)} of "
+                f"Karpenter removed {counted(loop.times, 'node')} of {loop.pool} within {span(SHORT_NS)} of "
                 f"{verb(loop.times, 'its', 'their')} creation, {when} ({why}){half}."
             )
         case LoopKind.SAME_TYPE:
             mostly = f", mostly {loop.instance_type}" if loop.instance_type else ""
             return (
-                f"{loop.times:,} times {when} a node of {loop.pool} was taken away ({why}) and one of the same type "
-                f"came in its place, or within {span(AGAIN_NS)}{mostly}."
+                f"{loop.times:,} times {when} a node of {loop.pool} was removed ({why}), and the same type was "
+                f"launched in its place or within {span(AGAIN_NS)}{mostly}."
             )
         case LoopKind.NEVER_JOINED:
             return f"{loop.times:,} NodeClaims of {loop.pool} were deleted {when} without becoming nodes ({why})."
         case LoopKind.MOVED:
             kind, _, name = loop.workload.partition("/")
-            has = f"it has {counted(loop.pods, 'pod')}" if loop.pods else "none of them is there now"
-            return f"Pods of {kind} {name} had to move {loop.times:,} times {when}, because their nodes went; {has}."
+            has = f"it has {counted(loop.pods, 'pod')}" if loop.pods else "none of them exists now"
+            moved = f"Pods of {kind} {name} had to move {loop.times:,} times {when}"
+            return f"{moved}, because their nodes were removed; {has}."
 
 
 def remedies(loops: Sequence[Loop], pool: NodePool | None) -> tuple[str, ...]:

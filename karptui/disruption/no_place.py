@@ -205,4 +205,5 @@ def reason_of(no_place: NoPlace) -> tuple[str, str]:
     pool = f"NodePool{'s' if len(names) > 1 else ''} {', '.join(names)}" if names else "any NodePool"
     text = miss_text(nearest, pool)
     others = len(no_place.pools) - len(alike)
-    return f"{text} ({others} other NodePool{'s' if others > 1 else ''} further off)" if others else text, nearest.gate
+    match = "NodePools match" if others > 1 else "NodePool matches"
+    return f"{text} ({others} other {match} worse)" if others else text, nearest.gate

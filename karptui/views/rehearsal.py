@@ -252,7 +252,7 @@ TABLE: Final[TableSpec[Rehearsal]] = TableSpec(
         ),
         count_column(number_heading("pods", "PODS", "Displaced pods."), lambda row: row.pods, json="pods"),
         count_column(
-            number_heading("pending", "UNSCHED.", "Displaced pods that are unschedulable."),
+            number_heading("pending", "PENDING", "Displaced pods that are unschedulable."),
             lambda row: len(row.pending),
             tone=lambda _: Tone.FAULT,
             values=(records("pending", lambda row: row.pending, UNPLACED),),

@@ -72,7 +72,7 @@ def more_lines(found: ConsolidationPass) -> Iterator[str]:
         left = f"; {counted(found.multi_left_out, 'more node')} never included" if found.multi_left_out else ""
         yield (
             f"multi-node consolidation {how} within {duration_text(MULTI_SECONDS)}:"
-            f" {counted(found.multi_simulations, 'simulation')} at most, {took}{left}"
+            f" up to {counted(found.multi_simulations, 'simulation')}, {took}{left}"
         )
     for kind, times in sorted(found.timeouts.items()):
         if times:
@@ -125,7 +125,7 @@ TABLE: Final[TableSpec[NodeTurn]] = TableSpec(
             values=(Value("isReached", lambda row, _: row.is_evaluated, BOOLEAN),),
         ),
         text_column(
-            Heading("decision", "WOULD", "What Karpenter would do with it now: delete, replace or nothing.", 7, 16),
+            Heading("decision", "RESULT", "Result if it is evaluated now: delete, replace or nothing.", 7, 16),
             lambda row: row.decision,
             json="decision",
         ),

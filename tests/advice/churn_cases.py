@@ -45,8 +45,8 @@ CASES = [
         "pool-churn-loop",
         partial(rounds, *SHORT, consolidate_after_ns=0),
         (
-            "took 3 nodes of general away within 30m of their creation",
-            "(Underutilized 3); half of them lived no longer than 9m",
+            "removed 3 nodes of general within 30m of their creation",
+            "(Underutilized 3); half of them lived at most 9m",
         ),
     ),
     Case(

@@ -306,7 +306,7 @@ CASES = [
     Case(
         "claim-no-capacity",
         lambda: failing(times=4),
-        ("Launches of general failed 4 times for want of capacity", "last 1m ago: no m5.large in us-east-1a"),
+        ("Launches of general failed 4 times for lack of capacity", "last 1m ago: no m5.large in us-east-1a"),
     ),
     Case("claim-no-capacity", lambda: failing(times=3, message="x" * 300), ("x…",), name="long message"),
     *quiet("claim-no-capacity", lambda: failing(times=2), lambda: failing(times=9, age_ns=2 * HOUR_NS), one_node),

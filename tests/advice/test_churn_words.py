@@ -28,12 +28,12 @@ MOVED = a_loop(LoopKind.MOVED, pool="", workload="Deployment/web/front", reasons
 DRIFTED = a_loop(reasons=((Removal.DRIFTED, 4),), times=4)
 
 
-TOOK = "Karpenter took {} nodes of general away within 30m of their creation, between 11:00Z and 11:55Z"
+TOOK = "Karpenter removed {} nodes of general within 30m of their creation, between 11:00Z and 11:55Z"
 BACK = (
-    "3 times between 11:00Z and 11:55Z a node of general was taken away (Underutilized 3) and one of the same type "
-    "came in its place, or within 15m"
+    "3 times between 11:00Z and 11:55Z a node of general was removed (Underutilized 3), and the same type was launched "
+    "in its place or within 15m"
 )
-WENT = "between 11:00Z and 11:55Z, because their nodes went; "
+WENT = "between 11:00Z and 11:55Z, because their nodes were removed; "
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ WENT = "between 11:00Z and 11:55Z, because their nodes went; "
     [
         (
             SHORT,
-            f"{TOOK.format(3)} (Underutilized 3); half of them lived no longer than 9m.",
+            f"{TOOK.format(3)} (Underutilized 3); half of them lived at most 9m.",
         ),
         (
             DRIFTED,
@@ -65,7 +65,7 @@ WENT = "between 11:00Z and 11:55Z, because their nodes went; "
         ),
         (
             a_loop(LoopKind.MOVED, pool="", workload="Pod/ci/job", reasons=()),
-            "Pods of Pod ci/job had to move 3 times " + WENT + "none of them is there now.",
+            "Pods of Pod ci/job had to move 3 times " + WENT + "none of them exists now.",
         ),
     ],
 )

@@ -104,7 +104,7 @@ def test_one_by_one_as_csv(capsys: pytest.CaptureFixture[str], snapshot: str) ->
 def test_replacements_as_a_table_and_json(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
     assert main(["churn", "--snapshot", snapshot, "--now", NOW, "--replacements"]) == 0
     out = capsys.readouterr().out
-    assert "⟳ Karpenter took 3 nodes of general away" in out
+    assert "⟳ Karpenter removed 3 nodes of general" in out
     assert "Underutilized    15m" in out
     assert main(["churn", "--snapshot", snapshot, "--now", NOW, "--replacements", "-o", "json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["replacements"]) == 3

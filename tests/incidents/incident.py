@@ -20,7 +20,7 @@ LAUNCHES: Final = r"\b(would|will) (be )?launch|computed now (it|they) (has|have
 ROOM: Final = r"\b(have|has) room on\b|\b(it fits|they fit) on ip-"
 """A false claim wherever no node takes the pods."""
 ICE: Final = (
-    r"insufficient ?(instance ?)?capacity|sold out|out of capacity|no .{0,30}capacity|want of capacity|\bICE\b"
+    r"insufficient ?(instance ?)?capacity|sold out|out of capacity|no .{0,30}capacity|want of capacity|lack of capacity|\bICE\b"
     r"|capacity (was |is |has been )?(refused|exhausted|unavailable|short)|refus\w+ .{0,40}capacity"
 )
 QUIET: Final = r'"severity": "info"'

@@ -142,7 +142,7 @@ async def test_wide_shows_every_column_and_scrolls(make_app: MakeApp) -> None:
 async def test_the_line_above_the_footer_explains_the_row(make_app: MakeApp) -> None:
     async with make_app().run_test(size=SIZE) as pilot:
         app = await settled(pilot)
-        assert "Launching for 38s: the cloud provider has not given an instance yet" in screen_text(app)
+        assert "Launching for 38s: the instance is not launched yet" in screen_text(app)
         await pilot.press("down")
         assert "no capacity for g6.2xlarge" in screen_text(app)
 

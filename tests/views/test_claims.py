@@ -103,7 +103,7 @@ RECKONED_END = (
 @pytest.mark.parametrize(
     ("one", "text", "tone"),
     [
-        (STARTING, "the cloud provider has not given an instance yet", Tone.ACTIVE),
+        (STARTING, "the instance is not launched yet", Tone.ACTIVE),
         (REFUSED, "no capacity", Tone.FAULT),
         (
             REBOOTING,
@@ -256,7 +256,7 @@ def said(one: ClaimEntry) -> list[str]:
             [
                 "general-a · no node yet · created 2026-11-24 11:59:29Z (12:59 CET)",
                 "not Launched after 38 s",
-                "waiting for: the cloud provider has not given an instance yet",
+                "waiting for: the instance is not launched yet",
                 "never expires · no terminationGracePeriod: nothing bounds its drain",
             ],
         ),

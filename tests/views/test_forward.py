@@ -91,7 +91,7 @@ def test_steps_in_words() -> None:
     assert step_text(single, is_short=True).startswith("Single: delete a, b, c")
     claim = {"nodePool": "general", "instanceTypes": ["m5.large", "m6.large"], "cheapestPrice": 0.1}
     made = Step(at_ns=NOW_NS, kind=StepKind.PROVISION, claims=(claim,), pods=("a/b",))
-    assert step_text(made) == "launch 1 general of 2 types from $0.1000 for 1 pod"
+    assert step_text(made) == "launch 1 node in general (2 types, from $0.1000/h) for 1 pod"
     assert step_text(Step(at_ns=NOW_NS, kind=StepKind.EXPIRE, nodes=("a",))) == "expire a, 0 evictions"
     rejected = Step(at_ns=NOW_NS, kind=StepKind.REJECT, method="Emptiness", nodes=("a",))
     assert step_text(rejected) == "Emptiness: a fails validation, not disrupted"
@@ -220,7 +220,7 @@ def test_where_room_is_short_what_comes_keeps_its_price() -> None:
     replaced = msgspec.structs.replace(DELETED, claims=claims)
     (row,) = played_steps((Forecast(name="", played=a_play(replaced, moments=(BEFORE, AFTER))),))
     (cell,) = (column.cell(row, NOW_NS) for column in TABLE.columns if column.heading.id == "by")
-    assert cell.text == "1 general of 2 types from $0.1198, 1 fixed"
+    assert cell.text == "1 node in general (2 types, from $0.1198/h), 1 node in fixed"
     assert cell.short == "1 general $0.1198, 1 fixed"
 
 

@@ -196,7 +196,7 @@ def rebooting(step: str, **annotations: str) -> NodeClaim:
             Tone.ACTIVE,
             "startup taint a/b",
         ),
-        (NodeEntry(None, claim(conditions=())), "Launching 60m", Tone.ACTIVE, "not given an instance"),
+        (NodeEntry(None, claim(conditions=())), "Launching 60m", Tone.ACTIVE, "instance is not launched"),
         (
             NodeEntry(None, claim(conditions=(Condition("Launched", "Unknown", "LaunchFailed", "no capacity"),))),
             "Launching 60m",

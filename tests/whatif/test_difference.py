@@ -182,7 +182,7 @@ def test_reasons_of_several_nodepools() -> None:
         ),
     )
     found = changed(fleet(a_pod(cpu="99", memory="900Gi", requests={"x/y": "3"}), nodes=0, manifests=pools))
-    assert found.still_pending[0].reason.endswith("(1 other NodePool further off)")
+    assert found.still_pending[0].reason.endswith("(1 other NodePool matches worse)")
     assert "memory 913,408Mi" in found.still_pending[0].reason
     assert "x/y 3" in found.still_pending[0].reason
     nobody = changed(fleet(a_pod(), nodes=0, manifests=()))

@@ -22,7 +22,7 @@ _LONGEST: Final = 160
 
 @rule(
     "claim-no-capacity",
-    title="launches fail for want of capacity",
+    title="launches fail: insufficient capacity",
     what="In the last hour, events report three or more launches of a NodePool that failed with "
     "InsufficientCapacityError.",
     why="Karpenter deletes the NodeClaim, skips the offering for three minutes, and plans the pods again. A pool with "
@@ -46,7 +46,7 @@ def _no_capacity(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING,
             objects=(pool_ref(pool),),
-            fact=f"Launches of {pool.name} failed {counted(times, 'time')} for want of capacity within the last hour, "
+            fact=f"Launches of {pool.name} failed {counted(times, 'time')} for lack of capacity within the last hour, "
             f"last {span(context.now_ns - last.last_ns)} ago: {said}",
         )
 

@@ -41,7 +41,7 @@ def _contradicts_status(context: AdviceContext) -> Iterator[Finding]:
 
 @rule(
     "pdb-never-allows",
-    title="a PDB that never allows",
+    title="PDB never allows an eviction",
     what="A PodDisruptionBudget with pods has maxUnavailable 0 or 0%, minAvailable 100%, or a minAvailable of as many "
     "pods as it expects.",
     why="Karpenter does not disrupt a node while one of its pods cannot be evicted, and reports it on the node. A drain"

@@ -51,13 +51,13 @@ def _balanced_silent(context: AdviceContext) -> Iterator[Finding]:
 
 @rule(
     "pool-churn-loop",
-    title="nodes come and go in circles",
-    what="At least three times in the time that is known, Karpenter took a node away within half an hour of its "
-    "creation; or took one away as underutilized or empty and launched the same type in its place or within 15 "
-    "minutes; or created a NodeClaim that never became a node.",
-    why="Consolidation looks at the present moment: a node is taken away as soon as its pods fit elsewhere, and pods "
-    "that come a minute later need it again. Every round costs launches, evictions, and pods that start cold. The time "
-    "that is known is that of the events the API server still has, an hour as a rule, and what karptui saw go itself.",
+    title="node churn loop",
+    what="At least three times in the observed period, Karpenter removed a node within half an hour of its creation; "
+    "or removed one as underutilized or empty and launched the same type in its place or within 15 minutes; or "
+    "created a NodeClaim that never became a node.",
+    why="Consolidation looks at the present moment: a node is removed as soon as its pods fit elsewhere, and pods "
+    "created a minute later need it again. Every round costs launches, evictions, and pods that start cold. The "
+    "observed period is that of the API server's events, usually an hour, and of karptui's own observation.",
     source="pkg/controllers/disruption/queue.go, pkg/controllers/nodeclaim/disruption/consolidation.go and "
     "pkg/controllers/nodeclaim/lifecycle",
     remedy="Raise consolidateAfter above the time between two waves of pods, use policy Balanced or WhenEmpty, or give "

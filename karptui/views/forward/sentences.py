@@ -14,7 +14,7 @@ from karptui.kube.units import clock_text, count_text, counted, first_of, instan
 from karptui.session.answers import Forecast
 from karptui.views.prices import known_change_text, known_sum_text, known_text, without_text
 from karptui.views.row import BLOCKS, Pieces, Tone
-from karptui.views.sanitize import clean
+from karptui.views.sanitize import clean, short_name
 from karptui.views.why.lanes import short_method
 from karptui.views.wrapping import hanging
 
@@ -193,20 +193,21 @@ _FAILS: Final = {
 def step_text(step: Step, *, is_short: bool = False) -> str:
     """Return the text of a step, with a shortened method name if ``is_short``."""
     method = short_method(step.method) if is_short else step.method
+    nodes = first_of([short_name(name) for name in step.nodes], MAX_NAMES)
     if step.kind is StepKind.PROVISION:
         return f"launch {claims_text(step)} for {counted(len(step.pods), 'pod') if step.pods else 'its replicas'}"
     if step.kind is StepKind.EXPIRE:
-        return f"expire {first_of(step.nodes, MAX_NAMES)}, {_evictions_text(step)}"
+        return f"expire {nodes}, {_evictions_text(step)}"
     if step.kind is StepKind.REJECT and step.because in _FAILS:
-        what = f"{step.decision} {first_of(step.nodes, MAX_NAMES)}".strip()
+        what = f"{step.decision} {nodes}".strip()
         return f"{method or 'a command'}: {what} fails {_FAILS[step.because]}"
     if step.kind is StepKind.REJECT:
         fails = verb(len(step.nodes), "fails", "fail")
-        return f"{method}: {first_of(step.nodes, MAX_NAMES)} {fails} validation, not disrupted"
+        return f"{method}: {nodes} {fails} validation, not disrupted"
     by = f" with {claims_text(step)}" if step.claims else ""
     saved = f", {per_hour_change_text(-step.savings_per_hour)}" if step.savings_per_hour else ""
     moved = f", {_evictions_text(step)}" if step.evictions else ""
-    return f"{method}: {step.decision} {first_of(step.nodes, MAX_NAMES)}{by}{saved}{moved}"
+    return f"{method}: {step.decision} {nodes}{by}{saved}{moved}"
 
 
 def _evictions_text(step: Step) -> str:
@@ -311,8 +312,11 @@ def claims_text(step: Step, *, is_short: bool = False) -> str:
     for claim in step.claims:
         types, price = claim["instanceTypes"], claim["cheapestPrice"]
         known = node_price_text(price) if types and price >= 0 else ""
-        of = f" {known}" if is_short else f" of {counted(len(types), 'type')} from {known}"
-        parts.append(f"1 {claim['nodePool']}{of if known else ''}")
+        if is_short:
+            parts.append(f"1 {claim['nodePool']} {known}".rstrip())
+        else:
+            of = f" ({counted(len(types), 'type')}, from {known}/h)" if known else ""
+            parts.append(f"1 node in {claim['nodePool']}{of}")
     return first_of(parts, MAX_NAMES)
 
 

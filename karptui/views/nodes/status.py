@@ -18,8 +18,8 @@ from karptui.views.row import Tone
 
 _REBOOT_ISSUED: Final = "RebootIssued"
 _LEAST_REBOOT_DRAIN_NS: Final = 5 * NS_PER_SECOND
-NOT_LAUNCHED: Final = "the cloud provider has not given an instance yet"
-NOT_REGISTERED: Final = "the instance runs, and its node has not joined the cluster yet"
+NOT_LAUNCHED: Final = "the instance is not launched yet"
+NOT_REGISTERED: Final = "the instance runs, but its node has not joined the cluster yet"
 
 
 _DRIFTS: Final = {

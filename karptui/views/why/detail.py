@@ -15,7 +15,7 @@ from karptui.karpenter.nodeclaim import REBOOTING
 from karptui.kube.objects import controller_of
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import age_text, count_text, duration_text
+from karptui.kube.units import age_text, count_text, counted, duration_text
 from karptui.session.nodes import NodeEntry
 from karptui.session.pods import PodEntry
 from karptui.views.column import Column, Heading
@@ -51,6 +51,9 @@ OPEN: Final[Mapping[str, str]] = {
     "PDB_EXHAUSTED": "PDBs allow evictions",
 }
 """Text of an open gate."""
+_USUAL: Final = frozenset(
+    text for gate, text in OPEN.items() if gate not in ("POD_DND", "PDB_MULTIPLE", "PDB_EXHAUSTED")
+)
 _SHUT: Final[Mapping[str, str]] = {
     "IN_COMMAND": "in a command",
     "UNMANAGED": "not managed by Karpenter",
@@ -154,7 +157,11 @@ def _gate_lines(
 
 
 def _met_line(met: Sequence[str]) -> Pieces:
-    return ((" ✔ ", Tone.GOOD), (", ".join(met), Tone.NORMAL))
+    """Return open gates in a line; those that hold for every usual node as a number."""
+    usual = sum(text in _USUAL for text in met)
+    others = [text for text in met if text not in _USUAL]
+    head = [counted(usual, "precondition") + " met"] if usual > 1 else [text for text in met if text in _USUAL]
+    return ((" ✔ ", Tone.GOOD), (", ".join([*head, *others]), Tone.NORMAL))
 
 
 def _shut_lines(

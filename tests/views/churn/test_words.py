@@ -105,7 +105,7 @@ def test_loops_in_sentences_and_in_few_words() -> None:
         a_loop(LoopKind.MOVED, pool="", workload="Deployment/web/front"),
     )  # fmt: skip
     wide = said(summary_lines(a_churn(loops=loops), 160))
-    assert "⟳ Karpenter took 3 nodes of general away" in wide
+    assert "⟳ Karpenter removed 3 nodes of general" in wide
     assert "and 1 more loop: see the rows, and Advice" in wide
     narrow = said(summary_lines(a_churn(loops=loops), 80))
     assert "⟳ loops: general short-lived 3×, general same type 3× and 2 more" in narrow

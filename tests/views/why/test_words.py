@@ -202,7 +202,7 @@ def test_lines_of_a_node() -> None:
     close = analysed(detail="claim/runners-1x204")
     text = "\n".join(said(line) for line in why_lines(entry(close, "dnd"), present(close.analysis).detail, NOW_NS))
     for part in (
-        "✔ in no command, managed",
+        "preconditions met",
         "✘ protected pods: 2  blocks Multi, Single",
         'gitlab/runner-7f2c4 "true", since 5h58m ◂ named in Karpenter\'s message',
         "disruption budgets  no limit",
