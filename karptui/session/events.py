@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
@@ -11,8 +11,10 @@ from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodeclaim import NodeClaim, is_untried
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition, Event
+from karptui.kube.recent import LastAnswer
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.session.cluster_view import ClusterView
+from karptui.state.cluster import ClusterState
 
 CONDITION: Final = "condition"
 """The source of what conditions tell."""
@@ -128,20 +130,16 @@ class Timeline:
     """Builds the rows of the Events screen, only if they have changed."""
 
     def __init__(self) -> None:
-        self._sources: tuple[object, object, object] = (None, None, None)
-        self._entries: tuple[EventEntry, ...] = ()
-        self._events: Mapping[str, Event] | None = None
-        self._folded: tuple[EventEntry, ...] = ()
+        self._entries: LastAnswer[tuple[EventEntry, ...]] = LastAnswer()
+        self._folded: LastAnswer[tuple[EventEntry, ...]] = LastAnswer()
         self._known: dict[str, tuple[Node | NodeClaim, tuple[EventEntry, ...]]] = {}
 
     def entries(self, view: ClusterView) -> tuple[EventEntry, ...]:
         """Return a row for every object and reason; the same object for the same events, nodes and claims."""
         state = view.state
-        sources = (state.events, state.nodes, state.nodeclaims)
-        if all(known is found for known, found in zip(self._sources, sources, strict=True)):
-            return self._entries
-        if self._events is not state.events:
-            self._events, self._folded = state.events, folded(state.events.values())
+        return self._entries.get((state.events, state.nodes, state.nodeclaims), lambda: self._built(state))
+
+    def _built(self, state: ClusterState) -> tuple[EventEntry, ...]:
         known: dict[str, tuple[Node | NodeClaim, tuple[EventEntry, ...]]] = {}
         for kind, items in (("Node", state.nodes), ("NodeClaim", state.nodeclaims)):
             for name, item in items.items():
@@ -150,6 +148,5 @@ class Timeline:
                     before if before is not None and before[0] is item else (item, tuple(transitions(item)))
                 )
         moments = (entry for _, entries in known.values() for entry in entries)
-        self._known, self._sources = known, sources
-        self._entries = (*self._folded, *moments)
-        return self._entries
+        self._known = known
+        return (*self._folded.get((state.events,), lambda: folded(state.events.values())), *moments)

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from karptui import crash
+from karptui.kube.recent import LastAnswer
 from karptui.session.answers import ReplayState
 from karptui.session.throttle import ThreadThrottle
 
@@ -26,7 +27,7 @@ class SharedBase:
         self.lock = threading.RLock()
         """Held by whoever replays on the base."""
         self._throttle = ThreadThrottle()
-        self._known: tuple[object, object, WhatIfBase] | None = None
+        self._known: LastAnswer[WhatIfBase] = LastAnswer()
 
     @contextmanager
     def borrowed(self, view: ClusterView, now_ns: int) -> Iterator[WhatIfBase]:
@@ -34,10 +35,7 @@ class SharedBase:
         from karptui.session.prepare import base_of  # noqa: PLC0415 - the engines are imported in the thread
 
         with self.lock:
-            known = self._known
-            if known is None or known[0] is not view.state or known[1] is not view.evidence:
-                known = self._known = (view.state, view.evidence, base_of(view, now_ns, self._throttle.take))
-            yield known[2]
+            yield self._known.get((view.state, view.evidence), lambda: base_of(view, now_ns, self._throttle.take))
 
     def take(self, view: ClusterView, now_ns: int) -> WhatIfBase:
         """Return the base of a view for reading its constant parts: objects, settings, instance types."""
