@@ -1,4 +1,4 @@
-"""What rules find."""
+"""Findings of advice rules."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from karptui.whatif.edits import AnyEdit, ObjectRef
 
 
 class Severity(StrEnum):
-    """How bad a finding is."""
+    """Severity of a finding."""
 
     ERROR = "error"
-    """Something can never work, or is stuck."""
+    """Something is stuck or can never work."""
     WARNING = "warning"
-    """It costs money or safety, or Karpenter plans with other numbers than the author believes."""
+    """It costs money or safety, or Karpenter plans with other numbers than the author expects."""
     INFO = "info"
-    """Karpenter behaves otherwise than most people expect; nothing need be wrong."""
+    """Karpenter behaves differently than most users expect; possibly nothing is wrong."""
 
     @property
     def rank(self) -> int:
-        """Place in the order: 0 is the worst."""
+        """Sort key: 0 is the worst."""
         return _RANKS[self]
 
 

@@ -1,4 +1,4 @@
-"""Objects as findings name them, and fields as their edits write them."""
+"""References to the objects of findings."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from karptui.whatif.edits import ObjectRef
 
 
 def pool_ref(pool: NodePool) -> ObjectRef:
-    """Return the name of a NodePool as an object."""
+    """Return the reference to a NodePool."""
     return ObjectRef("NodePool", pool.name)
 
 
 def node_refs(nodes: Iterable[StateNode]) -> tuple[ObjectRef, ...]:
-    """Return the names of nodes as objects."""
+    """Return the references to nodes."""
     return tuple(ObjectRef("Node", node.node.name) for node in nodes if node.node is not None)
 
 

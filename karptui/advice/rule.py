@@ -11,14 +11,14 @@ from karptui.advice.finding import Finding
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """One trap: how to see it, why it is one, and what to do about it."""
+    """A common mistake: how to detect it, why it matters, and the remedy."""
 
     id: str
-    """Stable, in kebab case, beginning with the kind that it is about."""
+    """Stable, in kebab case; begins with the kind of object."""
     title: str
-    """The trap in a few words."""
+    """The mistake in a few words."""
     what: str
-    """When it is reported."""
+    """Condition for a finding."""
     why: str
     """Karpenter's behaviour."""
     source: str
@@ -29,7 +29,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     @property
     def anchor(self) -> str:
-        """Where the documentation explains it."""
+        """Its place in the documentation."""
         return f"docs/advice.md#{self.id}"
 
 

@@ -1,4 +1,4 @@
-"""Numbers and names as findings say them."""
+"""Writes numbers and names in findings."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Final
 
 from karptui.aws.money import per_hour_text
 from karptui.kube.durations import short_duration
-from karptui.kube.units import counted, first_of, mebibytes_text
+from karptui.kube.units import counted, first_of
 
 NAMES_SHOWN: Final = 3
 
 
 def listed(names: Iterable[str], most: int = NAMES_SHOWN) -> str:
-    """Return the first names, and how many more there are."""
+    """Return the first names and the number of the others."""
     return first_of(list(dict.fromkeys(names)), most)
 
 
@@ -22,19 +22,9 @@ def span(duration_ns: int) -> str:
     return short_duration(duration_ns - duration_ns % 1_000_000_000)
 
 
-def memory(amount_bytes: int) -> str:
-    """Return memory in whole MiB."""
-    return mebibytes_text(amount_bytes)
-
-
-def money(per_hour: float) -> str:
-    """Return ``$1.23/h``."""
-    return per_hour_text(per_hour)
-
-
 def at_cost(per_hour: float | None) -> str:
     """Return `` ($1.23/h)``, or an empty string if the price is unknown."""
-    return f" ({money(per_hour)})" if per_hour else ""
+    return f" ({per_hour_text(per_hour)})" if per_hour else ""
 
 
 def share(part: int, whole: int, noun: str) -> str:

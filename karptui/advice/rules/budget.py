@@ -9,7 +9,8 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import pool_ref
 from karptui.advice.rule import rule
-from karptui.advice.words import at_cost, joined, listed, money
+from karptui.advice.words import at_cost, joined, listed
+from karptui.aws.money import per_hour_text
 from karptui.disruption.budget_calendar import WEEK_NS, allowance
 from karptui.disruption.budgets import (
     REPAIR_GATE,
@@ -181,7 +182,7 @@ def _never_opens(context: AdviceContext) -> Iterator[Finding]:
             severity=Severity.WARNING if hurts else Severity.INFO,
             objects=(pool_ref(pool),),
             fact=f"The budgets of {pool.name} allow no disruption for {joined(shut)} at any time in the next 7 days "
-            f"({counted(len(nodes), 'node')}{', ' + money(cost) if cost else ''}).{waits}",
+            f"({counted(len(nodes), 'node')}{', ' + per_hour_text(cost) if cost else ''}).{waits}",
             per_hour=cost,
         )
 

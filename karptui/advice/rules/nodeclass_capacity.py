@@ -9,14 +9,14 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import pool_ref
 from karptui.advice.rule import rule
-from karptui.advice.words import memory, share
+from karptui.advice.words import share
 from karptui.aws.lint import reserved_more_than_node
 from karptui.aws.nodeclass import BlockDevice, Ec2NodeClass
 from karptui.aws.user_data import user_data_settings
 from karptui.karpenter.labels import AWS_GROUP
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, memory_bytes, pod_count
-from karptui.kube.units import counted, verb
+from karptui.kube.units import counted, mebibytes_text, verb
 from karptui.provisioning.catalogue import Catalogue, bits
 from karptui.whatif.edits import ObjectRef
 
@@ -81,8 +81,8 @@ def _max_pods_memory(context: AdviceContext) -> Iterator[Finding]:
             severity=Severity.INFO,
             objects=(ObjectRef(EC2_KIND, nodeclass.name), *map(pool_ref, pools)),
             fact=f"{EC2_KIND} {nodeclass.name} sets maxPods {limit}; memory for the kubelet is still reserved by the "
-            f"pods that a type's network interfaces could address: on {name} that is {memory(most << 20)} away from "
-            f"{by_limit_mib:,}Mi, which {limit} pods would come to.",
+            f"pods that a type's network interfaces could address: on {name} that is {mebibytes_text(most << 20)} "
+            f"away from {by_limit_mib:,}Mi, the reservation for {limit} pods.",
         )
 
 

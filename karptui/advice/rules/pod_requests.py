@@ -9,7 +9,7 @@ from karptui.advice.context import AdviceContext, PodGroup
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import owner_refs, pool_ref, ref_text
 from karptui.advice.rule import rule
-from karptui.advice.words import at_cost, listed, memory, share, span
+from karptui.advice.words import at_cost, listed, share, span
 from karptui.disruption.events import NOMINATED
 from karptui.kube import resources
 from karptui.kube.live_usage import Used
@@ -17,7 +17,7 @@ from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, MEMORY
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import counted, cpu_text, verb
+from karptui.kube.units import counted, cpu_text, mebibytes_text, verb
 from karptui.provisioning.ports import OwnedPorts, clash
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.edits import ObjectRef
@@ -252,7 +252,7 @@ class _Waste(NamedTuple):
 
     @property
     def text(self) -> str:
-        unit = cpu_text if self.resource == resources.CPU else memory
+        unit = cpu_text if self.resource == resources.CPU else mebibytes_text
         name = "cpu" if self.resource == resources.CPU else "memory"
         return f"{name} {unit(self.requested)}, used {unit(self.used)}"
 

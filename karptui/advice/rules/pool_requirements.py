@@ -11,7 +11,7 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import pool_ref
 from karptui.advice.rule import rule
-from karptui.advice.words import at_cost, joined, listed, memory, share
+from karptui.advice.words import at_cost, joined, listed, share
 from karptui.aws.lint import unknown_operators, wildcard_values
 from karptui.aws.nodeclass import Ec2NodeClass
 from karptui.karpenter.labels import ARCH, AWS_GROUP, CAPACITY_TYPE, RESERVED, SPOT
@@ -20,7 +20,7 @@ from karptui.karpenter.nodepool import WHEN_EMPTY, NodePool
 from karptui.karpenter.requirements import OPERATORS, Requirement, Requirements
 from karptui.kube.resources import PODS, cpu_millis, memory_bytes
 from karptui.kube.selectors import NodeSelectorRequirement
-from karptui.kube.units import amount_text, counted, cpu_text, verb
+from karptui.kube.units import amount_text, counted, cpu_text, mebibytes_text, verb
 from karptui.provisioning.catalogue import bits
 from karptui.provisioning.pool_types import Filter, FilterCount, PoolTypes, TypeVerdict
 from karptui.provisioning.template import Template
@@ -164,7 +164,7 @@ def _is_crowded(template: Template) -> bool:
 def _finding(template: Template, found: PoolTypes, removed: list[TypeVerdict]) -> Finding:
     allowed = template.types.bit_count()
     heaviest = max(removed, key=lambda one: (one.daemon_pods, one.instance_type.name))
-    amounts = f"{cpu_text(cpu_millis(heaviest.daemons))}, {memory(memory_bytes(heaviest.daemons))}"
+    amounts = f"{cpu_text(cpu_millis(heaviest.daemons))}, {mebibytes_text(memory_bytes(heaviest.daemons))}"
     carried = f"{counted(heaviest.daemon_pods, 'DaemonSet pod')} ({amounts})"
     is_dead = not any(one.removed_by in (None, Filter.LIMITS) for one in found.verdicts)
     consequence = (

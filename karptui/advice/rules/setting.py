@@ -8,13 +8,13 @@ from typing import Final
 from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import rule
-from karptui.advice.words import listed, memory, span
+from karptui.advice.words import listed, span
 from karptui.aws.capacity import estimated_memory_mib
 from karptui.aws.ledger import rounded_up, safe_overhead_percent
 from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.labels import SPOT
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import counted, verb
+from karptui.kube.units import counted, mebibytes_text, verb
 from karptui.whatif.edits import ObjectRef, SetSetting
 
 _MINUTES: Final = {"single": 3, "multi": 1}
@@ -146,8 +146,8 @@ def _overhead_high(context: AdviceContext) -> Iterator[Finding]:
         objects=(ObjectRef("Setting", _OVERHEAD),),
         fact=f"{_OVERHEAD} is {percent:g}{assumed}; {counted(nodes, 'node')} of "
         f"{counted(len(reported), 'type')} {verb(nodes, 'reports', 'report')} more memory than that leaves, "
-        f"{worst.facts.name} {memory(gap)} more. {suggested:g} would not overestimate any of them; it takes effect "
-        "for types that Karpenter has not seen.",
+        f"{worst.facts.name} {mebibytes_text(gap)} more. {suggested:g} would not overestimate any of them; it takes "
+        "effect for types that Karpenter has not seen.",
         edits=(SetSetting(_OVERHEAD, f"{suggested:g}"),),
     )
 
@@ -171,7 +171,7 @@ def _overhead_low(context: AdviceContext) -> Iterator[Finding]:
     safe = safe_overhead_percent((one.facts, one.memory_bytes) for one, _ in short)
     if safe is None:
         return
-    names = (f"{one.facts.name} by {memory(lacking)}" for one, lacking in short)
+    names = (f"{one.facts.name} by {mebibytes_text(lacking)}" for one, lacking in short)
     suggested = rounded_up(safe)
     assumed = ", assumed because it is unknown," if context.is_assumed(_OVERHEAD) else ""
     yield Finding(
@@ -255,7 +255,7 @@ def _unread(context: AdviceContext) -> Iterator[Finding]:
 @rule(
     "setting-version",
     title="another version is modelled",
-    what="Karpenter's metrics, image or labels show a version other than those that karptui models: 1.14 and 1.15.",
+    what="Karpenter's metrics, image or labels show a version that karptui does not model. It models 1.14 and 1.15.",
     why="Everything that is worked out here follows the source of the nearest version of Karpenter. Rules change "
     "between minor versions: when a node counts as empty, the order of candidates, which gates there are.",
     source="pkg/operator/operator.go for the reported version, and the tags of Karpenter's repository",
