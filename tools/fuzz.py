@@ -11,6 +11,7 @@ the number of the input; ``--at NUMBER`` makes it again and shows the traceback.
 from __future__ import annotations
 
 import argparse
+import atexit
 import contextlib
 import copy
 import gzip
@@ -19,6 +20,7 @@ import json
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -64,6 +66,13 @@ class Slow(BaseException):
 
 
 # Input
+
+
+def _folder() -> Path:
+    """Return a new folder, which is removed at exit."""
+    folder = tempfile.mkdtemp(prefix="karptui-fuzz.")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 def made(target: Target, number: int, seed: int) -> bytes:
@@ -195,7 +204,7 @@ def _command(name: str, *words: str) -> Target:
     from karptui.cli.errors import UsageError
     from karptui.cli.main import build_parser, module_of
 
-    folder = Path(tempfile.mkdtemp(prefix="karptui-fuzz."))
+    folder = _folder()
     hostile, sound = folder / "hostile.json", folder / "sound.json"
     sound.write_bytes(_recording())
     files = ["--snapshot", str(sound), "-f", str(hostile)] if name == "plan" else ["--snapshot", str(hostile)]
@@ -214,7 +223,7 @@ def _snapshots() -> Target:
     from karptui.sources.base import SourceError
     from karptui.sources.snapshot.reader import SnapshotReader
 
-    folder = Path(tempfile.mkdtemp(prefix="karptui-fuzz."))
+    folder = _folder()
 
     def read(text: bytes) -> object:
         for name in ("one.json", "one.yaml"):
@@ -354,7 +363,7 @@ def _kubeconfig() -> Target:
     from karptui.sources.base import SourceError
     from karptui.sources.cluster.connection import load_connection
 
-    file = Path(tempfile.mkdtemp(prefix="karptui-fuzz.")) / "config"
+    file = _folder() / "config"
     seed = b"""apiVersion: v1
 kind: Config
 current-context: a
@@ -386,7 +395,7 @@ def _catalogue() -> Target:
     from karptui.sources.base import SourceError
     from karptui.sources.snapshot.reader import SnapshotReader
 
-    folder = Path(tempfile.mkdtemp(prefix="karptui-fuzz."))
+    folder = _folder()
     (folder / "recording.json").write_text('{"karptui": 1, "catalog": "types.json", "objects": []}')
     types = json.dumps(json.loads(_recording())["instanceTypes"]).encode()
 
@@ -416,7 +425,7 @@ def _saved() -> Target:
     from karptui.screens.whatif.workbook import KeptScenarios
     from karptui.whatif.scenario import read_scenarios
 
-    folder = Path(tempfile.mkdtemp(prefix="karptui-fuzz."))
+    folder = _folder()
     kept = KeptScenarios("fuzz")
     seeds = _scenarios().seeds
     with patched_environment(XDG_STATE_HOME=str(folder)):
@@ -469,7 +478,7 @@ def _editor() -> Target:
 def _configuration() -> Target:
     from karptui.config import ConfigError, load_config
 
-    file = Path(tempfile.mkdtemp(prefix="karptui-fuzz.")) / "config.toml"
+    file = _folder() / "config.toml"
     seed = b"""theme = "nord"
 screen = "pods"
 node_sort = "age=dsc"
@@ -762,7 +771,7 @@ def _aws_answers() -> Target:
 def _aws_cache() -> Target:
     from karptui.sources.aws.facts import RULES, FactCache
 
-    folder = Path(tempfile.mkdtemp(prefix="karptui-fuzz."))
+    folder = _folder()
     cache = FactCache(folder)
     values = ({"m5.large": 0.096}, {"m5.large": {"use1-az1": 0.04}}, [{"name": "us-east-1a", "zone_id": "use1-az1"}])
 
