@@ -73,7 +73,7 @@ async def test_pools_stand_in_the_order_in_which_they_are_tried(make_story: Make
         await pressing("down", is_framed=True)(pilot)
         text = screen_text(app)
         assert "no new node: smallest allowed type needs 2000m, 1000m cpu left" in text
-        assert "same weight as secondary: the name that sorts last goes first" in text
+        assert "same weight as secondary: the name that sorts last is tried first" in text
         assert "65 of 66 pods" not in text
         assert "overlap: 64 of 66 pods (96%) match several pools" in text
 

@@ -297,7 +297,7 @@ def weight_lines(row: PoolRow) -> tuple[Pieces, ...]:
         )
     if row.near:
         others = ", ".join(f"{clean(one.name)} {one.weight}" for one in row.near[:NAMED])
-        said = f"≈ weight {row.pool.weight} is within 10 of {others}: the order is as strict as between 1 and 100"
+        said = f"≈ {row.pool.weight} is within 10 of {others}: still a strict order"
         lines.append(((said, Tone.NORMAL),))
     return tuple(lines)
 
