@@ -60,7 +60,7 @@ def _starting_text(drill: Drill) -> str:
 
 
 def places_text(found: Drill | Rehearsal, waiting: str, dollars: str = "") -> str:
-    """Return where displaced pods land.
+    """Return the destinations of displaced pods.
 
     Args:
         found: The pods, and where they land.

@@ -65,7 +65,7 @@ Reasons = Mapping[str, str]
 
 
 def pending_reasons(report: PendingReport | None) -> Reasons:
-    """Return why pods are pending, by the key of their group."""
+    """Return the reason why pods are pending, by the key of their group."""
     if report is None:
         return {}
     from karptui.pending.causes import FAULTY, Cause  # noqa: PLC0415 - with the engines, once they have answered
@@ -598,7 +598,7 @@ def _budget(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 
 def _shut(finding: ClusterFinding, now_ns: int) -> str:
-    """Return why a disruption budget allows nothing: by its window, by nodes that use it up, or always."""
+    """Return the reason why a disruption budget allows nothing: by its window, by nodes that use it up, or always."""
     if finding.until_ns is not None:
         until = f" (until {clock_text(finding.until_ns)[:5]} UTC)"
         return f"{verb(len(finding.names), 'is', 'are')} 0 for {_left(finding, now_ns)}{until}"

@@ -138,7 +138,7 @@ def age_column(
 
 
 def unready_line(overview: Overview, doing: str) -> tuple[str, Tone]:
-    """Return why there is no answer yet: what is missing, loading or being computed."""
+    """Return the reason why there is no answer yet: missing, loading or still computing data."""
     reason = overview.unready_because
     return (f"not computed: {reason}", Tone.WARNING) if overview.is_out_of_reach else (reason or doing, Tone.ACTIVE)
 
@@ -172,7 +172,7 @@ def computed(age_ns: int, behind: int, still_open: str = "") -> Pieces:
 
 
 def why_unknown(overview: Overview) -> str:
-    """Return why blockers could not be computed, or an empty string."""
+    """Return the reason why blockers could not be computed, or an empty string."""
     if overview.analysed is not None and overview.analysed.problem:
         return f"blockers could not be computed: {clean(overview.analysed.problem)}"
     return f"blockers are unknown: {overview.unready_because}" if overview.is_out_of_reach else ""

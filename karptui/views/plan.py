@@ -125,7 +125,7 @@ def rollout_lines(plan: Plan) -> Iterator[str]:
 
 
 def _extra_dollars(plan: Plan) -> str:
-    """Return the total extra cost of a rollout as the end of a sentence; empty if unknown."""
+    """Return the total extra cost of a rollout as a final clause; empty if unknown."""
     extra = plan.extra_dollars
     if extra is None:
         return ""

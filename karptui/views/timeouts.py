@@ -38,7 +38,7 @@ _ORIGINS: Final = {
 
 
 def headline(found: ConsolidationPass) -> str:
-    """Return which nodes are never evaluated, in a sentence."""
+    """Return which nodes are never evaluated."""
     if not found.turns:
         return "no node can be consolidated now: a pass ends at once"
     limit, nodes = duration_text(SINGLE_SECONDS), counted(len(found.turns), "node")
@@ -81,7 +81,7 @@ def more_lines(found: ConsolidationPass) -> Iterator[str]:
 
 
 def sentence(turn: NodeTurn) -> str:
-    """Return the result of one node, in a sentence."""
+    """Return the result of one node."""
     result = f"{turn.decision}, saves {per_hour_text(turn.saves_per_hour)}" if turn.decision else "not removable"
     if turn.passed_over:
         result = f"skipped: {turn.passed_over}"

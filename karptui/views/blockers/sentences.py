@@ -88,7 +88,7 @@ def offer_text(effect: Effect, held: Held | None = None) -> str:
 
 
 def _saved(effect: Effect) -> str:
-    """Return the savings as the end of a sentence, or an empty string if unknown."""
+    """Return the savings as a final clause, or an empty string if unknown."""
     if effect.unpriced == effect.goes:
         return ""
     bound = "up to " if effect.goes > 1 else ""

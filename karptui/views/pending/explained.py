@@ -51,7 +51,7 @@ def explained_lines(
     width: int,
     may_list_events: bool = True,
 ) -> tuple[Pieces, ...]:
-    """Return why pods are pending.
+    """Return the reason why pods are pending.
 
     Args:
         group: The pods.

@@ -46,7 +46,7 @@ _LARGE_PART: Final = 4
 
 
 def miss_text(pool: PoolExplanation, *, is_short: bool = False) -> str:
-    """Return why a NodePool rejects a pod, in few words for a narrow table if ``is_short``; empty if it accepts it."""
+    """Return the reason why a NodePool rejects a pod; empty if it accepts it. ``is_short`` fits a narrow table."""
     text = _miss_text(pool, is_short=is_short)
     if pool.is_certain:
         return text

@@ -133,7 +133,7 @@ def remedy_entries(report: RemedyReport | None) -> tuple[RemedyEntry, ...]:
 
 
 def gain_text(gain: Gain) -> str:
-    """Return where pods are scheduled: ``2 × r5a.8xlarge in trino``, ``ip-10-0-8-41``."""
+    """Return the destinations of pods: ``2 × r5a.8xlarge in trino``, ``ip-10-0-8-41``."""
     parts = []
     if gain.new_nodes:
         others = others_text(gain.other_types)

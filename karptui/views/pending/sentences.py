@@ -172,7 +172,7 @@ def resources_words(requests: ResourceList) -> str:
 
 
 def destination_text(destination: PodDestination) -> str:
-    """Return where a pod would be scheduled."""
+    """Return the destination of a pod."""
     if destination.node:
         pool = f" of {clean(destination.nodepool)}" if destination.nodepool else ""
         return f"{short_name(clean(destination.node))}{pool}"
@@ -252,7 +252,7 @@ def _fault_text(group: PendingGroup, *, is_short: bool) -> str:
 
 
 def now_words(group: PendingGroup) -> str:
-    """Return the engine's verdict as part of a sentence."""
+    """Return the engine's verdict as a clause."""
     if group.cause is Cause.IGNORED:
         return f"rejected by Karpenter: {_first_fault(group)}".removesuffix(": ")
     text = now_text(group)

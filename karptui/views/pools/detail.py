@@ -193,7 +193,7 @@ def _types(row: DaemonRow, _: int) -> Cell:
 
 
 def daemon_note(row: DaemonRow) -> tuple[str, Tone]:
-    """Return why a new node does not run a DaemonSet, or which types would fit without it."""
+    """Return the reason why a new node does not run a DaemonSet, or which types would fit without it."""
     found = row.found
     if not row.is_carried:
         return f"not running: {found.why_not}", Tone.MUTED

@@ -264,7 +264,7 @@ def ordinal(number: int) -> str:
 
 
 def types_line(row: PoolRow) -> Pieces:
-    """Return why no type is left; empty if some are."""
+    """Return the reason why no type is left; empty if some are."""
     entry = row.types
     if entry.left or entry.problem or any(use.is_closed for use in row.limits):
         return ()

@@ -127,7 +127,7 @@ def nodes_cell(entry: TypeEntry, _: int) -> Cell:
 
 
 def why_text(entry: TypeEntry) -> str:
-    """Return why a type is excluded: ``DaemonSets: pods 8 of 11``; empty if it is left."""
+    """Return the reason why a type is excluded: ``DaemonSets: pods 8 of 11``; empty if it is left."""
     if entry.removed_by is None:
         return ""
     if entry.removed_by is Filter.REQUIREMENTS:
@@ -139,7 +139,7 @@ def why_text(entry: TypeEntry) -> str:
 
 
 def why_cell(entry: TypeEntry, _: int) -> Cell:
-    """Return why the type is excluded, or that it is left."""
+    """Return the reason why the type is excluded, or that it is left."""
     if entry.is_left:
         return Cell("✔", Tone.GOOD)
     word = WORDS[entry.removed_by] if entry.removed_by is not None else ""

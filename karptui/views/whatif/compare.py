@@ -18,7 +18,7 @@ from karptui.whatif.self_check import CheckedClaim, Reproduction, SelfCheck
 
 MOST_COMPARED: Final = 4
 MOST_NAMED: Final = 2
-"""Maximum number of scenarios named in a sentence."""
+"""Maximum number of scenarios named in a text."""
 LABEL_WIDTH: Final = 18
 COLUMN_WIDTH: Final = 12
 """Minimum width of a scenario column."""

@@ -19,7 +19,7 @@ from karptui.whatif.scenario import Replay
 LEAST_CHANGE: Final = 0.005
 """Smallest change in dollars per hour that two decimals show."""
 MOST_NODES: Final = 2
-"""Maximum number of nodes named in a sentence."""
+"""Maximum number of nodes named in a text."""
 MOST_WEIGHTS: Final = 2
 """Maximum number of NodePools in a sentence about weights."""
 
@@ -257,7 +257,7 @@ def _price(answer: Answer, found: Difference) -> str:
 
 
 def _of_unknown_price(nodes: int) -> str:
-    """Return the change in unpriced nodes, as the end of a sentence."""
+    """Return the change in unpriced nodes, as a final clause."""
     if not nodes:
         return ""
     return f", {counted(abs(nodes), 'node')} of unknown price {'more' if nodes > 0 else 'fewer'}"

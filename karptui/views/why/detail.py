@@ -319,7 +319,7 @@ def times_text(one: Blocker, now_ns: int) -> str:
 
 
 def landing_cell(landing: Landing | None, pod: Pod) -> Cell:
-    """Return where a pod would be scheduled; a Job restarts there, and a pod without an owner is lost."""
+    """Return the destination of a pod; a Job restarts there, and a pod without an owner is lost."""
     if landing is None:
         is_of_node = pod.template.is_daemonset_owned or pod.template.is_node_owned
         return Cell("leaves with the node", Tone.MUTED) if is_of_node else NOT_APPLICABLE
@@ -337,7 +337,7 @@ def landing_cell(landing: Landing | None, pod: Pod) -> Cell:
 
 
 def no_landing_text(landing: Landing) -> str:
-    """Return why a pod would be unschedulable, first plainly, then in Karpenter's words."""
+    """Return the reason why a pod would be unschedulable, first plainly, then in Karpenter's words."""
     said = clean(landing.error)
     return said if landing.no_place is None else f"{clean(cause_text(landing.no_place))} · Karpenter: {said}"
 

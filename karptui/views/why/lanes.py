@@ -166,7 +166,7 @@ def _said(entry: NodeEntry, found: NodeFindings, lane: Lane, now_ns: int) -> Pie
 
 
 def _since(entry: NodeEntry, lane: Lane, now_ns: int) -> str:
-    """Return why and since when a method wants the node: the drift reason, or the consolidation condition."""
+    """Return why a method wants the node, and since when: the drift reason or the consolidation condition."""
     if entry.claim is None:
         return ""
     condition = entry.claim.condition("Drifted" if lane.method == "Drift" else "Consolidatable")

@@ -223,7 +223,7 @@ _PLAIN: Final = {
 
 
 def refusal_parts(verdict: Verdict) -> tuple[str, str]:
-    """Return why a node stays, plainly and in Karpenter's words; empty if it is removed."""
+    """Return the reason why a node stays, plainly and in Karpenter's words; empty if it is removed."""
     said = verdict.refusal_message
     plain = _PLAIN.get(str(verdict.refusal_code), "") if said else ""
     if verdict.no_place is not None:
@@ -237,7 +237,7 @@ def refusal_parts(verdict: Verdict) -> tuple[str, str]:
 
 
 def _with_others(verdict: Verdict, need: OthersNeed) -> str:
-    """Return why a node stays if pods from elsewhere need new nodes in the same simulation.
+    """Return the reason why a node stays if pods from elsewhere need new nodes in the same simulation.
 
     Karpenter places all of them at once, and compares every new node with the removed one.
     """
@@ -267,7 +267,7 @@ def _with_others(verdict: Verdict, need: OthersNeed) -> str:
 
 
 def refusal_text(verdict: Verdict) -> str:
-    """Return why a node stays: shortages plainly, then Karpenter's words; empty if it is removed."""
+    """Return the reason why a node stays: shortages plainly, then Karpenter's words; empty if it is removed."""
     return " · ".join(filter(None, refusal_parts(verdict)))
 
 
