@@ -213,7 +213,7 @@ def _notes(nodeclass: Ec2NodeClass, market: Market, *, takes_spot: bool) -> Iter
     if market.on_demand.region != market.region:
         yield f"prices are the {market.on_demand.label}: there is no price list for {market.region or 'this region'}"
     if market.spot_price_per_hour is None and takes_spot:
-        yield "no spot prices are known: Karpenter's decisions use the on-demand price for spot, an upper bound"
+        yield "no spot prices are known: spot is simulated at the on-demand price, an upper bound"
     unknown = sorted(
         reservation.id
         for reservations in nodeclass.reservations.values()

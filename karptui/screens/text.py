@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import TextArea
 
-from karptui.kube.units import count_text
+from karptui.kube.units import counted
 from karptui.screens.frame import FrameScreen
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, clean_lines
@@ -62,7 +62,7 @@ class TextScreen(FrameScreen):
         if self._language is not None and self._language in self.area.available_languages:
             self.area.language = self._language
         self.area.load_text("\n".join(lines))
-        self._said = ((f"{count_text(len(lines))} lines · c copies them", Tone.MUTED),)
+        self._said = ((f"{counted(len(lines), 'line')} · c copies all", Tone.MUTED),)
         self.refresh_info()
 
     def explain(self) -> Pieces:

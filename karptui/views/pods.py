@@ -78,12 +78,12 @@ def explain_pod(entry: PodEntry, now_ns: int) -> tuple[tuple[str, Tone], ...]:
         pieces += [between, (f"{clean(entry.owner)} (guessed from its ReplicaSet's name)", Tone.MUTED)]
     protection = entry.protection(now_ns)
     if protection.is_active:
-        pieces += [between, (f"{DO_NOT_DISRUPT} blocks consolidation of its node", Tone.WARNING)]
+        pieces += [between, (f"{DO_NOT_DISRUPT} blocks its node's removal", Tone.WARNING)]
         return tuple(pieces)
     if entry.kept_by:
         pieces += [between, (_kept_words(entry), Tone.WARNING)]
     elif entry.protection_text(now_ns):
-        pieces += [between, ("leaves with its node", Tone.MUTED)]
+        pieces += [between, ("ends with its node", Tone.MUTED)]
     if protection.kind in _DEAD:
         pieces += [between, (f'{DO_NOT_DISRUPT} "{clean(protection.value)}" {_DEAD[protection.kind]}', Tone.NORMAL)]
     return tuple(pieces)
@@ -93,7 +93,7 @@ def _kept_words(entry: PodEntry) -> str:
     names = clean(", ".join(entry.kept_by))
     if len(entry.kept_by) > 1:
         return f"several PodDisruptionBudgets select it ({names}), so it is never evicted: it blocks its node's removal"
-    return f"PodDisruptionBudget {names} allows no eviction now: it blocks consolidation of its node"
+    return f"PodDisruptionBudget {names} allows no eviction now: it blocks its node's removal"
 
 
 _RANKS: Final = {Tone.FAULT: 0, Tone.WARNING: 1, Tone.LEAVING: 2, Tone.ACTIVE: 3}

@@ -61,9 +61,7 @@ def test_every_nodeclass_of_aws_is_resolved() -> None:
     assert list(found.by_nodeclass) == ["default", "gpu"]
     assert [one.name for one in found.by_nodeclass["gpu"].types] == ["m5.large"]
     assert found.problems == {}
-    assert found.notes == (
-        "no spot prices are known: Karpenter's decisions use the on-demand price for spot, an upper bound",
-    )
+    assert found.notes == ("no spot prices are known: spot is simulated at the on-demand price, an upper bound",)
 
 
 @pytest.mark.parametrize(("kinds", "is_told"), [(("on-demand",), False), (("on-demand", "spot"), True), ((), True)])

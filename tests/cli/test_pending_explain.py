@@ -63,7 +63,7 @@ class TestExplainPod:
             "✘ memory short by 6,846Mi on r5a.8xlarge",
             "nodes  3 tried: 3 memory",
             "kube-scheduler 12s ago, 12 times",
-            "What would help: 6 single changes tried on the engine, 5 make it schedulable",
+            "What would help: 6 changes tried, one at a time: 5 help",
             "Karpenter's settings: VM_MEMORY_OVERHEAD_PERCENT ≤ 0.0488  → 2 × r5a.8xlarge in trino, $3.6160/h",
             "trino/worker-{0,1}: ask for at most 238,914Mi (233Gi) of memory",
         ):

@@ -265,7 +265,7 @@ edits:
     assert "Placed elsewhere: " in shown.out
     assert "no limit" in shown.out
     assert " more: -o json has all" in shown.out
-    assert "Blockers gained: " in shown.out
+    assert "Blockers added: " in shown.out
 
 
 def test_what_is_assumed_about_a_snapshot_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,7 +21,7 @@ COMMANDS = (
     *(["explain", "pool", "gpu"], ["explain", "node", "node-1"]),
 )
 FALSE = re.compile(
-    r"it fits no NodePool and no node|would do nothing|✘ gpu: cpu|→ new |no cheaper|no spot is offered|PRICE"
+    r"no NodePool or existing node fits|would do nothing|✘ gpu: cpu|→ new |no cheaper|no spot is offered|PRICE"
 )
 """What nobody can know without the provider's list of types and prices."""
 

@@ -103,7 +103,7 @@ async def test_story_d_is_explained_with_what_would_help(make_story: MakeStory) 
             "ask for at most 238,914Mi (233Gi) of memory",
         ]
         assert "allow node.kubernetes.io/instance-type r5a.12xlarge" in column(app)
-        assert "6 single changes tried on the engine, 5 make it schedulable" in screen_text(app)
+        assert "6 changes tried, one at a time: 5 help" in screen_text(app)
 
 
 async def test_a_change_opens_as_text_and_as_a_what_if(make_story: MakeStory) -> None:

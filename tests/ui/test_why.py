@@ -80,7 +80,7 @@ async def test_explain_leads_to_the_node(make_story: MakeStory) -> None:
         text = screen_text(app)
         for part in (
             "✘ protected pods: 2",
-            'gitlab/runner-7f2c4 "true", since 5h58m',
+            'gitlab/runner-7f2c4 "true", for 5h58m',
             "named in Karpenter's message",
             "✔ disruption budgets",
             "simulated without all of them  would be deleted",

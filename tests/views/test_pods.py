@@ -162,7 +162,7 @@ def test_what_a_disruption_budget_keeps_in_words() -> None:
     cell = row.cells[[heading.id for heading in TABLE.headings()].index("protection")]
     assert (cell.text, cell.short, cell.tone) == ("PDB front", "PDB", Tone.WARNING)
     said = "".join(text for text, _ in explain_pod(one, NOW_NS))
-    assert "PodDisruptionBudget front allows no eviction now: it blocks consolidation of its node" in said
+    assert "PodDisruptionBudget front allows no eviction now: it blocks its node's removal" in said
     said = "".join(text for text, _ in explain_pod(several, NOW_NS))
     assert (
         "several PodDisruptionBudgets select it (front, too), so it is never evicted: it blocks its node's removal"
@@ -232,10 +232,10 @@ def said(name: str) -> str:
 def test_a_pod_in_words() -> None:
     assert said("runner-7f2c4") == (
         "Running · on ip-10-0-71-204 of runners · requests cpu 500m mem 2,048Mi"
-        " · karpenter.sh/do-not-disrupt blocks consolidation of its node"
+        " · karpenter.sh/do-not-disrupt blocks its node's removal"
     )
     assert said("trino-worker-1").startswith("Unschedulable 14m: 0/11 nodes are available")
-    assert said("aws-node-08x").endswith("leaves with its node")
+    assert said("aws-node-08x").endswith("ends with its node")
     lone = PodEntry(entry().pod)
     assert "".join(text for text, _ in explain_pod(lone, NOW_NS)) == "Running · on n1 · requests nothing"
 

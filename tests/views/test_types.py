@@ -193,7 +193,7 @@ def test_entries_are_kept_while_nothing_counts() -> None:
     first = pool_entries(VIEW)
     assert pool_entries(ClusterView(VIEW.state, {}, VIEW, evidence=VIEW.evidence)) is first
     assert offered_types_of(VIEW).nodeclasses.notes == (
-        "no spot prices are known: Karpenter's decisions use the on-demand price for spot, an upper bound",
+        "no spot prices are known: spot is simulated at the on-demand price, an upper bound",
     )
 
 

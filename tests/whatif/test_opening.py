@@ -108,7 +108,7 @@ def test_an_answer_says_how_long_it_took_and_how_far_it_can_be_trusted(view: Clu
     assert first.seconds == 0.5
     assert first.blockers_gained is None
     (line,) = trust_line(first)
-    assert "".join(text for text, _ in line.pieces) == "  Exact but for 3 approximations and 2 things left out"
+    assert "".join(text for text, _ in line.pieces) == "  Exact, except 3 approximations and 2 rules not modelled"
     words = [row.pieces[0][0].strip() for row in line.details]
     assert list(dict.fromkeys(words)) == ["exact:", "approximated:", "not modelled:"]
     assert price_note(first) == ""
@@ -154,7 +154,7 @@ def test_what_is_exact_altogether_and_what_is_of_another_version_is_said() -> No
 
     assert said(Accuracy(("a",), (), ())) == "Exact"
     assert said(Accuracy(("a",), ("b",), (), "1.9.0")).startswith(
-        "Exact but for 1 approximation · model 1.15.0 ≠ cluster"
+        "Exact, except 1 approximation · model 1.15.0 ≠ cluster"
     )
 
 

@@ -158,7 +158,7 @@ WHY: Final[Column[NodeEntry]] = Column(
     Heading(
         "why",
         "WHY",
-        "Why the node is still here. The labels are explained below.",
+        "Why the node is still here. The labels are explained above.",
         min_width=9,
         max_width=26,
     ),
@@ -200,6 +200,6 @@ WHY: Final[Column[NodeEntry]] = Column(
     ),
     filters={
         "why": Field(FieldKind.TEXT, why_words, help="code of the WHY column: DND, PDB, BUDGET, OK*…"),
-        "held": Field(FieldKind.MONEY, lambda entry, _: held_per_hour(entry), help="what its blockers cost per hour"),
+        "held": Field(FieldKind.MONEY, lambda entry, _: held_per_hour(entry), help="savings per hour without blockers"),
     },
 )

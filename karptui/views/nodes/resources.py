@@ -227,7 +227,7 @@ ACCELERATORS: Final[Column[NodeEntry]] = Column(
         after="pods_allocatable",
     ),
     filters={
-        "gpu": Field(FieldKind.COUNT, lambda entry, _: entry.accelerators.capacity, help="accelerators there are")
+        "gpu": Field(FieldKind.COUNT, lambda entry, _: entry.accelerators.capacity, help="GPUs and other accelerators")
     },
     words=Words(9, lambda entry, now_ns: cell_words(accelerators_cell(entry, now_ns), "gpu ")),
 )

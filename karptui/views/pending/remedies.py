@@ -274,11 +274,10 @@ def remedies_sentence(report: RemedyReport | None) -> tuple[str, Tone]:
         return "", Tone.MUTED
     if not report.is_complete:
         of = f" of {count_text(report.to_try)}" if report.to_try > report.tried + 1 else ""
-        return f"trying changes on the engine: {count_text(report.tried)}{of}", Tone.ACTIVE
-    tried = f"{counted(report.tried, 'single change')} tried"
+        return f"simulating changes: {count_text(report.tried)}{of}", Tone.ACTIVE
+    tried = f"{counted(report.tried, 'change')} tried, one at a time"
     if not report.tried:
-        return "no single change applies", Tone.WARNING
+        return "no change applies", Tone.WARNING
     if not report.found:
-        return f"{tried}: none of them makes it schedulable", Tone.WARNING
-    helps = verb(len(report.found), "makes it schedulable", "make it schedulable")
-    return f"{tried} on the engine, {count_text(len(report.found))} {helps}", Tone.GOOD
+        return f"{tried}: none helps", Tone.WARNING
+    return f"{tried}: {count_text(len(report.found))} {verb(len(report.found), 'helps', 'help')}", Tone.GOOD

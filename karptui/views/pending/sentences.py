@@ -105,7 +105,7 @@ MOST_PROBLEM: Final = 80
 """Maximum length of a pod's fault in a row; its detail shows all of it."""
 NO_POOLS_PASSED_OVER: Final = f"{NO_POOLS}: Karpenter does not even try existing nodes, and reports nothing"
 _SENTENCES: Final[Mapping[Cause, str]] = {
-    Cause.UNPLACED: "it fits no NodePool and no node",
+    Cause.UNPLACED: "no NodePool or existing node fits",
     Cause.UNKNOWN: "unknown whether it is schedulable: instance types are known only from nodes",
     Cause.RESERVED: (
         "reserved capacity is held by another new node of this pass: Karpenter does not fall back in the"

@@ -86,10 +86,10 @@ def blocker_lines(gained: Sequence[BlockerLine], lost: Sequence[BlockerLine]) ->
     """Return gained and lost blockers, by kind and object."""
     lines: list[ResultLine] = []
     if gained:
-        lines.append(heading("blockers", f"Blockers gained: {count_text(len(gained))}", tone=Tone.WARNING))
+        lines.append(heading("blockers", f"Blockers added: {count_text(len(gained))}", tone=Tone.WARNING))
         lines += [_blocker_line(alike, "gained") for alike in _alike(gained)]
     if lost:
-        lines.append(heading("blockers-lost", f"Blockers lost: {count_text(len(lost))}", tone=Tone.GOOD))
+        lines.append(heading("blockers-lost", f"Blockers removed: {count_text(len(lost))}", tone=Tone.GOOD))
         lines += [_blocker_line(alike, "lost") for alike in _alike(lost)]
     return tuple(lines)
 
@@ -215,7 +215,7 @@ def _trust(accuracy: Accuracy) -> Pieces:
         *([counted(len(accuracy.approximated), "approximation")] if accuracy.approximated else ()),
         *([f"{counted(len(accuracy.not_modelled), 'rule')} not modelled"] if accuracy.not_modelled else ()),
     ]
-    but = f" but for {' and '.join(parts)}" if parts else ""
+    but = f", except {' and '.join(parts)}" if parts else ""
     return (
         ("Exact", Tone.GOOD),
         (but, Tone.NORMAL),

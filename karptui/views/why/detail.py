@@ -311,7 +311,7 @@ def times_text(one: Blocker, now_ns: int) -> str:
     """Return since when and until when a blocker holds, as far as that is known."""
     parts = []
     if one.since_ns:
-        parts.append(f"since {age_text(one.since_ns, now_ns)}")
+        parts.append(f"for {age_text(one.since_ns, now_ns)}")
     if one.until_ns is not None:
         left = (one.until_ns - now_ns) // NS_PER_SECOND
         parts.append(f"{duration_text(left)} left" if left > 0 else "time is up")
@@ -322,7 +322,7 @@ def landing_cell(landing: Landing | None, pod: Pod) -> Cell:
     """Return the destination of a pod; a Job restarts there, and a pod without an owner is lost."""
     if landing is None:
         is_of_node = pod.template.is_daemonset_owned or pod.template.is_node_owned
-        return Cell("leaves with the node", Tone.MUTED) if is_of_node else NOT_APPLICABLE
+        return Cell("ends with the node", Tone.MUTED) if is_of_node else NOT_APPLICABLE
     if not landing.error and pod.template.is_lost_if_evicted:
         return Cell("✘ lost: no owner recreates it", Tone.FAULT, "✘ lost (no owner)")
     if not landing.is_known:

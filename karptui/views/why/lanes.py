@@ -109,7 +109,7 @@ def _held_text(found: NodeFindings, lane: Lane, now_ns: int) -> str:
     if first.code is Code.BUDGET_ZERO:
         return clean(f"{first.object_key}: {first.message}")
     more = f" and {count_text(alike - 1)} more" if alike > 1 else ""
-    since = f", since {age_text(first.since_ns, now_ns)}" if first.since_ns else ""
+    since = f", for {age_text(first.since_ns, now_ns)}" if first.since_ns else ""
     named = f" ({first.object_key}{more}{since})" if first.object_kind == "Pod" else since
     others = sum(
         1 for one in found.blockers if one.code is not first.code and one.is_wanted and one.object_kind == "Pod"

@@ -167,7 +167,7 @@ def time_text(blockers: Sequence[Blocker], now_ns: int) -> str:
     since = min((one.since_ns for one in blockers if one.since_ns), default=None)
     ends = [one.until_ns for one in blockers]
     until = None if None in ends or not ends else max(end for end in ends if end is not None)
-    began = f"since {age_text(since, now_ns)}" if since else "start unknown"
+    began = f"for {age_text(since, now_ns)}" if since else "start unknown"
     if until is None:
         return f"{began}, no time limit"
     left = (until - now_ns) // NS_PER_SECOND

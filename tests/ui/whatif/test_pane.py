@@ -50,7 +50,7 @@ async def test_a_pool_opens_with_its_class_and_nothing_changes_yet() -> None:
         assert delta(screen, "nodes")[2] == "0"
         assert "Still unschedulable" in shown(screen)
         assert shown(screen).startswith("Nothing is edited: ")
-        assert "Exact but for" in shown(screen)
+        assert "Exact, except" in shown(screen)
 
 
 async def test_every_line_of_the_result_opens_and_comes_back() -> None:

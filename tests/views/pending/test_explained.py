@@ -499,11 +499,11 @@ class TestRemedies:
         ("report", "words", "tone"),
         [
             (None, "", Tone.MUTED),
-            (RemedyReport((), 1, 9), "trying changes on the engine: 1 of 9", Tone.ACTIVE),
-            (RemedyReport((), 0, 1), "trying changes on the engine: 0", Tone.ACTIVE),
-            (RemedyReport((), 0, 0), "no single change applies", Tone.WARNING),
-            (RemedyReport((), 7, 7), "7 single changes tried: none of them makes it schedulable", Tone.WARNING),
-            (RemedyReport((), 1, 1), "1 single change tried: none of them makes it schedulable", Tone.WARNING),
+            (RemedyReport((), 1, 9), "simulating changes: 1 of 9", Tone.ACTIVE),
+            (RemedyReport((), 0, 1), "simulating changes: 0", Tone.ACTIVE),
+            (RemedyReport((), 0, 0), "no change applies", Tone.WARNING),
+            (RemedyReport((), 7, 7), "7 changes tried, one at a time: none helps", Tone.WARNING),
+            (RemedyReport((), 1, 1), "1 change tried, one at a time: none helps", Tone.WARNING),
         ],
     )
     def test_how_far_it_is(self, report: RemedyReport | None, words: str, tone: Tone) -> None:

@@ -308,9 +308,9 @@ def test_blockers_are_told_by_kind_and_owner() -> None:
     lost = (blocker(code="UNSYNCED", node_name="", pool_name="", owner=""),)
     lines = blocker_lines(gained, lost)
     assert texts(lines) == [
-        "Blockers gained: 2",
+        "Blockers added: 2",
         "  + POD-DND on 2 nodes of runners  Job/ci/x",
-        "Blockers lost: 1",
+        "Blockers removed: 1",
         "  − UNSYNCED  it says so",
     ]
     assert text(lines[1].details[0].pieces).strip() == "n1  it says so"

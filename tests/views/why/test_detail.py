@@ -152,15 +152,15 @@ def test_what_the_simulation_came_to() -> None:
 
 def test_blockers_with_their_times() -> None:
     one = a_blocker(Code.POD_DND, since_ns=NOW_NS - 5 * MINUTE_NS, until_ns=NOW_NS + 7 * MINUTE_NS, is_reported=True)
-    assert times_text(one, NOW_NS) == "since 5m, 7m left"
+    assert times_text(one, NOW_NS) == "for 5m, 7m left"
     assert times_text(replace(one, since_ns=None, until_ns=NOW_NS), NOW_NS) == "time is up"
     assert times_text(a_blocker(Code.POD_DND), NOW_NS) == ""
     text = lines(replace(FOUND, blockers=(replace(one, quoted_ns=NOW_NS - MINUTE_NS, message="held"),)))
     assert '       Karpenter said 60s ago: "held"' in text
     pod = replace(one, object_kind="Pod", object_key="a/b", value="12m")
     text = lines(replace(FOUND, blockers=(pod, replace(pod, object_key="a/c", is_reported=False))))
-    assert '     a/b "12m", since 5m, 7m left ◂ named in Karpenter\'s message' in text
-    assert '     a/c "12m", since 5m, 7m left' in text
+    assert '     a/b "12m", for 5m, 7m left ◂ named in Karpenter\'s message' in text
+    assert '     a/c "12m", for 5m, 7m left' in text
 
 
 def test_a_pod_without_a_place_says_what_is_short_first() -> None:

@@ -131,10 +131,10 @@ def test_cells_before_anything_is_known() -> None:
 @pytest.mark.parametrize(
     ("name", "parts"),
     [
-        ("dnd", ("gitlab/runner-7f2c4, gitlab/runner-9d0aa have do-not-disrupt (since 5h58m, no time limit)",
+        ("dnd", ("gitlab/runner-7f2c4, gitlab/runner-9d0aa have do-not-disrupt (for 5h58m, no time limit)",
                  "removable once unblocked: delete, saves $1.0080/h (simulated)",
                  "still receives pods: 5 in the last hour")),
-        ("timed", ("gitlab/runner-1bb0e has do-not-disrupt (since 72m, 48m left)",)),
+        ("timed", ("gitlab/runner-1bb0e has do-not-disrupt (for 72m, 48m left)",)),
         ("pdb", ("db/postgres-0 blocked by db/postgres (start unknown, no time limit)",)),
         ("drain", ("draining", "waiting for gitlab/runner-33aa1 (do-not-disrupt)", "forced to end in 23h")),
         ("budget", ("the budget allows 0 of 1 nodes",)),
@@ -204,7 +204,7 @@ def test_lines_of_a_node() -> None:
     for part in (
         "preconditions met",
         "✘ protected pods: 2  blocks Multi, Single",
-        'gitlab/runner-7f2c4 "true", since 5h58m ◂ named in Karpenter\'s message',
+        'gitlab/runner-7f2c4 "true", for 5h58m ◂ named in Karpenter\'s message',
         "disruption budgets  no limit",
         'Karpenter said 11m ago: "Pod has',
     ):
@@ -274,7 +274,7 @@ def test_lines_before_anything_is_known() -> None:
 @pytest.mark.parametrize(
     ("landing", "owners", "text"),
     [
-        (None, (an_owner(kind="DaemonSet"),), "leaves with the node"),
+        (None, (an_owner(kind="DaemonSet"),), "ends with the node"),
         (None, (an_owner(),), "-"),
         (Landing(error="no\x1b[31m room"), (), "✘ no"),
         (Landing(node_name="ip-1.ec2.internal"), (an_owner(),), "→ ip-1"),

@@ -134,6 +134,12 @@ class TestLabels:
         assert fields_of(remedy)[0].path == ("spec", "template", "spec", "requirements", 1, "values")
         assert fields_of(remedy)[0].value == value
 
+    def test_an_edit_that_two_rules_propose_is_listed_once(self) -> None:
+        pod = a_pod(node_selector={CAPACITY_TYPE: "spot"})
+        report = asked(a_base(pod, pools=[a_pool(requirements=(ON_DEMAND,))]), pod)
+        allowing = [one for one in report.found if one.words == f"allow {CAPACITY_TYPE} spot"]
+        assert [one.kind for one in allowing] == [RemedyKind.POOL_VALUE]
+
     def test_the_last_excluded_value_takes_the_requirement_away(self) -> None:
         pod = a_pod(node_selector={ZONE: "us-east-1b"})
         pool = a_pool(requirements=(ON_DEMAND, a_requirement(ZONE, "NotIn", "us-east-1b")))

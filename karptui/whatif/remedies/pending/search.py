@@ -199,7 +199,9 @@ class RemedySearch:
         yield True
         trials: list[Attempt] = []
         for trial in chain(node_trials(self._question), pool_trials(self._question), pod_trials(self._question)):
-            trials.append(trial)
+            # Two rules may propose the same edit, such as a value that a label and the cheapest type both need.
+            if all(trial.steps != earlier.steps for earlier in trials):
+                trials.append(trial)
             yield True
         if len(trials) > MOST_TRIALS:
             self._left_out.append(f"{len(trials) - MOST_TRIALS} of {len(trials)} changes are left out")
