@@ -37,12 +37,12 @@ class Candidate:
         self.book = book
         self._fleet = fleet
 
-    @cached_property
+    @property
     def reschedulable_pods(self) -> tuple[Pod, ...]:
         """Pods that must be rescheduled."""
         return self._fleet.reschedulable_pods(self.node)
 
-    @cached_property
+    @property
     def disruption_cost(self) -> float:
         """1 plus the positive eviction costs of the pods that must be rescheduled."""
         return self._fleet.moving_cost(self.node)
@@ -93,7 +93,7 @@ class Candidate:
         """Price per disruption cost: consolidation takes the greatest first."""
         return self.price / self.disruption_cost
 
-    @cached_property
+    @property
     def is_empty(self) -> bool:
         """Whether no pod of positive cost must be rescheduled."""
         return self._fleet.is_empty(self.node)

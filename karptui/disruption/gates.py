@@ -18,7 +18,6 @@ from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.pdb_limits import PdbBlock, PdbBlockKind
-from karptui.kube.pod import Pod
 from karptui.provisioning.state_node import StateNode
 
 
@@ -74,13 +73,9 @@ def first_failure(fleet: Fleet, node: StateNode, recorder: Recorder | None = Non
         node: The node.
         recorder: Records Karpenter's events about evaluated pods, up to the first protected one.
     """
-    if not _passes_node_gates(fleet, node):
-        checks = iter_gates(fleet, node, recorder)
-    elif fleet.guarded_pods(node):
-        checks = _pod_gates(fleet, node, recorder)
-    else:
-        return None
-    return next((check for check in checks if check.is_open is False), None)
+    if _passes_node_gates(fleet, node):
+        return _closed_by_annotation(fleet, node, recorder) or _closed_by_pdb(fleet, node)
+    return next((check for check in iter_gates(fleet, node, recorder) if check.is_open is False), None)
 
 
 def _passes_node_gates(fleet: Fleet, node: StateNode) -> bool:
@@ -114,8 +109,10 @@ def iter_gates(fleet: Fleet, node: StateNode, recorder: Recorder | None = None) 
 
 
 def _pod_gates(fleet: Fleet, node: StateNode, recorder: Recorder | None) -> Iterator[GateCheck]:
-    yield _pod_protection(fleet, node, recorder)
-    yield from _pdb_gates(fleet, node)
+    yield _closed_by_annotation(fleet, node, recorder) or GateCheck(Gate.POD_DND, is_open=True)
+    closed = _closed_by_pdb(fleet, node)
+    for gate in (Gate.PDB_MULTIPLE, Gate.PDB_EXHAUSTED):
+        yield closed if closed is not None and closed.gate is gate else GateCheck(gate, is_open=True)
 
 
 def iter_node_gates(fleet: Fleet, node: StateNode) -> Iterator[GateCheck]:
@@ -165,28 +162,18 @@ _AFTER_UNMANAGED: Final = tuple(
 )
 
 
-def _pod_protection(fleet: Fleet, node: StateNode, recorder: Recorder | None) -> GateCheck:
+def _closed_by_annotation(fleet: Fleet, node: StateNode, recorder: Recorder | None) -> GateCheck | None:
     pod = first_protected(fleet, node, recorder)
-    if pod is None:
-        return GateCheck(Gate.POD_DND, is_open=True)
-    return GateCheck(Gate.POD_DND, is_open=False, message=pod_message(pod), object_key=f"Pod/{pod.key}")
+    return None if pod is None else GateCheck(Gate.POD_DND, False, pod_message(pod), f"Pod/{pod.key}")
 
 
-def _pdb_gates(fleet: Fleet, node: StateNode) -> Iterator[GateCheck]:
-    """Yield the two gates of PodDisruptionBudgets: the first blocking pod decides which of them is closed."""
-    blocked = _first_pdb_block(fleet, node)
-    for kind, gate in ((PdbBlockKind.MULTIPLE, Gate.PDB_MULTIPLE), (PdbBlockKind.EXHAUSTED, Gate.PDB_EXHAUSTED)):
-        if blocked is None or blocked[1].kind is not kind:
-            yield GateCheck(gate, is_open=True)
-        else:
-            yield GateCheck(gate, False, pdb_message(blocked[1]), f"Pod/{blocked[0].key}")
-
-
-def _first_pdb_block(fleet: Fleet, node: StateNode) -> tuple[Pod, PdbBlock] | None:
+def _closed_by_pdb(fleet: Fleet, node: StateNode) -> GateCheck | None:
+    """Return the gate that PodDisruptionBudgets close: the first blocking pod decides which of the two."""
     for pod in fleet.guarded_pods(node):
         block = fleet.pods.pdb_block(pod)
         if block is not None:
-            return pod, block
+            gate = Gate.PDB_MULTIPLE if block.kind is PdbBlockKind.MULTIPLE else Gate.PDB_EXHAUSTED
+            return GateCheck(gate, False, pdb_message(block), f"Pod/{pod.key}")
     return None
 
 

@@ -131,6 +131,16 @@ class Scheduler:
         return {state.node.name: state.labels for state in self._prepared.states if state.node is not None}
 
     @cached_property
+    def _unusual(self) -> frozenset[int]:
+        """Indexes of the nodes that kube-scheduler may refuse although Karpenter accepts them: see `_is_open`."""
+        return frozenset(
+            destination.index
+            for destination in self._prepared.destinations
+            if destination.state.scheduler_taints is not destination.state.taints
+            or not destination.state.is_initialized
+        )
+
+    @cached_property
     def _soft_taints(self) -> dict[DestinationKind, tuple[Taint, ...]]:
         """PreferNoSchedule taints by kind of node, if any."""
         by_kind = {
@@ -162,7 +172,7 @@ class Scheduler:
         for stage in stages:
             memory = self._run.stage_memory(stage, queued)
             for destination, labels in check.takers(queued, memory, first):
-                if _is_open(destination.state, pod.template):
+                if destination.index not in self._unusual or _is_open(destination.state, pod.template):
                     yield destination, memory, labels
 
     def add(self, pod: Pod, taker: Taker) -> None:
@@ -268,8 +278,9 @@ class Scheduler:
             all_domains = self._domains(constraint.topology_key)
             domains = [all_domains[node.index] for node in nodes]
             weight = math.log(len(set(domains)) + 2)
+            count_of = counts.get  # counts[domain] is slow for domains without such pods, which are most
             for i, domain in enumerate(domains):
-                total[i] += counts[domain] * weight + constraint.max_skew - 1
+                total[i] += count_of(domain, 0) * weight + constraint.max_skew - 1
         return [math.floor(score + 0.5) for score in total]
 
     def _domains(self, key: str) -> list[str]:

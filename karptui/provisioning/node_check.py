@@ -94,7 +94,7 @@ class NodeCheck:
             left ^= low
             destination = self._destinations[low.bit_length() - 1]
             verdict = verdict_by_labels.get(destination.kind.labels) if by_labels and not destination.limits else None
-            if not verdict or low & self._filled_nodes:
+            if not verdict or destination.index in self.filled:
                 verdict = self.check(queued, stage_memory, destination)
             if verdict:
                 yield destination, verdict

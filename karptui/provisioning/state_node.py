@@ -155,7 +155,7 @@ class StateNode:
         """Annotations of the NodeClaim until the Node has registered, then of the Node."""
         return self._metadata.annotations
 
-    @property
+    @cached_property
     def hostname(self) -> str:
         """Hostname label, or the name without one."""
         return self.labels.get(HOSTNAME) or self.name
