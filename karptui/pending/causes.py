@@ -174,9 +174,7 @@ def destination_of_claim(claim: NewClaim, settings: PriceSettings = LIST_PRICES)
         nodepool=claim.nodepool_name,
         instance_type=first,
         other_types=max(len(names) - 1, 0),
-        price_per_hour=None
-        if any(one.is_guessed and not any(each.price_per_hour for each in one.offerings) for one in catalogue.types)
-        else settings.paid(claim.cheapest_price_per_hour),
+        price_per_hour=settings.paid(claim.cheapest_price_per_hour),
         requests=claim.requests,
     )
 

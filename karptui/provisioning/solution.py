@@ -96,7 +96,10 @@ class NewClaim:
 
     @property
     def cheapest_price_per_hour(self) -> float | None:
-        """Lowest price of its types' offerings that it allows; None without one."""
+        """Lowest price of its types' offerings that it allows; None without one, or if a type's price is unknown."""
+        guessed = (one for one in self.instance_types if one.is_guessed)
+        if any(not any(offering.price_per_hour for offering in one.offerings) for one in guessed):
+            return None
         prices = self._catalogue.prices(self.requirements)
         least = min((prices[i] for i in bits(self.type_mask)), default=NO_PRICE)
         return None if least == NO_PRICE else least

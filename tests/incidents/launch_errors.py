@@ -55,6 +55,7 @@ def launches_are_throttled(c: Cluster) -> None:
     thread="Azure/karpenter-provider-azure#192",
     must=[[r"quota|capacity limit for your subscription|regional (capacity )?limit"], ["default"], [n(6), r"\bsix\b"]],
     must_not=[r"EC2NodeClass|\bEC2\b|\bAWS\b", r"\b(would|will) (be )?launch", ROOM],
+    other=[{"command": ["forward", "--horizon", "1h"], "must": [["launch"]], "mustNot": [r"\$0\.00"]}],
     karpenter_runs=False,
     settings={"CLUSTER_NAME": "orders-aks"},
     karpenter_version="1.13.0",

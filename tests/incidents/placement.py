@@ -96,10 +96,10 @@ def fewer_zones_than_min_domains(c: Cluster) -> None:
 def one_pod_per_node_at_the_node_limit(c: Cluster) -> None:
     usual(c, 18)
     add_pool(c, "brokers", limits={"nodes": "5"})
-    pairs = [add_node(c, "brokers", "m6i.2xlarge", c.zones[number % 3], age="40d") for number in range(5)]
+    pairs = [add_node(c, "brokers", "m6i.2xlarge", c.zones[number % 3], age="20d") for number in range(5)]
     spec = {**of_pool("brokers"), **required("podAntiAffinity", "kafka", HOST)}
     pods = add_workload(
-        c, "StatefulSet", "events", "kafka", on=pairs, pending=1, pending_since="3h", age="39d", cpu="3", memory="12Gi", spec=spec,
+        c, "StatefulSet", "events", "kafka", on=pairs, pending=1, pending_since="3h", age="19d", cpu="3", memory="12Gi", spec=spec,
         message=no_node({SELECTOR: 20, "node(s) didn't match pod anti-affinity rules": 5}),
     )  # fmt: skip
     unschedulable(c, pods[5:], "node limits have been exhausted for nodepool (NodePool=brokers)", minutes=180)
