@@ -108,10 +108,7 @@ def add_node(
     node_age, order = later(age, "35s"), ("", "Launched", "Registered", "Initialized").index(stage)
     pair = NodePair(zone, c.at(node_age), without=tuple(without))
     instance, name = f"i-0{digest(c.name, pool, number)[:16]}", f"{pool}-{suffix(c.name, pool, number)}"
-    known = {
-        "karpenter.sh/nodepool": pool,
-        "karpenter.k8s.aws/ec2nodeclass": template["spec"]["nodeClassRef"]["name"],
-    }
+    known = {"karpenter.sh/nodepool": pool, "karpenter.k8s.aws/ec2nodeclass": template["spec"]["nodeClassRef"]["name"]}
     known |= template["metadata"]["labels"]
     placed = {
         "karpenter.sh/capacity-type": capacity,

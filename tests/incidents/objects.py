@@ -84,13 +84,7 @@ def uid(*words: object) -> str:
 
 def condition(type_: str, status: str, since: str, reason: str = "", message: str = "") -> Object:
     """Return a status condition."""
-    return {
-        "type": type_,
-        "status": status,
-        "reason": reason or type_,
-        "message": message,
-        "lastTransitionTime": since,
-    }
+    return {"type": type_, "status": status, "reason": reason or type_, "message": message, "lastTransitionTime": since}
 
 
 def owner(parent: Object) -> Object:

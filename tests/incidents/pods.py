@@ -67,11 +67,7 @@ def add_pod(
     if waiting:
         started["state"] = {"waiting": {"reason": waiting}}
     if phase:
-        ended = {
-            "exitCode": 0 if phase == "Succeeded" else 137,
-            "finishedAt": c.at(age),
-            "startedAt": c.at(age),
-        }
+        ended = {"exitCode": 0 if phase == "Succeeded" else 137, "finishedAt": c.at(age), "startedAt": c.at(age)}
         started["state"] = {"terminated": {**ended, "reason": "Completed" if phase == "Succeeded" else "Error"}}
     resources = {"cpu": cpu, "memory": memory, **(requests or {})}
     limits = {key: value for key, value in (requests or {}).items() if "/" in key}
@@ -123,12 +119,7 @@ def add_pod(
         every = max(1, int(duration(age).total_seconds()) // 300)
         text = conditions[0]["message"]
         c.event(
-            made,
-            "FailedScheduling",
-            text,
-            last="50s" if every > 1 else "2s",
-            count=every,
-            source="default-scheduler",
+            made, "FailedScheduling", text, last="50s" if every > 1 else "2s", count=every, source="default-scheduler"
         )
     return made
 

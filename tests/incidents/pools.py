@@ -111,10 +111,7 @@ def add_nodeclass(
         name,
         age="120d",
         generation=3,
-        annotations={
-            "karpenter.k8s.aws/ec2nodeclass-hash": HASH,
-            "karpenter.k8s.aws/ec2nodeclass-hash-version": "v6",
-        },
+        annotations={"karpenter.k8s.aws/ec2nodeclass-hash": HASH, "karpenter.k8s.aws/ec2nodeclass-hash-version": "v6"},
         spec={
             "amiSelectorTerms": [{"alias": "al2023@v20261111"}],
             "role": "KarpenterNodeRole-orders-prod",

@@ -356,12 +356,7 @@ def one_class_of_four_without_image(c: Cluster) -> None:
     "pods are pending and may use spot GPUs only. Events are of events.k8s.io/v1: one for each NodeClaim, a series for the pods.",
     cause="EC2 has no spot capacity for pool gpu-spot (UnfulfillableCapacity for 31 minutes); 5 pods are pending.",
     thread="aws/karpenter-provider-aws#1233",
-    must=[
-        [ICE, r"unfulfill|fulfil\w* capacity"],
-        ["gpu-spot"],
-        [n(5), r"\bfive\b"],
-        [r"embed"],
-    ],
+    must=[[ICE, r"unfulfill|fulfil\w* capacity"], ["gpu-spot"], [n(5), r"\bfive\b"], [r"embed"]],
     must_not=[LAUNCHES, r"quota|vCPU limit"],
     karpenter_version="1.14.1",
 )
