@@ -36,9 +36,7 @@ def start(c: Cluster) -> None:
     c.system = [add_group_node(c, "m6i.large", c.zones[0]), add_group_node(c, "m6i.large", c.zones[-1])]
     add_workload(
         c,
-        "Deployment",
-        "kube-system",
-        "coredns",
+        "kube-system/coredns",
         on=c.system,
         cpu="100m",
         memory="70Mi",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tests.incidents.cluster import Cluster, NodePair
@@ -11,25 +11,14 @@ from tests.incidents.objects import Object, digest, uid
 from tests.incidents.pods import add_workload
 from tests.incidents.pools import add_nodeclass, add_pool
 
-CPU, MEMORY = "1150m", "3200Mi"
-"""Three such pods fill an m6i.xlarge; not one more fits on it, nor on the nodes of the managed node group."""
-
 
 def fleet(
-    c: Cluster,
-    pool: str,
-    namespace: str,
-    app: str,
-    nodes: int,
-    *,
-    zones: Sequence[str] = (),
-    each: int = 3,
-    **node: Any,
+    c: Cluster, pool: str, name: str, nodes: int, *, zones: Sequence[str] = (), each: int = 3, **node: Any
 ) -> list[NodePair]:
     """Add m6i.xlarge nodes of a pool, filled by the pods of one Deployment."""
     places = zones or c.zones
     pairs = [add_node(c, pool, "m6i.xlarge", places[number % len(places)], **node) for number in range(nodes)]
-    add_workload(c, "Deployment", namespace, app, on=pairs, count=each * nodes, cpu=CPU, memory=MEMORY)
+    add_workload(c, name, on=pairs, count=each * nodes)
     return pairs
 
 
@@ -37,31 +26,7 @@ def usual(c: Cluster, nodes: int = 4, **pool: Any) -> list[NodePair]:
     """Add the EC2NodeClass default and the NodePool general with filled nodes."""
     add_nodeclass(c)
     add_pool(c, "general", **pool)
-    return fleet(c, "general", "orders", "storefront", nodes)
-
-
-def waiting(c: Cluster, name: str, count: int, since: str, message: str, **pod: Any) -> list[Object]:
-    """Add a Deployment (namespace/name) whose pods are pending, of the usual size unless told otherwise."""
-    namespace, app = name.split("/")
-    size = {"cpu": CPU, "memory": MEMORY}
-    return add_workload(
-        c, "Deployment", namespace, app, pending=count, pending_since=since, message=message, **{**size, **pod}
-    )
-
-
-def no_node(reasons: Mapping[str, int]) -> str:
-    """Return kube-scheduler's message about a pod that no node takes, with the number of nodes by reason."""
-    total = sum(reasons.values())
-    preempted = sum(count for reason, count in reasons.items() if reason.startswith("Insufficient"))
-    causes = ", ".join(
-        f"{count} {reason}" for reason, count in sorted(reasons.items(), key=lambda pair: f"{pair[1]} {pair[0]}")
-    )
-    helps = {
-        "No preemption victims found for incoming pod": preempted,
-        "Preemption is not helpful for scheduling": total - preempted,
-    }
-    preemption = ", ".join(f"{count} {text}" for text, count in helps.items() if count)
-    return f"0/{total} nodes are available: {causes}. preemption: 0/{total} nodes are available: {preemption}."
+    return fleet(c, "general", "orders/storefront", nodes)
 
 
 def gone_claim(c: Cluster, pool: str, number: int) -> Object:
@@ -119,3 +84,20 @@ GPU_POD: Object = {
     "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}],
 }
 """What a pod that needs a GPU has in its spec."""
+
+
+NO_MATCH = "didn't match Pod's node affinity/selector"
+
+
+def waits(count: int, here: int) -> str:
+    """Return kube-scheduler's message if some nodes are full and the others not selected."""
+    text = f"0/{count} nodes are available: {here} Insufficient cpu" if here else f"0/{count} nodes are available: "
+    if count > here:
+        text += (", " if here else "") + f"{count - here} node(s) {NO_MATCH}"
+    return f"{text}. preemption: 0/{count} nodes are available: {count} Preemption is not helpful for scheduling."
+
+
+HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
+
+
+NO_TYPE = "no instance type met the scheduling requirements or had enough resources or had a required offering"

@@ -1,85 +1,128 @@
-"""Clusters in which something looks wrong and nothing is."""
+"""Unusual installations in which nothing is wrong."""
 
 from __future__ import annotations
 
 from tests.incidents.cluster import Cluster
-from tests.incidents.disruption import both, conditions
-from tests.incidents.fleets import CPU, MEMORY, fleet, usual, waiting
-from tests.incidents.incident import LAUNCHES, ROOM, quiet
+from tests.incidents.controllers import FILLER
+from tests.incidents.fleets import fleet, nominated, usual
+from tests.incidents.incident import quiet
 from tests.incidents.node_objects import add_group_node, add_node
 from tests.incidents.objects import condition
 from tests.incidents.pods import add_pdb, add_workload
-from tests.incidents.pools import add_nodeclass, add_pool
-from tests.incidents.second_look_healthy import rename
-from tests.incidents.third_look import of_pool
-
-GCP = {
-    "karpenter.k8s.aws/ec2nodeclass": "karpenter.k8s.gcp/gcenodeclass",
-    "karpenter.k8s.aws": "karpenter.k8s.gcp",
-    "EC2NodeClass": "GCENodeClass",
-    "m6i.xlarge": "n2-standard-4",
-    "m6i.large": "n2-standard-2",
-    "us-east-1a": "us-east1-b",
-    "us-east-1b": "us-east1-c",
-    "us-east-1c": "us-east1-d",
-    "us-east-1": "us-east1",
-    "ebs.csi.aws.com": "pd.csi.storage.gke.io",
-    "ebs-csi-node": "pdcsi-node",
-    "eks-pod-identity-agent": "gke-metadata-server",
-    "aws-node": "netd",
-    "eks.amazonaws.com/nodegroup": "cloud.google.com/gke-nodepool",
-    "eks.amazonaws.com/capacityType": "cloud.google.com/gke-provisioning",
-    "topology.k8s.aws/zone-id": "topology.gke.io/zone",
-    ".ec2.internal": ".c.orders-prod.internal",
-    "aws:///": "gce://orders-prod/",
-}
+from tests.incidents.pools import add_karpenter, add_nodeclass, add_pool
+from tests.incidents.providers import AKS, AUTO_MODE, GCP, rename
 
 
 @quiet(
-    story="An export protected itself with do-not-disrupt for 30 minutes, 50 minutes ago: the protection has ended. Its three nodes drifted six minutes ago, and "
-    "one is being replaced right now.",
-    cause="the protection by do-not-disrupt has ended, and the drift advances.",
-    thread="kubernetes-sigs/karpenter#701",
-    must_not=["do-not-disrupt", "stuck|does not advance|no progress"],
+    story="A small cluster runs Karpenter with one replica. It is ready and leads.",
+    cause="Karpenter has one replica, and it runs.",
+    thread="aws/karpenter-provider-aws#3190",
+    must_not=[r"karpenter.{0,60}(down|not running|0 of|not ready)"],
+    karpenter_runs=False,
 )
-def fine_protection_has_ended(c: Cluster) -> None:
+def fine_single_karpenter(c: Cluster) -> None:
+    add_karpenter(c, on=c.system[:1], replicas=1)
+    add_workload(c, "monitoring/prometheus", kind="StatefulSet", on=c.system[1:], **FILLER)
+    usual(c, 3)
+
+
+@quiet(
+    story="Both Karpenter pods have restarted once, one for want of memory six days ago. They run since.",
+    cause="Karpenter runs with both replicas; its restarts are days ago.",
+    thread="aws/karpenter-provider-aws#7658",
+    must_not=[r"karpenter.{0,60}(OOM|crash|restart|down)"],
+)
+def fine_karpenter_restarted_days_ago(c: Cluster) -> None:
     usual(c)
-    add_pool(c, "exports", disruption={"budgets": [{"nodes": "1"}]})
-    pairs = [add_node(c, "exports", "m6i.xlarge", zone, age="12d", drifted="6m") for zone in c.zones[:2]]
-    going = add_node(c, "exports", "m6i.xlarge", c.zones[2], age="12d", drifted="6m", deleting="40s")
-    conditions(going, condition("Drained", "Unknown", c.at("40s"), "Draining", "Draining"))
-    pods = add_workload(
-        c, "Job", "exports", "nightly", on=[*pairs, going], age="50m", cpu="3", memory="10Gi", annotations={"karpenter.sh/do-not-disrupt": "30m"},
-        spec={**of_pool("exports"), "restartPolicy": "Never"},
-    )  # fmt: skip
-    for pod in pods:
-        text = "The karpenter.sh/do-not-disrupt grace period has elapsed, pod is now disruptable"
-        c.event(pod, "DoNotDisruptGracePeriodElapsed", text, last="19m", kind="Normal")
-    fresh = add_node(c, "exports", "m6i.xlarge", c.zones[2], age="2m")
-    for one in both(going):
-        c.event(one, "DisruptionTerminating", f"Disrupting {one['kind']}: Drifted", last="41s", kind="Normal")
-    assert fresh.claim is not None
-    c.event(fresh.claim, "DisruptionLaunching", "Launching NodeClaim: Drifted", last="2m", kind="Normal")
+    pods = [one for one in c.objects if one["kind"] == "Pod" and one["metadata"]["name"].startswith("karpenter-")]
+    for pod, reason in zip(pods, ("OOMKilled", "Error"), strict=True):
+        state = pod["status"]["containerStatuses"][0]
+        state["restartCount"] = 1
+        state["state"] = {"running": {"startedAt": c.at("6d")}}
+        state["lastState"] = {
+            "terminated": {"reason": reason, "exitCode": 137, "finishedAt": c.at("6d"), "startedAt": c.at("12d")}
+        }
 
 
 @quiet(
-    story="Spark pods name YuniKorn as their scheduler. It runs, and six executors have waited four minutes in its queue for the quota of their team, as they "
-    "do each morning. Karpenter ignores them: they have no condition.",
-    cause="six pods wait in the queue of their own scheduler, YuniKorn.",
-    thread="kubernetes-sigs/karpenter#742",
-    must_not=[LAUNCHES, ROOM, "stuck", r"yunikorn[^\n]{0,60}(down|not run|missing|not found)"],
+    story="Karpenter runs on Fargate, and the only disruption budget is open at night. It is day, and no node wants to be disrupted.",
+    cause="the closed budget keeps no node, and Karpenter runs on Fargate.",
+    thread="kubernetes-sigs/karpenter#2989",
+    must_not=[
+        r"budget.{0,60}(blocks|keeps|holds|closed).{0,40}\b\d+ (drifted )?nodes",
+        r"karpenter.{0,40}(down|not ready|not running)",
+    ],
+    karpenter_runs=False,
 )
-def fine_queue_of_yunikorn(c: Cluster) -> None:
-    usual(c, 7)
+def fine_fargate_and_closed_budget(c: Cluster) -> None:
+    add_nodeclass(c)
+    budgets = [{"nodes": "0", "schedule": "0 5 * * *", "duration": "16h"}, {"nodes": "20%"}]
+    add_pool(c, "general", disruption={"budgets": budgets})
+    fleet(c, "general", "orders/storefront", 4)
+    taint = {"key": "eks.amazonaws.com/compute-type", "value": "fargate", "effect": "NoSchedule"}
+    add_workload(c, "monitoring/prometheus", kind="StatefulSet", on=c.system, **FILLER)
+    hosts = []
+    daemons = ("aws-node", "kube-proxy", "ebs-csi-node", "eks-pod-identity-agent")
+    for zone in c.zones[:2]:
+        pair = add_group_node(c, "m6i.large", zone, age="12d1h")
+        assert pair.node is not None
+        meta, name = pair.node["metadata"], f"fargate-{pair.name}"
+        c.find("CSINode", meta["name"])["metadata"]["name"] = name
+        for key in (
+            "eks.amazonaws.com/nodegroup",
+            "eks.amazonaws.com/capacityType",
+            "node.kubernetes.io/instance-type",
+        ):
+            meta["labels"].pop(key)
+        meta["labels"] |= {"eks.amazonaws.com/compute-type": "fargate", "kubernetes.io/hostname": name[8:]}
+        meta["name"] = name
+        pair.node["spec"] |= {"taints": [taint], "providerID": f"aws:///{zone}/{meta['uid'][:8]}/fargate-{name}"}
+        pair.without = daemons
+        hosts.append(pair)
+    for pod in add_karpenter(c, on=hosts):
+        pod["spec"]["tolerations"].append(
+            {"key": taint["key"], "operator": "Equal", "value": "fargate", "effect": "NoSchedule"}
+        )
+        pod["spec"]["schedulerName"] = "fargate-scheduler"
+
+
+@quiet(
+    story="The Cluster Autoscaler grows a tainted node group for legacy pods; Karpenter launches nodes for all others. Each keeps to its own pods.",
+    cause="the Cluster Autoscaler and Karpenter work next to each other, each for its own pods.",
+    thread="aws/karpenter-provider-aws#2543",
+    must_not=[r"both|same pods|twice", "stuck"],
+)
+def fine_autoscalers_apart(c: Cluster) -> None:
+    usual(c)
+    image = "registry.k8s.io/autoscaling/cluster-autoscaler:v1.35.0"
     add_workload(
-        c, "Deployment", "yunikorn", "yunikorn-scheduler", on=c.system[:1], age="30d", cpu="200m", memory="512Mi",
-        image="registry.example/apache/yunikorn:scheduler-1.7.0",
-    )  # fmt: skip
-    labels = {"applicationId": "spark-7f3a", "queue": "root.analytics"}
-    pods = waiting(c, "spark/executor", 6, "4m", "", spec={"schedulerName": "yunikorn"}, scheduled=False, labels=labels)
-    for pod in pods:
-        text = f"spark/{pod['metadata']['name']} is queued and waiting for allocation"
-        c.event(pod, "Scheduling", text, last="4m", kind="Normal", source="yunikorn")
+        c, "kube-system/cluster-autoscaler", on=c.system[:1], cpu="100m", memory="300Mi", image=image, age="200d"
+    )
+    grown = add_group_node(c, "m6i.large", c.zones[0], age="5m")
+    assert grown.node is not None
+    grown.node["spec"]["taints"] = [{"key": "legacy", "value": "true", "effect": "NoSchedule"}]
+    spec = {
+        "tolerations": [{"key": "legacy", "operator": "Exists"}],
+        "nodeSelector": {"eks.amazonaws.com/nodegroup": "system"},
+    }
+    legacy = add_workload(c, "legacy/ledger", on=[grown], age="7m", cpu="500m", memory="1Gi", spec=spec)
+    text = "pod triggered scale-up: [{eks-system-9ac1f2 2->3 (max: 10)}]"
+    c.event(legacy[0], "TriggeredScaleUp", text, last="6m50s", kind="Normal", source="cluster-autoscaler")
+    fresh = add_node(c, "general", "m6i.xlarge", c.zones[1], age="3m")
+    pods = add_workload(c, "orders/checkout", on=[fresh], count=3, age="2m")
+    nominated(c, pods, [fresh], last="3m")
+
+
+@quiet(
+    story="Karpenter was installed an hour ago. The NodePool is ready and has no node yet, because all pods run on the managed node group.",
+    cause="Karpenter has launched no node yet, and no pod needs one.",
+    thread="aws/karpenter-provider-aws#5909",
+    must_not=[r"karpenter[^\n]{0,60}(down|not running|not ready|launches nothing)", "cannot launch"],
+)
+def fine_no_karpenter_nodes(c: Cluster) -> None:
+    add_nodeclass(c)
+    add_pool(c, "general")
+    add_workload(c, "orders/storefront", on=c.system, count=2, cpu="100m", memory="256Mi")
 
 
 @quiet(
@@ -105,74 +148,75 @@ def fine_hybrid_nodes(c: Cluster) -> None:
         pair.node["spec"]["providerID"] = f"eks-hybrid:///us-east-1/orders-prod/mi-0c41f9a7e2b8d35{number}"
     marks = {"karpenter.sh/do-not-disrupt": "true"}
     add_workload(
-        c, "StatefulSet", "plant", "plc-gateway", on=pairs, age="90d", cpu="500m", memory="1Gi", annotations=marks
+        c, "plant/plc-gateway", kind="StatefulSet", on=pairs, age="90d", cpu="500m", memory="1Gi", annotations=marks
     )
     add_pdb(c, "plant", "plc-gateway", "plc-gateway", healthy=3, desired=3, expected=3, maxUnavailable=0)
 
 
 @quiet(
-    story="The nodes of the database pool never expire (expireAfter Never) and are 210 days old; their pods have do-not-disrupt. The pool is only consolidated "
-    "when empty, and nothing has drifted.",
-    cause="the nodes of a pool with expireAfter Never are old on purpose.",
-    thread="aws/karpenter-provider-aws#6980",
-    must_not=["do-not-disrupt", r"\bexpire[ds]?\b(?!After)", "stuck", r"210 ?d"],
-    karpenter_version="1.14.1",
-)
-def fine_nodes_never_expire(c: Cluster) -> None:
-    usual(c)
-    add_pool(c, "databases", template={"expireAfter": "Never"}, disruption={"consolidationPolicy": "WhenEmpty"})
-    pairs = [add_node(c, "databases", "m6i.2xlarge", zone, age="210d") for zone in c.zones]
-    add_workload(
-        c, "StatefulSet", "db", "oracle", on=pairs, age="209d", cpu="4", memory="20Gi", annotations={"karpenter.sh/do-not-disrupt": "true"}
-    )  # fmt: skip
-
-
-@quiet(
-    story="Twelve spot nodes run one pod each that fills more than half of it. Cheaper spot types exist, but spot-to-spot consolidation is off by default, so "
-    "the nodes stay: nothing is wrong with that.",
-    cause="spot nodes stay as they are, because spot-to-spot consolidation is off by default.",
+    story="An EKS Auto Mode cluster: AWS runs Karpenter, so there is no Deployment and no lease of it. Five nodes run, and one pool has none.",
+    cause="EKS Auto Mode runs Karpenter outside the cluster.",
     thread="kubernetes-sigs/karpenter#2989",
-    must_not=["do-not-disrupt", r"interrupt", "stuck|endanger"],
-    karpenter_version="1.13.0",
+    must_not=[
+        r"karpenter[^\n]{0,60}(down|not running|not ready|not found|missing|no (running )?pod)",
+        r"no EC2NodeClass",
+    ],
+    karpenter_runs=False,
 )
-def fine_spot_nodes_stay(c: Cluster) -> None:
-    usual(c, 3)
-    add_pool(c, "spot", capacity=("spot",), families=("m6i", "m6a", "c6i", "r6i"))
-    pairs = [
-        add_node(c, "spot", "m6i.xlarge", c.zones[number % 3], capacity="spot", age=f"{2 + number}h")
-        for number in range(12)
-    ]
-    add_workload(
-        c, "Deployment", "media", "transcode", on=pairs, age="90m", cpu="2200m", memory="5Gi", spec=of_pool("spot")
-    )
+def fine_auto_mode(c: Cluster) -> None:
+    chosen = {"eks.amazonaws.com/nodegroup": "system"}
+    for made, pod in c.daemonsets:
+        pod["spec"]["nodeSelector"] = chosen
+        made["spec"]["template"]["spec"]["nodeSelector"] = chosen
+    nodeclass = add_nodeclass(c)
+    nodeclass["spec"] = {"role": "AmazonEKSAutoNodeRole", "ephemeralStorage": {"size": "80Gi"}}
+    auto = {"eks.amazonaws.com/compute-type": "auto"}
+    add_pool(c, "general-purpose", families=("m6i",), sizes=(), labels=auto)
+    add_pool(c, "system", families=("m6i",), sizes=(), labels=auto, template={"taints": [{"key": "CriticalAddonsOnly", "effect": "NoSchedule"}]})  # fmt: skip
+    fleet(c, "general-purpose", "orders/storefront", 5)
+    rename(c.objects, AUTO_MODE)
 
 
 @quiet(
-    story="A cluster of 60 nodes gets a new AMI. Forty nodes of the pool web drifted 35 minutes ago; the budget of 10% lets Karpenter replace them a few at a "
-    "time. Five replacements are ready, and two nodes are draining for 50 seconds.",
-    cause="a large rollout advances at the rate its budget allows.",
-    thread="kubernetes-sigs/karpenter#2705",
-    must_not=["stuck|does not advance|no progress", "never", "do-not-disrupt"],
+    story="An AKS cluster with node autoprovisioning: the NodePool refers to an AKSNodeClass, and Azure runs Karpenter. Four nodes run.",
+    cause="AKS runs Karpenter outside the cluster, and its nodes are fine.",
+    thread="kubernetes-sigs/karpenter#2989",
+    must_not=[
+        r"karpenter[^\n]{0,60}(down|not running|not ready|not found|missing|no (running )?pod)",
+        r"EC2NodeClass|\bEC2\b",
+        r"(no|unknown) instance type",
+    ],
+    karpenter_runs=False,
+    settings={"CLUSTER_NAME": "orders-aks"},
 )
-def fine_large_rollout(c: Cluster) -> None:
-    add_nodeclass(c)
-    for name in ("web", "data"):
-        add_pool(c, name)
-    fleet(c, "data", "orders", "ledger", 13, age="30h")
-    fleet(c, "web", "orders", "storefront", 38, drifted="35m", age="9d")
-    for number in range(2):
-        going = add_node(c, "web", "m6i.xlarge", c.zones[number], drifted="35m", age="9d", deleting="50s")
-        conditions(going, condition("Drained", "Unknown", c.at("50s"), "Draining", "Draining"))
-        for one in both(going):
-            c.event(one, "DisruptionTerminating", f"Disrupting {one['kind']}: Drifted", last="51s", kind="Normal")
-    fresh = [add_node(c, "web", "m6i.xlarge", c.zones[number % 3], age=f"{31 - 7 * number}m") for number in range(5)]
-    add_workload(c, "Deployment", "orders", "basket", on=fresh, count=15, age="2m", cpu=CPU, memory=MEMORY)
-    for pair in fresh:
-        assert pair.claim is not None
-        age = pair.claim["metadata"]["creationTimestamp"]
-        minutes = 31 - 7 * fresh.index(pair)
-        assert age == c.at(f"{minutes}m")
-        c.event(pair.claim, "DisruptionLaunching", "Launching NodeClaim: Drifted", last=f"{minutes}m", kind="Normal")
+def fine_aks(c: Cluster) -> None:
+    nodeclass = add_nodeclass(c)
+    nodeclass["spec"] = {"imageFamily": "Ubuntu2204", "osDiskSizeGB": 128}
+    nodeclass["status"] = {
+        "kubernetesVersion": "1.35.2",
+        "conditions": [
+            condition(one, "True", c.at("60d")) for one in ("ImagesReady", "KubernetesVersionReady", "Ready")
+        ],
+    }
+    family = {"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["D"]}
+    add_pool(c, "default", families=(), sizes=(), requirements=[family])
+    fleet(c, "default", "orders/storefront", 4)
+    keep = ("instance-family", "instance-cpu", "instance-memory")
+    for pair in c.nodes:
+        for one in (pair.node, pair.claim):
+            if one is None:
+                continue
+            labels = one["metadata"]["labels"]
+            for key in [*labels]:
+                if key.startswith("karpenter.k8s.aws/instance") and not key.endswith(keep):
+                    del labels[key]
+            if pair.claim is not None:
+                labels["karpenter.k8s.aws/instance-family"] = "D"
+    rename(c.objects, AKS)
+    for made, _ in c.daemonsets:
+        assert "aws" not in made["metadata"]["name"]
+    for pair in c.nodes:
+        pair.zone = rename(pair.zone, AKS)
 
 
 @quiet(
@@ -188,7 +232,7 @@ def fine_gcp(c: Cluster) -> None:
     nodeclass["spec"] = {"imageSelectorTerms": [{"alias": "ContainerOptimizedOS@latest"}]}
     nodeclass["status"] = {"conditions": [condition(one, "True", c.at("60d")) for one in ("ImagesReady", "Ready")]}
     add_pool(c, "default", families=(), sizes=())
-    fleet(c, "default", "orders", "storefront", 9)
+    fleet(c, "default", "orders/storefront", 9)
     for pair in c.nodes:
         for one in filter(None, (pair.node, pair.claim)):
             labels = one["metadata"]["labels"]

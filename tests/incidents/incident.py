@@ -25,6 +25,21 @@ ICE: Final = (
 )
 QUIET: Final = r'"severity": "info"'
 """The first finding of a healthy cluster: the worst comes first, so nothing is worse than a note."""
+_WORDS: Final = [
+    "none",
+    "one",
+    "(?:two|both)",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+]
 
 Build = Callable[[Cluster], None]
 
@@ -37,7 +52,7 @@ class Incident:
     story: str
     cause: str
     thread: str
-    must: Sequence[Sequence[str]]
+    must: Sequence[str]
     must_not: Sequence[str]
     first: int
     other: Sequence[Mapping[str, Any]]
@@ -57,7 +72,7 @@ class Incident:
             "name": self.name,
             "story": f"{self.story} ({self.thread})",
             "cause": self.cause,
-            "must": [list(one) for one in self.must],
+            "must": [[one] for one in self.must],
             "first": self.first,
             "mustNot": list(self.must_not),
             "other": [dict(one) for one in self.other],
@@ -72,7 +87,7 @@ def incident(
     story: str,
     cause: str,
     thread: str,
-    must: Sequence[Sequence[str]],
+    must: Sequence[str],
     must_not: Sequence[str] = (),
     first: int = 3,
     other: Sequence[Mapping[str, Any]] = (),
@@ -85,7 +100,7 @@ def incident(
         story: what happened, in a few sentences.
         cause: the cause in one sentence.
         thread: where the like of it was reported.
-        must: facts that the first findings name; each is a list of alternatives.
+        must: facts that the first findings name, as patterns.
         must_not: false claims.
         first: how many findings count as the first.
         other: checks of other commands.
@@ -110,7 +125,7 @@ def quiet(
         story=story,
         cause=f"Nothing is wrong: {cause}",
         thread=thread,
-        must=[[QUIET]],
+        must=[QUIET],
         must_not=must_not,
         first=1,
         healthy=True,
@@ -119,8 +134,9 @@ def quiet(
 
 
 def n(number: int) -> str:
-    """Return a pattern for a number of things: not part of an instant, a duration, an address or a generated name."""
-    return rf"(?<![\w:./-]){number}(?![\w:/-])"
+    """Return a pattern for a number of things, also as a word; not for a part of an instant, a duration or a name."""
+    word = rf"|\b{_WORDS[number]}\b" if number < len(_WORDS) else ""
+    return rf"(?<![\w:./-]){number}(?![\w:/-]){word}"
 
 
 def order_of(*patterns: str) -> dict[str, Any]:

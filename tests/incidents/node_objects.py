@@ -295,3 +295,15 @@ def _add_node_object(
 
 def _address(c: Cluster) -> str:
     return f"ip-10-24-{16 + len(c.nodes) // 4}-{31 + 17 * len(c.nodes) % 200}.ec2.internal"
+
+
+def both(pair: NodePair) -> tuple[Object, Object]:
+    """Return a node's Node and NodeClaim."""
+    assert pair.node is not None
+    assert pair.claim is not None
+    return pair.node, pair.claim
+
+
+def conditions(pair: NodePair, *made: Object) -> None:
+    """Add conditions to a NodeClaim."""
+    both(pair)[1]["status"]["conditions"] += made

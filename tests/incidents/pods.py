@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from tests.incidents.cluster import Cluster, NodePair, owned_by
 from tests.incidents.objects import Object, condition, digest, duration, owner, suffix, uid
@@ -124,12 +124,37 @@ def add_pod(
     return made
 
 
+CPU, MEMORY = "1150m", "3200Mi"
+"""Three such pods fill an m6i.xlarge; not one more fits on it, nor on the nodes of the managed node group."""
+PROTECTED: Final = {"karpenter.sh/do-not-disrupt": "true"}
+SELECTOR: Final = "node(s) didn't match Pod's node affinity/selector"
+
+
+def no_node(reasons: Mapping[str, int]) -> str:
+    """Return kube-scheduler's message about a pod that no node takes, with the number of nodes by reason."""
+    total = sum(reasons.values())
+    preempted = sum(count for reason, count in reasons.items() if reason.startswith("Insufficient"))
+    causes = ", ".join(
+        f"{count} {reason}" for reason, count in sorted(reasons.items(), key=lambda pair: f"{pair[1]} {pair[0]}")
+    )
+    helps = {
+        "No preemption victims found for incoming pod": preempted,
+        "Preemption is not helpful for scheduling": total - preempted,
+    }
+    preemption = ", ".join(f"{count} {text}" for text, count in helps.items() if count)
+    return f"0/{total} nodes are available: {causes}. preemption: 0/{total} nodes are available: {preemption}."
+
+
+def waiting(c: Cluster, name: str, count: int, since: str, message: str = "", **pod: Any) -> list[Object]:
+    """Add a workload whose pods are all pending."""
+    return add_workload(c, name, pending=count, pending_since=since, message=message, **pod)
+
+
 def add_workload(
     c: Cluster,
-    kind: str,
-    namespace: str,
     name: str,
     *,
+    kind: str = "Deployment",
     on: Sequence[NodePair] = (),
     count: int | None = None,
     pending: int = 0,
@@ -138,27 +163,37 @@ def add_workload(
     age: str = "6d",
     message: str = "",
     labels: Mapping[str, str] | None = None,
+    pool: str = "",
+    spec: Mapping[str, Any] | None = None,
     pending_spec: Mapping[str, Any] | None = None,
     **pod: Any,
 ) -> list[Object]:
     """Add a Deployment with its ReplicaSet, a StatefulSet or a Job, and its pods; return the pods.
 
     Args:
+        name: its namespace and name.
         kind: Deployment, StatefulSet or Job.
-        namespace: its namespace.
-        name: its name.
         on: nodes that get its running pods in turn.
         count: number of running pods; one for each node in ``on`` unless given.
         pending: number of pending pods.
         pending_since: their age.
         replicas: what it wants, if it is not the number of its pods.
         age: age of the running pods.
-        message: kube-scheduler's message about the pending pods.
+        message: kube-scheduler's message about the pending pods; by default the nodes are full, or not selected.
         labels: its labels and those of its pods.
+        pool: the NodePool that its pods select.
+        spec: further fields of the spec of its pods.
         pending_spec: fields of the spec of pending pods only.
-        pod: further arguments of ``pod``.
+        pod: further arguments of ``add_pod``; three pods of the default size fill an m6i.xlarge.
     """
+    namespace, name = name.split("/")
     add_namespace(c, namespace)
+    content: Object = {**({"restartPolicy": "Never"} if kind == "Job" else {}), **(spec or {})}
+    if pool:
+        content["nodeSelector"] = {"karpenter.sh/nodepool": pool, **content.get("nodeSelector", {})}
+    nodes = sum(pair.node is not None for pair in c.nodes)
+    message = message or no_node({SELECTOR if "nodeSelector" in content else "Insufficient cpu": nodes})
+    pod = {"cpu": CPU, "memory": MEMORY, "spec": content, **pod}
     running = len(on) if count is None else count
     wanted = running + pending if replicas is None else replicas
     labels = dict(labels or {"app.kubernetes.io/name": name})
@@ -166,13 +201,15 @@ def add_workload(
         "metadata": {"labels": labels},
         "spec": {"containers": [{"name": "app", "image": "registry.example/app"}]},
     }
-    spec: Object = {"replicas": wanted, "selector": {"matchLabels": labels}, "template": template}
+    own_spec: Object = {"replicas": wanted, "selector": {"matchLabels": labels}, "template": template}
     up = 0 if "waiting" in pod else running
     status = {"replicas": running + pending, "readyReplicas": up, "availableReplicas": up}
     if kind == "Job":
-        spec = {"parallelism": wanted, "completions": wanted, "backoffLimit": 2, "template": template}
+        own_spec = {"parallelism": wanted, "completions": wanted, "backoffLimit": 2, "template": template}
         status = {"active": running + pending}
-    parent = c.add(kind, name, namespace, age="90d" if kind != "Job" else age, labels=labels, spec=spec, status=status)
+    parent = c.add(
+        kind, name, namespace, age="90d" if kind != "Job" else age, labels=labels, spec=own_spec, status=status
+    )
     prefix, hash_ = name, digest(namespace, name)[:10]
     if kind == "Deployment":
         parent["status"]["unavailableReplicas"] = max(0, wanted - up)
@@ -183,8 +220,8 @@ def add_workload(
         text = f"Deployment {'has' if good else 'does not have'} minimum availability."
         parent["status"]["conditions"] = [condition("Available", str(good), since, reason, text)]
         marks: Object = {"labels": {**labels, "pod-template-hash": hash_}, "ownerReferences": [owner(parent)]}
-        spec = {**spec, "selector": {"matchLabels": {**labels, "pod-template-hash": hash_}}}
-        parent = c.add("ReplicaSet", f"{name}-{hash_}", namespace, age="30d", spec=spec, status=status, **marks)
+        own_spec |= {"selector": {"matchLabels": {**labels, "pod-template-hash": hash_}}}
+        parent = c.add("ReplicaSet", f"{name}-{hash_}", namespace, age="30d", spec=own_spec, status=status, **marks)
         prefix, labels = f"{name}-{hash_}", marks["labels"]
     pods = []
     for number in range(running + pending):
@@ -336,3 +373,13 @@ def add_claim(c: Cluster, namespace: str, name: str, storage_class: str, *, age:
         },
         status={"phase": "Bound" if volume else "Pending"},
     )
+
+
+def matching(app: str, **more: str | int) -> Object:
+    """Return a pod affinity term or a topology spread constraint over the pods of an application."""
+    return {"labelSelector": {"matchLabels": {"app.kubernetes.io/name": app}}, **more}
+
+
+def required(kind: str, app: str, key: str) -> Object:
+    """Return a pod spec with a required podAffinity or podAntiAffinity."""
+    return {"affinity": {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [matching(app, topologyKey=key)]}}}

@@ -42,14 +42,12 @@ def add_karpenter(
     labels = {"app.kubernetes.io/name": "karpenter", "app.kubernetes.io/instance": "karpenter"}
     pods = add_workload(
         c,
-        "Deployment",
-        "kube-system",
-        "karpenter",
+        "kube-system/karpenter",
+        message=message,
         on=on,
         pending=pending,
         pending_since=pending_since,
         replicas=replicas,
-        message=message,
         cpu="1",
         memory="1Gi",
         age="12d",

@@ -1,0 +1,74 @@
+"""Names of clouds other than EC2."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+GCP = {
+    "karpenter.k8s.aws/ec2nodeclass": "karpenter.k8s.gcp/gcenodeclass",
+    "karpenter.k8s.aws": "karpenter.k8s.gcp",
+    "EC2NodeClass": "GCENodeClass",
+    "m6i.xlarge": "n2-standard-4",
+    "m6i.large": "n2-standard-2",
+    "us-east-1a": "us-east1-b",
+    "us-east-1b": "us-east1-c",
+    "us-east-1c": "us-east1-d",
+    "us-east-1": "us-east1",
+    "ebs.csi.aws.com": "pd.csi.storage.gke.io",
+    "ebs-csi-node": "pdcsi-node",
+    "eks-pod-identity-agent": "gke-metadata-server",
+    "aws-node": "netd",
+    "eks.amazonaws.com/nodegroup": "cloud.google.com/gke-nodepool",
+    "eks.amazonaws.com/capacityType": "cloud.google.com/gke-provisioning",
+    "topology.k8s.aws/zone-id": "topology.gke.io/zone",
+    ".ec2.internal": ".c.orders-prod.internal",
+    "aws:///": "gce://orders-prod/",
+}
+
+
+AKS: Final = {
+    "karpenter.k8s.aws/ec2nodeclass": "karpenter.azure.com/aksnodeclass",
+    "karpenter.k8s.aws/instance-family": "karpenter.azure.com/sku-family",
+    "karpenter.k8s.aws/instance-cpu": "karpenter.azure.com/sku-cpu",
+    "karpenter.k8s.aws/instance-memory": "karpenter.azure.com/sku-memory",
+    "karpenter.k8s.aws": "karpenter.azure.com",
+    "EC2NodeClass": "AKSNodeClass",
+    "eks.amazonaws.com/nodegroup": "kubernetes.azure.com/agentpool",
+    "m6i.xlarge": "Standard_D4s_v5",
+    "m6i.large": "Standard_D2s_v5",
+    "us-east-1a": "eastus-1",
+    "us-east-1b": "eastus-2",
+    "us-east-1c": "eastus-3",
+    "us-east-1": "eastus",
+    "ebs.csi.aws.com": "disk.csi.azure.com",
+    "ebs-csi-node": "csi-azuredisk-node",
+    "eks-pod-identity-agent": "azure-ip-masq-agent",
+    "aws-node": "azure-cns",
+    "gp3": "managed-csi",
+    "eks.amazonaws.com/capacityType": "kubernetes.azure.com/mode",
+    "topology.k8s.aws/zone-id": "topology.disk.csi.azure.com/zone",
+    ".ec2.internal": "-vmss",
+    "aws:///": "azure:///subscriptions/0f3c/resourceGroups/mc_orders/providers/Microsoft.Compute/virtualMachines/",
+}
+
+
+AUTO_MODE: Final = {
+    "karpenter.k8s.aws/ec2nodeclass": "eks.amazonaws.com/nodeclass",
+    "karpenter.k8s.aws": "eks.amazonaws.com",
+    "EC2NodeClass": "NodeClass",
+}
+
+
+def rename(value: Any, names: Mapping[str, str]) -> Any:
+    """Replace names in all strings of an object, keys included, in place; return a string's replacement."""
+    if isinstance(value, str):
+        for old, new in names.items():
+            value = value.replace(old, new)
+    elif isinstance(value, list):
+        value[:] = [rename(one, names) for one in value]
+    elif isinstance(value, dict):
+        renamed = {rename(key, names): rename(one, names) for key, one in value.items()}
+        value.clear()
+        value.update(renamed)
+    return value
