@@ -91,7 +91,7 @@ NO_POOLS: Final = "no NodePool accepts pods: none of this Karpenter's is ready, 
 NO_TYPES: Final = "no NodePool has a launchable instance type"
 NO_ZONE: Final = f"{ZONE} DoesNotExist"
 """The requirement on a type if volumes and rules have no zone in common."""
-NO_ZONE_WORDS: Final = "no zone satisfies both its volumes and its zone rules"
+NO_ZONE_WORDS: Final = "no zone satisfies both volumes and zone rules"
 _WORDS: Final = {
     "dynamic resources": "it requests dynamic resources, which Karpenter ignores",
     "NodePools": NO_TYPES,
@@ -150,11 +150,9 @@ _GATE_WORDS: Final = {
 
 
 def no_place_text(no_place: NoPlace) -> str:
-    """Return a text such as ``web/big-0 has no other place: the nearest type … is m5.xlarge, short of cpu 1200m``."""
-    others = ""
-    if no_place.others:
-        others = f" (nor {'has' if no_place.others == 1 else 'have'} {count_text(no_place.others)} more)"
-    return f"{no_place.pod_key} has no other place{others}: {cause_text(no_place)}"
+    """Return a text such as ``web/big-0 cannot be placed elsewhere: the nearest type … is m5.xlarge…``."""
+    others = f" and {count_text(no_place.others)} more" if no_place.others else ""
+    return f"{no_place.pod_key}{others} cannot be placed elsewhere: {cause_text(no_place)}"
 
 
 def cause_text(no_place: NoPlace) -> str:

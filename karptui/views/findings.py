@@ -40,9 +40,9 @@ _CODES: Final = (
 _UNAUTHORIZED: Final = "UnauthorizedOperation"
 _DRIFT_HELD: Final[Mapping[str, str]] = {
     "SIM_UNSCHEDULABLE": "the pods fit nowhere else",
-    "POD_DND": "do-not-disrupt pods block it, and no terminationGracePeriod ends that",
-    "PDB_EXHAUSTED": "PodDisruptionBudgets allow no eviction, and no terminationGracePeriod ends that",
-    "PDB_MULTIPLE": "two PodDisruptionBudgets match the same pods, and no terminationGracePeriod ends that",
+    "POD_DND": "do-not-disrupt pods block it, and no terminationGracePeriod forces it",
+    "PDB_EXHAUSTED": "PodDisruptionBudgets allow no eviction, and no terminationGracePeriod forces it",
+    "PDB_MULTIPLE": "two PodDisruptionBudgets match the same pods, and no terminationGracePeriod forces it",
     "NODE_DND": "the nodes have do-not-disrupt",
     "NOMINATED": "pending pods are expected on the nodes",
     "NOT_INITIALIZED": "the nodes are not initialized",
@@ -638,7 +638,7 @@ def _leaving(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     )
     ends = ""
     if finding.manner == "never":
-        ends = "; no terminationGracePeriod ends that"
+        ends = "; no terminationGracePeriod ends its drain"
     elif finding.manner == "overdue":
         ends = "; terminationGracePeriod is over"
     elif finding.manner == "own-grace":

@@ -137,9 +137,9 @@ def cost_fact(total: Total) -> Fact:
 
 
 def without_text(left_out: NotCounted) -> str:
-    """Return ``without 2 nodes not managed by Karpenter``: the nodes that totals leave out; empty if there are none."""
+    """Return ``without 2 unmanaged nodes``: the nodes that totals leave out; empty if there are none."""
     parts = (
-        (left_out.unmanaged, f"{counted(left_out.unmanaged, 'node')} not managed by Karpenter"),
+        (left_out.unmanaged, counted(left_out.unmanaged, "unmanaged node")),
         (left_out.leaving, f"{counted(left_out.leaving, 'node')} being removed"),
         (left_out.unlaunched, f"{counted(left_out.unlaunched, 'NodeClaim')} not launched"),
     )

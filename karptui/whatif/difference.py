@@ -135,8 +135,7 @@ def blocker_changes(
     """Return the blockers that the edits add and remove, by node.
 
     This takes longer than a replay on a large cluster, so it is computed afterwards. NodeClaims that the edits drift
-    count
-    as drifted; nodes that the edits remove are gone with their blockers.
+    count as drifted. The blockers of nodes that the edits remove are removed, if a method wanted the node.
 
     Args:
         base: The cluster without edits.
@@ -152,7 +151,7 @@ def blocker_changes(
     after = edited if inventory is edited.inventory else edited.derive(inventory)
     old, new = _survey(base, reporter), _survey(after, reporter)
     gained = [new[key] for key in new if key not in old]
-    lost = [old[key] for key in old if key not in new]
+    lost = [old[key] for key in old if key not in new and old[key].is_wanted]
     settings = settings_of(base.prices)
     return _lines(gained, settings), _lines(lost, settings)
 

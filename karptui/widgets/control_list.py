@@ -25,7 +25,7 @@ class ControlList(PickList):
         Binding("left,h,minus", "step(-1)", "Less", key_display="←", id="control.less"),
         Binding("right,l,plus", "step(1)", "More", key_display="→", id="control.more"),
         Binding("enter,space", "select", "Change", key_display="enter", id="control.change"),
-        Binding("backspace,delete", "reset", "As it was", key_display="⌫", id="control.reset"),
+        Binding("backspace,delete", "reset", "Reset", key_display="⌫", id="control.reset"),
     ]
     BINDING_GROUP_TITLE = "Quick edits"
     DEFAULT_CSS = "ControlList { height: auto; max-height: 9; }"

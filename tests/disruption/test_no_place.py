@@ -64,7 +64,7 @@ def test_shortage_has_an_amount() -> None:
     assert {one.resource for one in miss.shortages} == {"cpu", "memory"}
     said = no_place_text(found)
     assert said.startswith(
-        "default/big has no other place: the nearest type of NodePool general is m5.2xlarge, short of cpu 1"
+        "default/big cannot be placed elsewhere: the nearest type of NodePool general is m5.2xlarge, short of cpu 1"
     )
     assert ", memory " in said
 
@@ -106,7 +106,7 @@ def test_nearest_pool_is_explained_and_others_are_counted() -> None:
     )
     assert found.others == 1
     assert no_place_text(found) == (
-        "default/big has no other place (nor has 1 more): the nearest type of NodePool general is m5.2xlarge"
+        "default/big and 1 more cannot be placed elsewhere: the nearest type of NodePool general is m5.2xlarge"
         ", short of cpu 1000m; other NodePools: 2 taints"
     )
 
@@ -219,7 +219,7 @@ BIG_MISS = PoolMiss("general", "instance types", "m5.xlarge", (_short("cpu", "5"
         ),
         (
             NoPlace("a/b", pools=(PoolMiss("general", "instance types", asked=(f"{labels.ZONE} DoesNotExist",)),)),
-            "no zone satisfies both its volumes and its zone rules, so no node of NodePool general accepts it",
+            "no zone satisfies both volumes and zone rules, so no node of NodePool general accepts it",
         ),
     ],
 )
@@ -227,7 +227,10 @@ def test_cause_text(no_place: NoPlace, text: str) -> None:
     assert cause_text(no_place) == text
 
 
-@pytest.mark.parametrize(("others", "words"), [(0, ""), (1, " (nor has 1 more)"), (2, " (nor have 2 more)")])
+@pytest.mark.parametrize(("others", "words"), [(0, ""), (1, " and 1 more"), (2, " and 2 more")])
 def test_pods_without_another_place(others: int, words: str) -> None:
     no_place = NoPlace("web/big-0", others)
-    assert no_place_text(no_place) == f"web/big-0 has no other place{words}: no NodePool has a launchable instance type"
+    assert (
+        no_place_text(no_place)
+        == f"web/big-0{words} cannot be placed elsewhere: no NodePool has a launchable instance type"
+    )

@@ -83,7 +83,7 @@ async def test_explain_leads_to_the_node(make_story: MakeStory) -> None:
             'gitlab/runner-7f2c4 "true", for 5h58m',
             "named in Karpenter's message",
             "✔ disruption budgets",
-            "simulated without all of them  would be deleted",
+            "simulated without the blockers  would be deleted",
             "still receives pods  5 in the last hour",
             "Karpenter said 11m ago",
             "→ ip-10-0-12-88",

@@ -52,7 +52,7 @@ BEFORE, AFTER = Moment(NOW_NS, 5, 2.5, 0), Moment(NOW_NS + MINUTE_NS, 3, 2.0, 1)
 def test_the_headline_says_what_it_comes_to() -> None:
     assert headline(a_play(DELETED, moments=(BEFORE, AFTER))) == (
         "5 → 3 nodes, $2.50/h → $2.00/h (-$0.50/h) within 60s, then nothing more: 1 command, 3 evictions;"
-        " 1 pod without a node"
+        " 1 pod still pending"
     )
     end = Moment(NOW_NS + MINUTE_NS, 0, 0.0, 0)
     unpriced = headline(a_play(DELETED, moments=(Moment(NOW_NS, 1, 0.0, 0, 1), end)))
@@ -72,7 +72,7 @@ def test_nothing_to_do_is_said() -> None:
     unpriced = headline(a_play(moments=(Moment(NOW_NS, 1, 0.0, 0, 1),)))
     assert unpriced == "nothing is disrupted and nothing launched: 1 node, prices unknown"
     waiting = headline(a_play(moments=(Moment(NOW_NS, 5, 2.5, 2),)))
-    assert waiting == "nothing is disrupted and nothing launched: 5 nodes, $2.50/h; 2 pods without a node"
+    assert waiting == "nothing is disrupted and nothing launched: 5 nodes, $2.50/h; 2 pods still pending"
 
 
 def test_nodes_that_expire_or_get_ready_are_no_nothing() -> None:
@@ -129,7 +129,7 @@ def test_without_prices_no_dollars_are_said() -> None:
     document = plain(PLAYED, said)
     assert [step["savings"] for step in document["steps"]] == [None]
     assert {moment["pricePerHour"] for moment in (*document["series"], document["end"])} == {None}
-    assert headline(said) == "5 → 3 nodes within 60s, then nothing more: 1 command, 3 evictions; 1 pod without a node"
+    assert headline(said) == "5 → 3 nodes within 60s, then nothing more: 1 command, 3 evictions; 1 pod still pending"
 
 
 def test_many_commands_are_cut() -> None:
@@ -146,7 +146,7 @@ def test_who_waits_and_how_long() -> None:
     quiet, waits = Moment(NOW_NS, 5, 2.5, 0), Moment(NOW_NS + MINUTE_NS // 2, 5, 2.5, 2)
     assert waiting_text(a_play(moments=(quiet,))) == ""
     assert waiting_text(a_play(moments=(quiet, waits))) == "2 pods, to the end"
-    assert waiting_text(a_play(moments=(quiet, waits, AFTER))) == "up to 2 pods, for 30s in total; 1 pod to the end"
+    assert waiting_text(a_play(moments=(quiet, waits, AFTER))) == "up to 2; 1 pod to the end"
 
 
 def test_a_scenario_is_told_by_what_it_changes_about_the_cluster_as_it_is() -> None:

@@ -153,7 +153,7 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
         ),
         (
             a_finding(FindingCode.LEAVING, names=("a",), nodes=1, detail=Leaving.WAITS, manner=Manner.NEVER),
-            "a has been terminating for 60m: its drain has not begun; no terminationGracePeriod ends that",
+            "a has been terminating for 60m: its drain has not begun; no terminationGracePeriod ends its drain",
         ),
         (
             a_finding(

@@ -94,6 +94,13 @@ def fleet(*pods: Any, nodes: int = 2, manifests: tuple[dict[str, Any], ...] = (P
     )
 
 
+def consolidatable(start: WhatIfBase) -> WhatIfBase:
+    claims = tuple(
+        replace(one, conditions=(*one.conditions, a_condition("Consolidatable"))) for one in start.inventory.nodeclaims
+    )
+    return WhatIfBase(replace(start.inventory, nodeclaims=claims), lambda *_: start.types, start.settings, NOW_NS)
+
+
 def changed(start: WhatIfBase, *edits: AnyEdit, mode: Replay = Replay.PENDING) -> Difference:
     return difference(start, apply(start, edits), mode)
 
@@ -367,12 +374,7 @@ def test_a_budget_closed_for_repair_is_a_change_if_repair_has_budgets() -> None:
 
 
 def test_the_next_disruption() -> None:
-    start = fleet(*running(1, "node-1", cpu="100m"), nodes=2)
-    idle = tuple(
-        replace(one, conditions=(*one.conditions, a_condition("Consolidatable"))) for one in start.inventory.nodeclaims
-    )
-    start = fleet(*running(1, "node-1", cpu="100m"), nodes=2)
-    start = WhatIfBase(replace(start.inventory, nodeclaims=idle), lambda *_: start.types, start.settings, NOW_NS)
+    start = consolidatable(fleet(*running(1, "node-1", cpu="100m"), nodes=2))
     found = changed(start, SetField(GENERAL, ("spec", "disruption", "budgets"), [{"nodes": "0"}]), mode=Replay.NEXT)
     assert found.next_before is not None
     assert found.next_after is not None
@@ -400,7 +402,8 @@ def test_why_nothing_is_disrupted() -> None:
 
 
 def test_blockers_that_come_and_go() -> None:
-    start = fleet(a_pod(name="ci", node="node-1", annotations={DO_NOT_DISRUPT: "true"}))
+    unwanted = fleet(a_pod(name="ci", node="node-1", annotations={DO_NOT_DISRUPT: "true"}))
+    start = consolidatable(unwanted)
     path = ("metadata", "annotations", DO_NOT_DISRUPT)
     side = apply(start, (SetField(ObjectRef("Pod", "ci", "default"), path),))
     gained, lost = blocker_changes(start, side)
@@ -408,7 +411,9 @@ def test_blockers_that_come_and_go() -> None:
     assert gained == ()
     removed = apply(start, (RemoveNode("node-1"),))
     _, lost = blocker_changes(start, removed)
-    assert "POD_DND" in {line.code for line in lost}
+    assert {line.code for line in lost} == {"POD_DND"}
+    # A condition that stops no method is not a blocker.
+    assert blocker_changes(unwanted, apply(unwanted, (RemoveNode("node-1"),)))[1] == ()
     policy = apply(start, (SetField(GENERAL, ("spec", "disruption", "consolidateAfter"), "Never"),))
     gained, _ = blocker_changes(start, policy)
     assert {line.code for line in gained} == {"CONSOLIDATION_DISABLED"}
@@ -486,7 +491,7 @@ def test_what_is_approximated_and_what_is_not_modelled_is_said() -> None:
 
 @pytest.mark.parametrize("mode", list(Replay))
 def test_an_answer_is_a_value_that_may_cross_to_another_process(mode: Replay) -> None:
-    start = fleet(a_pod(), a_pod(name="b", node="node-1", annotations={DO_NOT_DISRUPT: "true"}))
+    start = consolidatable(fleet(a_pod(), a_pod(name="b", node="node-1", annotations={DO_NOT_DISRUPT: "true"})))
     path = ("metadata", "annotations", DO_NOT_DISRUPT)
     edits = (SetField(ObjectRef("Pod", "b", "default"), path), SetSetting("RESERVED_ENIS", "1"))
     first, whole = answers(start, Scenario("freed", mode, edits))

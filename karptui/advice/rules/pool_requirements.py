@@ -291,7 +291,10 @@ def _no_types(context: AdviceContext) -> Iterator[Finding]:
 
 def _why_no_types(found: PoolTypes) -> str:
     counts = [count for count in found.counts if count.filter in _WORDS and count.removed]
-    most, removed = len(found.verdicts), [f"{_WORDS[one.filter]} {one.removed:,}{_reasons(one)}" for one in counts]
+    most = len(found.verdicts)
+    if len(counts) == 1 and counts[0].removed == most > 1:
+        return f"{_WORDS[counts[0].filter]} all {counted(most, 'instance type')}{_reasons(counts[0])}"
+    removed = [f"{_WORDS[one.filter]} {one.removed:,}{_reasons(one)}" for one in counts]
     return f"{', '.join(removed)} of {counted(most, 'instance type')}"
 
 

@@ -122,7 +122,7 @@ class Dialogs:
     async def mode(self) -> None:
         """Choose the replay mode."""
         choices = [Choice(str(mode), mode_text(mode), mode_sentence(mode)) for mode in Replay]
-        chosen = await pick(self._app, "What is replayed", choices, str(self._whatif.book.sheet.replay))
+        chosen = await pick(self._app, "What is simulated", choices, str(self._whatif.book.sheet.replay))
         if chosen is not None:
             self._whatif.choose_replay(Replay(chosen))
 

@@ -251,7 +251,7 @@ class WhatIfScreen(FrameScreen):
 
     def help_text(self) -> HelpSections:
         """Explain the replay modes."""
-        return (("What is replayed", tuple((mode_text(mode), mode_sentence(mode)) for mode in Replay)),)
+        return (("What is simulated", tuple((mode_text(mode), mode_sentence(mode)) for mode in Replay)),)
 
     @on(TextArea.SelectionChanged)
     def _moved(self, event: TextArea.SelectionChanged) -> None:

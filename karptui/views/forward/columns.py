@@ -118,7 +118,7 @@ def _identity(step: Step) -> object:
     return step.kind, step.method, step.decision, step.because, step.nodes, pools, pods
 
 
-_WORDS: Final = {StepKind.PROVISION: "launch", StepKind.EXPIRE: "expire", StepKind.REJECT: "give up"}
+_WORDS: Final = {StepKind.PROVISION: "launch", StepKind.EXPIRE: "expire", StepKind.REJECT: "skip"}
 
 
 def does_text(step: Step) -> str:
@@ -195,7 +195,7 @@ TABLE: Final[TableSpec[PlayedStep]] = TableSpec(
     (
         _time_column(0, Heading("time", "TIME", "When, in UTC.", 9, 9)),
         Column(
-            Heading("does", "ACTION", "Karpenter's action; give up: a command that fails.", 7, 15),
+            Heading("does", "ACTION", "Karpenter's action; skip: a command that fails.", 7, 15),
             lambda row, _: _does(row),
             lambda row: does_text(row.step),
             filters={"does": Field(FieldKind.TEXT, lambda row, _: does_text(row.step), help="Karpenter's action")},

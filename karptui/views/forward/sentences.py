@@ -95,7 +95,7 @@ def _without_commands(played: Played) -> str:
 
 
 def _pending_text(pending: int) -> str:
-    return f"; {counted(pending, 'pod')} without a node" if pending else ""
+    return f"; {counted(pending, 'pod')} still pending" if pending else ""
 
 
 def _lost_text(played: Played) -> str:
@@ -253,7 +253,7 @@ def waits_text(played: Played) -> str:
         f"{'' if one.until_ns is None else f' to {clock_text(one.until_ns)}':<13}  {one.pod}"
         for one in found
     ]
-    return "\n".join(lines) or "no pod is ever without a node"
+    return "\n".join(lines) or "no pod is pending at any time"
 
 
 def longest_waits(played: Played, most: int) -> str:
@@ -275,15 +275,14 @@ def waiting_text(played: Played) -> str:
     most = max(moment.pending for moment in played.series)
     if not most:
         return ""
+    if played.end.pending:
+        staying = counted(played.end.pending, "pod")
+        return f"{staying}, to the end" if played.end.pending == most else f"up to {most}; {staying} to the end"
     ends = [*(moment.at_ns for moment in played.series[1:]), played.until_ns]
     waited_ns = sum(
         max(end_ns - moment.at_ns, 0) for moment, end_ns in zip(played.series, ends, strict=True) if moment.pending
     )
-    for_text = f"for {span_text(waited_ns)}"
-    if played.end.pending == most:
-        return f"{counted(most, 'pod')}, to the end"
-    rest = f"; {counted(played.end.pending, 'pod')} to the end" if played.end.pending else ""
-    return f"up to {counted(most, 'pod')}, {for_text} in total{rest}"
+    return f"up to {counted(most, 'pod')}, for {span_text(waited_ns)} in total"
 
 
 def spread_text(spread: Spread, *, is_priced: bool = True) -> str:

@@ -194,7 +194,7 @@ def pool_lines(difference: Difference) -> tuple[ResultLine, ...]:
             Detail(_pool_line(pool, width + 4, pods if all(pods) else None).pieces, Target("NodePool", pool.name))
             for pool in same
         )
-        lines.append(ResultLine("pools/same", ((f"  as now: {names}", Tone.MUTED),), details))
+        lines.append(ResultLine("pools/same", ((f"  unchanged: {names}", Tone.MUTED),), details))
     return tuple(lines)
 
 

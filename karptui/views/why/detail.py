@@ -288,7 +288,7 @@ def _outlook_lines(found: NodeFindings) -> list[Pieces]:
     if any(one.code is Code.IN_COMMAND and one.is_wanted for one in found.blockers):
         return [_line("…", Tone.LEAVING, "its command is under way", "it is removed when that completes")]
     one = sum(1 for one in found.blockers if one.is_wanted) == 1
-    return _simulated_lines(f"simulated without {'it' if one else 'all of them'}", found.freed or outlook.freed)
+    return _simulated_lines(f"simulated without the {'blocker' if one else 'blockers'}", found.freed or outlook.freed)
 
 
 def _simulated_lines(what: str, verdict: Verdict) -> list[Pieces]:

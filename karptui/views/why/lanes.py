@@ -114,7 +114,7 @@ def _held_text(found: NodeFindings, lane: Lane, now_ns: int) -> str:
     others = sum(
         1 for one in found.blockers if one.code is not first.code and one.is_wanted and one.object_kind == "Pod"
     )
-    also = f" · {counted(others, 'pod')} blocked otherwise" if others else ""
+    also = f" · {counted(others, 'pod')} blocked by another rule" if others else ""
     return clean(f"{what}{named}{also}")
 
 

@@ -92,7 +92,7 @@ def test_pools_whose_figures_change_are_named() -> None:
         "  spare                   0            0.00  new",
         "  old               48 → 40   17.40 → 10.00  gone",
         "  not Karpenter's   48 → 47           17.40",
-        "  as now: same",
+        "  unchanged: same",
     ]
     assert [line.target for line in lines[1:4]] == [("NodePool", name, "") for name in ("general", "spare", "old")]
     assert [text(row.pieces).strip() for row in lines[1].details] == [

@@ -139,7 +139,7 @@ def test_what_the_simulation_came_to() -> None:
         recent_pods=3,
     )
     text = lines(held)
-    assert " ? simulated without all of them  would be deleted: it is empty" in text
+    assert " ? simulated without the blockers  would be deleted: it is empty" in text
     assert " ! still receives pods  3 in the last hour" in text
     assert not any("if only this is lifted" in line for line in text)
     pods = tuple(a_blocker(Code.POD_DND, object_kind="Pod", object_key=f"a/{name}") for name in "bc")
@@ -175,7 +175,7 @@ def test_what_is_short_comes_before_karpenters_own_words() -> None:
     stays = Verdict(Outcome.NO, refusal_code="UNSCHEDULABLE", refusal_message="x" * 1_000, no_place=no_place)
     text = lines(replace(FOUND, blockers=(), outlook=NodeOutlook(now=stays, lifted=stays, freed=stays)))
     at = text.index(
-        " ? simulated now  a/b has no other place: Karpenter schedules it to new, which does not count before"
+        " ? simulated now  a/b cannot be placed elsewhere: Karpenter schedules it to new, which does not count before"
         " it is initialised"
     )
     assert text[at + 1] == f"   Karpenter: {'x' * (QUOTED - 1)}…"

@@ -205,11 +205,11 @@ def test_also_and_arrivals() -> None:
 def test_a_node_without_a_place_for_its_pods_says_which() -> None:
     verdict = replace(STAYS, no_place=NoPlace("a/b", uninitialized_node="new"), refusal_message="Not all pods")
     assert refusal_text(verdict) == (
-        "a/b has no other place: Karpenter schedules it to new, which does not count before it is initialised"
+        "a/b cannot be placed elsewhere: Karpenter schedules it to new, which does not count before it is initialised"
         " · Karpenter: Not all pods"
     )
     one = found(WhyCode.NOFIT, outlook=NodeOutlook(now=verdict, lifted=verdict, freed=verdict))
-    assert sentence(one).startswith("pods don't fit  a/b has no other place: Karpenter schedules it to new")
+    assert sentence(one).startswith("pods don't fit  a/b cannot be placed elsewhere: Karpenter schedules it to new")
 
 
 def _waiting(name: str, hold: Hold, **fields: Any) -> WaitingPod:

@@ -224,8 +224,8 @@ def test_a_lane_counts_pods_that_hold_the_node_in_other_ways() -> None:
     first = next(one for one in known.findings.blockers if one.object_kind == "Pod" and one.is_wanted)
     other = replace(first, code=Code.PDB_MULTIPLE, object_key="a/b")
     held = replace(known, findings=replace(known.findings, blockers=(*known.findings.blockers, other)))
-    assert "1 pod blocked otherwise" in "\n".join(map(said, why_lines(held, None, NOW_NS)))
-    assert "blocked otherwise" not in "\n".join(map(said, why_lines(known, None, NOW_NS)))
+    assert "1 pod blocked by another rule" in "\n".join(map(said, why_lines(held, None, NOW_NS)))
+    assert "blocked by another rule" not in "\n".join(map(said, why_lines(known, None, NOW_NS)))
 
 
 @pytest.mark.parametrize(
