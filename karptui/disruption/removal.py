@@ -6,7 +6,10 @@ Rules: ``SimulateScheduling`` in ``pkg/controllers/disruption/helpers.go``.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cached_property
 from typing import Final
+
+from msgspec.structs import replace
 
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.consolidation import ceiling_of
@@ -19,6 +22,7 @@ from karptui.provisioning.claim import Claim
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.rejection import PodError
 from karptui.provisioning.requirement_set import RequirementSet
+from karptui.provisioning.run import Watch
 from karptui.provisioning.solution import NewClaim, Solution, solve
 from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.type_index import NO_PRICE, PriceOrder
@@ -101,18 +105,47 @@ class EngineSimulator:
             if pod.uid in lifted or predicates.is_currently_reschedulable(pod)
         ]
         excluded = [candidate.node.provider_id for candidate in candidates]
-        if self._is_brief and is_consolidation and self._is_dear(pods, excluded, ceiling_of(candidates)):
+        if not self._is_brief or not is_consolidation:
+            return self._simulation(self._solve(pods, excluded, credited, is_consolidation=is_consolidation))
+        ceiling = ceiling_of(candidates)
+        removal = (*excluded, *[(pod.uid, pod.phase) for pod in pods])
+        earlier = self._removals.get(removal)
+        if isinstance(earlier, Simulation):
+            return earlier
+        if removal in self._removals or self._is_dear(pods, excluded, ceiling):
             raise FutileError
-        solution = solve(
+        try:
+            solution = self._solve(pods, excluded, credited, is_consolidation=True, watch=_Futility(self, ceiling))
+        except FutileError:
+            self._removals[removal] = None
+            raise
+        simulation = self._simulation(solution)
+        self._removals[removal] = replace(simulation, solution=None)
+        return simulation
+
+    @cached_property
+    def _removals(self) -> dict[tuple[object, ...], object]:
+        """Simulations, or None for ``FutileError``, kept while the cluster is the same for scheduling."""
+        return self._prepared.findings.removals(self._prepared.scheduling_facts)
+
+    def _solve(
+        self,
+        pods: Iterable[Pod],
+        excluded: Iterable[str],
+        credited: str,
+        *,
+        is_consolidation: bool,
+        watch: Watch | None = None,
+    ) -> Solution:
+        return solve(
             self._prepared,
             pods,
             excluded=excluded,
             reserved_fallback=not credited,
             credited=credited,
             enforce_consolidate_after=is_consolidation,
-            watch=_Futility(self, ceiling_of(candidates)) if self._is_brief and is_consolidation else None,
+            watch=watch,
         )
-        return self._simulation(solution)
 
     def _is_dear(self, pods: Iterable[Pod], excluded: Iterable[str], ceiling: float) -> bool:
         """Return whether, by earlier runs, a pod fits no eligible node and no new node below the ceiling."""

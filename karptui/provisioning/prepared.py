@@ -63,17 +63,25 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Findings:
-    """Results about pods that depend on no node, shared between runs."""
+    """Results shared between runs; except for ``removals``, they depend on no node."""
 
-    __slots__ = ("claimless", "judged", "least_prices")
+    __slots__ = ("_facts", "_removals", "claimless", "judged", "least_prices")
 
     def __init__(self) -> None:
+        self._facts: tuple[object, ...] | None = None
+        self._removals: dict[tuple[object, ...], object] = {}
         self.judged: dict[tuple[Stage, int, int], object] = {}
         """Results for new claims by stage, template and types, if they depend on nothing else."""
         self.claimless: dict[Stage, PodError] = {}
         """Errors of pods that fit on no new claim of any type, by first stage."""
         self.least_prices: dict[Stage, float] = {}
         """Lower bound of the price of a new claim for a pod, by first stage; below any price if unknown."""
+
+    def removals(self, facts: tuple[object, ...] | None) -> dict[tuple[object, ...], object]:
+        """Return the cache of simulated removals, by provider ids and pods, for a cluster with these facts."""
+        if facts is None or facts != self._facts:
+            self._facts, self._removals = facts, {}
+        return self._removals
 
 
 _OF_THE_MOMENT: Final = frozenset(
@@ -88,6 +96,7 @@ _OF_THE_MOMENT: Final = frozenset(
         "_inverse_bases",
         "_limits_left",
         "initialized_destinations",
+        "scheduling_facts",
     }
 )
 """Cached properties that are valid for a single point in time."""
@@ -291,6 +300,15 @@ class Prepared:
         """Initialized destinations, as bits."""
         count = sum(1 for destination in self.destinations if destination.state.is_initialized)
         return (1 << count) - 1
+
+    @cached_property
+    def scheduling_facts(self) -> tuple[object, ...] | None:
+        """What runs depend on and may differ at a later time; None if that is not known of every Node."""
+        if not _tracks_all(self.states, self.inventory):
+            return None
+        leaving = [(pod.uid, pod.phase) for pod in self.leaving]
+        nodes = [state.scheduling_facts for state in self.states]
+        return self.volumes, self.waiting_destinations, self.leaving_node_names, self.pending, leaving, nodes
 
     @cached_property
     def destinations(self) -> list[Destination]:

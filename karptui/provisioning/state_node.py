@@ -185,6 +185,21 @@ class StateNode:
         )
 
     @cached_property
+    def scheduling_facts(self) -> tuple[object, ...]:
+        """What scheduling reads from a node and its pods; unequal states with equal facts make no difference to it.
+
+        Of a node being deleted, only pods that count for topology rules.
+        """
+        is_joined = self.is_registered and self.is_initialized
+        is_leaving = self.is_marked_for_deletion
+        pods = [
+            (pod.uid, pod.is_active)
+            for pod in self.pods
+            if not is_leaving or pod.is_active or pod.template.pod_anti_affinity
+        ]
+        return self.provider_id, self.node, None if is_joined else self.claim, self.taints, is_leaving, pods
+
+    @cached_property
     def scheduler_taints(self) -> tuple[Taint, ...]:
         """Taints that kube-scheduler sees, also of cordoned and unready nodes; `taints` itself if equal."""
         node = self.node

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from karptui.disruption.command import Method
 from karptui.disruption.events import Recorder
@@ -16,6 +17,7 @@ from karptui.disruption.simulation import FutileError
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.run import UNCONCERNED
 from karptui.provisioning.solution import solve
+from karptui.provisioning.state_node import StateNode
 from tests.builders import a_node, a_nodepool, a_pod, a_requirement
 from tests.disruption.fleet_generator import FleetGenerator
 from tests.disruption.making import a_claim, consolidatable, prepared
@@ -102,9 +104,34 @@ def test_known_expensive_pods_end_a_removal_early(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(FutileError):
         _remove(made, fleet)
     assert list(made.findings.least_prices.values()) == [0.4]
+    made.findings.removals(None)  # drops the simulation itself
     monkeypatch.setattr("karptui.disruption.removal.solve", None)
     with pytest.raises(FutileError):
         _remove(made, fleet)
+
+
+def _later(made: Prepared, *, pods: int) -> tuple[Prepared, Fleet]:
+    """Return the cluster of one node with only some of its pods, and without conditions of its NodeClaim."""
+    (before,) = made.states
+    assert before.claim is not None
+    state = StateNode(before.provider_id, before.node, replace(before.claim, conditions=()))
+    state.pods = before.pods[:pods]
+    inventory = replace(made.inventory, pods=tuple(state.pods), nodeclaims=(state.claim,))
+    by_uid = {pod.uid: pod for pod in state.pods}
+    later = made.later(inventory, [state], made.now_ns + 1, pods=by_uid, unbound=())
+    return later, fleet_of(later)
+
+
+def test_a_removal_is_simulated_again_only_after_a_change_that_scheduling_reads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made, fleet = _one_node(("500m", "500m"))
+    without_condition, without_pod = _later(made, pods=2), _later(made, pods=1)
+    assert _remove(made, fleet) == 1
+    monkeypatch.setattr("karptui.disruption.removal.solve", None)
+    assert _remove(*without_condition) == 1
+    with pytest.raises(TypeError):
+        _remove(*without_pod)
 
 
 def _giant(*, is_there: bool) -> Prepared:
