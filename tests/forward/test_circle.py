@@ -68,4 +68,4 @@ def test_the_first_sentence_says_that_it_goes_in_a_circle() -> None:
     )
     waits = (PodWait("a/never", NOW_NS, None), PodWait("a/moved", NOW_NS + 120 * SECOND_NS, None))
     waiting = headline(replace(played, circle=circle_of(played), waits=waits))
-    assert waiting == f"{told}; 1 pod without a node"
+    assert waiting == f"{told}; 1 pod still pending"
