@@ -85,7 +85,7 @@ class BudgetState(msgspec.Struct, frozen=True, gc=False):
     pool_name: str
     reason: Reason
     nodes: int
-    """Nodes that percentages refer to: managed, initialised, their instance not terminating."""
+    """Nodes that percentages refer to: managed, initialized, their instance not terminating."""
     allowed: int
     deleting: tuple[str, ...]
     """Nodes being deleted."""

@@ -146,7 +146,7 @@ CODES: Final[Mapping[Code, CodeFacts]] = {
         WhyCode.AFTER, "AFTER", "Karpenter has not marked it Consolidatable yet", is_passing=True
     ),
     Code.NOMINATED: CodeFacts(WhyCode.NOMINATED, "NOMINATED", "a pending pod is nominated to it", is_passing=True),
-    Code.NOT_INITIALIZED: CodeFacts(WhyCode.INIT, "INIT", "it is not initialised", is_passing=True),
+    Code.NOT_INITIALIZED: CodeFacts(WhyCode.INIT, "INIT", "it is not initialized", is_passing=True),
     Code.NO_NODE: CodeFacts(WhyCode.INIT, "INIT", "the NodeClaim has no node yet", is_passing=True),
     Code.DELETING: CodeFacts(WhyCode.DELETING, "DELETING", "it is already being deleted", is_passing=True),
     Code.REBOOTING: CodeFacts(WhyCode.COMMAND, "REBOOTING", "Karpenter is rebooting it", is_passing=True),

@@ -94,7 +94,7 @@ class QuietPeriod(msgspec.Struct, frozen=True, gc=False):
     """A node's wait before consolidation."""
 
     since_ns: int
-    """When a pod last came or went; without any, when the node was initialised."""
+    """When a pod last came or went; without any, when the node was initialized."""
     until_ns: int
     """When the node becomes consolidatable if no pod comes or goes until then."""
     has_pod_event: bool
@@ -102,7 +102,7 @@ class QuietPeriod(msgspec.Struct, frozen=True, gc=False):
 
 
 def quiet_period(claim: NodeClaim, pool: NodePool) -> QuietPeriod | None:
-    """Return a node's wait, or None if it is not initialised or its NodePool never consolidates.
+    """Return a node's wait, or None if it is not initialized or its NodePool never consolidates.
 
     With ``0s`` there is no wait, and pod changes do not restart it.
     """

@@ -61,7 +61,7 @@ class NoPlace(msgspec.Struct, frozen=True, gc=False):
     nodes: tuple[tuple[str, int], ...] = ()
     """Number of nodes by the gate at which they reject the pod, most frequent first; empty if nodes were not tried."""
     uninitialized_node: str = ""
-    """An uninitialised node that Karpenter schedules it to, which does not count as a place."""
+    """An uninitialized node that Karpenter schedules it to, which does not count as a place."""
 
     named: tuple[str, ...] = ()
     """NodePools that the pod selects by label; if empty, it tries all."""
@@ -158,7 +158,7 @@ def no_place_text(no_place: NoPlace) -> str:
 def cause_text(no_place: NoPlace) -> str:
     """Return the same without the pod: why the nearest NodePool fails, and how many others fail at which gate."""
     if no_place.uninitialized_node:
-        return f"Karpenter schedules it to {no_place.uninitialized_node}, which does not count before it is initialised"
+        return f"Karpenter schedules it to {no_place.uninitialized_node}, which does not count before it is initialized"
     parts = []
     nearest = no_place.nearest
     if no_place.skipped_pool:

@@ -47,7 +47,7 @@ def assumed_seconds(nodes: int) -> float:
 
 
 class EngineSimulator:
-    """Simulates provisioning without some nodes; pods do not wait for reservations or count on uninitialised nodes."""
+    """Simulates provisioning without some nodes; pods do not wait for reservations or count on uninitialized nodes."""
 
     def __init__(
         self, prepared: Prepared, fleet: Fleet, *, is_brief: bool = False, before: Callable[[], None] | None = None
@@ -222,7 +222,7 @@ class _Futility:
         self._ceiling = ceiling
 
     def placed(self, pod: Pod, node: StateNode | None, claims: Sequence[Claim]) -> None:
-        """Stop if a pod is placed on an uninitialised node, or the claims are too many or too expensive."""
+        """Stop if a pod is placed on an uninitialized node, or the claims are too many or too expensive."""
         if node is None:
             self._simulator.end_if_dear(self._ceiling, claims)
         elif not node.is_initialized and not self._simulator.is_leaving(pod):
@@ -261,7 +261,7 @@ class LiftingSimulator:
 
 
 def uninitialized_message(node: StateNode) -> str:
-    """Return Karpenter's message for a place on an uninitialised node."""
+    """Return Karpenter's message for a place on an uninitialized node."""
     assert node.claim is not None
     of_node = f", node/{node.node.name}" if node.node is not None else ""
     return f"would schedule against uninitialized nodeclaim/{node.claim.name}{of_node}"

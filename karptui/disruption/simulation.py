@@ -103,7 +103,7 @@ class Simulation(msgspec.Struct, frozen=True, eq=False):
     placements: Mapping[str, tuple[Pod, ...]]
     """Pods scheduled to existing nodes, by node name."""
     errors: tuple[tuple[Pod, PodError | str], ...]
-    """Pods that cannot be scheduled, or only to an uninitialised node, each with the reason.
+    """Pods that cannot be scheduled, or only to an uninitialized node, each with the reason.
 
     ``str`` of a reason is Karpenter's message; it is computed on demand, and never for pods that are pending anyway.
     """
@@ -183,7 +183,7 @@ def no_place(solution: Solution, pod: Pod, *, others: int = 0, asks_nodes: bool 
 
     Args:
         solution: The simulation's solution.
-        pod: A pod that was not scheduled, or only to an uninitialised node.
+        pod: A pod that was not scheduled, or only to an uninitialized node.
         others: Number of other such pods.
         asks_nodes: Whether to try all existing nodes too, which is slow in a large cluster.
     """

@@ -91,7 +91,7 @@ class Waiting(msgspec.Struct, frozen=True):
 
     @property
     def awaited(self) -> tuple[str, ...]:
-        """Names of the NodeClaims that are to be initialised before the node goes."""
+        """Names of the NodeClaims that are to be initialized before the node goes."""
         return tuple(claim.name for claim in self.replacements if not claim.is_true("Initialized"))
 
 

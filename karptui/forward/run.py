@@ -277,7 +277,7 @@ def _stuck_nodes(inventory: Inventory, durations: Durations, now_ns: int) -> lis
         return []
     oldest_ns = min(joined_since(one) for one in claims)
     names = first_of(sorted(one.node_name or one.name for one in claims), _MOST_NAMES)
-    stays = f"{verb(len(claims), 'is', 'are')} not initialised"
+    stays = f"{verb(len(claims), 'is', 'are')} not initialized"
     since = f"{'' if len(claims) == 1 else 'up to '}{duration_text((now_ns - oldest_ns) // NS_PER_SECOND)}"
     joined = verb(len(claims), "it joined", "they joined")
     return [f"{names} {stays} {since} after {joined}, and assumed to stay so: Karpenter does not delete such nodes"]

@@ -1,4 +1,7 @@
-"""Pods: the template that pods of a workload share, and the fields of each pod."""
+"""Pods: the template that pods of a workload share, and the fields of each pod.
+
+``decode/pod.py`` builds them from JSON.
+"""
 
 from __future__ import annotations
 

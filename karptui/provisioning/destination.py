@@ -16,7 +16,7 @@ from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
 from karptui.kube.taints import Taint
 from karptui.provisioning.amounts import AmountIndex, Columns
-from karptui.provisioning.daemon_overhead import DaemonPod
+from karptui.provisioning.daemonsets import DaemonPod
 from karptui.provisioning.pod_class import Stage
 from karptui.provisioning.ports import OwnedPorts
 from karptui.provisioning.reporter import Pause, no_pause

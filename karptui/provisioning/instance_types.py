@@ -31,7 +31,7 @@ from karptui.kube.taints import untolerated
 from karptui.kube.units import counted
 from karptui.provisioning.amounts import with_pod_slots
 from karptui.provisioning.catalogue import Catalogue, allocatable_nano, bits, catalogue_of
-from karptui.provisioning.daemon_overhead import DaemonGroup, DaemonPod, daemon_pods, group_by_daemons, pool_daemonsets
+from karptui.provisioning.daemonsets import DaemonGroup, DaemonPod, daemon_pods, group_by_daemons, pool_daemonsets
 from karptui.provisioning.limits import remaining_limits
 from karptui.provisioning.overlays import overlaid
 from karptui.provisioning.pool_order import SkipReason, served_pools, skip_reason, usable_pools

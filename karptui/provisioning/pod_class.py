@@ -25,7 +25,7 @@ from karptui.kube.quantity import Quantity
 from karptui.kube.selectors import NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.taints import Toleration
 from karptui.provisioning.amounts import Columns, with_pod_slots
-from karptui.provisioning.daemon_overhead import TOLERATE_PREFERENCES, is_toleration_of_preferences
+from karptui.provisioning.daemonsets import TOLERATE_PREFERENCES, is_toleration_of_preferences
 from karptui.provisioning.go_sort import go_sort
 from karptui.provisioning.requirement_set import Interner, RequirementSet
 from karptui.provisioning.topology_spec import (

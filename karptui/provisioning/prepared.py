@@ -20,7 +20,7 @@ from karptui.kube.pod import Pod
 from karptui.kube.taints import PREFER_NO_SCHEDULE
 from karptui.provisioning.amounts import Columns
 from karptui.provisioning.claim import reservation_capacity
-from karptui.provisioning.daemon_overhead import DaemonPod, daemon_pods, newest_daemons
+from karptui.provisioning.daemonsets import DaemonPod, daemon_pods, newest_daemons
 from karptui.provisioning.destination import Destination, DestinationBuilder, DestinationIndex, LabelReader
 from karptui.provisioning.instance_types import InstanceTypes, catalogues_of, guessed_pools, types_by_pool
 from karptui.provisioning.limits import LimitsLeft

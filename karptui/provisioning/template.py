@@ -14,7 +14,7 @@ from karptui.karpenter.rules import Rules
 from karptui.kube.taints import Taint
 from karptui.provisioning.amounts import AmountIndex, Columns
 from karptui.provisioning.catalogue import Catalogue
-from karptui.provisioning.daemon_overhead import DaemonGroup, DaemonPod, group_by_daemons
+from karptui.provisioning.daemonsets import DaemonGroup, DaemonPod, group_by_daemons
 from karptui.provisioning.requirement_set import Interner, RequirementSet
 
 

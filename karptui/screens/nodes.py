@@ -1,4 +1,4 @@
-"""The Nodes screen."""
+"""The Nodes screen; its columns are in ``views/nodes/columns.py``."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class ClaimEntry(msgspec.Struct, frozen=True, eq=False, dict=True):
                 steps.append(ClaimStep(name, _since(self.claim.created_ns, condition.last_transition_ns), is_done=True))
                 continue
             if condition is not None and condition.reason == REBOOTING:
-                # It was initialised; the reboot has overwritten when.
+                # It was initialized; the reboot has overwritten when.
                 steps.append(ClaimStep(name, None, is_done=True))
                 continue
             running = _since(self.claim.created_ns, now_ns) if is_open and not self.claim.is_deleting else None

@@ -49,7 +49,7 @@ def one_node(
 
 
 def where_nodes_are_slow() -> Inventory:
-    """Return a node that is not initialised after an hour, where others took twenty minutes."""
+    """Return a node that is not initialized after an hour, where others took twenty minutes."""
     made_ns = NOW_NS - DAY_NS
     conditions = (a_condition("Initialized", since_ns=made_ns + 20 * MINUTE_NS),)
     slow = (a_nodeclaim(name=f"slow-{n}", node="", created_ns=made_ns, conditions=conditions) for n in range(3))
@@ -240,7 +240,7 @@ CASES = [
             node={"is_initialized": False, "taints": (SLOW,)},
             claim={"stage": "Registered", "startup_taints": (SLOW,)},
         ),
-        ("1 node (node-1) ($0.10/h) registered and is not initialised after up to 1h (startup taint slow:NoSchedule)",),
+        ("1 node (node-1) ($0.10/h) registered and is not initialized after up to 1h (startup taint slow:NoSchedule)",),
         ERROR,
         per_hour=0.096,
     ),

@@ -33,7 +33,7 @@ TYPES = (SMALL, LARGE)
 
 
 def a_claim(name: str = "node-1", *, conditions: Sequence[Condition] = (), **fields: Any) -> NodeClaim:
-    """Return the NodeClaim of a node, initialised an hour ago; ``conditions`` are further ones."""
+    """Return the NodeClaim of a node, initialized an hour ago; ``conditions`` are further ones."""
     staged = a_nodeclaim(name=f"claim-{name}", node=name, **fields)
     return a_nodeclaim(name=f"claim-{name}", node=name, **{**fields, "conditions": (*staged.conditions, *conditions)})
 

@@ -198,7 +198,7 @@ def test_quiet_time_after_the_last_pod() -> None:
     assert blocker.blocks == GRACEFUL
     begun = blockers_of(_fleet(pool=a_nodepool(budgets=(), consolidate_after_ns=2 * HOUR_NS), claim=a_claim()))
     assert begun["CONSOLIDATE_AFTER"].until_ns == NOW_NS + HOUR_NS
-    assert "initialised" in begun["CONSOLIDATE_AFTER"].message
+    assert "initialized" in begun["CONSOLIDATE_AFTER"].message
     over = blockers_of(_fleet(pool=pool, claim=a_claim(last_pod_event_ns=NOW_NS - 2 * HOUR_NS)))
     assert over["NOT_CONSOLIDATABLE"].since_ns == NOW_NS - HOUR_NS
 

@@ -127,10 +127,10 @@ def test_landings_ask_every_node_too() -> None:
     assert cause_text(landing.no_place).endswith("2 nodes tried: 1 room · 1 taints")
 
 
-def test_uninitialised_node_does_not_count() -> None:
+def test_uninitialized_node_does_not_count() -> None:
     found = _reason(pods=[a_pod(**HERE, cpu="9")], others=[{"cpu": "90", "memory": "300Gi", "is_initialized": False}])
     assert found.uninitialized_node == "other-0"
-    assert cause_text(found) == "Karpenter schedules it to other-0, which does not count before it is initialised"
+    assert cause_text(found) == "Karpenter schedules it to other-0, which does not count before it is initialized"
 
 
 def test_texts_with_incomplete_data() -> None:
@@ -198,7 +198,7 @@ BIG_MISS = PoolMiss("general", "instance types", "m5.xlarge", (_short("cpu", "5"
     [
         (
             NoPlace("a/b", uninitialized_node="n1"),
-            "Karpenter schedules it to n1, which does not count before it is initialised",
+            "Karpenter schedules it to n1, which does not count before it is initialized",
         ),
         (NoPlace("a/b"), "no NodePool has a launchable instance type"),
         (NoPlace("a/b", pools=(BIG_MISS,)), "the nearest type of NodePool general is m5.xlarge, short of cpu 1200m"),

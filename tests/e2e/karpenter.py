@@ -268,11 +268,11 @@ class LiveCluster:
             time.sleep(0.2)
 
     def is_settled(self) -> bool:
-        """Whether every claim is initialised, and every pod that Karpenter has a place for is bound."""
-        initialised = all(_is_true(one, "Initialized") for one in self.items(CLAIMS))
+        """Whether every claim is initialized, and every pod that Karpenter has a place for is bound."""
+        initialized = all(_is_true(one, "Initialized") for one in self.items(CLAIMS))
         wanted = self.nominations()
         waiting = [one for one in self.items(PODS) if not one["spec"].get("nodeName")]
-        return initialised and not any("/" in wanted.get(one["metadata"]["name"], "")[:10] for one in waiting)
+        return initialized and not any("/" in wanted.get(one["metadata"]["name"], "")[:10] for one in waiting)
 
     def until_answered(self, pods: Iterable[str]) -> None:
         """Wait until Karpenter has said where each pod goes, or why it goes nowhere."""

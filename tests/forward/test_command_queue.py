@@ -132,7 +132,7 @@ def test_a_node_that_is_not_ready_for_long_stays_so(minutes: int, usual_minutes:
     assert len(steps(found, StepKind.READY)) == 1 - expected
     (said,) = premises(a_world((node, claim)), Settings(), usual, NOW_NS)[0][:1]
     stays = "assumed to stay so: Karpenter does not delete such nodes"
-    text = f"waits is not initialised {minutes}m after it joined, and {stays}"
+    text = f"waits is not initialized {minutes}m after it joined, and {stays}"
     assert (said == text) is bool(expected)
 
 

@@ -72,7 +72,7 @@ def cni_not_ready(c: Cluster) -> None:
 @incident(
     story="The EBS driver reports ready on two new nodes of pool stateful, but its startup taint was never removed. For 47 "
     "minutes nothing is scheduled there, five pods wait, and Karpenter can neither use nor remove the nodes.",
-    cause="The startup taint ebs.csi.aws.com/agent-not-ready stays on 2 nodes of stateful, so they never initialise and 5 pods "
+    cause="The startup taint ebs.csi.aws.com/agent-not-ready stays on 2 nodes of stateful, so they never initialize and 5 pods "
     "are pending.",
     thread="chanzuckerberg/cztack#893",
     must=[r"ebs\.csi\.aws\.com/agent-not-ready|startup ?taint", "taint", n(2) + r"|stateful-", n(5)],

@@ -137,8 +137,8 @@ KINDS: dict[str, Callable[[Contents], bool]] = {
         _joined(c) - {node["spec"].get("providerID", "") for node in c["Node"]} - {""}
     ),
     "unregistered nodes": lambda c: _nodes_by_label(c, "karpenter.sh/registered", has=False),
-    "uninitialised nodes": lambda c: _nodes_by_label(c, "karpenter.sh/initialized", has=False),
-    "initialised nodes": lambda c: _nodes_by_label(c, "karpenter.sh/initialized", has=True),
+    "uninitialized nodes": lambda c: _nodes_by_label(c, "karpenter.sh/initialized", has=False),
+    "initialized nodes": lambda c: _nodes_by_label(c, "karpenter.sh/initialized", has=True),
     "unmanaged nodes": lambda c: any("karpenter.sh/nodepool" not in labels for labels in c.labels("Node")),
     "nodes being deleted": lambda c: any(one["metadata"].get("deletionTimestamp") for one in c["NodeClaim"]),
     "terminating instances": lambda c: any(one["type"] == "InstanceTerminating" for one in c.conditions("NodeClaim")),

@@ -21,7 +21,7 @@ from karptui.kube.volumes import (
     unread_text,
 )
 from karptui.kube.workload import PodTemplateObject, Workload
-from karptui.provisioning.daemon_overhead import daemon_pods
+from karptui.provisioning.daemonsets import daemon_pods
 from karptui.provisioning.not_modelled import not_modelled
 from karptui.provisioning.overlays import OverlayStore, adjusted_price, overlaid
 from karptui.provisioning.ports import clash, clashes

@@ -111,7 +111,7 @@ def test_story_d_turns_at_the_percent_it_names(percent: str, fits: bool) -> None
 def test_a_pod_that_fits_and_none_at_all() -> None:
     larger = type_of(TRINO, "r5a.12xlarge")
     assert said(fit_lines(larger, TRINO.fit(larger))) == "✔ trino/worker-0 fits"
-    assert "nothing to compare with" in said(fit_lines(type_of(SMALL, "t3.large"), None))
+    assert "so there is no pod to compare with" in said(fit_lines(type_of(SMALL, "t3.large"), None))
 
 
 def test_what_nodes_report() -> None:
@@ -123,10 +123,10 @@ def test_what_nodes_report() -> None:
         "1 node reports 127,540Mi of memory",
         "allocatable 124,500Mi: +6,188Mi against the plan",
         "overhead 0.0270 would match them",
-        "safe for this pool: 0.0270, by 1 of its types that have nodes",
+        "safe VM overhead for this pool: 0.0270, by 1 of its types that have nodes",
     ]
     assert said(observed_lines(SMALL.entry, type_of(SMALL, "t3.large"))) == (
-        "no node of this type runs here: nothing to compare with"
+        "no node of this type runs here, so its real memory is unknown"
     )
 
 

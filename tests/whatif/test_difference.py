@@ -255,7 +255,7 @@ def test_pods_without_an_owner_are_lost_with_the_nodes_that_edits_remove(mode: R
     assert changed(fleet(alone), RemoveNode("node-1"), mode=Replay.SCRATCH).lost_pods == ()
 
 
-def test_a_removal_counts_on_no_node_that_is_not_initialised_as_consolidation_does_not() -> None:
+def test_a_removal_counts_on_no_node_that_is_not_initialized_as_consolidation_does_not() -> None:
     made = (node("node-1"), node("node-2"))
     nodes, claims = [one for one, _ in made], [claim for _, claim in made]
     nodes[1] = replace(nodes[1], labels={key: value for key, value in nodes[1].labels.items() if key != INITIALIZED})
@@ -266,7 +266,7 @@ def test_a_removal_counts_on_no_node_that_is_not_initialised_as_consolidation_do
     found = changed(young, RemoveNode("node-1"), mode=Replay.REMOVE)
     assert (found.moves, found.nodes) == ((), ())
     assert [(one.pod_key, one.reason) for one in found.no_longer_fit] == [
-        (f"default/node-1-{number}", "Karpenter schedules it to node-2, which does not count before it is initialised")
+        (f"default/node-1-{number}", "Karpenter schedules it to node-2, which does not count before it is initialized")
         for number in range(2)
     ]
 

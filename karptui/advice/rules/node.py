@@ -183,7 +183,7 @@ def _drain_without_end(context: AdviceContext) -> Iterator[Finding]:
 
 @rule(
     "node-never-initialized",
-    title="a node never becomes initialised",
+    title="a node never becomes initialized",
     what="A node has registered but is not initialized after 15 minutes, or after five times the usual duration if that"
     " is longer.",
     why="A node is initialized once it is Ready, its startup taints are removed and it reports every requested "
@@ -213,7 +213,7 @@ def _never_initialized(context: AdviceContext) -> Iterator[Finding]:
         severity=Severity.ERROR,
         objects=node_refs(nodes),
         fact=f"{counted(len(nodes), 'node')} ({listed(node.name for node in nodes)}){at_cost(cost)} registered and "
-        f"{verb(len(nodes), 'is', 'are')} not initialised after up to {span(found[0][0])}{_because(nodes[0])}: drift "
+        f"{verb(len(nodes), 'is', 'are')} not initialized after up to {span(found[0][0])}{_because(nodes[0])}: drift "
         "and consolidation never take such a node.",
         per_hour=cost,
     )
@@ -331,7 +331,7 @@ _SLACK: Final = 100
 @rule(
     "node-smaller-than-claim",
     title="node smaller than its NodeClaim",
-    what="An initialised node's allocatable cpu, memory or pods is more than one percent below its NodeClaim's.",
+    what="An initialized node's allocatable cpu, memory or pods is more than one percent below its NodeClaim's.",
     why="The NodeClaim carries what Karpenter planned with. A node that offers less, because of kubelet settings, the "
     "image or the memory overhead, cannot take the pods it was made for; they wait, and another node of the kind "
     "comes.",

@@ -1,7 +1,7 @@
 """Finds replacements of NodeClaims, and loops among them: one decision creates a node, the next removes it.
 
 Karpenter does not record replacements, so they are inferred from times and reasons. A command's order, in
-``pkg/controllers/disruption/queue.go``: taint and condition, then replacements, then, once they are initialised,
+``pkg/controllers/disruption/queue.go``: taint and condition, then replacements, then, once they are initialized,
 deletion. Forceful disruption deletes first; then the provisioner handles the pending pods.
 """
 

@@ -178,7 +178,7 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         Heading(
             "nodes",
             "NODES",
-            "Nodes that percentages are of: managed, initialised, their instance not terminating.",
+            "Nodes that percentages are of: managed, initialized, their instance not terminating.",
             5,
             9,
             is_right_aligned=True,

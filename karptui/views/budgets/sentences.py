@@ -188,7 +188,7 @@ def detail_text(entries: Sequence[BudgetEntry], now_ns: int, local: tzinfo | Non
         return "\n".join(lines)
     for name, names in (("Deleting", found.use.deleting), ("NotReady", found.use.not_ready)):
         lines += [f"{name}: {', '.join(map(clean, names)) or 'none'}"]
-    lines += ["", f"{found.use.nodes} nodes count: managed, initialised, their instance not terminating.", ""]
+    lines += ["", f"{found.use.nodes} nodes count: managed, initialized, their instance not terminating.", ""]
     return "\n".join([*lines, *_days(entries)])
 
 

@@ -44,7 +44,7 @@ def _life(entry: ClaimEntry, now_ns: int) -> Cell:
 
 
 def _life_sort(entry: ClaimEntry) -> float | None:
-    """Return the seconds until it was initialised; starting claims sort first."""
+    """Return the seconds until it was initialized; starting claims sort first."""
     last = entry.steps(0)[-1]
     if last.is_done:
         return float(last.seconds) if last.seconds is not None else None
@@ -176,7 +176,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         ),
         filters={
             "init": Field(
-                FieldKind.DURATION, lambda entry, now_ns: entry.steps(now_ns)[-1].seconds, help="until initialised"
+                FieldKind.DURATION, lambda entry, now_ns: entry.steps(now_ns)[-1].seconds, help="until initialized"
             )
         },
     ),

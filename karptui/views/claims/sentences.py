@@ -26,7 +26,7 @@ _BETWEEN: Final = (" · ", Tone.MUTED)
 
 _SHORT_WAITS: Final = {NOT_LAUNCHED: "the cloud provider's instance", NOT_REGISTERED: "the node to join the cluster"}
 _UNREGISTERED: Final = re.compile(r'Resource "([^"]+)" was requested but not registered')
-"""In Karpenter's words of a node that is not initialised: pkg/controllers/nodeclaim/lifecycle/initialization.go."""
+"""In Karpenter's words of a node that is not initialized: pkg/controllers/nodeclaim/lifecycle/initialization.go."""
 
 
 def waiting_on(entry: ClaimEntry, now_ns: int) -> tuple[str, Tone]:

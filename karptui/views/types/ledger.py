@@ -186,7 +186,7 @@ def fit_lines(entry: TypeEntry, fit: TypeFit | None) -> tuple[Pieces, ...]:
     elif not entry.is_left and not entry.shortages:
         lines.append((("✘ ruled out: ", Tone.FAULT), (entry.ruled_out or clean(entry.reason), Tone.NORMAL)))
     if fit is None:
-        lines.append((("no pending pod matches this pool: nothing to compare with the type", Tone.MUTED),))
+        lines.append((("no pending pod matches this pool, so there is no pod to compare with", Tone.MUTED),))
         return tuple(lines)
     name = f"{clean(fit.pod.namespace)}/{clean(fit.pod.name)}"
     if not fit.short:
@@ -239,7 +239,7 @@ def observed_lines(pool: PoolEntry, entry: TypeEntry) -> tuple[Pieces, ...]:
     """Return the reported values of the type's nodes, and the overhead percents they imply."""
     reported, observed = reported_bytes(entry), entry.observed
     if reported is None or observed is None:
-        lines: list[Pieces] = [(("no node of this type runs here: nothing to compare with", Tone.MUTED),)]
+        lines: list[Pieces] = [(("no node of this type runs here, so its real memory is unknown", Tone.MUTED),)]
     else:
         many = f"{count_text(observed.node_count)} nodes report" if observed.node_count > 1 else "1 node reports"
         spread = observed.capacity[MEMORY]
@@ -260,7 +260,7 @@ def observed_lines(pool: PoolEntry, entry: TypeEntry) -> tuple[Pieces, ...]:
     if safe is not None:
         lines.append(
             (
-                (f"safe for this pool: {safe:.4f}", Tone.STRONG),
+                (f"safe VM overhead for this pool: {safe:.4f}", Tone.STRONG),
                 (f", by {pool.observed} of its types that have nodes", Tone.MUTED),
             )
         )

@@ -65,7 +65,7 @@ def totals_lines(difference: Difference, price_note: str = "") -> tuple[Pieces, 
 
 def _short_not_counted(left_out: NotCounted) -> str:
     parts = (
-        (left_out.unmanaged, "not managed"),
+        (left_out.unmanaged, "unmanaged"),
         (left_out.leaving, "being removed"),
         (left_out.unlaunched, "not launched"),
     )

@@ -169,7 +169,7 @@ def time_text(blockers: Sequence[Blocker], now_ns: int) -> str:
     until = None if None in ends or not ends else max(end for end in ends if end is not None)
     began = f"for {age_text(since, now_ns)}" if since else "start unknown"
     if until is None:
-        return f"{began}, no time limit"
+        return f"{began}, no end set"
     left = (until - now_ns) // NS_PER_SECOND
     return f"{began}, {duration_text(left)} left" if left > 0 else f"{began}, time is up"
 

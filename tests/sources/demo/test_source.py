@@ -64,7 +64,7 @@ def test_new_protected_pods_keep_landing_on_the_node_that_has_most(
     assert len(landed) == 1
 
 
-def test_a_claim_launches_registers_and_initialises(demo: Story) -> None:
+def test_a_claim_launches_registers_and_initializes(demo: Story) -> None:
     _, begin, states = demo
     name = next(name for state in states for name in state.nodeclaims if name not in begin.nodeclaims)
     seen = [state for state in states if name in state.nodeclaims]
@@ -227,7 +227,7 @@ def test_a_drain_waits_for_a_pod_that_may_not_be_evicted(demo: Story) -> None:
     assert all(pod.node_name in state.nodes for state in states)
 
 
-def test_a_node_without_its_gpu_is_never_initialised(demo: Story) -> None:
+def test_a_node_without_its_gpu_is_never_initialized(demo: Story) -> None:
     _, begin, states = demo
     waits = begin.pods["ml/llm-1"].key
     label = "karpenter.sh/initialized"

@@ -165,7 +165,7 @@ def test_blockers_with_their_times() -> None:
 
 def test_a_pod_without_a_place_says_what_is_short_first() -> None:
     landing = Landing(error="no instance type", no_place=NoPlace("a/b", uninitialized_node="new"))
-    said_ = "Karpenter schedules it to new, which does not count before it is initialised · Karpenter: no instance type"
+    said_ = "Karpenter schedules it to new, which does not count before it is initialized · Karpenter: no instance type"
     assert no_landing_text(landing) == said_
     assert landing_cell(landing, a_pod()).text == f"✘ {said_}"
 
@@ -176,7 +176,7 @@ def test_what_is_short_comes_before_karpenters_own_words() -> None:
     text = lines(replace(FOUND, blockers=(), outlook=NodeOutlook(now=stays, lifted=stays, freed=stays)))
     at = text.index(
         " ? simulated now  a/b cannot be placed elsewhere: Karpenter schedules it to new, which does not count before"
-        " it is initialised"
+        " it is initialized"
     )
     assert text[at + 1] == f"   Karpenter: {'x' * (QUOTED - 1)}…"
 

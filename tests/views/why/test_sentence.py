@@ -205,7 +205,7 @@ def test_also_and_arrivals() -> None:
 def test_a_node_without_a_place_for_its_pods_says_which() -> None:
     verdict = replace(STAYS, no_place=NoPlace("a/b", uninitialized_node="new"), refusal_message="Not all pods")
     assert refusal_text(verdict) == (
-        "a/b cannot be placed elsewhere: Karpenter schedules it to new, which does not count before it is initialised"
+        "a/b cannot be placed elsewhere: Karpenter schedules it to new, which does not count before it is initialized"
         " · Karpenter: Not all pods"
     )
     one = found(WhyCode.NOFIT, outlook=NodeOutlook(now=verdict, lifted=verdict, freed=verdict))
@@ -258,7 +258,7 @@ def test_names_and_spans() -> None:
     assert names_of(several) == "a/0, a/1 and 2 more"
     assert time_text(several, NOW_NS) == "start unknown, 3m left"
     assert time_text(several[:1], NOW_NS) == "start unknown, time is up"
-    assert time_text([], NOW_NS) == "start unknown, no time limit"
+    assert time_text([], NOW_NS) == "start unknown, no end set"
 
 
 def test_held_is_what_somebody_has_to_lift() -> None:

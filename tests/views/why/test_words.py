@@ -131,11 +131,11 @@ def test_cells_before_anything_is_known() -> None:
 @pytest.mark.parametrize(
     ("name", "parts"),
     [
-        ("dnd", ("gitlab/runner-7f2c4, gitlab/runner-9d0aa have do-not-disrupt (for 5h58m, no time limit)",
+        ("dnd", ("gitlab/runner-7f2c4, gitlab/runner-9d0aa have do-not-disrupt (for 5h58m, no end set)",
                  "removable once unblocked: delete, saves $1.0080/h (simulated)",
                  "still receives pods: 5 in the last hour")),
         ("timed", ("gitlab/runner-1bb0e has do-not-disrupt (for 72m, 48m left)",)),
-        ("pdb", ("db/postgres-0 blocked by db/postgres (start unknown, no time limit)",)),
+        ("pdb", ("db/postgres-0 blocked by db/postgres (start unknown, no end set)",)),
         ("drain", ("draining", "waiting for gitlab/runner-33aa1 (do-not-disrupt)", "forced to end in 23h")),
         ("budget", ("the budget allows 0 of 1 nodes",)),
         ("nofit", ("Not all pods would schedule",)),
