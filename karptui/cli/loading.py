@@ -220,8 +220,9 @@ def analysed(
         nodes: Keys of the nodes whose removal is simulated if not all are; not more than `MOST_SIMULATED`.
         asks_next: Whether to simulate Karpenter's next command; None if removals are simulated.
     """
+    from karptui.disruption.joint_saving import MOST_FORECAST_NODES
     from karptui.disruption.study import DisruptionStudy, study_all
-    from karptui.session.prepare import prepare_view
+    from karptui.session.prepare import prepare_view, removal_forecasts
     from karptui.session.readiness import unready_because
 
     view = loaded.view
@@ -235,6 +236,8 @@ def analysed(
     if chosen if asks_next is None else asks_next:
         study.simulate_next_pass()
         analysis = study.analysis
+    if len(view.state.nodes) <= MOST_FORECAST_NODES:
+        study.simulate_joint_at_once(removal_forecasts(view, analysis.findings, loaded.now_ns).of)
     if simulates is None and not chosen:
         notes = (*notes, "removals are not simulated in clusters of this size: --simulate does it")
     return replace(loaded, view=view.with_answers(analysis=analysis), notes=(*loaded.notes, *notes))

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
+from karptui.kube.timestamps import NS_PER_SECOND
+
+MOST_FORECAST_NODES: Final = 1_000
+"""Nodes of the largest cluster whose removals and remedies are forecast: each takes about five seconds there."""
+FORECAST_STANDS_NS: Final = 5 * 60 * NS_PER_SECOND
+"""A forecast is repeated after this time even if its joint removal is the same."""
 _MOST_WANTED: Final = 64
 """Sets that wait for a simulation: the oldest are dropped; a screen that still shows one requests it again."""
 
@@ -22,6 +28,8 @@ class JointRemoval(msgspec.Struct, frozen=True, gc=False):
     """Dollars that the removed nodes cost by their NodePools' prices."""
     saves_per_hour: float = 0.0
     """Dollars saved."""
+    seconds: int | None = None
+    """Time until the last node is gone, by forecast; None if budgets and the time are not simulated."""
 
     @property
     def share(self) -> float:
@@ -50,11 +58,22 @@ class JointSaving(msgspec.Struct, frozen=True, gc=False):
     is_joint: bool = True
     """Whether the joint removal is simulated; else the sum of single removals, whose pods compete for capacity."""
     is_upper_bound: bool = False
-    """Whether several nodes are removed: budgets and the time of their removal are not simulated."""
+    """Whether several nodes are removed, and budgets and the time of their removal are not simulated."""
+    seconds: int | None = None
+    """Time until the last node is gone, by forecast; None without one."""
+
+
+class _Forecast(NamedTuple):
+    of: JointRemoval
+    """The joint removal that it belongs to."""
+    removal: JointRemoval
+    at_ns: int
 
 
 Simulate: TypeAlias = Callable[[frozenset[str]], JointRemoval | None]
 """Simulates the joint removal of nodes, by the keys of their findings."""
+Forecast: TypeAlias = Callable[[frozenset[str], JointRemoval], JointRemoval]
+"""Adds a forecast to the joint removal of nodes; returns it unchanged if the forecast is uncertain."""
 
 
 class JointFigures:
@@ -69,6 +88,7 @@ class JointFigures:
         self._before = before.latest if before is not None else {}
         self._simulated: dict[frozenset[str], JointRemoval | None] = {}
         self._wanted: dict[frozenset[str], None] = {}
+        self._forecasts = dict(before.forecasts) if before is not None else {}
         self._at_once: Simulate | None = None
 
     @property
@@ -77,8 +97,21 @@ class JointFigures:
         requested = {keys: self._before[keys] for keys in tuple(self._wanted) if keys in self._before}
         return {**requested, **self._simulated}
 
+    @property
+    def forecasts(self) -> dict[frozenset[str], _Forecast]:
+        """The forecasts of these sets."""
+        return {keys: self._forecasts[keys] for keys in self.latest if keys in self._forecasts}
+
     def of(self, keys: frozenset[str]) -> JointRemoval | None:
-        """Return the joint removal of some nodes; None until it is simulated, and if it cannot be."""
+        """Return the joint removal of some nodes, with its forecast if there is one.
+
+        None until it is simulated, and if it cannot be.
+        """
+        removal = self._removal(keys)
+        forecast = self._forecasts.get(keys)
+        return forecast.removal if forecast is not None and forecast.of == removal else removal
+
+    def _removal(self, keys: frozenset[str]) -> JointRemoval | None:
         if keys not in self._simulated:
             if self._at_once is None:
                 self._wanted[keys] = None
@@ -103,6 +136,23 @@ class JointFigures:
         self._simulated[keys] = simulate(keys)
         self._wanted.pop(keys, None)
 
+    def is_forecast_due(self, now_ns: int) -> bool:
+        """Whether a simulated removal has no forecast, or an old one."""
+        return self._at_once is None and next(self._without_forecast(now_ns), None) is not None
+
+    def _without_forecast(self, now_ns: int) -> Iterator[tuple[frozenset[str], JointRemoval]]:
+        for keys, removal in tuple(self._simulated.items()):
+            last = self._forecasts.get(keys)
+            is_due = last is None or last.of != removal or now_ns - last.at_ns >= FORECAST_STANDS_NS
+            if removal is not None and is_due:
+                yield keys, removal
+
+    def forecast(self, forecast: Forecast, now_ns: int) -> None:
+        """Forecast the first removal that is due."""
+        for keys, removal in self._without_forecast(now_ns):
+            self._forecasts[keys] = _Forecast(removal, forecast(keys, removal), now_ns)
+            return
+
 
 def joint_saving(alone: Iterable[NodeSaving], joint: JointFigures | None) -> JointSaving:
     """Return the savings of removing nodes together: at most the sum of single removals.
@@ -120,4 +170,9 @@ def joint_saving(alone: Iterable[NodeSaving], joint: JointFigures | None) -> Joi
     if removal is None:
         return JointSaving(at_most, len(saving), is_joint=False, is_upper_bound=True)
     price = sum(node.price_per_hour or 0.0 for node in saving if node.key in removal.keys)
-    return JointSaving(min(price * removal.share, at_most), len(removal.keys), is_upper_bound=True)
+    return JointSaving(
+        min(price * removal.share, at_most),
+        len(removal.keys),
+        is_upper_bound=removal.seconds is None,
+        seconds=removal.seconds,
+    )

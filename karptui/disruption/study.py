@@ -39,7 +39,7 @@ from karptui.disruption.drain import DrainState, drain_state
 from karptui.disruption.fleet import arrivals
 from karptui.disruption.gates import all_gates
 from karptui.disruption.joint_removal import JointRemovals
-from karptui.disruption.joint_saving import JointFigures
+from karptui.disruption.joint_saving import MOST_FORECAST_NODES, Forecast, JointFigures, JointRemoval
 from karptui.disruption.lanes import Lane, NodeCase, Why, lanes_of, why_of
 from karptui.disruption.methods import NextPass, next_pass, observed_fleet
 from karptui.disruption.node_verdict import landings_of, replacements_of, verdict_of
@@ -416,9 +416,28 @@ class DisruptionStudy:
         self._joint.simulate(self._joint_removals(before).of)
         return True
 
-    def simulate_joint_at_once(self) -> None:
-        """Simulate joint removals immediately when requested, for callers that can wait."""
-        self._joint.simulate_at_once(self._joint_removals().of)
+    @property
+    def is_forecast_due(self) -> bool:
+        """Whether a joint removal is to be forecast."""
+        return len(self.fleet.nodes) <= MOST_FORECAST_NODES and self._joint.is_forecast_due(self.fleet.now_ns)
+
+    def forecast_joint(self, forecast: Forecast) -> None:
+        """Forecast a joint removal that is due."""
+        self._joint.forecast(forecast, self.fleet.now_ns)
+
+    def simulate_joint_at_once(self, forecast: Forecast | None = None) -> None:
+        """Simulate joint removals immediately when requested, for callers that can wait.
+
+        Args:
+            forecast: Forecasts each of them; None for no forecasts.
+        """
+        removals = self._joint_removals()
+
+        def simulate(keys: frozenset[str]) -> JointRemoval | None:
+            removal = removals.of(keys)
+            return removal if removal is None or forecast is None else forecast(keys, removal)
+
+        self._joint.simulate_at_once(simulate)
 
     def _joint_removals(self, before: Callable[[], None] | None = None) -> JointRemovals:
         return JointRemovals(self._prepared, self.fleet, prices=self._prices, before=before)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
-from typing import Final
+from collections.abc import Collection, Container, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
 from karptui.aws.prices import settings_of
+from karptui.disruption.joint_saving import MOST_FORECAST_NODES
 from karptui.forward.journal import Journal
 from karptui.forward.result import Played, StepKind, shown_of
 from karptui.forward.run import HORIZON_NS, forward
@@ -159,10 +159,6 @@ def rollout(base: WhatIfBase, edited: EditedCluster | None = None) -> Rollout:
     return Rollout(edited, with_drift(edited.inventory, base, edited), edited.removed)
 
 
-MOST_NODES: Final = 1_000
-"""Nodes of the largest cluster whose remedies are forecast: each takes about five seconds there."""
-
-
 class RemedyForecasts:
     """Forecasts remedies, each compared with the cluster without it.
 
@@ -192,7 +188,7 @@ class RemedyForecasts:
         Raises:
             Cancelled: ``pause`` cancelled.
         """
-        if len(self._base.inventory.nodes) > MOST_NODES:
+        if len(self._base.inventory.nodes) > MOST_FORECAST_NODES:
             return tuple(trials)
         nodes = frozenset(name for trial in trials for name in trial.freed)
         before: Played | None = None
@@ -218,14 +214,14 @@ class RemedyForecasts:
         base = self._base
         freed = frozenset(trial.freed)
         steps = [step for step in after.steps if freed.intersection(step.nodes)]
-        gone, gone_anyway = _drained(after, freed), _drained(before, freed)
+        gone, gone_anyway = drained(after, freed), drained(before, freed)
         is_priced = base.has_prices and leave_out_alike(before, after)
         return replace(
             trial,
             freed=tuple(sorted(gone)),
-            wait_seconds=_seconds_to_last(gone, base.now_ns),
+            wait_seconds=seconds_to_last(gone, base.now_ns),
             otherwise_seconds=(
-                _seconds_to_last({name: gone_anyway[name] for name in gone}, base.now_ns)
+                seconds_to_last({name: gone_anyway[name] for name in gone}, base.now_ns)
                 if gone and gone.keys() <= gone_anyway.keys()
                 else None
             ),
@@ -238,11 +234,12 @@ class RemedyForecasts:
         )
 
 
-def _drained(played: Played, names: frozenset[str]) -> dict[str, int]:
+def drained(played: Played, names: Collection[str]) -> dict[str, int]:
     """Return when nodes are gone, by name; nodes that stay are left out."""
     drains = [step for step in played.steps if step.kind is StepKind.DRAIN]
-    return {name: step.at_ns for step in drains for name in names.intersection(step.nodes)}
+    return {name: step.at_ns for step in drains for name in step.nodes if name in names}
 
 
-def _seconds_to_last(gone: Mapping[str, int], now_ns: int) -> int:
+def seconds_to_last(gone: Mapping[str, int], now_ns: int) -> int:
+    """Return the seconds until the last of some nodes is gone."""
     return (max(gone.values(), default=now_ns) - now_ns) // NS_PER_SECOND

@@ -47,6 +47,8 @@ QUIET_SECONDS: Final = 3.0
 """After this long without a change such nodes are simulated again at once."""
 REUSE_SECONDS: Final = 60.0
 """Longest time that answers are reused while no object that engines read has changed: timers matter to them too."""
+FORECASTS_REST: Final = 4.0
+"""Time without forecasts of removals after some, as a multiple of their duration."""
 LONGEST_BACK_OFF_SECONDS: Final = 30.0
 """After failures in a row work begins again after one second, two, four, and no more than this."""
 PRICES_SECONDS: Final = 3.0
@@ -64,6 +66,10 @@ class _Job(NamedTuple):
 
 class Superseded(Exception):  # noqa: N818 - not an error
     """There is something newer to look at."""
+
+
+class _FocusChanged(Exception):  # noqa: N818 - not an error
+    """The screen asks for something else."""
 
 
 class Analyst:
@@ -94,6 +100,8 @@ class Analyst:
         """Mean processor time to simulate a node, in seconds."""
         self._more_at: float | None = None
         """When the postponed nodes are simulated; None if none is postponed."""
+        self._forecasts_at = 0.0
+        """When removals may be forecast again, in seconds of the clock."""
         self._is_at_rest = True
         self._focus = Focus()
         self._is_stopped = False
@@ -309,7 +317,7 @@ class Analyst:
         if self._focus.asks_advice:
             self._advise(throttle)
         try:
-            yield from self._simulate(study, throttle, min(REST_SECONDS, REST_SHARE * (self._clock() - began)))
+            yield from self._simulate(job, study, throttle, min(REST_SECONDS, REST_SHARE * (self._clock() - began)))
         except Superseded:
             self._latest = study.analysis
             raise
@@ -333,7 +341,9 @@ class Analyst:
                 if self._is_stopped:
                     return
 
-    def _simulate(self, study: DisruptionStudy, throttle: ThreadThrottle, rest_seconds: float) -> Iterator[Focus]:
+    def _simulate(
+        self, job: _Job, study: DisruptionStudy, throttle: ThreadThrottle, rest_seconds: float
+    ) -> Iterator[Focus]:
         """Simulate removals, those on the screen first, until all are done or a newer generation is due."""
         began = published = self._clock()
         close_up = ""
@@ -363,7 +373,10 @@ class Analyst:
                 if not self._simulate_last(study, rest):
                     self._simulate_next_pass_at_rest(study, answered, throttle, began)
                     self._latest = study.analysis
+                    self._forecast_at_rest(job, study, throttle, focus)
                     self._more_at = self._clock() + QUIET_SECONDS if postponed else None
+                    if study.is_forecast_due:
+                        self._more_at = min(self._more_at or self._forecasts_at, self._forecasts_at)
                     yield focus
                     if self._is_quiet():
                         rest, postponed = postponed, []
@@ -426,6 +439,33 @@ class Analyst:
         if "next" not in answered and len(study.fleet.nodes) <= MOST_NODES_FOR_NEXT:
             answered.add("next")
             study.simulate_next_pass(study.engine(lambda: self._give_way(throttle, began)))
+
+    def _forecast_at_rest(self, job: _Job, study: DisruptionStudy, throttle: ThreadThrottle, focus: Focus) -> None:
+        """Forecast joint removals, until the focus changes.
+
+        Raises:
+            Superseded: A newer generation is due.
+        """
+        from karptui.session.prepare import removal_forecasts  # noqa: PLC0415 - as below
+
+        began = self._clock()
+        if not study.is_forecast_due or (self._has_thread and began < self._forecasts_at):
+            return
+
+        def give_way() -> None:
+            self._give_way(throttle, began)
+            if self._focus != focus:
+                raise _FocusChanged
+
+        try:
+            forecasts = removal_forecasts(job.view, study.analysis.findings, job.now_ns, give_way)
+            while study.is_forecast_due:
+                study.forecast_joint(forecasts.of)
+                self._latest = study.analysis
+        except _FocusChanged:
+            pass
+        finally:
+            self._forecasts_at = self._clock() + FORECASTS_REST * (self._clock() - began)
 
     def _answers(
         self, study: DisruptionStudy, focus: Focus, answered: set[str], throttle: ThreadThrottle, began: float

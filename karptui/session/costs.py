@@ -44,7 +44,14 @@ class Held(msgspec.Struct, frozen=True):
     is_joint: bool = True
     """Whether the joint removal is simulated; else it adds up removals of single nodes."""
     is_upper_bound: bool = False
-    """Whether it is of several nodes: budgets, and the time that their removal takes, are not simulated."""
+    """Whether it is of several nodes, and budgets and the time that their removal takes are not simulated."""
+    seconds: int | None = None
+    """Time until the last of several nodes is gone without blockers, by forecast; None without a forecast."""
+
+    @property
+    def certainty(self) -> tuple[bool, bool]:
+        """Whether it is of joint removals, and whether these are forecast; a higher value replaces a lower one."""
+        return self.is_joint, not self.is_upper_bound
 
 
 SETTLES_NS: Final = 15 * NS_PER_SECOND
@@ -70,7 +77,7 @@ class SteadyHeld:
         if held.waiting:
             self._next = None
             return self._last, False
-        is_better = self._last is not None and held.is_joint and not self._last.is_joint
+        is_better = self._last is not None and held.certainty > self._last.certainty
         if self._last is None or is_better or _is_alike(held, self._last):
             self._last, self._next = held, None
             return held, True
@@ -84,11 +91,11 @@ class SteadyHeld:
 
 def _is_alike(one: Held, other: Held) -> bool:
     """Whether two sums are written alike."""
-    return (one.currency, bool(one.nodes), bool(one.unpriced), one.is_joint, f"{one.per_hour:.2f}") == (
+    return (one.currency, bool(one.nodes), bool(one.unpriced), one.certainty, f"{one.per_hour:.2f}") == (
         other.currency,
         bool(other.nodes),
         bool(other.unpriced),
-        other.is_joint,
+        other.certainty,
         f"{other.per_hour:.2f}",
     )
 
@@ -157,7 +164,16 @@ def held_of(entries: Iterable[NodeEntry], joint: JointFigures | None = None) -> 
             currency = entry.price.currency if entry.price is not None else currency
     saving = joint_saving(alone, joint)
     nodes = saving.nodes + unpriced
-    return Held(saving.per_hour or 0.0, currency, nodes, unpriced, waiting, saving.is_joint, saving.is_upper_bound)
+    return Held(
+        saving.per_hour or 0.0,
+        currency,
+        nodes,
+        unpriced,
+        waiting,
+        is_joint=saving.is_joint,
+        is_upper_bound=saving.is_upper_bound,
+        seconds=saving.seconds,
+    )
 
 
 def total_of(entries: Iterable[NodeEntry]) -> Total:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 from karptui.aws.evidence import Evidence, prices_of
 from karptui.aws.prices import NodePrices
@@ -21,6 +22,10 @@ from karptui.session.pool_types import OfferedTypes, offered_types, offered_type
 from karptui.session.readiness import left_out
 from karptui.state.inventory import inventory_of
 from karptui.whatif.situation import TypesResult, WhatIfBase
+
+if TYPE_CHECKING:
+    from karptui.disruption.analysis import NodeFindings
+    from karptui.plan.removal_forecast import RemovalForecasts
 
 
 def prepare_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> tuple[Prepared, tuple[str, ...]]:
@@ -50,6 +55,24 @@ def base_of(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> WhatIfBa
         prices=view.prices,
         pause=pause,
     )
+
+
+def removal_forecasts(
+    view: ClusterView, findings: Mapping[str, NodeFindings], now_ns: int, pause: Pause = no_pause
+) -> RemovalForecasts:
+    """Return the forecasts of removals of blocked nodes.
+
+    Args:
+        view: The cluster.
+        findings: The findings of its nodes, by key.
+        now_ns: The present instant: nanoseconds since the epoch.
+        pause: Called now and then during computation; an exception from it ends the work.
+    """
+    from karptui.plan.removal_forecast import RemovalForecasts  # noqa: PLC0415 - only for forecasts: slow to import
+
+    metrics = view.evidence.metrics
+    seconds = metrics.seconds_per_removal if metrics is not None else None
+    return RemovalForecasts(base_of(view, now_ns, pause), findings, seconds, pause)
 
 
 def open_cluster(

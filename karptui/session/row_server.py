@@ -130,7 +130,8 @@ class RowServer:
         findings = self._verdict.get(inputs, lambda: verdict_of_view(view, now_ns))
         if findings is not last.findings:
             joint = _joint_of(view)
-            self._verdict_at = _VerdictAt(pools, now_ns, findings, joint is None or not joint.is_asked)
+            is_final = joint is None or not (joint.is_asked or joint.is_forecast_due(now_ns))
+            self._verdict_at = _VerdictAt(pools, now_ns, findings, is_final)
         return findings
 
     def rows(self, query: RowQuery) -> RowSet:

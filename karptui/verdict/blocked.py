@@ -92,6 +92,7 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
         code=code,
         price_per_hour=saving.per_hour,
         is_upper_bound=saving.is_upper_bound,
+        saves_in_seconds=saving.seconds,
         is_partial=lacks_some(line.held for line in lines)
         or any(line.findings is not None and line.findings.freed is None for line in lines),
         since_ns=since,

@@ -291,6 +291,8 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """Whether its nodes are still being simulated, and how their count may change."""
     is_upper_bound: bool = False
     """Whether its dollars are of several nodes whose removal under budgets is not simulated."""
+    saves_in_seconds: int | None = None
+    """Time until the last of several nodes is gone without the blockers, by forecast; None without a forecast."""
     requests: ResourceList = resources.EMPTY
     """Requests of each of its pods."""
     controller_pod: ControllerPod | None = None

@@ -350,6 +350,7 @@ def _stopped(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
             code=FindingCode.STOPPED,
             price_per_hour=saving.per_hour,
             is_upper_bound=saving.is_upper_bound,
+            saves_in_seconds=saving.seconds,
             is_partial=is_simulating(case.nodes) or lacks_some(line.would_save for line in waiting),
             since_ns=since,
             objects=tuple(one.object_ref for one in unsynced),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from karptui.aws.money import per_hour_text
 from karptui.kube.timestamps import format_timestamp
+from karptui.kube.units import duration_text
 from karptui.views.findings import Reasons, sentence
 from karptui.views.row import Pieces, Tone
 from karptui.views.wrapping import cells, wrapped_from
@@ -23,11 +24,16 @@ MARKS: Final[Mapping[str, tuple[str, Tone]]] = {
 
 
 def money_text(finding: ClusterFinding) -> str:
-    """Return ``$2.03/h``, with a plus if it is a lower bound; empty if unknown or already in the text."""
+    """Return ``$2.03/h``, or ``saves $2.03/h in 7m`` by forecast; empty if unknown or already in the text.
+
+    A plus marks a lower bound.
+    """
     if not finding.price_per_hour or str(finding.code) == "NEXT":
         return ""
     bound = "up to " if finding.is_upper_bound else ""
-    return f"{bound}{per_hour_text(finding.price_per_hour, 'USD')}{'+' if finding.is_partial else ''}"
+    text = f"{bound}{per_hour_text(finding.price_per_hour, 'USD')}{'+' if finding.is_partial else ''}"
+    seconds = finding.saves_in_seconds
+    return text if seconds is None else f"saves {text} in {duration_text(seconds)}"
 
 
 class Room(NamedTuple):
@@ -104,6 +110,7 @@ def verdict_values(findings: Iterable[ClusterFinding], now_ns: int, reasons: Rea
             "text": sentence(one, now_ns, reasons),
             "pricePerHour": one.price_per_hour,
             "isUpperBound": one.is_upper_bound,
+            "savesInSeconds": one.saves_in_seconds,
             "since": format_timestamp(one.since_ns) if one.since_ns else None,
             "until": format_timestamp(one.until_ns) if one.until_ns else None,
             "objects": list(one.objects),

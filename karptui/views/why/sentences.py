@@ -62,14 +62,15 @@ def held_title(rows: Held, total: Held | None) -> str:
 
 
 def held_fact(held: Held, *, is_steady: bool = True) -> Fact:
-    """Return the figure for the top bar, dim until complete.
+    """Return ``held $4.12/h (in 7m)`` for the top bar, dim until complete; the time is left out if space is short.
 
     Args:
         held: The held cost.
         is_steady: Whether it is current, not the last complete sum.
     """
     text = f"held {held_text(held)}"
-    return Fact(text, text, Tone.WARNING if held.per_hour and not held.waiting and is_steady else Tone.MUTED)
+    time = f" (in {duration_text(held.seconds)})" if held.seconds is not None and held.per_hour else ""
+    return Fact(f"{text}{time}", text, Tone.WARNING if held.per_hour and not held.waiting and is_steady else Tone.MUTED)
 
 
 NAMED: Final = 2
