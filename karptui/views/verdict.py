@@ -24,7 +24,7 @@ MARKS: Final[Mapping[str, tuple[str, Tone]]] = {
 
 
 def money_text(finding: ClusterFinding) -> str:
-    """Return ``$2.03/h``, or ``saves $2.03/h in 7m`` by forecast; empty if unknown or already in the text.
+    """Return ``$2.03/h``, or ``$2.03/h in 7m`` by forecast; empty if unknown or already in the text.
 
     A plus marks a lower bound.
     """
@@ -33,7 +33,7 @@ def money_text(finding: ClusterFinding) -> str:
     bound = "up to " if finding.is_upper_bound else ""
     text = f"{bound}{per_hour_text(finding.price_per_hour, 'USD')}{'+' if finding.is_partial else ''}"
     seconds = finding.saves_in_seconds
-    return text if seconds is None else f"saves {text} in {duration_text(seconds)}"
+    return text if seconds is None else f"{text} in {duration_text(seconds)}"
 
 
 class Room(NamedTuple):

@@ -367,7 +367,10 @@ def without_tails(app: KarptuiApp) -> list[str]:
     """Return what the verdict on the screen says, without blanks, marks, money and keys."""
     drawn = verdict_of(app)
     assert all(len(line) < app.size.width for line in drawn)
-    heads = [re.sub(r"^( \S .*?)(  (?:up to )?\$[\d.]+/h\+?)?  +\S+( n)?$", r"\1", line.rstrip()) for line in drawn]
+    heads = [
+        re.sub(r"^( \S .*?)(  (?:up to )?\$[\d.]+/h\+?(?: in \w+)?)?  +\S+( n)?$", r"\1", line.rstrip())
+        for line in drawn
+    ]
     return ["".join(line[3:].split()) for line in heads]
 
 
