@@ -75,9 +75,9 @@ class ForwardScreen(ListScreen[PlayedStep]):
     """A forecast of the cluster, next to forecasts with edits; the cursor selects the instant."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("z", "horizon", "Horizon", id="forward.horizon", tooltip="Simulate 6, 24, 72 hours, or one"),
+        Binding("z", "horizon", "Horizon", id="forward.horizon", tooltip="Simulate 6, 24, 72 or 1 hours"),
         Binding(
-            "s", "seeds", "Seeds", id="forward.seeds", tooltip="Simulate with 5, 20 or one seed: the role of chance"
+            "s", "seeds", "Seeds", id="forward.seeds", tooltip="Simulate with 5, 20 or 1 seeds: the effect of chance"
         ),
         Binding(
             "v",
@@ -87,14 +87,14 @@ class ForwardScreen(ListScreen[PlayedStep]):
             id="forward.values",
             tooltip="Enter another time span and number of seeds",
         ),
-        Binding("o", "node_now", "Node now", id="forward.now", tooltip="The removed node, in its present state"),
+        Binding("o", "node_now", "Node now", id="forward.now", tooltip="The removed node as it is now"),
         Binding(
             "w",
             "waits",
             "Pending pods",
             show=False,
             id="forward.waits",
-            tooltip="Every pod that is pending for a while, and how long",
+            tooltip="Every pod that is pending at some time, and for how long",
         ),
         Binding("x", "text", "Text", id="forward.text", tooltip="Risks, rollout and cost, for a pull request"),
         Binding("pagedown", "scroll_panel(1)", "Scroll", show=False, id="forward.down"),
@@ -268,7 +268,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
         self.host.moments.visit(ToMoment(moment, ToForward(self._scenarios, before)))
 
     def action_node_now(self) -> None:
-        """Show the first removed node in its present state."""
+        """Show the first removed node as it is now."""
         item = self.current
         for name in item.step.nodes if item is not None else ():
             node_key = self.host.session.node_key("Node", name)

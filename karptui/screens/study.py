@@ -35,7 +35,7 @@ class StudyScreen(ListScreen[Any]):
     """The answer to a question about the whole cluster, above a row for each case that it looks at."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("z", "turn('further')", "Horizon", id="study.horizon", tooltip="Simulate 6, 24, 72 hours, or one"),
+        Binding("z", "turn('further')", "Horizon", id="study.horizon", tooltip="Simulate 6, 24, 72 or 1 hours"),
         Binding("s", "turn('with_seeds')", "Seeds", id="study.seeds", tooltip="Simulate with five seeds, or with one"),
         Binding("v", "values", "Values", id="study.values", tooltip="Other values, such as of consolidateAfter"),
         Binding("x", "text", "Text", id="study.text", tooltip="The answer as text, for a pull request"),

@@ -121,7 +121,7 @@ _SENTENCES: Final[Mapping[Cause, str]] = {
         " preference for that is enough"
     ),
     Cause.NO_POOL: NO_POOLS_PASSED_OVER,
-    Cause.NODE: "fits on an existing node: Karpenter leaves it to kube-scheduler",
+    Cause.NODE: "an existing node fits: Karpenter leaves scheduling to kube-scheduler",
     Cause.CLAIM: "Karpenter would launch a node for it",
     Cause.GATED: "its scheduling gates are set: kube-scheduler and Karpenter ignore it until they are removed",
     Cause.UNTRIED: "kube-scheduler has not refused it yet; until then Karpenter ignores it",
