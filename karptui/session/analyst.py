@@ -17,6 +17,7 @@ from karptui.session.throttle import KEYBOARD, AnalysisThrottle, Keyboard, NoThr
 if TYPE_CHECKING:
     from karptui.advice.report import AdviceReport
     from karptui.disruption.analysis import Analysis
+    from karptui.disruption.joint_saving import JointRemoval
     from karptui.disruption.study import DisruptionStudy
     from karptui.provisioning.reporter import Reporter
     from karptui.session.advising import AdviceRounds
@@ -457,10 +458,19 @@ class Analyst:
             if self._focus != focus:
                 raise _FocusChanged
 
+        def forecast(keys: frozenset[str], removal: JointRemoval) -> JointRemoval:
+            try:
+                return forecasts.of(keys, removal)
+            except (Superseded, _FocusChanged):
+                raise
+            except Exception as error:  # noqa: BLE001 - the analysis is right without it
+                crash.record(error, "forecasting removals")
+                return removal
+
         try:
             forecasts = removal_forecasts(job.view, study.analysis.findings, job.now_ns, give_way)
             while study.is_forecast_due:
-                study.forecast_joint(forecasts.of)
+                study.forecast_joint(forecast)
                 self._latest = study.analysis
         except _FocusChanged:
             pass

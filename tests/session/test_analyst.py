@@ -12,13 +12,16 @@ from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.analysis import Analysis
+from karptui.disruption.joint_saving import JointRemoval
 from karptui.disruption.study import DisruptionStudy
 from karptui.kube.objects import Lease
+from karptui.plan.removal_forecast import RemovalForecasts
 from karptui.session import analyst as module
 from karptui.session import throttle
 from karptui.session.analyst import Analyst
 from karptui.session.answers import Focus
 from karptui.session.cluster_view import ClusterView
+from karptui.session.costs import Held, held_of
 from karptui.state.cluster import EMPTY
 from karptui.state.reducer import Batch, KindDelta, reduce
 from tests import story_e, traps
@@ -178,6 +181,50 @@ def test_a_long_question_is_broken_off_by_a_newer_cluster(worker: Analyst, monke
     report = known(worker).next
     assert report is not None
     assert report.generation == second.state.generation
+
+
+def held_now(worker: Analyst, view: ClusterView) -> Held:
+    return held_of(view.with_answers(analysis=known(worker)).node_entries, known(worker).joint)
+
+
+def test_removals_are_forecast_at_rest_and_a_new_focus_comes_first(
+    worker: Analyst, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    details: list[bool] = []
+
+    def of(self: RemovalForecasts, _: frozenset[str], removal: JointRemoval) -> JointRemoval:
+        details.append(known(worker).detail is not None)
+        worker.look_at(Focus(detail=KEY))
+        self._pause()
+        return replace(removal, seconds=60)
+
+    monkeypatch.setattr(RemovalForecasts, "of", of)
+    view = story_view()
+    worker.submit(view, NOW_NS)
+    worker.catch_up()
+    assert held_now(worker, view).is_upper_bound
+    worker.catch_up()
+    assert (details, held_now(worker, view).is_upper_bound) == ([False], True)
+    worker.catch_up()
+    assert (details, held_now(worker, view).seconds) == ([False, True], 60)
+
+
+@pytest.mark.crashes
+def test_a_failed_forecast_leaves_the_upper_bound(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
+    def of(*_: Any) -> JointRemoval:
+        raise KeyError("pod")
+
+    monkeypatch.setattr(RemovalForecasts, "of", of)
+    view = story_view()
+    worker.submit(view, NOW_NS)
+    worker.catch_up()
+    assert held_now(worker, view).is_upper_bound
+    worker.catch_up()
+    assert (worker.failure, held_now(worker, view).is_upper_bound) == ("", True)
+    assert known(worker).joint is not None
+    joint = known(worker).joint
+    assert joint is not None
+    assert not joint.is_forecast_due(NOW_NS)
 
 
 def test_nodes_on_the_screen_are_told_before_the_others(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
