@@ -263,7 +263,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
             return
         others = (one for one in self.children if one.display and one not in (beside, table))
         least = table.styles.min_height.resolve(self.size, self.size) if table.styles.min_height is not None else 0
-        rows = max(len(table.rows), LEAST_ROWS) + TABLE_EDGE
+        rows = (len(table.rows) or LEAST_ROWS) + TABLE_EDGE
         left = self.size.height - sum(one.outer_size.height for one in others) - max(rows, int(least))
         wanted = left if left > cap.resolve(self.size, self.size) else None
         if wanted != self._lines_beside:

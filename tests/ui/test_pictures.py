@@ -132,6 +132,7 @@ WALKS: Final[Mapping[str, Walk]] = {
             "drill": run("drill"),
             "policies": run("policies"),
             "solve": run("solve pending"),
+            "forward-with-edit": ("6", "r", "F"),
         },
     ),
     "whatif": Walk(
@@ -142,8 +143,8 @@ WALKS: Final[Mapping[str, Walk]] = {
             "whatif-from-scratch": ("down", "enter"),
             "whatif-add": ("a",),
             "whatif-scenarios": ("escape", "s"),
-            "whatif-sweep-choice": ("escape", "w"),
-            "whatif-sweep": ("enter", "enter"),
+            "whatif-values-choice": ("escape", "w"),
+            "whatif-values": ("enter", "enter"),
             "whatif-goals": ("escape", "S"),
             "whatif-name": ("escape", "n"),
             "whatif-export": ("escape", "x"),
