@@ -170,9 +170,12 @@ def joint_saving(alone: Iterable[NodeSaving], joint: JointFigures | None) -> Joi
     if removal is None:
         return JointSaving(at_most, len(saving), is_joint=False, is_upper_bound=True)
     price = sum(node.price_per_hour or 0.0 for node in saving if node.key in removal.keys)
+    is_forecast = removal.seconds is not None
+    # The joint removal is of the best subset that was tried: another one may also contain the other nodes.
+    others = [] if is_forecast else [node for node in saving if node.key not in removal.keys]
     return JointSaving(
-        min(price * removal.share, at_most),
-        len(removal.keys),
-        is_upper_bound=removal.seconds is None,
+        min(price * removal.share + sum(node.saves_per_hour or 0.0 for node in others), at_most),
+        len(removal.keys) + len(others),
+        is_upper_bound=not is_forecast,
         seconds=removal.seconds,
     )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from karptui.disruption.joint_removal import JointRemovals
-from karptui.disruption.joint_saving import JointFigures, JointRemoval
+from karptui.disruption.joint_saving import JointFigures, JointRemoval, NodeSaving, joint_saving
 from karptui.disruption.methods import observed_fleet
 from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter import labels
@@ -70,3 +70,15 @@ def test_joint_removal_counts_until_simulated_again() -> None:
     after = JointFigures(first)
     assert (after.of(KEYS), after.is_asked) == (first.of(KEYS), True)
     assert JointFigures(JointFigures(first)).of(KEYS) is None  # no screen asks for it any more
+
+
+@pytest.mark.parametrize(("seconds", "per_hour", "nodes"), [(None, 1.7, 3), (600, 0.7, 2)])
+def test_nodes_outside_the_best_part_count_in_the_upper_bound_only(
+    seconds: int | None, per_hour: float, nodes: int
+) -> None:
+    part = JointRemoval(frozenset(("a", "b")), price_per_hour=2.0, saves_per_hour=0.7, seconds=seconds)
+    figures = JointFigures()
+    figures.simulate_at_once(lambda _: part)
+    saving = joint_saving([NodeSaving(name, 1.0, 1.0) for name in "abc"], figures)
+    assert saving.per_hour == pytest.approx(per_hour)
+    assert (saving.nodes, saving.is_upper_bound) == (nodes, seconds is None)
