@@ -93,7 +93,7 @@ class TestTurns:
         ("pod", "cause", "words"),
         [
             (a_pod(), Cause.CLAIM, "launch a node"),
-            (a_pod(cpu="64"), Cause.UNPLACED, "no NodePool and no node"),
+            (a_pod(cpu="64"), Cause.UNPLACED, "no NodePool or existing node"),
             (a_pod(scheduled_reason="SchedulingGated"), Cause.GATED, "its scheduling gates are set"),
             (a_pod(scheduled_reason=""), Cause.UNTRIED, "kube-scheduler has not refused it yet"),
             (a_pod(scheduled_reason="", scheduler_name="volcano"), Cause.OTHER_SCHEDULER, "its scheduler volcano"),
