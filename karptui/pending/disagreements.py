@@ -89,7 +89,6 @@ def held_volume(pod: Pod, state: ClusterState, volumes: VolumeIndex) -> Disagree
     """Return the volume of a pod that keeps kube-scheduler, but not Karpenter, from placing it; None without one.
 
     Args:
-        pod: A pending pod.
         state: Has the local volumes, and the nodes that they are on.
         volumes: Has the claims that other pods use.
     """
@@ -143,13 +142,9 @@ class Nominations:
         """Return the disagreements between the engine, Karpenter and the scheduler.
 
         Args:
-            diagnosis: The engine's result for the pod.
-            messages: Messages of Karpenter and the scheduler.
             since_ns: Start of the pod's wait: nanoseconds since the epoch.
-            now_ns: The instant: nanoseconds since the epoch.
             nodes: A node name for each pod of the same cause that fits on a node.
             held: Which of its volumes keeps only kube-scheduler from placing it.
-            knows_volumes: Whether the requirements of its volumes are known.
         """
         if held is not None:
             return (held,)

@@ -124,13 +124,8 @@ def fold(
 
     Args:
         pods: Pods without a node that runs them.
-        diagnoses: Why each waits.
         messages: What events tell about them, by key.
-        origins: Finds the pods' owners.
-        nominations: Compares messages.
-        now_ns: The instant: nanoseconds since the epoch.
         held_volume: Finds a volume of a pod that keeps kube-scheduler, but not Karpenter, from placing it.
-        knows_volumes: Whether the requirements of pods' volumes are known.
     """
     found: dict[tuple[object, ...], list[tuple[Pod, Diagnosis, PodMessages]]] = {}
     for pod in sorted(pods, key=lambda pod: (pod.created_ns or ABSENT_NS, pod.namespace, pod.name)):

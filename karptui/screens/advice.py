@@ -166,11 +166,6 @@ class AdviceDetailScreen(ListScreen[tuple[int, ObjectRef]]):
     title_text = "Objects"
 
     def __init__(self, entry: AdviceEntry) -> None:
-        """Make the screen.
-
-        Args:
-            entry: the finding.
-        """
         self.panel = Panel("advice")
         super().__init__(OBJECTS, OwnRows(lambda: self._objects), above=(self.panel,))
         self._entry = entry

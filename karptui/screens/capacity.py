@@ -43,11 +43,6 @@ class CapacityScreen(ListScreen[CapacityEntry]):
     kind = "Node"
 
     def __init__(self, grouping: str = GROUPINGS[0]) -> None:
-        """Make the screen.
-
-        Args:
-            grouping: First grouping.
-        """
         self._grouping = grouping
         self._sum = Sentences(id="capacity")
         super().__init__(capacity_table(grouping), SessionList("capacity", lambda: self._grouping), above=(self._sum,))

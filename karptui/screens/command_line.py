@@ -60,7 +60,6 @@ def complete(commands: Sequence[TypedCommand], line: str) -> tuple[str, ...]:
     """Return complete command lines for a partial one, best first.
 
     Args:
-        commands: All commands.
         line: Typed text without the colon.
     """
     word, space, rest = line.partition(" ")
@@ -89,7 +88,6 @@ def hint(commands: Sequence[TypedCommand], line: str) -> str:
     """Return the completions of a line as one text, or else the argument of its command.
 
     Args:
-        commands: All commands.
         line: Typed text without the colon.
     """
     word, has_argument, rest = line.partition(" ")

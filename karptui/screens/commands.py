@@ -74,12 +74,7 @@ class CommandHost(Host, Protocol):
 
 
 def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, ...]:
-    """Return every command.
-
-    Args:
-        app: Runs the commands.
-        can_switch: Whether there are other contexts.
-    """
+    """Return every command."""
     found = [_open(app, entry) if entry.name != "types" else _types(app, entry) for entry in ENTRIES]
     if can_switch:
         found.append(

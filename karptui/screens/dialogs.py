@@ -71,8 +71,6 @@ class PickScreen(DimmedScreen["str | None"]):
         """Make the dialog.
 
         Args:
-            title: The question.
-            choices: The choices.
             current: Id of the choice under the cursor at first.
         """
         super().__init__()
@@ -152,9 +150,6 @@ async def pick(app: App[Any], title: str, choices: Sequence[Choice], current: st
     """Ask for one of several choices; return its id, or None if cancelled.
 
     Args:
-        app: The app.
-        title: The question.
-        choices: The choices.
         current: Id of the choice under the cursor at first.
     """
     return await app.push_screen_wait(PickScreen(title, choices, current=current))
@@ -187,8 +182,6 @@ class ChecklistScreen(DimmedScreen["frozenset[str] | None"]):
         """Make the dialog.
 
         Args:
-            title: The question.
-            choices: The choices.
             chosen: Ids of the choices that are on.
         """
         super().__init__()
@@ -277,8 +270,6 @@ class AskScreen(DimmedScreen["str | None"]):
         """Make the dialog.
 
         Args:
-            title: The question.
-            value: Initial text.
             hint: Accepted forms.
             check: Returns an error message for a text, empty if it is valid.
         """

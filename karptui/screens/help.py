@@ -44,7 +44,6 @@ class HelpScreen(DimmedScreen[None]):
         """Make help for a screen.
 
         Args:
-            explained: The screen in front.
             own: Its codes, columns and filters.
         """
         super().__init__()

@@ -28,7 +28,6 @@ class KeysInTurn:
         """Begin before there is a screen.
 
         Args:
-            app: The app that receives the keys.
             take: Sends a key or a click to the front screen.
         """
         self._app, self._take = app, take

@@ -89,14 +89,8 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         """Make the screen.
 
         Args:
-            spec: The table.
             rows: The session's list, or a function that makes rows of items of the screen.
-            sort: Initial order; the table's own if None.
             story: Text about the row under the cursor, if one line is not enough.
-            is_story_hanging: Whether the story has a hanging indent.
-            groups: Grouping of rows; None for no groups.
-            above: Widgets above the table.
-            below: Widgets below the table and the story.
         """
         super().__init__()
         self.asked: SessionRows[ItemT] | None = (
@@ -178,7 +172,6 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         """Return a fact that the session reports with the rows; None if it has none.
 
         Args:
-            kind: Type of the fact.
             of: Owner of the rows; the shown ones if None.
         """
         fact = self.asked.around(self.host.now_ns(), of) if self.asked is not None else None

@@ -65,12 +65,6 @@ class Groups(Generic[ItemT, GroupingT]):
     """Grouping of rows, and the folded groups."""
 
     def __init__(self, by: GroupingT, *, ungrouped_text: str = "") -> None:
-        """Make the groups.
-
-        Args:
-            by: Initial grouping.
-            ungrouped_text: Text in the title without groups.
-        """
         self.by = by
         self.folding = Folding()
         self._ungrouped_text = ungrouped_text
@@ -116,14 +110,6 @@ class Listing(Generic[ItemT]):
         sort: Sort | None = None,
         groups: Groups[ItemT, Any] | None = None,
     ) -> None:
-        """Make a list that has no rows yet.
-
-        Args:
-            spec: the table.
-            source: gives the rows.
-            sort: the order it starts with; the table's own when None.
-            groups: how rows are grouped; not at all when None.
-        """
         self.spec = spec
         self.source = source
         self.sort = sort or spec.default_sort
@@ -204,10 +190,6 @@ class Listing(Generic[ItemT]):
 
         Any ending that means no other format is allowed: dates have dots too.
 
-        Args:
-            target: The file as typed.
-            drawn: Headings of the drawn columns.
-
         Raises:
             CommandError: if the file's name means another format, or it cannot be written.
         """
@@ -240,9 +222,6 @@ class Listing(Generic[ItemT]):
         """Return the text shown if there are no rows, one piece per line.
 
         Args:
-            total: Number of items without the filter.
-            status: State of the source of their kind.
-            now_ns: Present time in nanoseconds since the epoch.
             notable_key: Key that shows notable rows only.
         """
         return no_rows(

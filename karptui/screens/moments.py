@@ -32,7 +32,6 @@ class MomentScreens:
         """Begin with the present cluster.
 
         Args:
-            app: The app whose screens show the moments.
             visits: Makes the clusters of moments.
         """
         self._app, self._host, self._visits = app, host_of(app), visits

@@ -74,11 +74,6 @@ class NodeDetailScreen(ListScreen[PodEntry]):
     consequences: ClassVar[Mapping[str, str]] = {"Pod": "Requests and the pods of the node need it."}
 
     def __init__(self, key: str) -> None:
-        """Make the screen.
-
-        Args:
-            key: of the node's entry.
-        """
         self.panel = NodePanel()
         spec = with_landings(pods_of_node_table(), self._landing)
         super().__init__(spec, OwnRows(self._pods_there), sort=Sort("cpu", is_descending=True), above=(self.panel,))

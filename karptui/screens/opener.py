@@ -98,8 +98,6 @@ def explanation_of(host: Host, kind: str, key: str) -> ToScreen | str:
     """Return the destination that explains an object, or a message if there is none.
 
     Args:
-        host: The app.
-        kind: Kind as in the API.
         key: ``namespace/name``, or the name alone.
     """
     if kind not in (Kind.POD, Kind.NODE, Kind.NODECLAIM, Kind.NODEPOOL):

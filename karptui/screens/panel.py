@@ -22,7 +22,6 @@ class Panel(VerticalScroll):
 
         Args:
             name: Prefix of its id and that of its lines.
-            can_focus: Whether it can take the focus for scrolling.
         """
         self.lines = Sentences(id=f"{name}-lines")
         super().__init__(self.lines, id=f"{name}-panel", can_focus=can_focus)
@@ -61,12 +60,6 @@ class StoryLines(Sentences, Generic[ItemT]):
     """Text about one item."""
 
     def __init__(self, story: Story[ItemT], *, is_hanging: bool) -> None:
-        """Begin without text.
-
-        Args:
-            story: Returns the text of an item.
-            is_hanging: Whether the text has a hanging indent.
-        """
         super().__init__(id="story")
         self._story, self._is_hanging = story, is_hanging
 

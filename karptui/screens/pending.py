@@ -47,12 +47,7 @@ NO_TYPE: Final = "no instance type is close: enter shows the rule that excluded 
 
 
 def show_nearest_ledger(screen: FrameScreen, group: PendingGroup | None) -> None:
-    """Show the memory of the closest type in the closest NodePool, compared with some pods.
-
-    Args:
-        screen: The current screen.
-        group: The pods.
-    """
+    """Show the memory of the closest type in the closest NodePool, compared with some pods."""
     explanation = group.explanation if group is not None else None
     pool = furthest(explanation) if explanation is not None else None
     if group is None or pool is None or pool.nearest is None:
@@ -298,7 +293,6 @@ class PendingNodesScreen(ListScreen[NodeRefusal]):
         """Make the screen.
 
         Args:
-            name: Of the pods.
             explanation: Why nothing takes them.
         """
         super().__init__(NODES, OwnRows(lambda: explanation.nodes))

@@ -168,11 +168,6 @@ class PoolDetailScreen(ListScreen[DaemonRow]):
     consequences = CONSEQUENCES
 
     def __init__(self, name: str) -> None:
-        """Make the screen.
-
-        Args:
-            name: the NodePool.
-        """
         self.panel = Panel("pool")
         super().__init__(DAEMONSETS, SessionList("daemonsets", lambda: name), above=(self.panel,))
         self._pool_name = name

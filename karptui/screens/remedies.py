@@ -39,12 +39,6 @@ class RemediesScreen(ListScreen[TriedRemedy]):
     has_objects = False
 
     def __init__(self, title: str, members: Sequence[BlockerEntry]) -> None:
-        """Make the screen.
-
-        Args:
-            title: Name of the group of blockers.
-            members: The blockers.
-        """
         self._text = TextArea(
             "", read_only=True, show_line_numbers=False, soft_wrap=True, theme="css", id="remedy-text"
         )

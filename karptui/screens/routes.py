@@ -31,14 +31,7 @@ if TYPE_CHECKING:
 def show_text(
     screen: FrameScreen, title: str, fetch: Callable[[], Awaitable[str]], language: str | None = None
 ) -> None:
-    """Show a text that may take a moment.
-
-    Args:
-        screen: The current screen.
-        title: Title of the text.
-        fetch: Returns the text.
-        language: Language to highlight.
-    """
+    """Show a text that may take a moment."""
     screen.host.go(ToText(title, fetch, language))
 
 
@@ -71,12 +64,7 @@ def show_description(screen: FrameScreen, kind: str, key: str) -> None:
 
 
 def show_node(screen: FrameScreen, key: str) -> None:
-    """Show a node in detail.
-
-    Args:
-        screen: The current screen.
-        key: Key of the node's entry.
-    """
+    """Show a node in detail."""
     screen.host.go(ToNode(key))
 
 
@@ -99,9 +87,6 @@ def show_ledger(screen: FrameScreen, pool: str, instance_type: str, pods: Collec
     """Show the deductions from the memory of an instance type.
 
     Args:
-        screen: The current screen.
-        pool: The NodePool.
-        instance_type: The type.
         pods: Keys of pending pods to compare; the first is shown.
     """
     screen.host.go(ToLedger(pool, instance_type, pods))
@@ -149,7 +134,6 @@ def ask_for_proportion(screen: FrameScreen, pools: Sequence[str]) -> None:
     """Ask for shares of NodePools, and open the what-if with the change that keeps them.
 
     Args:
-        screen: The current screen.
         pools: Names of two or more NodePools that accept the same pods.
     """
     from karptui.screens.dialogs import AskScreen

@@ -64,12 +64,6 @@ class Pages:
     """The fetched pages of some rows."""
 
     def __init__(self, session: Session, found: RowSet) -> None:
-        """Begin without any.
-
-        Args:
-            session: Has the rows.
-            found: The rows.
-        """
         self.session = session
         self.found = found
         self._pages: dict[int, RowWindow] = {}
@@ -120,11 +114,6 @@ class PagedFacts(_Paged[Any]):
     """The facts of rows in order."""
 
     def __init__(self, pages: Pages) -> None:
-        """Begin without fetched pages.
-
-        Args:
-            pages: Pages to read facts from.
-        """
         super().__init__(pages, lambda page: page.facts)
 
 
@@ -132,11 +121,6 @@ class PagedKeys(_Paged[str]):
     """The keys of rows in order."""
 
     def __init__(self, pages: Pages) -> None:
-        """Begin without fetched pages.
-
-        Args:
-            pages: Pages to read keys from.
-        """
         super().__init__(pages, lambda page: page.keys)
 
     def __iter__(self) -> Iterator[str]:
@@ -174,12 +158,6 @@ class SessionRows(Generic[ItemT]):
     """Rows of a session; their pages are fetched when visible."""
 
     def __init__(self, session: Callable[[], Session], asked: SessionList) -> None:
-        """Begin without rows.
-
-        Args:
-            session: Returns the session.
-            asked: The list.
-        """
         self._session, self._asked = session, asked
         self._pages: Pages | None = None
         self._rows: Rows[ItemT]
@@ -321,13 +299,7 @@ class Making(Generic[ItemT]):
     async def run(
         self, make: Callable[[], Rows[ItemT]], show: Callable[[Rows[ItemT]], None], is_wanted: Callable[[], bool]
     ) -> None:
-        """Make rows and show them; if that is under way, repeat it afterwards.
-
-        Args:
-            make: Returns the current rows; called in a thread.
-            show: Shows them.
-            is_wanted: Returns whether they are still needed.
-        """
+        """Make rows and show them; if that is under way, repeat it afterwards."""
         self._is_outdated = True
         if self._is_at_work:
             return

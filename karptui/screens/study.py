@@ -46,11 +46,6 @@ class StudyScreen(ListScreen[Any]):
     has_objects = False
 
     def __init__(self, study: Study[Any, Any]) -> None:
-        """Make the screen.
-
-        Args:
-            study: The question.
-        """
         self.panel = Panel("study")
         super().__init__(
             study.table, OwnRows(self._held), above=(self.panel,), story=lambda item: tuple(study.story(item))
@@ -217,11 +212,7 @@ ON_SCREEN: Final = ("pending", "overhead")
 
 
 async def ask_for_goal(screen: FrameScreen) -> None:
-    """Ask for the goal, then for each parameter, and search for the change.
-
-    Args:
-        screen: The current screen.
-    """
+    """Ask for the goal, then for each parameter, and search for the change."""
     choices = [Choice(name, name, GOALS[name].title) for name in ON_SCREEN]
     chosen = await pick(screen.app, "Solve ─ goal", choices)
     if chosen is None:

@@ -34,8 +34,6 @@ class TextScreen(FrameScreen):
         """Make the screen.
 
         Args:
-            title: Title of the text.
-            fetch: Returns the text.
             language: Language to highlight if its parser is installed; long lines of ``sh`` are wrapped.
         """
         super().__init__()

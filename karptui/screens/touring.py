@@ -24,11 +24,6 @@ class TourGuide:
     """Counts the pressed keys of a tour."""
 
     def __init__(self, app: App[None]) -> None:
-        """Begin before the first key.
-
-        Args:
-            app: Whose screens tours lead through.
-        """
         self._app = app
         self._place: _Place | None = None
         """Where the keys of the tour have led to."""

@@ -104,11 +104,6 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
     consequences = CONSEQUENCES
 
     def __init__(self, pool: str) -> None:
-        """Make the screen.
-
-        Args:
-            pool: the NodePool.
-        """
         self.panel = Panel("types", can_focus=True)
         super().__init__(types_table(), SessionList("types of a pool", self._meant), above=(self.panel,))
         self._pool = pool
@@ -226,8 +221,6 @@ class TypeLedgerScreen(FrameScreen):
         """Make the screen.
 
         Args:
-            pool: The NodePool.
-            name: The instance type.
             pods: Keys of pending pods to compare, the first shown; the largest pod if empty.
         """
         super().__init__()

@@ -181,8 +181,6 @@ class Studies(OneAtATime):
         """Return the answer to a study; nothing if it was cancelled.
 
         Args:
-            now_ns: The instant to look at the cluster from.
-            work: Answers it.
             errors: Exceptions with a message for the user.
         """
         from karptui.session.prepare import base_of

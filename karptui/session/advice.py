@@ -86,7 +86,6 @@ def grouped(entries: Sequence[AdviceEntry], grouping: AdviceGrouping, folding: F
     """Return headings and rows: groups in the order of their first row.
 
     Args:
-        entries: The rows, in order.
         grouping: What groups have in common; without any there are no headings.
         folding: Which groups show their heading only.
     """

@@ -145,8 +145,6 @@ class Analyst:
         """Have a view looked at, unless it is the one before and hardly any time has passed.
 
         Args:
-            view: The cluster.
-            now_ns: The present instant: nanoseconds since the epoch.
             prices_come: Whether a source of prices or settings has neither answered nor refused.
         """
         state, evidence, awaited_prices, at_ns = self._submitted

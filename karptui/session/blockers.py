@@ -274,7 +274,6 @@ def grouped(
     """Return headings and rows: groups by the money they hold, rows in the order they come in.
 
     Args:
-        entries: The rows, in order.
         grouping: What groups have in common; without any there are no headings.
         folding: Which groups show their heading only.
         joint: Joint removals; without it what several nodes hold is an upper bound.

@@ -158,7 +158,6 @@ def replacements(churn: Churn, pool: str | None = None) -> tuple[ReplacedClaim, 
     """Return the NodeClaims removed within the window.
 
     Args:
-        churn: The cluster's churn.
         pool: Only of this NodePool; None is all of them.
     """
     by_pool: dict[str, list[Life]] = {}

@@ -92,10 +92,6 @@ class ClusterView:
         """Make a view.
 
         Args:
-            state: one generation of the cluster.
-            statuses: by kind.
-            before: the view that this one follows.
-            evidence: instance types and prices.
             analysis: why nodes are still here, of this generation or one before it.
             pending: why pods wait, of this generation or one before it.
             advice: findings of the rules, of this generation or an earlier one.

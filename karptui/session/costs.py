@@ -70,8 +70,6 @@ class SteadyHeld:
         """Return the sum to show, None before any was complete, and whether it is that of this moment.
 
         Args:
-            held: The sum of this moment.
-            now_ns: The instant.
             settles_ns: Time that a new sum must stand; zero if time does not pass.
         """
         if held.waiting:
@@ -143,7 +141,6 @@ def held_of(entries: Iterable[NodeEntry], joint: JointFigures | None = None) -> 
     """Return the savings that nodes hold together.
 
     Args:
-        entries: The nodes.
         joint: Joint removals; without it several nodes get an upper bound.
     """
     currency, unpriced, waiting = "USD", 0, 0

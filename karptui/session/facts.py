@@ -149,12 +149,7 @@ class AdviceAround(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 def advice_around(report: AdviceReport | None, finding: str = "") -> AdviceAround | None:
-    """Return a summary of all findings; None before the rules have run.
-
-    Args:
-        report: Their report.
-        finding: Key of the finding in question.
-    """
+    """Return a summary of all findings; None before the rules have run."""
     if report is None:
         return None
     return AdviceAround(

@@ -221,7 +221,6 @@ def lasting(evidence: Evidence, situation: Situation) -> Evidence:
     """Return the evidence that also holds at later moments of a forecast.
 
     Args:
-        evidence: The current evidence.
         situation: The simulated cluster: edits may have changed Karpenter's settings and given types.
     """
     given = situation.types.types

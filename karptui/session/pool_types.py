@@ -240,9 +240,7 @@ def offered_types(
     else from nodes of other providers.
 
     Args:
-        inventory: The cluster.
         settings: Karpenter's; they may differ from those of the evidence.
-        evidence: Instance types and prices.
         unread: NodeClasses that were not read; when None, as the NodePools report them.
     """
     if evidence.instance_types is not None:

@@ -63,9 +63,6 @@ def removal_forecasts(
     """Return the forecasts of removals of blocked nodes.
 
     Args:
-        view: The cluster.
-        findings: The findings of its nodes, by key.
-        now_ns: The present instant: nanoseconds since the epoch.
         pause: Called now and then during computation; an exception from it ends the work.
     """
     from karptui.plan.removal_forecast import RemovalForecasts  # noqa: PLC0415 - only for forecasts: slow to import
@@ -88,9 +85,7 @@ def open_cluster(
     """Return a cluster as the engines take it: the only way there, for the app and for every command.
 
     Args:
-        inventory: Every object.
         evidence: Types, settings and prices.
-        now_ns: The instant to look at it from: nanoseconds since the epoch.
         unread: NodeClasses that were not read; None to use all that NodePools refer to.
         types: Its instance types if they are known already.
         prices: Prices of nodes, if they are computed already.

@@ -101,9 +101,7 @@ class Session(Protocol):
         """Return the facts around the rows of a list; None if unknown.
 
         Args:
-            name: The list.
             of: Owner of the rows, for lists that exist per owner.
-            now_ns: The present.
         """
         ...
 
@@ -151,8 +149,6 @@ class Session(Protocol):
         """Return the remedies for blockers.
 
         Args:
-            members: Their row keys.
-            now_ns: The present.
             makes_edits: Whether the remedies should lead to a what-if.
         """
         ...
@@ -162,13 +158,7 @@ class Session(Protocol):
         ...
 
     def forecast_remedies(self, members: Sequence[str], tried: RemedyTrials, now_ns: int) -> RemedyTrials | None:
-        """Return these outcomes with forecasts; None if they are not of the current remedies, or a newer call came.
-
-        Args:
-            members: The blockers' row keys.
-            tried: The simulated removals.
-            now_ns: The present.
-        """
+        """Return these outcomes with forecasts; None if they are not of the current remedies, or a newer call came."""
         ...
 
     # Instance types
@@ -177,8 +167,6 @@ class Session(Protocol):
         """Return one type of a NodePool at length.
 
         Args:
-            pool: The NodePool.
-            name: The type.
             pods: Keys of pending pods, one of which is compared with the type; by default the largest.
         """
         ...
@@ -215,9 +203,6 @@ class WhatIfs(Protocol):
         """Start replaying a scenario instead of the one before.
 
         Args:
-            scenario: The scenario.
-            now_ns: The present.
-            is_typing: Whether the user is typing: then an older cluster may be used for longer.
             is_first: Whether earlier questions no longer count.
         """
         ...
@@ -250,24 +235,11 @@ class Forecasts(Protocol):
     """Simulations of the cluster over time, one at a time."""
 
     def play(self, scenarios: Sequence[Scenario], horizon_ns: int, seeds: int, now_ns: int) -> tuple[Forecast, ...]:
-        """Simulate the current cluster, and each scenario; nothing if cancelled. Slow.
-
-        Args:
-            scenarios: The scenarios.
-            horizon_ns: The simulated span.
-            seeds: How many seeds each is simulated with.
-            now_ns: The present.
-        """
+        """Simulate the current cluster, and each scenario; nothing if cancelled. Slow."""
         ...
 
     def plan(self, scenario: Scenario, now: Played, edited: Played) -> PlanText | None:
-        """Return risks, rollout and text of a scenario; None if cancelled. Slow.
-
-        Args:
-            scenario: The scenario.
-            now: The last forecast of the unchanged cluster.
-            edited: The scenario's forecast.
-        """
+        """Return risks, rollout and text of a scenario; None if cancelled. Slow."""
         ...
 
     def progress(self) -> Progress:
@@ -293,9 +265,7 @@ class Studies(Protocol):
 
         Args:
             goal: Of `karptui.solve.catalogue.GOALS`.
-            given: Its parameters by name.
             on_top_of: Edits that are made before.
-            now_ns: The present.
         """
         ...
 
@@ -307,9 +277,7 @@ class Studies(Protocol):
         """Return the replay of each value of a parameter.
 
         Args:
-            sweep: The parameter and its values.
             wanted: Replay mode; pending pods become all pods if none is pending.
-            now_ns: The present.
         """
         ...
 
@@ -333,9 +301,6 @@ class Studies(Protocol):
             pools: NodePools that are edited; all that are not static if empty.
             edits: Made before.
             afters: Values of consolidateAfter; a default set and those in use if empty.
-            horizon_ns: The simulated span.
-            seeds: How many seeds each policy is simulated with.
-            now_ns: The present.
         """
         ...
 

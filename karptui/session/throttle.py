@@ -182,7 +182,6 @@ class AnalysisThrottle:
         """Return the seconds until the next analysis may begin.
 
         Args:
-            now: the instant.
             asked_at: since when the next is waiting: it waits longer while the user types.
         """
         wait = max(0.0, self._due - now)

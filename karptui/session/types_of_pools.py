@@ -48,8 +48,6 @@ class TypesOfPool:
         """Store the inputs.
 
         Args:
-            found: The types that each filter leaves.
-            context: Inputs shared by the types.
             problem: Why there are no types, as text; empty if there are.
             pods: Pending pods that may go to the pool, one of each kind, largest memory request first.
         """
@@ -178,7 +176,6 @@ class TypesOfPool:
         """Return how a pending pod fits a type; None without such pods.
 
         Args:
-            entry: The type.
             meant: Keys of pods, one of which represents its kind; by default the largest.
         """
         if not self.pods:

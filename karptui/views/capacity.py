@@ -112,7 +112,6 @@ def capacity_table(grouping: str = GROUPINGS[0], *, has_prices: bool = True) -> 
 
     Args:
         grouping: One of ``GROUPINGS``.
-        has_prices: Whether there are columns of prices.
     """
     columns = _columns(grouping)
     left_out = {"cap"} if grouping != "zone" else set()

@@ -362,9 +362,6 @@ def text_column(
     """Return a column of texts; an empty one is a dash.
 
     Args:
-        heading: The heading.
-        read: From an item to the text.
-        tone: Its tone.
         short: The text if there is little room.
         json: The text's name in JSON and CSV, if exported unchanged.
         values: Exported values instead.

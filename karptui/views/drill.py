@@ -184,8 +184,6 @@ def landing_columns(
     """Return the columns of where displaced pods land.
 
     Args:
-        price: Cost per hour of the new nodes.
-        unpriced: Number of new nodes without a known price.
         json: Name of the price in JSON and CSV.
     """
     return (

@@ -17,12 +17,7 @@ _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 def weekday_text(instant_ns: int, local: tzinfo | None = None) -> str:
-    """Return ``Tue 17:00Z``, with the local time in brackets when a zone other than UTC is given.
-
-    Args:
-        instant_ns: nanoseconds since the epoch.
-        local: the reader's zone.
-    """
+    """Return ``Tue 17:00Z``, with the local time in brackets when a zone other than UTC is given."""
     moment = _utc(instant_ns)
     text = f"{_DAYS[moment.weekday()]} {moment:%H:%M}Z"
     there = _there(moment, local)
@@ -103,9 +98,7 @@ def age_column(
     """Return the age column.
 
     Args:
-        heading: Its heading.
         since_ns: Start of an item: nanoseconds since the epoch, 0 if unknown.
-        filter_help: Help of the filter ``age``.
         about: Description of the value, if its name is not enough.
         after: The value it follows in JSON and CSV.
         words_place: Its position in the line below the table; None to leave it out.
@@ -144,12 +137,7 @@ def unready_line(overview: Overview, doing: str) -> tuple[str, Tone]:
 
 
 def freshness(overview: Overview, now_ns: int) -> Pieces:
-    """Return the time of the analysis, how far it lags behind the cluster, and what is still being simulated.
-
-    Args:
-        overview: Progress of the analysis.
-        now_ns: The present instant: nanoseconds since the epoch.
-    """
+    """Return the time of the analysis, how far it lags behind the cluster, and what is still being simulated."""
     analysis = overview.analysed
     if analysis is None:
         return (unready_line(overview, "being computed"),)

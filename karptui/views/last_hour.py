@@ -62,8 +62,6 @@ def last_hour_column(
 
     Args:
         read: Reads the NodeClaim count at the end of each step; empty if unknown.
-        drop_order: Like that of a ``Heading``.
-        after: Like that of a ``Value``.
     """
 
     def cell(item: ItemT, _: int) -> Cell:

@@ -45,7 +45,6 @@ def next_lines(report: NextReport | None, overview: Overview) -> tuple[Pieces, .
 
     Args:
         report: The result; None until it is computed.
-        overview: Progress of the analysis.
     """
     if report is None:
         return ((("Karpenter's next command is being computed: every method in order", Tone.ACTIVE),),)

@@ -50,7 +50,6 @@ def packing_lines(bins: Sequence[Bin], resource: str, width: int) -> tuple[Piece
     Args:
         bins: The nodes, grouped by NodePool.
         resource: ``cpu`` or ``memory``, which the chart is scaled by.
-        width: Cells per line.
     """
     if not bins:
         return ((("no node reports its capacity yet", Tone.MUTED),),)
@@ -67,10 +66,7 @@ def bin_lines(nodes: Sequence[Bin], resource: str, largest: int, width: int) -> 
     """Yield nodes side by side, as many as fit on a line.
 
     Args:
-        nodes: The nodes.
         resource: ``cpu`` or ``memory``.
-        largest: Amount of the largest node.
-        width: Cells per line.
     """
     room = NAME + 1 + MOST + 1 + _PERCENT
     columns = max((width + GAP) // (room + GAP), 1)
@@ -108,10 +104,7 @@ def filled(one: Bin, resource: str, cells: int, most: int) -> Iterator[tuple[str
     """Yield a bin, and its fill level.
 
     Args:
-        one: The node.
         resource: ``cpu`` or ``memory``.
-        cells: Length of the bin.
-        most: Length of the longest bin.
     """
     size = size_of(one, resource)
     yield from blocks(_of(one.daemons, resource), [_of(pod, resource) for pod in one.pods], size, cells)
@@ -130,10 +123,8 @@ def blocks(daemons: int, pods: Iterable[int], size: int, cells: int) -> tuple[tu
     """Return the cells of a bin: DaemonSets, pods from largest to smallest, free room.
 
     Args:
-        daemons: Requests of DaemonSet pods.
         pods: Request of each other pod.
         size: Allocatable amount of the node.
-        cells: Length of the bin.
     """
     asked = sorted((pod for pod in pods if pod > 0), reverse=True)
     filled = min(max(round((daemons + sum(asked)) * cells / size), 1 if daemons or asked else 0), cells)
@@ -178,10 +169,7 @@ def packed_lines(found: Packed, scenario: Scenario, resource: str, width: int) -
     """Return both sides: a summary, then NodePools, changed ones first.
 
     Args:
-        found: The nodes.
-        scenario: The replayed scenario.
         resource: ``cpu`` or ``memory``, which the chart is scaled by.
-        width: Cells per line.
     """
     if found.problem:
         return wrapped([((f"✘ {clean(found.problem)}", Tone.FAULT),)], width)

@@ -67,15 +67,7 @@ def amount_cell(price: Price | None) -> Cell:
 def money_cell(
     per_hour: float, currency: str, tone: Tone, *, is_upper_bound: bool = False, is_partial: bool = False
 ) -> Cell:
-    """Return a price per hour with four decimals; in a narrow column without its currency.
-
-    Args:
-        per_hour: The price.
-        currency: Its currency.
-        tone: Tone of the cell.
-        is_upper_bound: Whether the price may be lower.
-        is_partial: Whether some prices are missing in it.
-    """
+    """Return a price per hour with four decimals; in a narrow column without its currency."""
     bound, short_bound = ("up to ", "≤") if is_upper_bound else ("", "")
     more = "+" if is_partial else ""
     text = node_price_text(per_hour, currency)
@@ -158,8 +150,6 @@ def money_column(
     """Return a column of dollars per hour; 0 is a dash.
 
     Args:
-        heading: The heading.
-        read: The dollars.
         unpriced: Nodes that they leave out: a plus behind them, n/a if there are no dollars.
         json: Their name in JSON and CSV; empty if these do not hold them.
     """

@@ -28,7 +28,6 @@ def served(
     """Return a table as a list that the session serves.
 
     Args:
-        spec: The table.
         items: All items of a view, unfiltered; the same object until one changes.
         around: From a view, the owner of the rows and the present to the facts around the rows.
         grouped: From rows in order and the unfiltered count to rows with group headings; None without groups.

@@ -204,8 +204,6 @@ def markdown_lines(name: str, solved: Solved, scenario: str) -> Iterator[str]:
     """Yield the lines of a pull request comment; text from the cluster is escaped.
 
     Args:
-        name: Name of the cluster.
-        solved: The answer.
         scenario: Its scenario as a file, empty without changes.
     """
     yield f"## {markdown_text(solved.question)} on {markdown_text(name)}"
@@ -353,8 +351,6 @@ def solve_study(
     """Return the study of a goal: the answer, then the changes that lost.
 
     Args:
-        goal: Name of the goal.
-        given: Its parameters.
         on_top_of: Scenario that is applied first.
     """
     known = GOALS.get(goal)

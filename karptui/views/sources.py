@@ -73,7 +73,6 @@ def notice(statuses: Mapping[str, KindStatus], consequences: Mapping[str, str], 
     Args:
         statuses: Source status by kind.
         consequences: By kind, what the screen cannot show without it.
-        now_ns: The present instant: nanoseconds since the epoch.
     """
     gone = [s for s in statuses.values() if s.phase in ("disconnected", "stale")]
     if gone:
@@ -112,11 +111,6 @@ def no_rows(
 
     Args:
         status: Status of the rows' kind; None before the first report.
-        noun: Name of the rows: ``nodes``.
-        now_ns: The present instant: nanoseconds since the epoch.
-        total: Number of unfiltered rows.
-        filter_text: The current filter.
-        is_notable: Whether only blocked and faulty rows are shown.
         notable_key: The key that shows all rows again.
     """
     if total and filter_text:

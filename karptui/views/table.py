@@ -111,8 +111,6 @@ class TableSpec(msgspec.Struct, Generic[ItemT], frozen=True):
 
         Args:
             unseen: Ids of columns that are hidden, or cut in this row.
-            item: The item of the row.
-            now_ns: The present instant: nanoseconds since the epoch.
         """
         known = [(column.words, column.heading.id) for column in self.columns if column.words is not None]
         facts: list[Pieces] = []
@@ -207,12 +205,8 @@ def build_rows(
     """Filter and sort items into rows.
 
     Args:
-        spec: the table.
         items: every item, in any order.
-        query: the filter.
         sort: the order; the table's default when None or when it names no column.
-        is_notable_only: whether to leave out rows that are neither blocked nor faulty.
-        now_ns: nanoseconds since the epoch, for ages.
     """
     shown: Sequence[ItemT] = items
     if query:
@@ -275,7 +269,6 @@ def as_csv(headings: Sequence[Heading], rows: Iterable[Row], shown: Sequence[int
     """Return rows as CSV with the columns' ids as header.
 
     Args:
-        headings: every column.
         rows: the rows, each with a cell per heading.
         shown: which columns to write, by index.
     """

@@ -108,7 +108,6 @@ class Tour:
     """Follows the user through a tour by the keys pressed."""
 
     def __init__(self, story: Story) -> None:
-        """Begin at the first step."""
         self.story = story
         self._step = 0
         self._pressed = 0

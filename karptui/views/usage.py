@@ -19,12 +19,7 @@ WAITING = Cell("…", Tone.MUTED)
 
 
 def share_cell(share: Share, pair_text: Callable[[int, int], str]) -> Cell:
-    """Return bar, requested/allocatable and percent; not applicable if the node reports no capacity.
-
-    Args:
-        share: The amounts.
-        pair_text: Formats requested and allocatable.
-    """
+    """Return bar, requested/allocatable and percent; not applicable if the node reports no capacity."""
     if share.capacity <= 0:
         return NOT_APPLICABLE
     percent = percent_text(share.requested, share.capacity)
@@ -49,7 +44,6 @@ def share_values(
         name: Prefix of the names.
         unit: Suffix of the names.
         requested: The amounts; None if pods are unknown.
-        allocatable: The allocatable amount.
         schema: Schema of the allocatable amount.
         about: Descriptions of the three.
         after: The value they follow.
@@ -92,9 +86,6 @@ def used_cell(used: Used | None, amount: Callable[[Used], int], text: Callable[[
     """Return the usage and its percentage; n/a if unknown.
 
     Args:
-        used: The measurements.
-        amount: Reads one resource.
-        text: Formats it.
         whole: Base of the percentage; 0 leaves it out.
     """
     if used is None:
@@ -136,12 +127,8 @@ def used_column(
 
     Args:
         resource: ``cpu`` or ``memory``.
-        about: Help text.
-        used_of: The measurements of an item.
-        cell: Its cell.
         filter_help: Help of the filter; without it there is no filter.
         after: The value it follows in JSON and CSV.
-        words: Text below the table.
     """
     short, title, value, meaning = _USED_CPU if resource == CPU else _USED_MEMORY
     kind, amount = (FieldKind.CPU, latest_cpu) if resource == CPU else (FieldKind.BYTES, latest_memory)

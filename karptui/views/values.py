@@ -367,7 +367,6 @@ def sweep_answer(found: SweepResult, current: str = "") -> str:
     """Return the recommended value with its reason, and at which values the number of pending pods changes.
 
     Args:
-        found: The results.
         current: The cluster's value, which is kept if it is as good as the best.
     """
     best = found.recommended
@@ -412,10 +411,6 @@ def values_study(
 
     Args:
         sweep: The parameter, its values, and edits that are made before.
-        mode: Replay mode of the scenario.
-        current: The cluster's value.
-        horizon_ns: Length of each forecast.
-        seeds: Number of seeds of each forecast.
     """
     name = clean(sweep.name)
 
@@ -493,8 +488,6 @@ def policies_study(
         pool: The edited NodePool; empty for all that are not static.
         edits: Made before.
         afters: Values of consolidateAfter; a few values and those in use if empty.
-        horizon_ns: Length of each forecast.
-        seeds: Number of seeds of each.
     """
 
     def again(**changed: Any) -> Study[Any, Any]:

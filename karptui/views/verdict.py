@@ -60,9 +60,6 @@ def verdict_pages(
 
     Args:
         findings: Findings with their texts, worst first.
-        width: Width of a line in cells.
-        few: Number of lines for the worst findings.
-        many: Number of lines of a page.
     """
     keys = max((len(one.key) for one, _ in findings), default=0)
     money = max((len(money_text(one)) for one, _ in findings), default=0)

@@ -56,25 +56,14 @@ def _cells_of(char: str) -> int:
 
 
 def hanging(lines: Iterable[Pieces], width: int, indent: int = 3) -> tuple[Pieces, ...]:
-    """Return lines wrapped between words, none of which begins with a separator.
-
-    Args:
-        lines: The lines.
-        width: Available width in cells; lines stay unchanged if it is tiny.
-        indent: Indent of continuation lines.
-    """
+    """Return lines wrapped between words, none of which begins with a separator."""
     if not width or width < 4 * indent:
         return tuple(lines)
     return tuple(part for line in lines for part in _words(line, width, indent, 0))
 
 
 def wrapped(lines: Iterable[Pieces], width: int) -> tuple[Pieces, ...]:
-    """Return lines wrapped between words, without an indent.
-
-    Args:
-        lines: The lines.
-        width: Available width in cells; lines stay unchanged while it is unknown.
-    """
+    """Return lines wrapped between words, without an indent."""
     return tuple(part for line in lines for part in (_broken(line, width, 0, 0) if width else (line,)))
 
 
@@ -83,8 +72,6 @@ def wrapped_from(line: Pieces, width: int, column: int, tail: int = 0) -> tuple[
 
     Args:
         line: The line, with the text before the column.
-        width: Available width in cells.
-        column: Column where its text begins.
         tail: Cells reserved at the end of the first line.
     """
     return _broken(line, max(width, column + tail + LEAST), column, tail)

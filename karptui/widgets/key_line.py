@@ -49,7 +49,6 @@ def fit(keys: Sequence[Key], width: int) -> list[Piece]:
 
     Args:
         keys: In order of importance.
-        width: Cells available.
     """
     roomy = [Piece(key.key, f" {key.label} ", f"{key.description} ") for key in keys]
     if sum(piece.width for piece in roomy) <= width:

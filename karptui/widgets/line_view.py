@@ -38,8 +38,6 @@ class Thumb:
 
         Args:
             height: Visible lines, and cells of the bar.
-            total: All lines.
-            position: First visible line.
         """
         if height <= 0 or total <= height:
             return None
@@ -70,7 +68,6 @@ class ScrollColumn:
         """Make the cells of a bar.
 
         Args:
-            thumb: where the thumb is.
             style: the thumb's colour on the bar's.
         """
         turned = style + Style(reverse=True)
@@ -226,7 +223,6 @@ class LineView(ScrollView):
 
         Args:
             y: Line number from the top of the visible part.
-            first: First visible line.
             body: Size of the visible part.
         """
         raise NotImplementedError

@@ -59,12 +59,6 @@ class TabLine(Widget):
     """Counts shown behind titles, by screen name."""
 
     def __init__(self, tabs: Sequence[Tab], active: str) -> None:
-        """Make the line.
-
-        Args:
-            tabs: The screens in order.
-            active: Name of the shown screen.
-        """
         super().__init__()
         self._tabs = tuple(tabs)
         self._spans: list[tuple[int, int, str]] = []

@@ -141,7 +141,6 @@ def readable(color: Color, grounds: tuple[Color, ...], wanted: float) -> Color:
     """Return the colour, moved towards black or white until it has enough contrast to every background.
 
     Args:
-        color: Colour of the theme.
         grounds: Backgrounds it is drawn on.
         wanted: Contrast ratio to reach; otherwise the best possible is returned.
     """
@@ -196,12 +195,7 @@ class Colourless(LineFilter):
     """Removes all colours; text marked by its background only is reversed."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Return the segments without colour.
-
-        Args:
-            segments: The parts of a line.
-            background: The colour behind them.
-        """
+        """Return the segments without colour."""
         brightness = background.brightness
         return [Segment(text, style and _colourless(style, brightness), control) for text, style, control in segments]
 

@@ -22,7 +22,6 @@ class TimeChartView(PlotextPlot):
         """Draw a chart, unless it is drawn already; None draws nothing.
 
         Args:
-            chart: What to draw.
             cursor_seconds: Instant to mark, in seconds since the start; None for none.
         """
         if (chart, cursor_seconds) == self._shown:

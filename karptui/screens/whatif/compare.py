@@ -53,11 +53,6 @@ class CompareScreen(FrameScreen):
     table = getters.query_one("#compare-table", Sentences)
 
     def __init__(self, whatif: WhatIf) -> None:
-        """Make the screen.
-
-        Args:
-            whatif: whose scenarios are compared.
-        """
         super().__init__()
         self._book = whatif.book
         self._first = 0

@@ -103,7 +103,6 @@ class WhatIf:
 
         Args:
             cluster: Provides the clock and the API server's objects.
-            session: Replays scenarios.
             kept: Stores unsaved scenarios for the next start; None to drop them.
         """
         self.cluster, self.session = cluster, session
@@ -178,11 +177,7 @@ class WhatIf:
         self.listener.say(text, tone)
 
     def explain(self, line: int) -> Pieces | None:
-        """Return the error at a line, or the replay mode; None to leave the previous text.
-
-        Args:
-            line: Line of the cursor.
-        """
+        """Return the error at a line, or the replay mode; None to leave the previous text."""
         mode, documents = self.book.sheet.replay, self.documents
         plain = (f"{mode_text(mode)}: {mode_sentence(mode)}", Tone.MUTED)
         if not documents.is_taken_apart:

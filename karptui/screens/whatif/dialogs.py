@@ -67,13 +67,7 @@ def needed(text: str) -> str:
 
 
 def ask_about_unsaved(app: App[None], whatif: WhatIf, leave: Callable[[], object]) -> None:
-    """Leave; ask once before if there are unsaved scenarios.
-
-    Args:
-        app: The app.
-        whatif: The what-if with the scenarios.
-        leave: Called to leave.
-    """
+    """Leave; ask once before if there are unsaved scenarios."""
     count = whatif.book.to_ask_about()
     if not count:
         leave()
@@ -102,13 +96,6 @@ class Dialogs:
     """Asks questions over the what-if, and acts on the answers."""
 
     def __init__(self, screen: FrameScreen, whatif: WhatIf, quick: QuickEdits) -> None:
-        """Make the dialogs.
-
-        Args:
-            screen: The what-if screen.
-            whatif: The what-if.
-            quick: Knows the values of controls.
-        """
         self._screen = screen
         self._whatif = whatif
         self._quick = quick
@@ -240,12 +227,7 @@ class Dialogs:
         self._app.push_screen(CompareScreen(self._whatif))
 
     async def sweep(self, document: Document | None, control_id: str = "") -> None:
-        """Ask for a parameter and values to compare; the quick edit under the cursor and a range are proposed.
-
-        Args:
-            document: The document under the cursor.
-            control_id: Id of the quick edit under the cursor.
-        """
+        """Ask for a parameter and values to compare; the quick edit under the cursor and a range are proposed."""
         offers = list(_parameters(document))
         meant = _parameter_of(control_id, document)
         choices = [one.choice for one in offers]

@@ -48,12 +48,6 @@ class DocumentReader:
     """Reads documents for the sheets of a workbook."""
 
     def __init__(self, objects: ObjectReader, book: Workbook) -> None:
-        """Make the reader.
-
-        Args:
-            objects: Reads objects.
-            book: Stores their original state.
-        """
         self._objects = objects
         self._book = book
 

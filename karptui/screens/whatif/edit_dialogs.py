@@ -44,14 +44,6 @@ class EditDialogs:
     """Asks questions over the what-if, and makes the edits."""
 
     def __init__(self, screen: FrameScreen, whatif: WhatIf, quick: QuickEdits, pane: EditorPane) -> None:
-        """Make the dialogs.
-
-        Args:
-            screen: The what-if screen.
-            whatif: The what-if.
-            quick: Makes the edits.
-            pane: Knows the focused document.
-        """
         self._screen = screen
         self._whatif = whatif
         self._quick = quick

@@ -202,12 +202,6 @@ class EditorPane(TitledPane):
     """Shows the current sheet, and takes over typed text and stepped values."""
 
     def __init__(self, whatif: WhatIf, quick: QuickEdits) -> None:
-        """Make the pane.
-
-        Args:
-            whatif: The what-if.
-            quick: Handles the keys of controls.
-        """
         super().__init__(id="whatif-edit")
         self._whatif = whatif
         self._quick = quick

@@ -41,11 +41,6 @@ class QuickEdits:
     """Makes edits of the current sheet; a rejected edit changes nothing and is reported."""
 
     def __init__(self, whatif: WhatIf) -> None:
-        """Make the edits.
-
-        Args:
-            whatif: The what-if.
-        """
         self._whatif = whatif
 
     # Keys on a control
@@ -54,7 +49,6 @@ class QuickEdits:
         """Increase or decrease a value, or take the next or previous choice.
 
         Args:
-            control_id: Id of the control.
             step: 1 or -1.
             document: The document under the cursor; None if it is invalid.
         """
@@ -70,7 +64,6 @@ class QuickEdits:
         """Restore the cluster's value, or remove an edit.
 
         Args:
-            control_id: Id of the control.
             document: The document under the cursor; None if it is invalid.
         """
         control, edits = control_of(control_id), self._whatif.book.sheet.edits
@@ -175,13 +168,7 @@ class QuickEdits:
     # Edits outside the documents
 
     def act(self, action: QuickAction, ref: ObjectRef, answers: dict[str, str]) -> None:
-        """Add the edits of an action.
-
-        Args:
-            action: The action.
-            ref: Its object.
-            answers: The answers to its questions.
-        """
+        """Add the edits of an action."""
         whatif, sheet = self._whatif, self._whatif.book.sheet
         try:
             edits = action.make(ref, answers)

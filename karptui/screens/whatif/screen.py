@@ -95,12 +95,6 @@ class WhatIfScreen(FrameScreen):
         answer: Answer
 
     def __init__(self, whatif: WhatIf, opening: Opening = NOTHING) -> None:
-        """Make the screen.
-
-        Args:
-            whatif: The what-if.
-            opening: Documents and edits to begin with.
-        """
         super().__init__()
         self.whatif = whatif
         quick = QuickEdits(whatif)

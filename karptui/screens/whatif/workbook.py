@@ -139,7 +139,6 @@ class Workbook:
         """Insert sheets before the first; the current one stays current unless it is empty.
 
         Args:
-            sheets: The sheets.
             keeps_empty: Whether an empty current sheet stays current because it is about to be filled.
         """
         count, is_empty = len(sheets), self.is_untouched and not self.sheet.text
@@ -217,11 +216,6 @@ class FileIsThereError(FileError):
 
 def save_scenarios(target: str, scenarios: Sequence[Scenario], *, replaces: bool = False) -> Path:
     """Save scenarios to a file and return its path.
-
-    Args:
-        target: The path as typed.
-        scenarios: The scenarios, one document each.
-        replaces: Whether an existing file may be replaced.
 
     Raises:
         FileIsThereError: if the file exists.

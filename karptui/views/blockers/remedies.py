@@ -41,8 +41,6 @@ def remedies(
 
     Args:
         members: The blockers; those that block no wanted disruption need no remedy.
-        objects: The cluster's objects.
-        now_ns: The present instant: nanoseconds since the epoch.
         makes_edits: Whether the remedies are opened as a what-if.
     """
     members = [one for one in members if one.blocker.is_wanted]

@@ -79,7 +79,6 @@ def offer_text(effect: Effect, held: Held | None = None) -> str:
     """Return the effect for a line that lists several remedies: ``1 of 2 nodes, $0.77/h``.
 
     Args:
-        effect: The simulated effect.
         held: The held cost of the nodes together if known; savings are capped at it.
     """
     if effect.goes > 1 and held is not None and held.is_joint and not (held.waiting or held.unpriced):
@@ -117,9 +116,7 @@ def blocker_sentences(
 
     Args:
         members: Blockers of one group, or a single one.
-        now_ns: The present instant: nanoseconds since the epoch.
         title: Title of the group, empty for a single blocker.
-        remedies: Their remedies.
         facts: Texts of columns that are hidden, placed after the held cost.
         held: Joint savings; None to add up the nodes' own, which is an upper bound.
     """

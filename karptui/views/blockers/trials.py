@@ -74,10 +74,7 @@ def tried_group(
     """Return the tried remedies of a group, best first, with YAML and commands.
 
     Args:
-        group: The group.
         place: Its position among the groups.
-        offered: Its remedies.
-        trials: Their trials.
     """
     rows = sorted(tried_remedies(offered, trials), key=lambda row: row.place)
     text = {one.kind: remedy_text(one, group.members) for one in offered}

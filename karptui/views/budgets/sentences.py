@@ -58,8 +58,6 @@ def strip_text(week: Sequence[AllowanceSpan], hours: int, *, days: int = 7, firs
     Args:
         week: Allowed nodes over time, starting at midnight UTC.
         hours: Hours per character; divides a day.
-        days: How many days.
-        first_day: First day to include.
     """
     if not week:
         return ""
@@ -167,8 +165,6 @@ def detail_text(entries: Sequence[BudgetEntry], now_ns: int, local: tzinfo | Non
 
     Args:
         entries: its rows, one for each reason.
-        now_ns: nanoseconds since the epoch.
-        local: the reader's zone.
     """
     pool, found = entries[0].pool, entries[0].found
     lines = [f"Disruption budgets of NodePool {clean(pool.name)}", ""]

@@ -59,10 +59,6 @@ def chart_of(churn: Churn, width: int) -> Chart:
     """Return counts in as many bins as fit.
 
     Bins start at multiples of their span, so counts do not move between them.
-
-    Args:
-        churn: The churn report.
-        width: Maximum number of bins.
     """
     window = churn.window
     step_ns = _step(window, width)
@@ -159,13 +155,7 @@ def window_limits(window: ChurnWindow) -> str:
 
 
 def summary_lines(churn: Churn, width: int, *, are_events_hidden: bool = False) -> tuple[Pieces, ...]:
-    """Return the window, the charts and the churn loops.
-
-    Args:
-        churn: The churn report.
-        width: Width of the lines.
-        are_events_hidden: Whether events may not be listed.
-    """
+    """Return the window, the charts and the churn loops."""
     window = churn.window
     head: Pieces = (
         ("Known: ", Tone.MUTED),

@@ -96,9 +96,6 @@ def claim_sentences(
     """Return the lines about a NodeClaim.
 
     Args:
-        entry: The NodeClaim.
-        now_ns: The present instant: nanoseconds since the epoch.
-        local: Time zone shown next to UTC.
         facts: Texts of columns that are hidden, included in the first line.
     """
     claim = entry.claim
@@ -174,9 +171,6 @@ def expiry_line(coming: Sequence[Expiry], pool: str, now_ns: int, local: tzinfo 
 
     Args:
         coming: Their expiry times, earliest first.
-        pool: The NodePool.
-        now_ns: The present instant: nanoseconds since the epoch.
-        local: Time zone shown next to UTC.
     """
     if not coming:
         return ()

@@ -20,8 +20,6 @@ def forecast_chart(plays: Sequence[Forecast], horizon_ns: int, unedited: str) ->
     """Return the cost over time, or the number of nodes if prices are unknown; None without a forecast.
 
     Args:
-        plays: The forecasts, one line each.
-        horizon_ns: Time span of the chart in nanoseconds.
         unedited: Name of the line without edits.
     """
     found = [(clean(play.name) or unedited, play.played) for play in plays if play.played is not None]

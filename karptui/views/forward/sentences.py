@@ -154,9 +154,7 @@ def lines_of(name: str, scenario: str, played: Played) -> Iterator[str]:
     """Yield the lines of a forecast for a terminal.
 
     Args:
-        name: Name of the cluster.
         scenario: Name of the scenario; empty without edits.
-        played: The forecast.
     """
     yield f"{': '.join(filter(None, (name, scenario)))}: {headline(played)}"
     if played.problem:
@@ -375,13 +373,7 @@ def _figures(played: Played) -> dict[str, int]:
 
 
 def play_lines(plays: Sequence[Forecast], width: int, at_ns: int | None) -> tuple[Pieces, ...]:
-    """Return the figures of forecasts, side by side if there is room.
-
-    Args:
-        plays: The forecasts.
-        width: Width in cells.
-        at_ns: Instant of the cursor; None without one.
-    """
+    """Return the figures of forecasts, side by side if there is room."""
     shown = [play for play in plays if play.played is not None]
     if not shown:
         return ()

@@ -308,7 +308,6 @@ def label_column(key: str, before: str = "age_seconds") -> Column[NodeEntry]:
     """Return a column for a node label (``--extra-labels``).
 
     Args:
-        key: The label.
         before: The value it follows in JSON and CSV.
     """
     title = key.rpartition("/")[2].upper()
@@ -350,7 +349,6 @@ def nodes_table(
 
     Args:
         extra_labels: node labels that get a column before the age.
-        has_prices: whether there is a column of prices.
         resources: names of resources that have a column, also where room is short: of ``RESOURCE_COLUMNS``, extended
             resources and huge pages; empty for the usual ones.
     """

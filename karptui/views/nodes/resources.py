@@ -353,7 +353,6 @@ def resource_column(name: str, before: str) -> Column[NodeEntry]:
     """Return a column for an extended resource or huge pages (``--resources``).
 
     Args:
-        name: The resource.
         before: The value it follows in JSON and CSV.
     """
     is_amount = name.startswith(resources.HUGEPAGES_PREFIX)

@@ -54,12 +54,8 @@ def explained_lines(
     """Return the reason why pods are pending.
 
     Args:
-        group: The pods.
         detail: Explanation of one of them; None until it is computed.
         around: Facts about the cluster shown next to it.
-        now_ns: The instant that ages refer to: nanoseconds since the epoch.
-        width: Available width in cells.
-        may_list_events: Whether events may be listed.
     """
     tone = Tone.FAULT if group.cause in FAULTY else Tone.NORMAL
     lines: list[Pieces] = [((cause_sentence(group.first, group.cause), tone),)]
@@ -97,13 +93,7 @@ def _findings(explanation: PodExplanation, around: PodSurroundings) -> tuple[Pie
 
 
 def explained_values(entry: PendingEntry, detail: PodDetail | None, now_ns: int) -> dict[str, Any]:
-    """Return all values of a pending pod.
-
-    Args:
-        entry: The pods that are pending for the same reason.
-        detail: Explanation of one of them.
-        now_ns: The instant: nanoseconds since the epoch.
-    """
+    """Return all values of a pending pod."""
     explanation = detail.explanation if detail is not None else None
     remedies = detail.remedies if detail is not None else None
     if explanation is not None:

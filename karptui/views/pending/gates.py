@@ -337,7 +337,6 @@ def gate_lines(explanation: PodExplanation, width: int) -> tuple[Pieces, ...]:
     """Return the table as lines no wider than a width in cells.
 
     Args:
-        explanation: The pod's.
         width: Cells there are; below about a hundred every NodePool has its first failing gate only.
     """
     rows = gate_rows(explanation)

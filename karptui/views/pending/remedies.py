@@ -29,8 +29,6 @@ def remedy_text(remedy: Remedy, pods: str, origin: str, *, try_key: str = "ctrl+
     """Return the full text of a remedy.
 
     Args:
-        remedy: The remedy.
-        pods: Name of the pods.
         origin: ``Kind/namespace/name`` of their owner.
         try_key: The key that opens a what-if.
     """
@@ -166,7 +164,6 @@ def remedy_words(remedy: Remedy, pods: str = "") -> str:
     """Return a remedy as one line: ``NodePool trino: allow …``.
 
     Args:
-        remedy: The remedy.
         pods: Name of the pods, which replaces "the pods".
     """
     subject = remedy.subject if remedy.subject != "the pods" or not pods else pods

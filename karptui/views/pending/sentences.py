@@ -34,7 +34,6 @@ def zone_lines(pod: Pod, volumes: Sequence[tuple[str, frozenset[str]]]) -> tuple
     """Return the zones that volumes bind a pod to, and their intersection; empty without such volumes.
 
     Args:
-        pod: The pod.
         volumes: Volumes that bind it, with the zones each allows.
     """
     if not volumes:
@@ -194,7 +193,6 @@ def now_text(group: PendingGroup, *, is_short: bool = False) -> str:
     """Return the engine's verdict: ``✘ trino: memory short by 6,846Mi on r5a.8xlarge``.
 
     Args:
-        group: The pods.
         is_short: Whether it must fit a narrow column: ``✘ trino: mem −6,846Mi``.
     """
     if group.cause is Cause.UNKNOWN:

@@ -44,8 +44,6 @@ def account_lines(entry: TypeEntry, fit: TypeFit | None, origin: str) -> tuple[P
     """Return the account as aligned lines: a column for each resource, from advertised down to the largest pod.
 
     Args:
-        entry: the type in a NodePool.
-        fit: how a pending pod fits; None for none.
         origin: who has said VM_MEMORY_OVERHEAD_PERCENT.
     """
     steps = ledger_steps(entry, fit, origin)
@@ -89,8 +87,6 @@ def ledger_steps(entry: TypeEntry, fit: TypeFit | None, origin: str) -> list[Led
     """Return the account from advertised down to the largest pod, and the pod that is held against it.
 
     Args:
-        entry: the type in a NodePool.
-        fit: how a pending pod fits; None for none.
         origin: who has said VM_MEMORY_OVERHEAD_PERCENT.
     """
     capacity, overhead, ledger = entry.capacity, entry.overhead, entry.ledger

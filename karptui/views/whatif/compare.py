@@ -154,7 +154,6 @@ def compare_lines(compared: Sequence[Compared], width: int) -> tuple[Pieces, ...
 
     Args:
         compared: The scenarios, up to four.
-        width: Available columns.
     """
     compared = told_apart(compared)
     known = [one.difference for one in compared if one.difference is not None]

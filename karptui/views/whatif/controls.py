@@ -76,8 +76,6 @@ def scenario_name(changed: Iterable[Document], originals: Originals, edits: Iter
     """Return the first edit of a scenario and the number of the others, empty without edits.
 
     Args:
-        changed: Documents that differ from the cluster.
-        originals: Objects as in the cluster.
         edits: Edits that are not text.
     """
     texts = [text for document in changed for text in _document_edits(document, originals.get(document.ref))]
@@ -140,10 +138,7 @@ def controls_of(
     """Return the controls: fields of a document, settings, and other edits.
 
     Args:
-        document: The focused document.
         edits: Edits that are not text.
-        originals: Objects as in the cluster.
-        settings: Karpenter's settings in the cluster.
     """
     fields = tuple(_fields(document, originals.get(document.ref))) if document is not None else ()
     return (*_edits(edits), *fields, *_settings(edits, settings))

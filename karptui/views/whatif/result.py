@@ -271,13 +271,7 @@ def result_lines(difference: Difference, blockers: tuple[ResultLine, ...] = ()) 
 
 
 def opened(lines: tuple[ResultLine, ...], keys: frozenset[str], width: int) -> tuple[ResultLine, ...]:
-    """Return the lines with those of `keys` opened.
-
-    Args:
-        lines: The result.
-        keys: Keys of opened lines.
-        width: Available columns for details; longer text wraps.
-    """
+    """Return the lines with those of `keys` opened."""
     shown: list[ResultLine] = []
     for line in lines:
         if line.wraps:
@@ -298,7 +292,6 @@ def text_lines(answer: Answer, refused: Sequence[str] = ()) -> Iterator[str]:
     """Yield an answer as plain text: the sentence, the figures, then the screen's lines without their details.
 
     Args:
-        answer: The answer.
         refused: Edits that the API server would reject.
     """
     found, accuracy = answer.difference, answer.accuracy

@@ -42,12 +42,7 @@ class Figure(NamedTuple):
 
 
 def totals_lines(difference: Difference, price_note: str = "") -> tuple[Pieces, ...]:
-    """Return the table: a heading and a line per figure.
-
-    Args:
-        difference: The difference.
-        price_note: Note about prices.
-    """
+    """Return the table: a heading and a line per figure."""
     columns = f"{'':<{LABEL_WIDTH}}{'now':>{FIGURE_WIDTH}}{'edited':>{FIGURE_WIDTH}}{'Δ':>{FIGURE_WIDTH}}"
     lines: list[Pieces] = [((f"{columns}  {_short_not_counted(difference.not_counted) or COUNTED}", Tone.MUTED),)]
     for one in figures(difference, price_note):
@@ -133,8 +128,6 @@ def beside(lines: Sequence[ResultLine], totals: Sequence[Pieces], width: int) ->
 
     Args:
         lines: The lines, NodePools first.
-        totals: Heading and lines of the figures.
-        width: Available columns.
 
     Returns:
         None if there are no NodePools, or no room.

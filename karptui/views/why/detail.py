@@ -343,12 +343,7 @@ def no_landing_text(landing: Landing) -> str:
 
 
 def with_landings(spec: TableSpec[PodEntry], landing: Callable[[PodEntry], Cell]) -> TableSpec[PodEntry]:
-    """Return a table of pods with a column of landing places.
-
-    Args:
-        spec: The table.
-        landing: Returns the cell of a pod.
-    """
+    """Return a table of pods with a column of landing places."""
     heading = Heading(
         "lands_on",
         "WOULD LAND ON",

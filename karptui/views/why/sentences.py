@@ -27,13 +27,7 @@ if TYPE_CHECKING:
 
 
 def held_text(held: Held, *, unit: str = "/h", is_short: bool = False) -> str:
-    """Return ``$4.12/h``: ``up to`` for an upper bound, a plus if nodes are missing, ``…`` if nothing is known yet.
-
-    Args:
-        held: The held cost.
-        unit: Text after the amount.
-        is_short: Whether it must fit a narrow column: ``≤4.12+``.
-    """
+    """Return ``$4.12/h``: ``up to`` for an upper bound, a plus if nodes are missing, ``…`` if nothing is known yet."""
     if held.waiting and not held.nodes:
         return "…"
     if held.nodes and held.nodes == held.unpriced:
@@ -65,7 +59,6 @@ def held_fact(held: Held, *, is_steady: bool = True) -> Fact:
     """Return ``held $4.12/h (in 7m)`` for the top bar, dim until complete; the time is left out if space is short.
 
     Args:
-        held: The held cost.
         is_steady: Whether it is current, not the last complete sum.
     """
     text = f"held {held_text(held)}"
@@ -179,8 +172,6 @@ def drain_text(found: NodeFindings, now_ns: int, *, names_blockers: bool = True)
     """Return the stage of a node's removal, its blockers, and the deadline.
 
     Args:
-        found: Findings about the node.
-        now_ns: The instant.
         names_blockers: Whether to name pods that are also blockers.
     """
     drain = found.drain

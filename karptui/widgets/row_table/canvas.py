@@ -60,15 +60,6 @@ class RowCanvas(LineView):
         classes: str | None = None,
         disabled: bool = False,
     ) -> None:
-        """Make an empty table.
-
-        Args:
-            headings: the columns, in order.
-            name: as for every widget.
-            id: as for every widget.
-            classes: as for every widget.
-            disabled: as for every widget.
-        """
         super().__init__(name=name, id=id, classes=classes, disabled=disabled)
         self._headings = tuple(headings)
         self._rows: RowSequence = NoRows()

@@ -97,7 +97,6 @@ class Layout:
 
         Args:
             offset: cells scrolled by now.
-            available: cells of the table.
         """
         edge = offset + available
         cut = (one.x for one in self.columns[1:] if one.is_number and one.x < edge < one.x + one.width)
@@ -124,7 +123,6 @@ def measure(rows: Iterable[Row], count: int, widths: Sequence[Widths] = ()) -> t
 
     Args:
         rows: Rows with ``count`` cells each.
-        count: Number of columns.
         widths: Widths of earlier rows.
     """
     texts = [known.text for known in widths] or [0] * count
@@ -156,9 +154,7 @@ def fit(
     The wide layout drops no column and scrolls instead.
 
     Args:
-        headings: Every column.
         widths: Measured content, one per heading.
-        available: Width of the table in cells.
         is_wide: Whether wide-only columns are drawn and none is dropped.
         sorted_id: Column that needs a cell for the sort arrow.
     """

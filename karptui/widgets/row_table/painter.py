@@ -278,7 +278,6 @@ def bar_parts(bar: Bar, width: int) -> BarParts:
 
     Args:
         bar: the amounts; a capacity of 0 draws no bar.
-        width: cells to fill.
     """
     if bar.capacity <= 0 or width <= 0:
         return BarParts()

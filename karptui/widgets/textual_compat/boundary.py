@@ -35,7 +35,6 @@ class LivingApp(App[None]):
         """Report a fault.
 
         Args:
-            error: The exception.
             during: The activity, such as ``taking the key t``.
         """
 

@@ -65,7 +65,6 @@ class KeyOrder:
         """Begin without keys.
 
         Args:
-            app: The app that receives the keys.
             take: Handles a key, or sends it to the focused widget.
             is_early: Returns whether the target of a key is not ready yet.
             leaves: Returns the destination of a leaving key; None for other keys.

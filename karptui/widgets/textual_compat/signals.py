@@ -38,11 +38,6 @@ class Signals:
     """Hears signals for an app, from before it runs until it has ended."""
 
     def __init__(self, app: App[Any]) -> None:
-        """Begin without handlers.
-
-        Args:
-            app: The app to end or suspend.
-        """
         self._app = app
         self._ended_by = 0
         self._asked_at = 0.0
@@ -144,7 +139,6 @@ class _Terminal:
     """Output to the terminal; ends the program if the terminal is gone, since Textual would wait for it."""
 
     def __init__(self, file: TextIO) -> None:
-        """Write to a file."""
         self._file = file
         self.writing: object = None
         """Marker of the current write; None if there is none."""

@@ -64,7 +64,6 @@ class StyleRules(Stylesheet):
         """Style a widget.
 
         Args:
-            node: The widget.
             animate: Whether values change gradually if the rules say so.
             cache: Styles shared by widgets that are styled together.
         """
@@ -92,8 +91,6 @@ class StyleRules(Stylesheet):
         """Set the styles of a widget.
 
         Args:
-            node: The widget.
-            rules: Values by name.
             animate: Whether they change gradually if the rules say so.
         """
         if animate and rules.get("transitions"):

@@ -40,11 +40,6 @@ class SparingTextArea(TextArea):
     """How much wider than there is room the text is taken to be."""
 
     def __init__(self, *, indent_width: int) -> None:
-        """Make an empty text area.
-
-        Args:
-            indent_width: blanks of a level.
-        """
         self._plain_lines: LRUCache[Look, Strip] = LRUCache(KEPT_LINES)
         self._drawn: dict[int, Look] = {}
         """Looks of the lines on the screen, by row."""

@@ -76,12 +76,6 @@ class YamlEditor(SparingTextArea):
     """Notes by line."""
 
     def __init__(self, complete: Complete, leave: Callable[[], None]) -> None:
-        """Make an empty editor.
-
-        Args:
-            complete: Returns the completions at the cursor.
-            leave: Moves the focus out of the editor.
-        """
         super().__init__(indent_width=INDENT)
         self._complete = complete
         self._leave = leave
