@@ -89,7 +89,6 @@ class AdviceScreen(ListScreen[AdviceLine]):
     # Words
 
     def explain(self) -> Pieces:
-        """Return the age of the findings."""
         return freshness(self.around(AdviceAround), self.host.session.overview(), self.host.now_ns())
 
     def name_of(self, item: AdviceLine) -> str:
@@ -99,7 +98,6 @@ class AdviceScreen(ListScreen[AdviceLine]):
         return item.first.key if item.first is not None else item.rule.id
 
     def object_of(self, item: AdviceLine) -> tuple[str, str] | None:
-        """Return the object that tells most."""
         ref = item.first if isinstance(item, AdviceEntry) else None
         return (ref.kind, ref.key) if ref is not None else None
 
@@ -143,11 +141,9 @@ class AdviceScreen(ListScreen[AdviceLine]):
             self.regroup()
 
     def open_row(self, item: AdviceLine) -> None:  # noqa: ARG002 - it is under the cursor
-        """Show the finding at length."""
         self.action_describe()
 
     def action_describe(self) -> None:
-        """Show the finding at length."""
         line = self.current
         if isinstance(line, AdviceEntry):
             self.app.push_screen(AdviceDetailScreen(line))
@@ -185,18 +181,15 @@ class AdviceDetailScreen(ListScreen[tuple[int, ObjectRef]]):
         super().show_state()
 
     def explain(self) -> Pieces:
-        """Say whether the finding still holds."""
         around = self.host.session.around("advice", self._entry.key, self.host.now_ns())
         if isinstance(around, AdviceAround) and around.is_there:
             return (("enter or o opens the object", Tone.MUTED),)
         return (("this finding has changed or is resolved; esc shows the current findings", Tone.WARNING),)
 
     def name_of(self, item: tuple[int, ObjectRef]) -> str:
-        """Return the object's name."""
         return item[1].name
 
     def object_of(self, item: tuple[int, ObjectRef]) -> tuple[str, str]:
-        """Return the row's object."""
         return item[1].kind, item[1].key
 
     def action_whatif(self) -> None:
@@ -212,9 +205,7 @@ class AdviceDetailScreen(ListScreen[tuple[int, ObjectRef]]):
         return opening_of(self._entry.finding)
 
     def action_scroll_panel(self, step: int) -> None:
-        """Scroll the finding by half a page."""
         self.panel.scroll_half(step)
 
     def open_row(self, item: tuple[int, ObjectRef]) -> None:  # noqa: ARG002 - it is under the cursor
-        """Open the screen that shows the object best."""
         self.action_open_object()

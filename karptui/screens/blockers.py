@@ -143,7 +143,6 @@ class BlockersScreen(ListScreen[BlockerLine]):
     # Words
 
     def explain(self) -> Pieces:
-        """Return the age of the analysis."""
         return freshness(self.host.session.overview(), self.host.now_ns())
 
     def name_of(self, item: BlockerLine) -> str:
@@ -151,7 +150,6 @@ class BlockersScreen(ListScreen[BlockerLine]):
         return item.title if isinstance(item, BlockerGroup) else item.object_name
 
     def object_of(self, item: BlockerLine) -> tuple[str, str] | None:
-        """Return the blocking object."""
         if not isinstance(item, BlockerEntry) or not item.blocker.object_kind:
             return None
         return item.blocker.object_kind, item.blocker.object_key
@@ -169,7 +167,6 @@ class BlockersScreen(ListScreen[BlockerLine]):
     # Keys
 
     def action_remedies(self) -> None:
-        """Show remedies for the row or group under the cursor."""
         line, members = self.current, self._members()
         if line is None or not members:
             return
@@ -186,7 +183,6 @@ class BlockersScreen(ListScreen[BlockerLine]):
             super().action_whatif()
 
     def action_explain_why(self) -> None:
-        """Show why the node is still here."""
         line = self.current
         if not isinstance(line, BlockerEntry) or line.findings is None:
             self.say("put the cursor on a node's blocker first", Tone.MUTED)
@@ -194,11 +190,9 @@ class BlockersScreen(ListScreen[BlockerLine]):
             routes.show_node(self, line.findings.key)
 
     def action_open_object(self) -> None:
-        """Describe the blocking object."""
         self.action_describe()
 
     def open_row(self, item: BlockerLine) -> None:  # noqa: ARG002 - it is under the cursor
-        """Show why the node is still here."""
         self.action_explain_why()
 
 
@@ -217,7 +211,6 @@ class NextScreen(ListScreen[NodeEntry]):
         super().__init__(REMOVABLE, SessionList("next"), above=(self._command,))
 
     def show_state(self) -> None:
-        """Show the command and the nodes."""
         overview, around = self.host.session.overview(), self.around(NextAround)
         self.host.cluster.look_at(Focus(asks_next=True))
         self._command.set_lines(
@@ -229,15 +222,12 @@ class NextScreen(ListScreen[NodeEntry]):
         super().show_state()
 
     def explain_item(self, item: NodeEntry) -> Pieces:
-        """Return the reason the node is still here."""
         return why_sentence(item, self.host.now_ns()) or (("", Tone.NORMAL),)
 
     def name_of(self, item: NodeEntry) -> str:
-        """Return the node's name."""
         return item.name
 
     def object_of(self, item: NodeEntry) -> tuple[str, str]:
-        """Return the node."""
         return "Node", item.name
 
     def help_text(self) -> HelpSections:
@@ -245,9 +235,7 @@ class NextScreen(ListScreen[NodeEntry]):
         return (("Labels, worst first", legend()), *super().help_text())
 
     def action_explain_why(self) -> None:
-        """Show why the node under the cursor is still here."""
         self.table.action_select()
 
     def open_row(self, item: NodeEntry) -> None:
-        """Show the node at length."""
         routes.show_node(self, item.key)

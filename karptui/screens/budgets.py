@@ -41,7 +41,6 @@ class BudgetsScreen(ListScreen[BudgetEntry]):
         super().__init__(budgets_table(self._local), SessionList("budgets"), story=self.story_of)
 
     def explain(self) -> Pieces:
-        """Return the age of the analysis."""
         return freshness(self.host.session.overview(), self.host.now_ns())
 
     def story_of(self, item: BudgetEntry) -> tuple[Pieces, ...]:
@@ -49,15 +48,12 @@ class BudgetsScreen(ListScreen[BudgetEntry]):
         return budget_sentences(item, self.host.now_ns(), self._local)
 
     def name_of(self, item: BudgetEntry) -> str:
-        """Return the NodePool's name."""
         return item.pool.name
 
     def object_of(self, item: BudgetEntry) -> tuple[str, str]:
-        """Return the NodePool."""
         return "NodePool", item.pool.name
 
     def action_describe(self) -> None:
-        """Show the budgets of the pool at length."""
         item = self.current
         if item is None:
             return
@@ -70,10 +66,8 @@ class BudgetsScreen(ListScreen[BudgetEntry]):
         routes.show_made_text(self, f"Budgets of {item.pool.name}", text)
 
     def action_open_nodes(self) -> None:
-        """Show the nodes of the pool."""
         if self.current is not None:
             self.host.open_screen("nodes", filter_text=f"pool={self.current.pool.name}")
 
     def open_row(self, item: BudgetEntry) -> None:  # noqa: ARG002 - it is under the cursor
-        """Show the budgets of the pool at length."""
         self.action_describe()

@@ -49,16 +49,13 @@ class CapacityScreen(ListScreen[CapacityEntry]):
 
     @property
     def table_title(self) -> str:
-        """Title of the table."""
         return f"Capacity by {NOUNS[self._grouping]}"
 
     def prepare(self) -> None:
-        """Take the columns from the settings."""
         self.use_table(capacity_table(self._grouping, has_prices=not self.host.config.disable_pricing))
         super().prepare()
 
     def show_state(self) -> None:
-        """Show the rows and their totals."""
         self.host.cluster.look_at(Focus())
         around = self.around(CapacityAround)
         sentence = capacity_sentence(around.entries, self._grouping) if around is not None else ()
@@ -66,21 +63,17 @@ class CapacityScreen(ListScreen[CapacityEntry]):
         super().show_state()
 
     def explain_item(self, item: CapacityEntry) -> Pieces:
-        """Return the destination of the row."""
         return ((f"enter: the nodes of {self.name_of(item)} · b: group by something else", Tone.MUTED),)
 
     def name_of(self, item: CapacityEntry) -> str:
-        """Return the subject of the row."""
         return clean(f"{item.name} {item.capacity_type}".strip()) or "none"
 
     def action_turn(self) -> None:
-        """Put nodes together by the next thing."""
         self._grouping = GROUPINGS[(GROUPINGS.index(self._grouping) + 1) % len(GROUPINGS)]
         self.use_table(capacity_table(self._grouping, has_prices=not self.host.config.disable_pricing))
         self.refresh_view(is_forced=True)
 
     def open_row(self, item: CapacityEntry) -> None:
-        """Show the nodes of the row."""
         if not item.name:
             self.say("no filter can select these nodes")
             return
@@ -119,7 +112,6 @@ class PackingScreen(FrameScreen):
         self._resource = RESOURCES[0]
 
     def compose_body(self) -> ComposeResult:
-        """Yield the picture."""
         yield self._panel
 
     def prepare(self) -> None:
@@ -133,7 +125,6 @@ class PackingScreen(FrameScreen):
         self.refresh_view(is_forced=True)
 
     def show_state(self) -> None:
-        """Draw the picture."""
         width = self.size.width - _MARGIN
         if self._scenario is None:
             bins = self.host.session.packing()
@@ -144,25 +135,20 @@ class PackingScreen(FrameScreen):
             self._panel.lines.set_lines(packed_lines(self._found, self._scenario, self._resource, width))
 
     def on_resize(self) -> None:
-        """Draw it for the new width."""
         self.refresh_view(is_forced=True)
 
     def explain(self) -> Pieces:
-        """Return the resource of the picture."""
         other = RESOURCES[1 - RESOURCES.index(self._resource)]
         if self._scenario is None:
             return ((f"by requested {self._resource} · b: by {other} · :capacity has the sums", Tone.MUTED),)
         return ((f"by requested {self._resource} · b: by {other} · esc: back to the what-if", Tone.MUTED),)
 
     def action_turn(self) -> None:
-        """Measure by the other resource."""
         self._resource = RESOURCES[1 - RESOURCES.index(self._resource)]
         self.refresh_view(is_forced=True)
 
     def action_scroll(self, step: int) -> None:
-        """Scroll by a line."""
         self._panel.scroll_relative(y=step, animate=False)
 
     def action_page(self, step: int) -> None:
-        """Scroll by a page."""
         self._panel.scroll_page(step)

@@ -56,12 +56,10 @@ class ChurnScreen(ListScreen[ChurnEntry]):
         super().__init__(POOLS, SessionList("churn"), story=self.story_of, above=(self._charts,))
 
     def refresh_info(self) -> None:
-        """Refresh the line above the footer."""
         super().refresh_info()
         self._draw_charts()
 
     def on_resize(self, _event: events.Resize) -> None:
-        """Draw the charts for the new width."""
         self._draw_charts()
 
     def _draw_charts(self) -> None:
@@ -76,7 +74,6 @@ class ChurnScreen(ListScreen[ChurnEntry]):
             self._charts.update(content)
 
     def explain(self) -> Pieces:
-        """Return the sources of the figures."""
         return (("enter: each replacement · from NodeClaims, events and removals that karptui saw", Tone.MUTED),)
 
     def story_of(self, item: ChurnEntry) -> tuple[Pieces, ...]:
@@ -85,25 +82,20 @@ class ChurnScreen(ListScreen[ChurnEntry]):
         return pool_sentences(item, around.churn, self.host.now_ns()) if around is not None else ()
 
     def name_of(self, item: ChurnEntry) -> str:
-        """Return the NodePool's name."""
         return item.name
 
     def object_of(self, item: ChurnEntry) -> tuple[str, str] | None:
-        """Return the NodePool."""
         return ("NodePool", item.figures.pool) if item.pool is not None else None
 
     def action_open_replacements(self) -> None:
-        """Show the removals of every NodePool."""
         self.app.push_screen(ReplacementsScreen())
 
     def action_open_nodes(self) -> None:
-        """Show the nodes of the NodePool under the cursor."""
         item = self.current
         if item is not None and item.figures.pool:
             self.host.open_screen("nodes", filter_text=f"pool={item.figures.pool}")
 
     def open_row(self, item: ChurnEntry) -> None:
-        """Show the removals of the NodePool."""
         self.app.push_screen(ReplacementsScreen(item.key))
 
 
@@ -131,11 +123,9 @@ class ReplacementsScreen(ListScreen[ReplacedClaim]):
 
     @property
     def table_title(self) -> str:
-        """Title of the table."""
         return "Replacements" if self._pool is None else f"Replacements of {self._pool or 'no known NodePool'}"
 
     def explain(self) -> Pieces:
-        """Return the way replacements are inferred."""
         text = (
             "replacements are inferred from times and reasons: Karpenter does not record which NodeClaim replaced which"
         )
@@ -146,7 +136,6 @@ class ReplacementsScreen(ListScreen[ReplacedClaim]):
         return replacement_sentences(item, self.host.now_ns())
 
     def name_of(self, item: ReplacedClaim) -> str:
-        """Return the NodeClaim's name."""
         return item.life.claim
 
     def object_of(self, item: ReplacedClaim) -> tuple[str, str] | None:
@@ -154,13 +143,11 @@ class ReplacementsScreen(ListScreen[ReplacedClaim]):
         return ("NodeClaim", item.life.claim) if self._is_there(item.life.claim) else None
 
     def action_open_events(self) -> None:
-        """Show the events of the NodeClaim under the cursor."""
         item = self.current
         if item is not None:
             self.host.open_screen("events", filter_text=f"object={item.life.claim}")
 
     def action_open_successor(self) -> None:
-        """Show the node that came in the place of the one under the cursor."""
         item = self.current
         found = came(item) if item is not None else ()
         if not found:

@@ -45,7 +45,6 @@ class ClaimsScreen(ListScreen[ClaimEntry]):
         self._local = LocalZone()
 
     def explain(self) -> Pieces:
-        """Return the age of the analysis."""
         return freshness(self.host.session.overview(), self.host.now_ns())
 
     def story_of(self, item: ClaimEntry) -> tuple[Pieces, ...]:
@@ -58,11 +57,9 @@ class ClaimsScreen(ListScreen[ClaimEntry]):
         return (*story, coming) if coming else story
 
     def name_of(self, item: ClaimEntry) -> str:
-        """Return the claim's name."""
         return item.claim.name
 
     def object_of(self, item: ClaimEntry) -> tuple[str, str]:
-        """Return the claim."""
         return "NodeClaim", item.claim.name
 
     def action_describe(self) -> None:
@@ -73,7 +70,6 @@ class ClaimsScreen(ListScreen[ClaimEntry]):
             routes.show_description(self, kind, name)
 
     def action_open_pods(self) -> None:
-        """Show the pods of the claim's node."""
         item = self.current
         if item is not None and item.node is not None:
             self.host.open_screen("pods", filter_text=f"node={item.node.name}")
@@ -81,5 +77,4 @@ class ClaimsScreen(ListScreen[ClaimEntry]):
             self.say("the claim has no node")
 
     def open_row(self, item: ClaimEntry) -> None:
-        """Show the claim's node at length."""
         routes.show_node(self, item.key)

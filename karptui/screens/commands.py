@@ -37,40 +37,31 @@ class CommandHost(Host, Protocol):
     @property
     def available_themes(self) -> Mapping[str, object]:
         """Themes by name."""
-        ...
 
     @property
     def front(self) -> FrameScreen | None:
         """The frontmost screen with a frame."""
-        ...
 
     def push_screen(self, screen: Screen[None], /) -> object:
         """Show a screen before the others."""
-        ...
 
     def search_themes(self) -> None:
         """Let the theme be picked."""
-        ...
 
     def exit(self) -> None:
         """Quit."""
-        ...
 
     def export_screenshot(self, *, title: str | None = None) -> str:
         """Return the screen as an SVG picture."""
-        ...
 
     def call_after_refresh(self, callback: Callable[[], object], /) -> object:
         """Call a function after the next refresh."""
-        ...
 
     def context_names(self) -> Sequence[str]:
         """Return the contexts there are."""
-        ...
 
     def switch_context(self, name: str) -> None:
         """Connect to another context; raises CommandError with a message for the user."""
-        ...
 
 
 def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, ...]:

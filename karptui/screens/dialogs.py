@@ -36,7 +36,6 @@ class ChoiceList(OptionList):
     """A list whose cursor stays in view however many lines there is room for."""
 
     def on_resize(self) -> None:
-        """Scroll to the cursor."""
         self.scroll_to_highlight()
 
 
@@ -89,7 +88,6 @@ class PickScreen(DimmedScreen["str | None"]):
             yield ChoiceList(*_lines(self._choices, None), markup=False)
 
     def on_mount(self) -> None:
-        """Move the cursor to the current choice."""
         ids = [one.id for one in self._choices]
         self.options.highlighted = ids.index(self._current) if self._current in ids else 0
         self.set_focus(self.line)
@@ -114,7 +112,6 @@ class PickScreen(DimmedScreen["str | None"]):
             self.line.insert_text_at_cursor(event.character)
 
     def on_click(self, event: events.Click) -> None:
-        """Close the dialog at a click outside it."""
         if self.is_beside(event):
             self.action_give_up()
 
@@ -159,7 +156,6 @@ class NarrowingLine(Input):
     """A line of words to narrow a checklist by; a blank is no letter of it but turns a line on or off."""
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
-        """Leave the blank to the screen."""
         return key != "space" and super().check_consume_key(key, character)
 
 
@@ -212,7 +208,6 @@ class ChecklistScreen(DimmedScreen["frozenset[str] | None"]):
         self.dismiss(None)
 
     def action_take(self) -> None:
-        """Return the choices that are on."""
         self.dismiss(self._chosen)
 
     async def action_move(self, how: str) -> None:
@@ -220,7 +215,6 @@ class ChecklistScreen(DimmedScreen["frozenset[str] | None"]):
         await self.options.run_action(how)
 
     def action_flip(self) -> None:
-        """Turn the one under the cursor on or off."""
         option = self.options.highlighted_option
         if option is not None and option.id is not None:
             self._toggle(option.id)
@@ -280,7 +274,6 @@ class AskScreen(DimmedScreen["str | None"]):
         self._check = check
 
     def compose(self) -> ComposeResult:
-        """Yield the line above its hint."""
         with Vertical(classes="dialog") as frame:
             frame.border_title = Content(f" {self._heading} ")
             frame.border_subtitle = Content(_LEAVES)

@@ -37,7 +37,6 @@ class EventsScreen(ListScreen[EventEntry]):
         super().__init__(TABLE, SessionList("events"), story=self.story_of)
 
     def explain(self) -> Pieces:
-        """Return the sources of the rows."""
         return (("events of Karpenter, and conditions of nodes and NodeClaims", Tone.MUTED),)
 
     def story_of(self, item: EventEntry) -> tuple[Pieces, ...]:
@@ -45,15 +44,12 @@ class EventsScreen(ListScreen[EventEntry]):
         return event_sentences(item, self.host.now_ns())
 
     def name_of(self, item: EventEntry) -> str:
-        """Return the object's name."""
         return item.object_key
 
     def object_of(self, item: EventEntry) -> tuple[str, str]:
-        """Return the object it is about."""
         return item.kind, item.object_key
 
     def action_describe(self) -> None:
-        """Show every message in full."""
         item = self.current
         if item is not None:
             title = f"{item.kind} {item.object_key}: {item.reason}"
@@ -66,5 +62,4 @@ class EventsScreen(ListScreen[EventEntry]):
             self.filter_entered(f"kind={item.kind} object={item.object_key}")
 
     def open_row(self, item: EventEntry) -> None:  # noqa: ARG002 - it is under the cursor
-        """Show every message in full."""
         self.action_describe()

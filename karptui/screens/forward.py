@@ -160,7 +160,6 @@ class ForwardScreen(ListScreen[PlayedStep]):
             self.refresh_view(is_forced=True)
 
     def on_unmount(self) -> None:
-        """Cancel a running forecast."""
         self.host.session.forecasts.cancel()
 
     def _steps(self) -> Sequence[PlayedStep]:
@@ -226,16 +225,13 @@ class ForwardScreen(ListScreen[PlayedStep]):
         return f"{since}enter shows the cluster at that moment"
 
     def cursor_moved(self) -> None:
-        """Show the cluster at the instant of the row."""
         super().cursor_moved()
         self._show_panel()
 
     def on_resize(self) -> None:
-        """Draw the charts as wide as there is room for."""
         self._show_panel()
 
     def explain_item(self, item: PlayedStep) -> Pieces:
-        """Return the step and its pods."""
         pods = clean(first_of(item.step.pods, _MOST_PODS))
         return (
             (clean(step_text(item.step, is_short=True)), Tone.NORMAL),
@@ -244,7 +240,6 @@ class ForwardScreen(ListScreen[PlayedStep]):
         )
 
     def name_of(self, item: PlayedStep) -> str:
-        """Return the step as text."""
         return clean(step_text(item.step))
 
     def help_text(self) -> HelpSections:
@@ -295,7 +290,6 @@ class ForwardScreen(ListScreen[PlayedStep]):
             routes.show_made_text(self, f"Plan ─ {clean(self._scenarios[0].name)}", lambda: plan.markdown)
 
     def action_horizon(self) -> None:
-        """Simulate the next time span."""
         at = HORIZONS_NS.index(self._horizon_ns) if self._horizon_ns in HORIZONS_NS else -1
         self._horizon_ns = HORIZONS_NS[(at + 1) % len(HORIZONS_NS)]
         self._play()
@@ -325,5 +319,4 @@ class ForwardScreen(ListScreen[PlayedStep]):
         self._play()
 
     def action_scroll_panel(self, step: int) -> None:
-        """Scroll the charts."""
         self.panel.scroll_half(step)

@@ -391,7 +391,6 @@ class FrameScreen(LayeredScreen):
             self.host.quit()
 
     def action_step_moment(self, by: int) -> None:
-        """Show another moment of the play."""
         self.host.moments.step(by)
 
     def whatif_opening(self) -> Opening:
@@ -408,7 +407,6 @@ class FrameScreen(LayeredScreen):
         return NOTHING
 
     def action_forward(self) -> None:
-        """Open the forecast."""
         self.host.go(ToForward(tuple(self.scenarios_to_play())))
 
     def action_whatif(self) -> None:
@@ -422,7 +420,6 @@ class FrameScreen(LayeredScreen):
         self.refresh_view(is_forced=True)
 
     def action_command(self, text: str = "") -> None:
-        """Open the command line."""
         self._message = ()
         self.prompt.open(PromptMode.COMMAND, text)
         self._hint(text)
@@ -433,13 +430,11 @@ class FrameScreen(LayeredScreen):
 
     @work
     async def action_ask(self) -> None:
-        """Show the questions that karptui answers."""
         from karptui.screens.ask import ask  # noqa: PLC0415 - only when asked for
 
         await ask(self)
 
     def action_help(self) -> None:
-        """Explain this screen."""
         from karptui.screens.help import HelpScreen  # noqa: PLC0415 - only when asked for
 
         self.app.push_screen(HelpScreen(self, self.help_text()))

@@ -52,7 +52,6 @@ class HelpScreen(DimmedScreen[None]):
         self._sections: list[Section] = [*this_screen, *own, *keys.items(), _command_section(explained)]
 
     def compose(self) -> ComposeResult:
-        """Yield the sections."""
         with VerticalScroll() as scroll:
             scroll.border_title = Content(" Help ")
             scroll.border_subtitle = Content(" esc closes ")
@@ -62,16 +61,13 @@ class HelpScreen(DimmedScreen[None]):
                     yield Static(_table(lines), markup=False, classes="help-lines")
 
     def on_click(self, event: events.Click) -> None:
-        """Close the help at a click outside it."""
         if self.is_beside(event):
             self.action_close()
 
     def action_close(self) -> None:
-        """Go back to the screen."""
         self.dismiss()
 
     def action_scroll(self, step: int) -> None:
-        """Scroll by a line."""
         self.query_one(VerticalScroll).scroll_relative(y=step, animate=False)
 
 

@@ -26,19 +26,15 @@ class FollowedCluster(Protocol):
 
     def look_at(self, focus: Focus) -> None:
         """Set the nodes on screen, so that they are analysed first."""
-        ...
 
     def want_usage(self) -> None:
         """Ask for live usage: metrics-server is queried only if it is visible."""
-        ...
 
     def refresh_source(self) -> None:
         """Have the source try again at once, whatever it waits for."""
-        ...
 
     async def fetch_raw(self, kind: str, key: str) -> str:
         """Return an object as YAML from the source; a message starting with ``# `` if unavailable."""
-        ...
 
 
 class Moments(Protocol):
@@ -47,19 +43,15 @@ class Moments(Protocol):
     @property
     def shown(self) -> PlayMoment | None:
         """The moment that screens show; None for the present cluster."""
-        ...
 
     def visit(self, to: ToMoment) -> None:
         """Show the cluster at a moment of a play on every screen, until that is left."""
-        ...
 
     def step(self, by: int) -> None:
         """Show a later moment of the play, or an earlier one."""
-        ...
 
     def leave(self) -> bool:
         """Go back to where the moment was opened; return whether one was shown."""
-        ...
 
 
 class Host(Protocol):
@@ -73,70 +65,54 @@ class Host(Protocol):
     @property
     def cluster(self) -> FollowedCluster:
         """The cluster whose rows the session has."""
-        ...
 
     @property
     def session(self) -> Session:
         """What screens ask about the cluster that is shown."""
-        ...
 
     @property
     def commands(self) -> Sequence[TypedCommand]:
         """All commands."""
-        ...
 
     def tour_way_back(self) -> str:
         """Return the keys that lead back to the tour's screen; empty on that screen."""
-        ...
 
     def now_ns(self) -> int:
         """Return nanoseconds since the epoch; of an offline snapshot, when it was taken."""
-        ...
 
     def fault_caught(self, error: Exception, during: str) -> None:
         """Report that an activity such as ``showing Nodes`` failed, and go on."""
-        ...
 
     def top_bar(self) -> TopBarValues:
         """Return the current values of the top bar."""
-        ...
 
     def held(self) -> tuple[Held | None, bool]:
         """Return the steady sum of held cost, and whether it is current."""
-        ...
 
     def open_screen(self, name: str, *, filter_text: str | None = None) -> None:
         """Show a screen, with a filter if one is given."""
-        ...
 
     def go(self, to: ToScreen) -> None:
         """Open a destination, or report why it cannot be opened."""
-        ...
 
     @property
     def moments(self) -> Moments:
         """Moments of plays in place of the cluster."""
-        ...
 
     def run_command(self, line: str) -> None:
         """Run a command line."""
-        ...
 
     def open_whatif(self, opening: Opening) -> None:
         """Show the what-if, beginning with some documents and edits."""
-        ...
 
     def quit(self) -> None:
         """Quit; where scenarios of the what-if are not saved, ask once."""
-        ...
 
     def tell(self, text: str, tone: Tone = Tone.NORMAL) -> None:
         """Show a message in the information line of the front screen."""
-        ...
 
     def poll_now(self) -> None:
         """Take over news from the source."""
-        ...
 
 
 def host_of(app: App[None]) -> Host:

@@ -343,7 +343,6 @@ class ListScreen(FrameScreen, Generic[ItemT]):
     # Filtering
 
     def action_filter(self) -> None:
-        """Open the filter line."""
         self.listing.begin_filter()
         self.prompt.open(PromptMode.FILTER, self.listing.query_text)
         self.info.pieces = self.listing.filter_hint()
@@ -411,14 +410,12 @@ class ListScreen(FrameScreen, Generic[ItemT]):
             self.say(f"copied {names[0] if len(names) == 1 else f'{len(names)} names'}", Tone.GOOD)
 
     def action_save(self) -> None:
-        """Open the command line with a file to save the rows to."""
         instant = datetime.fromtimestamp(self.host.now_ns() // 1_000_000_000, UTC)
         self.action_command(f"save karptui-{self.listing.spec.noun}-{instant:%Y%m%d-%H%M%S}.csv")
 
     # Keys on groups
 
     def action_group(self) -> None:
-        """Group by the next thing."""
         if (groups := self.listing.groups) is not None:
             said = groups.advance()
             self.regroup()
@@ -438,12 +435,10 @@ class ListScreen(FrameScreen, Generic[ItemT]):
     # Keys on the object under the cursor
 
     def action_yaml(self) -> None:
-        """Show the object as the API server gives it."""
         if (meant := self.current_object()) is not None:
             routes.show_yaml(self, *meant)
 
     def action_describe(self) -> None:
-        """Show what karptui knows of the object."""
         if (meant := self.current_object()) is not None:
             routes.show_description(self, *meant)
 
@@ -455,7 +450,6 @@ class ListScreen(FrameScreen, Generic[ItemT]):
             routes.show_explanation(self, *meant)
 
     def action_open_object(self) -> None:
-        """Open the screen that shows the object best."""
         if (meant := self.current_object()) is not None:
             routes.show_object(self, *meant)
 

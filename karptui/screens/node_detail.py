@@ -54,7 +54,6 @@ class NodePanel(TitledPane):
         self.claim_facts = Sentences(id="claim-facts")
 
     def compose(self) -> ComposeResult:
-        """Yield the reasons on the left and the resources on the right."""
         yield FactsScroll(self.why, self.facts, self.claim_facts, id="facts-scroll")
         yield self.ledger
 
@@ -149,7 +148,6 @@ class NodeDetailScreen(ListScreen[PodEntry]):
         return ((f"would land nowhere: {no_landing_text(landing)}", Tone.FAULT), (" · ", Tone.MUTED), *words)
 
     def name_of(self, item: PodEntry) -> str:
-        """Return the pod's name."""
         return item.pod.name
 
     def current_object(self) -> tuple[str, str] | None:
@@ -160,7 +158,6 @@ class NodeDetailScreen(ListScreen[PodEntry]):
         return ("Node", entry.name) if entry.node is not None else ("NodeClaim", entry.name)
 
     def action_claim_yaml(self) -> None:
-        """Show the YAML of the NodeClaim."""
         entry = self._entry
         if entry is None or entry.claim is None:
             self.say("Karpenter does not manage this node: it has no NodeClaim")
@@ -168,5 +165,4 @@ class NodeDetailScreen(ListScreen[PodEntry]):
         routes.show_yaml(self, "NodeClaim", entry.claim.name)
 
     def open_row(self, item: PodEntry) -> None:
-        """Describe the pod."""
         routes.show_description(self, "Pod", item.pod.key)

@@ -122,7 +122,6 @@ class NodesScreen(ListScreen[NodeEntry]):
         self.host.cluster.look_at(Focus(keys=self.table.visible_keys, asks_pending=is_waiting))
 
     def on_resize(self) -> None:
-        """Wrap the verdict again."""
         if self.listing.rows is not None:
             self._show_verdict()
 
@@ -173,7 +172,6 @@ class NodesScreen(ListScreen[NodeEntry]):
         self.top_bar.values = self.top_bar_values()
 
     def marks_changed(self) -> None:
-        """Show the sums of the marked nodes."""
         self.top_bar.values = self.top_bar_values()
 
     def shows_usage(self) -> bool:
@@ -221,7 +219,6 @@ class NodesScreen(ListScreen[NodeEntry]):
         return (*facts, *((detail,) for detail in details))
 
     def name_of(self, item: NodeEntry) -> str:
-        """Return the node's name."""
         return item.name
 
     def object_of(self, item: NodeEntry) -> tuple[str, str]:
@@ -240,7 +237,6 @@ class NodesScreen(ListScreen[NodeEntry]):
         self.host.run_command("capacity")
 
     def action_open_packing(self) -> None:
-        """Show how pods fill nodes."""
         self.host.run_command("packing")
 
     def action_verdict(self) -> None:
@@ -255,15 +251,12 @@ class NodesScreen(ListScreen[NodeEntry]):
         remember("node_sort", f"{sort.column_id}={'dsc' if sort.is_descending else 'asc'}")
 
     def open_row(self, item: NodeEntry) -> None:
-        """Show the node at length."""
         routes.show_node(self, item.key)
 
     def action_explain_why(self) -> None:
-        """Show why the node under the cursor is still here."""
         self.table.action_select()
 
     def action_open_ledger(self) -> None:
-        """Show the ledger of the node's instance type in its NodePool."""
         item = self.current
         if item is None or not item.pool or not item.instance_type:
             self.say("no NodePool, or no instance type yet: there is no ledger", Tone.MUTED)
@@ -271,7 +264,6 @@ class NodesScreen(ListScreen[NodeEntry]):
             routes.show_ledger(self, item.pool, item.instance_type)
 
     def action_open_pods(self) -> None:
-        """Show the pods of the node under the cursor."""
         item = self.current
         if item is not None and item.node is not None:
             self.host.open_screen("pods", filter_text=f"node={item.name}")

@@ -34,7 +34,6 @@ class Panel(VerticalScroll):
         self._fit_title()
 
     def on_resize(self) -> None:
-        """Show as much of the title as has room now."""
         self._fit_title()
 
     def _fit_title(self) -> None:

@@ -98,7 +98,6 @@ class PendingScreen(ListScreen[PendingEntry]):
         return super().placeholder(rows)
 
     def awaits_rows(self) -> bool:
-        """Return whether pending pods are being analysed."""
         overview = self.host.session.overview()
         is_looked_into = bool(overview.counts["pending"]) and not overview.is_out_of_reach
         return is_looked_into or super().awaits_rows()
@@ -112,11 +111,9 @@ class PendingScreen(ListScreen[PendingEntry]):
         return (("Computed now", CAUSE_HELP), *super().help_text())
 
     def on_resize(self) -> None:
-        """Quote as much as there is room for."""
         self.refresh_info()
 
     def explain(self) -> Pieces:
-        """Return the age of the analysis."""
         return pending_freshness(self.host.session.overview(), self.host.now_ns())
 
     def name_of(self, item: PendingEntry) -> str:
@@ -128,15 +125,12 @@ class PendingScreen(ListScreen[PendingEntry]):
         return "Pod", item.group.first.key
 
     def action_open_ledger(self) -> None:
-        """Hold the pods under the cursor against the type that comes nearest."""
         show_nearest_ledger(self, self.current.group if self.current is not None else None)
 
     def action_headroom(self) -> None:
-        """Show how many more of the pods fit."""
         routes.show_headroom(self)
 
     def action_explain_why(self) -> None:
-        """Show why nothing takes the pods."""
         self.table.action_select()
 
     def open_row(self, item: PendingEntry) -> None:
@@ -243,11 +237,9 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         return (*pieces, (f" · {remedy_words(item.remedy, self._group.name)}", Tone.NORMAL))
 
     def name_of(self, item: RemedyEntry) -> str:
-        """Return the change in a line."""
         return remedy_words(item.remedy, self._group.name if self._group is not None else "")
 
     def current_object(self) -> tuple[str, str] | None:
-        """Return the pod."""
         return ("Pod", self._pod_key)
 
     def whatif_opening(self) -> Opening:
@@ -260,18 +252,15 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         return Opening(clean(item.remedy.words)[:60], edits=item.remedy.edits, is_new=True)
 
     def open_row(self, item: RemedyEntry) -> None:
-        """Show the change as it could be made."""
         group = self._group
         if group is not None:
             text = remedy_text(item.remedy, group.name, group.origin, try_key=self.key_of("screen.whatif", "ctrl+t"))
             routes.show_made_text(self, remedy_words(item.remedy, group.name), lambda: text)
 
     def action_open_ledger(self) -> None:
-        """Hold the pods against the type that comes nearest."""
         show_nearest_ledger(self, self._group)
 
     def action_nodes(self) -> None:
-        """Show every node with the reason why it does not take the pod."""
         explanation = self._detail.explanation if self._detail is not None else None
         if explanation is None:
             self.say("the nodes have not been tried for this pod")
@@ -279,7 +268,6 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         self.app.push_screen(PendingNodesScreen(self._group.name if self._group is not None else "", explanation))
 
     def action_scroll_panel(self, step: int) -> None:
-        """Scroll the explanation by a page."""
         self.panel.scroll_page(step)
 
 
@@ -307,15 +295,12 @@ class PendingNodesScreen(ListScreen[NodeRefusal]):
         )
 
     def name_of(self, item: NodeRefusal) -> str:
-        """Return the node's name."""
         return item.node
 
     def object_of(self, item: NodeRefusal) -> tuple[str, str]:
-        """Return the node."""
         return "Node", item.node
 
     def open_row(self, item: NodeRefusal) -> None:
-        """Show the node at length."""
         node_key = self.host.session.node_key("Node", item.node)
         if not node_key:
             self.say(f"node {clean(item.node)} no longer exists")

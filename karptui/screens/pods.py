@@ -40,7 +40,6 @@ class PodsScreen(ListScreen[PodEntry]):
         super().__init__(TABLE, SessionList("pods"))
 
     def prepare(self) -> None:
-        """Apply the initial namespace."""
         namespace = self.host.config.namespace
         if namespace and not self.listing.query_text:
             self.listing.query_text = f"ns={namespace}"
@@ -51,15 +50,12 @@ class PodsScreen(ListScreen[PodEntry]):
         return True
 
     def explain_item(self, item: PodEntry) -> Pieces:
-        """Return the pod as text."""
         return explain_pod(item, self.host.now_ns())
 
     def name_of(self, item: PodEntry) -> str:
-        """Return the pod's name."""
         return item.pod.name
 
     def object_of(self, item: PodEntry) -> tuple[str, str]:
-        """Return the pod."""
         return "Pod", item.pod.key
 
     def open_row(self, item: PodEntry) -> None:
@@ -70,11 +66,9 @@ class PodsScreen(ListScreen[PodEntry]):
             self.action_describe()
 
     def action_headroom(self) -> None:
-        """Show how many more of the pod fit."""
         routes.show_headroom(self)
 
     def action_open_node(self) -> None:
-        """Show the node the pod runs on."""
         item = self.current
         if item is None or not item.pod.node_name:
             self.say("the pod is not bound to a node")

@@ -64,7 +64,6 @@ class PoolsScreen(ListScreen[PoolRow]):
 
     @property
     def table_title(self) -> str:
-        """Title of the table with the cost of all pools."""
         around = self.around(PoolsAround) if self.listing.rows is not None else None
         cost = "" if around is None or self.host.config.disable_pricing else cost_text(around)
         return f"Pools ─ in the order Karpenter tries them{f' ─ {cost}' if cost else ''}"
@@ -81,7 +80,6 @@ class PoolsScreen(ListScreen[PoolRow]):
         super().show_state()
 
     def refresh_info(self) -> None:
-        """Refresh the text about the row and about all pools."""
         super().refresh_info()
         lines: tuple[Pieces, ...] = ()
         around = self.around(PoolsAround) if self.listing.rows else None
@@ -94,11 +92,9 @@ class PoolsScreen(ListScreen[PoolRow]):
             self._cluster.update(content)
 
     def on_resize(self) -> None:
-        """Wrap the text again."""
         self.refresh_info()
 
     def explain(self) -> Pieces:
-        """Return the age of the analysis."""
         return freshness(self.host.session.overview(), self.host.now_ns())
 
     def story_of(self, item: PoolRow) -> tuple[Pieces, ...]:
@@ -107,45 +103,36 @@ class PoolsScreen(ListScreen[PoolRow]):
         return (*pool_sentences(item), ((hour, Tone.NORMAL),)) if hour else pool_sentences(item)
 
     def name_of(self, item: PoolRow) -> str:
-        """Return the NodePool's name."""
         return item.name
 
     def object_of(self, item: PoolRow) -> tuple[str, str]:
-        """Return the NodePool."""
         return "NodePool", item.name
 
     def action_describe(self) -> None:
-        """Show the pool at length."""
         if self.current is not None:
             self.open_row(self.current)
 
     def action_open_nodes(self) -> None:
-        """Show the nodes of the pool."""
         if self.current is not None:
             self.host.open_screen("nodes", filter_text=f"pool={self.current.name}")
 
     def action_open_budgets(self) -> None:
-        """Show the budgets of the pool."""
         if self.current is not None:
             self.host.open_screen("budgets", filter_text=f"pool={self.current.name}")
 
     def action_headroom(self) -> None:
-        """Show how many more pods new nodes of the pool take."""
         routes.show_headroom(self)
 
     def action_share_out(self) -> None:
-        """Ask for a proportion between the pool and the one it shares most pods with."""
         around = self.around(PoolsAround)
         if self.current is not None and around is not None:
             routes.ask_for_proportion(self, around.partners_of(self.current.name))
 
     def action_open_types(self) -> None:
-        """Show the instance types of the pool."""
         if self.current is not None:
             routes.show_types(self, self.current.name)
 
     def open_row(self, item: PoolRow) -> None:
-        """Show the pool at length."""
         routes.show_pool(self, item.name)
 
 
@@ -191,33 +178,25 @@ class PoolDetailScreen(ListScreen[DaemonRow]):
             self.panel.lines.set_hanging(detail_lines(around.row))
 
     def explain_item(self, item: DaemonRow) -> Pieces:
-        """Return the requests of a DaemonSet and the types it excludes."""
         return daemon_sentence(item)
 
     def name_of(self, item: DaemonRow) -> str:
-        """Return the DaemonSet."""
         return item.found.key
 
     def current_object(self) -> tuple[str, str] | None:
-        """Return the NodePool."""
         return ("NodePool", self._pool_name)
 
     def action_open_nodes(self) -> None:
-        """Show the nodes of the pool."""
         self.host.open_screen("nodes", filter_text=f"pool={self._pool_name}")
 
     def action_open_budgets(self) -> None:
-        """Show the budgets of the pool."""
         self.host.open_screen("budgets", filter_text=f"pool={self._pool_name}")
 
     def action_open_types(self) -> None:
-        """Show the instance types of the pool."""
         routes.show_types(self, self._pool_name)
 
     def action_scroll_panel(self, step: int) -> None:
-        """Scroll the text about the pool by half a page."""
         self.panel.scroll_half(step)
 
     def open_row(self, item: DaemonRow) -> None:
-        """Show the DaemonSet as YAML."""
         routes.show_yaml(self, "DaemonSet", item.found.key)

@@ -126,7 +126,6 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         return tuple(said)
 
     def name_of(self, item: TriedRemedy) -> str:
-        """Return its title."""
         return item.remedy.title
 
     def whatif_opening(self) -> Opening:
@@ -138,12 +137,10 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         return Opening(row.remedy.title, edits=row.remedy.edits, replay=row.remedy.replay, is_new=True, later=later)
 
     def scenarios_to_play(self) -> Sequence[Scenario]:
-        """Return the edits of the remedy under the cursor."""
         remedy = self.current.remedy if self.current is not None else None
         return (Scenario(name=remedy.title, edits=remedy.edits),) if remedy is not None and remedy.edits else ()
 
     def action_copy_text(self) -> None:
-        """Copy the YAML and commands."""
         self.app.copy_to_clipboard(self._text.text)
         self.say("copied", Tone.GOOD)
 
@@ -152,7 +149,6 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         (self.table if self._text.has_focus else self._text).focus()
 
     def cursor_moved(self) -> None:
-        """Show the text of the remedy under the cursor."""
         super().cursor_moved()
         self._show_text()
 

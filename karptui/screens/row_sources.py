@@ -39,22 +39,18 @@ class RowSource(Protocol[ItemT]):
     @property
     def shown(self) -> int:
         """How many rows the filter leaves, without the headings of groups."""
-        ...
 
     def size(self) -> int:
         """Return about how many items there are now."""
-        ...
 
     def rows(self, spec: TableSpec[ItemT], recipe: Recipe, now_ns: int) -> Rows[ItemT]:
         """Return the rows; the same ones at another time while nothing has changed.
 
         May be called in a thread, once at a time.
         """
-        ...
 
     def with_keys(self, rows: Rows[ItemT], keys: frozenset[str]) -> list[ItemT]:
         """Return the items of some of the rows that were given, in their order."""
-        ...
 
 
 # Rows that a session holds

@@ -20,9 +20,7 @@ class SourcesScreen(ListScreen[KindStatus]):
         super().__init__(TABLE, SessionList("sources"))
 
     def explain_item(self, item: KindStatus) -> Pieces:
-        """Return the reason the kind is not live."""
         return ((clean(item.last_error) or f"{item.kind}: {item.phase}", Tone.NORMAL),)
 
     def name_of(self, item: KindStatus) -> str:
-        """Return the kind."""
         return str(item.kind)

@@ -73,7 +73,6 @@ class StudyScreen(ListScreen[Any]):
         self.refresh_view(is_forced=True)
 
     def on_unmount(self) -> None:
-        """Cancel a running computation."""
         self.host.session.studies.cancel()
 
     @property
@@ -119,16 +118,13 @@ class StudyScreen(ListScreen[Any]):
         return (("computing…", Tone.ACTIVE),) if self._answer is None else (("nothing to show", Tone.MUTED),)
 
     def summary(self) -> str:
-        """Return the age of the answer."""
         age = (self.host.now_ns() - self._since_ns) // NS_PER_SECOND
         return f"of {duration_text(age)} ago" if self._answer is not None and age >= 60 else ""
 
     def on_resize(self) -> None:
-        """Wrap the answer again."""
         self._show_panel()
 
     def name_of(self, item: Any) -> str:
-        """Return the subject of the row."""
         return clean(self.study.name_of(item))
 
     def help_text(self) -> HelpSections:
@@ -138,7 +134,6 @@ class StudyScreen(ListScreen[Any]):
         return (*sections, *super().help_text())
 
     def scenarios_to_play(self) -> Sequence[Scenario]:
-        """Return the row under the cursor as edits."""
         scenario = self.study.scenario(self.current) if self.current is not None else None
         return (scenario,) if scenario is not None else ()
 
@@ -168,7 +163,6 @@ class StudyScreen(ListScreen[Any]):
         return super().check_action(action, parameters)
 
     def action_text(self) -> None:
-        """Show the answer as text."""
         answer, found, text = self._answer, self._found, self.study.text
         if answer is not None and text is not None:
             routes.show_made_text(self, self.study.title, lambda: text(found) if found is not None else answer.problem)
@@ -203,7 +197,6 @@ class StudyScreen(ListScreen[Any]):
         self._work_out()
 
     def action_scroll_panel(self, step: int) -> None:
-        """Scroll the answer."""
         self.panel.scroll_half(step)
 
 

@@ -48,7 +48,6 @@ class TextScreen(FrameScreen):
         yield TextArea("", read_only=True, show_line_numbers=False, soft_wrap=wraps, theme="css")
 
     def prepare(self) -> None:
-        """Fetch the text."""
         self.area.border_title = Content(f" {self._heading} ")
         super().prepare()
         self.area.focus()
@@ -64,11 +63,9 @@ class TextScreen(FrameScreen):
         self.refresh_info()
 
     def explain(self) -> Pieces:
-        """Return the number of lines."""
         return self._said
 
     def focus_body(self) -> None:
-        """Give the keys back to the text."""
         self.area.focus()
 
     def action_copy(self) -> None:
@@ -77,11 +74,9 @@ class TextScreen(FrameScreen):
         self.say("copied", Tone.GOOD)
 
     def action_scroll(self, step: int) -> None:
-        """Scroll by a line."""
         self.area.scroll_relative(y=step, animate=False)
 
     def action_edge(self, step: int) -> None:
-        """Scroll to the start or the end."""
         if step < 0:
             self.area.scroll_home(animate=False)
         else:

@@ -62,7 +62,6 @@ class PoolsOfTypesScreen(ListScreen[PoolEntry]):
         self._origins.set_lines(lines)
 
     def explain_item(self, item: PoolEntry) -> Pieces:
-        """Return the summary of a pool's types."""
         note, tone = note_of(item)
         if note:
             if item.findings and not item.problem:
@@ -76,15 +75,12 @@ class PoolsOfTypesScreen(ListScreen[PoolEntry]):
         )
 
     def name_of(self, item: PoolEntry) -> str:
-        """Return the NodePool's name."""
         return item.name
 
     def object_of(self, item: PoolEntry) -> tuple[str, str]:
-        """Return the NodePool."""
         return "NodePool", item.name
 
     def open_row(self, item: PoolEntry) -> None:
-        """Show the types of the NodePool."""
         self.app.push_screen(TypesOfPoolScreen(item.name))
 
 
@@ -125,7 +121,6 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
         return f"{'all' if self._shows_all else 'wanted'}/{self._pool}"
 
     def refresh_info(self) -> None:
-        """Refresh the text about the row and the filters."""
         super().refresh_info()
         lines = self.panel.lines
         around = self.around(TypesAround)
@@ -139,7 +134,6 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
         lines.set_lines([*said, ((sources.text, Tone.MUTED),)])
 
     def explain_item(self, item: TypeEntry) -> Pieces:
-        """Return why a type is available or excluded."""
         if not item.is_left:
             return (("✘ ", Tone.FAULT), (f"{clean(item.name)}: {why_text(item)}", Tone.NORMAL))
         prices = [price for price in (item.on_demand, item.spot) if price is not None]
@@ -152,11 +146,9 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
         )
 
     def name_of(self, item: TypeEntry) -> str:
-        """Return the instance type."""
         return item.name
 
     def current_object(self) -> tuple[str, str] | None:
-        """Return the NodePool."""
         return ("NodePool", self._pool)
 
     def action_everything(self) -> None:
@@ -165,7 +157,6 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
         self.show_state()
 
     def action_pool(self, step: int) -> None:
-        """Go to the next NodePool in Karpenter's order."""
         around = self.around(TypesAround)
         names = around.names if around is not None else ()
         if not names:
@@ -176,7 +167,6 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
         self.show_state()
 
     def action_nodes(self) -> None:
-        """Show the nodes of the type under the cursor."""
         if self.current is not None:
             self.host.open_screen("nodes", filter_text=f"type={self.current.name}")
 
@@ -232,7 +222,6 @@ class TypeLedgerScreen(FrameScreen):
         self._is_building = False
 
     def compose_body(self) -> ComposeResult:
-        """Yield the sections of the ledger."""
         with VerticalScroll(id="ledger-panel"):
             yield Sentences(id="ledger-account")
             yield Sentences(id="ledger-fit")
@@ -241,12 +230,10 @@ class TypeLedgerScreen(FrameScreen):
             yield Sentences(id="ledger-sources")
 
     def on_mount(self) -> None:
-        """Give the keys to the panel."""
         super().on_mount()
         self.panel.focus()
 
     def focus_body(self) -> None:
-        """Give the keys back to the panel."""
         self.panel.focus()
 
     def show_state(self) -> None:
@@ -315,7 +302,6 @@ class TypeLedgerScreen(FrameScreen):
         return ((held, Tone.NORMAL), (others, Tone.MUTED))
 
     def action_pod(self, step: int) -> None:
-        """Hold another pending pod against the type."""
         pool, pod = self.pool, self.pod
         if pool is not None and pod is not None:
             index = pool.pods.index(pod) + step
@@ -323,7 +309,6 @@ class TypeLedgerScreen(FrameScreen):
             self.show_state()
 
     def action_neighbour(self, step: int) -> None:
-        """Go to the next larger or smaller type of the family."""
         sizes = self._found.family
         if self._type_name not in sizes:
             return
@@ -336,15 +321,12 @@ class TypeLedgerScreen(FrameScreen):
             self.say(f"{family} has no {'larger' if step > 0 else 'smaller'} type here", Tone.MUTED)
 
     def action_nodes(self) -> None:
-        """Show the nodes of the type."""
         self.host.open_screen("nodes", filter_text=f"type={self._type_name}")
 
     def action_scroll(self, step: int) -> None:
-        """Scroll by a line."""
         self.panel.scroll_relative(y=step, animate=False)
 
     def help_text(self) -> Sequence[tuple[str, Sequence[tuple[str, str]]]]:
-        """Explain the account."""
         return (
             (
                 "The account",

@@ -22,19 +22,15 @@ class Display(Protocol):
 
     def show_changes(self, *, is_changed: bool) -> None:
         """Show merged changes."""
-        ...
 
     def first_rows_shown(self) -> None:
         """Start the work that is postponed until the first rows are shown."""
-        ...
 
     def call_after_refresh(self, callback: Callable[[], Any], /) -> object:
         """Call something after the next redraw."""
-        ...
 
     def fault_caught(self, error: Exception, during: str) -> None:
         """Show an error, and continue."""
-        ...
 
 
 class Feed:

@@ -51,51 +51,40 @@ class Session(Protocol):
     @property
     def whatif(self) -> WhatIfs:
         """Scenarios on the current cluster."""
-        ...
 
     @property
     def forecasts(self) -> Forecasts:
         """Simulations of the cluster over time."""
-        ...
 
     @property
     def studies(self) -> Studies:
         """Questions that need many replays or forecasts."""
-        ...
 
     def overview(self) -> Overview:
         """Return the state of the whole cluster; the same object for the same generation."""
-        ...
 
     def verdict(self, now_ns: int) -> tuple[ClusterFinding, ...]:
         """Return the causes that endanger or block the cluster, worst first; nothing before nodes are analysed."""
-        ...
 
     # Rows of lists
 
     def rows(self, query: RowQuery) -> RowSet:
         """Filter and sort a list; takes a while for a long one."""
-        ...
 
     def window(self, number: int, offset: int, count: int) -> RowWindow:
         """Return some rows of a row set; fewer at its end, none if newer rows have replaced it."""
-        ...
 
     def keys(self, number: int) -> tuple[str, ...]:
         """Return the keys of all rows."""
-        ...
 
     def position(self, number: int, key: str) -> int | None:
         """Return the index of a row; None if there is no such row."""
-        ...
 
     def pick(self, number: int, keys: frozenset[str]) -> RowWindow:
         """Return single rows in their order."""
-        ...
 
     def totals(self, number: int, keys: frozenset[str] | None = None) -> ClusterTotals:
         """Return the sums of the nodes of some rows; of all rows if ``keys`` is None."""
-        ...
 
     def around(self, name: str, of: str, now_ns: int) -> Around | None:
         """Return the facts around the rows of a list; None if unknown.
@@ -103,45 +92,35 @@ class Session(Protocol):
         Args:
             of: Owner of the rows, for lists that exist per owner.
         """
-        ...
 
     # Single objects; kinds as the API writes them, keys are ``namespace/name`` or the name alone
 
     def has_object(self, kind: str, key: str) -> bool:
         """Return whether an object exists."""
-        ...
 
     def node_key(self, kind: str, key: str) -> str:
         """Return the row key of the node that an object is or runs on; empty if there is none."""
-        ...
 
     def describe(self, kind: str, key: str, now_ns: int) -> str:
         """Return an object as a page of text."""
-        ...
 
     def names(self, *kinds: str) -> tuple[ObjectRef, ...]:
         """Return the objects of some kinds; of pods the pending ones, then one of each workload."""
-        ...
 
     def node(self, key: str, name: str = "") -> NodeReport:
         """Return one node by its row key; pods by its name once it is gone."""
-        ...
 
     def pending_pod(self, key: str) -> PendingPod:
         """Return the reason of a pending pod."""
-        ...
 
     def pending_reasons(self) -> Mapping[str, str]:
         """Return short reasons of pending pods, by the key of their group."""
-        ...
 
     def last_hour(self, now_ns: int) -> tuple[int | None, ...]:
         """Return the number of NodeClaims every five minutes of the last hour; None if unknown."""
-        ...
 
     def packing(self) -> tuple[Bin, ...]:
         """Return a bin for each node, with its pods as blocks."""
-        ...
 
     # Blockers
 
@@ -151,15 +130,12 @@ class Session(Protocol):
         Args:
             makes_edits: Whether the remedies should lead to a what-if.
         """
-        ...
 
     def try_remedies(self, members: Sequence[str], now_ns: int) -> RemedyTrials:
         """Return the simulated removals of each remedy of some blockers; takes a while."""
-        ...
 
     def forecast_remedies(self, members: Sequence[str], tried: RemedyTrials, now_ns: int) -> RemedyTrials | None:
         """Return these outcomes with forecasts; None if they are not of the current remedies, or a newer call came."""
-        ...
 
     # Instance types
 
@@ -169,29 +145,23 @@ class Session(Protocol):
         Args:
             pods: Keys of pending pods, one of which is compared with the type; by default the largest.
         """
-        ...
 
     def type_sources(self, pool: str = "") -> TypeSources:
         """Return the sources of instance types, settings and prices; of a NodePool's if it is given."""
-        ...
 
     # The start of a what-if
 
     def opening(self, objects: Sequence[tuple[str, str]]) -> Opening:
         """Return the start of a what-if of some objects (kind and key), at least one."""
-        ...
 
     def proportion(self, pools: Sequence[str], shares: str | None = None) -> Proportion:
         """Return how NodePools share pods, and the what-if for the given shares."""
-        ...
 
     def controller(self) -> ControllerInfo:
         """Return facts about Karpenter itself."""
-        ...
 
     def known_values(self) -> KnownValues:
         """Return names and values that are offered while typing; takes a while."""
-        ...
 
 
 class WhatIfs(Protocol):
@@ -205,30 +175,24 @@ class WhatIfs(Protocol):
         Args:
             is_first: Whether earlier questions no longer count.
         """
-        ...
 
     def state(self, now_ns: int, *, is_typing: bool = False) -> ReplayState:
         """Return the progress of the last question, and whether to ask it again."""
-        ...
 
     def subscribe(self, listener: Callable[[int, Answer], None], /) -> None:
         """Pass the number of each question and its answer to a listener, in any thread.
 
         A question is answered again when what takes longer is known too.
         """
-        ...
 
     def compare(self, scenario: Scenario, now_ns: int) -> Answer:
         """Replay one of several scenarios; takes a while."""
-        ...
 
     def packed(self, scenario: Scenario, now_ns: int) -> Packed:
         """Return how pods fill nodes, now and with a scenario; slow."""
-        ...
 
     def self_check(self, now_ns: int) -> str:
         """Return as text how many recently created NodeClaims the model reproduces; slow."""
-        ...
 
 
 class Forecasts(Protocol):
@@ -236,19 +200,15 @@ class Forecasts(Protocol):
 
     def play(self, scenarios: Sequence[Scenario], horizon_ns: int, seeds: int, now_ns: int) -> tuple[Forecast, ...]:
         """Simulate the current cluster, and each scenario; nothing if cancelled. Slow."""
-        ...
 
     def plan(self, scenario: Scenario, now: Played, edited: Played) -> PlanText | None:
         """Return risks, rollout and text of a scenario; None if cancelled. Slow."""
-        ...
 
     def progress(self) -> Progress:
         """Return the progress of the running forecast."""
-        ...
 
     def cancel(self) -> None:
         """Cancel the running forecast."""
-        ...
 
 
 class Studies(Protocol):
@@ -256,7 +216,6 @@ class Studies(Protocol):
 
     def drills(self, now_ns: int) -> StudyAnswer[tuple[Drill, ...]]:
         """Return the drill of each zone, capacity type and NodePool."""
-        ...
 
     def solve(
         self, goal: str, given: Sequence[tuple[str, str]], on_top_of: Scenario | None, now_ns: int
@@ -267,11 +226,9 @@ class Studies(Protocol):
             goal: Of `karptui.solve.catalogue.GOALS`.
             on_top_of: Edits that are made before.
         """
-        ...
 
     def headrooms(self, kind: str, key: str, now_ns: int) -> StudyAnswer[tuple[Headroom, ...]]:
         """Return the headroom for a pod, for the pods on a NodePool, or for every workload if ``kind`` is empty."""
-        ...
 
     def sweep(self, sweep: Sweep, wanted: Replay, now_ns: int) -> StudyAnswer[SweepResult]:
         """Return the replay of each value of a parameter.
@@ -279,11 +236,9 @@ class Studies(Protocol):
         Args:
             wanted: Replay mode; pending pods become all pods if none is pending.
         """
-        ...
 
     def forecast_values(self, sweep: Sweep, horizon_ns: int, seeds: int, now_ns: int) -> StudyAnswer[Comparison]:
         """Return the forecast of each value of a parameter, and without a change; arguments as in `policies`."""
-        ...
 
     def policies(
         self,
@@ -302,12 +257,9 @@ class Studies(Protocol):
             edits: Made before.
             afters: Values of consolidateAfter; a default set and those in use if empty.
         """
-        ...
 
     def progress(self) -> Progress:
         """Return the progress of the running study."""
-        ...
 
     def cancel(self) -> None:
         """Cancel the running study."""
-        ...

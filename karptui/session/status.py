@@ -14,47 +14,38 @@ class KindStatus(Protocol):
     @property
     def kind(self) -> str:
         """The kind: ``Pod``."""
-        ...
 
     @property
     def phase(self) -> str:
         """One of the words of ``sources.base.Phase``."""
-        ...
 
     @property
     def since_ns(self) -> int:
         """When the phase began."""
-        ...
 
     @property
     def last_error(self) -> str:
         """Why it is not live; empty when all is well."""
-        ...
 
     @property
     def count(self) -> int:
         """Objects held."""
-        ...
 
     @property
     def total_estimate(self) -> int | None:
         """About how many there will be."""
-        ...
 
     @property
     def last_contact_ns(self) -> int:
         """When the server last said anything; 0 for never."""
-        ...
 
     @property
     def retry_at_ns(self) -> int:
         """When it is retried; 0 if it is not waiting."""
-        ...
 
     @property
     def is_unread(self) -> bool:
         """Whether the kind is unknown: it may not be listed, or was not requested."""
-        ...
 
 
 def plural(kind: str) -> str:

@@ -67,7 +67,6 @@ class ControlList(PickList):
         self._draw()
 
     def on_resize(self, _event: Resize) -> None:
-        """Fit values into the new width."""
         if self.content_size.width != self._width:
             self._draw()
 
@@ -78,12 +77,10 @@ class ControlList(PickList):
         self.set_picks([Pick(one.id, _line(one, title, room)) for one in self._controls])
 
     def action_step(self, step: int) -> None:
-        """Ask for less or more."""
         if self.current_key:
             self.post_message(self.Stepped(self.current_key, step))
 
     def action_reset(self) -> None:
-        """Reset the control under the cursor to the cluster's value."""
         if self.current_key:
             self.post_message(self.Reset(self.current_key))
 

@@ -98,11 +98,9 @@ class KeyLine(Widget):
         self._spans: list[tuple[int, int, str]] = []
 
     def on_mount(self) -> None:
-        """Follow the bindings of the screen."""
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())
 
     def render(self) -> Content:
-        """Draw as many keys as there is room for."""
         pieces = fit(self._keys(), self.size.width)
         self._spans, x = [], 0
         for piece in pieces:
@@ -128,7 +126,6 @@ class KeyLine(Widget):
         return sorted(found.values(), key=lambda key: self._ranks.get(key.id, 0))
 
     def on_click(self, event: events.Click) -> None:
-        """Press the key that was clicked."""
         for start, end, key in self._spans:
             if start <= event.x < end and key:
                 self.app.simulate_key(key)

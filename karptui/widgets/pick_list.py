@@ -152,14 +152,12 @@ class PickList(LineView, can_focus=True):
             self.scroll_to(y=row - height + 1, animate=False, immediate=True)
 
     def action_cursor(self, step: int) -> None:
-        """Move the cursor by lines."""
         if self._index is not None:
             around = self._open
             at = around.index(self._index) + step
             self._move(around[max(0, min(at, len(around) - 1))])
 
     def action_page(self, step: int) -> None:
-        """Move the cursor by pages."""
         if self._index is not None:
             row = self._row_of[self._index] + step * max(self._body.height - 1, 1)
             beyond = [at for at in self._open if (self._row_of[at] - row) * step >= 0]
@@ -171,7 +169,6 @@ class PickList(LineView, can_focus=True):
             self._move(self._open[0 if step < 0 else -1])
 
     def action_select(self) -> None:
-        """Ask for the line under the cursor."""
         if self._index is not None:
             self.post_message(self.Picked(self, self.current_key))
 

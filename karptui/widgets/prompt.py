@@ -73,18 +73,15 @@ class PromptInput(Input):
             await self.run_action("submit" if event.key == "enter" else "leave")
 
     def action_complete(self) -> None:
-        """Take the completion that is offered."""
         self.cursor_position = len(self.value)
         self.action_cursor_right()  # at the end of the text it accepts the suggestion
 
     def action_recall(self, step: int) -> None:
-        """Show an earlier or later line."""
         self.back = max(0, min(self.back - step, len(self.history)))
         self.value = self.history[-self.back] if self.back else ""
         self.cursor_position = len(self.value)
 
     def action_leave(self) -> None:
-        """Give the line up."""
         self.post_message(self.Left())
 
 
@@ -132,7 +129,6 @@ class Prompt(Horizontal):
         self._history: dict[PromptMode, list[str]] = {mode: [] for mode in PromptMode}
 
     def compose(self) -> ComposeResult:
-        """Yield the sign and the input."""
         yield Static("/", markup=False)
         yield PromptInput(select_on_focus=False)
 

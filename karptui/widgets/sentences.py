@@ -81,7 +81,6 @@ class Sentences(Static):
         return super().get_content_height(container, viewport, width)
 
     def on_resize(self) -> None:
-        """Wrap the lines again."""
         if self._broken:
             self._break(self._broken, self._breaking)
 
@@ -146,12 +145,10 @@ class Beside(Visual):
         return [*above, *(Strip([*start, *line]) for start, line in zip(starts, details, strict=True))][:height]
 
     def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
-        """Return the cells that both take in one line."""
         detail = self.detail.get_optimal_width(rules, container_width)
         return self.title.cell_length + (GAP + detail if self.detail else 0)
 
     def get_height(self, rules: RulesMap, width: int) -> int:
-        """Return the height in lines at a width."""
         if not self.detail:
             return self.title.get_height(rules, width)
         above = 0 if self._is_beside(width) else self.title.get_height(rules, width)
@@ -172,13 +169,10 @@ class BesideLines(Visual):
     lines: tuple[Beside, ...]
 
     def render_strips(self, width: int, height: int | None, style: Style, options: RenderOptions) -> list[Strip]:
-        """Draw them from the left edge."""
         return [strip for line in self.lines for strip in line.render_strips(width, None, style, options)][:height]
 
     def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
-        """Return the cells that the longest takes in one line."""
         return max((line.get_optimal_width(rules, container_width) for line in self.lines), default=0)
 
     def get_height(self, rules: RulesMap, width: int) -> int:
-        """Return the height in lines at a width."""
         return sum(line.get_height(rules, width) for line in self.lines)

@@ -87,7 +87,6 @@ class TabLine(Widget):
         return Content("").join(pieces)
 
     def on_click(self, event: events.Click) -> None:
-        """Ask for the screen whose tab was clicked."""
         for start, end, name in self._spans:
             if start <= event.x < end:
                 self.post_message(self.TabPicked(name))

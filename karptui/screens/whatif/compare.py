@@ -63,12 +63,10 @@ class CompareScreen(FrameScreen):
         self._has_others = len(modes) > 1
 
     def compose_body(self) -> ComposeResult:
-        """Yield the table."""
         with VerticalScroll(id="compare-panel"):
             yield Sentences(id="compare-table")
 
     def prepare(self) -> None:
-        """Begin to replay."""
         self.panel.focus()
         self._replay()
 
@@ -107,14 +105,12 @@ class CompareScreen(FrameScreen):
         self.panel.border_title = Content(f" Scenarios compared ─ {mode_text(self._mode)}{shown} ")
 
     def on_resize(self) -> None:
-        """Draw the columns as wide as there is room for."""
         if self._compared and len(self._compared) not in (self._room, len(self._book.sheets) - self._first):
             self._replay()
         elif self._compared:
             self._show()
 
     def explain(self) -> Pieces:
-        """Return the subject of the comparison."""
         if len(self._book.sheets) == 1:
             return (("there is one scenario; s in the what-if duplicates it or begins another", Tone.MUTED),)
         others = (
@@ -123,11 +119,9 @@ class CompareScreen(FrameScreen):
         return ((f"{others}best: {SCALE}, against the current cluster", Tone.MUTED),)
 
     def focus_body(self) -> None:
-        """Give the keys back to the table."""
         self.panel.focus()
 
     def action_mode(self) -> None:
-        """Replay every scenario in the next mode."""
         modes = list(Replay)
         self._mode = modes[(modes.index(self._mode) + 1) % len(modes)]
         self._replay()
@@ -145,5 +139,4 @@ class CompareScreen(FrameScreen):
         self._replay()
 
     def action_scroll(self, step: int) -> None:
-        """Scroll by a line."""
         self.panel.scroll_relative(y=step, animate=False)

@@ -41,15 +41,12 @@ class Cluster(Protocol):
 
     def now_ns(self) -> int:
         """Return nanoseconds since the epoch."""
-        ...
 
     async def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
         """Return an object from the API server; raises SourceError with a message."""
-        ...
 
     async def crds(self) -> tuple[dict[str, Any], ...]:
         """Return the CustomResourceDefinitions of Karpenter's kinds; raises SourceError with a message."""
-        ...
 
 
 class Listener(Protocol):
@@ -57,23 +54,18 @@ class Listener(Protocol):
 
     def typed(self) -> None:
         """Mark the text as the last change."""
-        ...
 
     def text_changed(self) -> None:
         """Note that an edit has changed the text."""
-        ...
 
     def sheet_changed(self) -> None:
         """Show the current sheet, which changed or is another one."""
-        ...
 
     def answered(self, number: int, answer: Answer) -> None:
         """Note an answer, in whatever thread."""
-        ...
 
     def say(self, text: str, tone: Tone = Tone.NORMAL) -> None:
         """Say something to the reader."""
-        ...
 
 
 class NoListener:

@@ -31,7 +31,6 @@ class ObjectReader(Protocol):
 
     async def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
         """Return an object from the API server; raises SourceError with a message."""
-        ...
 
 
 @dataclass

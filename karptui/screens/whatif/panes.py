@@ -65,7 +65,6 @@ class ResultPane(TitledPane):
         self._heading = self._rests_on = self._note = self._busy = ""
 
     def compose(self) -> ComposeResult:
-        """Yield the answer above figures above lines."""
         yield Sentences(id="whatif-answer")
         yield Sentences(id="whatif-figures")
         yield LineList(id="whatif-lines")
@@ -212,7 +211,6 @@ class EditorPane(TitledPane):
         """Document, edits and settings whose quick edits are shown."""
 
     def compose(self) -> ComposeResult:
-        """Yield quick edits above the text."""
         yield self.controls
         yield self.editor
 
@@ -271,7 +269,6 @@ class EditorPane(TitledPane):
         self.show_title(Content(f" Edit ─ {clean(self._whatif.name)}{which}{origin} "))
 
     def on_resize(self) -> None:
-        """Say as much as there is room for at another width."""
         self.show_heading()
 
     # Keys

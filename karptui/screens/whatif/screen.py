@@ -106,7 +106,6 @@ class WhatIfScreen(FrameScreen):
         self._timer: Timer | None = None
 
     def compose_body(self) -> ComposeResult:
-        """Yield editor and result side by side."""
         yield Horizontal(self.edit_pane, self.result, id="whatif-panes")
         yield CompletionList()
 
@@ -120,7 +119,6 @@ class WhatIfScreen(FrameScreen):
         self._begin()
 
     def on_unmount(self) -> None:
-        """Hear no more."""
         self.whatif.leave(self)
         self.whatif.keep()
 
@@ -244,7 +242,6 @@ class WhatIfScreen(FrameScreen):
         return self.info.pieces if said is None else said
 
     def help_text(self) -> HelpSections:
-        """Explain the replay modes."""
         return (("What is simulated", tuple((mode_text(mode), mode_sentence(mode)) for mode in Replay)),)
 
     @on(TextArea.SelectionChanged)
@@ -261,15 +258,12 @@ class WhatIfScreen(FrameScreen):
     # Keys
 
     def focus_body(self) -> None:
-        """Give the keys back to the quick edits."""
         self.edit_pane.focus_controls()
 
     def action_edit_text(self) -> None:
-        """Give the keys to the text."""
         self.edit_pane.editor.focus()
 
     def action_focus_result(self) -> None:
-        """Give the keys to the result."""
         self.result.focus_lines()
 
     @on(ResultPane.Wanted)
@@ -278,7 +272,6 @@ class WhatIfScreen(FrameScreen):
         self._show_target(event.target)
 
     def action_open_target(self) -> None:
-        """Show the object of the line under the cursor."""
         target = self.result.target
         if target is None:
             self.say("R focuses the result: o shows the node, pod, NodePool, type or claim of a line", Tone.MUTED)
@@ -304,11 +297,9 @@ class WhatIfScreen(FrameScreen):
         return (target.kind, target.key) if target is not None and target.kind != INSTANCE_TYPE else None
 
     def action_undo(self) -> None:
-        """Go one step back."""
         self.whatif.undo()
 
     def action_redo(self) -> None:
-        """Go one step forward again."""
         self.whatif.redo()
 
     @on(ControlList.Chosen)
@@ -317,11 +308,9 @@ class WhatIfScreen(FrameScreen):
         ask_aside(self, lambda: self._edit_dialogs.choose(event.control_id))
 
     def action_add(self) -> None:
-        """Choose what to add."""
         ask_aside(self, self._edit_dialogs.add)
 
     def action_mode(self) -> None:
-        """Choose the replay mode."""
         ask_aside(self, self._dialogs.mode)
 
     def action_scenarios(self) -> None:
@@ -329,7 +318,6 @@ class WhatIfScreen(FrameScreen):
         ask_aside(self, self._dialogs.scenarios)
 
     def action_rename(self) -> None:
-        """Give the scenario a name."""
         ask_aside(self, self._dialogs.rename)
 
     def scenario_in_front(self) -> Scenario | None:
@@ -344,11 +332,9 @@ class WhatIfScreen(FrameScreen):
         return [one for one in (*found[at:], *found[:at]) if one.edits]
 
     def action_compare(self) -> None:
-        """Show scenarios side by side."""
         self._dialogs.compare()
 
     def action_sweep(self) -> None:
-        """Ask for a parameter and values to compare."""
         ask_aside(self, lambda: self._dialogs.sweep(self.edit_pane.document, self.edit_pane.controls.current_key))
 
     def action_solve(self) -> None:
@@ -356,9 +342,7 @@ class WhatIfScreen(FrameScreen):
         ask_aside(self, lambda: ask_for_goal(self))
 
     def action_export(self) -> None:
-        """Choose a form and show it."""
         ask_aside(self, self._dialogs.export)
 
     def action_verify(self) -> None:
-        """Put the model to the test on the NodeClaims created lately."""
         ask_aside(self, self._dialogs.verify)

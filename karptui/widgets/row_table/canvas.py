@@ -305,7 +305,6 @@ class RowSequence(Protocol):
     @property
     def keys(self) -> Sequence[str]:
         """The row keys in order."""
-        ...
 
     def __len__(self) -> int: ...
 

@@ -173,13 +173,11 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
             self.post_message(RowHighlighted(self, self._cursor.key))
 
     def action_cursor(self, step: int) -> None:
-        """Move the cursor by rows."""
         if self._is_kept(partial(self.action_cursor, step)):
             return
         self._move_cursor(self._cursor.index + step)
 
     def action_page(self, step: int) -> None:
-        """Move the cursor by pages."""
         if self._is_kept(partial(self.action_page, step)):
             return
         self._move_cursor(self._cursor.index + step * self._page)
@@ -215,7 +213,6 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
             self.post_message(MarksChanged(self, frozenset()))
 
     def action_pick_column(self, step: int) -> None:
-        """Pick the column that sorting would use next."""
         drawn = [placed.index for placed in self._layout.columns]
         if not drawn:
             return
@@ -237,7 +234,6 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
             self.post_message(SortRequested(self, self._sort.column_id))
 
     def action_select(self) -> None:
-        """Ask for the row under the cursor."""
         if (key := self._cursor.key) is not None:
             self.post_message(RowSelected(self, key))
         else:
@@ -246,13 +242,11 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
     # Events
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Measure the rows that came into view."""
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
             self._measure(self._visible_range())
 
     def on_resize(self, _event: events.Resize) -> None:
-        """Place the columns for the new width and keep the cursor in view."""
         self._drawn.clear()
         self._measure(self._visible_range())
         self._lay_out()
@@ -279,11 +273,9 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
                 self.action_select()
 
     def index_at(self, event: events.MouseEvent) -> int:
-        """Return the row under the pointer."""
         offset = event.get_content_offset(self)
         return -1 if offset is None else self.scroll_offset.y + offset.y - HEADER_LINES
 
     def hover_moved(self, before: int, after: int) -> None:
-        """Draw both rows again."""
         self._refresh_row(before)
         self._refresh_row(after)

@@ -215,7 +215,6 @@ class YamlEditor(SparingTextArea):
         self.replace("\n" + " " * indent, start, end, maintain_selection_offset=False)
 
     def action_dedent(self) -> None:
-        """Move the line one level out."""
         row, _ = self.cursor_location
         line = self.document.get_line(row)
         blanks = min(INDENT, len(line) - len(line.lstrip(" ")))
@@ -232,7 +231,6 @@ class YamlEditor(SparingTextArea):
         self._leave()
 
     def action_note(self, step: int) -> None:
-        """Go to the next line with a note."""
         lines = sorted(line for line, note in self.notes.items() if note.tone is not Tone.MUTED)
         if lines:
             row = self.cursor_location[0]
@@ -243,7 +241,6 @@ class YamlEditor(SparingTextArea):
     # Completion
 
     def action_complete(self) -> None:
-        """Show completions at the cursor."""
         self.offer(is_asked=True)
 
     def offer(self, *, is_asked: bool) -> None:
