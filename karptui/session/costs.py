@@ -55,36 +55,37 @@ class Held(msgspec.Struct, frozen=True):
 
 
 SETTLES_NS: Final = 15 * NS_PER_SECOND
-"""A new sum replaces the last one only after this time: pods of a rollout take room for seconds."""
+"""A lower sum replaces the last one only after this time: pods of a rollout take room for seconds."""
 
 
 class SteadyHeld:
-    """The held cost without flicker: the last complete sum until another has stood for a while."""
+    """The held cost without flicker: the last complete sum until complete sums differ from it for a while.
+
+    A higher sum of the same certainty is shown at once: `up to` must not be below the rows.
+    """
 
     def __init__(self) -> None:
         self._last: Held | None = None
-        self._next: Held | None = None
-        self._since_ns = 0
+        self._differs_since_ns: int | None = None
 
     def shown(self, held: Held, now_ns: int, *, settles_ns: int = SETTLES_NS) -> tuple[Held | None, bool]:
         """Return the sum to show, None before any was complete, and whether it is that of this moment.
 
         Args:
-            settles_ns: Time that a new sum must stand; zero if time does not pass.
+            settles_ns: Time that sums must differ from the last one; zero if time does not pass.
         """
-        if held.waiting:
-            self._next = None
-            return self._last, False
-        is_better = self._last is not None and held.certainty > self._last.certainty
-        if self._last is None or is_better or _is_alike(held, self._last):
-            self._last, self._next = held, None
-            return held, True
-        if self._next is None or not _is_alike(held, self._next):
-            self._next, self._since_ns = held, now_ns
-        if now_ns - self._since_ns < settles_ns:
-            return self._last, False
-        self._last, self._next = held, None
-        return held, True
+        last = self._last
+        is_higher = last is not None and held.certainty == last.certainty and held.per_hour > last.per_hour
+        if held.waiting and not is_higher:
+            return last, False
+        is_current = last is None or held.certainty > last.certainty or _is_alike(held, last)
+        if not (is_current or is_higher):
+            if self._differs_since_ns is None:
+                self._differs_since_ns = now_ns
+            if now_ns - self._differs_since_ns < settles_ns:
+                return last, False
+        self._last, self._differs_since_ns = held, None
+        return held, not held.waiting
 
 
 def _is_alike(one: Held, other: Held) -> bool:

@@ -119,15 +119,27 @@ def test_the_sum_of_the_top_bar_stands_still_while_it_is_worked_out_or_falls_for
     assert total.shown(fallen, 10) == (whole, False)
     assert total.shown(whole, 10 + SETTLES_NS // 2) == (whole, True)
     assert total.shown(fallen, SETTLES_NS) == (whole, False)
-    assert total.shown(replace(fallen, nodes=6), 2 * SETTLES_NS - 1) == (whole, False)
+    assert total.shown(replace(fallen, per_hour=1.3), 2 * SETTLES_NS - 1) == (whole, False)
     assert total.shown(fallen, 2 * SETTLES_NS) == (fallen, True)
+
+
+def test_a_sum_above_the_last_one_is_shown_at_once() -> None:
+    total = SteadyHeld()
+    fallen, whole = Held(0.9, nodes=2, is_upper_bound=True), Held(3.27, nodes=7, is_upper_bound=True)
+    assert total.shown(fallen, 0) == (fallen, True)
+    assert total.shown(whole, 1) == (whole, True)
+    forecast = Held(1.2, nodes=7, seconds=900)
+    assert total.shown(forecast, 2) == (forecast, True)
+    assert total.shown(whole, 3) == (forecast, False)
 
 
 def test_the_sum_of_what_stands_still_is_that_of_this_moment() -> None:
     total = SteadyHeld()
     first, last = Held(0.69, nodes=2), Held(3.68, nodes=9)
     assert total.shown(first, 0, settles_ns=0) == (first, True)
-    assert total.shown(Held(2.0, nodes=4, waiting=1), 0, settles_ns=0) == (first, False)
+    assert total.shown(Held(0.5, nodes=1, waiting=1), 0, settles_ns=0) == (first, False)
+    partial = Held(2.0, nodes=4, waiting=1)
+    assert total.shown(partial, 0, settles_ns=0) == (partial, False)
     assert total.shown(last, 0, settles_ns=0) == (last, True)
 
 
