@@ -550,4 +550,6 @@ def test_a_play_that_comes_to_rest_knows_when_something_may_happen_again() -> No
     assert headline(found).startswith("nothing is disrupted and nothing launched before 20:00:00Z: 1 node")
     expiring = a_world(a_pair("node-1", expire_after_ns=8 * HOUR_NS), pods=[full])
     assert played(expiring, horizon_ns=6 * HOUR_NS).next_date_ns == NOW_NS + 7 * HOUR_NS
+    tomorrow = played(a_world(a_pair("node-1", expire_after_ns=24 * HOUR_NS), pods=[full]), horizon_ns=6 * HOUR_NS)
+    assert " before Sat 11:00Z: 1 node" in headline(tomorrow)
     assert played(a_world(a_pair("node-1"), pods=[full])).next_date_ns is None

@@ -12,6 +12,7 @@ from karptui.karpenter.inventory import NotCounted
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import clock_text, count_text, counted, first_of, instant_text, span_text, verb
 from karptui.session.answers import Forecast
+from karptui.views.instants import weekday_text
 from karptui.views.prices import known_change_text, known_sum_text, known_text, without_text
 from karptui.views.row import BLOCKS, Pieces, Tone
 from karptui.views.sanitize import clean, short_name
@@ -28,6 +29,8 @@ SHOWN: Final = frozenset({StepKind.DISRUPT, StepKind.PROVISION, StepKind.EXPIRE,
 """Steps that are decisions; the others follow from them."""
 MAX_NAMES: Final = 3
 DAY_NS: Final = 86_400 * NS_PER_SECOND
+DAYS_OF_WEEK: Final = 7
+"""After so many days a weekday may mean two dates."""
 
 
 def headline(played: Played) -> str:
@@ -64,8 +67,9 @@ def _until_text(played: Played) -> str:
     """Return the date up to which nothing happens, if something may happen then."""
     if played.next_date_ns is None:
         return ""
-    is_soon = played.next_date_ns - played.from_ns < DAY_NS
-    return f" before {clock_text(played.next_date_ns) if is_soon else instant_text(played.next_date_ns)}"
+    days = played.next_date_ns // DAY_NS - played.from_ns // DAY_NS
+    text = clock_text if days == 0 else weekday_text if days < DAYS_OF_WEEK else instant_text
+    return f" before {text(played.next_date_ns)}"
 
 
 def dollars_text(played: Played) -> str:
