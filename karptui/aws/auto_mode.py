@@ -87,8 +87,6 @@ def auto_mode_types(
     Args:
         nodeclass: NodeClass of the group ``eks.amazonaws.com``.
         settings: Karpenter's settings; Auto Mode's are not visible.
-        market: Offerings and prices of the region.
-        facts: EC2's data about its types.
         nodes: Nodes of the NodeClass; their reported capacity is used.
         seen_zones: Zones of nodes, for a NodeClass without subnets in its status.
         prices: Auto Mode's charge on top of EC2.

@@ -89,7 +89,6 @@ def price_list(region: str, tables: str = "") -> PriceList:
     """Return the list prices that Karpenter starts with in a region: the region's, otherwise us-east-1's.
 
     Args:
-        region: AWS region.
         tables: Release of the AWS provider; the oldest if unknown.
     """
     lists = _prices()

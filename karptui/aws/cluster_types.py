@@ -83,7 +83,6 @@ def cluster_types(
 
     Args:
         inventory: NodeClasses, nodes and NodeClaims are used.
-        settings: Karpenter's settings.
         market_of: Returns a region's market; the built-in catalogue's by default.
         facts: EC2's data about its types; the built-in catalogue's by default.
         uses_discovered_memory: Whether memory reported by nodes replaces the estimate, as in a controller that has seen

@@ -116,7 +116,6 @@ def with_controller(
     Args:
         base: Existing evidence; the environment of its settings has precedence.
         info: The controller, None if it could not be read.
-        status: Status of reading it.
         others: Other objects labelled as Karpenter, which are ignored.
     """
     evidence = msgspec.structs.replace(base, controller=info, controller_status=status, others_labelled=others)

@@ -81,9 +81,6 @@ def requirements(
     """Return the requirements of a type in a NodeClass.
 
     Args:
-        facts: The instance type.
-        family: Determines the operating system.
-        region: AWS region.
         zones: Zones that have a subnet and offer the type.
         reservations: Capacity reservations of this type, in any zone and state.
     """

@@ -58,14 +58,7 @@ _Types = tuple[InstanceType, ...]
 def launch_steps(
     types: Iterable[InstanceType], requirements: Requirements, requests: ResourceList, rules: Rules
 ) -> tuple[FilterStep, ...]:
-    """Return the filters in order, up to the first that leaves no type.
-
-    Args:
-        types: Types of the NodeClaim's NodeClass.
-        requirements: Requirements of the NodeClaim.
-        requests: Requests of its pods.
-        rules: Rules of the running version.
-    """
+    """Return the filters in order, up to the first that leaves no type."""
     launch = _LaunchRequest(requirements, requests, rules)
     first = "compatible-launchable-filter" if rules.has_room_apart else "compatible-available-filter"
     steps, left = [], tuple(types)

@@ -107,7 +107,6 @@ def recent_launch_refusals(
 
     Args:
         inventory: Events and NodeClaims show refusals; NodePools and NodeClasses add details.
-        history: Past events and deleted NodeClaims.
         since_ns: Omit refusals last seen before this time, in nanoseconds since the epoch.
     """
     reports = list(_by_event((*history.events, *inventory.events)))
@@ -140,7 +139,6 @@ def unavailable_offerings(refusals: Iterable[LaunchRefusal], zones: Iterable[str
     Args:
         refusals: Refused launches, oldest first.
         zones: All zones: without a zone in the message, EC2 refused a type in all of them.
-        now_ns: Current time in nanoseconds since the epoch.
     """
     until: dict[OfferingKey, int] = {}
     codes: dict[OfferingKey, str] = {}

@@ -53,8 +53,6 @@ def build_ledger(
     """Return the ledger of a resolved type.
 
     Args:
-        facts: EC2's data.
-        instance_type: The type resolved by `karptui.aws.instance_types.instance_types`.
         settings: VM_MEMORY_OVERHEAD_PERCENT is used.
         is_memory_discovered: Whether it was resolved with memory reported by a node.
     """
@@ -92,8 +90,6 @@ def fitting_overhead_percent(
     its memory, so the setting has no effect, and if Karpenter cannot parse the threshold.
 
     Args:
-        facts: The instance type.
-        nodeclass: Determines the eviction threshold.
         ledger: Its kubeReserved and systemReserved do not depend on the percent.
         needed: Memory of the pod and the DaemonSets together.
     """

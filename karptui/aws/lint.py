@@ -53,7 +53,6 @@ def unknown_operators(
     Args:
         owner: Kind and name of the object, such as ``NodePool flex``.
         field: Path of the requirements within the object.
-        requirements: Requirements as written.
     """
     return tuple(
         LintFinding(
@@ -74,13 +73,7 @@ WILDCARD_VALUE = "wildcard-value"
 
 
 def wildcard_values(owner: str, field: str, requirements: Iterable[NodeSelectorRequirement]) -> tuple[LintFinding, ...]:
-    """Find values that contain ``*``.
-
-    Args:
-        owner: Kind and name of the object, such as ``NodePool flex``.
-        field: Path of the requirements within the object.
-        requirements: Requirements as written.
-    """
+    """Find values that contain ``*``."""
     return tuple(
         _finding(owner, f"{field}[{index}].values", requirement)
         for index, requirement in enumerate(requirements)
@@ -126,12 +119,7 @@ def exhausted_types(instance_types: Iterable[InstanceType]) -> dict[str, Mapping
 
 
 def reserved_more_than_node(nodeclass: str, instance_types: Iterable[InstanceType]) -> tuple[LintFinding, ...]:
-    """Find types on which kubeReserved, systemReserved and eviction thresholds leave nothing allocatable.
-
-    Args:
-        nodeclass: Name of the EC2NodeClass.
-        instance_types: Types of the NodeClass, or those that a NodePool allows.
-    """
+    """Find types on which kubeReserved, systemReserved and eviction thresholds leave nothing allocatable."""
     types = tuple(instance_types)
     exhausted = exhausted_types(types)
     if not exhausted:
@@ -169,7 +157,6 @@ def crowded_types(instance_types: Iterable[InstanceType], daemon_pods: Mapping[s
     """Return the types without a free pod slot, fewest slots first.
 
     Args:
-        instance_types: Types that the NodePool allows.
         daemon_pods: Number of DaemonSet pods on a new node, by type.
     """
     crowded = (

@@ -56,10 +56,8 @@ def live_market(
     """Return the offerings and prices of a region from all available sources.
 
     Args:
-        region: The cluster's AWS region.
         zones: The cluster's zones, from its EC2NodeClasses and nodes.
         facts: Answers of the AWS APIs; ignored for another region.
-        metrics: Karpenter's metrics.
         refused: Offerings that Karpenter excludes after failed launches.
         has_overlays: Whether the cluster has NodeOverlays. Karpenter's prices then include those of a NodePool, and
             would

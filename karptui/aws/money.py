@@ -28,8 +28,6 @@ def saved_text(amount: float, *, digits: int = 4, is_whole: bool = True, is_uppe
     """Return hourly savings: ``saves $0.3830/h``, or ``costs $0.2380/h more`` if negative.
 
     Args:
-        amount: Savings per hour.
-        digits: Decimals.
         is_whole: Whether the amount is complete; otherwise a plus sign is appended.
         is_upper_bound: Whether the savings may be less.
     """

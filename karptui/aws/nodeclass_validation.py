@@ -48,8 +48,6 @@ def refusal(
 
     Args:
         given: The original object.
-        parsed: The parsed object.
-        settings: The provider's feature gates are used.
         facts: Types to evaluate expressions for: Karpenter uses all types, regardless of NodePools.
     """
     kubelet = given.spec.get("kubelet") or {}

@@ -28,10 +28,6 @@ def discovered_memory_bytes(
     """Return the least memory reported by nodes of each type, by NodeClass name and instance type.
 
     Only registered nodes that run the current image of their NodeClass count, for every NodeClass with the same images.
-
-    Args:
-        nodeclasses: All EC2NodeClasses.
-        nodes: Nodes with their NodeClaims.
     """
     images_by_nodeclass = {nodeclass.name: _Images(nodeclass.amis) for nodeclass in nodeclasses}
     reported_by_images: dict[frozenset[Ami], dict[str, int]] = {}

@@ -103,11 +103,7 @@ def offerings(
     """Return all offerings of a type, including unavailable ones, by zone and capacity type.
 
     Args:
-        facts: The instance type.
-        nodeclass: Its subnets and reservations are used.
-        market: Offerings and prices of the region.
         is_compatible: Whether the NodeClass accepts the type.
-        settings: The feature gate ReservedCapacity and the version's rules are used.
         placement_group: The NodeClass's; a partition group multiplies every offering by its partitions.
     """
     zone_ids = {zone.name: zone.zone_id for zone in reversed(nodeclass.zones)}
@@ -240,11 +236,6 @@ def sold_as(
     offerings keep theirs, which are most types when some offering becomes unavailable.
 
     Args:
-        facts: EC2's data of the types.
-        nodeclass: Determines zones, operating system, reservations and excluded types.
-        settings: The gate ReservedCapacity and the version's rules are used.
-        market: Offerings and prices of the region.
-        placement_group: The NodeClass's, if any.
         before: Result for the same types in another market; the last one by default.
     """
     decisive = (

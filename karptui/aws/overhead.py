@@ -34,7 +34,6 @@ def vm_overhead_mib(facts: InstanceTypeFacts, overhead_percent: float) -> int:
     """Return VM_MEMORY_OVERHEAD_PERCENT of a type's memory, in whole MiB rounded up.
 
     Args:
-        facts: The instance type.
         overhead_percent: A fraction in spite of its name: 0.075 is 7.5 %.
     """
     # Doubles, in the same order of operations as in Karpenter.
@@ -66,9 +65,7 @@ def kube_reserved(vcpus: int, pods: int, nodeclass: Ec2NodeClass) -> dict[str, Q
     """Return kubeReserved: defaults, overridden per key by ``spec.kubelet.kubeReserved``.
 
     Args:
-        vcpus: vCPUs of the type.
         pods: Pods allowed by the network interfaces; on Bottlerocket and Windows the effective number of pods.
-        nodeclass: Its kubelet settings apply.
     """
     reserved = {
         CPU: of_millis(kube_reserved_cpu_millis(vcpus)),
@@ -89,8 +86,6 @@ def eviction_threshold(memory: Quantity, storage: Quantity, nodeclass: Ec2NodeCl
 
     Args:
         memory: Estimated capacity; percentages refer to it even if a node has reported its memory.
-        storage: Ephemeral storage capacity.
-        nodeclass: Its ``spec.kubelet.evictionHard`` applies.
     """
     hard = nodeclass.kubelet.eviction_hard or {}
     memory_signal, storage_signal = hard.get(MEMORY_SIGNAL), hard.get(STORAGE_SIGNAL)
@@ -140,8 +135,6 @@ def overhead(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, estimate: Resour
     """Return a node's reserved resources.
 
     Args:
-        facts: The instance type.
-        nodeclass: Its kubelet settings apply.
         estimate: Capacity from `karptui.aws.capacity.capacity`, with estimated memory.
     """
     if nodeclass.family.reserves_for_eni_pods:

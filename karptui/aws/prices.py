@@ -152,7 +152,6 @@ class NodePrices(msgspec.Struct, frozen=True, eq=False):
         """Return a node's price per hour; None if no source has it, and if prices are disabled.
 
         Args:
-            instance_type: Type, such as ``m5.large``.
             zone: Zone name; if empty, only on-demand prices are available.
             capacity_type: ``on-demand``, ``spot`` or ``reserved``.
             is_auto_mode: Whether EKS Auto Mode runs it, which adds a share of the on-demand price; None for the

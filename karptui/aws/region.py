@@ -139,7 +139,6 @@ def place_of(nodes: Iterable[Node], nodeclasses: Iterable[NodeClass]) -> Place:
     Nodes are recognized by providerID, because other providers' zone names can look like AWS's.
 
     Args:
-        nodes: AWS nodes are used.
         nodeclasses: EC2NodeClasses and EKS Auto Mode's contain zones before there are nodes, and zone ids.
     """
     ids: dict[str, str] = {}

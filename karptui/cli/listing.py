@@ -56,7 +56,6 @@ def print_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, has_
     Args:
         columns: names, in order; the header has them even without rows.
         rows: values by name; a missing value leaves its cell empty.
-        has_header: whether to print the header.
     """
     import csv
 
@@ -114,10 +113,7 @@ def rows_of(
     """Return the rows that the flags ask for, in order.
 
     Args:
-        spec: the table.
-        items: the items of the rows.
         args: the flags of ``add_row_flags``.
-        now_ns: nanoseconds since the epoch.
         extra_filter: a filter in addition to ``--filter``.
         keeps_order: whether the rows stay in the items' order without ``--sort-by``.
 
@@ -152,8 +148,6 @@ def print_rows(rows: Rows[ItemT], args: argparse.Namespace, *, total: int = 0) -
     """Print rows in the form asked for.
 
     Args:
-        rows: the rows.
-        args: the flags of ``add_row_flags``.
         total: number of items before the command's own selection; 0 without one.
     """
     if args.output == "json":

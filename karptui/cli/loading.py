@@ -135,7 +135,6 @@ def follow(
     Args:
         source: source of the objects; closed on return.
         needed: the kinds that must be complete.
-        patience_seconds: how long to wait for them.
         awaited: optional kinds with a short timeout.
         and_then: called with the state while the source still answers.
 
@@ -215,7 +214,6 @@ def analysed(
     """Return the cluster with the blockers of its nodes, and their assumptions.
 
     Args:
-        loaded: The cluster.
         simulates: Whether to simulate removals; None decides by the size of the cluster.
         nodes: Keys of the nodes whose removal is simulated if not all are; not more than `MOST_SIMULATED`.
         asks_next: Whether to simulate Karpenter's next command; None if removals are simulated.

@@ -211,10 +211,7 @@ def run_texts(args: argparse.Namespace, ask: AskWhole, given: object, reporter: 
     """Ask a question of every cluster, and print each answer at once.
 
     Args:
-        args: parsed arguments.
         ask: a function of a module that returns a `StudyAnswer` with a text.
-        given: its argument.
-        reporter: called with the progress.
 
     Returns:
         The exit status: 1 if something is missing, 3 if a condition is met.
@@ -237,9 +234,7 @@ def run_study(args: argparse.Namespace, ask: AskWhole, given: object, spec: Tabl
     """Ask a question of every cluster, and print all answers as one table, or in the form asked for.
 
     Args:
-        args: parsed arguments.
         ask: a function of a module that returns a `StudyAnswer`.
-        given: its argument.
         spec: the table; with several clusters, ``cluster`` precedes its values.
 
     Returns:
@@ -324,8 +319,6 @@ def print_document(
         head: values before its rows.
         rows: their name in JSON, and the rows, which are all of CSV.
         tail: values after its rows.
-        lines: the text.
-        args: parsed arguments.
     """
     if args.output == "json":
         put(json_text({**head, rows[0]: rows[1].values(), **tail}))

@@ -70,7 +70,6 @@ def add_cluster_flags(
     """Add the flags that choose a cluster: a live one, a snapshot or the demo.
 
     Args:
-        parser: the command's.
         takes_several: whether ``--snapshot`` takes several files; not if positional arguments may follow.
         files: meaning of positional words: ``snapshot`` or ``snapshots``; empty for others.
         names: the positional argument before the files, which takes names.
@@ -154,7 +153,6 @@ def add_output_flag(
     """Add ``-o``.
 
     Args:
-        parser: the command's, or a group of its flags.
         forms: possible values, beginning with the default.
         about: contents of the forms; may be empty.
     """
@@ -178,15 +176,10 @@ def add_row_flags(
     """Add the flags that choose, order and print rows.
 
     Args:
-        parser: the command's.
         labels_of: objects whose labels ``-l`` selects by: ``nodes``; None for rows without labels, which have no
             ``-l``.
         sort_flags: other names of ``--sort-by``.
-        rows: name of the rows.
-        filter_example: a useful filter.
-        sort_example: a useful order.
         hold: contents of JSON and CSV.
-        forms: of ``-o``.
     """
     group = parser.add_argument_group(f"which {rows}, and how")
     parser.set_defaults(selector="")
@@ -397,7 +390,6 @@ def refuse_unused(args: argparse.Namespace, names: Iterable[str], because: str) 
     """Refuse flags that would have no effect.
 
     Args:
-        args: parsed arguments.
         names: names of the flags' values, which are empty by default.
         because: end of the message: ``goes with --pool``.
 

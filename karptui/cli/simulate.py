@@ -165,7 +165,6 @@ def answer(
     """Return the answer to one snapshot.
 
     Args:
-        reader: Reads snapshots.
         path: File, directory or ``-``.
         times: How often to decide, for the time it takes; 0 does not measure.
         disruption: Whether to ask for disruption even if the snapshot does not.

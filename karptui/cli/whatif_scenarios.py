@@ -147,7 +147,6 @@ def parse_condition(text: str, *words: str) -> FailCondition | str:
     """Return a condition of ``--fail-on``: ``pending``, ``drift``, ``cost``, ``cost+10%``, ``cost+2.50``, or a word.
 
     Args:
-        text: The value of the flag.
         words: Conditions of the command, which stay words.
     """
     if text in words:

@@ -65,7 +65,6 @@ def decode_controller(document: Mapping[str, Any], kind: str) -> ControllerInfo:
     """Return the controller's version and settings in a Deployment or pod; malformed fields are ignored.
 
     Args:
-        document: The API object.
         kind: ``Deployment`` or ``Pod``.
     """
     metadata = mapping(document.get("metadata"))

@@ -73,7 +73,6 @@ def field_error(error: msgspec.ValidationError, raw: Any = None) -> FieldError:
     """Return a msgspec error with the path in API notation and the problem in plain words.
 
     Args:
-        error: msgspec's error.
         raw: The converted or decoded value, if available, to find the key of a mapping.
     """
     problem, _, place = str(error).partition(" - at `")

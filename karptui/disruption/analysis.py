@@ -255,7 +255,6 @@ def carried_over(findings: NodeFindings, previous: NodeFindings | None) -> NodeF
     """Return new findings that count by the previous ones until their node is simulated again.
 
     Args:
-        findings: The new findings.
         previous: The previous findings; ignored if nothing blocked the node.
     """
     if previous is None or not (previous.is_held and findings.is_held):
@@ -271,13 +270,7 @@ def carried_over(findings: NodeFindings, previous: NodeFindings | None) -> NodeF
 
 
 def simulated(previous: NodeFindings, outlook: NodeOutlook, now_ns: int) -> NodeFindings:
-    """Return findings with a simulation; a different result for a blocked node counts only after `SETTLES_NS`.
-
-    Args:
-        previous: The previous findings.
-        outlook: The results of the simulation.
-        now_ns: The current time, in nanoseconds since the epoch.
-    """
+    """Return findings with a simulation; a different result for a blocked node counts only after `SETTLES_NS`."""
     if previous.is_provisional:
         return msgspec.structs.replace(previous, outlook=outlook)
     settled = previous.freed

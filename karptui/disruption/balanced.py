@@ -68,7 +68,6 @@ def pool_totals(fleet: Fleet, candidates: Sequence[Candidate], *, of_every_pool:
     """Return the totals of the NodePools that have candidates.
 
     Args:
-        fleet: The cluster.
         candidates: Nodes that passed the gates, before a method's own filter.
         of_every_pool: Whether to include NodePools without candidates.
     """

@@ -87,7 +87,6 @@ class BlockerSurvey:
         """Return the blockers of a node, gates first; empty for nodes that Karpenter does not manage.
 
         Args:
-            node: The node.
             wanted: Which methods want it; computed if None.
         """
         claim = node.claim

@@ -169,8 +169,6 @@ def pool_budgets(fleet: Fleet, pool: NodePool, before: PoolBudgets | None = None
     """Return the state of a NodePool's budgets.
 
     Args:
-        fleet: The nodes.
-        pool: One of its NodePools.
         before: The previous state, returned if nothing has changed.
     """
     use, now_ns = fleet.use.get(pool.name, _UNUSED), fleet.now_ns

@@ -182,7 +182,6 @@ def count_use(nodes: Iterable[StateNode], commanded: frozenset[str] = frozenset(
     """Return the counted and the budget-consuming nodes, by NodePool.
 
     Args:
-        nodes: Every state node.
         commanded: Names of nodes in a disruption command, which count as being deleted.
     """
     totals: dict[str, int] = {}

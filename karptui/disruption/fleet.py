@@ -45,12 +45,8 @@ class Fleet:
     """A cluster's nodes at a point in time.
 
     Args:
-        inventory: All objects.
-        nodes: The state nodes of the inventory.
         pools: The NodePools that this Karpenter manages, by name.
         types: Instance types by NodePool; a NodePool without types does not resolve.
-        settings: Karpenter's settings.
-        now_ns: The time, in nanoseconds since the epoch.
         nominated: When the nominations of nodes for pending pods end, by node name.
         commanded: Names of nodes in a disruption command.
         buffered: Names of nodes with capacity for a CapacityBuffer.

@@ -69,8 +69,6 @@ def first_failure(fleet: Fleet, node: StateNode, recorder: Recorder | None = Non
     """Return the first closed gate, or None if all are open.
 
     Args:
-        fleet: The cluster.
-        node: The node.
         recorder: Records Karpenter's events about evaluated pods, up to the first protected one.
     """
     if _passes_node_gates(fleet, node):

@@ -36,8 +36,6 @@ class JointRemovals:
         """Prepare for simulations on a cluster.
 
         Args:
-            prepared: The cluster.
-            fleet: The cluster's disruption state.
             prices: What the user pays, compared with Karpenter's prices.
             before: Called before each simulation; an exception from it ends the work.
         """
@@ -50,9 +48,6 @@ class JointRemovals:
         """Return the joint removal of some nodes that saves most.
 
         None if a node is gone, a price is unknown, there are too many nodes, or no NodePool can take the pods.
-
-        Args:
-            keys: Keys of the nodes' findings.
         """
         nodes = [self._nodes[key] for key in sorted(keys) if key in self._nodes]
         if len(nodes) < len(keys) or len(nodes) > MOST_NODES:

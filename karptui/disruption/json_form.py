@@ -123,7 +123,6 @@ def blocker_json(blocker: Blocker, without: Outcome, recent_pods: int) -> dict[s
     """Return a blocker.
 
     Args:
-        blocker: The blocker.
         without: The node's outcome without it.
         recent_pods: Pods, except DaemonSet pods, bound to the node in the last hour.
     """

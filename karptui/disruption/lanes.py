@@ -100,8 +100,6 @@ def lanes_of(
 
     Args:
         methods: The methods that can disrupt it, in Karpenter's order.
-        wanted: Which of them want it.
-        blockers: All its blockers.
         now: Its verdict in the current state; None if not computed yet.
         with_others: Its outcome by MultiNodeConsolidation; None if that does not disrupt it or was not run.
     """
@@ -190,8 +188,6 @@ def why_of(fleet: Fleet, case: NodeCase, stopped: Collection[Method] = ()) -> Wh
     """Return the reason why a node still exists.
 
     Args:
-        fleet: The cluster.
-        case: The node.
         stopped: Methods that are blocked for the whole cluster.
     """
     node, blockers, drain = case.node, case.blockers, case.drain

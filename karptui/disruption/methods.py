@@ -227,7 +227,6 @@ def simulate(prepared: Prepared, methods: Iterable[Method] | None = None) -> Dis
     """Run each method as if it were its turn, assuming that validation succeeds.
 
     Args:
-        prepared: The cluster, prepared for the provisioning engine.
         methods: The methods to run; None for all enabled by the settings.
     """
     fleet = fleet_of(prepared)
@@ -281,11 +280,9 @@ def next_pass(
     """Return Karpenter's next pass, without its validation after 15 seconds.
 
     Args:
-        prepared: The cluster, prepared for the provisioning engine.
         fleet: Its disruption state, with known nominations and running commands.
         simulator: Removes nodes; the provisioning engine if None.
         after: A method whose validation failed: the pass continues with the methods after it.
-        chance: Decides Karpenter's random orders.
         ignores_pause: Whether to proceed as if every NodeClaim had a provider ID.
         only: Names of the nodes that Emptiness, drift and consolidation may take; None for all.
     """
@@ -317,8 +314,6 @@ def validated(run: MethodRun, simulator: Simulator, method: Method, command: Com
     Args:
         run: The methods' run at the time of validation.
         simulator: A simulator at the same time.
-        method: The method of the command.
-        command: The command.
     """
     left = run.budgets(method.reason)
     kept: list[Candidate] = []

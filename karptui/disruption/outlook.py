@@ -110,8 +110,6 @@ class RemovalSimulator:
     """Simulates removals on one cluster; results are cached.
 
     Args:
-        prepared: The cluster, prepared for the provisioning engine.
-        fleet: Its disruption state.
         should_disrupt: Which methods want its nodes; computed if None.
     """
 
@@ -126,8 +124,6 @@ class RemovalSimulator:
         """Return the outcome for a node without one of its blockers.
 
         Args:
-            node: The node.
-            blocker: The removed blocker.
             others: All blockers of the node and of the whole cluster; may include ``blocker``.
         """
         return self.without_all(node, [blocker], [other for other in others if other is not blocker])
@@ -270,7 +266,6 @@ def _without_run(refusal: Refusal, node_pods: Collection[str] | None = None) -> 
     """Return a refusal with its first pod's reason, and without the simulation, which is too large to keep.
 
     Args:
-        refusal: A refusal with its simulation.
         node_pods: Keys of the node's pods, for consolidation, which counts other pods' needs against the node.
     """
     simulation = refusal.simulation

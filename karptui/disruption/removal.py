@@ -38,9 +38,6 @@ def assumed_seconds(nodes: int) -> float:
     """Return the assumed duration of a simulated removal in seconds, if Karpenter's metrics do not provide it.
 
     It grows with the cluster, because Karpenter copies every node and recounts all topologies for each simulation.
-
-    Args:
-        nodes: Number of nodes in the cluster.
     """
     (few, least), (many, most) = _FEW, _MANY
     return round(least + max(nodes - few, 0) * (most - least) / (many - few), 3)
@@ -55,8 +52,6 @@ class EngineSimulator:
         """Set up.
 
         Args:
-            prepared: The cluster.
-            fleet: Its disruption state.
             is_brief: Whether to stop a simulation for consolidation with ``FutileError`` as soon as it certainly yields
                 no command.
             before: Called before each removal; an exception from it ends the search.

@@ -145,12 +145,7 @@ class Repair:
         return None
 
     def stop_of(self, node: StateNode, ailment: Ailment) -> Stop | None:
-        """Return the reason why a node is not repaired, apart from budgets and places for its pods; None if it is.
-
-        Args:
-            node: The node.
-            ailment: Its health problem.
-        """
+        """Return the reason why a node is not repaired, apart from budgets and places for its pods; None if it is."""
         stop, pods = self._gates(node)
         stop = stop or self._repair_gate(node, ailment, has_blocking_pods=pods is not None)
         if stop is None and node.nodepool_name in self._tripped:

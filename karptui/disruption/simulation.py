@@ -132,7 +132,6 @@ def need_of_others(simulation: Simulation, node_pods: Collection[str]) -> Others
     """Return the new nodes that other pods need, or None if they need none.
 
     Args:
-        simulation: A simulated removal.
         node_pods: ``namespace/name`` of the removed nodes' pods.
     """
     pods = [key for node in simulation.new_nodes for key in node.pods if key not in node_pods]
@@ -167,7 +166,6 @@ class Simulator(Protocol):
         """Return the placement of the candidates' pods, pending pods and pods on nodes being deleted.
 
         Args:
-            candidates: The removed nodes.
             is_consolidation: Whether nodes within consolidateAfter accept pods only if necessary.
             with_blocked: Whether pods of the candidates that may not be evicted now also need a place.
             credited: A reservation that gets a slot back, which pods then wait for; empty for none.
@@ -182,7 +180,6 @@ def no_place(solution: Solution, pod: Pod, *, others: int = 0, asks_nodes: bool 
     """Return the reason why a pod cannot be scheduled in a simulated removal.
 
     Args:
-        solution: The simulation's solution.
         pod: A pod that was not scheduled, or only to an uninitialized node.
         others: Number of other such pods.
         asks_nodes: Whether to try all existing nodes too, which is slow in a large cluster.
@@ -236,8 +233,6 @@ def remove_or_terminate_first(
     """Return the placement of a node's pods, and whether only after its reservation has its slot back.
 
     Args:
-        simulator: Removes nodes.
-        candidate: The node.
         may_terminate_first: Whether the method's terminate-first feature gate is on.
         with_blocked: Whether pods that may not be evicted now also need a place.
 

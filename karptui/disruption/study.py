@@ -68,8 +68,6 @@ class DisruptionStudy:
     """Computes the analysis of a generation.
 
     Args:
-        prepared: The cluster, prepared for the provisioning engine.
-        generation: The generation's number.
         before: The previous analysis: unchanged results are reused as the same objects.
         notes: Assumptions about instance types.
         prices: Conversion of list prices for display; decisions do not depend on it.
@@ -214,9 +212,6 @@ class DisruptionStudy:
         """Return findings with lanes and WHY.
 
         Args:
-            node: The node.
-            findings: Its current findings.
-            drain: The state of its termination.
             wanted: Which methods want it; computed if None.
         """
         now = findings.outlook.now if findings.outlook is not None else None

@@ -56,8 +56,6 @@ class SurveyMemory:
     """Inputs of a survey, compared with those of the previous one.
 
     Args:
-        fleet: The cluster.
-        survey: Finds its blockers.
         before: The previous survey's memory; None for the first.
     """
 

@@ -119,7 +119,6 @@ def initiator_of(node: StateNode, pool: NodePool | None, events: Iterable[Event]
     """Return the most likely cause of a node's deletion; None if it is not being deleted.
 
     Args:
-        node: The node.
         pool: Its NodePool; None if deleted.
         events: Interruptions; events about other nodes are ignored.
     """

@@ -66,9 +66,7 @@ class Agenda:
         """Write down what happens now.
 
         Args:
-            kind: Of the step.
             evicted: Pods that have to leave their nodes because of it; None if that is not its subject.
-            facts: Further fields of the step.
         """
         if evicted is not None:
             pods = tuple(evicted)

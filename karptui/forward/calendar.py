@@ -40,13 +40,6 @@ class Calendar:
     """Dates of a cluster's NodeClaims and NodePools, each entered once; NodeClaims whose date has come it deletes."""
 
     def __init__(self, world: World, agenda: Agenda, pools: Mapping[str, NodePool]) -> None:
-        """Begin without any.
-
-        Args:
-            world: The cluster.
-            agenda: Where dates are entered.
-            pools: NodePools by name.
-        """
         self._world = world
         self._agenda = agenda
         self._pools = pools

@@ -61,7 +61,6 @@ class Running:
         Args:
             claims: Names of the NodeClaims to delete.
             awaited: Names of the NodeClaims that are not initialized yet.
-            began_ns: Start of the command.
             method: Its method; empty if it began before the forecast.
             bounds_ns: Highest drain time by NodeClaim, of repaired nodes.
         """
@@ -138,12 +137,6 @@ class CommandQueue:
         """Take over the commands that have begun, and undo those without their replacements.
 
         Args:
-            world: The cluster.
-            agenda: Schedules ends.
-            launches: Launches replacements.
-            durations: Durations of launches and drains.
-            observation: Excludes nodes on which pods are expected.
-            pools: NodePools by name.
             most: Limit of commands; None for no limit.
         """
         self._world = world

@@ -43,12 +43,6 @@ class DisruptionLoop:
         """Begin without a pass.
 
         Args:
-            world: The cluster.
-            agenda: Where passes are entered.
-            observation: Shows the cluster.
-            queue: Carries commands out.
-            durations: How long things take.
-            chance: Decides what Karpenter leaves to chance.
             only: Names of the nodes that it may take; None for all.
         """
         self._world = world

@@ -30,10 +30,6 @@ class Drains:
         """Take the inputs.
 
         Args:
-            world: The cluster.
-            agenda: Schedules ends.
-            calendar: Notified of nodes whose pods changed.
-            durations: Durations of pods' ends.
             fleet: Returns the cluster as disruption sees it now.
         """
         self._world = world

@@ -107,7 +107,6 @@ def simulation_ns(measured_seconds: float | None, seed: int, nodes: int) -> int:
     Args:
         measured_seconds: By its metrics; None if unknown.
         seed: 0 uses the metrics, and no time without them; others vary it.
-        nodes: Number of nodes, for the estimate if it is not measured.
     """
     if not seed:
         return round((measured_seconds or 0.0) * NS_PER_SECOND)
@@ -169,11 +168,6 @@ class JobTimes(msgspec.Struct, frozen=True):
         """Return the end of a pod; None if the run time of its kind is unknown.
 
         A pod that runs longer than usual runs as long as the longest of its kind; after that, for ever.
-
-        Args:
-            pod: The pod.
-            since_ns: Its start.
-            now_ns: The present instant.
         """
         kind = kind_of(pod)
         if kind not in self.usual:

@@ -55,7 +55,6 @@ class Journal:
 
         Args:
             beginning: The cluster at the start.
-            at_ns: The instant.
         """
         place = bisect_right(self._instants, at_ns)
         if not place:

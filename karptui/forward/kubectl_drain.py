@@ -64,10 +64,6 @@ class KubectlDrain:
         """Cordon the nodes.
 
         Args:
-            world: The cluster.
-            agenda: Schedules ends.
-            durations: Durations of pods' ends.
-            pod_gone: Removes a pod that has ended.
             names: The nodes, in drain order.
             at_once: Nodes drained at a time.
         """

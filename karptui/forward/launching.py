@@ -138,10 +138,7 @@ def launch(order: LaunchOrder, rules: Rules, *, name: str, now_ns: int) -> Launc
     """Return a NodeClaim right after its launch; None if none of its offerings is available.
 
     Args:
-        order: The order.
-        rules: Rules of the version.
         name: Name of the NodeClaim and of its node.
-        now_ns: The instant.
     """
     chosen = choose(order, rules)
     if chosen is None:
@@ -184,13 +181,7 @@ def launch(order: LaunchOrder, rules: Rules, *, name: str, now_ns: int) -> Launc
 
 
 def ready(claim: NodeClaim, node: Node | None, now_ns: int) -> tuple[NodeClaim, Node]:
-    """Return a NodeClaim and its Node once the node is ready.
-
-    Args:
-        claim: The NodeClaim.
-        node: Its Node, if it has joined.
-        now_ns: The instant.
-    """
+    """Return a NodeClaim and its Node once the node is ready."""
     conditions = (
         *(one for one in claim.conditions if one.type not in ("Registered", "Initialized", "Ready")),
         Condition("Registered", "True", "Registered", last_transition_ns=now_ns),
@@ -260,16 +251,6 @@ class Launches:
         durations: Durations,
         rules: Rules,
     ) -> None:
-        """Begin with none made.
-
-        Args:
-            world: The cluster.
-            agenda: Where ends are entered.
-            calendar: Gets the dates of NodeClaims whose nodes are ready.
-            observation: Leaves nodes alone on which pods are expected.
-            durations: How long things take.
-            rules: Of the version.
-        """
         self._world = world
         self._agenda = agenda
         self._calendar = calendar

@@ -42,12 +42,7 @@ class Observation:
         """Take the inputs.
 
         Args:
-            world: The cluster.
-            agenda: The clock.
             pools: The NodePools that this Karpenter manages, by name.
-            types: One list of instance types for all NodePools, or a list by NodePool name.
-            settings: Karpenter's settings.
-            pause: Called now and then during computation.
         """
         self._world = world
         self._agenda = agenda
@@ -153,7 +148,6 @@ class NodeEquivalence:
 
         Args:
             name: Name of the node, or of its NodeClaim.
-            labels: Its current labels.
         """
         found = self._beginning.get(name)
         return _values(labels, NODEPOOL, INSTANCE_TYPE) if found is None else found

@@ -63,18 +63,11 @@ class Play:
         """Take the inputs.
 
         Args:
-            inventory: The cluster.
-            types: One list of instance types for all NodePools, or a list by NodePool name.
-            settings: Karpenter's settings.
             now_ns: Start of the forecast.
-            until_ns: Its horizon.
-            durations: Durations of launches, drains and passes.
             seed: Seed of what kube-scheduler and Karpenter leave to chance; with 0 Karpenter does the likeliest.
             most_commands: Limit of disruption commands; None for no limit.
             refused_until_ns: When the offerings that EC2 refused are available again; 0 for never.
-            journal: Records every change.
             reporter: Called with the passed and the total seconds; may raise ``Cancelled``.
-            pause: Called now and then during computation.
             prices: Prices with discounts or surcharges; Karpenter decides by list prices.
             only: Names of the nodes that Karpenter may disrupt voluntarily; None for all.
         """

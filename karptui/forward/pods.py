@@ -33,11 +33,6 @@ class PodRuns:
         """Begin with the pods of a cluster.
 
         Args:
-            world: The cluster.
-            agenda: Where starts and ends are entered.
-            calendar: Gets the nodes on which a pod comes or ends.
-            observation: Shows the cluster.
-            durations: How long things take.
             seed: Decides between nodes that are equal to kube-scheduler.
         """
         self._world = world
@@ -55,11 +50,7 @@ class PodRuns:
         self._job_times = job_times(world.inventory.pods)
 
     def begin(self, pod_gone: Callable[[str], None]) -> None:
-        """Enter how the pods go on that are there when the play begins.
-
-        Args:
-            pod_gone: Takes a pod away that has ended.
-        """
+        """Enter how the pods go on that are there when the play begins."""
         for pod in list(self._world.pods.values()):
             if pod.is_terminating:
                 self._agenda.at(pod.deletion_ns, partial(pod_gone, pod.uid))

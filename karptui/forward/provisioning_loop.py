@@ -27,15 +27,6 @@ class ProvisioningLoop:
     def __init__(
         self, world: World, agenda: Agenda, observation: Observation, launches: Launches, durations: Durations
     ) -> None:
-        """Begin without a run.
-
-        Args:
-            world: The cluster.
-            agenda: Where runs are entered.
-            observation: Shows the cluster, and leaves nodes alone on which pods are expected.
-            launches: Makes nodes.
-            durations: How long things take.
-        """
         self._world = world
         self._agenda = agenda
         self._observation = observation

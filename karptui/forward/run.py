@@ -58,11 +58,8 @@ def forward(
     """Return the forecast of a cluster.
 
     Args:
-        inventory: The cluster.
         types: One list of instance types for all NodePools, or a list by NodePool name, before NodeOverlays.
-        settings: Karpenter's settings.
         now_ns: Start: nanoseconds since the epoch.
-        horizon_ns: Its length.
         is_instant: Whether launches, drains and pod starts take no time and validation passes.
         seed: Seed of what kube-scheduler and Karpenter leave to chance, and of Karpenter's load.
         simulation_seconds: Duration of one simulated removal by Karpenter's metrics; None if unknown.
@@ -72,9 +69,7 @@ def forward(
         has_prices: Whether the result has prices; Karpenter decides by them either way.
         prices: Prices with a discount or a surcharge; Karpenter decides by list prices.
         only: Names of the nodes that Karpenter may disrupt voluntarily; None for all.
-        journal: Records every change.
         reporter: Called with the passed and the total seconds; may raise ``Cancelled``.
-        pause: Called now and then during computation.
 
     Raises:
         Cancelled: The reporter cancelled.
@@ -144,10 +139,6 @@ def premises(
     """Return the assumptions of a forecast, and the rules that it leaves out.
 
     Args:
-        inventory: The cluster.
-        settings: Karpenter's settings.
-        durations: Durations of launches, drains and passes.
-        now_ns: Start of the forecast.
         is_instant: Whether nothing takes time.
         is_measured: Whether Karpenter's metrics have the duration of its passes.
         refused_until_ns: When the offerings that EC2 refused are available again; 0 for never.

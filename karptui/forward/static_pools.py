@@ -44,12 +44,7 @@ class StaticPools:
         """Take the inputs.
 
         Args:
-            world: The cluster.
-            agenda: Records steps.
-            calendar: Knows the pods of a NodeClaim.
-            launches: Launches nodes.
             pools: Static NodePools, if Karpenter observes ``replicas``.
-            fleet: Returns the cluster as disruption sees it now.
         """
         self._world = world
         self._agenda = agenda

@@ -36,13 +36,6 @@ class World:
     """Objects by uid or name, in order of creation; every change counts as a new version."""
 
     def __init__(self, inventory: Inventory, journal: Journal | None = None, rules: Rules = NEWEST) -> None:
-        """Take the inputs.
-
-        Args:
-            inventory: The objects of the cluster.
-            journal: Records every change.
-            rules: Rules of the version.
-        """
         self._rules = rules
         self._journal = journal
         self.version = 0
@@ -335,8 +328,6 @@ class World:
         """Delete NodeClaims by name that exist and are not being deleted.
 
         Args:
-            names: Names of the NodeClaims.
-            now_ns: The instant.
             bounds_ns: Drain limits of some, in addition to their grace periods.
         """
         for name in names:
@@ -349,8 +340,6 @@ class World:
         """Delete a NodeClaim and its node.
 
         Args:
-            claim: The NodeClaim.
-            now_ns: The instant.
             ends_ns: Latest end of its drain, in addition to its grace period.
         """
         annotations = dict(claim.annotations)

@@ -81,10 +81,7 @@ def _read(value: Any, shape: _Shape, before: Any, where: str) -> Any:
     """Return a value in the given shape, as Go's JSON decoder fills a struct: field names match in any case.
 
     Args:
-        value: YAML value.
-        shape: Expected shape.
         before: Value of the same field written earlier with different case.
-        where: Path of the value.
     """
     if value is None:
         # As in Go, null clears lists and mappings, and leaves text and numbers unchanged.

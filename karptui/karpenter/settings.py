@@ -111,7 +111,6 @@ def parse_settings(environment: Mapping[str, str], version: str = "") -> Setting
     pkg/utils/env/env.go; ``Settings.unread`` lists these.
 
     Args:
-        environment: Values by environment name.
         version: Running version, whose rules apply; empty for the newest modelled one.
 
     Raises:

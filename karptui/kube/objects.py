@@ -138,9 +138,6 @@ _LONGEST: Final = 320
 def object_words(document: Any) -> str:
     """Describe an API document for an error message; empty if the value is not one.
 
-    Args:
-        document: Decoded JSON or YAML.
-
     Returns:
         ``a Kubernetes object, Pod web/front-1``, or ``a NodeList of 3 Kubernetes objects, the first is Node n1``.
         Names are not sanitized for a terminal.

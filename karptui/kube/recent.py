@@ -30,7 +30,6 @@ class Recent(Generic[KeyT, ValueT]):
         """Create an empty cache.
 
         Args:
-            most: Maximum number of values.
             patience: A value is dropped after this many queries for other keys.
         """
         self._most, self._patience = most, patience
@@ -100,7 +99,6 @@ class LastAnswer(Generic[T]):
 
         Args:
             inputs: Compared by identity.
-            make: Computes the answer.
             equals: Inputs compared by value.
         """
         with self._lock:

@@ -125,7 +125,6 @@ def effective_requests(
     """Return a pod's effective requests, excluding the pod slot.
 
     Args:
-        containers: App containers.
         init_containers: Init containers in order; sidecars keep running alongside the app containers.
         statuses: Reported resources by container name, only for containers whose status has ``resources``.
         is_resize_infeasible: Whether the kubelet rejected the resize, so the requests in the spec do not count.

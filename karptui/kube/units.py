@@ -49,7 +49,6 @@ def mebibytes_text(memory_bytes: int, *, rounds_up: bool = False) -> str:
     """Return memory in whole Mi, for amounts that are compared or summed: ``239,554Mi``.
 
     Args:
-        memory_bytes: The amount.
         rounds_up: Round up, for missing amounts; available amounts are rounded down.
     """
     return f"{-(-memory_bytes >> 20) if rounds_up else memory_bytes >> 20:,}Mi"
@@ -64,8 +63,6 @@ def amount_text(resource: str, nano: int, *, is_exact: bool = False) -> str:
     """Return an amount of a resource: ``9500m``, ``57.3``, ``31.2Gi``, ``4``.
 
     Args:
-        resource: Its name.
-        nano: The amount in nano-units.
         is_exact: Write memory in whole Mi, for amounts that are compared.
     """
     if resource == CPU:

@@ -48,13 +48,7 @@ _BlockDumper.add_representer(str, _text)
 
 
 def to_yaml(value: Any, *, width: int = 160, has_blocks: bool = False) -> str:
-    """Return a value as YAML with its keys in order and hidden characters escaped.
-
-    Args:
-        value: JSON-like value.
-        width: Maximum line length.
-        has_blocks: Whether to write multi-line text as blocks.
-    """
+    """Return a value as YAML with its keys in order and hidden characters escaped."""
     dumper = _BlockDumper if has_blocks else _Dumper
     text: str = yaml.dump(value, Dumper=dumper, sort_keys=False, allow_unicode=True, width=width)
     return escaped(text)

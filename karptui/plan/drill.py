@@ -169,10 +169,7 @@ def drills(
     """Return the outcome of losses, each alone: by kind, the worst first.
 
     Args:
-        base: The cluster.
         wanted: The losses; without any, every zone, capacity type and NodePool that has nodes.
-        reporter: Called with the progress; may raise ``Cancelled``.
-        each: Runs the drills, here or in other processes.
 
     Raises:
         DrillError: The cluster has no such zone, capacity type or NodePool.
@@ -185,11 +182,6 @@ def drills(
 
 def drill(base: WhatIfBase, loss: Loss, reporter: Reporter = silent) -> Drill:
     """Return the outcome of one loss: its nodes, and its offerings or NodePool, are removed, and pods are rescheduled.
-
-    Args:
-        base: The cluster.
-        loss: The loss.
-        reporter: Called with the progress; may raise ``Cancelled``.
 
     Raises:
         DrillError: The cluster has no such zone, capacity type or NodePool.

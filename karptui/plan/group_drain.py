@@ -85,10 +85,8 @@ def drain_groups(
     Args:
         situation: The cluster, with its planned NodePools.
         prices: Known prices per hour by node.
-        names: The nodes.
         at_once: Nodes drained at a time.
         horizon_ns: Limit of the simulated time.
-        reporter: Called with the progress; may raise ``Cancelled``.
 
     Raises:
         Cancelled: The reporter cancelled.

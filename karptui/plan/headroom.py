@@ -115,12 +115,8 @@ def headrooms(
     """Return the headroom of each pod: the least first.
 
     Args:
-        base: The cluster.
-        wanted: The pods.
         most: Limit of the pods that are tried.
         pool: A NodePool whose own headroom sorts the result; empty for none.
-        reporter: Called with the progress; may raise ``Cancelled``.
-        each: Tries pods, here or in other processes.
 
     Raises:
         HeadroomError: A pod cannot be added.
@@ -170,12 +166,8 @@ def headroom(
     """Return the headroom of a pod.
 
     Args:
-        base: The cluster.
-        sample: The pod.
         most: Limit of the pods that are tried.
         pools: NodePools that are also asked alone; None for each.
-        reporter: Called with the progress; may raise ``Cancelled``.
-        each: Asks NodePools, here or in other processes.
 
     Raises:
         HeadroomError: The pod cannot be added.

@@ -175,13 +175,6 @@ def plan(
 ) -> Plan:
     """Return the effect of edits on a cluster.
 
-    Args:
-        base: The cluster.
-        edits: The edits.
-        horizon_ns: Length of the forecasts.
-        reporter: Called with the progress; may raise ``Cancelled``.
-        each: Runs both forecasts, here or in other processes.
-
     Raises:
         EditError: An edit is invalid.
         Cancelled: The reporter cancelled.

@@ -76,8 +76,6 @@ class PodTrial:
         """Return the greatest count for which a monotone condition is true; it must be true for 0.
 
         Args:
-            holds: The condition.
-            most: The greatest count to try.
             guess: The count to begin with.
         """
         low, high = 0, most + 1

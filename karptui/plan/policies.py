@@ -171,16 +171,10 @@ def compare(
     """Forecast the cluster without a change and with every policy and consolidateAfter.
 
     Args:
-        base: The cluster.
         edits: Made before each.
         pools: NodePools that are edited; without any, all that are not static.
-        policies: Policies to try.
         afters: Values of consolidateAfter to try; without any, a few values and those in use.
-        horizon_ns: Length of each forecast.
         seed: First seed of what kube-scheduler leaves to chance.
-        seeds: Number of seeds.
-        reporter: Called with the progress; may raise ``Cancelled``.
-        each: Runs forecasts, here or in other processes.
 
     Raises:
         PolicyError: A NodePool does not exist or is not consolidated.
@@ -355,7 +349,6 @@ def worth_of(one: Sequence[PolicyOutcome], today: Sequence[PolicyOutcome], *, is
     Args:
         one: Its results by seed.
         today: Results without a change.
-        is_beaten: Whether another policy is better.
     """
     if not all(each.is_saving_known for each in (*one, *today)):
         return Worth.UNKNOWN

@@ -134,13 +134,9 @@ def rehearsals(
     """Return the result of moving each node group, and all together if there are several.
 
     Args:
-        base: The cluster.
         wanted: Names of node groups, or ``label=value`` of nodes; every node group without any.
         manifests: Edits applied first: planned NodePools, NodeClasses and DaemonSets.
         at_once: Nodes drained at a time.
-        horizon_ns: Limit of the simulated drain.
-        reporter: Called with the progress; may raise ``Cancelled``.
-        each: Runs rehearsals, here or in other processes.
 
     Raises:
         RehearsalError: There is no such node group.

@@ -41,8 +41,6 @@ class RemovalForecasts:
         """Take the inputs.
 
         Args:
-            base: The cluster.
-            findings: The findings of its nodes, by key.
             simulation_seconds: Duration of one simulated removal by Karpenter's metrics; None if unknown.
             pause: Called now and then during computation; an exception from it ends the work.
         """
@@ -57,10 +55,6 @@ class RemovalForecasts:
         It is uncertain if a protected pod ends automatically, if a node stays blocked, if a node goes with its
         blockers as well, if nodes are still being removed at the end of the forecast, and if more pods are pending
         then. Clusters without prices or of more than `MOST_FORECAST_NODES` nodes get no forecast.
-
-        Args:
-            keys: Keys of the nodes that may be removed.
-            removal: Their joint removal.
         """
         base = self._base
         found = {key: self._findings[key] for key in keys if key in self._findings}

@@ -58,7 +58,6 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
         """Return the forecast.
 
         Args:
-            horizon_ns: Its length.
             is_instant: Whether launches, drains and pod starts take no time and validation passes.
             seed: Seed of what kube-scheduler and Karpenter leave to chance, and of Karpenter's load.
             seeds: Number of seeds; the answer is the likeliest, with the range.
@@ -66,7 +65,6 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
             only: Names of the nodes that Karpenter may disrupt voluntarily; None for all.
             journal: Records every change, to restore the cluster at an instant.
             reporter: Called with the passed and the total seconds of all seeds; may raise ``Cancelled``.
-            pause: Called now and then during computation.
 
         Raises:
             Cancelled: The reporter cancelled.
@@ -148,12 +146,7 @@ def most_more_nodes(played: Played, other: Played, until_ns: int) -> int:
 
 
 def rollout(base: WhatIfBase, edited: EditedCluster | None = None) -> Rollout:
-    """Return a cluster to forecast.
-
-    Args:
-        base: The cluster.
-        edited: The cluster with edits; None without.
-    """
+    """Return a cluster to forecast."""
     if edited is None:
         return Rollout(base, base.inventory)
     return Rollout(edited, with_drift(edited.inventory, base, edited), edited.removed)
@@ -170,9 +163,7 @@ class RemedyForecasts:
         """Take the inputs.
 
         Args:
-            base: The cluster.
             simulation_seconds: Duration of one simulated removal by Karpenter's metrics; None if unknown.
-            pause: Called now and then during computation; may raise ``Cancelled``.
         """
         self._base = base
         self._simulation_seconds = simulation_seconds
@@ -180,10 +171,6 @@ class RemedyForecasts:
 
     def of(self, remedies: Sequence[BlockerRemedy], trials: Sequence[Trial]) -> tuple[Trial, ...]:
         """Return trials; a trial that frees nodes at once gets a forecast.
-
-        Args:
-            remedies: The remedies.
-            trials: Their simulated removals.
 
         Raises:
             Cancelled: ``pause`` cancelled.

@@ -126,10 +126,7 @@ def consolidation_pass(
     """Return the progress of a consolidation pass.
 
     Args:
-        base: The cluster.
         per_simulation: Seconds of one simulation; measured or assumed if None.
-        metrics: Karpenter's metrics, if known.
-        reporter: Called with the progress; may raise ``Cancelled``.
 
     Raises:
         Cancelled: The reporter cancelled.

@@ -33,9 +33,7 @@ class Catalogue:
     """A list of instance types with its indexes; masks are integers with a bit per type.
 
     Args:
-        types: The list.
         index: Index of its labels and offerings, if available from a list that differs only in capacity.
-        rules: Rules of the Karpenter version.
     """
 
     def __init__(self, types: Sequence[InstanceType], index: TypeIndex | None = None, rules: Rules = NEWEST) -> None:

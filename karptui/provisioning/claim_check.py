@@ -51,10 +51,7 @@ def types_exhausted(
 
     Args:
         pod_key: ``namespace/name``.
-        owner: The pod's class.
-        template: The NodePool.
         types: Its types within the limits.
-        labels: Requirements of the claim.
         unmet_min_values: Labels with fewer values than ``minValues`` among the remaining types.
     """
     catalogue = template.catalogue
@@ -268,9 +265,6 @@ class ClaimCheck:
         """Return a new claim with the pod, or the first reason against it.
 
         Args:
-            queued: The pod.
-            stage_memory: Cached results for its stage.
-            template: The NodePool.
             types: Its types within the limits.
         """
         stage = stage_memory.stage
@@ -319,10 +313,8 @@ class ClaimCheck:
         """Return a new claim's requirements for each topology choice, or the first topology rule that is unmet.
 
         Args:
-            stage_memory: Cached results for the pod's stage.
             before: Requirements of the claim without the pod.
             joined: Requirements of the claim with the pod.
-            hostname: Hostname of the claim.
         """
         ways, choices, unmet = narrowed(stage_memory.rules, joined.value, stage_memory.stage.strict.value)
         unmet = self._first_unmet(stage_memory, unmet, hostname)

@@ -136,7 +136,6 @@ def daemon_pods(inventory: Inventory, *, ignore_dra: bool) -> list[DaemonPod]:
     """Return a pod per DaemonSet: its newest live pod with the DaemonSet's affinity, or one from the template.
 
     Args:
-        inventory: The cluster.
         ignore_dra: Leave out pods that use Dynamic Resource Allocation.
     """
     newest = newest_daemons(inventory)
@@ -214,9 +213,7 @@ def pool_daemonsets(
     """Return every DaemonSet with its effect on the NodePool's types, sorted by name.
 
     Args:
-        pool: The NodePool.
         requirements: Requirements of a new claim.
-        daemons: A pod of each DaemonSet.
         groups: DaemonSet pods that run on each type, by index of the types left by requirements and offerings.
         verdicts: Verdicts on all types, by index.
     """

@@ -131,9 +131,7 @@ class DestinationBuilder:
         """Return destinations in the order Karpenter tries them: initialized ones first, then by name.
 
         Args:
-            states: Nodes.
             known: Earlier destinations, reused for unchanged nodes.
-            pause: Called from time to time.
         """
         built: list[Destination] = []
         for number, state in enumerate(states):

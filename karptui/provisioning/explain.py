@@ -46,7 +46,6 @@ def skip_text(pool: NodePool, *, is_served: bool, left_out: Mapping[str, bool]) 
     """Return the reason why provisioning skips a NodePool.
 
     Args:
-        pool: The NodePool.
         is_served: Whether this Karpenter manages it.
         left_out: NodePools without a usable instance type; True if because of ``minValues``.
     """
@@ -158,8 +157,6 @@ def explain(solution: Solution, pod: Pod, *, asks_nodes: bool = True) -> PodExpl
     """Explain a pod of a run.
 
     Args:
-        solution: Result of `solve`.
-        pod: A pod of the run.
         asks_nodes: Whether to include existing nodes.
 
     Raises:

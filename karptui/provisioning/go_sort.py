@@ -32,7 +32,6 @@ class _Sorter:
     """Keys and their original indexes, moved together.
 
     Args:
-        keys: Keys to sort.
         cut: Only determine which keys come before this position; -1 to sort everything.
     """
 

@@ -70,7 +70,6 @@ def types_by_pool(
     Args:
         inventory: NodePools, and NodeOverlays if their gate is enabled.
         instance_types: Types before NodeOverlays.
-        settings: Karpenter's settings.
     """
     by_pool = {
         pool.name: instance_types.get(pool.name, ()) if isinstance(instance_types, Mapping) else instance_types
@@ -102,7 +101,6 @@ def pool_types(
     Args:
         inventory: NodePools, DaemonSets, pending pods, nodes and NodeOverlays are used.
         instance_types: One list for all NodePools, or a list by NodePool name, before NodeOverlays.
-        settings: Karpenter's settings.
         names: NodePools to include; None for all.
     """
     by_pool = types_by_pool(inventory, instance_types, settings)
@@ -204,10 +202,6 @@ class _PoolReader:
         """Set up.
 
         Args:
-            pool: The NodePool.
-            catalogue: Its instance types.
-            daemons: Pods that DaemonSets would run on its nodes.
-            remaining: Remaining limits.
             rejected: Types that requirements exclude, by identity and reason: shared by all NodePools, as most types
                 are excluded from most NodePools.
         """

@@ -99,7 +99,6 @@ class Scheduler:
         """Create a scheduler for a cluster.
 
         Args:
-            prepared: The cluster.
             bound: Returns the bound pods of a namespace, by template.
             rng: Chooses between equal nodes, as kube-scheduler does randomly; None for a fixed choice.
             first: Index of the node at which the search starts.

@@ -75,8 +75,6 @@ class NodeCheck:
         """Yield the nodes that fit a pod in order, with their requirements including the pod.
 
         Args:
-            queued: The pod.
-            stage_memory: Cached results for its stage.
             first: Index of the node to start with; those before it come last.
         """
         if stage_memory.open_nodes < 0:

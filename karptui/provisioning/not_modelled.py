@@ -19,8 +19,6 @@ def not_modelled(inventory: Inventory, settings: Settings, *, keeps_replicas: bo
     """Return a sentence for each feature of a cluster that affects Karpenter but is not modelled.
 
     Args:
-        inventory: The cluster.
-        settings: Karpenter's settings.
         keeps_replicas: Whether the caller simulates static NodePools' replicas.
     """
     sentences = []

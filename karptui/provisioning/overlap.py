@@ -110,7 +110,6 @@ def overlap_steps(prepared: Prepared, generation: int = 0) -> Iterator[Overlap |
     """Compute the overlap step by step: yield None between steps, and finally the result.
 
     Args:
-        prepared: The cluster.
         generation: Cluster generation to store in the result.
     """
     census = _Census(prepared)

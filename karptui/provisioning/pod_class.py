@@ -191,7 +191,6 @@ class PodClasses:
         """Return the class of a pod with all its preferences.
 
         Args:
-            pod: The pod.
             volumes: Returns alternatives for the location of a pod's volumes, and its attachments.
         """
         template = pod.template

@@ -27,7 +27,6 @@ def skip_reason(pool: NodePool, *, is_served: bool = True) -> SkipReason | None:
     """Return the reason why provisioning skips a NodePool, or None.
 
     Args:
-        pool: The NodePool.
         is_served: Whether this Karpenter manages it: `served_pools`.
     """
     if not is_served:

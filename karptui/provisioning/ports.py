@@ -39,7 +39,6 @@ def clash(pod_key: str, ports: Iterable[HostPort], taken: Iterable[OwnedPorts]) 
 
     Args:
         pod_key: ``namespace/name``; pods of the same name never conflict.
-        ports: The pod's host ports.
         taken: Host ports of the other pods on the node.
     """
     for port in ports:

@@ -206,11 +206,8 @@ class Prepared:
         new template.
 
         Args:
-            inventory: The later cluster.
             states: Its tracked nodes; unchanged ones are the same objects.
-            now_ns: The later time.
             pods: Its pods by uid.
-            unbound: Its pods without a node.
         """
         if not pods.keys() >= self._daemon_uids:
             then = daemon_pods(inventory, ignore_dra=self.settings.ignore_dra_requests)
@@ -468,10 +465,7 @@ def prepare(
     """Index a cluster for runs.
 
     Args:
-        inventory: All objects of the cluster.
         instance_types: One list for all NodePools, or a list by NodePool name, before NodeOverlays.
-        settings: Karpenter's settings.
-        now_ns: Time of the decision, in nanoseconds since the epoch.
         pause: Called from time to time, also during later indexing.
         knows_commands: Whether nodes that seem to be held by a command count as being deleted, as in a running
             Karpenter.

@@ -22,7 +22,6 @@ def refused_text(types: Iterable[InstanceType], requirements: Requirements, requ
     """Return EC2's reasons for refusing compatible types with enough room: ``insufficient capacity in EC2 (spot c7i)``.
 
     Args:
-        types: Types of the NodePool.
         requirements: Requirements of the NodePool and the pod.
         requests: Requests of the pod.
 

@@ -121,8 +121,6 @@ class Run:
         """Schedule pods until a pass schedules none.
 
         Args:
-            pods: Pods to be scheduled.
-            reporter: Receives progress; may raise `Cancelled`.
             watch: Receives each pod that was scheduled or finally refused.
         """
         self.pods = pods

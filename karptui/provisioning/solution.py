@@ -185,14 +185,12 @@ def solve(
     """Schedule the pending pods, the given pods, and the pods of nodes being deleted.
 
     Args:
-        prepared: The cluster.
         pods: Additional pods, such as those of removed nodes.
         excluded: Provider ids of removed nodes.
         reserved_fallback: As in disruption, a pod may be scheduled without a reservation that another claim holds.
         credited: Reservation whose instance is freed by a removed node; empty for none.
         enforce_consolidate_after: As in consolidation, nodes within consolidateAfter only accept pods that are
             pending or leave a node being deleted.
-        reporter: Receives progress; may raise `Cancelled`.
         watch: Receives the result for each pod; may raise to end the run.
 
     Raises:

@@ -54,7 +54,6 @@ class StateNode:
         """Track a node.
 
         Args:
-            provider_id: ID of its instance.
             node: The Node, if it has joined the cluster.
             claim: The NodeClaim, if Karpenter launched it.
             is_commanded: Whether it is part of a disruption command, which is only in Karpenter's memory.

@@ -117,8 +117,6 @@ def make_templates(
 
     Args:
         pools: NodePools in order.
-        catalogues: Instance types by NodePool.
-        interner: Interner of the cluster.
         is_strict: Whether unmet ``minValues`` exclude a NodePool.
 
     Returns:

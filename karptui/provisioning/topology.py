@@ -44,7 +44,6 @@ class Topology:
         """Start a run.
 
         Args:
-            running: Running pods.
             inverse_bases: Their required anti-affinity.
             moving: Pods by uid that are rescheduled: their current nodes do not count.
             gone_nodes: Provider ids of removed nodes.
@@ -159,10 +158,7 @@ class Topology:
         """Count a scheduled pod in every rule that selects it, and in its own anti-affinity rules.
 
         Args:
-            owner: The pod's class.
             labels: Final requirements of the node or claim, without the hostname.
-            hostname: Hostname of the node or claim.
-            taints: Taints of the node or claim.
         """
         for group in self.counting(owner):
             rule = group.spec.node_filter

@@ -40,7 +40,6 @@ class DomainUniverse:
         """Return the sorted domains of a key.
 
         Args:
-            key: Topology key.
             tolerations: Exclude domains that only NodePools with other taints can reach; None to include all.
         """
         cached = self._domains.get((key, tolerations))
@@ -184,8 +183,6 @@ class RunningPods:
         """Return the counts at a later time, updated instead of recounted.
 
         Args:
-            pods: All pods then.
-            nodes: All Nodes then.
             active: Tracked nodes then that are not being deleted.
             changes: All changed tracked nodes; every bound pod must belong to a tracked node.
         """

@@ -68,8 +68,6 @@ class TopologyGroup:
         """Return whether a hostname rule allows a pod on a host.
 
         Args:
-            hostname: Hostname of the node or claim.
-            pod_host: The pod's requirement on the hostname.
             is_selected: Whether the rule selects the pod.
         """
         count = self.counts.get(hostname, 0)

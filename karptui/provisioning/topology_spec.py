@@ -170,12 +170,8 @@ def spread_spec(
     """Return the rule of a spread constraint.
 
     Args:
-        constraint: The constraint.
-        namespace: Namespace of the pod.
         labels: Labels of the pod, for ``matchLabelKeys``.
-        node_selector: Node selector of the pod.
         required: Alternatives of the pod's required node affinity, each including the node selector; None without one.
-        tolerations: Tolerations of the pod.
     """
     spec = TopologySpec(
         TopologyKind.SPREAD,

@@ -196,9 +196,7 @@ class TypeIndex:
     """Labels and offerings of a list of types, shared between lists that differ only in capacity.
 
     Args:
-        types: The list.
         labels: Index of the labels, if available from a list that differs only in offerings.
-        rules: Rules of the Karpenter version.
     """
 
     def __init__(self, types: Sequence[InstanceType], labels: LabelIndex | None = None, rules: Rules = NEWEST) -> None:

@@ -59,9 +59,7 @@ class VolumeLimits:
         """Create from a cluster.
 
         Args:
-            inventory: The cluster.
             types: Instance types of the active NodePools, by name.
-            rules: Rules of the Karpenter version.
         """
         self._nodes = {node.name: node for node in inventory.csi_nodes}
         self._rules = rules
@@ -219,7 +217,6 @@ class VolumeIndex:
         """Return the reason why Karpenter ignores a pending pod because of its volumes, or an empty string.
 
         Args:
-            pod: The pod.
             is_scheduler: Whether to use kube-scheduler's rules, which accept a volume being deleted, but not a
                 ReadWriteOncePod claim that another pod uses.
         """

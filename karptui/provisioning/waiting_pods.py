@@ -36,7 +36,6 @@ def buffer_pods(inventory: Inventory, now_ns: int) -> tuple[Pod, ...]:
     """Return the placeholder pods of the buffers that are ready; they have no phase and no volumes.
 
     Args:
-        inventory: The cluster.
         now_ns: Their creation time.
     """
     return tuple(
@@ -181,7 +180,6 @@ def queue_order(pods: Iterable[QueuedPod], columns: Mapping[str, int]) -> list[Q
     """Return pods in the order of a run: most cpu first, then most memory, then oldest.
 
     Args:
-        pods: Pods to be scheduled.
         columns: Column of each resource in the rows of amounts.
     """
     cpu, memory = columns.get(CPU), columns.get(MEMORY)

@@ -202,7 +202,6 @@ def ranked(
 
     Args:
         tried: The changes, in the order of trying.
-        criteria: The criteria.
     """
     in_order = sorted(tried, key=key_of(criteria))
     if not in_order:
@@ -238,7 +237,6 @@ def costs_more(more: float, *, has_prices: bool) -> str:
 
     Args:
         more: Price per hour.
-        has_prices: Whether prices are on.
     """
     if more < LEAST_CHANGE:
         return "costs a little more"
@@ -258,7 +256,6 @@ def nearly_cheapest(now: Figures, *, has_prices: bool) -> Criterion:
 
     Args:
         now: The cluster without a change: the tolerance is a share of the added or saved price.
-        has_prices: Whether prices are on.
     """
 
     def better(ours: float, theirs: float) -> str:

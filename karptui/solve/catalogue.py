@@ -197,7 +197,6 @@ def with_defaults(goal: Goal, given: Mapping[str, str]) -> dict[str, str]:
     """Return a value for every parameter of a goal.
 
     Args:
-        goal: The goal.
         given: Values by name; defaults apply to missing or empty ones.
 
     Raises:

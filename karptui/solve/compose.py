@@ -20,10 +20,6 @@ def composed(base: WhatIfBase, changes: Sequence[tuple[AnyEdit, ...]]) -> tuple[
 
     Lists get all additions and lose all removals; limits get the sum of the increases; the lower overhead and the
     higher number win.
-
-    Args:
-        base: The cluster that every change was made for.
-        changes: The edits of each.
     """
     found: dict[object, AnyEdit] = {}
     for edit in chain.from_iterable(changes):

@@ -37,12 +37,8 @@ class GoalQuestion:
     """One goal asked of one cluster.
 
     Args:
-        base: The cluster.
-        goal: The goal.
         given: Values of the goal's parameters; defaults apply to missing ones.
         reporter: Called with the number of changes tried and in all; may raise ``Cancelled``.
-        each: Measures changes, here or in other processes.
-        has_prices: Whether prices are on.
 
     Raises:
         SolveError: A value is unknown, invalid or missing.
@@ -110,10 +106,6 @@ class GoalQuestion:
     ) -> Iterator[tuple[KeyT, tuple[Figures, ...] | None]]:
         """Yield the figures of each change in some replay modes; None if it is invalid.
 
-        Args:
-            changes: Each change with its key.
-            modes: The modes.
-
         Raises:
             Cancelled: The reporter cancelled.
         """
@@ -126,7 +118,6 @@ class GoalQuestion:
 
         Args:
             ask: A function of a module, called with the cluster and ``given``, and an item.
-            given: Common argument of all items.
             items: Items with their keys, taken when they can be worked on.
 
         Raises:
@@ -183,11 +174,7 @@ class GoalQuestion:
         """Return the best change; it may not reach the goal.
 
         Args:
-            mode: Replay mode of the answer in the what-if.
-            now: Figures without a change.
             tried: The changes, in the order of trying.
-            criteria: The criteria.
-            effort: Extent of the search.
             because: Why it does not reach the goal, if known.
         """
         best, runner_up, others = ranked(tried, criteria)
@@ -214,12 +201,6 @@ def measure(
 ) -> tuple[Figures, ReplayOutcome]:
     """Return a change's figures and its replay.
 
-    Args:
-        base: The cluster.
-        edits: The change.
-        mode: Replay mode.
-        reporter: Called with the progress; may raise ``Cancelled``.
-
     Raises:
         EditError: An edit is invalid.
     """
@@ -241,7 +222,6 @@ def figures_of(outcome: ReplayOutcome, as_it_is: ReplayOutcome) -> Figures:
     """Return the figures of a replay.
 
     Args:
-        outcome: The replay.
         as_it_is: The replay without a change.
     """
     figures = outcome.pools.values()

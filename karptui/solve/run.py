@@ -87,11 +87,8 @@ def solve_goal(
     """Return the change that reaches a goal.
 
     Args:
-        base: The cluster.
-        goal: Name of the goal.
         given: Values of its parameters; defaults apply to missing ones.
         reporter: Called with the number of changes tried and the approximate total; may raise ``Cancelled``.
-        each: Measures changes, here or in other processes; the answer is the same.
         on_top_of: Edits that are applied first.
 
     Raises:

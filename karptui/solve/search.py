@@ -99,9 +99,6 @@ def search_sets(
     """Try sets of things: all of them within the bound, or the best of each size with one more thing.
 
     Args:
-        count: Number of things.
-        largest: Size limit of a set.
-        most: Limit of tried sets.
         values: Called with sets, each once; yields a sort key for each, the lower the better.
         excludes: Returns whether a set is impossible or like a set that was tried; it does not count.
         listed: Limit of sets listed one by one if most of them are excluded; at least ``most``.

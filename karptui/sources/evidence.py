@@ -33,11 +33,8 @@ class EvidenceSource:
 
         Args:
             base: Known facts: settings, the types of a snapshot, price factors.
-            metrics: Reads Karpenter's metrics.
             aws: Asks the AWS APIs; starts once the cluster's region is known.
-            controller: Reads Karpenter's settings.
             usage: Asks metrics-server while usage is shown.
-            recorded_usage: Usage in a recording.
         """
         self._metrics = metrics
         self._aws = aws

@@ -37,8 +37,6 @@ class PeriodicSource(ABC, Generic[NewsT]):
 
         Args:
             news: Facts known before the first reading.
-            clock: The clock.
-            wait: Waits between two readings.
         """
         self._news = news
         self._clock = clock or SystemClock()
@@ -104,9 +102,6 @@ def failed_status(before: FactStatus, error: SourceError, *, now_ns: int, rest_s
     """Return the status after a failed reading: earlier results are kept, with their age.
 
     Args:
-        before: The status before.
-        error: The error of the reading.
-        now_ns: The current time: nanoseconds since the epoch.
         rest_seconds: Time until the next reading.
     """
     return FactStatus(

@@ -53,9 +53,6 @@ def remember(
     """Return the history after a batch; the same object if nothing that it records was deleted.
 
     Args:
-        history: The history so far.
-        before: The cluster before the batch.
-        changes: Changed objects of the batch, by kind.
         at_ns: When the batch was merged: nanoseconds since the epoch.
     """
     claims = tuple(_claims(changes.get(Kind.NODECLAIM, {}), at_ns))

@@ -58,8 +58,6 @@ def reduce(state: ClusterState, batch: Batch, at_ns: int = 0) -> ClusterState:
     cause no redraw. Objects may arrive in any order: pods before their node, nodes before their claim.
 
     Args:
-        state: The previous generation.
-        batch: Changes reported by sources since then.
         at_ns: When the batch was merged, nanoseconds since the epoch, for the history of deleted objects; 0 to record
             none.
     """

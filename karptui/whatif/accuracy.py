@@ -45,13 +45,7 @@ class Accuracy(msgspec.Struct, frozen=True):
 
 
 def accuracy_of(base: WhatIfBase, edited: EditedCluster, mode: Replay) -> Accuracy:
-    """Return the accuracy of a result.
-
-    Args:
-        base: The cluster without edits.
-        edited: The cluster with edits.
-        mode: Replay mode.
-    """
+    """Return the accuracy of a result."""
     return Accuracy(
         exact=(_EXACT, _EXACT_NEXT) if mode is Replay.NEXT else (_EXACT,),
         approximated=tuple(dict.fromkeys(_approximated(edited, mode))),

@@ -138,8 +138,6 @@ def blocker_changes(
     count as drifted. The blockers of nodes that the edits remove are removed, if a method wanted the node.
 
     Args:
-        base: The cluster without edits.
-        edited: The cluster with edits.
         reporter: Called with the progress in nodes; may raise `Cancelled`.
 
     Raises:
@@ -253,12 +251,6 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 def difference(base: Situation, edited: Situation, mode: Replay, reporter: Reporter = silent) -> Difference:
     """Replay both sides and compare the outcomes.
-
-    Args:
-        base: The cluster without edits.
-        edited: The cluster with edits.
-        mode: Replay mode.
-        reporter: Called with the progress; may raise `Cancelled`.
 
     Raises:
         Cancelled: if the reporter raises it.

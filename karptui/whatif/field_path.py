@@ -24,8 +24,6 @@ def value_at(value: Any, path: Path, missing: Any = None) -> Any:
     """Return the value at a path of a document.
 
     Args:
-        value: The document: mappings and lists.
-        path: The path.
         missing: Returned if there is no value.
     """
     for step in path:

@@ -41,7 +41,6 @@ def opening_for(state: ClusterState, kind: str, key: str) -> Opening:
     """Return the opening for an object: its own document, or the documents that decide about it.
 
     Args:
-        state: The cluster.
         kind: Kind as in the API.
         key: ``namespace/name``, or the name alone.
     """
@@ -60,7 +59,6 @@ def opening_for_all(state: ClusterState, objects: Sequence[tuple[str, str]]) -> 
     """Return the opening for several objects: all their documents, and all nodes removed.
 
     Args:
-        state: The cluster.
         objects: Kind and key of each.
     """
     found = [opening_for(state, *one) for one in objects]

@@ -46,7 +46,6 @@ def cost_of_node(prices: NodePrices | None, books: Mapping[str, ReckonedPrices],
     Args:
         prices: Displayed prices; None for the prices that Karpenter decides by.
         books: The prices that Karpenter decides by, by NodePool.
-        state: The node.
     """
     labels = state.labels
     place = labels.get(INSTANCE_TYPE, ""), labels.get(ZONE, ""), labels.get(CAPACITY_TYPE, "")
@@ -73,9 +72,6 @@ def _cost(
 
     Args:
         prices: Displayed prices; None for the prices that Karpenter decides by.
-        type_name: Instance type of the node.
-        zone: Zone of the node.
-        capacity_type: Capacity type of the node.
         reckoned_per_hour: Price that Karpenter decides by; None or 0 if it has none.
     """
     if prices is None:
@@ -128,7 +124,6 @@ class ReplayOutcome:
     The situation holds its outcome, so the outcome does not hold the situation.
 
     Args:
-        mode: Replay mode.
         prepared: The replayed cluster, or a variant, such as without its nodes.
         books: The prices that Karpenter decides by, by NodePool.
         prices: Displayed prices; None for the prices that Karpenter decides by.

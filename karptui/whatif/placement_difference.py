@@ -47,11 +47,7 @@ def passed_over_text(ignored: IgnoredPod) -> str:
 
 
 class Reasons:
-    """Finds reasons for the pods of one replay; pods of one template that fail alike share one.
-
-    Args:
-        outcome: The replay.
-    """
+    """Finds reasons for the pods of one replay; pods of one template that fail alike share one."""
 
     def __init__(self, outcome: ReplayOutcome) -> None:
         self._outcome = outcome

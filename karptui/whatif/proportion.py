@@ -62,7 +62,6 @@ def parse_shares(text: str, offered: Sequence[str], known: Iterable[str]) -> Map
     """Parse ``70/30``, the shares of the offered NodePools in order, or ``primary=70 spare=30``.
 
     Args:
-        text: As typed.
         offered: Names of the NodePools for numbers without names.
         known: Names of every NodePool.
 
@@ -122,7 +121,6 @@ def proportion_edits(
 
     Args:
         values: Number of label values by NodePool.
-        nodepools: NodePools by name.
         edited: Objects to edit so that the pods change; those without labels are skipped, since nothing distinguishes
             their
             pods.
@@ -166,8 +164,6 @@ def proportion_opening(values: Mapping[str, int], state: ClusterState, overlap: 
 
     Args:
         values: Number of label values by NodePool.
-        state: The cluster.
-        overlap: The NodePools that accept each of its pods.
 
     Raises:
         ProportionError: with a message for the user.

@@ -31,11 +31,6 @@ def replay(situation: Situation, mode: Replay, reporter: Reporter = silent) -> R
     modes
     their pods are new pods.
 
-    Args:
-        situation: The side.
-        mode: Replay mode.
-        reporter: Called with the progress; may raise `Cancelled`.
-
     Raises:
         Cancelled: if the reporter raises it.
     """
@@ -97,7 +92,6 @@ def _bound(
     These are the pods that Karpenter ignores, and all pods if no NodePool is usable.
 
     Args:
-        prepared: The cluster.
         solution: What Karpenter decides; its pods come first.
         gone: Provider ids of the nodes that are removed.
         moved: Their pods.
@@ -127,7 +121,6 @@ def _without_uninitialized(solution: Solution, moved: Collection[str]) -> tuple[
     """Return a removal without moved pods on uninitialized nodes, because Karpenter does not count on those.
 
     Args:
-        solution: The engine's placements.
         moved: Uids of the pods on removed nodes.
 
     Returns:

@@ -52,9 +52,6 @@ def answers(
     """Yield the effect of a scenario, and then the same with the blockers that its edits add and remove.
 
     Args:
-        base: The cluster without edits.
-        scenario: The edits and the replay mode.
-        reporter: Called with the progress; may raise `Cancelled`.
         clock: Returns seconds, for the duration.
         edited: The edited cluster, if it exists already.
 

@@ -51,10 +51,6 @@ def read_scenarios(text: str, where: str) -> tuple[Scenario, ...]:
     An object may be written ``Kind/name`` or ``Kind/namespace/name``, a path with dots, and a whole object as YAML of
     its own instead of text.
 
-    Args:
-        text: The file.
-        where: What to call it.
-
     Raises:
         ScenarioError: naming file, scenario and field.
     """

@@ -87,7 +87,6 @@ def self_check(base: WhatIfBase, *, last: int = CLAIMS, reporter: Reporter = sil
     """Replay the newest NodeClaims and return whether the model creates each of them.
 
     Args:
-        base: The cluster.
         last: Number of NodeClaims to check, completed to whole batches.
         reporter: Called with the progress in NodeClaims; may raise `Cancelled`.
 

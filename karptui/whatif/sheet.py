@@ -91,8 +91,6 @@ def scenario_of(sheet: Sheet, parsed: Parsed, originals: Originals) -> Scenario:
     """Return the scenario of a sheet: documents that differ from the cluster, then the other edits.
 
     Args:
-        sheet: The sheet.
-        parsed: Its parsed text.
         originals: The objects from which its documents were opened.
     """
     puts = tuple(PutObject(document.text) for document in changed_documents(parsed, originals))

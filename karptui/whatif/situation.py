@@ -54,12 +54,7 @@ class Situation:
     """A cluster with its settings and instance types at an instant.
 
     Args:
-        inventory: Every object.
-        settings: The controller's settings.
-        types: The instance types.
-        now_ns: The instant: nanoseconds since the epoch.
         prices: Displayed prices of nodes; None for the prices that Karpenter decides by.
-        pause: Called regularly while the cluster is prepared.
     """
 
     def __init__(
@@ -139,14 +134,10 @@ class WhatIfBase(Situation):
     """The unedited cluster.
 
     Args:
-        inventory: Every object.
         types_for: Returns instance types; called again only after edits that may change them.
-        settings: The controller's settings.
-        now_ns: The instant: nanoseconds since the epoch.
         karpenter_version: The cluster's Karpenter version, such as ``1.14.1``; empty if unknown.
         prices: Displayed prices of nodes; None for the prices that Karpenter decides by.
         types: Its instance types if they are known already.
-        pause: Called regularly while the cluster is prepared.
     """
 
     def __init__(
@@ -179,7 +170,6 @@ class WhatIfBase(Situation):
         """Return the objects of a field of the inventory by key, made once.
 
         Args:
-            field: Its name.
             key_of: Tells an object's key; the same for every call with one field.
         """
         found = self._indexes.get(field)

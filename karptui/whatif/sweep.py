@@ -187,10 +187,8 @@ def proposed_values(current: str, *, stride: float = 0, most: int = 0, is_durati
     """Return a range or list around a parameter's current value that includes it; empty if none can be derived.
 
     Args:
-        current: Current value, as text.
         stride: Step of its values, if known: a share such as ``0.005``.
         most: Largest allowed value; 0 for no limit.
-        is_duration: Whether it is a duration.
     """
     if is_duration:
         try:
@@ -225,13 +223,6 @@ def typed(value: str) -> Any:
 
 def sweep_point(base: WhatIfBase, sweep: Sweep, value: str, mode: Replay, reporter: Reporter = silent) -> SweepPoint:
     """Return the result for one value.
-
-    Args:
-        base: The cluster.
-        sweep: The parameter.
-        value: One of its values.
-        mode: Replay mode.
-        reporter: Called with the progress; may raise `Cancelled`.
 
     Raises:
         Cancelled: if the reporter raises it.

@@ -37,8 +37,6 @@ def without_nodes(inventory: Inventory, names: Collection[str], *, keeps_lost: b
     on their node, because Karpenter reads the requests of a DaemonSet from a live pod.
 
     Args:
-        inventory: The cluster.
-        names: Names of the nodes.
         keeps_lost: Whether pods that nothing recreates become pending, too.
     """
     nodes = {node.name for node in inventory.nodes if node.name in names}

@@ -19,7 +19,6 @@ def alive(lives: Iterable[Life], since_ns: int, now_ns: int) -> tuple[int | None
     """Return the number of NodeClaims at the end of each step; None for steps before the known period.
 
     Args:
-        lives: The NodeClaims to count.
         since_ns: When removals became known: nanoseconds since the epoch.
         now_ns: The current time, where the last step ends.
     """

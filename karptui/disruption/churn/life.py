@@ -152,10 +152,8 @@ def lives(
     """Return the lives of all known NodeClaims, in order of creation.
 
     Args:
-        nodeclaims: The existing NodeClaims.
         gone: Removed NodeClaims that were observed.
         events: Karpenter's events, including kept expired events.
-        pools: NodePools by name.
     """
     by_object = _EventIndex(events)
     by_claim: dict[str, Life] = {}

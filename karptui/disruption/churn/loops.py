@@ -48,7 +48,6 @@ class Succession:
     """Finds the NodeClaims that replaced others.
 
     Args:
-        lives: All known lives.
         events_since_ns: Since when events identify replacements; 0 if they do not.
     """
 
@@ -157,7 +156,6 @@ def relaunches(removed: Iterable[Life], succession: Succession) -> dict[str, Lif
 
     Args:
         removed: Removed NodeClaims of a NodePool.
-        succession: Finds launches.
     """
     by_claim: dict[str, Life] = {}
     used: set[str] = set()
@@ -184,7 +182,6 @@ def pool_loops(removed: Mapping[str, Sequence[Life]], succession: Succession) ->
 
     Args:
         removed: Removed NodeClaims by NodePool.
-        succession: Finds launches.
     """
     for pool, members in removed.items():
         short = [life for life in members if is_short(life)]

@@ -60,7 +60,6 @@ def moves_of(events: Iterable[Event], gone: Iterable[GonePod], names: WorkloadNa
     Args:
         events: Karpenter's events, including kept expired events.
         gone: Pods that were observed to leave nodes being removed.
-        names: Finds their workloads.
     """
     by_pod: dict[str, Move] = {}
     for event in events:
@@ -111,7 +110,6 @@ class WorkloadNames:
 
     Args:
         namespaces: The namespaces to index; others are skipped, as there may be 100,000 pods.
-        pods: All existing pods.
         workloads: ReplicaSets and other objects that create pods.
     """
 

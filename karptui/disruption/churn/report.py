@@ -107,7 +107,6 @@ def churn_of(inventory: Inventory, now_ns: int, history: ClusterHistory = NO_HIS
 
     Args:
         inventory: All objects; NodeClaims that it lacks count as removed.
-        now_ns: The current time: nanoseconds since the epoch.
         history: Observed removals.
     """
     events = (*history.events, *inventory.events)

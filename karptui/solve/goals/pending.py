@@ -218,7 +218,6 @@ def criteria_of(now: Figures, *, has_prices: bool) -> tuple[Criterion, ...]:
 
     Args:
         now: The cluster without a change.
-        has_prices: Whether prices are on.
     """
     nearly = nearly_cheapest(now, has_prices=has_prices)
     return FEWER_WAIT, FEWER_LOSE, NO_RISK, nearly, FEWER_DRIFT, cheaper(has_prices=has_prices), FEWER_CHANGES

@@ -95,7 +95,6 @@ def aws_error(error: Exception, *, action: str, profile: str = "") -> AwsError:
     """Return the error for an exception of botocore.
 
     Args:
-        error: Any exception of a call.
         action: IAM action of the call, such as ``ec2:DescribeSubnets``.
         profile: Profile in use; empty for the default chain.
     """
@@ -185,9 +184,7 @@ class Caller:
         """Prepare to call.
 
         Args:
-            wait: Pauses between attempts.
             jitter: Returns numbers from 0 up to 1, the share of the maximum pause.
-            profile: Profile for messages.
             attempts: Number of attempts for a throttled or interrupted call, including the first.
         """
         self._wait = wait or threading.Event().wait
@@ -219,10 +216,8 @@ class Caller:
         """Yield the items of all pages.
 
         Args:
-            action: IAM action.
             method: A paginated operation with ``NextToken``.
             result: Field of the answer with the items.
-            parameters: Parameters of the operation.
 
         Raises:
             AwsError: if a page is unavailable, or the service repeats itself.

@@ -86,7 +86,6 @@ class FactCache:
 
         Args:
             name: Such as ``us-east-1/spot-prices``.
-            shape: Type of its value, for msgspec.
         """
         try:
             envelope = msgspec.json.decode(read_file(self._path(name), MOST_BYTES), type=_Envelope)

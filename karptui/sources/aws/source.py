@@ -96,12 +96,9 @@ class AwsSource:
         """Prepare to ask.
 
         Args:
-            cache: Stores answers.
             profile: ``--profile``; empty for the default chain.
             asks_instance: Whether the EC2 instance's metadata service (IMDS) may provide credentials.
             kinds: Facts to ask for; the others are reported as off.
-            clock: The clock.
-            opener: Opens a conversation; botocore's by default.
         """
         self._cache = cache
         self._profile = profile

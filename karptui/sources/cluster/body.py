@@ -104,10 +104,7 @@ def read_body(
     """Return the unpacked body of an answer.
 
     Args:
-        response: The answer, unread.
-        server: Server for messages.
         most_bytes: Maximum size, unpacked.
-        monotonic: A clock in seconds.
         is_cut: Whether the beginning suffices if there is more.
 
     Raises:
@@ -162,8 +159,6 @@ def decoded(data: bytes, shape: type[ShapeT], problem: str) -> ShapeT:
     """Return the decoded body.
 
     Args:
-        data: JSON.
-        shape: Expected type.
         problem: Beginning of the error message: ``metrics-server's answer cannot be read``.
 
     Raises:

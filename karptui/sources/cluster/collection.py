@@ -81,7 +81,6 @@ class Collection:
         """Return the version of an object in the server's storage at an earlier moment.
 
         Args:
-            key: Key of the object.
             version: resourceVersion of the moment.
 
         Returns:
@@ -126,7 +125,6 @@ class Collection:
         """Open a watch of what happened after a resourceVersion.
 
         Args:
-            version: the resourceVersion.
             seconds: when the server is to end the watch.
             silence_seconds: after this long without a byte the stream counts as broken.
         """

@@ -124,7 +124,6 @@ def load_connection(
     """Return the connection that kubectl would use.
 
     Args:
-        kubeconfig: ``--kubeconfig``.
         context: ``--context``; None for the current context.
         impersonation: ``--as`` and ``--as-group``; overrides the kubeconfig.
         environ: ``KUBECONFIG``, and a pod's variables for its API server.

@@ -41,7 +41,6 @@ def export_cluster(
     """List everything.
 
     Args:
-        transport: Connection to the API server.
         keep: Returns the part of an object to keep; None drops it.
         progress: Called with the resource and the number of its objects so far.
 

@@ -61,7 +61,6 @@ def review_access(transport: Transport, attributes: dict[str, str]) -> tuple[boo
     """Ask whether the user may do something; return the answer and the authorizer's words.
 
     Args:
-        transport: the connection.
         attributes: of the resource, as the client names them.
 
     Raises:
@@ -94,9 +93,7 @@ def may(
     """Ask whether the user may do something.
 
     Args:
-        transport: the connection.
         verb: ``get``, ``list``, ``patch``, ``delete`` and so on.
-        resource: what to.
         namespace: where; empty asks for all namespaces, and is right for cluster-scoped kinds.
         name: the object; empty asks for all of them.
         subresource: such as ``eviction``.

@@ -96,10 +96,6 @@ class Reflector:
         """Set up without connecting.
 
         Args:
-            resource: what to follow.
-            transport: the connection.
-            board: where changes and statuses go.
-            waits: clocks and waiting.
             decoding: held while decoding; shared, it keeps many reflectors from crowding out the screen's thread.
             recovered: called when the server answers after it had not.
             allowed: called when the user may see the kind after they might not.

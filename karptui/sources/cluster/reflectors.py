@@ -58,8 +58,6 @@ class Reflectors:
         """Set up without connecting.
 
         Args:
-            transport: the connection.
-            board: where changes and statuses go.
             waits: makes the clocks and waiting of a loop that a bell can wake.
         """
         self.transport = transport

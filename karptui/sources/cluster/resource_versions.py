@@ -103,12 +103,6 @@ class StoragePast:
     """The last known state of a server's storage, for one collection."""
 
     def __init__(self, seen: SeenKeys, collection: Callable[[], Collection]) -> None:
-        """Begin without a past.
-
-        Args:
-            seen: the objects that are known, with their versions.
-            collection: asks the server.
-        """
         self._seen = seen
         self._collection = collection
         self._furthest = 0

@@ -40,7 +40,6 @@ class ClusterSource:
         """Set up without connecting.
 
         Args:
-            connection: API server and user.
             request_seconds: ``--request-timeout``: timeout of answers, except watches.
         """
         self.connection: Final = connection
@@ -101,10 +100,6 @@ class ClusterSource:
 
     def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
         """Return one object as the API server has it, without managedFields.
-
-        Args:
-            kind: as the API writes it, such as ``Pod`` or ``EC2NodeClass``.
-            key: ``namespace/name``, or the name of a cluster-scoped object.
 
         Raises:
             SourceError: when it is gone, forbidden, or the server does not answer.

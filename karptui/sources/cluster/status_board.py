@@ -39,8 +39,6 @@ class Board:
         """Set the status of one resource.
 
         Args:
-            resource: The resource.
-            status: Its status.
             is_proven: Whether the server sent something new, which ends a doubt.
         """
         with self._lock:

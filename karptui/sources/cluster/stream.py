@@ -239,9 +239,6 @@ class LineStream:
         """Set up without reading.
 
         Args:
-            response: The response, not read yet.
-            server: Name of the server in messages.
-            on_bytes: Called whenever bytes arrive.
             lasts_seconds: Maximum duration of the stream, if the server does not end it.
         """
         self._response = response

@@ -104,9 +104,7 @@ class Transport:
         """Open a watch; raises as ``get`` does.
 
         Args:
-            path: the collection's path.
             query: the query, ``watch`` included.
-            accept: the media type.
             silence_seconds: after this long without a byte the stream breaks.
             lasts_seconds: after this long it is over, if the server does not end it.
         """

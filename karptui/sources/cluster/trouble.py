@@ -75,8 +75,6 @@ def reaction_to(
     """Return the reaction to a failure.
 
     Args:
-        error: The failure.
-        resource: The requested resource.
         verb: The failed verb, ``list`` or ``watch``.
         may_list: Whether an earlier list was allowed.
         is_starting: Whether the server has just returned and may not know its permissions yet.

@@ -128,7 +128,6 @@ class DemoMetrics(PeriodicSource[MetricsNews]):
         """Prepare to read.
 
         Args:
-            clock: the demo's time.
             is_stepped: whether to read once, at the start, and never again.
         """
         super().__init__(MetricsNews(FactStatus(phase=FactPhase.WAITING)), clock=clock)

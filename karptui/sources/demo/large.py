@@ -29,8 +29,6 @@ class LargeDemo(DemoSource):
         """Set up without loading anything.
 
         Args:
-            clock: The demo's clock; the machine's by default.
-            copies: Number of copies of every node.
             page_seconds: Time that a page of pods takes.
         """
         super().__init__(clock=clock)
@@ -85,12 +83,7 @@ def is_copied(manifest: Manifest) -> bool:
 
 
 def copied(objects: list[Manifest], copies: int) -> Iterator[Manifest]:
-    """Yield a cluster's objects with copies of each node, its NodeClaim and its pods, and with sufficient limits.
-
-    Args:
-        objects: Objects of the cluster.
-        copies: Number of copies.
-    """
+    """Yield a cluster's objects with copies of each node, its NodeClaim and its pods, and with sufficient limits."""
     for manifest in objects:
         kind, spec = manifest["kind"], manifest.get("spec", {})
         if kind == "NodePool" and "limits" in spec:

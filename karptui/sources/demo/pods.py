@@ -34,9 +34,7 @@ def ci_job(rng: random.Random, number: int, created_ns: int, protection: str = "
     """Return a Job and its pod.
 
     Args:
-        rng: for names and UIDs.
         number: of the pipeline.
-        created_ns: when both are created.
         protection: value of the do-not-disrupt annotation.
     """
     labels = {"app": "ci", "pipeline": str(number)}

@@ -69,8 +69,6 @@ class DemoSource:
         """Set up without loading anything.
 
         Args:
-            seed: Seed of the random actions.
-            clock: The demo's clock; the machine's by default.
             is_stepped: Whether time advances only when ``step`` is called.
             phase: The reported phase; offline if nothing will ever change.
         """
@@ -127,10 +125,6 @@ class DemoSource:
 
     def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
         """Return one object as an API server would give it.
-
-        Args:
-            kind: as the API writes it, such as ``Pod`` or ``EC2NodeClass``.
-            key: ``namespace/name``, or the name of a cluster-scoped object.
 
         Raises:
             SourceError: when there is no such object.

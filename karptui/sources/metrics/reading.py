@@ -36,8 +36,6 @@ def samples(text: bytes, families: Container[bytes], prefixes: tuple[bytes, ...]
     """Yield the samples of some families, in the order of the text.
 
     Args:
-        text: The complete response.
-        families: Requested names.
         prefixes: Their prefixes: other lines are skipped early.
     """
     for line in io.BytesIO(text):
@@ -297,13 +295,7 @@ def _pods_by_pool(text: bytes) -> dict[str, int]:
 
 
 def read_metrics(text: bytes, *, endpoint: str, read_at_ns: int) -> ControllerMetrics:
-    """Parse a response of the metrics endpoint.
-
-    Args:
-        text: The response, in Prometheus' text format.
-        endpoint: Name of the endpoint, for messages.
-        read_at_ns: Time of the reading: nanoseconds since the epoch.
-    """
+    """Parse a response of the metrics endpoint."""
     reading, unreadable = _Reading(), 0
     for family, labels, value in samples(text, _FAMILIES, _PREFIXES):
         if value is None or not math.isfinite(value):

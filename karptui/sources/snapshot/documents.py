@@ -89,8 +89,6 @@ def documents(
     """Return every document of files, directories (all that is JSON or YAML in them) and ``-``.
 
     Args:
-        paths: files, directories and ``-``.
-        stdin: what ``-`` reads.
         has_text_items: leave the objects of JSON lists and recordings as text, for ``SnapshotDocument.decode``: all of
             them decoded at the same time take several times the memory of the file.
 

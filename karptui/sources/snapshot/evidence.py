@@ -76,10 +76,6 @@ def evidence_document(evidence: Evidence, usage: LiveUsage = NO_LIVE_USAGE) -> d
 def recorded_evidence(document: Mapping[str, Any], base: Evidence) -> Evidence:
     """Return the evidence with a recording's fields added.
 
-    Args:
-        document: The recording.
-        base: Evidence from elsewhere.
-
     Raises:
         ValueError: naming the invalid field.
     """

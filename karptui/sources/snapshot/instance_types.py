@@ -72,7 +72,6 @@ class Catalogs:
 
         Args:
             name: Path, relative to the folder; ``.gz`` may be added.
-            folder: Folder of the snapshot.
 
         Raises:
             SnapshotError: if it cannot be read.

@@ -31,7 +31,6 @@ class MemoryLimit:
 
         Args:
             data: Content of the file as stored, packed or not.
-            where: Name of the file in messages.
         """
         self._most_bytes = FREE_BYTES + BYTES_PER_BYTE * len(data)
         hint = "; if you trust it, unpack it first" if data.startswith(GZIP_MAGIC) else ""
@@ -69,7 +68,6 @@ class MemoryLimit:
         """Check that there is memory left for the values in a JSON text.
 
         Args:
-            text: JSON.
             times: How many times the decoded size is needed.
 
         Raises:

@@ -45,7 +45,6 @@ def manifests(
     """Return the objects of a document: one, a JSON list of them, or a List as kubectl prints it; Lists may nest.
 
     Args:
-        value: a document or a part of one.
         path: where in the document the part is.
         of: the List that it is an item of.
         decode: reads items that were left as text.
@@ -131,8 +130,6 @@ class ObjectPile:
         """Add an object.
 
         Args:
-            manifest: The object and its path in the document.
-            where: Name of the document.
             has_defaults: Whether the API server has filled in defaults, such as the namespace.
         """
         value = manifest.value

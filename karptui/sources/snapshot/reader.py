@@ -293,7 +293,6 @@ class SnapshotReader:
             now_ns: The current time, instead of the recording's or the newest timestamp.
             strict: Reject an unreadable object, instead of skipping it with a message.
             keeps_manifests: Whether to keep the objects as given, too.
-            stdin: Stream for ``-``.
 
         Raises:
             SnapshotError: a message naming the file, and the object and field if there is one.

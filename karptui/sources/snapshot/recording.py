@@ -41,14 +41,10 @@ def build_recording(
 
     Args:
         objects: Unfiltered API objects; parts that must not be recorded are removed here.
-        name: Name of the recording.
-        captured_at_ns: Time of the objects.
         evidence: Settings, version, instance types, offerings and prices. Only ``SETTING_NAMES`` of Karpenter's
             environment are recorded.
-        live_usage: Usage from metrics-server.
         with_disruption: Whether ``karptui simulate`` answers for disruption too.
         unread: Kinds that could not be listed.
-        redactor: Replaces names by pseudonyms.
     """
     kept = [one for one in map(scrub, objects) if one is not None]
     settings = evidence.settings

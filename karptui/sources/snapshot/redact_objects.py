@@ -106,7 +106,6 @@ class Objects:
         """Return a value with pseudonyms.
 
         Args:
-            value: Value of the field.
             field: Name of the field, or of the list that contains the value.
             kind: Kind of the object that ``name`` refers to; empty if unknown.
         """

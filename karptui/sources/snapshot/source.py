@@ -24,9 +24,6 @@ def put_all(
     """Put a complete, static cluster into a mailbox.
 
     Args:
-        mailbox: Receives objects, and the status of every kind.
-        inventory: The cluster.
-        at_ns: Time of the cluster: nanoseconds since the epoch.
         unread: Messages about unreadable objects, by kind.
     """
     objects = objects_of(inventory)
@@ -75,10 +72,6 @@ class SnapshotSource:
 
     def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
         """Return one object as the snapshot has it, without managedFields.
-
-        Args:
-            kind: as the API writes it, such as ``Pod`` or ``EC2NodeClass``.
-            key: ``namespace/name``, or the name of a cluster-scoped object.
 
         Raises:
             SourceError: when the snapshot has no such object.

@@ -69,7 +69,6 @@ class DriftModel:
     Hashes of edited objects are derived from the existing annotations: only Karpenter writes them.
 
     Args:
-        situation: The cluster with the NodeClaims.
         base: The cluster before the edits; the same for the base.
     """
 

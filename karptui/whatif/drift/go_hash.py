@@ -94,8 +94,6 @@ def value_hash(value: Any, shape: Shape, path: str = "") -> int:
 
     Args:
         value: The value; None is its zero.
-        shape: Go's type of the value.
-        path: Path for the error.
 
     Raises:
         HashError: if the value does not have that shape.

@@ -235,9 +235,7 @@ def ec2_nodeclass_hash(
     """Return ``karpenter.k8s.aws/ec2nodeclass-hash``; None if it cannot be computed.
 
     Args:
-        nodeclass: An EC2NodeClass.
         ca_bundle: The cluster's CA bundle, which only the controller knows.
-        version: Version of the hash.
     """
     own = _nodeclass_part(nodeclass, version)
     return None if own is None else str(own ^ text_hash(ca_bundle))

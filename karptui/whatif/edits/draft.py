@@ -52,11 +52,7 @@ def is_namespaced(kind: Kind) -> bool:
 
 
 class ClusterDraft:
-    """A cluster being edited.
-
-    Args:
-        base: The cluster without edits.
-    """
+    """A cluster being edited."""
 
     def __init__(self, base: WhatIfBase) -> None:
         self._base = base

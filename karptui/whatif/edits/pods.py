@@ -92,10 +92,6 @@ def read_template(
 
     Args:
         document: A pod, or the ``template`` of a workload.
-        kind: Kind for the error.
-        key: Name for the error.
-        namespace: Namespace of the pods.
-        owners: Owners of the pods.
         is_typed: Whether a user wrote it: missing requests then default to limits, as in the API server.
 
     Raises:
@@ -124,13 +120,7 @@ def with_priority(draft: ClusterDraft, template: PodTemplate) -> PodTemplate:
 
 
 def give_template(draft: ClusterDraft, pods: Iterable[Pod], make: Callable[[Pod], PodTemplate]) -> int:
-    """Replace the templates of pods, one per shared template; return the number of changed pods.
-
-    Args:
-        draft: The cluster.
-        pods: Some of its pods.
-        make: Returns the new template of a pod.
-    """
+    """Replace the templates of pods, one per shared template; return the number of changed pods."""
     made: dict[PodTemplate, PodTemplate] = {}
     count = 0
     for pod in pods:

@@ -36,7 +36,6 @@ def judge_nodeclasses(draft: ClusterDraft, rules: Rules, before: tuple[NodeClass
     """Update the readiness of EC2NodeClasses and their NodePools: since 1.15 Karpenter alone decides.
 
     Args:
-        draft: The cluster.
         rules: The rules before.
         before: NodeClasses before.
     """

@@ -106,16 +106,10 @@ def _scalar_field(
     """Make a quick edit of one value that is read and written as text.
 
     Args:
-        id_: Its name.
-        title: Title on the screen.
-        kinds: Kinds with the field.
-        path: The field.
-        input_: The way the value is entered.
         fault: Returns an error message for a text.
         hint: Form of the value.
         convert: Returns the value of a valid text.
         step: Returns the value one step up or down.
-        options: Returns the choices.
     """
 
     def put(text: str, at: At, value: str) -> str:
@@ -145,12 +139,6 @@ def number_field(
     """Make a quick edit of an integer.
 
     Args:
-        id_: Its name.
-        title: Title on the screen.
-        kinds: Kinds with the field.
-        path: The field.
-        low: Minimum.
-        high: Maximum, if any.
         hint: Meaning of the number.
     """
 
@@ -189,10 +177,6 @@ def duration_field(
     """Make a quick edit of a duration.
 
     Args:
-        id_: Its name.
-        title: As the pane shows it.
-        kinds: Of the documents that have the field.
-        path: The field.
         ladder: Durations that a step goes through, the shortest first; ``Never`` among them allows it.
         removable: The field may be missing.
     """
@@ -219,10 +203,6 @@ def choice_field(
     """Make a quick edit of one of a few values.
 
     Args:
-        id_: Its name.
-        title: Title on the screen.
-        kinds: Kinds with the field.
-        path: The field.
         choices: Values with their meanings.
         truth: Whether the values are booleans.
     """

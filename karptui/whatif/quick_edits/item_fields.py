@@ -37,10 +37,6 @@ def pairs_field(
     """Make a quick edit of a mapping; an item is ``name=value``, and an existing name gets the new value.
 
     Args:
-        id_: Its name.
-        title: Title on the screen.
-        kinds: Kinds with the field.
-        path: The mapping.
         value_fault: Returns an error message for a value.
         value_of: Returns the value with its type.
         hint: Form of an item, with an example.

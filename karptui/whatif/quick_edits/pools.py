@@ -24,11 +24,9 @@ def split_pool(text: str, at: At, *, name: str, key: str, values: tuple[str, ...
     100 and is tried first, the other has weight 1. The text of the pool is kept, and the preferred one is a copy of it.
 
     Args:
-        text: The buffer.
         at: The pool.
         name: Of the preferred pool.
         key: The label that is preferred, e.g. ``karpenter.k8s.aws/instance-family``.
-        values: The preferred values.
 
     Raises:
         EditRefusedError: where the pool is static, the name is taken or no value is given.
@@ -55,8 +53,6 @@ def own_pool(text: str, pool: At, workload: At, *, name: str, key: str = "dedica
     Args:
         text: The buffer with both.
         pool: The pool to copy.
-        workload: The workload.
-        name: Name of the new pool.
         key: Key of the taint.
 
     Raises:

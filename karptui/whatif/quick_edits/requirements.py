@@ -26,12 +26,7 @@ def requirement_field(
     """Make a quick edit of the values that a requirement allows.
 
     Args:
-        id_: Its name.
-        title: As the pane shows it.
-        key: The label.
         usual: Values that are offered also where the cluster knows none.
-        path: The list of requirements.
-        kind: Of the documents.
     """
 
     def options(body: Body, known: KnownValues) -> tuple[Option, ...]:

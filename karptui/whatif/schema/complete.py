@@ -60,11 +60,8 @@ def complete(text: str, line: int, column: int, schemas: Schemas, values: KnownV
     """Return the completions at the cursor.
 
     Args:
-        text: The buffer.
         line: Line of the cursor, from 0.
         column: Its column, in characters.
-        schemas: Schemas of the kinds.
-        values: Values of the cluster.
 
     Returns:
         Items for the half-typed word: prefix matches first, then other matches.

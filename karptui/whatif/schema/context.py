@@ -145,7 +145,6 @@ def context_at(text: str, line: int, column: int) -> CursorContext | None:
     """Find the place of a cursor; None inside comments and block texts.
 
     Args:
-        text: The buffer.
         line: The cursor's line, from 0.
         column: Its column, in characters.
     """

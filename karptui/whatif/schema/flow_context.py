@@ -45,7 +45,6 @@ def scan_flow(lines: Sequence[str], start: tuple[int, int], cursor: tuple[int, i
     """Go through a flow value from its bracket on.
 
     Args:
-        lines: The lines of the document.
         start: Line and column of the bracket.
         cursor: Line and column of the cursor.
     """

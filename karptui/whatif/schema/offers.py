@@ -108,13 +108,7 @@ _LABEL_MAPS: Final = frozenset({"labels", "nodeSelector", "matchLabels"})
 
 
 def offered_names(path: Path, known: KnownValues, kind: str) -> Iterator[Offer]:
-    """Offer names for a mapping without fixed names in the schema.
-
-    Args:
-        path: Path of the mapping.
-        known: Values of the cluster.
-        kind: Kind of the document.
-    """
+    """Offer names for a mapping without fixed names in the schema."""
     last = path[-1] if path else ""
     if last == "limits" and kind == "NodePool":
         yield from (Offer(name, "resource") for name in ("cpu", "memory", "nodes", *_RESOURCES[2:]))
@@ -134,8 +128,6 @@ def offered_values(path: Path, known: KnownValues, taken: Taken) -> Iterator[Off
     """Offer values for a field or list item.
 
     Args:
-        path: Path of the value.
-        known: Values of the cluster.
         taken: The document's other fields.
     """
     names = [step for step in path if isinstance(step, str)]

@@ -35,7 +35,6 @@ def rule_violations(
 
     Args:
         value: The whole object with defaults filled in.
-        schema: Its schema.
         old: The object before the change; ``MISSING`` skips rules about changes.
         faulty: Paths whose values do not have the schema's shape; rules over them are not run.
     """

@@ -40,7 +40,6 @@ def structure_violations(value: Any, schema: Schema, path: Path = ()) -> Iterato
     Args:
         value: The value as in JSON, with defaults filled in.
         schema: OpenAPI v3 as Kubernetes restricts it.
-        path: Path of the value.
     """
     fault = _type_fault(value, schema)
     if fault:

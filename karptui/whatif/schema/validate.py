@@ -50,8 +50,6 @@ def check(text: str, schemas: Schemas, old: Mapping[ObjectRef, Mapping[str, Any]
     """Parse and validate a buffer.
 
     Args:
-        text: The buffer.
-        schemas: The schemas to validate against.
         old: The cluster's objects, for rules about changes (``self == oldSelf``).
     """
     return check_parsed(parse(text), schemas, old)

@@ -145,8 +145,6 @@ def changes_of(
     """Find the documents that differ from their objects.
 
     Args:
-        parsed: The documents.
-        originals: The cluster's objects.
         texts: Their documents before the edits, so that a diff has their comments; generated if missing.
     """
     changes: list[Change] = []
@@ -201,9 +199,6 @@ def export_commands(
     matches list items by name. Changes that exist only in the simulation become a comment.
 
     Args:
-        changes: Edited documents.
-        edits: The other edits.
-        schemas: Schemas with the resource names.
         context: Context for kubectl; empty to leave it out.
         gates: The controller's feature gates: one variable holds them all.
         controller: ``namespace/name`` of Karpenter's Deployment, empty if unknown.

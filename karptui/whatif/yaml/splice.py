@@ -34,9 +34,7 @@ def set_value(text: str, at: int | ObjectRef, path: Path, value: Any, *, prune: 
     item, so that what stays the same keeps its comments.
 
     Args:
-        text: A buffer.
         at: Which document: its position, or the object it describes.
-        path: The field.
         value: As JSON would give it, or ``REMOVE``.
         prune: With ``REMOVE``, also takes away the mappings and lists around it that are empty then.
 

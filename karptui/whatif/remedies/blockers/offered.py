@@ -184,9 +184,6 @@ def blocker_remedies(
 
     Args:
         blockers: Blockers of the analysis: the effect of a remedy comes from their simulations.
-        objects: The cluster's objects.
-        findings: Analysis of nodes by key.
-        now_ns: Present time in nanoseconds since the epoch.
         makes_edits: Whether to make edits of pods; without them it is fast for thousands of blockers too.
     """
     protected = [one for one in blockers if one.code is Code.POD_DND]

@@ -31,9 +31,7 @@ def preemptions(situation: Situation, lowered: Collection[str], priority: int) -
     """Return the pods that would preempt others whose priority is lowered, in kube-scheduler's order.
 
     Args:
-        situation: The cluster without edits.
         lowered: ``namespace/name`` of the pods.
-        priority: Their new priority.
     """
     virtual = {pod.uid for pod in situation.prepared.buffer_pods}
     pending = (pod for pod in situation.prepared.pending if pod.uid not in virtual)
@@ -78,8 +76,6 @@ def _victims(
     Args:
         scheduler: The node's placements without the candidates.
         prepared: The cluster without the candidates.
-        pod: The pending pod.
-        node: The node.
         present: The candidates; the oldest stay if possible.
     """
     left = [have - need for have, need in zip(scheduler.room(node), prepared.queued(pod).owner.row, strict=True)]

@@ -51,9 +51,6 @@ def protected_pod_remedies(
 
     Args:
         blockers: ``POD_DND`` blockers.
-        objects: The cluster's objects.
-        findings: Analysis of nodes by key.
-        now_ns: Present time in nanoseconds since the epoch.
         makes_edits: Whether to make edits; thousands of pods need many.
     """
     pods = [objects.pods[one.object_key] for one in blockers if one.object_key in objects.pods]

@@ -122,8 +122,6 @@ def effect_of(lifted: Iterable[Blocker], findings: Mapping[str, NodeFindings], *
     """Return the effect of lifting blockers on their nodes.
 
     Args:
-        lifted: Blockers of the analysis.
-        findings: Analysis of nodes by key.
         is_at_once: Whether the blockers are lifted right after the change.
     """
     by_claim: dict[str, list[Blocker]] = {}

@@ -192,12 +192,6 @@ def try_remedies(
     nodes
     are simulated without these pods.
 
-    Args:
-        base: The cluster without edits.
-        remedies: The remedies of the blockers.
-        blockers: The blockers.
-        reporter: Called with the progress; may raise `Cancelled`.
-
     Raises:
         Cancelled: if the reporter raises it.
     """
@@ -358,7 +352,6 @@ def _going(situation: Situation, names: Collection[str], *, is_later: bool = Fal
     """Return the nodes of some NodeClaims that would be removed now.
 
     Args:
-        situation: The cluster.
         names: Names of the NodeClaims.
         is_later: Whether everything that ends automatically is over.
     """

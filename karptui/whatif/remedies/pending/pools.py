@@ -51,10 +51,7 @@ def allow_value(pool: NodePool, index: int, value: str, kind: RemedyKind, words:
     """Return the change that makes a requirement allow a value; None if it does, or cannot.
 
     Args:
-        pool: The NodePool.
         index: Position of the requirement.
-        value: The value.
-        kind: Kind of change.
         words: Its text; made of key and value if empty.
     """
     requirement, path = pool.requirements[index], (*POOL_REQUIREMENTS, index)

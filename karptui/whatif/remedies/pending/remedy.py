@@ -188,7 +188,6 @@ def set_fields(pods: Iterable[Pod], make: Callable[[Pod], tuple[tuple[str | int,
     """Return an edit of one field for each pod.
 
     Args:
-        pods: The pods.
         make: Gives path and value for a pod.
     """
     return tuple(SetField(ref_of(pod), *make(pod)) for pod in pods)
@@ -214,11 +213,7 @@ def attempt(
     """Return the effect of edits on pods; None if none becomes schedulable or an edit is impossible.
 
     Args:
-        base: The cluster.
-        edits: A change.
-        pods: The pods.
         failing: ``namespace/name`` of every unschedulable pod without the edits.
-        reporter: Called with the progress; may raise `Cancelled`.
     """
     solution = solved(base, edits, reporter)
     settings = settings_of(base.prices)

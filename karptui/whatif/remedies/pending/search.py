@@ -143,7 +143,6 @@ class RemedySearch:
     """Finds the single changes that make pods schedulable.
 
     Args:
-        base: The cluster.
         pods: Equivalent unschedulable pods.
         explanation: Explanation of the first; None if Karpenter skips it.
         solution: The run of the engine without edits; computed if None.
