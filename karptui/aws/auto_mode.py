@@ -187,7 +187,6 @@ def _renamed_labels(requirements: Iterable[NodeSelectorRequirement]) -> Iterable
 
 
 def _smallest(nodes: Iterable[Node]) -> dict[str, Node]:
-    """Return the node with the least allocatable memory of each type."""
     smallest: dict[str, Node] = {}
     for node in nodes:
         name = node.labels.get(INSTANCE_TYPE, "")

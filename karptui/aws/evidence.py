@@ -30,7 +30,6 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """All outside data at a given time; a new object whenever anything changed."""
 
     settings: Settings = Settings()
-    """Karpenter's controller settings."""
     settings_origin: str = DEFAULTS
     """Source of the settings that are not in ``setting_origins``."""
     setting_origins: Mapping[str, str] = MappingProxyType({})

@@ -26,7 +26,6 @@ class NeuronDevice(msgspec.Struct, frozen=True):
     name: str
     count: int
     cores: int
-    """Cores of a single device."""
 
 
 class InferenceAccelerator(msgspec.Struct, frozen=True):

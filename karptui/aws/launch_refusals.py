@@ -286,8 +286,6 @@ def _refusals(
 
 
 class _Error(NamedTuple):
-    """An error in a report."""
-
     code: str
     message: str
     named: str

@@ -43,8 +43,6 @@ def discovered_memory_bytes(
 
 
 class _Images:
-    """The images of a NodeClass; the current one is cached per set of relevant node labels."""
-
     def __init__(self, amis: Iterable[Ami]) -> None:
         self._amis = tuple(amis)
         self.set = frozenset(self._amis)

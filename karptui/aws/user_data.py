@@ -86,7 +86,6 @@ def _settings(part: str) -> Iterator[KubeletSetting]:
 
 
 def _uncommented(script: str) -> str:
-    """Return a script without comment lines."""
     return "\n".join(line for line in script.splitlines() if not line.lstrip().startswith("#"))
 
 
@@ -117,7 +116,6 @@ def _toml(text: str) -> Mapping[str, Any] | None:
 
 
 def _bottlerocket(content: Mapping[str, Any]) -> Iterator[KubeletSetting]:
-    """Yield the settings in ``settings.kubernetes``."""
     kubernetes = _mapping(_mapping(content.get("settings")).get("kubernetes"))
     yield from _config(kubernetes, "settings.kubernetes", _FLAG_FIELDS)
 

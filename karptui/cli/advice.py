@@ -77,7 +77,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _status(worst: str | None, fail_on: str) -> int:
-    """Return the exit status for the worst severity shown."""
     order = ("error", "warning", "info")
     if worst is None or fail_on == "never" or order.index(worst) > order.index(fail_on):
         return 0

@@ -52,7 +52,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _drilled(named: NamedBase, args: Any, each: Each, reporter: Reporter) -> StudyAnswer:
-    """Run the drills of one cluster; also in another process."""
     from karptui.plan.drill import DrillError, drills
     from karptui.views.drill import TABLE
 

@@ -65,7 +65,6 @@ def live_evidence(client: ProxyClient, config: Config, version: str = "") -> Evi
 
 
 def _configured(config: Config, version: str) -> Evidence:
-    """Return the evidence that the user's configuration gives."""
     from karptui.aws.evidence import Evidence
     from karptui.karpenter.controller import DEFAULTS, layered
 
@@ -131,7 +130,6 @@ def _of_demo(source: DemoSource, base: Evidence) -> EvidenceSource:
 
 
 def _origin(origins: Iterable[str]) -> str:
-    """Return the sources of settings as text."""
     from karptui.karpenter.controller import DEFAULTS
 
     return " and ".join(sorted(set(origins), reverse=True)) or DEFAULTS

@@ -69,11 +69,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Refuse flags that would have no effect.
-
-    Raises:
-        UsageError: with the flag.
-    """
     if args.kind == "pod":
         if "/" in args.name:
             refuse_unused(args, ("namespace",), f"does not go with {args.name}, which names its own")

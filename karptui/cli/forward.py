@@ -72,8 +72,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 class _PrintedPlay(NamedTuple):
-    """Output of a forecast."""
-
     text: str = ""
     complaint: str = ""
     status: int = 0

@@ -127,7 +127,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _added(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> StudyAnswer:
-    """Add the pods to one cluster; in another process as well."""
     from karptui.plan.headroom import MOST, headroom, headrooms, pool_samples
     from karptui.plan.pod_trial import HeadroomError, sample_of, sample_of_manifest, samples
     from karptui.views import headroom as views

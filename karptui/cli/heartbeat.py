@@ -12,7 +12,6 @@ from types import FrameType, SimpleNamespace
 from typing import Final
 
 FIRST_SECONDS: Final = 2.0
-"""Time before anything is shown."""
 STDERR: Final = 2
 _CLEAR: Final = "\r\x1b[K"
 _STATE: Final = SimpleNamespace(command="", is_shown=False, since=0.0)

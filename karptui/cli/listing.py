@@ -44,8 +44,6 @@ def _utf16(char: str) -> tuple[int, ...]:
 
 
 class _Output:
-    """Standard output for writers that want a file."""
-
     def write(self, text: str) -> None:
         put(page(text), end="")
 

@@ -176,7 +176,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _crashed(error: Exception, command: str | None) -> int:
-    """Print an internal error and the path of its report."""
     from karptui import crash
 
     during = f"running karptui {command}" if command else "running karptui"
@@ -216,7 +215,6 @@ def _say_no_command(word: str) -> int:
 
 
 def _unrecognized(command: str | None, unknown: Sequence[str]) -> str:
-    """Return an error message for unrecognized words."""
     flag = unknown[0].partition("=")[0]
     if command is not None and _has(None, flag) and not any(_has(other, flag) for other in COMMANDS):
         return f"{flag} is for the app, which opens without a command"
@@ -224,7 +222,6 @@ def _unrecognized(command: str | None, unknown: Sequence[str]) -> str:
 
 
 def _has(command: str | None, flag: str) -> bool:
-    """Return whether a command, or the app, has a flag."""
     own = parser_of(build_parser(command), command)
     return any(flag in action.option_strings for action in own._actions)  # noqa: SLF001 - as in `parser_of`
 

@@ -82,7 +82,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _planned(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> StudyAnswer:
-    """Plan for one cluster; in another process as well."""
     from karptui.plan.plan import plan
 
     manifests, args = given

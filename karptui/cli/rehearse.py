@@ -65,7 +65,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _rehearsed(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> StudyAnswer:
-    """Rehearse in one cluster; in another process as well."""
     from karptui.plan.rehearsal import RehearsalError, rehearsals
     from karptui.views.rehearsal import TABLE
 

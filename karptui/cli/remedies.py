@@ -99,7 +99,6 @@ def _named(groups: Sequence[BlockerGroup], name: str) -> list[BlockerGroup]:
 
 
 def _tried(groups: Sequence[BlockerGroup], loaded: Loaded) -> list[TriedRemedy]:
-    """Return the remedies of every group, simulated on the cluster."""
     from karptui.plan.rollout import RemedyForecasts
     from karptui.session.prepare import base_of
     from karptui.views.blockers.remedies import objects_of, remedies

@@ -74,7 +74,6 @@ class GuardedServer(Server):  # type: ignore[misc]  # no types if it is not inst
         """Print nothing yet: no one can connect."""
 
     def _announce(self, _: str) -> None:
-        """Print the address."""
         put(page(f"karptui is served on {self.address}"))
         put(page("Whoever has this address sees the cluster with your credentials. Served sessions write no files."))
         if not _is_loopback(self.host):

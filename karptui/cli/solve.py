@@ -71,7 +71,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _solved(named: NamedBase, asked: Any, each: Each, reporter: Reporter) -> StudyAnswer:
-    """Look for the change in one cluster; in another process as well."""
     from karptui.solve.run import solve_goal
 
     goal, given, form, is_of_several, before = asked

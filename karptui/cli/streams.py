@@ -113,7 +113,6 @@ def given_text(name: str, most_bytes: int) -> str:
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:
-    """Return ASCII replacements for characters that an encoding lacks."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     missing = error.object[error.start : error.end]

@@ -97,7 +97,6 @@ def _point_of(cluster: NamedBase, given: Any, value: Any, is_stopped: Callable[[
 
 
 def _answer(cluster: NamedBase, sweep: Sweep, mode: Replay, points: Sequence[SweepPoint], form: str) -> int:
-    """Print the sweep of one cluster."""
     from karptui.views.column import plain
     from karptui.views.table import Rows, as_text
     from karptui.views.values import POINT, POINTS, sweep_answer

@@ -145,11 +145,6 @@ def _run_pools(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Refuse flags that would have no effect.
-
-    Raises:
-        UsageError: with the flag.
-    """
     if args.pool is None:
         refuse_unused(args, ("ledger", "all", "types"), "needs --pool")
     if args.ledger:

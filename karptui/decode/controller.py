@@ -92,7 +92,6 @@ def decode_controller(document: Mapping[str, Any], kind: str) -> ControllerInfo:
 
 
 def _controller_of(containers: list[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Return Karpenter's container in its pod."""
     by_name = [container for container in containers if container.get("name") == "controller"]
     by_image = [container for container in containers if "karpenter" in str(container.get("image", ""))]
     return next(iter((*by_name, *by_image, *containers)), {})

@@ -87,7 +87,6 @@ def _forget(by_text: dict[int, ref[PodTemplate]], digest: int, gone: ref[PodTemp
 
 
 TEMPLATES: Final = TemplateInterner()
-"""Shared by all readers of pods."""
 
 
 def _digest(template: PodTemplate) -> bytes:

@@ -126,7 +126,6 @@ class NextCommand(msgspec.Struct, frozen=True, gc=False):
     node_names: tuple[str, ...]
     replacements: tuple[Replacement, ...]
     savings_per_hour: float | None
-    """None if unknown: `Command.known_savings`."""
     lost_pods: tuple[str, ...] = ()
     """``namespace/name`` of the evicted pods that nothing recreates."""
 
@@ -181,7 +180,6 @@ class Analysis(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     simulated: int = 0
     """Managed nodes whose removal was simulated on this generation."""
     managed: int = 0
-    """Nodes managed by Karpenter."""
     is_confirmed: bool = False
     """Whether blocked nodes count: all have been simulated with the current prices."""
     confirmed_from: int = 0
@@ -193,7 +191,6 @@ class Analysis(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     joint: JointFigures | None = None
     """Joint removals of several nodes; None before any are known."""
     notes: tuple[str, ...] = ()
-    """Assumptions about instance types, as text."""
     memory: SurveyMemory | None = None
     """The inputs of the findings, for the next survey."""
     problem: str = ""

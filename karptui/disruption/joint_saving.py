@@ -52,7 +52,6 @@ class JointSaving(msgspec.Struct, frozen=True, gc=False):
     """Savings of removing some nodes together."""
 
     per_hour: float | None = None
-    """Dollars; None if no price is known."""
     nodes: int = 0
     """Number of removed nodes."""
     is_joint: bool = True

@@ -132,7 +132,6 @@ def shortage_text(shortage: Shortage) -> str:
 
 
 def _plain(requirement: str) -> str:
-    """Return a requirement with a single value as ``key=value``, others unchanged."""
     key, _, values = requirement.partition(" In [")
     return f"{key}={values[:-1]}" if values.endswith("]") and " " not in values else requirement
 

@@ -56,7 +56,6 @@ class RemovalResult(msgspec.Struct, frozen=True, eq=False):
 
     outcome: Outcome
     method: Method | None = None
-    """The method that disrupts it."""
     command: Command | None = None
     refusals: Mapping[Method, Refusal] = MappingProxyType({})
     """Why earlier methods do not disrupt it, or all of them if none does."""

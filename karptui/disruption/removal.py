@@ -49,13 +49,6 @@ class EngineSimulator:
     def __init__(
         self, prepared: Prepared, fleet: Fleet, *, is_brief: bool = False, before: Callable[[], None] | None = None
     ) -> None:
-        """Set up.
-
-        Args:
-            is_brief: Whether to stop a simulation for consolidation with ``FutileError`` as soon as it certainly yields
-                no command.
-            before: Called before each removal; an exception from it ends the search.
-        """
         self._prepared = prepared
         self._fleet = fleet
         self._is_brief = is_brief

@@ -182,7 +182,6 @@ class CommandQueue:
             self._agenda.at(ends_ns(running, self._running) + 1, partial(self._time_out, running), Turn.CALENDAR)
 
     def _time_out(self, running: Running) -> None:
-        """Give a command up whose time is over."""
         if running not in self._running:
             return
         end_ns = ends_ns(running, self._running)
@@ -261,7 +260,6 @@ class CommandQueue:
             yield template_order(one.pool, one.book)
 
     def _reboot(self, command: Command) -> None:
-        """Remove the conditions of a rebooted node."""
         for one in command.candidates:
             node = self._world.nodes.get(one.name)
             if node is not None:

@@ -116,7 +116,6 @@ class DisruptionLoop:
             self._carry_out(acting)
 
     def _carry_out(self, acting: MethodResult) -> None:
-        """Execute a method's commands."""
         self._is_busy = False
         executed = [self._queue.execute(acting.method, command) for command in acting.commands]
         if any(executed):
@@ -135,7 +134,6 @@ class DisruptionLoop:
         self._simulated += 1
 
     def _validate(self, method: Method, command: Command) -> None:
-        """Validate the commands, and execute them if they are still valid."""
         self._is_busy = False
         prepared, fleet = self._observation.prepared(), self._observation.fleet()
         simulator = EngineSimulator(prepared, fleet)

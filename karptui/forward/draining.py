@@ -85,7 +85,6 @@ class Drains:
         return known[2] is not None and self._agenda.now_ns > known[2]
 
     def _versions(self, claim: NodeClaim) -> tuple[int, int]:
-        """Return versions of a drain's inputs other than time."""
         node = self._world.node_of(claim)
         return self._world.pods_versions.get(node.name, 0) if node is not None else -1, self._world.credits.version
 

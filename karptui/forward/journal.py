@@ -31,7 +31,6 @@ class Journal:
     """Every object that came, changed or went, in order, with where each instant ended."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
         self._changes: list[tuple[str, str, Changed | None]] = []
         """Field of the inventory, key, and the new object; None if it was deleted."""
         self._instants: list[int] = []

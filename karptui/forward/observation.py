@@ -140,7 +140,6 @@ class NodeEquivalence:
     """Equivalence keys of nodes: by their state at the start, or for later nodes by their labels."""
 
     def __init__(self, inventory: Inventory) -> None:
-        """Take the cluster at the start of the forecast."""
         self._inventory = inventory
 
     def of(self, name: str, labels: Mapping[str, str]) -> str:

@@ -15,7 +15,6 @@ class PdbCredits:
     """PodDisruptionBudgets with the number of disruptions that they allow now."""
 
     def __init__(self, pdbs: Sequence[PodDisruptionBudget]) -> None:
-        """Take the numbers of the cluster."""
         self.version = 0
         """Counts changes."""
         self._pdbs = {pdb.key: pdb for pdb in pdbs}

@@ -99,7 +99,6 @@ class PodRuns:
             self._expect_end(pod)
 
     def _expect_end(self, pod: Pod) -> None:
-        """Schedule the end of a Job pod, if the run time of its kind is known."""
         ends_ns = self._job_times.end_of(pod, pod.start_ns, self._agenda.now_ns)
         if ends_ns is not None:
             self._agenda.at(ends_ns, partial(self._end, pod.uid), Turn.CALENDAR)

@@ -479,7 +479,6 @@ class World:
         self._changed()
 
     def _discredit(self, pod: Pod) -> None:
-        """Count the end of a healthy pod against its PodDisruptionBudgets."""
         if pod.ready is not False and pod.phase != "Pending":
             self._credit(pod, -1)
 

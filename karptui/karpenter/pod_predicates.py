@@ -167,7 +167,6 @@ class PodPredicates:
         return self._is_evicted(pod) and self.is_disruptable(pod)
 
     def _is_evicted(self, pod: Pod) -> bool:
-        """Return whether a drain evicts the pod if do-not-disrupt does not protect it."""
         traits = self.traits(pod.template)
         return not traits.tolerates_disrupted and not traits.is_node_owned and pod.is_active
 

@@ -185,7 +185,6 @@ class Requirement(msgspec.Struct, frozen=True, cache_hash=True):
         return [_selector(self.key, self.operator, sorted(self.values), self.min_values)]
 
     def __str__(self) -> str:
-        """Return text as in Karpenter's messages: at most five values, then the number of others."""
         text = f"{self.key} {self.operator}"
         if self.values:
             shown = sorted(self.values)
@@ -235,7 +234,6 @@ class UndefinedKey(msgspec.Struct, frozen=True):
     """Known label that the key may be a typo of; empty if none."""
 
     def __str__(self) -> str:
-        """Return text as in Karpenter's messages."""
         typo = f' (typo of "{self.hint}"?)' if self.hint else ""
         return f'label "{self.key}" does not have known values{typo}'
 
@@ -252,7 +250,6 @@ class KeyConflict(msgspec.Struct, frozen=True):
         return self.existing.key
 
     def __str__(self) -> str:
-        """Return text as in Karpenter's messages."""
         return f"key {self.key}, {self.incoming} not in {self.existing}"
 
 

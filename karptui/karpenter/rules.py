@@ -94,7 +94,6 @@ def is_modelled(version: str) -> bool:
 
 
 def _parts(version: str) -> tuple[int, ...]:
-    """Return major, minor and patch, or nothing if the text has no version."""
     match = _VERSION.match(version)
     return tuple(int(part or 0) for part in match.groups()) if match is not None else ()
 

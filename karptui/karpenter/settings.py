@@ -142,8 +142,6 @@ DEFAULTS: Final = Settings()
 
 
 class _SettingsReader:
-    """Parses settings and records the names of unreadable ones."""
-
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
         self.unread: list[str] = []

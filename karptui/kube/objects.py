@@ -165,7 +165,6 @@ def _several(what: str, items: list[Any], kind: str) -> str:
 
 
 def _named(value: Any, kind: str) -> str:
-    """Return ``Kind namespace/name`` of an object, or an empty string if the value is not an object."""
     if not isinstance(value, dict):
         return ""
     object_kind, metadata = value.get("kind", kind), value.get("metadata")

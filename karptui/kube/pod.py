@@ -172,7 +172,6 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
     exit_reason: str = ""
     """Why the same container terminated before, such as ``OOMKilled``. Shown only."""
     restarts: int = 0
-    """Restart count of that container."""
     unready_ns: int = ABSENT_NS
     """When a pod with a waiting container became unready."""
 

@@ -260,7 +260,6 @@ def left_by(inventory: Inventory, gone: Iterable[str]) -> LeftBehind:
 
 
 def _launches(claims: Iterable[ClaimLine]) -> tuple[DrillLaunch, ...]:
-    """Return new nodes by NodePool."""
     by_pool: dict[str, list[ClaimLine]] = {}
     for claim in claims:
         by_pool.setdefault(claim.pool_name, []).append(claim)

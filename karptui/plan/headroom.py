@@ -62,9 +62,7 @@ class Headroom(msgspec.Struct, frozen=True, kw_only=True):
 
     sample: SamplePod
     requests: tuple[tuple[str, str], ...]
-    """Requests of one pod: resource and amount."""
     pods: int
-    """How many there are."""
     starts: int
     """How many kube-scheduler puts on the nodes that are ready now."""
     on_starting: int
@@ -264,7 +262,6 @@ def _pool_room(common: Any, name: Any, _reporter: Reporter) -> PoolRoom:
 
 
 def _closed(edited: Situation, pool: NodePool, reason: str) -> PoolRoom:
-    """Return the empty headroom of an unusable NodePool."""
     limits = tuple(_limits(edited, pool))
     return PoolRoom(pool.name, 0, is_at_least=False, nodes=0, price_per_hour=0.0, reason=reason, limits=limits)
 

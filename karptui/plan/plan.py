@@ -272,12 +272,10 @@ def _drifted_before(
 
 
 def _nodes_of(played: Played, kind: StepKind) -> set[str]:
-    """Return the nodes of a play's steps of a kind."""
     return {name for step in played.steps if step.kind is kind for name in step.nodes}
 
 
 def _played(common: Any, edits: Any, reporter: Reporter) -> Played:
-    """Return the forecast of a cluster with edits."""
     base, horizon_ns = common
     return rollout(base, apply(base, edits) if edits else None).play(horizon_ns=horizon_ns, reporter=reporter)
 
@@ -289,7 +287,6 @@ def _decisions(situation: Situation) -> dict[str, Any]:
 
 
 def _advice(before: Situation, after: Situation) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
-    """Return the new and the resolved findings."""
     was, now = (advise(AdviceContext(one.prepared, one.fleet)).findings for one in (before, after))
     known, left = {finding.key for finding in was}, {finding.key for finding in now}
     return (

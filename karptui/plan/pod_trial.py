@@ -96,7 +96,6 @@ class PodTrial:
         return sum(1 for claim in self.solved(count).claims for pod in claim.pods if pod.key in self.keys)
 
     def _passed_over(self, count: int) -> list[IgnoredPod]:
-        """Return the pods that Karpenter skips."""
         return [self._ignored[pod.uid] for pod in self._copies[:count] if pod.uid in self._ignored]
 
     def needs_no_node(self, count: int) -> bool:
@@ -160,7 +159,6 @@ class PodTrial:
                 yield claim, ready(made.claim, None, now_ns)
 
     def _after(self, prepared: Prepared, solution: Solution, launched: dict[NewClaim, Any]) -> Prepared:
-        """Return the cluster once the pods of a pass have their nodes."""
         node_of = {pod.uid: filled.state.name for filled in solution.nodes for pod in filled.pods}
         for claim, (_, node) in launched.items():
             node_of.update((pod.uid, node.name) for pod in claim.pods)
@@ -189,7 +187,6 @@ class SamplePod(msgspec.Struct, frozen=True):
     name: str
     """``Kind/namespace/name`` of its workload or pod; its requests if it is made up."""
     ref: ObjectRef
-    """The object that is scaled or copied."""
     first: tuple[AnyEdit, ...] = ()
     """What puts it into the cluster."""
     present: int = 0

@@ -174,7 +174,6 @@ def _nodes(inventory: Inventory, name: str) -> tuple[Node, ...]:
 
 
 def _rehearse(common: Any, part: Any, reporter: Reporter) -> Rehearsal:
-    """Rehearse one node group; in another process as well."""
     base, manifests, at_once, horizon_ns = common
     name, nodes = part
     inventory = base.inventory
@@ -238,7 +237,6 @@ def _absent_daemons(
 
 
 def _price(base: Situation, node: Node) -> float | None:
-    """Return the price of a node that Karpenter does not manage, by its labels."""
     labels = node.labels
     place = labels.get(INSTANCE_TYPE, ""), labels.get(ZONE, ""), capacity_type_of(labels)
     if base.prices is not None:

@@ -107,7 +107,6 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
 
 
 def _part(reporter: Reporter, number: int, count: int) -> Reporter:
-    """Return the reporter of one forecast of several."""
     return lambda done, total: reporter(number * total + done, count * total)
 
 

@@ -224,12 +224,10 @@ _tried = attrgetter("order")
 
 
 def _amount(destination: Destination, column: int) -> int | None:
-    """Return a destination's amount of a column, None if it is full."""
     return None if destination.is_full else destination.room[column]
 
 
 def _move(by_amount: dict[int, int], bit: int, before: int | None, after: int | None) -> None:
-    """Move a destination to another amount."""
     if before is not None:
         by_amount[before] ^= bit
         if not by_amount[before]:

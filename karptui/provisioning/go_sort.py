@@ -43,7 +43,6 @@ class _Sorter:
         self.cut = cut
 
     def sorted(self) -> list[int]:
-        """Sort and return the indexes."""
         size = len(self.keys)
         self.sort(0, size, size.bit_length())
         return self.order

@@ -213,7 +213,6 @@ class _PoolReader:
         self._requirements = template_requirements(pool)
 
     def read(self, *, rank: int | None, why_not: str, pods: Iterable[Pod], is_strict: bool) -> PoolTypes:
-        """Return the verdicts on all types."""
         catalogue, requirements = self._catalogue, self._requirements
         compatible = catalogue.compatible(requirements)
         offered = catalogue.types_of_rows(catalogue.offering_rows(requirements))

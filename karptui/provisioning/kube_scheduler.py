@@ -126,7 +126,6 @@ class Scheduler:
 
     @cached_property
     def _labels(self) -> dict[str, Mapping[str, str]]:
-        """Node labels, by node name."""
         return {state.node.name: state.labels for state in self._prepared.states if state.node is not None}
 
     @cached_property
@@ -141,7 +140,6 @@ class Scheduler:
 
     @cached_property
     def _soft_taints(self) -> dict[DestinationKind, tuple[Taint, ...]]:
-        """PreferNoSchedule taints by kind of node, if any."""
         by_kind = {
             kind: tuple(taint for taint in kind.taints if taint.effect == PREFER_NO_SCHEDULE)
             for kind in self._prepared.destination_index.kinds
@@ -264,7 +262,6 @@ class Scheduler:
         return sum(free) // len(free) + (_FULL // 2 + (_FULL // 2 + change) // 2 if is_weighed else 0)
 
     def _repelling(self, kind: DestinationKind, template: PodTemplate) -> int:
-        """Return the number of PreferNoSchedule taints that the pod does not tolerate."""
         return sum(1 for taint in self._soft_taints.get(kind, ()) if untolerated((taint,), template.tolerations))
 
     def _crowding(self, pod: Pod, nodes: Sequence[Destination]) -> list[int]:
@@ -283,7 +280,6 @@ class Scheduler:
         return [math.floor(score + 0.5) for score in total]
 
     def _domains(self, key: str) -> list[str]:
-        """Return the domain of every node, by index."""
         domains = self._domains_by_key.get(key)
         if domains is None:
             domains = [node.state.labels.get(key, "") for node in self._prepared.destinations]

@@ -136,8 +136,6 @@ def overlap(prepared: Prepared) -> Overlap:
 
 
 class _Census:
-    """Counts pods by kind and by the NodePool of their node."""
-
     def __init__(self, prepared: Prepared) -> None:
         self._first_stage = prepared.first_stage
         self._pools = {node.name: node.labels.get(NODEPOOL) or UNMANAGED for node in prepared.inventory.nodes}
@@ -148,7 +146,6 @@ class _Census:
         """A pod of each template, by kind."""
 
     def count(self, pods: Iterable[Pod]) -> None:
-        """Count further pods."""
         simple = self._simple
         for pod in pods:
             if pod.deletion_ns or pod.is_terminal:

@@ -37,8 +37,6 @@ _STANDARD_RESOURCES: Final = frozenset(
 
 
 class _Update:
-    """Changes to a type in a NodePool."""
-
     __slots__ = ("capacity", "lowest_capacity", "lowest_capacity_weight", "lowest_price_weight", "prices")
 
     def __init__(self) -> None:

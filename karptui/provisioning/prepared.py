@@ -359,7 +359,6 @@ class Prepared:
         return frozenset(state.name for state in self.states if self._leaves(state))
 
     def _leaves(self, state: StateNode) -> bool:
-        """Return whether a node is being deleted, or held by a command that waits for replacements."""
         return state.is_marked_for_deletion or (self._knows_commands and state.is_held_by_command)
 
     @cached_property

@@ -313,7 +313,6 @@ def as_json(amounts: ResourceList) -> str:
 
 
 def _minimum(lists: Sequence[ResourceList]) -> dict[str, Quantity]:
-    """Return the minimum of each resource that all lists have."""
     least = dict(lists[0])
     for amounts in lists[1:]:
         least = {

@@ -261,7 +261,6 @@ class RunningPods:
         return registered
 
     def _registered_in(self, spec: TopologySpec, state: StateNode | None) -> str | None:
-        """Return a node's domain for a rule; None if it does not count, or is being deleted."""
         if spec.key == HOSTNAME or state is None or state.node is None or state.is_marked_for_deletion:
             return None
         domain = state.labels.get(spec.key)

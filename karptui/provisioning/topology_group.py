@@ -108,7 +108,6 @@ class TopologyGroup:
         return choice
 
     def _allowed(self, domains: Requirement | None) -> Iterable[str]:
-        """Return the known domains that a requirement allows."""
         if domains is None:
             return self.counts
         if domains.operator == IN:

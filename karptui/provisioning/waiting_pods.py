@@ -148,7 +148,6 @@ def _listed(pod: Pod) -> tuple[str, str]:
 
 
 def _preferences_of(template: PodTemplate) -> Requirements:
-    """Return a pod's requirements with its heaviest preference, used to check for a NodePool label."""
     preferences = Requirements.from_labels(template.node_selector)
     if template.preferred_node_terms:
         heaviest = template.preferred_node_terms[go_sort([-term.weight for term in template.preferred_node_terms])[0]]

@@ -101,7 +101,6 @@ class Effort(msgspec.Struct, frozen=True, kw_only=True):
     all: int
     """Of how many."""
     how: str
-    """Description of the search."""
     not_tried: tuple[str, ...] = ()
     """Messages about changes that were not tried."""
     is_monotone: bool | None = None
@@ -117,13 +116,10 @@ class Solved(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a goal."""
 
     goal: str
-    """Its name, as the command has it."""
     question: str
-    """The question as text."""
     replay: Replay
     """Replay mode of the answer in the what-if."""
     now: Figures
-    """Figures without a change."""
     best: Tried | None
     """The best change; None if nothing helps or nothing has to change."""
     runner_up: Tried | None
@@ -141,7 +137,6 @@ class Solved(msgspec.Struct, frozen=True, kw_only=True):
     on_top_of: Scenario | None = None
     """Edits that were made before; ``now`` is the cluster with them, and every change opens with them."""
     has_prices: bool = True
-    """Whether prices are on."""
 
     @property
     def scenario(self) -> Scenario:

@@ -20,7 +20,6 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     """As the command's flag has it."""
     metavar: str
     question: str
-    """Question of the dialog."""
     help: str
     default: str = ""
     is_required: bool = False
@@ -48,7 +47,6 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     title: str
-    """The goal as text."""
     parameters: tuple[Parameter, ...]
     is_cheapest: bool = False
     """Whether the answer is the cheapest of what reaches it."""
@@ -190,7 +188,6 @@ _GOALS: Final = (
     ),
 )
 GOALS: Final[Mapping[str, Goal]] = MappingProxyType({goal.name: goal for goal in _GOALS})
-"""By name."""
 
 
 def with_defaults(goal: Goal, given: Mapping[str, str]) -> dict[str, str]:

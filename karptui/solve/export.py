@@ -34,7 +34,6 @@ def commands_text(base: WhatIfBase, solved: Solved) -> str:
 
 
 def _changes(base: WhatIfBase, edits: Iterable[AnyEdit]) -> tuple[tuple[Change, ...], tuple[AnyEdit, ...]]:
-    """Return the objects that edits change, and the edits of unknown objects."""
     originals: dict[ObjectRef, Mapping[str, Any]] = {}
     texts: dict[ObjectRef, str] = {}
     rest: list[AnyEdit] = []

@@ -72,7 +72,6 @@ _FINDERS: Final[Mapping[str, Callable[[GoalQuestion], Solved]]] = MappingProxyTy
         "consolidate-after": consolidate_after.find,
     }
 )
-"""By the name of the goal."""
 
 
 def solve_goal(

@@ -146,7 +146,6 @@ def _grown(sets: list[Chosen], things: Iterable[int]) -> Iterator[Chosen]:
 
 
 def _noted(sets: Iterable[Chosen], known: set[Chosen], drawn: list[Chosen]) -> Iterator[Chosen]:
-    """Yield sets, and record each."""
     for one in sets:
         known.add(one)
         drawn.append(one)

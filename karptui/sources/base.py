@@ -64,7 +64,6 @@ class SourceStatus(msgspec.Struct, frozen=True, kw_only=True):
     last_error: str = ""
     """Why it is not live, or which object could not be read; empty without an error."""
     count: int = 0
-    """Objects held."""
     total_estimate: int | None = None
     """Estimated number of objects while syncing; None if the server does not tell."""
     last_contact_ns: int = 0

@@ -27,9 +27,7 @@ class Links(msgspec.Struct, frozen=True):
     """Names of the two halves of each machine, either way."""
 
     claim_of_node: Mapping[str, str] = _NO_KEYS
-    """NodeClaim by node."""
     node_of_claim: Mapping[str, str] = _NO_KEYS
-    """Node by NodeClaim."""
 
 
 NO_LINKS: Final = Links()
@@ -63,7 +61,6 @@ def link(nodes: Iterable[Node], claims: Iterable[NodeClaim]) -> Links:
 
 
 def _recency(claim: NodeClaim) -> tuple[bool, int, str]:
-    """Of several claims for one machine the newest counts: the others' node is gone."""
     return not claim.is_deleting, claim.created_ns, claim.name
 
 

@@ -35,8 +35,6 @@ class Batch(msgspec.Struct, frozen=True):
 
 
 class _Changes(msgspec.Struct, frozen=True):
-    """The changes of a delta."""
-
     come: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """Objects that were not there before."""
     others: Mapping[str, tuple[Any, Any]] = msgspec.field(default_factory=dict)

@@ -211,7 +211,6 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     drift_gained: tuple[DriftLine, ...] = ()
     drift_lost: tuple[DriftLine, ...] = ()
     budgets: tuple[BudgetChange, ...] = ()
-    """Changed budgets."""
     weights: tuple[WeightChange, ...] = ()
     """NodePools with edited weights, in the order of the edited side."""
     lost_pods: tuple[str, ...] = ()

@@ -28,8 +28,6 @@ AFTERWARDS_NS: Final = 5 * 60 * NS_PER_SECOND
 
 
 class _Births:
-    """Lives in order of creation."""
-
     def __init__(self) -> None:
         self._lives: list[Life] = []
         self._at: list[int] = []

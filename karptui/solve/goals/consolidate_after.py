@@ -120,7 +120,6 @@ def _edit(pool: NodePool, value: str) -> AnyEdit:
 
 
 def _days_of(common: Any, edits: Any, reporter: Reporter) -> Figures:
-    """Return the results of forecast days with edits."""
     base, (days, seeds) = common
     edited = rollout(base, apply(base, edits))
     plays = [

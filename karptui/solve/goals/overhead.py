@@ -33,7 +33,6 @@ class _Bounds(msgspec.Struct, frozen=True):
     share: float | None
     """Highest price increase in percent; None for any."""
     has_prices: bool
-    """Whether prices are on."""
 
 
 def find(question: GoalQuestion) -> Solved:

@@ -53,8 +53,6 @@ _PREFIXES: Final = (AWS_GROUP, "node.kubernetes.io", "karpenter.sh")
 
 
 class _Change(msgspec.Struct, frozen=True):
-    """A change that places pods of one kind."""
-
     words: str
     kind: RemedyKind
     edits: tuple[AnyEdit, ...]

@@ -24,7 +24,6 @@ class KindRule(msgspec.Struct, frozen=True):
     field: str
     """Of RegionFacts."""
     action: str
-    """The IAM action."""
     holds_seconds: int
     """Lifetime of the answer in seconds."""
     shape: Any
@@ -68,8 +67,6 @@ T = TypeVar("T")
 
 
 class _Envelope(msgspec.Struct):
-    """The envelope of a fact."""
-
     format: int
     as_of_ns: int
     value: msgspec.Raw

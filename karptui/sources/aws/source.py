@@ -298,7 +298,6 @@ class AwsSource:
 
 
 def _fault(error: Exception) -> AwsError:
-    """Return the error for an internal fault."""
     during = "asking AWS"
     crash.record(error, during)
     return AwsError(Trouble.OTHER, f"internal error while {during}: {crash.sentence(error)}")

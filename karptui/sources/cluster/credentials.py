@@ -25,7 +25,6 @@ class Grant(msgspec.Struct, frozen=True):
     """The credential of one request; compared by identity to detect a replaced one."""
 
     authorization: str = ""
-    """The Authorization header, empty for none."""
     certificate: Pem | None = None
     key: Pem | None = None
 

@@ -45,8 +45,6 @@ class _EndlessOutputError(Exception):
 
 
 class _IssuedCredential(msgspec.Struct, frozen=True):
-    """The output of a plugin."""
-
     token: str
     certificate: Pem | None
     key: Pem | None

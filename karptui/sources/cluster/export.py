@@ -29,7 +29,6 @@ class Export(msgspec.Struct):
     missing: list[str] = msgspec.field(default_factory=list)
     """A message for each resource that could not be listed."""
     unread: set[str] = msgspec.field(default_factory=set)
-    """Their kinds."""
 
 
 def export_cluster(

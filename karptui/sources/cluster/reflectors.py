@@ -25,7 +25,6 @@ from karptui.sources.mailbox import Mailbox
 FIRST_SECONDS: Final = 2.0
 """How long everything else waits until the nodes and Karpenter's own kinds are there, and the app shows the nodes."""
 CHECK_SECONDS: Final = 10.0
-"""Interval of health checks, in seconds."""
 RECHECK_SECONDS: Final = 2.0
 HEALTH: Final = "/readyz"
 """Everybody who may talk to the server may ask; it is answered with an error while etcd is not there."""
@@ -191,7 +190,6 @@ class Reflectors:
                 bell.ring()
 
     def _recovered(self) -> None:
-        """Retry everything: the server answers again."""
         with self._lock:
             now = self._waits.monotonic()
             if now - self._recovered_at < RECOVERY_SECONDS:

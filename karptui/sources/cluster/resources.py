@@ -18,7 +18,6 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
     """One collection of the API."""
 
     kind: Kind
-    """Kind of its objects."""
     group: str
     """Empty for the core group."""
     version: str

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 JSON: Final = "application/json"
 STOP_SECONDS: Final = 1.0
 START_SECONDS: Final = 10.0
-"""Maximum time that a request waits for imports, in seconds."""
 
 CRDS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
@@ -149,7 +148,6 @@ class ClusterSource:
                 return
 
     def _broke(self, mailbox: Mailbox, error: Exception, seconds: float) -> None:
-        """Report an error, and wait for the next attempt."""
         crash.record(error, "connecting")
         if self._reflectors is not None:
             self._reflectors.stop(0.0)

@@ -68,7 +68,6 @@ def spot_price(instance_type: str, zone: str, on_demand: float) -> float:
 
 
 def _turn(now_ns: int) -> int:
-    """Return the index of the currently refused offering."""
     return 1 + now_ns // (REFUSED_SECONDS * NS_PER_SECOND) % 2
 
 

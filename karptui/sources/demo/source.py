@@ -247,7 +247,6 @@ class DemoMetricsServer:
 
 
 def _used(pod: Mapping[str, Any], now_ns: int) -> dict[str, int]:
-    """Return the millicores and bytes that a pod uses at an instant."""
     number = crc32(pod["metadata"]["name"].encode()) / (1 << 32)
     wave = 1 + SWING * math.sin(2 * math.pi * (now_ns / NS_PER_SECOND / CYCLE_SECONDS + number))
     cpu, memory = 0, 0

@@ -93,8 +93,6 @@ _PREFIXES: Final = (b"karpenter_", b"leader_election_master_status", b"process_s
 
 
 class _Reading:
-    """Results so far."""
-
     def __init__(self) -> None:
         self.consolidation_timeouts: dict[str, int] = {}
         self.evaluations: dict[str, tuple[float, int]] = {}
@@ -127,8 +125,6 @@ class _Reading:
 
 
 class _Pool:
-    """Results of a NodePool so far."""
-
     def __init__(self) -> None:
         self.numbers: dict[str, dict[str, float]] = {"usage": {}, "limit": {}}
         self.counts: dict[str, dict[str, int]] = {

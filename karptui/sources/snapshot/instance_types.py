@@ -154,8 +154,6 @@ def _overhead(wire: WireOverhead, field: str) -> Overhead:
 
 
 class _Builder:
-    """Builds instance types of one list; equal requirements are the same object."""
-
     def __init__(self) -> None:
         self._requirements: dict[tuple[Any, ...], NodeSelectorRequirement] = {}
 

@@ -192,7 +192,6 @@ def _built_in_kinds() -> tuple[KindSchema, ...]:
 
 
 def _link(schema: dict[str, Any], definitions: Mapping[str, Mapping[str, Any]]) -> None:
-    """Replace references in a schema by their definitions; shared definitions stay shared."""
     properties = schema.get("properties", {})
     for name, part in properties.items():
         properties[name] = _linked(part, definitions)

@@ -105,7 +105,6 @@ def _list(name: str, before: list[Any], value: list[Any], part: Schema) -> dict[
 
 
 def _set_list(name: str, before: list[Any], value: list[Any]) -> dict[str, Any]:
-    """Merge a list of plain values, such as finalizers."""
     patch: dict[str, Any] = {f"$setElementOrder/{name}": value}
     gone = [item for item in before if item not in value]
     added = [item for item in value if item not in before]
@@ -333,7 +332,6 @@ def _setting_lines(
 
 
 def _chart_value(name: str) -> str:
-    """Return the chart value of a setting."""
     if name.startswith(GATE_PREFIX):
         gate = name.removeprefix(GATE_PREFIX)
         return f"settings.featureGates.{gate[:1].lower()}{gate[1:]}"

@@ -134,7 +134,6 @@ class FieldPlace:
         return isinstance(value, dict) or is_block(value, self._column(node.start))
 
     def _replace_lines(self, depth: int, value: Any) -> str:
-        """Replace a value that is or becomes multi-line; the rest of its field's line is kept."""
         node = self._trail[depth]
         step = self._path[depth - 1]
         around = self._trail[depth - 1]
@@ -233,12 +232,10 @@ class FieldPlace:
         return self._text.rfind("\n", 0, position) + 1
 
     def _line_end(self, position: int) -> int:
-        """Give where the line behind the one at a position starts."""
         end = self._text.find("\n", position)
         return len(self._text) if end < 0 else end + 1
 
     def _content_end(self, position: int) -> int:
-        """Give where the line at a position ends, before its line break."""
         end = self._line_end(position)
         return len(self._text[:end].rstrip("\r\n")) if end > position else end
 

@@ -61,7 +61,6 @@ class Gain(msgspec.Struct, frozen=True):
     placed: int
     """Number of the pods that become schedulable."""
     asked: int
-    """Number of pods."""
     nodes: tuple[str, ...] = ()
     """Existing nodes that take them."""
     nodepools: tuple[str, ...] = ()
