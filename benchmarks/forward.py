@@ -30,7 +30,7 @@ from karptui.forward.run import forward
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.session.pool_types import offered_types
-from karptui.state.inventory import FIELDS
+from karptui.state.cluster import FIELDS
 
 DEFAULT = ("demo", "500-10000")
 HOUR_NS = 3600 * 10**9

@@ -14,9 +14,9 @@ from karptui.clock import SystemClock
 from karptui.decode.kinds import Kind, kind_of
 from karptui.decode.reader import KindReader
 from karptui.kube.pod import Pod
-from karptui.sources.base import Phase, SourceError, SourceStatus
 from karptui.sources.demo.source import load
 from karptui.sources.mailbox import Mailbox
+from karptui.sources.source import Phase, SourceError, SourceStatus
 
 MULTIPLIED = ("Node", "NodeClaim", "Pod")
 CHANGE_SECONDS = 0.5

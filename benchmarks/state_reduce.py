@@ -22,8 +22,7 @@ from karptui.kube.node import Node
 from karptui.kube.objects import OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import parse_quantity
-from karptui.state.cluster import EMPTY, ClusterState
-from karptui.state.inventory import inventory_of
+from karptui.state.cluster import EMPTY, ClusterState, inventory_of
 from karptui.state.reducer import Batch, KindDelta, reduce
 
 PORTION = 8_000

@@ -34,9 +34,8 @@ from karptui.session.follower import ClusterFollower
 from karptui.session.moments import PlayCache, PlaySessions
 from karptui.session.replays import SharedBase
 from karptui.session.throttle import KEYBOARD
-from karptui.sources.base import SourceError
 from karptui.sources.evidence import EvidenceSource
-from karptui.sources.source import Source
+from karptui.sources.source import Source, SourceError
 from karptui.state.cluster import EMPTY, ClusterState
 from karptui.views.row import Tone
 from karptui.views.top_bar import TopBarValues
@@ -56,7 +55,7 @@ if TYPE_CHECKING:
 
     from karptui.screens.destinations import ToScreen
     from karptui.screens.whatif.controller import WhatIf
-    from karptui.whatif.opening import Opening
+    from karptui.whatif.scenario import Opening
 
 POLL_SECONDS: Final = 0.25
 """Interval of emptying the mailbox while the terminal has the focus, in seconds."""

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import pytest
 
 from karptui.clock import Clock, FrozenClock
-from karptui.sources.base import Phase
 from karptui.sources.demo.source import DemoSource
 from karptui.sources.mailbox import Mail, Mailbox
+from karptui.sources.source import Phase
 
 
 class StillDemo(DemoSource):

@@ -14,11 +14,10 @@ from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.kube.taints import Taint
 from karptui.session.cluster_view import ClusterView
 from karptui.session.prepare import prepare_view
-from karptui.sources.base import Phase, SourceStatus
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.mailbox import Mailbox
-from karptui.sources.source import Source
-from karptui.state.inventory import objects_of
+from karptui.sources.source import Phase, Source, SourceStatus
+from karptui.state.cluster import objects_of
 from tests.builders import (
     DAY_NS,
     HOUR_NS,

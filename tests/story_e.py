@@ -14,10 +14,10 @@ from karptui.kube.node import Node
 from karptui.kube.pod import Pod
 from karptui.kube.workload import Workload
 from karptui.session.cluster_view import ClusterView
-from karptui.sources.base import Phase, SourceStatus
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.mailbox import Mailbox
-from karptui.state.inventory import objects_of
+from karptui.sources.source import Phase, SourceStatus
+from karptui.state.cluster import objects_of
 from tests.builders import (
     DAY_NS,
     HOUR_NS,

@@ -220,8 +220,8 @@ def _command(name: str, *words: str) -> Target:
 
 
 def _snapshots() -> Target:
-    from karptui.sources.base import SourceError
     from karptui.sources.snapshot.reader import SnapshotReader
+    from karptui.sources.source import SourceError
 
     folder = _folder()
 
@@ -360,8 +360,8 @@ def _recording() -> bytes:
 
 
 def _kubeconfig() -> Target:
-    from karptui.sources.base import SourceError
     from karptui.sources.cluster.connection import load_connection
+    from karptui.sources.source import SourceError
 
     file = _folder() / "config"
     seed = b"""apiVersion: v1
@@ -392,8 +392,8 @@ contexts:
 
 
 def _catalogue() -> Target:
-    from karptui.sources.base import SourceError
     from karptui.sources.snapshot.reader import SnapshotReader
+    from karptui.sources.source import SourceError
 
     folder = _folder()
     (folder / "recording.json").write_text('{"karptui": 1, "catalog": "types.json", "objects": []}')
@@ -408,9 +408,9 @@ def _catalogue() -> Target:
 
 
 def _plugin_output() -> Target:
-    from karptui.sources.base import SourceError
     from karptui.sources.cluster.connection import ExecPlugin
     from karptui.sources.cluster.exec_plugin import ExecCredential
+    from karptui.sources.source import SourceError
 
     version = "client.authentication.k8s.io/v1"
     plugin = ExecPlugin("aws", (), {}, version, "", demands_terminal=False, cluster_info=None, title="aws")
@@ -664,9 +664,9 @@ resources: [{name: nodepools, kind: NodePool, verbs: [list]}]
 
 
 def _server_answers() -> Target:
-    from karptui.sources.base import SourceError
     from karptui.sources.cluster.discovery import discover
     from karptui.sources.controller import read_controller
+    from karptui.sources.source import SourceError
     from karptui.sources.usage import read_nodes, read_pods
 
     seeds = [json.dumps(one).encode() for one in yaml.safe_load_all(SERVER_ANSWERS)]

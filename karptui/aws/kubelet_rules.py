@@ -12,8 +12,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from karptui.kube.durations import DurationError, parse_duration
-from karptui.kube.floats import parse_float
-from karptui.kube.quantity import QuantityError, is_quantity, parse_quantity
+from karptui.kube.quantity import QuantityError, is_quantity, parse_float, parse_quantity
 
 EVICTION_SIGNALS: Final = (
     "memory.available",

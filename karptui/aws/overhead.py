@@ -16,8 +16,16 @@ from karptui.aws.nodeclass import GIB, Ec2NodeClass, NodeClassError
 from karptui.aws.pod_slots import eni_limited_pods
 from karptui.karpenter.instance_type import Overhead
 from karptui.karpenter.nodeclass import EC2_KIND
-from karptui.kube.floats import parse_float
-from karptui.kube.quantity import NANO, Quantity, QuantityError, QuantityFormat, of_millis, of_units, parse_quantity
+from karptui.kube.quantity import (
+    NANO,
+    Quantity,
+    QuantityError,
+    QuantityFormat,
+    of_millis,
+    of_units,
+    parse_float,
+    parse_quantity,
+)
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, ResourceList
 
 MIB: Final = 1 << 20

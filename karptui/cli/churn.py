@@ -61,7 +61,7 @@ def _load(args: argparse.Namespace) -> tuple[Loaded, Churn]:
     from karptui.cli.loading import load
     from karptui.disruption.churn.report import churn_of
     from karptui.session.churn import unknown_because
-    from karptui.state.inventory import inventory_of
+    from karptui.state.cluster import inventory_of
 
     loaded = load(args, (Kind.NODECLAIM, Kind.EVENT, Kind.NODEPOOL, Kind.NODE, Kind.POD), is_listed=True)
     refusal = unknown_because(loaded.view.statuses)

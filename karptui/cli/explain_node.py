@@ -23,7 +23,7 @@ from karptui.session.nodes import NodeEntry
 from karptui.session.pods import PodEntry
 from karptui.session.prepare import prepare_view
 from karptui.session.readiness import unready_because
-from karptui.state.inventory import inventory_of
+from karptui.state.cluster import inventory_of
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS
 from karptui.views.churn.sentences import replacement_sentences
 from karptui.views.instants import instant_value

@@ -214,7 +214,7 @@ def refuse_unseen(loaded: Loaded, *kinds: Kind) -> None:
     Raises:
         SystemExit: with status 1.
     """
-    from karptui.sources.base import Phase
+    from karptui.sources.source import Phase
 
     statuses = [status for status in map(loaded.view.statuses.get, kinds) if status is not None]
     absent = (Phase.NOT_INSTALLED, Phase.CONNECTING)

@@ -17,7 +17,7 @@ from karptui.cli.errors import UsageError
 from karptui.cli.evidence import await_prices, evidence_for, evidence_source, measured_once
 from karptui.cli.options import MOST_SIMULATED
 from karptui.cli.source import open_source
-from karptui.sources.base import COMPLETE, Phase, SourceError
+from karptui.sources.source import COMPLETE, Phase, SourceError
 
 if TYPE_CHECKING:
     from karptui.aws.evidence import Evidence
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from karptui.decode.kinds import Kind
     from karptui.kube.live_usage import LiveUsage
     from karptui.session.cluster_view import ClusterView
-    from karptui.sources.base import SourceStatus
     from karptui.sources.snapshot.reader import Snapshot
-    from karptui.sources.source import Source
+    from karptui.sources.source import Source, SourceStatus
     from karptui.state.cluster import ClusterState
     from karptui.whatif.situation import WhatIfBase
 

@@ -328,7 +328,7 @@ def _check_theme(name: str) -> None:
 
 
 def _connect(args: argparse.Namespace, name: str) -> Source:
-    from karptui.sources.base import SourceError
+    from karptui.sources.source import SourceError
 
     try:
         return connect(args, name)

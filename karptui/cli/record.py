@@ -18,7 +18,7 @@ from karptui.clock import SystemClock
 from karptui.decode.kinds import Kind, kind_of
 from karptui.files import read_file, write_file
 from karptui.paths import state_dir
-from karptui.sources.base import SourceError
+from karptui.sources.source import SourceError
 
 if TYPE_CHECKING:
     from karptui.aws.evidence import Evidence

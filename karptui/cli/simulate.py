@@ -30,7 +30,7 @@ from karptui.cli.streams import put
 from karptui.cli.whatif_scenarios import REFUSED, parse_condition, run_scenarios, run_self_check
 from karptui.karpenter.rules import version_note
 from karptui.kube.units import counted, first_of, verb
-from karptui.sources.base import SourceError
+from karptui.sources.source import SourceError
 from karptui.views.sanitize import clean, page
 
 if TYPE_CHECKING:

@@ -85,7 +85,7 @@ def _solved(named: NamedBase, asked: Any, each: Each, reporter: Reporter) -> Stu
 
 
 def _text(named: NamedBase, solved: Solved, form: str) -> str:
-    from karptui.solve.export import commands_text, manifests_text
+    from karptui.solve.answer import commands_text, manifests_text
     from karptui.views.column import plain
     from karptui.views.solve import REPORT, markdown_lines, text_lines
     from karptui.whatif.scenario import write_scenarios

@@ -29,11 +29,11 @@ def open_source(args: argparse.Namespace, *, is_still: bool = False, is_large: b
     if args.demo or args.snapshot:
         refuse_live(args)
     if args.demo:
-        from karptui.sources.base import Phase
         from karptui.sources.demo.source import DemoSource
+        from karptui.sources.source import Phase
 
         if is_large:
-            from karptui.sources.demo.large import LargeDemo
+            from karptui.sources.demo.source import LargeDemo
 
             large = LargeDemo()
             return large, large.clock
@@ -69,8 +69,8 @@ def resolve(args: argparse.Namespace, context: str | None) -> Connection:
     Raises:
         UsageError: The kubeconfig is invalid; the message names file and field.
     """
-    from karptui.sources.base import SourceError
     from karptui.sources.cluster.connection import Impersonation, load_connection
+    from karptui.sources.source import SourceError
 
     impersonation = Impersonation(args.as_user, tuple(args.as_group)) if args.as_user else None
     if args.as_group and not args.as_user:

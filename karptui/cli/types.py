@@ -31,7 +31,7 @@ from karptui.cli.options import (
 from karptui.cli.streams import put
 from karptui.decode.kinds import Kind
 from karptui.kube.objects import object_words
-from karptui.sources.base import SourceError
+from karptui.sources.source import SourceError
 from karptui.views.sanitize import page
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from karptui.cli.listing import json_text, versions_json
 from karptui.cli.options import ASKING_FLAGS, LIVE_FLAGS, refuse_unused
 from karptui.cli.streams import given_text, put
 from karptui.decode.kinds import Kind
-from karptui.sources.base import SourceError
+from karptui.sources.source import SourceError
 from karptui.views.sanitize import clean, page
 
 if TYPE_CHECKING:
@@ -268,13 +268,13 @@ def scenario_answer(
     named: NamedBase, scenario: Scenario, mode: Replay | None, conditions: Sequence[FailCondition | str]
 ) -> ScenarioAnswer:
     """Return the effect of a scenario on a cluster, and the conditions that are met."""
+    from karptui.plan.manifests import refusals
     from karptui.views.whatif.document import answer_values
     from karptui.views.whatif.result import text_lines
     from karptui.views.whatif.sentences import headline_text
     from karptui.views.whatif.totals import mode_text
     from karptui.whatif.edits import EditError
     from karptui.whatif.edits.apply import apply
-    from karptui.whatif.refusals import refusals
     from karptui.whatif.run import answers
 
     document: dict[str, Any] = {"name": named.name, "scenario": scenario.name}

@@ -47,6 +47,7 @@ WORKLOAD_API_VERSIONS: Final[Mapping[Kind, str]] = {
     Kind.CRONJOB: "batch/v1",
 }
 """Workload kinds that are read as ``Workload``, with their apiVersion."""
+WORKLOAD_KINDS: Final = (*WORKLOAD_API_VERSIONS, Kind.REPLICATION_CONTROLLER)
 
 _GROUPS: Final[Mapping[Kind, tuple[str, ...]]] = {
     Kind.NODE: ("",),

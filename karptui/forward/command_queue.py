@@ -22,7 +22,7 @@ from karptui.disruption.events import Recorder
 from karptui.disruption.json_form import command_json
 from karptui.disruption.repair import Repair
 from karptui.disruption.termination import command_condition, is_commanded
-from karptui.forward.agenda import Agenda, Turn
+from karptui.forward.calendar import Agenda, Turn
 from karptui.forward.durations import Durations
 from karptui.forward.launching import Launches, LaunchOrder, template_order
 from karptui.forward.observation import NodeEquivalence, Observation

@@ -14,7 +14,7 @@ from karptui.disruption.command import Command, Method, MethodResult
 from karptui.disruption.events import Recorder
 from karptui.disruption.methods import VALIDATED, MethodRun, NextPass, next_pass, validated
 from karptui.disruption.removal import EngineSimulator
-from karptui.forward.agenda import Agenda, Turn
+from karptui.forward.calendar import Agenda, Turn
 from karptui.forward.command_queue import CommandQueue
 from karptui.forward.durations import Durations
 from karptui.forward.observation import Observation

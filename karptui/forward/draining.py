@@ -11,8 +11,7 @@ from functools import partial
 from karptui.disruption.drain import Hold, WaitingPod, waiting_pods
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.termination import deadline_of
-from karptui.forward.agenda import Agenda, Turn
-from karptui.forward.calendar import Calendar
+from karptui.forward.calendar import Agenda, Calendar, Turn
 from karptui.forward.durations import Durations
 from karptui.forward.result import StepKind
 from karptui.forward.world import World

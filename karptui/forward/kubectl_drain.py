@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.forward.agenda import Agenda
+from karptui.forward.calendar import Agenda
 from karptui.forward.durations import Durations
 from karptui.forward.result import StepKind
 from karptui.forward.world import World

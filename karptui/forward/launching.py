@@ -15,8 +15,7 @@ from typing import Final
 import msgspec
 
 from karptui.disruption.price import ReckonedPrices
-from karptui.forward.agenda import Agenda
-from karptui.forward.calendar import Calendar
+from karptui.forward.calendar import Agenda, Calendar
 from karptui.forward.durations import Durations, joined_since
 from karptui.forward.observation import Observation
 from karptui.forward.result import StepKind

@@ -10,16 +10,15 @@ from typing import Final
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.methods import buffered_names
 from karptui.disruption.termination import commanded_names
-from karptui.forward.agenda import Agenda
+from karptui.forward.calendar import Agenda
 from karptui.forward.world import World
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import INSTANCE_TYPE, NODEPOOL, ZONE
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
-from karptui.provisioning.instance_types import InstanceTypes
+from karptui.provisioning.instance_types import InstanceTypes, offered_again
 from karptui.provisioning.prepared import Prepared
-from karptui.provisioning.refused_types import offered_again
 from karptui.provisioning.reporter import Pause, no_pause
 
 FOR_EVER_NS: Final = 2**63 - 1

@@ -13,8 +13,7 @@ from karptui.disruption.candidate import LIKELIEST, Chance
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.price import ReckonedPrices, pool_costs, unpriced_claims
 from karptui.disruption.repair import tolerated_until
-from karptui.forward.agenda import Agenda, Turn
-from karptui.forward.calendar import Calendar
+from karptui.forward.calendar import Agenda, Calendar, Turn
 from karptui.forward.command_queue import CommandQueue
 from karptui.forward.disruption_loop import DisruptionLoop
 from karptui.forward.draining import Drains

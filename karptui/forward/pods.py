@@ -6,8 +6,7 @@ import random
 from collections.abc import Callable
 from functools import partial
 
-from karptui.forward.agenda import Agenda, Turn
-from karptui.forward.calendar import Calendar
+from karptui.forward.calendar import Agenda, Calendar, Turn
 from karptui.forward.durations import Durations, job_times
 from karptui.forward.observation import Observation
 from karptui.forward.result import StepKind

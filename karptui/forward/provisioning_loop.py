@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from karptui.forward.agenda import Agenda, Turn
+from karptui.forward.calendar import Agenda, Turn
 from karptui.forward.durations import Durations
 from karptui.forward.launching import Launches, order_of
 from karptui.forward.observation import Observation

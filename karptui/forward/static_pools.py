@@ -14,8 +14,7 @@ from karptui.disruption.fleet import Fleet
 from karptui.disruption.json_form import template_json
 from karptui.disruption.price import ReckonedPrices
 from karptui.disruption.static_drift import headroom, is_refillable
-from karptui.forward.agenda import Agenda
-from karptui.forward.calendar import Calendar
+from karptui.forward.calendar import Agenda, Calendar
 from karptui.forward.launching import Launches, template_order
 from karptui.forward.result import StepKind
 from karptui.forward.world import World

@@ -17,9 +17,9 @@ from karptui.karpenter.labels import DISRUPTED_TAINT, DISRUPTION_COST, POD_DELET
 from karptui.karpenter.pdb_limits import PdbBlock, PdbLimits
 from karptui.karpenter.requirements import parse_integer
 from karptui.karpenter.settings import DEFAULTS, Settings
-from karptui.kube.floats import parse_float
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate
+from karptui.kube.quantity import parse_float
 from karptui.kube.taints import untolerated
 from karptui.kube.timestamps import NS_PER_SECOND
 

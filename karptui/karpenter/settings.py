@@ -17,8 +17,8 @@ from karptui.karpenter.requirements import parse_integer
 from karptui.karpenter.rules import NEWEST, Rules, rules_for
 from karptui.karpenter.scheduler_config import SpreadError, parse_scheduler_config
 from karptui.kube.durations import parse_duration
-from karptui.kube.floats import parse_float
 from karptui.kube.pod import TopologySpreadConstraint
+from karptui.kube.quantity import parse_float
 
 _T = TypeVar("_T")
 _N = TypeVar("_N", int, float)

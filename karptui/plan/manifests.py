@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
 import msgspec
 
 from karptui.decode.kinds import kind_of
-from karptui.whatif.edits import PutObject
+from karptui.karpenter.nodeclass import NodeClass
+from karptui.karpenter.nodepool import NodePool
+from karptui.whatif.edits import ObjectRef, PutObject, SetField
+from karptui.whatif.field_path import path_text
+from karptui.whatif.schema.schema import Schemas, shipped_schemas
+from karptui.whatif.schema.validate import document_violations, object_violations
+from karptui.whatif.situation import EditedCluster, Situation
 from karptui.whatif.yaml.parse import parse
+from karptui.whatif.yaml.tree import ProblemSeverity
 
 
 class ManifestError(Exception):
@@ -56,3 +64,71 @@ def manifests_of(files: Iterable[tuple[str, str]]) -> Manifests:
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(passed.items()))
     notes = (f"passed over, as no decision depends on them: {kinds}",) if kinds else ()
     return Manifests(tuple(edits), tuple(names), notes)
+
+
+_NODEPOOL: Final = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool"}
+"""Fields that items of a list omit."""
+
+
+def refusals(edited: EditedCluster) -> tuple[str, ...]:
+    """Return a message for each edited object that the API server would reject, with all reasons.
+
+    Errors of the unchanged object are left out: the API server accepted it.
+    """
+    schemas = shipped_schemas(edited.settings.rules.crds)
+    old = _documents(edited.base)
+    found: dict[ObjectRef, dict[str, None]] = {}
+    for ref, said in _said(edited, schemas, old):
+        known = old.get(ref)
+        before = set(_objections(known, schemas)) if known is not None and said else ()
+        found.setdefault(ref, {}).update((one, None) for one in said if one not in before)
+    return tuple(
+        f"the API server refuses {ref.kind} {ref.key}: {'; '.join(reasons)}"
+        for ref, reasons in found.items()
+        if reasons
+    )
+
+
+def _said(
+    edited: EditedCluster, schemas: Schemas, old: Mapping[ObjectRef, Mapping[str, Any]]
+) -> Iterator[tuple[ObjectRef, list[str]]]:
+    """Yield the errors of each object that is put or has edited fields."""
+    made = {ref: document for ref, document in _documents(edited).items() if document != old.get(ref)}
+    for edit in edited.edits:
+        if isinstance(edit, PutObject):
+            for document in parse(edit.text).documents:
+                violations, _ = document_violations(document, schemas, old.get(document.ref))
+                yield document.ref, [_words(one.path, one.message) for one in violations if _refuses(one.severity)]
+        elif isinstance(edit, SetField) and edit.object in made:
+            yield edit.object, _objections(made[edit.object], schemas, old.get(edit.object))
+
+
+def _objections(document: Mapping[str, Any], schemas: Schemas, old: Mapping[str, Any] | None = None) -> list[str]:
+    kind = schemas.get(document["apiVersion"], document["kind"])
+    if kind is None:
+        return []
+    violations, _ = object_violations(document, kind, old)
+    return [_words(one.path, one.message) for one in violations if _refuses(one.severity)]
+
+
+def _refuses(severity: ProblemSeverity) -> bool:
+    return severity is ProblemSeverity.ERROR
+
+
+def _words(path: tuple[str | int, ...], message: str) -> str:
+    return f"{path_text(path)}: {message}"
+
+
+def _documents(situation: Situation) -> dict[ObjectRef, Mapping[str, Any]]:
+    """Return the NodePools and NodeClasses whose original objects are known."""
+    inventory = situation.inventory
+    pools = {_ref("NodePool", one): {**_NODEPOOL, **one.raw} for one in inventory.nodepools if one.raw}
+    return pools | {
+        _ref(one.kind, one): {"apiVersion": f"{one.group}/{one.version}", "kind": one.kind, **one.raw}
+        for one in inventory.nodeclasses
+        if one.raw
+    }
+
+
+def _ref(kind: str, item: NodePool | NodeClass) -> ObjectRef:
+    return ObjectRef(kind, item.name)

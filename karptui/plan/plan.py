@@ -16,6 +16,7 @@ from karptui.disruption.codes import CODES, Code
 from karptui.forward.result import Played, StepKind
 from karptui.karpenter.labels import CAPACITY_TYPE, NODEPOOL, SPOT
 from karptui.kube.units import clock_text, counted, first_of, span_text, verb
+from karptui.plan.manifests import refusals
 from karptui.plan.rollout import leave_out_alike, most_more_nodes, rollout, spent
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.whatif.difference import BlockerLine, Difference
@@ -23,7 +24,6 @@ from karptui.whatif.drift.drift import is_template_changed
 from karptui.whatif.edits import AnyEdit, CordonNode, EditError, PutObject, RemoveNode, SetSetting, TakeOut
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.edits.objects import read_document
-from karptui.whatif.refusals import refusals
 from karptui.whatif.replay import replay
 from karptui.whatif.run import Answer, answers
 from karptui.whatif.scenario import Replay, Scenario

@@ -18,12 +18,11 @@ from karptui.kube.resources import ResourceList, Shortage
 from karptui.kube.taints import untolerated
 from karptui.provisioning.catalogue import bits
 from karptui.provisioning.claim_check import Fit
-from karptui.provisioning.instance_types import may_go_to
+from karptui.provisioning.instance_types import may_go_to, refused_text
 from karptui.provisioning.limits import LimitState
 from karptui.provisioning.node_refusal import NodeRefusal, refusal_of, shortages_of
 from karptui.provisioning.pod_class import Preferences, Stage
 from karptui.provisioning.pool_order import SkipReason, served_pools, skip_reason
-from karptui.provisioning.refused_types import refused_text
 from karptui.provisioning.rejection import (
     LimitReached,
     PlacementGate,

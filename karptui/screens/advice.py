@@ -31,7 +31,7 @@ from karptui.views.advice import (
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows
 from karptui.whatif.edits import ObjectRef
-from karptui.whatif.opening import NOTHING, Opening
+from karptui.whatif.scenario import NOTHING, Opening
 
 
 class AdviceScreen(ListScreen[AdviceLine]):

@@ -321,7 +321,7 @@ def _help(app: CommandHost) -> None:
 
 
 def _whatif(app: CommandHost, text: str) -> None:
-    from karptui.whatif.opening import NOTHING  # noqa: PLC0415 - only when asked for
+    from karptui.whatif.scenario import NOTHING  # noqa: PLC0415 - only when asked for
 
     kind, _, key = text.partition(" ")
     if text and not key:

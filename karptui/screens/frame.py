@@ -37,8 +37,7 @@ from karptui.widgets.top_bar import TopBar
 
 if TYPE_CHECKING:
     from karptui.verdict.finding import ClusterFinding
-    from karptui.whatif.opening import Opening
-    from karptui.whatif.scenario import Scenario
+    from karptui.whatif.scenario import Opening, Scenario
 
 
 _FOOTER_FIRST: Final = (
@@ -402,7 +401,7 @@ class FrameScreen(LayeredScreen):
         """Return the opening of a what-if for objects given by kind and key; empty for none."""
         if objects:
             return self.host.session.opening(objects)
-        from karptui.whatif.opening import NOTHING  # noqa: PLC0415 - brings the engines with it
+        from karptui.whatif.scenario import NOTHING  # noqa: PLC0415 - brings the engines with it
 
         return NOTHING
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from karptui.session.costs import Held
     from karptui.session.protocol import Session
     from karptui.views.tour import Tour
-    from karptui.whatif.opening import Opening
+    from karptui.whatif.scenario import Opening
 
 
 class FollowedCluster(Protocol):

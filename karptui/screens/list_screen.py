@@ -23,7 +23,7 @@ from karptui.screens.listing import LIST_KEYS, Groups, Listing
 from karptui.screens.panel import Panel, Story, StoryLines
 from karptui.screens.row_sources import Making, OwnRows, RowSource, SessionList, SessionRows
 from karptui.session.grouping import GroupHeading
-from karptui.sources.base import Phase
+from karptui.sources.source import Phase
 from karptui.views.column import ItemT
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
@@ -39,7 +39,7 @@ from karptui.widgets.row_table import (
 )
 
 if TYPE_CHECKING:
-    from karptui.whatif.opening import Opening
+    from karptui.whatif.scenario import Opening
 
 BUILT_AT_ONCE: Final = 3_000
 """Maximum number of items whose rows are built at once; more are built in a thread."""

@@ -32,7 +32,7 @@ from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
     from karptui.screens.whatif.controller import WhatIf
-    from karptui.whatif.opening import Opening
+    from karptui.whatif.scenario import Opening
 
 
 def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:

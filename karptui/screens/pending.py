@@ -37,7 +37,7 @@ from karptui.views.sanitize import clean
 from karptui.views.table import Rows
 
 if TYPE_CHECKING:
-    from karptui.whatif.opening import Opening
+    from karptui.whatif.scenario import Opening
 
 
 OPEN_LEDGER: Final = Binding(
@@ -244,7 +244,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
 
     def whatif_opening(self) -> Opening:
         """Return the change under the cursor, or the pod if there is none."""
-        from karptui.whatif.opening import Opening  # noqa: PLC0415 - brings the engines with it
+        from karptui.whatif.scenario import Opening  # noqa: PLC0415 - brings the engines with it
 
         item = self.current
         if item is None:

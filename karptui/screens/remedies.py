@@ -21,9 +21,8 @@ from karptui.views.blockers.sentences import effect_text
 from karptui.views.blockers.trials import TABLE, TriedRemedy, later_text, trial_text, tried_remedies
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.whatif.opening import Opening
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy
-from karptui.whatif.scenario import Scenario
+from karptui.whatif.scenario import Opening, Scenario
 
 
 class RemediesScreen(ListScreen[TriedRemedy]):

@@ -27,8 +27,7 @@ from karptui.views.sanitize import clean
 from karptui.views.study import Study, answer_lines
 from karptui.views.table import Rows
 from karptui.views.wrapping import hanging
-from karptui.whatif.opening import Opening
-from karptui.whatif.scenario import Scenario
+from karptui.whatif.scenario import Opening, Scenario
 
 
 class StudyScreen(ListScreen[Any]):

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
-from karptui.decode.kinds import Kind
+from karptui.decode.kinds import WORKLOAD_KINDS, Kind
 from karptui.karpenter.instance_type import InstanceType
 from karptui.kube.recent import LastAnswer
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pool_types import offered_types_of
-from karptui.state.inventory import WORKLOAD_KINDS
 from karptui.whatif.schema.offers import KnownValues
 
 MOST_VALUES: Final = 1_200

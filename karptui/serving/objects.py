@@ -23,7 +23,6 @@ from karptui.views.findings import pending_reasons
 from karptui.views.sanitize import clean
 from karptui.views.types.pools import source_lines
 from karptui.whatif.edits import ObjectRef
-from karptui.whatif.opening import ref_of
 from karptui.whatif.proportion import (
     LABEL,
     ProportionError,
@@ -32,6 +31,7 @@ from karptui.whatif.proportion import (
     parse_shares,
     proportion_opening,
 )
+from karptui.whatif.scenario import ref_of
 
 MOST_PODS: Final = 2_000
 """Pods that are named: those without a node first, then one of each workload."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from karptui.session.cluster_view import ClusterView
     from karptui.session.packing import Bin
     from karptui.whatif.edits import ObjectRef
-    from karptui.whatif.opening import Opening
+    from karptui.whatif.scenario import Opening
     from karptui.whatif.schema.offers import KnownValues
 
 
@@ -93,7 +93,7 @@ class ClusterSession(RowServer):
         return self._objects.pending_reasons(self._view())
 
     def last_hour(self, now_ns: int) -> tuple[int | None, ...]:
-        from karptui.disruption.churn.last_hour import alive
+        from karptui.disruption.churn.life import alive
 
         churn = self._churn.churn(self._view(), now_ns)
         return alive(churn.lives, churn.window.since_ns, churn.window.now_ns) if churn is not None else ()
@@ -121,7 +121,7 @@ class ClusterSession(RowServer):
         return self._objects.type_sources(self._view(), pool)
 
     def opening(self, objects: Sequence[tuple[str, str]]) -> Opening:
-        from karptui.whatif.opening import opening_for_all
+        from karptui.whatif.scenario import opening_for_all
 
         return opening_for_all(self._view().state, tuple(objects))
 

@@ -12,7 +12,7 @@ from karptui.session.answers import Overview, PlayMoment
 from karptui.session.costs import SETTLES_NS, Held, SteadyHeld
 from karptui.session.feed import Feed
 from karptui.session.nodes import PodAccess
-from karptui.sources.base import Phase
+from karptui.sources.source import Phase
 from karptui.views.nodes.sentences import cluster_facts
 from karptui.views.row import Tone
 from karptui.views.sources import Health, overall

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 import msgspec
 
 from karptui.session.costs import ClusterTotals
-from karptui.sources.base import SourceStatus
+from karptui.sources.source import SourceStatus
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeDetail
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from karptui.session.pending_report import PodDetail, PodSurroundings
     from karptui.session.pods import PodEntry
     from karptui.session.types import PoolEntry, TypeEntry, TypeFit
-    from karptui.whatif.opening import Opening
     from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind
     from karptui.whatif.remedies.blockers.trial import Trial
+    from karptui.whatif.scenario import Opening
 
 AnswerT = TypeVar("AnswerT")
 

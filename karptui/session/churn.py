@@ -16,7 +16,7 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.cluster_view import ClusterView
 from karptui.session.status import ON_THE_WAY, KindStatus
-from karptui.state.inventory import inventory_of
+from karptui.state.cluster import inventory_of
 
 NO_POOL: Final = "(no NodePool)"
 _FRESH_NS: Final = 15 * NS_PER_SECOND

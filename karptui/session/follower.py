@@ -14,10 +14,9 @@ from karptui.session.analyst import Analyst
 from karptui.session.cluster_view import ClusterView
 from karptui.session.readiness import unready_because
 from karptui.session.refusals import RefusalReader
-from karptui.sources.base import SourceError
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.mailbox import Mailbox
-from karptui.sources.source import Source
+from karptui.sources.source import Source, SourceError
 from karptui.state.cluster import EMPTY, ClusterState
 from karptui.state.reducer import Batch, KindDelta, reduce
 

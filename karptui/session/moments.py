@@ -17,9 +17,9 @@ from karptui.kube.units import clock_text
 from karptui.session.analyst import Analyst
 from karptui.session.answers import PlayMoment
 from karptui.session.follower import ClusterFollower
-from karptui.sources.base import SourceError
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.mailbox import Mailbox
+from karptui.sources.source import SourceError
 
 if TYPE_CHECKING:
     from karptui.forward.journal import Journal

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from karptui.disruption.analysis import Analysis
     from karptui.session.pending_report import PendingAnswer
-    from karptui.sources.base import SourceStatus
+    from karptui.sources.source import SourceStatus
 
 DEAR: Final = 1_000_000
 """Size of a short list that takes a tenth of a second to build."""

@@ -48,7 +48,7 @@ from karptui.kube.units import clock_text, counted
 from karptui.provisioning import InstanceTypes
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodeclasses import UnreadClasses, assumed_nodeclasses, assumed_text, unread_classes, unread_ec2
-from karptui.state.inventory import inventory_of
+from karptui.state.cluster import inventory_of
 
 
 def asked_keys(inventory: Inventory) -> frozenset[str]:

@@ -20,7 +20,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.nodeclasses import UnreadClasses, unread_classes, unread_ec2
 from karptui.session.pool_types import OfferedTypes, offered_types, offered_types_of
 from karptui.session.readiness import left_out
-from karptui.state.inventory import inventory_of
+from karptui.state.cluster import inventory_of
 from karptui.whatif.situation import TypesResult, WhatIfBase
 
 if TYPE_CHECKING:

@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from karptui.solve.answer import Solved
     from karptui.verdict.finding import ClusterFinding
     from karptui.whatif.edits import AnyEdit, ObjectRef
-    from karptui.whatif.opening import Opening
     from karptui.whatif.run import Answer
-    from karptui.whatif.scenario import Replay, Scenario
+    from karptui.whatif.scenario import Opening, Replay, Scenario
     from karptui.whatif.schema.offers import KnownValues
     from karptui.whatif.sweep import Sweep, SweepResult
 

@@ -36,7 +36,7 @@ from karptui.session.nodeclasses import assumed_of, unread_classes
 from karptui.session.pool_types import OfferedTypes, offered_types_of
 from karptui.session.type_reader import PoolContext, TypeReader
 from karptui.session.types import AskingPod, Carried, NextType, PoolEntry, TypeEntry, TypeFit
-from karptui.state.inventory import inventory_of
+from karptui.state.cluster import inventory_of
 
 _STEPS: Final = tuple(Filter)
 

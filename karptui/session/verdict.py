@@ -40,7 +40,7 @@ from karptui.session.readiness import is_on_the_way
 from karptui.session.refusals import launch_refusals_of
 from karptui.session.status import plural
 from karptui.session.types_of_pools import types_of_pool
-from karptui.state.inventory import inventory_of
+from karptui.state.cluster import inventory_of
 from karptui.verdict.creation import FAILED_CREATE
 from karptui.verdict.finding import (
     NOT_STARTED,

@@ -20,8 +20,7 @@ from karptui.whatif.drift.drift import with_drift
 from karptui.whatif.edits import AnyEdit, EditError, TakeOut
 from karptui.whatif.edits.apply import apply, without_offerings
 from karptui.whatif.scenario import Scenario
-from karptui.whatif.situation import TypesFor, TypesResult, WhatIfBase
-from karptui.whatif.without_nodes import without_nodes
+from karptui.whatif.situation import TypesFor, TypesResult, WhatIfBase, without_nodes
 
 
 def edited_base(base: WhatIfBase, edits: Sequence[AnyEdit]) -> WhatIfBase:

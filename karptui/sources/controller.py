@@ -13,7 +13,6 @@ from karptui.clock import Clock
 from karptui.decode.controller import OWN_NAMESPACE, decode_controller, is_idle, order_of
 from karptui.decode.loose import text
 from karptui.karpenter.controller import LEADER_LEASE, ControllerInfo
-from karptui.sources.base import SourceError
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.karpenter_identity import (
     SELECTOR,
@@ -23,6 +22,7 @@ from karptui.sources.karpenter_identity import (
     places,
 )
 from karptui.sources.periodic import REFRESH_SECONDS, PeriodicSource, Wait, failed_status
+from karptui.sources.source import SourceError
 
 READ_SECONDS: Final = 30.0
 _PLACES: Final = (("Deployment", "/apis/apps/v1", "deployments"), ("Pod", "/api/v1", "pods"))

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from karptui.decode.kinds import Kind
-from karptui.sources.base import COMPLETE, Phase, SourceStatus
+from karptui.sources.source import COMPLETE, Phase, SourceStatus
 from karptui.state.reducer import Batch, KindDelta
 
 

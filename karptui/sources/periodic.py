@@ -11,8 +11,8 @@ from karptui import crash
 from karptui.aws.region import FactPhase, FactStatus
 from karptui.clock import Clock, SystemClock
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.sources.base import SourceError
 from karptui.sources.cluster.backoff import Backoff, Waits
+from karptui.sources.source import SourceError
 
 REFRESH_SECONDS: Final = 60.0
 """Interval of readings, also after a temporary failure."""

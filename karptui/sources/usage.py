@@ -12,11 +12,11 @@ from karptui.kube.durations import parse_duration
 from karptui.kube.live_usage import LiveUsage, Sample, merged
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
-from karptui.sources.base import SourceError
 from karptui.sources.cluster.body import ListMetadata, answers_counted, decoded
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.karpenter_identity import ProxyClient
 from karptui.sources.periodic import REFRESH_SECONDS, PeriodicSource, Wait
+from karptui.sources.source import SourceError
 
 ROOT: Final = "/apis/metrics.k8s.io/v1beta1"
 PAGE: Final = "500"

@@ -20,8 +20,7 @@ from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone, text_cell
 from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.whatif.edits import AnyEdit, CordonNode, DeleteObject, ObjectRef, RemoveNode, SetField
-from karptui.whatif.opening import NOTHING, Opening
-from karptui.whatif.scenario import Replay
+from karptui.whatif.scenario import NOTHING, Opening, Replay
 
 TONES: Final = {Severity.ERROR: Tone.FAULT, Severity.WARNING: Tone.WARNING, Severity.INFO: Tone.MUTED}
 MARKS: Final = {Severity.ERROR: "✘", Severity.WARNING: "▲", Severity.INFO: "·"}

@@ -35,8 +35,7 @@ from karptui.whatif.outcome import PoolFigures, ReplayOutcome, not_counted
 from karptui.whatif.placement_difference import claim_lines, move_lines, node_lines, shifts_of, unplaced_lines
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
-from karptui.whatif.situation import EditedCluster, Situation
-from karptui.whatif.without_nodes import without_nodes
+from karptui.whatif.situation import EditedCluster, Situation, without_nodes
 
 _Allowance = dict[tuple[str, str], tuple[int | None, int | None]]
 

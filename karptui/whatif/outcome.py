@@ -26,8 +26,7 @@ from karptui.kube.pod import Pod
 from karptui.provisioning import Prepared
 from karptui.provisioning.solution import FilledStateNode, NewClaim, Solution
 from karptui.provisioning.state_node import StateNode
-from karptui.whatif.claim_types import ClaimTypes
-from karptui.whatif.difference_lines import NOWHERE, PlaceKind, PodPlace, TypeOption
+from karptui.whatif.difference_lines import NOWHERE, ClaimTypes, PlaceKind, PodPlace, TypeOption
 from karptui.whatif.scenario import Replay
 
 

@@ -19,11 +19,11 @@ from karptui.provisioning.kube_scheduler import is_kube_scheduled
 from karptui.provisioning.rejection import PodError
 from karptui.provisioning.solution import NewClaim
 from karptui.provisioning.waiting_pods import problem_in_short
-from karptui.whatif.claim_types import ClaimTypes
 from karptui.whatif.difference_lines import (
     ABSENT,
     NOWHERE,
     ClaimLine,
+    ClaimTypes,
     MoveLine,
     NodeLine,
     PlaceKind,

@@ -13,19 +13,17 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.decode.kinds import Kind
+from karptui.decode.kinds import WORKLOAD_KINDS, Kind
 from karptui.disruption.owner import Owner, OwnerIndex
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.workload import workload_labels
 from karptui.provisioning.overlap import Overlap
 from karptui.state.cluster import ClusterState
-from karptui.state.inventory import WORKLOAD_KINDS
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
 from karptui.whatif.edits.document import template_document
 from karptui.whatif.field_path import POOL_REQUIREMENTS, value_at
-from karptui.whatif.opening import Opening
-from karptui.whatif.scenario import Replay
+from karptui.whatif.scenario import Opening, Replay
 
 LABEL: Final = "capacity-spread"
 """The label, called as Karpenter's documentation calls it."""

@@ -18,8 +18,7 @@ from karptui.provisioning.solution import FilledStateNode, Solution, solve
 from karptui.whatif.drift.drift import with_drift
 from karptui.whatif.outcome import ReplayOutcome
 from karptui.whatif.scenario import Replay
-from karptui.whatif.situation import EditedCluster, Situation
-from karptui.whatif.without_nodes import from_scratch, without_nodes
+from karptui.whatif.situation import EditedCluster, Situation, from_scratch, without_nodes
 
 
 def replay(situation: Situation, mode: Replay, reporter: Reporter = silent) -> ReplayOutcome:

@@ -29,8 +29,7 @@ from karptui.whatif.outcome import ReplayOutcome
 from karptui.whatif.placement_difference import Reasons
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
-from karptui.whatif.situation import Situation, WhatIfBase
-from karptui.whatif.without_nodes import as_pending
+from karptui.whatif.situation import Situation, WhatIfBase, as_pending
 
 CLAIMS: Final = 20
 """Number of NodeClaims to check, the newest first, completed to whole batches."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from karptui.karpenter.inventory import Inventory
-from karptui.state.cluster import EMPTY, ClusterState
-from karptui.state.inventory import objects_of
+from karptui.state.cluster import EMPTY, ClusterState, objects_of
 from karptui.state.reducer import Batch, KindDelta, reduce
 from tests.builders.nodes import a_node, a_nodeclaim, a_nodepool
 from tests.builders.parts import an_owner

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from karptui.sources.base import SourceError
+from karptui.sources.source import SourceError
 
 
 class QuietSource:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from karptui.decode.kinds import Kind
-from karptui.sources.base import Phase
 from karptui.sources.cluster.connection import load_connection
 from karptui.sources.cluster.source import ClusterSource
+from karptui.sources.source import Phase
 from karptui.whatif.schema.schema import KindSchema, Origin, schemas_from_crds, shipped_schemas
 from karptui.whatif.schema.validate import object_violations
 from karptui.whatif.yaml.export import strategic_patch

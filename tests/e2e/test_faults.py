@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from karptui.decode.kinds import Kind
-from karptui.sources.base import Phase
 from karptui.sources.cluster import backoff, reflectors
 from karptui.sources.cluster.collection import Collection
 from karptui.sources.cluster.connection import Impersonation, load_connection
 from karptui.sources.cluster.errors import UnreachableError
 from karptui.sources.cluster.source import ClusterSource
+from karptui.sources.source import Phase
 from tests.sources.cluster.live import WatchedMailbox
 
 from .control_plane import Client, ControlPlane

@@ -14,9 +14,9 @@ import yaml
 from karptui.decode.kinds import Kind
 from karptui.kube.node import Node
 from karptui.kube.pod import Pod
-from karptui.sources.base import Phase
 from karptui.sources.cluster.connection import Impersonation, load_connection
 from karptui.sources.cluster.source import ClusterSource
+from karptui.sources.source import Phase
 from tests.sources.cluster.live import WatchedMailbox
 
 from .control_plane import Client, ControlPlane

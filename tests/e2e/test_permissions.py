@@ -16,13 +16,13 @@ import yaml
 
 from karptui.cli.main import COMMANDS, main
 from karptui.decode.kinds import Kind
-from karptui.sources.base import Phase, SourceError
 from karptui.sources.cluster.connection import Impersonation, load_connection
 from karptui.sources.cluster.credentials import credentials_for
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.metrics.controller import Endpoint, find_controller
+from karptui.sources.source import Phase, SourceError
 from karptui.sources.usage import read_nodes
 from tests.builders import a_manifest
 from tests.sources.cluster.cluster_role import FOLLOWED, role_lines

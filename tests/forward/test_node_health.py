@@ -9,8 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.disruption.repair import HealthDeletion, health_deletions
-from karptui.forward.agenda import Agenda
-from karptui.forward.calendar import Calendar
+from karptui.forward.calendar import Agenda, Calendar
 from karptui.forward.result import StepKind
 from karptui.forward.world import World
 from karptui.karpenter.inventory import Inventory

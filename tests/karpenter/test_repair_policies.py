@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from karptui.aws.repair_policies import aws_repair_policies
 from karptui.karpenter.repair_policies import (
     RepairAction,
     RepairPolicies,
     RepairPolicyError,
+    aws_repair_policies,
     parse_policies,
 )
 from karptui.karpenter.settings import parse_settings

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from karptui.kube.floats import parse_float
+from karptui.kube.quantity import parse_float
 
 
 @pytest.mark.parametrize(

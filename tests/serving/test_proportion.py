@@ -12,9 +12,8 @@ from karptui.serving.objects import proportion
 from karptui.session.cluster_view import NO_VIEW, ClusterView
 from karptui.session.facts import pools_around
 from karptui.whatif.edits import ObjectRef
-from karptui.whatif.opening import Opening
 from karptui.whatif.proportion import ProportionError, first_shares, proportion_opening
-from karptui.whatif.scenario import Replay
+from karptui.whatif.scenario import Opening, Replay
 from tests.builders import NOW_NS, a_pod, a_pod_template, an_owner
 from tests.builders.clusters import state_of
 from tests.views.pools.rows import VIEW

@@ -14,11 +14,10 @@ from karptui.provisioning.prepared import Prepared
 from karptui.session.advising import AdviceRounds, advice_context, advice_of
 from karptui.session.cluster_view import ClusterView
 from karptui.session.prepare import prepare_view
-from karptui.sources.base import Phase
+from karptui.sources.source import Phase
 from karptui.views.advice import opening_of
 from karptui.whatif.edits import AnyEdit, CordonNode, DeleteObject, ObjectRef, SetField, SetSetting
-from karptui.whatif.opening import NOTHING
-from karptui.whatif.scenario import Replay
+from karptui.whatif.scenario import NOTHING, Replay
 from tests import traps
 from tests.builders import NOW_NS, SECOND_NS
 

@@ -7,7 +7,7 @@ import pytest
 from karptui.decode.kinds import Kind
 from karptui.session.churn import ChurnBook, events_hidden, unknown_because
 from karptui.session.cluster_view import ClusterView
-from karptui.sources.base import Phase
+from karptui.sources.source import Phase
 from karptui.state.reducer import Batch, KindDelta, reduce
 from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_cluster, a_nodeclaim, a_pod
 from tests.ui.fleet import status

@@ -16,7 +16,7 @@ from karptui.session.pool_types import offered_types_of
 from karptui.session.pools import pool_rows
 from karptui.session.prepare import base_of
 from karptui.session.types_of_pools import pool_entries
-from karptui.sources.base import Phase
+from karptui.sources.source import Phase
 from karptui.views.pools.sentences import ready_lines
 from karptui.whatif.edits import DeleteObject, ObjectRef, PutObject
 from karptui.whatif.edits.apply import apply

@@ -11,12 +11,10 @@ from msgspec.structs import replace
 from karptui.aws.prices import NodePrices, PriceSettings
 from karptui.kube.taints import Taint
 from karptui.provisioning.reporter import Cancelled
-from karptui.solve.answer import Figures, Solved, Tried, ranked
+from karptui.solve.answer import Figures, Solved, Tried, commands_text, manifests_text, ranked
 from karptui.solve.catalogue import SolveError
-from karptui.solve.compose import composed
-from karptui.solve.export import commands_text, manifests_text
 from karptui.solve.goals import pending
-from karptui.solve.question import LESS_MEMORY
+from karptui.solve.question import LESS_MEMORY, composed
 from karptui.solve.run import solve_goal
 from karptui.views.column import plain
 from karptui.views.solve import REPORT, headline, markdown_lines, text_lines

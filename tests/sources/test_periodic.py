@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import pytest
 
 from karptui.aws.region import FactPhase, FactStatus
-from karptui.sources.base import SourceError
 from karptui.sources.periodic import PeriodicSource, failed_status
+from karptui.sources.source import SourceError
 from tests.sources.turns import Turns
 
 NOW = 1_795_259_891_000_000_000

@@ -10,7 +10,7 @@ from karptui.decode.kinds import Kind
 from karptui.karpenter.inventory import NO_HISTORY
 from karptui.karpenter.labels import DISRUPTED_TAINT
 from karptui.kube.objects import OwnerReference
-from karptui.state import history
+from karptui.state import reducer as history
 from karptui.state.cluster import EMPTY, ClusterState
 from karptui.state.reducer import Batch, KindDelta, reduce
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_node, a_nodeclaim, a_pod, a_pod_template, an_event, an_owner

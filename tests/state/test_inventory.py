@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from karptui.decode.kinds import Kind
+from karptui.decode.kinds import WORKLOAD_KINDS, Kind
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.workload import Workload
-from karptui.state.inventory import FIELDS, WORKLOAD_KINDS, inventory_of, objects_of
+from karptui.state.cluster import FIELDS, inventory_of, objects_of
 from tests.builders import a_cluster, a_daemonset, a_nodepool, a_pdb, an_event, an_inventory
 from tests.builders.clusters import state_of
 from tests.state.stories import after, told

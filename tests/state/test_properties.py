@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from karptui.decode.kinds import Kind
 from karptui.kube.pod import Pod
-from karptui.state.cluster import ClusterState
-from karptui.state.inventory import inventory_of
+from karptui.state.cluster import ClusterState, inventory_of
 from karptui.state.reducer import Batch, KindDelta, reduce
 from tests.builders import NOW_NS, a_node, a_nodeclaim, a_pod, a_pod_template, an_owner
 from tests.builders.clusters import state_of

@@ -22,9 +22,9 @@ from karptui.kube.quantity import Quantity, parse_quantity
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.taints import Taint
 from karptui.session.cluster_view import ClusterView
-from karptui.sources.base import Phase, SourceStatus
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.mailbox import Mailbox
+from karptui.sources.source import Phase, SourceStatus
 from karptui.state.cluster import EMPTY
 from karptui.state.reducer import Batch, KindDelta, reduce
 from tests.builders.sources import QuietSource

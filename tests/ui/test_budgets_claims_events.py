@@ -18,7 +18,7 @@ from karptui.screens.list_screen import ListScreen
 from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.nodes import NodesScreen
 from karptui.screens.text import TextScreen
-from karptui.sources.base import Phase
+from karptui.sources.source import Phase
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import HOUR, MINUTE, NOW_NS, SECOND, Fleet, a_fleet, conditions
 from tests.ui.stage import front, settled

@@ -11,7 +11,7 @@ from karptui.decode.kinds import Kind
 from karptui.screens.help import HelpScreen
 from karptui.screens.nodes import NodesScreen
 from karptui.screens.pods import PodsScreen
-from karptui.sources.base import Phase, SourceError
+from karptui.sources.source import Phase, SourceError
 from karptui.widgets.key_line import KeyLine
 from karptui.widgets.prompt import PromptInput
 from karptui.widgets.tab_line import TabLine

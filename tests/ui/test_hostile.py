@@ -13,7 +13,7 @@ from karptui.kube.node import Node
 from karptui.kube.objects import Condition, Event, OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.taints import Taint
-from karptui.sources.base import Phase
+from karptui.sources.source import Phase
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import NOW_NS, Fleet, FleetSource, amounts, lines_of, status
 from tests.ui.stage import settled

@@ -12,8 +12,8 @@ from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.config import Config
 from karptui.decode.kinds import Kind
-from karptui.sources.base import Phase
 from karptui.sources.evidence import EvidenceSource
+from karptui.sources.source import Phase
 from tests.builders import NOW_NS
 from tests.story_e import StorySource, story_evidence
 from tests.ui.conftest import MakeApp

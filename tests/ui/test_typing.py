@@ -24,8 +24,8 @@ from karptui.screens.text import TextScreen
 from karptui.screens.whatif.dialogs import ask_aside
 from karptui.screens.whatif.documents import DocumentReader, Made
 from karptui.screens.whatif.screen import WhatIfScreen
-from karptui.sources.base import Phase
-from karptui.whatif.opening import Opening
+from karptui.sources.source import Phase
+from karptui.whatif.scenario import Opening
 from karptui.whatif.sheet import Sheet
 from karptui.widgets.info_line import InfoLine
 from karptui.widgets.key_line import KeyLine

@@ -14,8 +14,7 @@ from karptui.config import Config
 from karptui.screens.blockers import BlockersScreen, NextScreen
 from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.remedies import RemediesScreen
-from karptui.whatif.opening import Opening
-from karptui.whatif.scenario import Replay
+from karptui.whatif.scenario import Opening, Replay
 from tests.builders import NOW_NS
 from tests.story_e import StorySource, story_evidence
 from tests.ui.fleet import screen_text

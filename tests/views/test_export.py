@@ -4,7 +4,7 @@ import pytest
 
 from karptui.cli.listing import cell
 from karptui.decode.kinds import Kind
-from karptui.sources.base import Phase
+from karptui.sources.source import Phase
 from karptui.views.column import Heading
 from karptui.views.row import Cell, Row
 from karptui.views.sources import TABLE

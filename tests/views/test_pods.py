@@ -13,7 +13,7 @@ from karptui.kube.pod import Pod, PodTemplate, PodVolume
 from karptui.kube.taints import Toleration
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pods import PodEntry
-from karptui.sources.base import Phase
+from karptui.sources.source import Phase
 from karptui.state.cluster import EMPTY
 from karptui.state.reducer import Batch, KindDelta, reduce
 from karptui.views.describe import describe

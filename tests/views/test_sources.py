@@ -6,7 +6,7 @@ import pytest
 
 from karptui.decode.kinds import Kind
 from karptui.session.status import KindStatus, plural
-from karptui.sources.base import Phase, SourceStatus
+from karptui.sources.source import Phase, SourceStatus
 from karptui.views.row import Tone
 from karptui.views.sources import no_rows, notice, overall
 

@@ -617,7 +617,7 @@ def test_next_places_no_pods() -> None:
 
 
 def test_price_orders_of_many_catalogues_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karptui.whatif.claim_types.MOST_KEPT", 0)
+    monkeypatch.setattr("karptui.whatif.difference_lines.MOST_KEPT", 0)
     start = fleet(a_pod(), nodes=0)
     assert changed(start, SetField(GENERAL, ("spec", "weight"), 3)).claims[0].is_changed is False
     assert changed(start, SetField(GENERAL, ("spec", "weight"), 4)).claims[0].is_changed is False

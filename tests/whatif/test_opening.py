@@ -21,9 +21,8 @@ from karptui.state.cluster import EMPTY
 from karptui.views.whatif.result import answer_lines, price_note, trust_line, version_text
 from karptui.whatif.accuracy import Accuracy
 from karptui.whatif.edits import DeleteObject, ObjectRef, RemoveNode, SetField
-from karptui.whatif.opening import Opening, opening_for, opening_for_all, ref_of
 from karptui.whatif.run import Answer, answers
-from karptui.whatif.scenario import Replay, Scenario
+from karptui.whatif.scenario import Opening, Replay, Scenario, opening_for, opening_for_all, ref_of
 from tests.builders import NOW_NS
 
 

@@ -22,9 +22,8 @@ from karptui.views.sanitize import clean
 from karptui.views.whatif.controls import focused, problem_at
 from karptui.views.whatif.totals import mode_sentence, mode_text
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetSetting
-from karptui.whatif.opening import Opening
 from karptui.whatif.run import Answer
-from karptui.whatif.scenario import Replay, Scenario, write_scenarios
+from karptui.whatif.scenario import Opening, Replay, Scenario, write_scenarios
 from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.schema.schema import schemas_from_crds
 from karptui.whatif.sheet import TYPING, Sheet, joined, sheet_of

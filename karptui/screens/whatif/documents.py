@@ -9,9 +9,9 @@ from typing import Any, Final, Protocol
 
 from karptui.karpenter.rules import NEWEST
 from karptui.screens.whatif.workbook import Workbook
-from karptui.sources.base import SourceError
+from karptui.sources.source import SourceError
 from karptui.whatif.edits import AnyEdit, ObjectRef, PutObject, SetField
-from karptui.whatif.opening import Opening
+from karptui.whatif.scenario import Opening
 from karptui.whatif.schema.complete import Completion, complete
 from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.schema.schema import Schemas, shipped_schemas

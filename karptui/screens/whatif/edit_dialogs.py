@@ -7,22 +7,20 @@ from typing import Final
 
 from textual.app import App
 
-from karptui.decode.kinds import Kind
+from karptui.decode.kinds import WORKLOAD_KINDS, Kind
 from karptui.screens.dialogs import AskScreen, ChecklistScreen, Choice, pick
 from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.controller import WhatIf
 from karptui.screens.whatif.dialogs import needed
 from karptui.screens.whatif.panes import EditorPane
 from karptui.screens.whatif.quick_edits import QuickEdits, control_of
-from karptui.sources.base import SourceError
-from karptui.state.inventory import WORKLOAD_KINDS
+from karptui.sources.source import SourceError
 from karptui.views.row import Tone
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.field_path import POOL_REQUIREMENTS, value_at
 from karptui.whatif.quick_edits.actions import QUICK_ACTIONS, SETTING_EDITS, QuickAction, SettingEdit
 from karptui.whatif.quick_edits.fields import Input, QuickEdit
-from karptui.whatif.quick_edits.pools import add_daemonset, own_pool, split_pool
-from karptui.whatif.quick_edits.requirements import types_left, values_left
+from karptui.whatif.quick_edits.requirements import add_daemonset, own_pool, split_pool, types_left, values_left
 from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.yaml.parse import Document
 

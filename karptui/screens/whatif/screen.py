@@ -23,13 +23,12 @@ from karptui.screens.whatif.dialogs import Dialogs, ask_about_unsaved, ask_aside
 from karptui.screens.whatif.edit_dialogs import EditDialogs
 from karptui.screens.whatif.panes import EditorPane, ResultPane
 from karptui.screens.whatif.quick_edits import QuickEdits
-from karptui.sources.base import SourceError
+from karptui.sources.source import SourceError
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.placements import INSTANCE_TYPE, Target
 from karptui.views.whatif.totals import mode_sentence, mode_text
-from karptui.whatif.opening import NOTHING, Opening
 from karptui.whatif.run import Answer
-from karptui.whatif.scenario import Replay, Scenario
+from karptui.whatif.scenario import NOTHING, Opening, Replay, Scenario
 from karptui.widgets.control_list import ControlList
 from karptui.widgets.yaml_editor import CompletionList
 

@@ -25,8 +25,7 @@ from karptui.solve.answer import (
     Tried,
     cheaper,
 )
-from karptui.solve.compose import composed
-from karptui.solve.question import GoalQuestion
+from karptui.solve.question import GoalQuestion, composed
 from karptui.solve.search import Chosen, search_sets
 from karptui.whatif.edits import AnyEdit
 from karptui.whatif.field_path import POOL_REQUIREMENTS

@@ -26,8 +26,7 @@ from karptui.solve.answer import (
     cheaper,
     nearly_cheapest,
 )
-from karptui.solve.compose import composed
-from karptui.solve.question import LESS_MEMORY, TOO_LOW, GoalQuestion, names_of
+from karptui.solve.question import LESS_MEMORY, TOO_LOW, GoalQuestion, composed, names_of
 from karptui.solve.search import Chosen, search_sets
 from karptui.whatif.edits import AnyEdit, SetField, SetSetting
 from karptui.whatif.edits.apply import apply

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from karptui.sources.base import SourceError
+from karptui.sources.source import SourceError
 
 
 class Trouble(StrEnum):

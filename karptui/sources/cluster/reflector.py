@@ -15,24 +15,27 @@ from typing import Any, Final, NamedTuple
 
 from karptui import crash
 from karptui.decode.stream import Page, StreamDecoder, WatchEvent
-from karptui.sources.base import Phase, SourceError
 from karptui.sources.cluster.backoff import Backoff, Ceiling, SpacedTurns, Waits
 from karptui.sources.cluster.body import TooLargeError, answers_counted
 from karptui.sources.cluster.collection import Collection
 from karptui.sources.cluster.errors import (
+    FORBIDDEN_SECONDS,
     ApiError,
     BehindError,
     NoVersionError,
+    Outage,
     UnreachableError,
     UnreadableEventError,
     one_line,
+    reaction_to,
+    rules_out_watch_list,
 )
 from karptui.sources.cluster.resource_versions import SeenKeys, StoragePast, version_number
 from karptui.sources.cluster.resources import Resource
 from karptui.sources.cluster.status_board import Board, ResourceStatus
 from karptui.sources.cluster.stream import Line, LineStream
 from karptui.sources.cluster.transport import Transport
-from karptui.sources.cluster.trouble import FORBIDDEN_SECONDS, Outage, reaction_to, rules_out_watch_list
+from karptui.sources.source import Phase, SourceError
 
 
 class Changes(NamedTuple):

@@ -9,18 +9,17 @@ from typing import Final
 from karptui import crash
 from karptui.decode.kinds import Kind
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.sources.base import Phase, SourceError, SourceStatus
 from karptui.sources.cluster.backoff import Bell, SpacedTurns, Waits
 from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.credentials import credentials_for
 from karptui.sources.cluster.discovery import discover
-from karptui.sources.cluster.errors import ApiError
+from karptui.sources.cluster.errors import FORBIDDEN_SECONDS, ApiError
 from karptui.sources.cluster.reflector import Reflector
 from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, KARPENTER_KINDS, LATER, NODES, Resource
 from karptui.sources.cluster.status_board import Board
 from karptui.sources.cluster.transport import READ_SECONDS, Transport
-from karptui.sources.cluster.trouble import FORBIDDEN_SECONDS
 from karptui.sources.mailbox import Mailbox
+from karptui.sources.source import Phase, SourceError, SourceStatus
 
 FIRST_SECONDS: Final = 2.0
 """How long everything else waits until the nodes and Karpenter's own kinds are there, and the app shows the nodes."""

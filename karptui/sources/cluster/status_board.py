@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.sources.base import Phase, SourceStatus
 from karptui.sources.cluster.backoff import Waits
 from karptui.sources.cluster.resources import Resource
 from karptui.sources.mailbox import Mailbox
+from karptui.sources.source import Phase, SourceStatus
 
 
 class Board:

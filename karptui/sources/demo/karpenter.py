@@ -22,9 +22,9 @@ from karptui.karpenter.controller import ControllerInfo, KarpenterVersion
 from karptui.karpenter.labels import ON_DEMAND, SPOT
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName, PoolMetrics
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.sources.base import SourceError
 from karptui.sources.metrics.source import MetricsNews
 from karptui.sources.periodic import REFRESH_SECONDS, PeriodicSource
+from karptui.sources.source import SourceError
 
 REGION: Final = "us-east-1"
 ZONES: Final = (("us-east-1a", "use1-az4"), ("us-east-1b", "use1-az6"), ("us-east-1c", "use1-az1"))

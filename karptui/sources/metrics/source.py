@@ -12,13 +12,13 @@ from karptui.aws.region import FactPhase, FactStatus
 from karptui.clock import Clock
 from karptui.karpenter.controller import LEADER_LEASE, KarpenterVersion, parse_version
 from karptui.karpenter.metrics import ControllerMetrics
-from karptui.sources.base import SourceError
 from karptui.sources.cluster.body import answers_counted
 from karptui.sources.cluster.errors import ApiError, UnreachableError
 from karptui.sources.karpenter_identity import SELECTOR, ProxyClient
 from karptui.sources.metrics.controller import Controller, Endpoint, find_controller
 from karptui.sources.metrics.reading import CONTENT_TYPE, read_metrics
 from karptui.sources.periodic import REFRESH_SECONDS, PeriodicSource, Wait, failed_status
+from karptui.sources.source import SourceError
 
 READ_SECONDS: Final = 40.0
 """Maximum silence of the API server: it gives up on a pod after 30 s, and then sends the reason."""

@@ -14,7 +14,7 @@ from karptui.decode.kinds import Kind, kind_of
 from karptui.decode.reader import KindReader
 from karptui.karpenter.inventory import Inventory
 from karptui.sources.snapshot.text import sentence
-from karptui.state.inventory import FIELDS
+from karptui.state.cluster import FIELDS
 
 MARK: Final = "karptui"
 """The field that tells a recording from API objects."""

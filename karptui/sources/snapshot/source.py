@@ -10,9 +10,9 @@ import msgspec
 
 from karptui.decode.kinds import Kind
 from karptui.karpenter.inventory import Inventory
-from karptui.sources.base import Phase, SourceError, SourceStatus, kept_as
 from karptui.sources.mailbox import Mailbox
-from karptui.state.inventory import objects_of
+from karptui.sources.source import Phase, SourceError, SourceStatus, kept_as
+from karptui.state.cluster import objects_of
 
 if TYPE_CHECKING:
     from karptui.sources.snapshot.reader import Snapshot

@@ -6,7 +6,7 @@ import codecs
 import re
 from typing import Final
 
-from karptui.sources.base import SourceError
+from karptui.sources.source import SourceError
 
 _MAX_LENGTH: Final = 400
 

@@ -7,10 +7,10 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+from karptui.decode.kinds import WORKLOAD_KINDS
 from karptui.karpenter.labels import DO_NOT_DISRUPT, NODEPOOL
 from karptui.session.blockers import BlockerEntry
 from karptui.state.cluster import ClusterState
-from karptui.state.inventory import WORKLOAD_KINDS
 from karptui.views.sanitize import clean
 from karptui.whatif.edits import PutObject, ScaleWorkload, SetField
 from karptui.whatif.remedies.blockers.offered import blocker_remedies

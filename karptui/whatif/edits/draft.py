@@ -15,7 +15,7 @@ from karptui.karpenter.nodeclass import NodeClassRef, nodeclass_key
 from karptui.karpenter.nodepool import unread_nodeclasses
 from karptui.kube.objects import controller_of
 from karptui.kube.pod import Pod, PodTemplate
-from karptui.state.inventory import FIELDS
+from karptui.state.cluster import FIELDS
 from karptui.whatif.edits import EditError, ObjectRef, SetField, TakeOut
 from karptui.whatif.situation import WhatIfBase
 

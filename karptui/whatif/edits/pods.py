@@ -22,7 +22,7 @@ from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate, PodVolume
 from karptui.whatif.edits import EditError, ObjectRef
 from karptui.whatif.edits.draft import ClusterDraft
-from karptui.whatif.without_nodes import as_pending
+from karptui.whatif.situation import as_pending
 
 
 def with_status(draft: ClusterDraft, pdb: PodDisruptionBudget) -> PodDisruptionBudget:

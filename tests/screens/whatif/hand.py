@@ -10,7 +10,7 @@ from typing import Any, cast
 from karptui.serving.session import ClusterSession
 from karptui.session.answers import ReplayState
 from karptui.session.cluster_view import ClusterView
-from karptui.sources.base import SourceError
+from karptui.sources.source import SourceError
 from karptui.views.row import Tone
 from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Scenario

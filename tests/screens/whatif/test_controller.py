@@ -10,11 +10,10 @@ import pytest
 from karptui.screens.whatif.controller import WhatIf
 from karptui.screens.whatif.workbook import FileError, FileIsThereError
 from karptui.session.answers import ReplayState
-from karptui.sources.base import SourceError
+from karptui.sources.source import SourceError
 from karptui.whatif.edits import ObjectRef, RemoveNode, SetField
-from karptui.whatif.opening import Opening
 from karptui.whatif.run import Answer
-from karptui.whatif.scenario import Replay
+from karptui.whatif.scenario import Opening, Replay
 from tests.screens.whatif.hand import Cluster, Keys, Listener, SlowCluster, asked
 
 POOL = ObjectRef("NodePool", "general")

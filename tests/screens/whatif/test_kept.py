@@ -14,8 +14,7 @@ from karptui.paths import state_dir
 from karptui.screens.whatif.controller import WhatIf
 from karptui.screens.whatif.workbook import KeptScenarios
 from karptui.whatif.edits import CordonNode, ObjectRef, SetField
-from karptui.whatif.opening import Opening
-from karptui.whatif.scenario import Replay, Scenario
+from karptui.whatif.scenario import Opening, Replay, Scenario
 from tests.screens.whatif.hand import Cluster, SlowCluster
 
 POOL = ObjectRef("NodePool", "general")

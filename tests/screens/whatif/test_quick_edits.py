@@ -7,9 +7,8 @@ import pytest
 from karptui.screens.whatif.controller import WhatIf
 from karptui.screens.whatif.quick_edits import QuickEdits, control_of
 from karptui.whatif.edits import ObjectRef, RemoveNode, SetSetting
-from karptui.whatif.opening import Opening
 from karptui.whatif.quick_edits.actions import QUICK_ACTIONS
-from karptui.whatif.scenario import Replay
+from karptui.whatif.scenario import Opening, Replay
 from karptui.whatif.yaml.parse import Document
 from tests.screens.whatif.hand import Listener
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from karptui.sources.base import Phase, SourceError
 from karptui.sources.cluster import body, deadlines, stream
 from karptui.sources.cluster.connection import ExecPlugin, Pem
 from karptui.sources.cluster.credentials import FileCredentials
@@ -22,6 +21,7 @@ from karptui.sources.cluster.exec_plugin import ExecCredential
 from karptui.sources.cluster.stream import EndlessLineError, LineBuffer
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.controller import read_controller
+from karptui.sources.source import Phase, SourceError
 from karptui.sources.usage import read_nodes
 from tests.loopback import Call, Script, listing, named
 

@@ -10,7 +10,6 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
-from karptui.sources.base import Phase, SourceStatus
 from karptui.sources.cluster import reflector
 from karptui.sources.cluster.backoff import Waits
 from karptui.sources.cluster.collection import Collection
@@ -18,6 +17,7 @@ from karptui.sources.cluster.reflector import Reflector
 from karptui.sources.cluster.resources import LATER, NODES, PODS, UNFINISHED_PODS, Resource
 from karptui.sources.cluster.status_board import Board
 from karptui.sources.cluster.stream import LineStream
+from karptui.sources.source import Phase, SourceStatus
 from tests.loopback import (
     Answer,
     Answered,

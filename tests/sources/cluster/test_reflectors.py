@@ -6,7 +6,6 @@ from typing import Any, Self
 import pytest
 
 from karptui.decode.kinds import Kind
-from karptui.sources.base import Phase
 from karptui.sources.cluster import reflectors
 from karptui.sources.cluster.backoff import Bell, Waits
 from karptui.sources.cluster.reflectors import Reflectors
@@ -23,6 +22,7 @@ from karptui.sources.cluster.resources import (
     SCALE_UPS,
 )
 from karptui.sources.cluster.status_board import Board
+from karptui.sources.source import Phase
 from tests.loopback import Answered, Call, FakeApi, LoopbackServer, named
 
 from .live import Serve, WatchedMailbox, transport_to

@@ -9,13 +9,12 @@ import pytest
 
 from karptui.decode.kinds import Kind
 from karptui.session.follower import ClusterFollower
-from karptui.sources.base import Phase, SourceError
 from karptui.sources.cluster import source as sources
 from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.errors import ApiError, UnreachableError
 from karptui.sources.cluster.resources import NODES, PODS
 from karptui.sources.cluster.source import ClusterSource
-from karptui.sources.source import Source
+from karptui.sources.source import Phase, Source, SourceError
 from tests.loopback import Call, LoopbackServer, named
 
 from .live import Serve, WatchedMailbox

@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.sources.base import Phase
-from karptui.sources.cluster.errors import ApiError, CredentialError, one_line
+from karptui.sources.cluster.errors import ApiError, CredentialError, one_line, reaction_to, rules_out_watch_list
 from karptui.sources.cluster.resources import NODES, PODS
-from karptui.sources.cluster.trouble import reaction_to, rules_out_watch_list
+from karptui.sources.source import Phase
 
 
 def test_no_answer_and_no_credentials_say_it_themselves() -> None:

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from karptui.karpenter.controller import ControllerInfo
-from karptui.sources.base import SourceError
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.controller import ControllerError, read_controller
+from karptui.sources.source import SourceError
 from tests.sources.metrics.conftest import BINDINGS, EVENTS, NODEPOOLS, ROLES, binding, lease, managed, role
 
 from .conftest import DEPLOYMENTS, LEASES, PODS, Api, deployment, pod

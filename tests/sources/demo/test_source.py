@@ -6,9 +6,8 @@ import pytest
 
 from karptui.decode.kinds import Kind
 from karptui.kube.pod import Pod
-from karptui.sources.base import Phase, SourceError
 from karptui.sources.demo.source import DemoSource
-from karptui.sources.source import Source
+from karptui.sources.source import Phase, Source, SourceError
 from karptui.state.cluster import ClusterState
 from tests.builders import NOW_NS, SECOND_NS
 from tests.sources.cluster.live import WatchedMailbox

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from karptui.karpenter.controller import KarpenterVersion
-from karptui.sources.base import SourceError
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.metrics.controller import Controller, Endpoint, find_controller
+from karptui.sources.source import SourceError
 
 from .conftest import KarpenterCluster, lease, pod, service
 

@@ -10,8 +10,8 @@ import pytest
 from karptui.clock import FrozenClock
 from karptui.kube.live_usage import Sample, first_seen
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
-from karptui.sources.base import SourceError
 from karptui.sources.cluster.transport import Transport
+from karptui.sources.source import SourceError
 from karptui.sources.usage import IDLE_SECONDS, ROOT, LiveUsageError, UsageSource, read_nodes, read_pods
 from tests.loopback import Call
 from tests.sources.cluster.live import transport_that_hears

@@ -5,8 +5,7 @@ import pytest
 from karptui.advice.finding import Finding, Severity
 from karptui.views.advice import PROPORTION_RULES, opening_of, pools_to_share
 from karptui.whatif.edits import AnyEdit, CordonNode, DeleteObject, ObjectRef, RemoveNode, SetField
-from karptui.whatif.opening import NOTHING
-from karptui.whatif.scenario import Replay
+from karptui.whatif.scenario import NOTHING, Replay
 
 POOL, PDB = ObjectRef("NodePool", "general"), ObjectRef("PodDisruptionBudget", "db", "data")
 NODE = ObjectRef("Node", "n1")

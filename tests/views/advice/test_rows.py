@@ -15,7 +15,7 @@ from karptui.session.cluster_view import NO_VIEW, ClusterView
 from karptui.session.facts import advice_around
 from karptui.session.grouping import Folding
 from karptui.session.overview import overview_of
-from karptui.sources.base import Phase, SourceStatus
+from karptui.sources.source import Phase, SourceStatus
 from karptui.views.advice import OBJECTS_TABLE as OBJECTS
 from karptui.views.advice import TABLE, counts_text, detail_lines, finding_sentences, freshness
 from karptui.views.query import parse_query

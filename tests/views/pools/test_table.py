@@ -13,7 +13,7 @@ from karptui.disruption.churn.report import Churn, ChurnWindow
 from karptui.karpenter.inventory import Inventory
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pools import daemon_rows, pool_rows, with_last_hour
-from karptui.sources.base import Phase, SourceStatus
+from karptui.sources.source import Phase, SourceStatus
 from karptui.views.pools.columns import COLUMNS, pools_table
 from karptui.views.pools.detail import DAEMONSETS
 from karptui.views.pools.sentences import pool_sentences

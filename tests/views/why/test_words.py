@@ -24,7 +24,7 @@ from karptui.session.nodes import NodeEntry
 from karptui.session.overview import overview_of
 from karptui.session.prepare import prepare_view
 from karptui.session.readiness import left_out, unready_because
-from karptui.sources.base import Phase
+from karptui.sources.source import Phase
 from karptui.views.budgets.columns import budgets_table
 from karptui.views.budgets.sentences import budget_sentences
 from karptui.views.instants import freshness, short_freshness, why_unknown

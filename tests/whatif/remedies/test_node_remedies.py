@@ -18,7 +18,7 @@ from karptui.karpenter.settings import Settings
 from karptui.provisioning import explain
 from karptui.provisioning.solution import solve
 from karptui.session.cluster_view import ClusterView
-from karptui.state.inventory import inventory_of
+from karptui.state.cluster import inventory_of
 from karptui.whatif.edits import SetSetting
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.remedies.pending.remedy import RemedyKind, RemedyReport, amount_words, quantity_text, whole_nano

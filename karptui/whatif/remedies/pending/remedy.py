@@ -16,7 +16,7 @@ from karptui.kube.units import amount_text, is_in_bytes, mebibytes_text
 from karptui.provisioning import PodExplanation, Prepared, Reporter, Solution
 from karptui.provisioning.reporter import silent
 from karptui.provisioning.solution import solve
-from karptui.whatif.claim_types import ClaimTypes
+from karptui.whatif.difference_lines import ClaimTypes
 from karptui.whatif.edits import AnyEdit, EditError, ObjectRef, SetField
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import WhatIfBase
