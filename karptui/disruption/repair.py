@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from karptui.aws.repair_policies import aws_repair_policies
 from karptui.disruption import static_drift
 from karptui.disruption.budgets import REPAIR_GATE, is_repairing
 from karptui.disruption.candidate import Candidate
@@ -27,14 +28,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DO_NOT_REPAIR, NODEPOOL
 from karptui.karpenter.nodeclaim import REBOOTING, NodeClaim
 from karptui.karpenter.nodepool import NodePool, is_aws
-from karptui.karpenter.repair_policies import (
-    Ailment,
-    RepairAction,
-    RepairPolicies,
-    RepairPolicy,
-    aws_repair_policies,
-    legacy_ailment,
-)
+from karptui.karpenter.repair_policies import Ailment, RepairAction, RepairPolicies, RepairPolicy, legacy_ailment
 from karptui.karpenter.settings import Settings
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import NS_PER_SECOND

@@ -1,4 +1,6 @@
-"""What time brings in a play: NodeClaims expire and become consolidatable, unhealthy nodes go, budgets open and close.
+"""Time in a forecast: scheduled events in order, and those that follow from dates.
+
+NodeClaims expire and become consolidatable, unhealthy nodes are deleted, budgets open and close.
 
 Rules: ``consolidation.go`` of ``pkg/controllers/nodeclaim/disruption``, ``pkg/controllers/nodeclaim/expiration``, and
 ``pkg/controllers/node/health`` of v1.14.1, which is ``pkg/controllers/node/legacyrepair`` since.

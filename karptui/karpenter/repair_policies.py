@@ -12,7 +12,6 @@ from typing import Final
 
 import msgspec
 
-from karptui.karpenter.settings import Settings
 from karptui.kube.durations import DurationError, parse_duration
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition, condition_of
@@ -151,6 +150,8 @@ class RepairPolicies:
         """Return the repair that is due for a node, or None.
 
         Args:
+            node: The node.
+            now_ns: Current time.
             not_before_ns: Earliest start of tolerations: the end of the last reboot.
         """
         due = [match for match in self._matches(node, not_before_ns) if match[2] <= now_ns]
@@ -208,53 +209,3 @@ def legacy_ailment(policies: Iterable[RepairPolicy], node: Node) -> int | None:
         ),
         default=None,
     )
-
-
-REBOOT_GATE: Final = "RebootForRepair"
-_ACCELERATOR: Final = "AcceleratedHardwareReady"
-_OTHERS: Final = ("StorageReady", "NetworkingReady", "KernelReady", "ContainerRuntimeReady")
-_ANY: Final = ".*"
-_REBOOTED: Final = ".*XID(46|48|54|62|63|95|109|110|136|140|143|155|156|158).*"
-_REPLACED: Final = ".*XID(64|74|79|119|120).*"
-
-
-def aws_repair_policies(settings: Settings) -> tuple[RepairPolicy, ...]:
-    """Return the policies in the provider's order."""
-    if settings.legacy_node_repair or not settings.rules.has_repair_method:
-        return _LEGACY
-    reboots = RepairAction.REBOOT if settings.aws_gates.get(REBOOT_GATE, False) else RepairAction.REPLACE
-    return (
-        _policy("Ready", "False", _ANY, 30, 10),
-        _policy("Ready", "Unknown", _ANY, 30, 10),
-        _policy(_ACCELERATOR, "False", _REBOOTED, 10, 5, action=reboots),
-        _policy(_ACCELERATOR, "False", _REPLACED, 10, 5),
-        _policy(_ACCELERATOR, "False", "", 30, 10),
-        *(_policy(condition, "False", _ANY, 30, 10) for condition in _OTHERS),
-    )
-
-
-def _policy(
-    condition: str,
-    status: str,
-    regex: str,
-    minutes: int,
-    grace_minutes: int | None = None,
-    *,
-    action: RepairAction = RepairAction.REPLACE,
-) -> RepairPolicy:
-    return RepairPolicy(
-        condition_type=condition,
-        condition_status=status,
-        reason_regex=regex,
-        toleration_ns=minutes * _MINUTE_NS,
-        grace_ns=None if grace_minutes is None else grace_minutes * _MINUTE_NS,
-        action=action,
-    )
-
-
-_LEGACY: Final = (
-    _policy("Ready", "False", "", 30),
-    _policy("Ready", "Unknown", "", 30),
-    _policy(_ACCELERATOR, "False", "", 10),
-    *(_policy(condition, "False", "", 30) for condition in _OTHERS),
-)

@@ -1,4 +1,4 @@
-"""Kubernetes quantities as exact integers.
+"""Kubernetes quantities as exact integers, and floating-point numbers as Go's ``strconv.ParseFloat`` reads them.
 
 A quantity is stored in nano-units (10⁻⁹), the finest step of Kubernetes, with the format it was written in: a sum is
 printed in the format of its first operand. Rules: k8s.io/apimachinery/pkg/api/resource.

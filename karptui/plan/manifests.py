@@ -1,4 +1,4 @@
-"""Manifests as edits: every object of a text that a what-if knows, in the place of the cluster's own or new."""
+"""Manifests as edits, in place of the cluster's objects or new, and edits that the API server would reject."""
 
 from __future__ import annotations
 

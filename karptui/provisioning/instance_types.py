@@ -1,4 +1,4 @@
-"""Instance types available for new nodes of each NodePool, and what excludes the others.
+"""Instance types available for new nodes of each NodePool, and what excludes the others, such as EC2's refusals.
 
 Rules: ``filterInstanceTypesByRequirements`` in ``pkg/controllers/provisioning/scheduling/nodeclaim.go``,
 ``buildDaemonOverheadGroups`` and ``filterByRemainingResources`` in ``scheduler.go``. Karpenter checks requirements,

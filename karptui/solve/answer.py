@@ -1,4 +1,4 @@
-"""Result of a search: the best change, the runner-up with its disadvantage, and the changes not tried."""
+"""Result of a search: the best change, the runner-up with its disadvantage, the changes not tried, and its manifests."""
 
 from __future__ import annotations
 

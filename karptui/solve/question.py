@@ -1,4 +1,4 @@
-"""A goal asked of a cluster: its parameters, and the measure of a change."""
+"""A goal asked of a cluster: its parameters, the measure of a change, and several changes merged into one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Source of cluster data: starts, fills a mailbox, and stops."""
+"""Source of cluster data: starts, fills a mailbox, reports the state of each kind, and stops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One generation of a cluster: its objects, and which of them belong together."""
+"""One generation of a cluster: its objects, which of them belong together, and the inventory that engines take."""
 
 from __future__ import annotations
 

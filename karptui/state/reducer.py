@@ -1,4 +1,4 @@
-"""What sources have said since the mailbox was last emptied, and how a state and that become the next state."""
+"""The next state of a cluster, from a state and the mailbox's changes, and the history of deleted objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lines of a difference: pods, NodePools, new and existing nodes, drift, budgets and commands."""
+"""The lines of a difference: pods, NodePools, nodes with types in price order, drift, budgets and commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenarios: edits with a replay mode; and their file format."""
+"""Scenarios: edits with a replay mode; their file format, and what opens for an object."""
 
 from __future__ import annotations
 

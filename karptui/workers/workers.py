@@ -1,4 +1,4 @@
-"""What runs a function over many items, and how its results come back: in the order of the items, whoever ran it.
+"""Workers that run a function over many items, on this machine or a Dask scheduler's, with results in order.
 
 The function belongs to a module, so that other processes find it by name. Its arguments are the common data,
 an item, and a function that returns whether the result is still needed.

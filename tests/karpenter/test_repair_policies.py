@@ -7,13 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from karptui.karpenter.repair_policies import (
-    RepairAction,
-    RepairPolicies,
-    RepairPolicyError,
-    aws_repair_policies,
-    parse_policies,
-)
+from karptui.aws.repair_policies import aws_repair_policies
+from karptui.karpenter.repair_policies import RepairAction, RepairPolicies, RepairPolicyError, parse_policies
 from karptui.karpenter.settings import parse_settings
 from karptui.kube.objects import Condition
 from tests.builders import MINUTE_NS, NOW_NS, a_node

@@ -1,4 +1,4 @@
-"""The lives of NodeClaims, including those known only from events, and why each was removed."""
+"""The lives of NodeClaims, including those known only from events, why each was removed, and how many live."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors of the connection to an API server.
+"""Errors of the connection to an API server, and the reaction to each: the message, and the next attempt.
 
 SourceError
 ├── ConfigError       the kubeconfig, a certificate or an option is unusable: retries do not help

@@ -1,4 +1,4 @@
-"""Quick edits of requirements: which values of a label a NodePool allows, and which of them any type has."""
+"""Quick edits of requirements: which values of a label a NodePool allows, and edits of documents for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hold a document to the structure of its schema: types, formats, bounds, unknown fields."""
+"""Check a document against its schema: types, string and number formats, bounds, unknown fields."""
 
 from __future__ import annotations
 
