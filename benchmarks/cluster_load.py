@@ -82,8 +82,7 @@ async def _measure(url: str) -> dict[str, Any]:
     from karptui.sources.cluster import reflectors  # noqa: F401  imports count as the empty application's
     from karptui.sources.cluster.connection import Connection
     from karptui.sources.cluster.source import ClusterSource
-    from karptui.sources.mailbox import Mailbox
-    from karptui.sources.source import Phase
+    from karptui.sources.source import Mailbox, Phase
     from karptui.state.cluster import EMPTY
     from karptui.state.reducer import reduce
 

@@ -15,8 +15,7 @@ from karptui.decode.kinds import Kind, kind_of
 from karptui.decode.reader import KindReader
 from karptui.kube.pod import Pod
 from karptui.sources.demo.source import load
-from karptui.sources.mailbox import Mailbox
-from karptui.sources.source import Phase, SourceError, SourceStatus
+from karptui.sources.source import Mailbox, Phase, SourceError, SourceStatus
 
 MULTIPLIED = ("Node", "NodeClaim", "Pod")
 CHANGE_SECONDS = 0.5

@@ -18,10 +18,10 @@ from typing import Any
 from many_demos import ManyDemos
 from reference import print_reference
 
-from karptui.sources.mailbox import Mailbox
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.scrub import scrub
 from karptui.sources.snapshot.source import SnapshotSource
+from karptui.sources.source import Mailbox
 from karptui.state.cluster import EMPTY
 from karptui.state.reducer import reduce
 

@@ -27,8 +27,7 @@ from karptui.kube.node import Node
 from karptui.kube.objects import Condition, OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import parse_quantity
-from karptui.sources.mailbox import Mailbox
-from karptui.sources.source import Phase, SourceStatus
+from karptui.sources.source import Mailbox, Phase, SourceStatus
 
 NOW_NS = 1_795_521_607_000_000_000
 SECOND = 1_000_000_000

@@ -9,8 +9,7 @@ import pytest
 
 from karptui.clock import Clock, FrozenClock
 from karptui.sources.demo.source import DemoSource
-from karptui.sources.mailbox import Mail, Mailbox
-from karptui.sources.source import Phase
+from karptui.sources.source import Mail, Mailbox, Phase
 
 
 class StillDemo(DemoSource):

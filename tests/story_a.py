@@ -15,8 +15,7 @@ from karptui.kube.taints import Taint
 from karptui.session.cluster_view import ClusterView
 from karptui.session.prepare import prepare_view
 from karptui.sources.evidence import EvidenceSource
-from karptui.sources.mailbox import Mailbox
-from karptui.sources.source import Phase, Source, SourceStatus
+from karptui.sources.source import Mailbox, Phase, Source, SourceStatus
 from karptui.state.cluster import objects_of
 from tests.builders import (
     DAY_NS,

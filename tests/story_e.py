@@ -15,8 +15,7 @@ from karptui.kube.pod import Pod
 from karptui.kube.workload import Workload
 from karptui.session.cluster_view import ClusterView
 from karptui.sources.evidence import EvidenceSource
-from karptui.sources.mailbox import Mailbox
-from karptui.sources.source import Phase, SourceStatus
+from karptui.sources.source import Mailbox, Phase, SourceStatus
 from karptui.state.cluster import objects_of
 from tests.builders import (
     DAY_NS,

@@ -10,8 +10,7 @@ from karptui.decode.kinds import Kind
 from karptui.karpenter import labels
 from karptui.karpenter.inventory import Inventory
 from karptui.session.cluster_view import ClusterView
-from karptui.sources.mailbox import Mailbox
-from karptui.sources.source import Phase, SourceStatus
+from karptui.sources.source import Mailbox, Phase, SourceStatus
 from karptui.state.cluster import objects_of
 from tests import story_e
 from tests.builders import MINUTE_NS, NOW_NS, a_nodepool, a_pdb, a_pod, a_requirement, amounts, an_owner

@@ -140,7 +140,7 @@ def follow(
     Raises:
         UsageError: The source cannot start or connect, or takes too long.
     """
-    from karptui.sources.mailbox import Mailbox
+    from karptui.sources.source import Mailbox
     from karptui.state.cluster import EMPTY
     from karptui.state.reducer import reduce
 

@@ -78,7 +78,7 @@ class _Parser(argparse.ArgumentParser):
     def format_help(self) -> str:
         """Return the help; what columns mean is looked up only here, as it takes the views."""
         if self.command:
-            from karptui.cli.pages import legend_of
+            from karptui.cli.legends import legend_of
 
             self.epilog = epilog_of(self.command, legend_of(self.command))
         return super().format_help()

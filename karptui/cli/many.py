@@ -13,7 +13,8 @@ from karptui.cli.listing import json_text, print_csv, print_rows, rows_of
 from karptui.cli.streams import put
 from karptui.cli.whatif_scenarios import FAILED, NamedBase, base_of_snapshot, bases, check_snapshots
 from karptui.views.sanitize import clean, page
-from karptui.workers.workers import Workers, WorkersError, in_order, workers_at
+from karptui.workers.places import workers_at
+from karptui.workers.workers import Workers, WorkersError, in_order
 
 if TYPE_CHECKING:
     from karptui.provisioning.reporter import Ask as AskOne

@@ -99,8 +99,8 @@ def _from_demo(args: argparse.Namespace, redactor: Redactor | None) -> tuple[dic
     from karptui.cli.evidence import evidence_for, measure
     from karptui.clock import FrozenClock
     from karptui.sources.demo.source import DemoSource
-    from karptui.sources.mailbox import Mailbox
     from karptui.sources.snapshot.recording import build_recording
+    from karptui.sources.source import Mailbox
 
     demo = DemoSource(clock=FrozenClock(SystemClock().now_ns()), is_stepped=True)
     demo.start(Mailbox())

@@ -15,8 +15,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.readiness import unready_because
 from karptui.session.refusals import RefusalReader
 from karptui.sources.evidence import EvidenceSource
-from karptui.sources.mailbox import Mailbox
-from karptui.sources.source import Source, SourceError
+from karptui.sources.source import Mailbox, Source, SourceError
 from karptui.state.cluster import EMPTY, ClusterState
 from karptui.state.reducer import Batch, KindDelta, reduce
 

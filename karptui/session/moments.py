@@ -18,8 +18,7 @@ from karptui.session.analyst import Analyst
 from karptui.session.answers import PlayMoment
 from karptui.session.follower import ClusterFollower
 from karptui.sources.evidence import EvidenceSource
-from karptui.sources.mailbox import Mailbox
-from karptui.sources.source import SourceError
+from karptui.sources.source import Mailbox, SourceError
 
 if TYPE_CHECKING:
     from karptui.forward.journal import Journal

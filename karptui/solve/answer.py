@@ -1,4 +1,4 @@
-"""Result of a search: the best change, the runner-up with its disadvantage, the changes not tried, and its manifests."""
+"""Result of a search: the best change, the runner-up and why it lost, changes not tried, and its manifests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers that run a function over many items, on this machine or a Dask scheduler's, with results in order.
+"""What runs a function over many items, and how its results come back: in the order of the items, whoever ran it.
 
 The function belongs to a module, so that other processes find it by name. Its arguments are the common data,
 an item, and a function that returns whether the result is still needed.
@@ -94,25 +94,3 @@ def packed(value: object) -> bytes:
 def unpacked(data: bytes) -> Any:
     """Return data packed by another process; unpickling can run any code, so the sender must be trusted."""
     return pickle.loads(data)  # noqa: S301 - from a process of this program, or a Dask cluster that the user trusts
-
-
-MOST_PROCESSES: Final = 256
-FAR: Final = ("tcp://", "tls://")
-"""How the address of a Dask scheduler begins."""
-
-
-def workers_at(text: str) -> Workers:
-    """Return the workers for the user's text: a number of local processes, or a Dask scheduler's address.
-
-    Raises:
-        WorkersError: if it is neither, or no scheduler answers.
-    """
-    if text.startswith(FAR):
-        from karptui.workers.far import FarWorkers  # noqa: PLC0415 - Dask is imported only when asked for
-
-        return FarWorkers(text)
-    if not text.isdecimal() or not 1 <= int(text) <= MOST_PROCESSES:
-        raise WorkersError(f"{text!r} is neither a number of processes nor the address of a Dask scheduler (tcp://…)")
-    from karptui.workers.near import NearWorkers  # noqa: PLC0415 - multiprocessing is imported only when asked for
-
-    return NearWorkers(int(text))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from karptui.cli.legends import legend_of
 from karptui.cli.main import COMMANDS, build_parser, parser_of
-from karptui.cli.pages import Entry, epilog_of, legend_of
+from karptui.cli.pages import Entry, epilog_of
 
 
 @pytest.fixture(autouse=True)

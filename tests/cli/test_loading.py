@@ -15,8 +15,7 @@ from karptui.cli.loading import collector_at_rest, follow
 from karptui.cli.main import main
 from karptui.decode.kinds import Kind
 from karptui.session.readiness import ASKED_BY_ENGINES
-from karptui.sources.mailbox import Mailbox
-from karptui.sources.source import Phase, SourceStatus
+from karptui.sources.source import Mailbox, Phase, SourceStatus
 from tests.builders import a_manifest
 from tests.cli.test_record import kubeconfig
 from tests.loopback import Answered, Call, LoopbackServer

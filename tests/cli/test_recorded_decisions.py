@@ -17,7 +17,7 @@ from karptui.cli.main import COMMANDS, main
 from karptui.clock import FrozenClock
 from karptui.sources.cluster.resources import LATER, NODES
 from karptui.sources.demo.karpenter import metrics_at
-from karptui.sources.mailbox import Mailbox
+from karptui.sources.source import Mailbox
 from tests.builders import a_manifest
 from tests.cli.conftest import NOON_NS
 from tests.cli.test_record import kubeconfig

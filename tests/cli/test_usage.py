@@ -13,7 +13,7 @@ from karptui.cli.main import main
 from karptui.kube.live_usage import NO_LIVE_USAGE
 from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.source import ClusterSource
-from karptui.sources.mailbox import Mailbox
+from karptui.sources.source import Mailbox
 from tests.loopback import Call, LoopbackServer
 
 

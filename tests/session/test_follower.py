@@ -16,8 +16,7 @@ from karptui.session.follower import ClusterFollower
 from karptui.session.moments import MomentSource
 from karptui.session.overview import overview_of
 from karptui.sources.evidence import EvidenceSource
-from karptui.sources.mailbox import Mailbox
-from karptui.sources.source import Phase, SourceStatus
+from karptui.sources.source import Mailbox, Phase, SourceStatus
 from karptui.state.cluster import ClusterState
 from karptui.state.reducer import Batch, reduce
 from karptui.views.instants import freshness

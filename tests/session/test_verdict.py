@@ -26,9 +26,8 @@ from karptui.session.readiness import left_out
 from karptui.session.row_server import RowServer
 from karptui.session.sources import source_rows
 from karptui.session.verdict import verdict_of_view
-from karptui.sources.mailbox import Mailbox
 from karptui.sources.snapshot.source import put_all
-from karptui.sources.source import Phase
+from karptui.sources.source import Mailbox, Phase
 from karptui.verdict import upcoming
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Leaving, Manner
 from karptui.views.findings import pending_reasons, sentence

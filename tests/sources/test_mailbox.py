@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karptui.decode.kinds import Kind
-from karptui.sources.mailbox import Mailbox
-from karptui.sources.source import Phase, SourceStatus
+from karptui.sources.source import Mailbox, Phase, SourceStatus
 
 
 def test_what_waits_is_counted_once_per_object() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from karptui.clock import FrozenClock
-from karptui.sources.mailbox import Mailbox
+from karptui.sources.source import Mailbox
 from tests.builders import NOW_NS
 from tests.still_demo import StillDemo
 from tests.terminal.program import karptui

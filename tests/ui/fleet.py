@@ -23,8 +23,7 @@ from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.taints import Taint
 from karptui.session.cluster_view import ClusterView
 from karptui.sources.evidence import EvidenceSource
-from karptui.sources.mailbox import Mailbox
-from karptui.sources.source import Phase, SourceStatus
+from karptui.sources.source import Mailbox, Phase, SourceStatus
 from karptui.state.cluster import EMPTY
 from karptui.state.reducer import Batch, KindDelta, reduce
 from tests.builders.sources import QuietSource

@@ -12,8 +12,7 @@ import pytest
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.decode.kinds import Kind
-from karptui.sources.mailbox import Mailbox
-from karptui.sources.source import Phase
+from karptui.sources.source import Mailbox, Phase
 from tests.builders import NOW_NS
 from tests.ui.fleet import FleetSource, a_fleet, price_evidence, screen_text, status
 from tests.ui.stage import an_app, demo_app, settled

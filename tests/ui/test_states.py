@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from karptui.decode.kinds import Kind
-from karptui.sources.mailbox import Mailbox
-from karptui.sources.source import Phase, SourceError
+from karptui.sources.source import Mailbox, Phase, SourceError
 from tests.builders import a_node
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import NOW_NS, SECOND, Fleet, FleetSource, a_fleet, screen_text, status

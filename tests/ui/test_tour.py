@@ -12,8 +12,7 @@ from karptui.cli.main import DEMOS, build_parser
 from karptui.cli.source import open_source
 from karptui.clock import FrozenClock
 from karptui.sources.demo.source import DemoSource
-from karptui.sources.mailbox import Mailbox
-from karptui.sources.source import Phase
+from karptui.sources.source import Mailbox, Phase
 from karptui.views.tour import STORIES, Tour
 from tests.builders import NOW_NS
 from tests.ui.fleet import screen_text

@@ -18,8 +18,7 @@ from karptui.sources.cluster.reflector import Reflector
 from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, KARPENTER_KINDS, LATER, NODES, Resource
 from karptui.sources.cluster.status_board import Board
 from karptui.sources.cluster.transport import READ_SECONDS, Transport
-from karptui.sources.mailbox import Mailbox
-from karptui.sources.source import Phase, SourceError, SourceStatus
+from karptui.sources.source import Mailbox, Phase, SourceError, SourceStatus
 
 FIRST_SECONDS: Final = 2.0
 """How long everything else waits until the nodes and Karpenter's own kinds are there, and the app shows the nodes."""

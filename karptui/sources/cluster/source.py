@@ -13,8 +13,7 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.cluster.backoff import Backoff, Bell, Waits
 from karptui.sources.cluster.body import decoded
 from karptui.sources.cluster.connection import Connection
-from karptui.sources.mailbox import Mailbox
-from karptui.sources.source import Phase, SourceError, SourceStatus, kept_as
+from karptui.sources.source import Mailbox, Phase, SourceError, SourceStatus, kept_as
 
 if TYPE_CHECKING:
     from karptui.sources.cluster.official_client import Permission

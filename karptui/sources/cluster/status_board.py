@@ -12,8 +12,7 @@ from karptui.decode.kinds import Kind
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.cluster.backoff import Waits
 from karptui.sources.cluster.resources import Resource
-from karptui.sources.mailbox import Mailbox
-from karptui.sources.source import Phase, SourceStatus
+from karptui.sources.source import Mailbox, Phase, SourceStatus
 
 
 class Board:

@@ -23,8 +23,7 @@ from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp, parse_times
 from karptui.sources.demo.play import DemoPlay
 from karptui.sources.demo.script import begin
 from karptui.sources.demo.world import DemoWorld, Manifest
-from karptui.sources.mailbox import Mailbox
-from karptui.sources.source import Phase, SourceError, SourceStatus, kept_as
+from karptui.sources.source import Mailbox, Phase, SourceError, SourceStatus, kept_as
 
 FILE: Final = "recording.json.gz"
 _TIMESTAMP: Final = re.compile(rb'"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"')

@@ -10,8 +10,7 @@ import msgspec
 
 from karptui.decode.kinds import Kind
 from karptui.karpenter.inventory import Inventory
-from karptui.sources.mailbox import Mailbox
-from karptui.sources.source import Phase, SourceError, SourceStatus, kept_as
+from karptui.sources.source import Mailbox, Phase, SourceError, SourceStatus, kept_as
 from karptui.state.cluster import objects_of
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 from cel_expr_python import cel
 
 from karptui.kube.quantity import NANO, Quantity, parse_quantity
-from karptui.whatif.schema.structure import compiled
+from karptui.whatif.schema.formats import compiled
 
 
 def declarations() -> list[Any]:

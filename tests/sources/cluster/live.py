@@ -14,8 +14,7 @@ from karptui.decode.kinds import Kind
 from karptui.sources.cluster.connection import Connection, Pem
 from karptui.sources.cluster.credentials import Credentials, credentials_for
 from karptui.sources.cluster.transport import Transport
-from karptui.sources.mailbox import Mailbox
-from karptui.sources.source import Phase, SourceStatus
+from karptui.sources.source import Mailbox, Phase, SourceStatus
 from tests.loopback import Answer, LoopbackServer
 
 TLS = Path(__file__).resolve().parents[2] / "data" / "tls"

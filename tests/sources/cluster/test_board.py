@@ -5,8 +5,7 @@ from typing import Any
 from karptui.decode.kinds import Kind
 from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, EVENTS, NODES
 from karptui.sources.cluster.status_board import Board
-from karptui.sources.mailbox import Mailbox
-from karptui.sources.source import Phase, SourceStatus
+from karptui.sources.source import Mailbox, Phase, SourceStatus
 
 
 def status(phase: Phase, kind: Kind = Kind.EVENT, **fields: Any) -> SourceStatus:

@@ -91,7 +91,7 @@ FOLLOW = """
 import sys, time
 from karptui.cli.main import build_parser
 from karptui.cli.source import connect
-from karptui.sources.mailbox import Mailbox
+from karptui.sources.source import Mailbox
 args = build_parser(None).parse_args(["--kubeconfig", sys.argv[1]])
 mailbox = Mailbox()
 source = connect(args, None)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from karptui.clock import FrozenClock
 from karptui.decode.kinds import Kind
 from karptui.sources.demo.source import PAGE, LargeDemo
-from karptui.sources.mailbox import Mailbox
-from karptui.sources.source import Phase, SourceStatus
+from karptui.sources.source import Mailbox, Phase, SourceStatus
 from karptui.state.cluster import EMPTY
 from karptui.state.reducer import reduce
 from tests.builders import NOW_NS

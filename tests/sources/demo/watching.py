@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from karptui.clock import FrozenClock
 from karptui.sources.demo.source import DemoSource
-from karptui.sources.mailbox import Mailbox
+from karptui.sources.source import Mailbox
 from karptui.state.cluster import EMPTY, ClusterState
 from karptui.state.reducer import reduce
 from tests.builders import NOW_NS, SECOND_NS

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from karptui.decode.kinds import Kind
-from karptui.sources.mailbox import Mailbox
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
-from karptui.sources.source import Phase, Source, SourceError
+from karptui.sources.source import Mailbox, Phase, Source, SourceError
 from karptui.state.cluster import EMPTY, inventory_of
 from karptui.state.reducer import reduce
 from tests.builders import NOW, NOW_NS, a_manifest

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from karptui.whatif.schema.formats import compiled, go_pattern, pattern_words
 from karptui.whatif.schema.schema import with_defaults
-from karptui.whatif.schema.structure import compiled, did_you_mean, go_pattern, pattern_words, structure_violations
+from karptui.whatif.schema.structure import did_you_mean, structure_violations
 
 TEXT = {"type": "string"}
 QUANTITY = {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True}
