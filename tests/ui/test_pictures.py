@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple, Protocol
 
 import pytest
@@ -27,6 +29,7 @@ from tests.ui.pictures import (
     compare_pictures,
 )
 from tests.ui.stage import an_app, demo_app, settled
+from tests.ui.test_solve import small_app
 from tests.ui.whatif.bench import prepare
 
 _KEYS: Final = {" ": "space"}
@@ -59,6 +62,12 @@ def demo() -> KarptuiApp:
 def story_e() -> KarptuiApp:
     """Return the app over a small cluster, for studies that are slow on the demo."""
     return an_app(StorySource(), clock=FrozenClock(NOW_NS), evidence=story_evidence())
+
+
+def unsolved() -> KarptuiApp:
+    """Return the app over pods that no NodePool takes."""
+    with TemporaryDirectory() as folder:
+        return small_app(Path(folder))
 
 
 def run(command: str) -> tuple[str, ...]:
@@ -131,10 +140,10 @@ WALKS: Final[Mapping[str, Walk]] = {
             "headroom": ("escape", "escape", *run("headroom")),
             "drill": run("drill"),
             "policies": run("policies"),
-            "solve": run("solve pending"),
             "forward-with-edit": ("6", "r", "F"),
         },
     ),
+    "goals": Walk(unsolved, {"solve": run("solve pending")}),
     "whatif": Walk(
         demo,
         {
@@ -146,10 +155,10 @@ WALKS: Final[Mapping[str, Walk]] = {
             "whatif-values-choice": ("escape", "w"),
             "whatif-values": ("enter", "enter"),
             "whatif-goals": ("escape", "S"),
-            "whatif-name": ("escape", "n"),
+            "whatif-name": ("escape", "N"),
             "whatif-export": ("escape", "x"),
-            "whatif-families": ("escape", "f", "enter"),
-            "whatif-compare": ("escape", "c"),
+            "whatif-families": ("escape", *["down"] * 10, "enter"),
+            "whatif-compare": ("escape", "home", "c"),
             "whatif-packing": ("escape", "p"),
             "whatif-leave": ("escape", "q"),
             "whatif-compare-several": (

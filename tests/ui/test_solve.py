@@ -58,8 +58,7 @@ def a_pool(name: str, family: str, **template: Any) -> dict[str, Any]:
     }
 
 
-@pytest.fixture
-def app(tmp_path: Path) -> KarptuiApp:
+def small_app(folder: Path) -> KarptuiApp:
     """Return the app over two NodePools without nodes, and pods that neither takes."""
     document = {
         "karptui": 1,
@@ -74,12 +73,17 @@ def app(tmp_path: Path) -> KarptuiApp:
         ],
         "instanceTypes": [a_type("m5.large", "2", 0.1), a_type("c5.4xlarge", "16", 0.7), a_type("r5.4xlarge", "16", 1)],
     }
-    path = tmp_path / "small.json"
+    path = folder / "small.json"
     path.write_text(json.dumps(document))
     snapshot = SnapshotReader().read([str(path)], keeps_manifests=True)
     at = snapshot.captured_at_ns
     found = Evidence(settings=snapshot.settings, instance_types=snapshot.instance_types, taken_at_ns=at)
     return an_app(SnapshotSource(snapshot), clock=FrozenClock(at), evidence=EvidenceSource(found))
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> KarptuiApp:
+    return small_app(tmp_path)
 
 
 def typed(text: str) -> tuple[str, ...]:
