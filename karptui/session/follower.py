@@ -12,7 +12,7 @@ from karptui.aws.evidence import decides_alike
 from karptui.decode.kinds import Kind
 from karptui.session.analyst import Analyst
 from karptui.session.cluster_view import ClusterView
-from karptui.session.readiness import unready_because
+from karptui.session.readiness import out_of_reach, unready_because
 from karptui.session.refusals import RefusalReader
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.source import Mailbox, Source, SourceError
@@ -116,7 +116,11 @@ class ClusterFollower:
 
     def _poll(self, now_ns: int) -> bool:
         mail, before = self._mailbox.drain(), self.view
+        statuses = {**before.statuses, **{str(kind): status for kind, status in mail.statuses.items()}}
         analysis, pending, advice = self.analyst.latest, self.analyst.pending, self.analyst.advice
+        if out_of_reach(statuses):
+            # Kinds that can no longer be read look empty: earlier results are about another cluster.
+            analysis = pending = advice = None
         usage = self.evidence.live_usage()
         is_same = analysis is before.analysis and pending is before.pending and advice is before.advice
         is_same = is_same and usage is before.live_usage
@@ -132,7 +136,6 @@ class ClusterFollower:
                 state, generation=state.generation + 1, engines_from=state.generation + 1
             )
             self.priced_from = state.generation
-        statuses = {**before.statuses, **{str(kind): status for kind, status in mail.statuses.items()}}
         try:
             view = ClusterView(
                 state,

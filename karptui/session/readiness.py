@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from karptui.decode.kinds import VOLUME_KINDS, Kind
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodeclasses import lacks_nodeclasses
 from karptui.session.nodes import NEEDED_FOR_WHY
-from karptui.session.status import ON_THE_WAY, plural
+from karptui.session.status import ON_THE_WAY, KindStatus, plural
 
 OPTIONAL: Final = (Kind.PDB, Kind.DAEMONSET, Kind.NODECLASS)
 """Kinds that may be missing without permission; a note names them."""
@@ -20,17 +21,18 @@ ASKED_BY_ENGINES: Final = (*NEEDED_FOR_WHY, *_AWAITED)
 
 def unready_because(view: ClusterView) -> str:
     """Return the reason if blockers cannot be shown, else an empty string."""
-    return _out_of_reach(view) or _on_the_way(view)
+    return out_of_reach(view.statuses) or _on_the_way(view)
 
 
 def is_out_of_reach(view: ClusterView) -> bool:
     """Whether blockers cannot be shown until a permission is granted or Karpenter is installed."""
-    return bool(_out_of_reach(view))
+    return bool(out_of_reach(view.statuses))
 
 
-def _out_of_reach(view: ClusterView) -> str:
+def out_of_reach(statuses: Mapping[str, KindStatus]) -> str:
+    """Return why blockers cannot be shown until a permission is granted or Karpenter is installed; else nothing."""
     for kind in NEEDED_FOR_WHY:
-        status = view.statuses.get(str(kind))
+        status = statuses.get(str(kind))
         if status is not None and status.is_unread:
             return f"{plural(kind)} may not be listed"
         if status is not None and status.phase == "not installed":

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 
 from karptui.aws.evidence import Evidence
 from karptui.aws.launch_refusals import REFUSED_NS
 from karptui.decode.kinds import Kind
+from karptui.disruption.analysis import Analysis
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
 from karptui.karpenter.nodepool import NodePool
@@ -86,6 +89,17 @@ def test_nodes_are_known_once_they_are_listed_or_refused(phase: Phase, *, is_kno
     source.mailbox.report(SourceStatus(kind=Kind.NODE, phase=phase, since_ns=1))
     follower.poll()
     assert follower.knows_nodes is is_known
+
+
+def test_results_are_dropped_once_a_kind_they_rest_on_may_not_be_read() -> None:
+    follower, source = with_two_nodes()
+    follower.analyst = Mock(wraps=follower.analyst, latest=Analysis(generation=1), pending=None, advice=None)
+    assert follower.poll()
+    assert follower.view.analysis is not None
+    source.mailbox.report(SourceStatus(kind=Kind.POD, phase=Phase.FORBIDDEN, since_ns=1))
+    assert follower.poll()
+    assert follower.view.analysis is None
+    assert not follower.poll()
 
 
 def test_evidence_is_requested_once_and_neither_by_the_start_nor_after_the_end() -> None:
