@@ -230,7 +230,7 @@ async def test_faults_look_as_pictured(
         await settled(pilot)
         assert source.mailbox is not None
         if state == "forbidden":
-            error = "no permission to list pods in all namespaces: pods is forbidden: user eve cannot list resource pods"
+            error = "no permission to list pods in all namespaces: pods is forbidden: user eve cannot list pods"
             source.mailbox.report(status(Kind.POD, Phase.FORBIDDEN, last_error=error))
         elif state == "disconnected":
             gone = {"last_error": "the API server refuses connections", "last_contact_ns": NOW_NS - 42 * SECOND}
