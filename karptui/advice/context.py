@@ -10,11 +10,11 @@ from typing import Final
 
 import msgspec
 
+from karptui.aws.cluster_types import observed_types
 from karptui.aws.evidence import NO_EVIDENCE, Evidence
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.live import live_instance_types
 from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError, parse_nodeclass
-from karptui.aws.observed import observed_types
 from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.churn.loops import Loop
 from karptui.disruption.churn.report import Churn, churn_of

@@ -119,8 +119,8 @@ def _from_demo(args: argparse.Namespace, redactor: Redactor | None) -> tuple[dic
 
 def _from_cluster(args: argparse.Namespace, redactor: Redactor | None) -> tuple[dict[str, Any], list[str]]:
     from karptui.cli.evidence import await_prices, configuration, live_evidence
+    from karptui.sources.cluster.collection import export_cluster
     from karptui.sources.cluster.credentials import credentials_for
-    from karptui.sources.cluster.export import export_cluster
     from karptui.sources.cluster.transport import READ_SECONDS, Transport
     from karptui.sources.snapshot.recording import build_recording
     from karptui.sources.snapshot.scrub import scrub

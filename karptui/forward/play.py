@@ -16,10 +16,9 @@ from karptui.disruption.repair import tolerated_until
 from karptui.forward.calendar import Agenda, Calendar, Turn
 from karptui.forward.command_queue import CommandQueue
 from karptui.forward.disruption_loop import DisruptionLoop
-from karptui.forward.draining import Drains
+from karptui.forward.draining import Drains, KubectlDrain
 from karptui.forward.durations import Durations
 from karptui.forward.journal import Journal
-from karptui.forward.kubectl_drain import KubectlDrain
 from karptui.forward.launching import Launches
 from karptui.forward.observation import Observation
 from karptui.forward.pods import PodRuns

@@ -115,7 +115,7 @@ def _read_fields(value: Any, shape: Mapping[str, _Shape], before: Any, where: st
 
 
 def _read_text(value: Any, where: str) -> str:
-    from karptui.kube.yaml_scalars import Scalar, key_text  # noqa: PLC0415 - only needed with YAML
+    from karptui.kube.yaml_text import Scalar, key_text  # noqa: PLC0415 - only needed with YAML
 
     text = key_text(value) if isinstance(value, Scalar) else None
     if text is None:

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 
 import yaml
 
-from karptui.kube.yaml_scalars import Scalar, key_text, resolve_plain
+from karptui.kube.yaml_text import Scalar, key_text, resolve_plain
 
 MAX_DEPTH: Final = 100
 """Maximum nesting; Kubernetes' own kinds stay below 30 levels, CRD schemas below 60."""

@@ -25,7 +25,7 @@ from karptui.whatif.situation import TypesResult, WhatIfBase
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeFindings
-    from karptui.plan.removal_forecast import RemovalForecasts
+    from karptui.plan.rollout import RemovalForecasts
 
 
 def prepare_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> tuple[Prepared, tuple[str, ...]]:
@@ -65,7 +65,7 @@ def removal_forecasts(
     Args:
         pause: Called now and then during computation; an exception from it ends the work.
     """
-    from karptui.plan.removal_forecast import RemovalForecasts  # noqa: PLC0415 - only for forecasts: slow to import
+    from karptui.plan.rollout import RemovalForecasts  # noqa: PLC0415 - only for forecasts: slow to import
 
     metrics = view.evidence.metrics
     seconds = metrics.seconds_per_removal if metrics is not None else None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from karptui.aws.cluster_types import NodeClassTypes
+from karptui.aws.cluster_types import NodeClassTypes, ObservedType
 from karptui.aws.evidence import offering_value
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.instance_types import incompatible_types
@@ -19,7 +19,6 @@ from karptui.aws.ledger import (
 )
 from karptui.aws.market import OfferingKey
 from karptui.aws.nodeclass import Ec2NodeClass
-from karptui.aws.observed import ObservedType
 from karptui.aws.prices import NodePrices, Price, PriceOrigin, PriceSource
 from karptui.karpenter.instance_type import NO_FREE_ADDRESSES, InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, WELL_KNOWN, ZONE

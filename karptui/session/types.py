@@ -8,9 +8,9 @@ from functools import cached_property
 
 import msgspec
 
+from karptui.aws.cluster_types import ObservedType
 from karptui.aws.ledger import Ledger
 from karptui.aws.lint import LintFinding
-from karptui.aws.observed import ObservedType
 from karptui.aws.prices import Price
 from karptui.karpenter.instance_type import Overhead
 from karptui.karpenter.labels import ON_DEMAND, SPOT

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Final
 
 from karptui.aws.auto_mode import SOURCE
-from karptui.aws.cluster_types import ClusterTypes
+from karptui.aws.cluster_types import ClusterTypes, ObservedType, observed_types
 from karptui.aws.evidence import Evidence
 from karptui.aws.ledger import (
     fitting_overhead_percent,
@@ -17,7 +17,6 @@ from karptui.aws.ledger import (
 from karptui.aws.lint import LintFinding, reserved_more_than_node, too_few_pod_slots, unknown_operators, wildcard_values
 from karptui.aws.live import live_instance_types
 from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError, parse_nodeclass
-from karptui.aws.observed import ObservedType, observed_types
 from karptui.aws.user_data import user_data_settings
 from karptui.decode.kinds import Kind
 from karptui.karpenter.nodeclass import EC2_KIND, is_auto_mode, is_ec2

@@ -8,11 +8,10 @@ from typing import Final
 import msgspec
 
 from karptui.aws.money import per_hour_change_text
-from karptui.forward.kubectl_drain import HeldPod
+from karptui.forward.draining import HeldPod
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import counted, first_of, span_text, verb
-from karptui.plan.group_drain import GroupDrain
-from karptui.plan.rehearsal import TOGETHER, Rehearsal
+from karptui.plan.rehearsal import TOGETHER, GroupDrain, Rehearsal
 from karptui.views.column import (
     BOOLEAN,
     INTEGER,

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from karptui.aws.cluster_types import _Images, current_image, discovered_memory_bytes, observed_types
 from karptui.aws.nodeclass import Ec2NodeClass, parse_spec_and_status
-from karptui.aws.observed import _Images, current_image, discovered_memory_bytes, observed_types
 from karptui.karpenter.labels import ARCH, INSTANCE_TYPE, REGISTERED, ZONE
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClassRef
@@ -121,7 +121,7 @@ def test_equal_nodes_are_examined_once(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(labels)
         return "ami-amd64"
 
-    monkeypatch.setattr("karptui.aws.observed.current_image", current)
+    monkeypatch.setattr("karptui.aws.cluster_types.current_image", current)
     nodes = [a_node(8_000, labels={ARCH: "amd64", "kubernetes.io/hostname": f"node-{at}"}) for at in range(9)]
     discovered_memory_bytes([a_class()], [*nodes, a_node(8_000, labels={ARCH: "arm64"})])
     assert len(asked) == 2

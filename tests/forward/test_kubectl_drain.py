@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from karptui.forward.draining import DrainedNode, KubectlDrain
 from karptui.forward.durations import Durations
-from karptui.forward.kubectl_drain import DrainedNode, KubectlDrain
 from karptui.forward.play import Play
 from karptui.forward.result import StepKind
 from karptui.karpenter.inventory import Inventory

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from karptui.kube.yaml_reader import load_documents
-from karptui.kube.yaml_scalars import Scalar, key_text, resolve_plain
+from karptui.kube.yaml_text import Scalar, key_text, resolve_plain
 from karptui.whatif.yaml.tree import read
 
 

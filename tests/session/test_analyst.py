@@ -15,7 +15,7 @@ from karptui.disruption.analysis import Analysis
 from karptui.disruption.joint_saving import JointRemoval
 from karptui.disruption.study import DisruptionStudy
 from karptui.kube.objects import Lease
-from karptui.plan.removal_forecast import RemovalForecasts
+from karptui.plan.rollout import RemovalForecasts
 from karptui.session import analyst as module
 from karptui.session import throttle
 from karptui.session.analyst import Analyst

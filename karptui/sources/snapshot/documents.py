@@ -15,10 +15,11 @@ import msgspec
 
 from karptui.files import read_file, read_stream, size_text
 from karptui.kube.yaml_reader import OpenCollection, YamlError, YamlReader
-from karptui.sources.snapshot.memory import GZIP_MAGIC, MemoryLimit
 from karptui.sources.snapshot.text import (
+    GZIP_MAGIC,
     HALF_CHARACTER,
     PROBE,
+    MemoryLimit,
     SnapshotError,
     as_utf8,
     binary,

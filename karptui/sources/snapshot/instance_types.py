@@ -17,8 +17,7 @@ from karptui.decode.wire import Wire, WireQuantities, WireRequirement, quantitie
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.sources.snapshot.documents import read_bytes, unpack
-from karptui.sources.snapshot.memory import MemoryLimit
-from karptui.sources.snapshot.text import SnapshotError, sentence, without_lone_surrogates
+from karptui.sources.snapshot.text import MemoryLimit, SnapshotError, sentence, without_lone_surrogates
 
 _MAX_LISTS: Final = 32
 

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from karptui.kube.hidden_text import HIDDEN, escaped
-from karptui.kube.yaml_scalars import resolve_plain
-from karptui.kube.yaml_text import is_text_in_yaml11
+from karptui.kube.yaml_text import is_text_in_yaml11, resolve_plain
 
 WIDTH = 100
 """Longest list in brackets, with its indentation."""

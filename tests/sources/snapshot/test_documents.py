@@ -200,7 +200,7 @@ def test_a_device_without_an_end_is_not_read(device: str, monkeypatch: pytest.Mo
 def test_a_file_that_takes_more_memory_than_it_may_is_refused(
     tmp_path: Path, data: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("karptui.sources.snapshot.memory.FREE_BYTES", -(1 << 40))
+    monkeypatch.setattr("karptui.sources.snapshot.text.FREE_BYTES", -(1 << 40))
     file = tmp_path / "a"
     file.write_bytes(data)
     with pytest.raises(SnapshotError, match=r"of memory, more than a snapshot of .* needs"):
