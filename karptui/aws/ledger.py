@@ -26,6 +26,7 @@ from karptui.kube.resources import EPHEMERAL_STORAGE, MEMORY, ResourceList
 
 PERCENT_DIGITS: Final = 4
 """Decimals of an overhead percent as users write it: 0.0488."""
+_SCALE: Final[int] = 10**PERCENT_DIGITS
 
 
 class Ledger(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -123,16 +124,14 @@ def _percent_of_overhead(facts: InstanceTypeFacts, overhead_mib: int, size_mib: 
     return percent
 
 
-def rounded_down(percent: float, digits: int = PERCENT_DIGITS) -> float:
+def rounded_down(percent: float) -> float:
     """Return an overhead percent rounded down, so that pods still fit."""
-    scale: int = 10**digits
-    return math.floor(Fraction(percent) * scale) / scale
+    return math.floor(Fraction(percent) * _SCALE) / _SCALE
 
 
-def rounded_up(percent: float, digits: int = PERCENT_DIGITS) -> float:
+def rounded_up(percent: float) -> float:
     """Return an overhead percent rounded up, so that the estimate stays safe."""
-    scale: int = 10**digits
-    return math.ceil(Fraction(percent) * scale) / scale
+    return math.ceil(Fraction(percent) * _SCALE) / _SCALE
 
 
 def matching_overhead_percent(facts: InstanceTypeFacts, reported_memory_bytes: int) -> float:

@@ -53,9 +53,9 @@ def change_text(amount: float) -> str:
     return f"{amount:+,.2f} $/h"
 
 
-def per_hour_change_text(amount: float, currency: str = "USD") -> str:
+def per_hour_change_text(amount: float) -> str:
     """Return the change of an hourly sum with its currency: ``+$5.42/h``."""
-    return f"{'-' if amount < 0 else '+'}{per_hour_text(abs(amount), currency)}"
+    return f"{'-' if amount < 0 else '+'}{per_hour_text(abs(amount))}"
 
 
 def _symbol(currency: str) -> str:

@@ -130,7 +130,6 @@ def _folded(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _cell(name: str, value: object) -> str:
-
     if value is None or value == "":
         return "-" if name != "pricePerHour" else "n/a"
     return f"{value:.4f}" if isinstance(value, float) else clean(str(value))

@@ -96,7 +96,6 @@ def _details(churn: Churn, pools: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _print_json(churn: Churn, details: dict[str, Any]) -> None:
-
     from karptui.views.churn.sentences import window_values
 
     print_json({"window": window_values(churn.window), **details})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from karptui.cli.errors import say
 from karptui.cli.listing import json_text
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase
     from karptui.forward.result import Played
     from karptui.whatif.scenario import Scenario
-
-_LONGEST_HOURS: Final = 24 * 31
-_MOST_SEEDS: Final = 1_000
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -87,7 +87,6 @@ def _reference(text: str) -> tuple[str, str, str] | str:
 
 
 def _requests(text: str) -> dict[str, str]:
-
     found: dict[str, str] = {}
     for part in text.split(","):
         name, _, amount = part.partition("=")

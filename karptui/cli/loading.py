@@ -192,7 +192,6 @@ def _unlisted_text(kind: Kind, name: str) -> str:
 
 
 def _is_missing(status: SourceStatus, needed: Sequence[Kind]) -> bool:
-
     return status.kind in needed and (status.phase is Phase.FORBIDDEN or bool(status.last_error))
 
 

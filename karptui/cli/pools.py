@@ -106,7 +106,6 @@ def _print_rows(rows: Sequence[PoolRow], args: argparse.Namespace, loaded: Loade
 
 
 def _print_pool(row: PoolRow, args: argparse.Namespace, loaded: Loaded) -> None:
-
     from karptui.session.pools import daemon_rows
     from karptui.views.pools.columns import pools_table
     from karptui.views.pools.detail import DAEMONSETS, detail_lines, title_parts

@@ -272,7 +272,6 @@ def _disruption(prepared: Prepared, solution: Solution, *, wanted: bool) -> Answ
 
 
 def _print_json(document: dict[str, Any]) -> None:
-
     put(json_text(document))
 
 

@@ -73,7 +73,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _asked(args: argparse.Namespace) -> tuple[Sweep, Replay]:
-
     from karptui.whatif.scenario import Replay
     from karptui.whatif.sweep import SweepError, parse_sweep
 

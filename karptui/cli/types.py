@@ -187,7 +187,6 @@ def _print_pool(pool: TypesOfPool, args: argparse.Namespace, loaded: Loaded) -> 
 
 
 def _print_ledger(pool: TypesOfPool, args: argparse.Namespace, loaded: Loaded) -> None:
-
     from karptui.views.types.columns import types_table
     from karptui.views.types.ledger import ledger_steps, step_values
 

@@ -228,12 +228,12 @@ def _books(types: Mapping[str, Sequence[InstanceType]], rules: Rules) -> dict[st
 HOUR_NS: Final = 3600 * NS_PER_SECOND
 
 
-def arrivals(fleet: Fleet, node: StateNode, within_ns: int = HOUR_NS) -> tuple[Pod, ...]:
-    """Return the pods on a node that were recently bound to it, latest first, without DaemonSet pods.
+def arrivals(fleet: Fleet, node: StateNode) -> tuple[Pod, ...]:
+    """Return the pods on a node that were bound to it in the last hour, latest first, without DaemonSet pods.
 
     Pods that have left again are not included.
     """
-    since_ns = fleet.now_ns - within_ns
+    since_ns = fleet.now_ns - HOUR_NS
     pods = [
         pod
         for pod in node.pods

@@ -18,7 +18,6 @@ from karptui.disruption.methods import MethodRun
 from karptui.disruption.removal import EngineSimulator, assumed_seconds
 from karptui.disruption.simulation import SimulationError
 from karptui.karpenter.metrics import ControllerMetrics
-from karptui.provisioning.reporter import Reporter, silent
 from karptui.whatif.situation import WhatIfBase
 
 SINGLE_SECONDS: Final = 180.0
@@ -121,15 +120,11 @@ def consolidation_pass(
     *,
     per_simulation: float | None = None,
     metrics: ControllerMetrics | None = None,
-    reporter: Reporter = silent,
 ) -> ConsolidationPass:
     """Return the progress of a consolidation pass.
 
     Args:
         per_simulation: Seconds of one simulation; measured or assumed if None.
-
-    Raises:
-        Cancelled: The reporter cancelled.
     """
     run = MethodRun(base.fleet, EngineSimulator(base.prepared, base.fleet), Recorder())
     method = Method.SINGLE_NODE
@@ -140,7 +135,6 @@ def consolidation_pass(
     turns = []
     elapsed = 0.0
     for place, candidate in enumerate(candidates, 1):
-        reporter(place - 1, len(candidates))
         passed_over = "its budget allows none" if not budgets.get(candidate.pool.name, 0) else ""
         if not passed_over and not run.policy.may_pass(candidate):
             passed_over = "the Balanced policy allows no removal of it"

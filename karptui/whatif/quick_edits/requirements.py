@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from karptui.karpenter.requirements import Requirement
 from karptui.whatif.edits import ObjectRef
-from karptui.whatif.field_path import POOL_REQUIREMENTS, Path, value_at
+from karptui.whatif.field_path import POOL_REQUIREMENTS, value_at
 from karptui.whatif.quick_edits.fields import At, Body, Input, Option, QuickEdit, refuse
 from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.yaml.parse import Document, parse
@@ -17,23 +17,15 @@ from karptui.whatif.yaml.write import as_document
 _COUNTED: Final = frozenset({"In", "NotIn"})
 
 
-def requirement_field(
-    id_: str,
-    title: str,
-    key: str,
-    *,
-    usual: tuple[str, ...] = (),
-    path: Path = POOL_REQUIREMENTS,
-    kind: str = "NodePool",
-) -> QuickEdit:
-    """Make a quick edit of the values that a requirement allows.
+def requirement_field(id_: str, title: str, key: str, *, usual: tuple[str, ...] = ()) -> QuickEdit:
+    """Make a quick edit of the values that a NodePool's requirement allows.
 
     Args:
         usual: Values that are offered also where the cluster knows none.
     """
 
     def options(body: Body, known: KnownValues) -> tuple[Option, ...]:
-        requirements = value_at(body, path)
+        requirements = value_at(body, POOL_REQUIREMENTS)
         named = [value for one in _of_key(requirements, key) for value in one.get("values") or ()]
         own = [str(value) for value in named]
         values = dict.fromkeys((*usual, *known.labels.get(key, ()), *own))
@@ -49,29 +41,26 @@ def requirement_field(
     return QuickEdit(
         id=id_,
         title=title,
-        kinds=frozenset({kind}),
-        path=path,
+        kinds=frozenset({"NodePool"}),
+        path=POOL_REQUIREMENTS,
         input=Input.TOGGLES,
-        current=lambda body: requirement_text(value_at(body, path), key),
-        put=_toggler(key, path, usual),
+        current=lambda body: requirement_text(value_at(body, POOL_REQUIREMENTS), key),
+        put=_toggler(key, usual),
         options=options,
         hint="enter picks values",
     )
 
 
-def toggle_value(
-    text: str, at: At, key: str, value: str, *, path: Path = POOL_REQUIREMENTS, others: tuple[str, ...] = ()
-) -> str:
-    """Toggle one value of a requirement.
+def toggle_value(text: str, at: At, key: str, value: str, *, others: tuple[str, ...] = ()) -> str:
+    """Toggle one value of a NodePool's requirement.
 
     A requirement with ``In`` gains or loses the value, one with ``NotIn`` loses or gains it. Without either, the
-    value is
-    on; it is turned off by ``In`` with the ``others`` if these are all possible values, or else by ``NotIn``.
+    value is on; it is turned off by ``In`` with the ``others`` if these are all possible values, or else by ``NotIn``.
 
     Raises:
         EditRefusedError: if the last value would be removed, so that nothing meets the requirement.
     """
-    requirements = get_value(text, at, path)
+    path, requirements = POOL_REQUIREMENTS, get_value(text, at, POOL_REQUIREMENTS)
     index, requirement = _counted(requirements, key)
     if requirement is None:
         rest = [other for other in others if other != value]
@@ -88,11 +77,9 @@ def toggle_value(
     return set_value(text, at, (*path, index), REMOVE)
 
 
-def set_requirement(
-    text: str, at: At, key: str, operator: str, values: Iterable[str], *, path: Path = POOL_REQUIREMENTS
-) -> str:
+def set_requirement(text: str, at: At, key: str, operator: str, values: Iterable[str]) -> str:
     """Give a requirement an operator and values, in the place of the first one of that key if there is one."""
-    requirements = get_value(text, at, path)
+    path, requirements = POOL_REQUIREMENTS, get_value(text, at, POOL_REQUIREMENTS)
     new = {"key": key, "operator": operator, "values": list(values)}
     for index, one in enumerate(requirements if isinstance(requirements, list) else ()):
         if isinstance(one, dict) and one.get("key") == key and one.get("operator") in _COUNTED:
@@ -182,11 +169,11 @@ def _counted(requirements: Any, key: str) -> tuple[int, dict[str, Any] | None]:
     return found[0] if found else (0, None)
 
 
-def _toggler(key: str, path: Path, usual: tuple[str, ...]) -> Callable[[str, At, str], str]:
+def _toggler(key: str, usual: tuple[str, ...]) -> Callable[[str, At, str], str]:
     def put(text: str, at: At, value: str) -> str:
         if not value:
             raise refuse("choose a value")
-        return toggle_value(text, at, key, value, path=path, others=usual if value in usual else ())
+        return toggle_value(text, at, key, value, others=usual if value in usual else ())
 
     return put
 
@@ -194,6 +181,8 @@ def _toggler(key: str, path: Path, usual: tuple[str, ...]) -> Callable[[str, At,
 PREFERRED_WEIGHT: Final = 100
 FALLBACK_WEIGHT: Final = 1
 _SEPARATOR: Final = "---\n"
+_OWN_POOL_TAINT: Final = "dedicated"
+_DAEMONSET_NAMESPACE: Final = "kube-system"
 
 
 def split_pool(text: str, at: At, *, name: str, key: str, values: tuple[str, ...]) -> str:
@@ -226,13 +215,12 @@ def split_pool(text: str, at: At, *, name: str, key: str, values: tuple[str, ...
     return append_document(fallback, copy)
 
 
-def own_pool(text: str, pool: At, workload: At, *, name: str, key: str = "dedicated") -> str:
+def own_pool(text: str, pool: At, workload: At, *, name: str) -> str:
     """Give a workload its own pool: a copy of a pool with a taint that the workload's pods tolerate and select.
 
     Args:
         text: The buffer with both.
         pool: The pool to copy.
-        key: Key of the taint.
 
     Raises:
         EditRefusedError: if one of them is missing or of the wrong kind, or the name is taken.
@@ -242,50 +230,42 @@ def own_pool(text: str, pool: At, workload: At, *, name: str, key: str = "dedica
         raise refuse("the new pool is a copy of a NodePool")
     _check_free(text, ObjectRef("NodePool", name))
     copy = set_value(original.text, 0, ("metadata", "name"), name)
-    taint = {"key": key, "value": name, "effect": "NoSchedule"}
+    taint = {"key": _OWN_POOL_TAINT, "value": name, "effect": "NoSchedule"}
     copy = append_item(copy, 0, ("spec", "template", "spec", "taints"), taint)
     spec = _pod_spec(_document(text, workload))
     text = set_value(text, workload, (*spec, "nodeSelector", "karpenter.sh/nodepool"), name)
-    toleration = {"key": key, "operator": "Equal", "value": name, "effect": "NoSchedule"}
+    toleration = {"key": _OWN_POOL_TAINT, "operator": "Equal", "value": name, "effect": "NoSchedule"}
     if toleration not in (get_value(text, workload, (*spec, "tolerations")) or ()):
         text = append_item(text, workload, (*spec, "tolerations"), toleration)
     return append_document(text, copy)
 
 
-def daemonset(name: str, *, cpu: str = "100m", memory: str = "128Mi", namespace: str = "kube-system") -> str:
-    """Return a DaemonSet that runs on every node, to see the cost of one more."""
+def add_daemonset(text: str, name: str, *, cpu: str = "100m", memory: str = "128Mi") -> str:
+    """Add a DaemonSet that runs on every node, to see the cost of one more.
+
+    Raises:
+        EditRefusedError: if it exists.
+    """
+    _check_free(text, ObjectRef("DaemonSet", name, _DAEMONSET_NAMESPACE))
     labels = {"app.kubernetes.io/name": name}
     container = {
         "name": name,
         "image": "registry.k8s.io/pause:3.10",
         "resources": {"requests": {"cpu": cpu, "memory": memory}},
     }
-    return as_document(
-        {
-            "apiVersion": "apps/v1",
-            "kind": "DaemonSet",
-            "metadata": {"name": name, "namespace": namespace},
-            "spec": {
-                "selector": {"matchLabels": labels},
-                "template": {
-                    "metadata": {"labels": labels},
-                    "spec": {"tolerations": [{"operator": "Exists"}], "containers": [container]},
-                },
+    document = {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": name, "namespace": _DAEMONSET_NAMESPACE},
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {"tolerations": [{"operator": "Exists"}], "containers": [container]},
             },
-        }
-    )
-
-
-def add_daemonset(
-    text: str, name: str, *, cpu: str = "100m", memory: str = "128Mi", namespace: str = "kube-system"
-) -> str:
-    """Add ``daemonset`` to the buffer.
-
-    Raises:
-        EditRefusedError: if it exists.
-    """
-    _check_free(text, ObjectRef("DaemonSet", name, namespace))
-    return append_document(text, daemonset(name, cpu=cpu, memory=memory, namespace=namespace))
+        },
+    }
+    return append_document(text, as_document(document))
 
 
 def append_document(text: str, document: str) -> str:

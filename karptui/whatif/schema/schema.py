@@ -100,14 +100,13 @@ def shipped_schemas(version: str = NEWEST.crds) -> Schemas:
     return Schemas(kinds={(kind.api_version, kind.kind): kind for kind in kinds}, shipped=version)
 
 
-def schemas_from_crds(crds: Iterable[Mapping[str, Any]], *, base: Schemas | None = None) -> Schemas:
-    """Use the schemas of a cluster's CustomResourceDefinitions, and those of ``base`` for missing kinds.
+def schemas_from_crds(crds: Iterable[Mapping[str, Any]]) -> Schemas:
+    """Use the schemas of a cluster's CustomResourceDefinitions, and the shipped ones for missing kinds.
 
     Args:
         crds: CustomResourceDefinition objects as returned by the API server; other objects are ignored.
-        base: Schemas for other kinds; the shipped ones by default.
     """
-    others = base or shipped_schemas()
+    others = shipped_schemas()
     kinds = dict(others.kinds)
     for crd in crds:
         spec = crd.get("spec") or {}

@@ -187,26 +187,22 @@ def export_commands(
     edits: Iterable[AnyEdit],
     schemas: Schemas,
     *,
-    context: str = "",
     gates: Mapping[str, bool] | None = None,
     controller: str = "",
 ) -> str:
     """Return kubectl commands that apply the edits.
 
     Karpenter's kinds use a merge patch, which replaces lists; Kubernetes' own kinds use a strategic merge patch,
-    which
-    matches list items by name. Changes that exist only in the simulation become a comment.
+    which matches list items by name. Changes that exist only in the simulation become a comment.
 
     Args:
-        context: Context for kubectl; empty to leave it out.
         gates: The controller's feature gates: one variable holds them all.
         controller: ``namespace/name`` of Karpenter's Deployment, empty if unknown.
     """
-    kubectl = ["kubectl", *(["--context", context] if context else [])]
     own = list(edits)
-    lines = [_document_command(change, schemas, kubectl) for change in changes]
-    lines += [line for edit in own for line in _edit_lines(edit, schemas, kubectl)]
-    lines += _setting_lines([one for one in own if isinstance(one, SetSetting)], gates or {}, controller, kubectl)
+    lines = [_document_command(change, schemas) for change in changes]
+    lines += [line for edit in own for line in _edit_lines(edit, schemas)]
+    lines += _setting_lines([one for one in own if isinstance(one, SetSetting)], gates or {}, controller)
     return "".join(line + "\n" for line in lines)
 
 
@@ -225,11 +221,11 @@ def _diff(change: Change) -> str:
     return "".join(line if line.endswith("\n") else line + "\n" for line in lines)
 
 
-def _document_command(change: Change, schemas: Schemas, kubectl: list[str]) -> str:
+def _document_command(change: Change, schemas: Schemas) -> str:
     document = change.document
     assert document.body is not None
     if change.old is None:
-        return _apply(document.text, kubectl)
+        return _apply(document.text)
     kind = schemas.get(document.api_version, document.kind)
     new = clean_object(document.body)
     is_strategic = kind is not None and kind.built_in
@@ -237,7 +233,7 @@ def _document_command(change: Change, schemas: Schemas, kubectl: list[str]) -> s
         patch = strategic_patch(change.old, new, kind.schema)
     else:
         patch = merge_patch(change.old, new)
-    words = [*kubectl, "patch", resource_name(kind, document.ref), document.name, *_namespace(document.ref)]
+    words = ["kubectl", "patch", resource_name(kind, document.ref), document.name, *_namespace(document.ref)]
     words += ["--type", "strategic" if is_strategic else "merge", "-p", json.dumps(patch, ensure_ascii=False)]
     command = shlex.join(words)
     if document.kind == "Job" and "template" in patch.get("spec", ()):
@@ -247,12 +243,12 @@ def _document_command(change: Change, schemas: Schemas, kubectl: list[str]) -> s
     return command
 
 
-def _apply(document: str, kubectl: list[str]) -> str:
+def _apply(document: str) -> str:
     text = _ended(document)
     mark = "EOF"
     while f"\n{mark}\n" in "\n" + text:
         mark += "_"
-    return f"{shlex.join(kubectl)} apply -f - <<'{mark}'\n{text}{mark}"
+    return f"kubectl apply -f - <<'{mark}'\n{text}{mark}"
 
 
 def resource_name(kind: KindSchema | None, ref: ObjectRef) -> str:
@@ -269,7 +265,7 @@ def _namespace(ref: ObjectRef) -> list[str]:
     return ["-n", ref.namespace] if ref.namespace else []
 
 
-def _edit_lines(edit: AnyEdit, schemas: Schemas, kubectl: list[str]) -> Iterator[str]:
+def _edit_lines(edit: AnyEdit, schemas: Schemas) -> Iterator[str]:
     match edit:
         case SetField():
             patch: Any = edit.value
@@ -280,20 +276,20 @@ def _edit_lines(edit: AnyEdit, schemas: Schemas, kubectl: list[str]) -> Iterator
                     return
                 patch = {step: patch}
             words = ["patch", _resource(edit.object, schemas), edit.object.name, *_namespace(edit.object)]
-            yield shlex.join([*kubectl, *words, "--type", "merge", "-p", json.dumps(patch, ensure_ascii=False)])
+            yield shlex.join(["kubectl", *words, "--type", "merge", "-p", json.dumps(patch, ensure_ascii=False)])
         case PutObject():
-            yield _apply(edit.text, kubectl)
+            yield _apply(edit.text)
         case DeleteObject():
             yield shlex.join(
-                [*kubectl, "delete", _resource(edit.object, schemas), edit.object.name, *_namespace(edit.object)]
+                ["kubectl", "delete", _resource(edit.object, schemas), edit.object.name, *_namespace(edit.object)]
             )
         case ScaleWorkload():
             words = ["scale", _resource(edit.object, schemas), edit.object.name, *_namespace(edit.object)]
-            yield shlex.join([*kubectl, *words, "--replicas", str(edit.replicas)])
+            yield shlex.join(["kubectl", *words, "--replicas", str(edit.replicas)])
         case CordonNode():
-            yield shlex.join([*kubectl, "cordon", edit.name])
+            yield shlex.join(["kubectl", "cordon", edit.name])
         case RemoveNode():
-            yield f"# drains: {shlex.join([*kubectl, 'delete', 'node', edit.name])}"
+            yield f"# drains: {shlex.join(['kubectl', 'delete', 'node', edit.name])}"
         case SetSetting():
             return  # all of them in one command
         case CopyPod():
@@ -305,9 +301,7 @@ def _edit_lines(edit: AnyEdit, schemas: Schemas, kubectl: list[str]) -> Iterator
             assert_never(edit)
 
 
-def _setting_lines(
-    edits: list[SetSetting], gates: Mapping[str, bool], controller: str, kubectl: list[str]
-) -> Iterator[str]:
+def _setting_lines(edits: list[SetSetting], gates: Mapping[str, bool], controller: str) -> Iterator[str]:
     """Yield commands that change Karpenter's settings: in the Deployment now, and permanently as chart values."""
     namespace, _, name = (controller or USUAL_CONTROLLER).rpartition("/")
     for edit in [one for one in edits if one.name == VERSION_SETTING]:
@@ -323,7 +317,7 @@ def _setting_lines(
         variables.append(f"FEATURE_GATES={','.join(f'{gate}={value}' for gate, value in both.items())}")
     if not controller:
         yield f"# Karpenter's Deployment was not found; this is its usual name, {USUAL_CONTROLLER}"
-    yield shlex.join([*kubectl, "-n", namespace, "set", "env", f"deployment/{name}", *variables])
+    yield shlex.join(["kubectl", "-n", namespace, "set", "env", f"deployment/{name}", *variables])
     yield "# this lasts until the next helm upgrade; permanently, as chart values:"
     # Numbers as text: the chart leaves out a value that is 0, and Karpenter would take its default.
     values = [word for edit in edits for word in ("--set-string", f"{_chart_value(edit.name)}={edit.value}")]

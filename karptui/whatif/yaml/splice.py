@@ -70,12 +70,12 @@ def append_item(text: str, at: int | ObjectRef, path: Path, value: Any) -> str:
     return set_value(text, at, (*path, len(found) if isinstance(found, list) else 0), value)
 
 
-def remove_item(text: str, at: int | ObjectRef, path: Path, value: Any, *, prune: bool = False) -> str:
+def remove_item(text: str, at: int | ObjectRef, path: Path, value: Any) -> str:
     """Take the first item that equals a value out of a list, if it is there; see ``set_value``."""
     found = get_value(text, at, path)
     if not isinstance(found, list) or value not in found:
         return text
-    return set_value(text, at, (*path, found.index(value)), REMOVE, prune=prune)
+    return set_value(text, at, (*path, found.index(value)), REMOVE)
 
 
 def get_value(text: str, at: int | ObjectRef, path: Path) -> Any:

@@ -196,7 +196,7 @@ def test_the_cluster_s_own_schemas_come_first() -> None:
     version = NEWEST.crds
     assert schemas.origin == f"the cluster's CRDs, for kinds it lacks Karpenter {version}'s CRDs (shipped with karptui)"
     assert shipped_schemas().origin == f"Karpenter {version}'s CRDs (shipped with karptui)"
-    assert schemas_from_crds([{"spec": spec}], base=Schemas(kinds={})).origin == "the cluster's CRDs"
+    assert Schemas(kinds={(pool.api_version, pool.kind): pool}).origin == "the cluster's CRDs"
     text = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec: {novelty: x}\n"
     checked = check(text, schemas)
     assert checked.problems == ()

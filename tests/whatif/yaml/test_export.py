@@ -265,9 +265,9 @@ TEXT = as_document(NODE_POOL)
 ORIGINALS = {POOL: NODE_POOL, WEB: DEPLOYMENT}
 
 
-def commands(text: str, *edits: Any, context: str = "") -> list[str]:
+def commands(text: str, *edits: Any) -> list[str]:
     changes = changes_of(parse(text), ORIGINALS)
-    return export_commands(changes, edits, shipped_schemas(), context=context).splitlines()
+    return export_commands(changes, edits, shipped_schemas()).splitlines()
 
 
 def test_documents_as_they_are_in_the_cluster_are_no_change() -> None:
@@ -278,19 +278,10 @@ def test_documents_as_they_are_in_the_cluster_are_no_change() -> None:
 def test_custom_kinds_are_patched_by_merging() -> None:
     text = set_value(TEXT, 0, ("spec", "limits", "cpu"), "480")
     text = set_value(text, 0, ("metadata", "annotations", "note"), 'it\'s $(rm -rf /) "`x`"')
-    (line,) = commands(text, context="prod eu")
+    (line,) = commands(text)
     words = shlex.split(line)
-    assert words[:8] == [
-        "kubectl",
-        "--context",
-        "prod eu",
-        "patch",
-        "nodepools.karpenter.sh",
-        "general",
-        "--type",
-        "merge",
-    ]
-    patch = json.loads(words[9])
+    assert words[:6] == ["kubectl", "patch", "nodepools.karpenter.sh", "general", "--type", "merge"]
+    patch = json.loads(words[7])
     assert patch == {
         "spec": {"limits": {"cpu": "480"}},
         "metadata": {"annotations": {"note": 'it\'s $(rm -rf /) "`x`"'}},
@@ -371,10 +362,10 @@ def test_settings_are_one_command_with_every_gate_and_values_of_the_chart() -> N
         SetSetting("FEATURE_GATES.SpotToSpotConsolidation", "true"),
     )
     gates = {"NodeRepair": True, "SpotToSpotConsolidation": False}
-    text = export_commands((), edits, shipped_schemas(), context="prod", gates=gates, controller="karpenter/main")
+    text = export_commands((), edits, shipped_schemas(), gates=gates, controller="karpenter/main")
     command, _, chart = text.splitlines()
     assert shlex.split(command) == [
-        *("kubectl", "--context", "prod", "-n", "karpenter", "set", "env", "deployment/main"),
+        *("kubectl", "-n", "karpenter", "set", "env", "deployment/main"),
         "VM_MEMORY_OVERHEAD_PERCENT=0.0488",
         "FEATURE_GATES=NodeRepair=true,SpotToSpotConsolidation=true",
     ]

@@ -47,27 +47,26 @@ def set_pool(pool: NodePool, path: tuple[str | int, ...], value: Any) -> SetFiel
     return SetField(ObjectRef("NodePool", pool.name), path, value)
 
 
-def allow_value(pool: NodePool, index: int, value: str, kind: RemedyKind, words: str = "") -> Attempt | None:
+def allow_value(pool: NodePool, index: int, value: str, kind: RemedyKind) -> Attempt | None:
     """Return the change that makes a requirement allow a value; None if it does, or cannot.
 
     Args:
         index: Position of the requirement.
-        words: Its text; made of key and value if empty.
     """
     requirement, path = pool.requirements[index], (*POOL_REQUIREMENTS, index)
-    said = words or f"allow {requirement.key} {value}"
+    words = f"allow {requirement.key} {value}"
     values = list(requirement.values)
     if requirement.operator == _IN and value not in values:
-        return once(kind, subject_of(pool), said, (set_pool(pool, (*path, "values"), [*values, value]),))
+        return once(kind, subject_of(pool), words, (set_pool(pool, (*path, "values"), [*values, value]),))
     if requirement.operator == "NotIn" and value in values:
         left = [one for one in values if one != value]
         edit = set_pool(pool, (*path, "values"), left) if left else set_pool(pool, path, None)
-        return once(kind, subject_of(pool), said, (edit,))
+        return once(kind, subject_of(pool), words, (edit,))
     number = parse_integer(value)
     if requirement.operator in ("Gt", "Lt", "Gte", "Lte") and number is not None:
         bound = number + {"Gt": -1, "Lt": 1}.get(requirement.operator, 0)
         if bound >= 0 and [str(bound)] != values:
-            return once(kind, subject_of(pool), said, (set_pool(pool, (*path, "values"), [str(bound)]),))
+            return once(kind, subject_of(pool), words, (set_pool(pool, (*path, "values"), [str(bound)]),))
     return None
 
 
