@@ -23,7 +23,7 @@ from karptui.views.capacity import capacity_table
 from karptui.views.churn.columns import TABLE as CHURN
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS
 from karptui.views.claims.columns import TABLE as CLAIMS
-from karptui.views.column import INTEGER, TEXT, TEXT_OR_NULL, Value, one_of, row_schema, texts
+from karptui.views.column import Value, one_of, row_schema, texts
 from karptui.views.drill import TABLE as DRILL
 from karptui.views.events import TABLE as EVENTS
 from karptui.views.forward.columns import PLAYED
@@ -76,12 +76,12 @@ OBJECTS: Final[Mapping[str, tuple[TableSpec[Any], tuple[str, ...]]]] = {
 
 
 CLUSTER: Final = Value[Any](
-    "cluster", lambda *_: None, TEXT, "Name of the snapshot, if there are several.", is_optional=True
+    "cluster", lambda *_: None, str, "Name of the snapshot, if there are several.", is_optional=True
 )
-NAME: Final = Value[Any]("name", lambda *_: None, TEXT, "Name of the cluster or snapshot.")
+NAME: Final = Value[Any]("name", lambda *_: None, str, "Name of the cluster or snapshot.")
 VERSIONS: Final = (
-    Value[Any]("karpenterFound", lambda *_: None, TEXT_OR_NULL, "Version found in the cluster; null if unknown."),
-    Value[Any]("karpenterModelled", lambda *_: None, TEXT, "Version whose rules decided."),
+    Value[Any]("karpenterFound", lambda *_: None, str | None, "Version found in the cluster; null if unknown."),
+    Value[Any]("karpenterModelled", lambda *_: None, str, "Version whose rules decided."),
 )
 
 
@@ -104,12 +104,12 @@ def definitions(*names: str) -> dict[str, Any]:
 
 def or_error(values: Iterable[Value[Any]], always: tuple[Value[Any], ...]) -> dict[str, Any]:
     """Return the schema of a document that holds nothing but an error if there is no answer."""
-    error = Value[Any]("error", lambda *_: None, TEXT, "Why there is no answer.")
+    error = Value[Any]("error", lambda *_: None, str, "Why there is no answer.")
     schema = row_schema((*always, error, *values))
     return {**schema, "required": [value.name for value in always if not value.is_optional]}
 
 
-SCENARIO: Final = Value[Any]("scenario", lambda *_: None, TEXT)
+SCENARIO: Final = Value[Any]("scenario", lambda *_: None, str)
 REFUSED: Final = "Edits that the API server would reject; the rest assumes it did not."
 DOCUMENTS: Final[Mapping[str, Mapping[str, Any]]] = {
     "drill": listed((CLUSTER, *DRILL.published())),
@@ -124,19 +124,19 @@ DOCUMENTS: Final[Mapping[str, Mapping[str, Any]]] = {
     },
     "simulate-scenario": or_error(
         (
-            Value("sentence", lambda *_: None, TEXT, "The answer in one or two sentences."),
+            Value("sentence", lambda *_: None, str, "The answer in one or two sentences."),
             texts("refused", lambda _: (), REFUSED),
             *ANSWER,
             texts("failed", lambda _: ()),
-            Value("place", lambda *_: None, {**INTEGER, "minimum": 1}, "Rank among several scenarios, 1 for the best."),
-            Value("comparison", lambda *_: None, TEXT, "Which of several scenarios is best, and why."),
+            Value("place", lambda *_: None, {"type": "integer", "minimum": 1}, "Rank among several scenarios, 1 for the best."),
+            Value("comparison", lambda *_: None, str, "Which of several scenarios is best, and why."),
         ),
         (NAME, SCENARIO),
     ),
     "simulate-self-check": or_error(SELF_CHECK, (NAME,)),
     "sweep": or_error(
         (
-            Value("parameter", lambda *_: None, TEXT),
+            Value("parameter", lambda *_: None, str),
             Value("replay", lambda *_: None, one_of(*Replay)),
             Value("points", lambda *_: None, listed(values.POINT)),
         ),

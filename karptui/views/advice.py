@@ -14,7 +14,7 @@ from karptui.kube.units import counted, duration_text
 from karptui.session.advice import AdviceEntry, AdviceGroup, AdviceLine
 from karptui.session.answers import Overview
 from karptui.session.facts import AdviceAround
-from karptui.views.column import NUMBER_OR_NULL, TEXT, Column, Field, FieldKind, FieldValue, Heading, SortKey, Value
+from karptui.views.column import Column, Field, FieldKind, FieldValue, Heading, NumberHeading, SortKey, Value
 from karptui.views.instants import unready_line
 from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone, text_cell
 from karptui.views.sanitize import clean, short_name
@@ -153,17 +153,15 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
         Heading("finding", "FINDING", "The trap in a few words.", min_width=30, max_width=48),
         _cell(lambda one: text_cell(one.rule.title), _group_counts),
         _sort(lambda one: one.rule.title),
-        values=(Value("title", _value(lambda one: one.rule.title), TEXT, after="rule"),),
+        values=(Value("title", _value(lambda one: one.rule.title), str, after="rule"),),
     ),
     Column(
-        Heading(
+        NumberHeading(
             "price",
             "NODES $/H",
             "Cost of the affected nodes together; the savings of removing them are $/H HELD on Blockers.",
             min_width=9,
             max_width=10,
-            is_right_aligned=True,
-            is_descending_first=True,
             drop_order=2,
         ),
         _cell(_money),
@@ -172,7 +170,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
             Value(
                 "price_per_hour",
                 _value(lambda one: one.finding.per_hour),
-                NUMBER_OR_NULL,
+                float | None,
                 "Dollars that it costs; null if it costs nothing or the cost is unknown.",
                 after="remedy",
             ),
@@ -188,8 +186,8 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
         _cell(lambda one: text_cell(one.rule.id, Tone.MUTED)),
         _sort(lambda one: one.rule.id),
         values=(
-            Value("rule", _value(lambda one: one.rule.id), TEXT, after="severity"),
-            Value("docs", _value(lambda one: one.rule.anchor), TEXT, after="price_per_hour"),
+            Value("rule", _value(lambda one: one.rule.id), str, after="severity"),
+            Value("docs", _value(lambda one: one.rule.anchor), str, after="price_per_hour"),
         ),
         filters={"rule": Field(FieldKind.TEXT, _field(lambda one: one.rule.id), help="id of the rule")},
     ),
@@ -198,8 +196,8 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
         _cell(lambda one: text_cell(one.finding.fact)),
         _sort(lambda one: one.finding.fact),
         values=(
-            Value("fact", _value(lambda one: one.finding.fact), TEXT, after="objects"),
-            Value("remedy", _value(lambda one: one.finding.remedy), TEXT),
+            Value("fact", _value(lambda one: one.finding.fact), str, after="objects"),
+            Value("remedy", _value(lambda one: one.finding.remedy), str),
             Value(
                 "edits",
                 _value(lambda one: [msgspec.to_builtins(edit) for edit in one.finding.edits]),

@@ -11,18 +11,7 @@ from karptui.kube.units import count_text, counted, cpu_pair_text, cpu_text, mem
 from karptui.session.capacity import GROUPINGS, CapacityEntry
 from karptui.session.nodes import PodAccess
 from karptui.state.usage import Share
-from karptui.views.column import (
-    BOOLEAN,
-    INTEGER,
-    INTEGER_OR_NULL,
-    NUMBER_OR_NULL,
-    TEXT_OR_NULL,
-    Column,
-    Field,
-    FieldKind,
-    Heading,
-    Value,
-)
+from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Value
 from karptui.views.last_hour import last_hour_column
 from karptui.views.prices import known_sum_text
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cell, Pieces, Tone, text_cell
@@ -103,7 +92,7 @@ def _amounts(name: str, unit: str, read: Callable[[CapacityEntry], Share]) -> tu
         unit,
         lambda entry: read(entry) if entry.access is PodAccess.KNOWN else None,
         lambda entry: read(entry).capacity,
-        schema=INTEGER,
+        schema=int,
     )
 
 
@@ -132,7 +121,7 @@ def _columns(grouping: str) -> tuple[Column[CapacityEntry], ...]:
         Heading("name", _TITLES[grouping], _HELP[grouping], min_width=8, max_width=40, is_name=True),
         lambda entry, _: text_cell(entry.name),
         lambda entry: natural_key(entry.name) if entry.name else None,
-        values=(Value("name", lambda entry, _: entry.name or None, TEXT_OR_NULL, "Zone, NodePool or instance type."),),
+        values=(Value("name", lambda entry, _: entry.name or None, str | None, "Zone, NodePool or instance type."),),
         filters={"name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help=NOUNS[grouping])},
     )
     capacity_type: Column[CapacityEntry] = Column(
@@ -140,7 +129,7 @@ def _columns(grouping: str) -> tuple[Column[CapacityEntry], ...]:
         lambda entry, _: text_cell(entry.capacity_type, Tone.SPOT if entry.capacity_type == "spot" else Tone.NORMAL),
         lambda entry: entry.capacity_type or None,
         values=(
-            Value("cap", lambda entry, _: entry.capacity_type or None, TEXT_OR_NULL, "Capacity type, where by zone."),
+            Value("cap", lambda entry, _: entry.capacity_type or None, str | None, "Capacity type, where by zone."),
         ),
         filters={"cap": Field(FieldKind.TEXT, lambda entry, _: entry.capacity_type, help="capacity type")},
     )
@@ -149,34 +138,24 @@ def _columns(grouping: str) -> tuple[Column[CapacityEntry], ...]:
 
 _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
     Column(
-        Heading(
+        NumberHeading(
             "nodes",
             "NODES",
             "Nodes, of all there are; + NodeClaims that have no node yet.",
             min_width=5,
             fill_width=16,
             bar_min=3,
-            is_right_aligned=True,
-            is_descending_first=True,
         ),
         _nodes_cell,
         lambda entry: float(entry.nodes),
         values=(
-            Value("nodes", lambda entry, _: entry.nodes, INTEGER),
-            Value("starting", lambda entry, _: entry.starting, INTEGER, "NodeClaims without a node."),
+            Value("nodes", lambda entry, _: entry.nodes, int),
+            Value("starting", lambda entry, _: entry.starting, int, "NodeClaims without a node."),
         ),
         filters={"nodes": Field(FieldKind.COUNT, lambda entry, _: entry.nodes, help="how many nodes")},
     ),
     Column(
-        Heading(
-            "pods",
-            "PODS",
-            "Pods, of the slots that their nodes have.",
-            min_width=7,
-            drop_order=3,
-            is_right_aligned=True,
-            is_descending_first=True,
-        ),
+        NumberHeading("pods", "PODS", "Pods, of the slots that their nodes have.", min_width=7, drop_order=3),
         _pods_cell,
         lambda entry: float(entry.pods.requested),
         values=_amounts("pods", "", lambda entry: entry.pods),
@@ -210,40 +189,28 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
         values=_amounts("mem", "_bytes", lambda entry: entry.memory),
     ),
     Column(
-        Heading(
+        NumberHeading(
             "free",
             "FREE",
             "Cpu and memory that no pod has requested, of all nodes together: one pod finds the most on one node.",
             min_width=15,
             drop_order=4,
-            is_right_aligned=True,
-            is_descending_first=True,
         ),
         _free_cell,
         lambda entry: float(entry.cpu.free) if entry.cpu.capacity else None,
         values=(
-            Value(
-                "free_cpu_millis",
-                lambda entry, _: _free(entry, entry.cpu),
-                INTEGER_OR_NULL,
-            ),
-            Value(
-                "free_mem_bytes",
-                lambda entry, _: _free(entry, entry.memory),
-                INTEGER_OR_NULL,
-            ),
+            Value("free_cpu_millis", lambda entry, _: _free(entry, entry.cpu), int | None),
+            Value("free_mem_bytes", lambda entry, _: _free(entry, entry.memory), int | None),
         ),
     ),
     Column(
-        Heading(
+        NumberHeading(
             "price",
             "$/H",
             "Cost of the nodes per hour, of all nodes; + if a price is unknown.",
             min_width=6,
             fill_width=18,
             bar_min=3,
-            is_right_aligned=True,
-            is_descending_first=True,
         ),
         _cost_cell,
         lambda entry: entry.total.per_hour if entry.total.priced else None,
@@ -251,9 +218,9 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
             Value(
                 "price_per_hour",
                 lambda entry, _: entry.total.per_hour if entry.total.priced else None,
-                NUMBER_OR_NULL,
+                float | None,
             ),
-            Value("unpriced", lambda entry, _: entry.total.unpriced, INTEGER, "Nodes with unknown price."),
+            Value("unpriced", lambda entry, _: entry.total.unpriced, int, "Nodes with unknown price."),
         ),
         filters={
             "$": Field(
@@ -264,14 +231,12 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
         },
     ),
     Column(
-        Heading(
+        NumberHeading(
             "held",
             "HELD",
             "Savings per hour if its blocked nodes were all removed (simulated); ≤ marks an upper bound.",
             min_width=6,
             drop_order=1,
-            is_right_aligned=True,
-            is_descending_first=True,
         ),
         _held_cell,
         lambda entry: entry.held.per_hour if entry.held.nodes else None,
@@ -279,13 +244,13 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
             Value(
                 "held_per_hour",
                 lambda entry, _: entry.held.per_hour if not entry.held.waiting else None,
-                NUMBER_OR_NULL,
+                float | None,
                 "null while not all nodes are looked into.",
             ),
             Value(
                 "held_is_upper_bound",
                 lambda entry, _: entry.held.is_upper_bound,
-                BOOLEAN,
+                bool,
                 "Whether held_per_hour is an upper bound: several nodes, ignoring budgets and delays.",
             ),
         ),

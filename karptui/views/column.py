@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
+from functools import partial
 from operator import attrgetter
+from types import GenericAlias, UnionType
 from typing import Any, Final, Generic, TypeAlias, TypeVar, get_type_hints
 
 import msgspec
@@ -107,7 +109,8 @@ def parse_duration(text: str) -> float:
 
 
 SortKey: TypeAlias = float | str | tuple[float | str, ...] | None
-Schema: TypeAlias = Mapping[str, Any]
+Schema: TypeAlias = Any
+"""A type, such as ``int | None``, or JSON Schema; types may be part of it."""
 NOTHING: Final = ("", Tone.NORMAL)
 """Text of a column without a value."""
 
@@ -139,6 +142,10 @@ class Heading(msgspec.Struct, frozen=True):
     """Sorting by it starts with the largest."""
 
 
+NumberHeading: Final = partial(Heading, is_right_aligned=True, is_descending_first=True)
+"""Layout of a column of numbers."""
+
+
 class Value(msgspec.Struct, Generic[ItemT], frozen=True):
     """One value of ``-o json`` and ``-o csv``: what scripts read by its name."""
 
@@ -146,7 +153,7 @@ class Value(msgspec.Struct, Generic[ItemT], frozen=True):
     read: Callable[[ItemT, int], Any]
     """From an item and now (nanoseconds since the epoch) to the value; None is not known, or does not apply."""
     schema: Schema
-    """What JSON may hold there, as JSON Schema says it."""
+    """What JSON may hold there."""
     about: str = ""
     """Description, if the name is not enough."""
     after: str = ""
@@ -161,7 +168,8 @@ class Value(msgspec.Struct, Generic[ItemT], frozen=True):
     @property
     def described(self) -> Schema:
         """The schema with its description."""
-        return {"description": self.about, **self.schema} if self.about else self.schema
+        schema = schema_of(self.schema)
+        return {"description": self.about, **schema} if self.about else schema
 
 
 class Words(msgspec.Struct, Generic[ItemT], frozen=True):
@@ -223,21 +231,22 @@ def in_published_order(values: Iterable[Value[ItemT]]) -> tuple[Value[ItemT], ..
     return tuple(ordered)
 
 
-TEXT: Final[Schema] = {"type": "string"}
-TEXT_OR_NULL: Final[Schema] = {"type": ["string", "null"]}
-TEXTS: Final[Schema] = {"type": "array", "items": TEXT}
-TEXTS_OR_NULL: Final[Schema] = {"type": ["array", "null"], "items": TEXT}
-TEXTS_BY_NAME: Final[Schema] = {"type": "object", "additionalProperties": TEXT}
-INTEGER: Final[Schema] = {"type": "integer"}
-INTEGER_OR_NULL: Final[Schema] = {"type": ["integer", "null"]}
-INTEGERS_BY_NAME: Final[Schema] = {"type": "object", "additionalProperties": INTEGER}
-NUMBER: Final[Schema] = {"type": "number"}
-NUMBER_OR_NULL: Final[Schema] = {"type": ["number", "null"]}
-BOOLEAN: Final[Schema] = {"type": "boolean"}
-BOOLEAN_OR_NULL: Final[Schema] = {"type": ["boolean", "null"]}
-_INSTANT: Final[Schema] = {"pattern": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$"}
-INSTANT: Final[Schema] = {**TEXT, **_INSTANT}
-INSTANT_OR_NULL: Final[Schema] = {**TEXT_OR_NULL, **_INSTANT}
+_INSTANT: Final = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$"
+INSTANT: Final[Schema] = {"type": "string", "pattern": _INSTANT}
+INSTANT_OR_NULL: Final[Schema] = {"type": ["string", "null"], "pattern": _INSTANT}
+
+
+def schema_of(schema: Schema) -> Any:
+    """Return JSON Schema: types in it are replaced by their schemas."""
+    if isinstance(schema, Mapping):
+        return {name: schema_of(part) for name, part in schema.items()}
+    if not isinstance(schema, type | UnionType | GenericAlias):
+        return schema
+    options = msgspec.json.schema(schema)
+    if "anyOf" not in options:
+        return options
+    first, *_ = options["anyOf"]
+    return {**first, "type": [option["type"] for option in options["anyOf"]]}
 
 
 def row_schema(values: Iterable[Value[ItemT]]) -> dict[str, Any]:
@@ -286,7 +295,7 @@ def records(
 
 def texts(name: str, read: Callable[[ItemT], Iterable[str]], about: str = "") -> Value[ItemT]:
     """Return a value that is a list of texts; CSV has their number."""
-    return Value(name, lambda item, _: list(read(item)), TEXTS, about, flat=len)
+    return Value(name, lambda item, _: list(read(item)), list[str], about, flat=len)
 
 
 def lifted(values: Iterable[Value[PartT]], part: Callable[[ItemT], PartT]) -> tuple[Value[ItemT], ...]:
@@ -310,11 +319,8 @@ def struct_values(kind: type[PartT], about: Mapping[str, str] = {}) -> tuple[Val
     """
     values = []
     for field, annotation in get_type_hints(kind).items():
-        schema = msgspec.json.schema(annotation)
-        if "anyOf" in schema:
-            schema = {"type": [option["type"] for option in schema["anyOf"]]}
         name = camel_name(field)
-        values.append(Value(name, _attribute(field), schema, about.get(name, "")))
+        values.append(Value(name, _attribute(field), annotation, about.get(name, "")))
     return tuple(values)
 
 
@@ -372,7 +378,7 @@ def text_column(
         return Cell(text, tone(item), clean(short(item))) if text else NOT_APPLICABLE
 
     field = Field[ItemT](FieldKind.TEXT, lambda item, _: read(item), help=heading.help.rstrip(".").lower())
-    return Column(heading, cell, read, filters={heading.id: field}, values=values or named(json, read, TEXT, heading))
+    return Column(heading, cell, read, filters={heading.id: field}, values=values or named(json, read, str, heading))
 
 
 def count_column(
@@ -391,7 +397,7 @@ def count_column(
         return Cell(f"{count_text(count)}{'+' if is_at_least(item) else ''}", tone(item)) if count else NOT_APPLICABLE
 
     field = Field[ItemT](FieldKind.COUNT, lambda item, _: read(item), help=heading.help.rstrip(".").lower())
-    values = values or named(json, read, INTEGER, heading)
+    values = values or named(json, read, int, heading)
     return Column(heading, cell, read, filters={heading.id: field}, values=values)
 
 
@@ -401,14 +407,5 @@ def named(name: str, read: Callable[[ItemT], Any], schema: Schema, heading: Head
 
 
 def number_heading(column_id: str, title: str, about: str, width: int = 8, *, drop_order: int = 0) -> Heading:
-    """Return the heading of a column of numbers: set to the right, the greatest first when sorted."""
-    return Heading(
-        column_id,
-        title,
-        about,
-        len(title),
-        max(width, len(title)),
-        drop_order=drop_order,
-        is_right_aligned=True,
-        is_descending_first=True,
-    )
+    """Return the heading of a column of numbers that is at least as wide as its title."""
+    return NumberHeading(column_id, title, about, len(title), max(width, len(title)), drop_order=drop_order)

@@ -10,20 +10,7 @@ from karptui.aws.money import per_hour_text
 from karptui.kube.units import counted, first_of, verb
 from karptui.plan.drill import Drill, DrillLaunch, LossKind
 from karptui.plan.rehearsal import Rehearsal
-from karptui.views.column import (
-    BOOLEAN,
-    INTEGER,
-    NUMBER,
-    TEXT,
-    Column,
-    Heading,
-    Value,
-    count_column,
-    number_heading,
-    records,
-    text_column,
-    texts,
-)
+from karptui.views.column import Column, Heading, Value, count_column, number_heading, records, text_column, texts
 from karptui.views.prices import money_column
 from karptui.views.row import Tone
 from karptui.views.study import Study, answer_lines, notes_of
@@ -157,23 +144,23 @@ def part(title: str, lines: Sequence[str]) -> Iterator[str]:
 
 
 LAUNCH: Final[tuple[Value[DrillLaunch], ...]] = (
-    Value("nodePool", lambda launch, _: launch.pool_name, TEXT),
-    Value("nodes", lambda launch, _: launch.nodes, INTEGER),
-    Value("pricePerHour", lambda launch, _: launch.price_per_hour, NUMBER),
-    Value("isAtMost", lambda launch, _: launch.is_at_most, BOOLEAN, "Whether it prices spot nodes as on-demand."),
-    Value("unpriced", lambda launch, _: launch.unpriced, INTEGER, "Nodes without a known price."),
+    Value("nodePool", lambda launch, _: launch.pool_name, str),
+    Value("nodes", lambda launch, _: launch.nodes, int),
+    Value("pricePerHour", lambda launch, _: launch.price_per_hour, float),
+    Value("isAtMost", lambda launch, _: launch.is_at_most, bool, "Whether it prices spot nodes as on-demand."),
+    Value("unpriced", lambda launch, _: launch.unpriced, int, "Nodes without a known price."),
     records(
         "types",
         lambda launch: launch.types,
-        (Value("type", lambda pair, _: pair[0], TEXT), Value("nodes", lambda pair, _: pair[1], INTEGER)),
+        (Value("type", lambda pair, _: pair[0], str), Value("nodes", lambda pair, _: pair[1], int)),
         "Cheapest type, capacity type and zone.",
     ),
 )
 UNPLACED: Final[tuple[Value[Unplaced], ...]] = (
-    Value("pod", lambda pod, _: pod.pod_key, TEXT, "namespace/name"),
-    Value("owner", lambda pod, _: pod.owner, TEXT, "Kind/namespace/name of its workload; empty if it has none."),
-    Value("reason", lambda pod, _: pod.reason, TEXT, "In plain words."),
-    Value("karpenterSays", lambda pod, _: pod.karpenter_says, TEXT, "Karpenter's message."),
+    Value("pod", lambda pod, _: pod.pod_key, str, "namespace/name"),
+    Value("owner", lambda pod, _: pod.owner, str, "Kind/namespace/name of its workload; empty if it has none."),
+    Value("reason", lambda pod, _: pod.reason, str, "In plain words."),
+    Value("karpenterSays", lambda pod, _: pod.karpenter_says, str, "Karpenter's message."),
 )
 LandingT = TypeVar("LandingT", Drill, Rehearsal)
 
@@ -243,12 +230,7 @@ TABLE: Final[TableSpec[Drill]] = TableSpec(
         ),
     ),
     more_values=(
-        Value(
-            "nodesBefore",
-            lambda row, _: row.nodes_before,
-            INTEGER,
-            "Nodes, and NodeClaims without a node yet.",
-        ),
+        Value("nodesBefore", lambda row, _: row.nodes_before, int, "Nodes, and NodeClaims without a node yet."),
         records("launches", lambda row: row.launches, LAUNCH),
         texts("lost", lambda row: row.lost, "Pods without an owner: nothing recreates them."),
         texts("closedNodePools", lambda row: row.closed, "NodePools that can launch today and not after the loss."),

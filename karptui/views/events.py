@@ -9,17 +9,7 @@ from karptui.kube.objects import Condition
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, clock_text, count_text, instant_text
 from karptui.session.events import DELETED, HEALTHY_FALSE, EventEntry
-from karptui.views.column import (
-    INSTANT_OR_NULL,
-    INTEGER,
-    INTEGER_OR_NULL,
-    TEXT,
-    Column,
-    Field,
-    FieldKind,
-    Heading,
-    Value,
-)
+from karptui.views.column import INSTANT_OR_NULL, Column, Field, FieldKind, Heading, NumberHeading, Value
 from karptui.views.instants import instant_value, seconds_since
 from karptui.views.row import NOT_AVAILABLE, Cell, Pieces, Tone, text_cell
 from karptui.views.sanitize import clean, clean_lines, short_name
@@ -118,7 +108,7 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
             Value(
                 "last_seconds",
                 lambda entry, now_ns: seconds_since(entry.last_ns, now_ns),
-                INTEGER_OR_NULL,
+                int | None,
                 after="first",
             ),
         ),
@@ -134,39 +124,30 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
         _newest_first,
     ),
     Column(
-        Heading(
-            "first",
-            "FIRST",
-            "Time since it was first reported, if that is longer.",
-            5,
-            7,
-            drop_order=5,
-            is_right_aligned=True,
-            is_descending_first=True,
-        ),
+        NumberHeading("first", "FIRST", "Time since it was first reported, if that is longer.", 5, 7, drop_order=5),
         lambda entry, now_ns: Cell("") if entry.first_ns == entry.last_ns else _age(entry.first_ns, now_ns),
         lambda entry: -float(entry.first_ns) if entry.first_ns else None,
         values=(Value("first", lambda entry, _: instant_value(entry.first_ns), INSTANT_OR_NULL, after="last"),),
     ),
     Column(
-        Heading("count", "TIMES", "How often.", 5, 7, drop_order=3, is_right_aligned=True, is_descending_first=True),
+        NumberHeading("count", "TIMES", "How often.", 5, 7, drop_order=3),
         lambda entry, _: Cell(f"×{count_text(entry.count)}") if entry.count > 1 else Cell(""),
         lambda entry: float(entry.count),
-        values=(Value("count", lambda entry, _: entry.count, INTEGER, after="last_seconds"),),
+        values=(Value("count", lambda entry, _: entry.count, int, after="last_seconds"),),
         filters={"count": Field(FieldKind.COUNT, lambda entry, _: entry.count, help="how often")},
     ),
     Column(
         Heading("kind", "KIND", "The kind of object.", 9, 14, drop_order=4),
         lambda entry, _: text_cell(entry.kind),
         lambda entry: entry.kind,
-        values=(Value("kind", lambda entry, _: entry.kind, TEXT),),
+        values=(Value("kind", lambda entry, _: entry.kind, str),),
         filters={"kind": Field(FieldKind.TEXT, lambda entry, _: entry.kind, help="Node, NodeClaim, NodePool, Pod")},
     ),
     Column(
         Heading("name", "OBJECT", "Its object.", 16, 48, is_name=True),
         lambda entry, _: text_cell(entry.object_key, Tone.STRONG, short=short_name(entry.object_key)),
         lambda entry: natural_key(entry.object_key),
-        values=(Value("object", lambda entry, _: entry.object_key, TEXT, "namespace/name, or the name alone."),),
+        values=(Value("object", lambda entry, _: entry.object_key, str, "namespace/name, or the name alone."),),
         filters={
             "object": Field(
                 FieldKind.TEXT,
@@ -179,7 +160,7 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
         Heading("status", "REASON", "In one word: the event's reason, or the condition.", 18, 30),
         lambda entry, _: text_cell(entry.reason, event_tone(entry)),
         lambda entry: (float(_TONE_RANKS.get(event_tone(entry), 9)), entry.reason),
-        values=(Value("reason", lambda entry, _: entry.reason, TEXT),),
+        values=(Value("reason", lambda entry, _: entry.reason, str),),
         filters={
             "reason": Field(FieldKind.TEXT, lambda entry, _: entry.reason, help="DisruptionBlocked, Drifted, NotReady…")
         },
@@ -188,7 +169,7 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
         Heading("message", "MESSAGE", "The newest message.", 24, 160),
         lambda entry, _: text_cell(entry.message, Tone.MUTED if entry.is_transition else Tone.NORMAL),
         lambda entry: entry.message or None,
-        values=(Value("message", lambda entry, _: entry.message, TEXT),),
+        values=(Value("message", lambda entry, _: entry.message, str),),
         filters={"message": Field(FieldKind.TEXT, lambda entry, _: entry.messages, help="message: *do-not-disrupt*")},
     ),
     Column(
@@ -199,7 +180,7 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
             Value(
                 "source",
                 lambda entry, _: entry.source or None,
-                TEXT,
+                str,
                 "Source of the message; condition for the object's own conditions.",
             ),
         ),

@@ -11,12 +11,6 @@ from karptui.kube.units import amount_text, count_text, counted, first_of, verb
 from karptui.plan.headroom import MOST, Headroom, LimitUse, PoolRoom
 from karptui.session.pods import OWNER_WORDS
 from karptui.views.column import (
-    BOOLEAN,
-    INTEGER,
-    NUMBER,
-    NUMBER_OR_NULL,
-    TEXT,
-    TEXTS_BY_NAME,
     Column,
     Heading,
     ItemT,
@@ -238,7 +232,7 @@ def _pod_columns(ask_width: int, short: Callable[[Headroom], str] = lambda _: ""
         text_column(
             Heading("requests", "REQUESTS", "Requests of one pod.", ask_width, 32, drop_order=3),
             requests_text,
-            values=(Value("requests", lambda row, _: dict(row.requests), TEXTS_BY_NAME, "As quantities."),),
+            values=(Value("requests", lambda row, _: dict(row.requests), dict[str, str], "As quantities."),),
         ),
     )
 
@@ -270,36 +264,36 @@ def _room_columns(room: Callable[[ItemT], PoolRoom], widest: int) -> tuple[Colum
 
 
 _LIMIT: Final[tuple[Value[LimitUse], ...]] = (
-    Value("resource", lambda use, _: use.resource, TEXT),
-    Value("used", lambda use, _: use.used / NANO, NUMBER),
-    Value("limit", lambda use, _: use.limit / NANO, NUMBER),
+    Value("resource", lambda use, _: use.resource, str),
+    Value("used", lambda use, _: use.used / NANO, float),
+    Value("limit", lambda use, _: use.limit / NANO, float),
 )
 _ROOM: Final[tuple[Value[PoolRoom], ...]] = (
-    Value("nodePool", lambda room, _: room.pool_name, TEXT),
-    Value("pods", lambda room, _: room.pods, INTEGER, "Pods that its new nodes take."),
-    Value("isAtLeast", lambda room, _: room.is_at_least, BOOLEAN),
-    Value("nodes", lambda room, _: room.nodes, INTEGER),
-    Value("pricePerHour", lambda room, _: room.price_per_hour, NUMBER),
-    Value("stoppedBy", lambda room, _: room.reason, TEXT),
+    Value("nodePool", lambda room, _: room.pool_name, str),
+    Value("pods", lambda room, _: room.pods, int, "Pods that its new nodes take."),
+    Value("isAtLeast", lambda room, _: room.is_at_least, bool),
+    Value("nodes", lambda room, _: room.nodes, int),
+    Value("pricePerHour", lambda room, _: room.price_per_hour, float),
+    Value("stoppedBy", lambda room, _: room.reason, str),
     records("limits", lambda room: room.limits, _LIMIT, "Its limits, and the use of them today."),
 )
 _NEXT_NODE: Final[tuple[Value[Headroom], ...]] = (
-    Value("nodePool", lambda row, _: row.next_pool, TEXT),
-    Value("type", lambda row, _: row.next_type, TEXT, "The cheapest type, capacity type and zone."),
-    Value("pricePerHour", lambda row, _: row.next_price_per_hour, NUMBER_OR_NULL),
+    Value("nodePool", lambda row, _: row.next_pool, str),
+    Value("type", lambda row, _: row.next_type, str, "The cheapest type, capacity type and zone."),
+    Value("pricePerHour", lambda row, _: row.next_price_per_hour, float | None),
 )
 _MORE: Final[tuple[Value[Headroom], ...]] = (
-    Value("onStartingNodes", lambda row, _: row.on_starting, INTEGER, "Pods of beforeNode on nodes that are starting."),
+    Value("onStartingNodes", lambda row, _: row.on_starting, int, "Pods of beforeNode on nodes that are starting."),
     Value(
         "onLaunchedNodes",
         lambda row, _: row.on_launched,
-        INTEGER,
+        int,
         "Pods of beforeNode on nodes launched anyway for pods that are pending today.",
     ),
     records(
         "nodes",
         lambda row: row.nodes,
-        (Value("node", lambda pair, _: pair[0], TEXT), Value("pods", lambda pair, _: pair[1], INTEGER)),
+        (Value("node", lambda pair, _: pair[0], str), Value("pods", lambda pair, _: pair[1], int)),
         "Nodes that take the pods of beforeNode.",
     ),
     record(
@@ -315,8 +309,8 @@ _MORE: Final[tuple[Value[Headroom], ...]] = (
         _ROOM,
         "Each NodePool, if no other could launch nodes; only for a single pod or NodePool.",
     ),
-    Value("bufferPods", lambda row, _: row.buffered, INTEGER, "Pods whose room CapacityBuffers reserve."),
-    Value("tried", lambda row, _: row.tried, INTEGER, "Pods that were tried."),
+    Value("bufferPods", lambda row, _: row.buffered, int, "Pods whose room CapacityBuffers reserve."),
+    Value("tried", lambda row, _: row.tried, int, "Pods that were tried."),
     texts("assumed", lambda row: row.assumed),
 )
 
@@ -342,11 +336,11 @@ TABLE: Final[TableSpec[Headroom]] = TableSpec(
             tone=_tone,
             is_at_least=lambda row: row.is_fits_at_least,
             values=(
-                Value("beforeNode", lambda row, _: row.fits, INTEGER, "More pods before Karpenter launches a node."),
+                Value("beforeNode", lambda row, _: row.fits, int, "More pods before Karpenter launches a node."),
                 Value(
                     "beforeNodeIsAtLeast",
                     lambda row, _: row.is_fits_at_least,
-                    BOOLEAN,
+                    bool,
                     "Whether more may fit than tried.",
                 ),
             ),
@@ -357,11 +351,11 @@ TABLE: Final[TableSpec[Headroom]] = TableSpec(
             tone=_tone,
             is_at_least=lambda row: row.is_total_at_least,
             values=(
-                Value("beforeLimits", lambda row, _: row.total, INTEGER, "More pods that fit, including new nodes."),
+                Value("beforeLimits", lambda row, _: row.total, int, "More pods that fit, including new nodes."),
                 Value(
                     "beforeLimitsIsAtLeast",
                     lambda row, _: row.is_total_at_least,
-                    BOOLEAN,
+                    bool,
                     "Whether more may fit than tried.",
                 ),
             ),

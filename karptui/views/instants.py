@@ -9,7 +9,7 @@ from typing import Final
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.kube.units import age_text, count_text, counted, duration_text
 from karptui.session.answers import Overview
-from karptui.views.column import INTEGER_OR_NULL, Column, Field, FieldKind, Heading, ItemT, Value, Words, cell_words
+from karptui.views.column import Column, Field, FieldKind, Heading, ItemT, Value, Words, cell_words
 from karptui.views.row import NOT_AVAILABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
 
@@ -115,13 +115,7 @@ def age_column(
         cell,
         lambda item: -float(since_ns(item)) if since_ns(item) else None,
         values=(
-            Value(
-                "age_seconds",
-                lambda item, now_ns: seconds_since(since_ns(item), now_ns),
-                INTEGER_OR_NULL,
-                about,
-                after,
-            ),
+            Value("age_seconds", lambda item, now_ns: seconds_since(since_ns(item), now_ns), int | None, about, after),
         ),
         filters={"age": Field(FieldKind.DURATION, seconds, help=filter_help)},
         words=Words(words_place, lambda item, now_ns: cell_words(cell(item, now_ns), "age "))

@@ -8,13 +8,13 @@ from typing import Final
 from karptui.disruption.churn.last_hour import BIN_NS
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import duration_text
-from karptui.views.column import INTEGER_OR_NULL, Column, Heading, ItemT, Schema, Value
+from karptui.views.column import Column, Heading, ItemT, Schema, Value
 from karptui.views.row import BLOCKS, NOT_APPLICABLE, Cell, Tone
 
 _FLAT: Final = "─"
 _LEAST_BINS: Final = 3
 """Of a line: two points are none."""
-_COUNTS: Final[Schema] = {"type": "array", "items": INTEGER_OR_NULL}
+_COUNTS: Final[Schema] = {"type": "array", "items": int | None}
 
 
 def sparkline(counts: Sequence[int | None]) -> str:

@@ -11,18 +11,7 @@ from karptui.session.answers import Overview
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import share_saved
 from karptui.session.nodes import NodeEntry
-from karptui.views.column import (
-    NUMBER_OR_NULL,
-    TEXT,
-    TEXT_OR_NULL,
-    TEXTS,
-    Column,
-    Field,
-    FieldKind,
-    Heading,
-    Schema,
-    Value,
-)
+from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Schema, Value
 from karptui.views.pods import lost_text
 from karptui.views.prices import money_cell, price_cell, sort_price
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Pieces, Tone, text_cell
@@ -175,8 +164,8 @@ _REPLACEMENTS: Final[Schema] = {
         "type": "object",
         "required": ["pool", "types", "price_per_hour", "pods"],
         "properties": {
-            "pool": TEXT,
-            "types": {"type": "array", "items": TEXT, "description": "Allowed instance types, cheapest first."},
+            "pool": str,
+            "types": {"type": "array", "items": str, "description": "Allowed instance types, cheapest first."},
             "price_per_hour": {"type": ["number", "null"], "description": "What Karpenter reckons it costs."},
             "pods": {"type": "integer", "description": "Pods it is for."},
         },
@@ -219,41 +208,39 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         Heading("name", "NODE", "The node to be removed.", min_width=14, max_width=44, is_name=True),
         lambda entry, _: Cell(clean(entry.name), Tone.STRONG, short_name(clean(entry.name))),
         lambda entry: natural_key(entry.name),
-        values=(Value("name", lambda entry, _: entry.name, TEXT),),
+        values=(Value("name", lambda entry, _: entry.name, str),),
         filters={"name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help="node")},
     ),
     Column(
         Heading("pool", "POOL", "Its NodePool.", 6, 24, drop_order=3),
         lambda entry, _: text_cell(entry.pool),
         lambda entry: entry.pool or None,
-        values=(Value("pool", lambda entry, _: entry.pool or None, TEXT_OR_NULL),),
+        values=(Value("pool", lambda entry, _: entry.pool or None, str | None),),
         filters={"pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool, help="NodePool")},
     ),
     Column(
         Heading("type", "TYPE", "Its instance type.", 10, 20, drop_order=4),
         lambda entry, _: text_cell(entry.instance_type),
         lambda entry: natural_key(entry.instance_type),
-        values=(Value("type", lambda entry, _: entry.instance_type or None, TEXT_OR_NULL),),
+        values=(Value("type", lambda entry, _: entry.instance_type or None, str | None),),
     ),
     Column(
-        Heading("price", "$/H", "Its cost.", 6, 10, is_right_aligned=True, drop_order=2, is_descending_first=True),
+        NumberHeading("price", "$/H", "Its cost.", 6, 10, drop_order=2),
         lambda entry, _: price_cell(entry),
         sort_price,
         values=(
             Value(
                 "price_per_hour",
                 lambda entry, _: entry.price.per_hour if entry.price is not None else None,
-                NUMBER_OR_NULL,
+                float | None,
             ),
         ),
     ),
     Column(
-        Heading(
-            "saves", "SAVES", "What would be saved per hour.", 6, 10, is_right_aligned=True, is_descending_first=True
-        ),
+        NumberHeading("saves", "SAVES", "What would be saved per hour.", 6, 10),
         _saves,
         saved_per_hour,
-        values=(Value("saves_per_hour", lambda entry, _: saved_per_hour(entry), NUMBER_OR_NULL),),
+        values=(Value("saves_per_hour", lambda entry, _: saved_per_hour(entry), float | None),),
         filters={"saves": Field(FieldKind.MONEY, lambda entry, _: saved_per_hour(entry), help="dollars per hour")},
     ),
     Column(
@@ -268,7 +255,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
                     if (found := entry.findings) is not None and found.is_held
                     else []
                 ),
-                TEXTS,
+                list[str],
                 "Codes of its blockers, worst first; empty if it has none.",
             ),
         ),
@@ -279,11 +266,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         _how,
         lambda entry: _how(entry, 0).text,
         values=(
-            Value(
-                "would_be",
-                lambda entry, _: _outcome(entry),
-                {"enum": ["delete", "replace", "reboot", None]},
-            ),
+            Value("would_be", lambda entry, _: _outcome(entry), {"enum": ["delete", "replace", "reboot", None]}),
             Value(
                 "replaced_by",
                 lambda entry, _: (
@@ -307,7 +290,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
             Value(
                 "lost_pods",
                 lambda entry, _: list(entry.findings.lost_pods) if entry.findings is not None else [],
-                TEXTS,
+                list[str],
                 "Pods that nothing recreates after their eviction.",
             ),
         ),
@@ -316,13 +299,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         Heading("method", "METHOD", "Karpenter's method that would remove it.", 6, 24, drop_order=5),
         _method,
         lambda entry: _method(entry, 0).text,
-        values=(
-            Value(
-                "method",
-                lambda entry, _: _method_name(entry) or None,
-                TEXT_OR_NULL,
-            ),
-        ),
+        values=(Value("method", lambda entry, _: _method_name(entry) or None, str | None),),
     ),
 )
 TABLE: Final[TableSpec[NodeEntry]] = TableSpec(

@@ -14,20 +14,7 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import clock_text, counted, first_of, span_text
 from karptui.plan.plan import Plan, objects_of
 from karptui.session.answers import PlanText
-from karptui.views.column import (
-    INTEGER,
-    INTEGER_OR_NULL,
-    NUMBER,
-    NUMBER_OR_NULL,
-    TEXT,
-    Value,
-    lifted,
-    one_of,
-    plain,
-    record,
-    records,
-    texts,
-)
+from karptui.views.column import Value, lifted, one_of, plain, record, records, texts
 from karptui.views.forward.columns import PLAYED
 from karptui.views.forward.sentences import dollars_text, step_text
 from karptui.views.forward.sentences import headline as forward_headline
@@ -194,38 +181,38 @@ def _pool_dollars(plan: Plan, pool: PoolChange) -> str:
 
 
 _DRIFTED: Final[tuple[Value[DriftLine], ...]] = (
-    Value("nodeClaim", lambda line, _: line.claim_name, TEXT),
-    Value("node", lambda line, _: line.node_name, TEXT),
-    Value("reason", lambda line, _: line.reason, TEXT),
-    Value("because", lambda line, _: line.because, TEXT),
+    Value("nodeClaim", lambda line, _: line.claim_name, str),
+    Value("node", lambda line, _: line.node_name, str),
+    Value("reason", lambda line, _: line.reason, str),
+    Value("because", lambda line, _: line.because, str),
 )
 _FINDING: Final[tuple[Value[Finding], ...]] = (
-    Value("rule", lambda finding, _: finding.rule, TEXT),
+    Value("rule", lambda finding, _: finding.rule, str),
     Value("severity", lambda finding, _: finding.severity, one_of(*Severity)),
     texts("objects", lambda finding: [f"{ref.kind}/{ref.key}" for ref in finding.objects]),
-    Value("fact", lambda finding, _: finding.fact, TEXT),
-    Value("remedy", lambda finding, _: finding.remedy, TEXT),
+    Value("fact", lambda finding, _: finding.fact, str),
+    Value("remedy", lambda finding, _: finding.remedy, str),
 )
 _SUMMARY: Final[tuple[Value[Plan], ...]] = (
-    Value("drifted", lambda plan, _: len(plan.drifted), INTEGER, "NodeClaims that the rollout replaces."),
+    Value("drifted", lambda plan, _: len(plan.drifted), int, "NodeClaims that the rollout replaces."),
     Value(
         "seconds",
         lambda plan, _: None if plan.rollout_ns is None else plan.rollout_ns // NS_PER_SECOND,
-        INTEGER_OR_NULL,
+        int | None,
         "Until no drifted node is left; null if some are, or none drifts.",
     ),
     records(
         "left",
         lambda plan: plan.stalled_by,
         (
-            Value("node", lambda pair, _: pair[0], TEXT),
-            Value("keptBy", lambda pair, _: pair[1], TEXT, "The node's blocker, or empty."),
+            Value("node", lambda pair, _: pair[0], str),
+            Value("keptBy", lambda pair, _: pair[1], str, "The node's blocker, or empty."),
         ),
         "Drifted nodes left at the end.",
     ),
-    Value("mostExtraNodes", lambda plan, _: plan.extra_nodes, INTEGER, "Most extra nodes at once during the rollout."),
-    Value("extraDollars", lambda plan, _: plan.extra_dollars, NUMBER_OR_NULL, "Extra cost in all; null if unknown."),
-    Value("evictions", lambda plan, _: plan.edited.evictions, INTEGER),
+    Value("mostExtraNodes", lambda plan, _: plan.extra_nodes, int, "Most extra nodes at once during the rollout."),
+    Value("extraDollars", lambda plan, _: plan.extra_dollars, float | None, "Extra cost in all; null if unknown."),
+    Value("evictions", lambda plan, _: plan.edited.evictions, int),
 )
 _SOLUTION: Final = {"$ref": "#/$defs/provisioning"}
 _PLAN: Final[tuple[Value[Plan], ...]] = (
@@ -243,20 +230,20 @@ _PLAN: Final[tuple[Value[Plan], ...]] = (
         "pricePerHour",
         lambda plan: plan,
         (
-            Value("now", lambda plan, _: plan.difference.before.price_per_hour, NUMBER),
-            Value("edited", lambda plan, _: plan.difference.after.price_per_hour, NUMBER),
-            Value("endNow", lambda plan, _: plan.now.end.known_price_per_hour, NUMBER_OR_NULL, "Null if unknown."),
-            Value("endEdited", lambda plan, _: plan.edited.end.known_price_per_hour, NUMBER_OR_NULL),
+            Value("now", lambda plan, _: plan.difference.before.price_per_hour, float),
+            Value("edited", lambda plan, _: plan.difference.after.price_per_hour, float),
+            Value("endNow", lambda plan, _: plan.now.end.known_price_per_hour, float | None, "Null if unknown."),
+            Value("endEdited", lambda plan, _: plan.edited.end.known_price_per_hour, float | None),
         ),
     ),
     record(
         "unpriced",
         lambda plan: plan,
         (
-            Value("now", lambda plan, _: plan.difference.before.unpriced, INTEGER),
-            Value("edited", lambda plan, _: plan.difference.after.unpriced, INTEGER),
-            Value("endNow", lambda plan, _: plan.now.end.unpriced, INTEGER),
-            Value("endEdited", lambda plan, _: plan.edited.end.unpriced, INTEGER),
+            Value("now", lambda plan, _: plan.difference.before.unpriced, int),
+            Value("edited", lambda plan, _: plan.difference.after.unpriced, int),
+            Value("endNow", lambda plan, _: plan.now.end.unpriced, int),
+            Value("endEdited", lambda plan, _: plan.edited.end.unpriced, int),
         ),
         "Nodes without a known price, left out of prices.",
     ),
@@ -277,7 +264,7 @@ _PLAN: Final[tuple[Value[Plan], ...]] = (
 )
 
 
-_NAME: Final = Value[tuple[str, Plan]]("name", lambda pair, _: pair[0], TEXT, "Name of the cluster or snapshot.")
+_NAME: Final = Value[tuple[str, Plan]]("name", lambda pair, _: pair[0], str, "Name of the cluster or snapshot.")
 REPORT: Final[tuple[Value[tuple[str, Plan]], ...]] = (
     _NAME,
     *lifted(_PLAN, lambda pair: pair[1]),

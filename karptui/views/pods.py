@@ -11,19 +11,7 @@ from karptui.kube import resources
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.kube.units import age_text, counted, cpu_text, first_of, memory_text
 from karptui.session.pods import PodEntry
-from karptui.views.column import (
-    INTEGER,
-    INTEGER_OR_NULL,
-    NOTHING,
-    TEXT,
-    TEXT_OR_NULL,
-    Column,
-    Field,
-    FieldKind,
-    Heading,
-    Value,
-    Words,
-)
+from karptui.views.column import NOTHING, Column, Field, FieldKind, Heading, NumberHeading, Value, Words
 from karptui.views.instants import age_column, seconds_since
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean, short_name
@@ -135,14 +123,14 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         Heading("name", "NAME", "The pod.", min_width=18, max_width=63, is_name=True),
         lambda entry, _: text_cell(entry.pod.name, Tone.STRONG),
         lambda entry: natural_key(entry.pod.name),
-        values=(Value("name", lambda entry, _: entry.pod.name, TEXT),),
+        values=(Value("name", lambda entry, _: entry.pod.name, str),),
         filters={"name": Field(FieldKind.TEXT, lambda entry, _: entry.pod.name, help="pod")},
     ),
     Column(
         Heading("namespace", "NAMESPACE", "Its namespace.", min_width=10, max_width=32),
         lambda entry, _: text_cell(entry.pod.namespace),
         lambda entry: entry.pod.namespace,
-        values=(Value("namespace", lambda entry, _: entry.pod.namespace, TEXT),),
+        values=(Value("namespace", lambda entry, _: entry.pod.namespace, str),),
         filters={"ns": Field(FieldKind.TEXT, lambda entry, _: entry.pod.namespace, help="namespace")},
     ),
     Column(
@@ -152,25 +140,25 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         lambda entry, now_ns: text_cell(pod_status_text(entry, now_ns), pod_status(entry)[1]),
         lambda entry: float(_RANKS.get(pod_status(entry)[1], 9)),
         values=(
-            Value("status", lambda entry, _: pod_status(entry)[0], TEXT),
-            Value("status_seconds", lambda entry, now_ns: seconds_since(pod_status(entry)[2], now_ns), INTEGER_OR_NULL),
+            Value("status", lambda entry, _: pod_status(entry)[0], str),
+            Value("status_seconds", lambda entry, now_ns: seconds_since(pod_status(entry)[2], now_ns), int | None),
         ),
         filters={
             "status": Field(FieldKind.TEXT, lambda entry, _: pod_status(entry)[0], help="Running, Unschedulable…")
         },
     ),
     Column(
-        Heading("cpu", "CPU", "Cpu requested.", min_width=5, is_right_aligned=True, is_descending_first=True),
+        NumberHeading("cpu", "CPU", "Cpu requested.", min_width=5),
         lambda entry, _: _amount(cpu_text(entry.cpu_millis)),
         lambda entry: float(entry.cpu_millis),
-        values=(Value("cpu_millis", lambda entry, _: entry.cpu_millis, INTEGER, "Effective requests."),),
+        values=(Value("cpu_millis", lambda entry, _: entry.cpu_millis, int, "Effective requests."),),
         filters={"cpu": Field(FieldKind.CPU, lambda entry, _: entry.cpu_millis, help="cpu requested")},
     ),
     Column(
-        Heading("mem", "MEM", "Memory requested.", min_width=6, is_right_aligned=True, is_descending_first=True),
+        NumberHeading("mem", "MEM", "Memory requested.", min_width=6),
         lambda entry, _: _amount(memory_text(entry.memory_bytes)),
         lambda entry: float(entry.memory_bytes),
-        values=(Value("mem_bytes", lambda entry, _: entry.memory_bytes, INTEGER),),
+        values=(Value("mem_bytes", lambda entry, _: entry.memory_bytes, int),),
         filters={"mem": Field(FieldKind.BYTES, lambda entry, _: entry.memory_bytes, help="memory requested")},
     ),
     used_column(
@@ -188,18 +176,10 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         filter_help="memory in use",
     ),
     Column(
-        Heading(
-            "gpu",
-            "GPU",
-            "Accelerators requested.",
-            min_width=3,
-            is_right_aligned=True,
-            is_wide_only=True,
-            is_descending_first=True,
-        ),
+        NumberHeading("gpu", "GPU", "Accelerators requested.", min_width=3, is_wide_only=True),
         lambda entry, _: Cell(str(entry.accelerators)) if entry.accelerators else NOT_APPLICABLE,
         lambda entry: float(entry.accelerators) or None,
-        values=(Value("gpu", lambda entry, _: entry.accelerators, INTEGER),),
+        values=(Value("gpu", lambda entry, _: entry.accelerators, int),),
         filters={"gpu": Field(FieldKind.COUNT, lambda entry, _: entry.accelerators, help="accelerators requested")},
         words=Words(2, _accelerator_words),
     ),
@@ -207,7 +187,7 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         Heading("node", "NODE", "The node it is bound to.", min_width=14, max_width=48, drop_order=3, is_name=True),
         lambda entry, _: text_cell(entry.pod.node_name, short=short_name(entry.pod.node_name)),
         lambda entry: natural_key(entry.pod.node_name) if entry.pod.node_name else None,
-        values=(Value("node", lambda entry, _: entry.pod.node_name or None, TEXT_OR_NULL),),
+        values=(Value("node", lambda entry, _: entry.pod.node_name or None, str | None),),
         filters={
             "node": Field(
                 FieldKind.TEXT, lambda entry, _: (entry.pod.node_name, short_name(entry.pod.node_name)), help="node"
@@ -218,7 +198,7 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         Heading("pool", "POOL", "The NodePool of its node.", min_width=7, max_width=24, drop_order=4),
         lambda entry, _: text_cell(entry.pool),
         lambda entry: entry.pool or None,
-        values=(Value("pool", lambda entry, _: entry.pool or None, TEXT_OR_NULL, "NodePool of its node."),),
+        values=(Value("pool", lambda entry, _: entry.pool or None, str | None, "NodePool of its node."),),
         filters={"pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool, help="NodePool")},
     ),
     Column(
@@ -232,7 +212,7 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         ),
         lambda entry, _: text_cell(entry.owner),
         lambda entry: entry.owner or None,
-        values=(Value("owner", lambda entry, _: entry.owner or None, TEXT_OR_NULL, "The controller as rs/front-5c9."),),
+        values=(Value("owner", lambda entry, _: entry.owner or None, str | None, "The controller as rs/front-5c9."),),
         filters={"owner": Field(FieldKind.TEXT, lambda entry, _: entry.owner, help="workload: deploy/front*")},
         words=Words(1, _owner_words),
     ),
@@ -253,7 +233,7 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
             Value(
                 "protection",
                 lambda entry, now_ns: entry.protection_text(now_ns) or None,
-                TEXT_OR_NULL,
+                str | None,
                 "do-not-disrupt with its value, PDB with the name of what allows no eviction, DaemonSet or static.",
             ),
         ),
@@ -269,7 +249,7 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         Heading("priority", "PRIORITY", "Its priority.", is_right_aligned=True, is_wide_only=True),
         lambda entry, _: _amount(str(entry.pod.template.priority)),
         lambda entry: float(entry.pod.template.priority),
-        values=(Value("priority", lambda entry, _: entry.pod.template.priority, INTEGER),),
+        values=(Value("priority", lambda entry, _: entry.pod.template.priority, int),),
         filters={"priority": Field(FieldKind.COUNT, lambda entry, _: entry.pod.template.priority, help="priority")},
         words=Words(3, _priority_words),
     ),

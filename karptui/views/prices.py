@@ -12,7 +12,7 @@ from karptui.karpenter.labels import SPOT
 from karptui.kube.units import NA, count_text, counted
 from karptui.session.costs import Total
 from karptui.session.nodes import NodeEntry
-from karptui.views.column import NUMBER, Column, Field, FieldKind, Heading, ItemT, named
+from karptui.views.column import Column, Field, FieldKind, Heading, ItemT, named
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.top_bar import Fact
 
@@ -161,4 +161,4 @@ def money_column(
         return Cell(f"{sum_text(amount)}{'+' if left_out else ''}", Tone.NORMAL)
 
     field = Field[ItemT](FieldKind.MONEY, lambda item, _: read(item), help=heading.help.rstrip(".").lower())
-    return Column(heading, cell, read, filters={heading.id: field}, values=named(json, read, NUMBER, heading))
+    return Column(heading, cell, read, filters={heading.id: field}, values=named(json, read, float, heading))

@@ -12,13 +12,6 @@ from karptui.kube.units import counted, verb
 from karptui.solve.answer import LEAST_CHANGE, Effort, Figures, Solved, Tried, by_object, scenario_of, together
 from karptui.solve.catalogue import GOALS
 from karptui.views.column import (
-    BOOLEAN,
-    BOOLEAN_OR_NULL,
-    INTEGER,
-    INTEGER_OR_NULL,
-    NUMBER_OR_NULL,
-    TEXT,
-    TEXT_OR_NULL,
     Column,
     Field,
     FieldKind,
@@ -379,57 +372,55 @@ def _price(pair: tuple[Solved, Figures], _: int) -> float | None:
 
 
 _FIGURES: Final[tuple[Value[tuple[Solved, Figures]], ...]] = (
-    Value("pending", lambda pair, _: pair[1].pending, INTEGER, "Unschedulable pods."),
+    Value("pending", lambda pair, _: pair[1].pending, int, "Unschedulable pods."),
     texts(
         "lost",
         lambda pair: pair[1].lost,
         "namespace/name of unschedulable pods that are schedulable without the change.",
     ),
-    Value("nodes", lambda pair, _: pair[1].nodes, INTEGER, "Karpenter's nodes, new ones included."),
+    Value("nodes", lambda pair, _: pair[1].nodes, int, "Karpenter's nodes, new ones included."),
     Value(
         "pricePerHour",
         _price,
-        NUMBER_OR_NULL,
+        float | None,
         "Price of these nodes, spot of unknown price as on-demand; of consolidate-after the mean of the simulated day."
         " Null with --disable-pricing, and if no node has a price.",
     ),
     Value(
         "unpriced",
         lambda pair, _: pair[1].unpriced if pair[0].has_prices else pair[1].nodes,
-        INTEGER,
+        int,
         "Nodes without a known price; those on spot count as on-demand.",
     ),
-    Value("drifts", lambda pair, _: pair[1].drifts, INTEGER, "NodeClaims that the change drifts."),
-    Value("wanted", lambda pair, _: pair[1].wanted, INTEGER_OR_NULL, "Goal weight: pods that land on the NodePool."),
-    Value(
-        "moved", lambda pair, _: pair[1].moved, INTEGER_OR_NULL, "Goal weight: other pods that change their NodePool."
-    ),
+    Value("drifts", lambda pair, _: pair[1].drifts, int, "NodeClaims that the change drifts."),
+    Value("wanted", lambda pair, _: pair[1].wanted, int | None, "Goal weight: pods that land on the NodePool."),
+    Value("moved", lambda pair, _: pair[1].moved, int | None, "Goal weight: other pods that change their NodePool."),
     Value(
         "evictions",
         lambda pair, _: pair[1].evictions,
-        INTEGER_OR_NULL,
+        int | None,
         "Goal consolidate-after: evictions within a day.",
     ),
 )
 _TRIED: Final[tuple[Value[tuple[Solved, Tried]], ...]] = (
     texts("changes", lambda pair: pair[1].parts),
-    Value("outcome", lambda pair, _: pair[1].outcome, TEXT, "Its result except the price, as text."),
-    Value("reachesGoal", lambda pair, _: pair[1].is_enough, BOOLEAN),
-    Value("lostBecause", lambda pair, _: pair[1].why_not or None, TEXT_OR_NULL, "Why it is worse than the answer."),
+    Value("outcome", lambda pair, _: pair[1].outcome, str, "Its result except the price, as text."),
+    Value("reachesGoal", lambda pair, _: pair[1].is_enough, bool),
+    Value("lostBecause", lambda pair, _: pair[1].why_not or None, str | None, "Why it is worse than the answer."),
     record("figures", lambda pair: (pair[0], pair[1].figures), _FIGURES),
 )
 _SCENARIO: Final[Schema] = {
     "type": "object",
     "required": ["name", "replay", "edits"],
     "properties": {
-        "name": TEXT,
+        "name": str,
         "replay": one_of(*Replay),
         "edits": {
             "type": "array",
             "items": {
                 "type": "object",
                 "required": ["edit"],
-                "properties": {"edit": TEXT},
+                "properties": {"edit": str},
                 "additionalProperties": True,
             },
         },
@@ -451,33 +442,33 @@ def _opened(solved: Solved, tried: Tried | None) -> tuple[Solved, Tried] | None:
 
 
 _SEARCH: Final[tuple[Value[Effort], ...]] = (
-    Value("tried", lambda effort, _: effort.tried, INTEGER),
-    Value("of", lambda effort, _: effort.all, INTEGER),
-    Value("how", lambda effort, _: effort.how, TEXT),
+    Value("tried", lambda effort, _: effort.tried, int),
+    Value("of", lambda effort, _: effort.all, int),
+    Value("how", lambda effort, _: effort.how, str),
     texts("notTried", lambda effort: effort.not_tried),
     Value(
         "isMonotone",
         lambda effort, _: effort.is_monotone,
-        BOOLEAN_OR_NULL,
+        bool | None,
         "For a numeric parameter: whether the result is monotone in it; null for sets.",
     ),
 )
 REPORT: Final[tuple[Value[Solved], ...]] = (
     Value("goal", lambda solved, _: solved.goal, one_of(*GOALS)),
-    Value("question", lambda solved, _: solved.question, TEXT),
-    Value("isReached", lambda solved, _: solved.is_reached, BOOLEAN, "By the answer, or without a change."),
-    Value("sentence", lambda solved, _: headline(solved), TEXT),
+    Value("question", lambda solved, _: solved.question, str),
+    Value("isReached", lambda solved, _: solved.is_reached, bool, "By the answer, or without a change."),
+    Value("sentence", lambda solved, _: headline(solved), str),
     Value(
         "because",
         lambda solved, _: solved.because or None,
-        TEXT_OR_NULL,
+        str | None,
         "Why nothing has to change, or why the goal is not reached.",
     ),
-    Value("risk", lambda solved, _: solved.risk or None, TEXT_OR_NULL, "Unmodelled effects that can undo the answer."),
+    Value("risk", lambda solved, _: solved.risk or None, str | None, "Unmodelled effects that can undo the answer."),
     Value(
         "onTopOf",
         lambda solved, _: None if solved.on_top_of is None else solved.on_top_of.name,
-        TEXT_OR_NULL,
+        str | None,
         "Scenario whose edits are applied first (--scenario); now is the cluster with them.",
     ),
     record("now", lambda solved: (solved, solved.now), _FIGURES),

@@ -13,7 +13,7 @@ import msgspec
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, clock_text, count_text, instant_text, span_text
 from karptui.session.status import KindStatus, plural
-from karptui.views.column import Column, Field, FieldKind, Heading
+from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec
@@ -236,7 +236,7 @@ TABLE: Final[TableSpec[KindStatus]] = TableSpec(
             lambda status: str(status.phase),
         ),
         Column(
-            Heading("count", "OBJECTS", "Number of objects.", is_right_aligned=True, is_descending_first=True),
+            NumberHeading("count", "OBJECTS", "Number of objects."),
             _count,
             lambda status: float(status.count),
         ),

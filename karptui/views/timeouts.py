@@ -8,21 +8,7 @@ from typing import Final
 from karptui.aws.money import per_hour_text
 from karptui.kube.units import counted, duration_text
 from karptui.plan.timeouts import MULTI_SECONDS, SINGLE_SECONDS, ConsolidationPass, NodeTurn
-from karptui.views.column import (
-    BOOLEAN,
-    INTEGER,
-    INTEGERS_BY_NAME,
-    NUMBER,
-    TEXT_OR_NULL,
-    Heading,
-    Value,
-    count_column,
-    number_heading,
-    one_of,
-    record,
-    text_column,
-    texts,
-)
+from karptui.views.column import Heading, Value, count_column, number_heading, one_of, record, text_column, texts
 from karptui.views.prices import money_column
 from karptui.views.row import Tone
 from karptui.views.sanitize import short_name
@@ -116,13 +102,13 @@ TABLE: Final[TableSpec[NodeTurn]] = TableSpec(
         text_column(
             Heading("after", "AFTER", "When its turn comes, from the start of a pass.", 6, 8, is_right_aligned=True),
             lambda row: duration_text(row.begins_after),
-            values=(Value("beginsAfterSeconds", lambda row, _: row.begins_after, NUMBER),),
+            values=(Value("beginsAfterSeconds", lambda row, _: row.begins_after, float),),
         ),
         text_column(
             Heading("evaluated", "EVALUATED", "Whether the pass evaluates it; - if it takes no time.", 9, 10),
             lambda row: "" if row.passed_over else "yes" if row.is_evaluated else "never",
             tone=_tone,
-            values=(Value("isReached", lambda row, _: row.is_evaluated, BOOLEAN),),
+            values=(Value("isReached", lambda row, _: row.is_evaluated, bool),),
         ),
         text_column(
             Heading("decision", "RESULT", "Result if it is evaluated now: delete, replace or nothing.", 7, 16),
@@ -145,44 +131,44 @@ TABLE: Final[TableSpec[NodeTurn]] = TableSpec(
     is_notable=lambda row, _: not row.is_evaluated and bool(row.decision),
 )
 REPORT: Final[tuple[Value[ConsolidationPass], ...]] = (
-    Value("secondsPerSimulation", lambda found, _: found.per_simulation, NUMBER),
+    Value("secondsPerSimulation", lambda found, _: found.per_simulation, float),
     Value(
         "origin",
         lambda found, _: found.origin,
         one_of("given", "measured", "assumed"),
         "Source of that duration: a flag, Karpenter's metrics (approximated), or an assumption.",
     ),
-    Value("limitSeconds", lambda *_: SINGLE_SECONDS, NUMBER, "Karpenter's timeout of a pass."),
-    Value("passSeconds", lambda found, _: found.seconds, NUMBER, "Duration of a complete pass."),
-    Value("candidates", lambda found, _: len(found.turns), INTEGER, "Nodes in the order of single-node consolidation."),
-    Value("unreached", lambda found, _: len(found.missed), INTEGER, "Those not evaluated before the timeout."),
-    Value("unreachedSavings", lambda found, _: found.missed_savings, NUMBER, "Savings per hour of removing those."),
+    Value("limitSeconds", lambda *_: SINGLE_SECONDS, float, "Karpenter's timeout of a pass."),
+    Value("passSeconds", lambda found, _: found.seconds, float, "Duration of a complete pass."),
+    Value("candidates", lambda found, _: len(found.turns), int, "Nodes in the order of single-node consolidation."),
+    Value("unreached", lambda found, _: len(found.missed), int, "Those not evaluated before the timeout."),
+    Value("unreachedSavings", lambda found, _: found.missed_savings, float, "Savings per hour of removing those."),
     Value(
         "isStarved",
         lambda found, _: found.is_starved,
-        BOOLEAN,
+        bool,
         "Whether removable nodes are never evaluated, because no node before them is removed.",
     ),
     Value(
         "actsBefore",
         lambda found, _: found.acts_before.node if found.acts_before is not None else None,
-        TEXT_OR_NULL,
+        str | None,
         "The first node that is removed before the timeout: it ends the pass.",
     ),
     record(
         "multiNode",
         lambda found: found,
         (
-            Value("limitSeconds", lambda *_: MULTI_SECONDS, NUMBER),
-            Value("simulations", lambda found, _: found.multi_simulations, INTEGER, "At most."),
-            Value("isThrough", lambda found, _: found.is_multi_through, BOOLEAN),
-            Value("leftOut", lambda found, _: found.multi_left_out, INTEGER, "Candidates after the first 101."),
+            Value("limitSeconds", lambda *_: MULTI_SECONDS, float),
+            Value("simulations", lambda found, _: found.multi_simulations, int, "At most."),
+            Value("isThrough", lambda found, _: found.is_multi_through, bool),
+            Value("leftOut", lambda found, _: found.multi_left_out, int, "Candidates after the first 101."),
         ),
     ),
     Value(
         "timeouts",
         lambda found, _: dict(found.timeouts),
-        INTEGERS_BY_NAME,
+        dict[str, int],
         "Passes that timed out by Karpenter's metrics, by single and multi; empty without metrics.",
     ),
     texts("assumed", lambda found: found.assumed),

@@ -10,7 +10,7 @@ from karptui.kube.resources import CPU, MEMORY, PODS, Shortage
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, duration_text, lacking_text, percent_text, span_text
 from karptui.state.usage import Share
-from karptui.views.column import INTEGER_OR_NULL, Column, Field, FieldKind, Heading, ItemT, Schema, Value, Words
+from karptui.views.column import Column, Field, FieldKind, ItemT, NumberHeading, Schema, Value, Words
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
 
@@ -34,7 +34,7 @@ def share_values(
     requested: Callable[[ItemT], Share | None],
     allocatable: Callable[[ItemT], int | None],
     *,
-    schema: Schema = INTEGER_OR_NULL,
+    schema: Schema = int | None,
     about: tuple[str, str, str] = ("", "", ""),
     after: str = "",
 ) -> tuple[Value[ItemT], ...]:
@@ -58,8 +58,8 @@ def share_values(
         return share.requested if share is not None else None
 
     return (
-        Value(f"{name}_requested{unit}", of_all, INTEGER_OR_NULL, about[0], after),
-        Value(f"{name}_daemonset{unit}", of_daemons, INTEGER_OR_NULL, about[1]),
+        Value(f"{name}_requested{unit}", of_all, int | None, about[0], after),
+        Value(f"{name}_daemonset{unit}", of_daemons, int | None, about[1]),
         Value(f"{name}_allocatable{unit}", lambda entry, _: allocatable(entry), schema, about[2]),
     )
 
@@ -138,18 +138,10 @@ def used_column(
         return amount(used) if used is not None else None
 
     return Column(
-        Heading(
-            f"used_{short}",
-            title,
-            about,
-            min_width=8,
-            is_right_aligned=True,
-            is_wide_only=True,
-            is_descending_first=True,
-        ),
+        NumberHeading(f"used_{short}", title, about, min_width=8, is_wide_only=True),
         cell,
         lambda item: float(found) if (found := read(item)) is not None else None,
-        values=(Value(value, read, INTEGER_OR_NULL, meaning, after),),
+        values=(Value(value, read, int | None, meaning, after),),
         filters={f"used_{short}": Field(kind, read, help=filter_help)} if filter_help else {},
         words=words,
     )

@@ -22,12 +22,6 @@ from karptui.plan.policies import NEVER, Comparison, PolicyError, PolicyOutcome,
 from karptui.session.answers import StudyAnswer
 from karptui.session.protocol import Session
 from karptui.views.column import (
-    BOOLEAN,
-    INTEGER,
-    NUMBER,
-    NUMBER_OR_NULL,
-    TEXT,
-    TEXT_OR_NULL,
     Column,
     Field,
     FieldKind,
@@ -147,9 +141,9 @@ def _saved(outcome: PolicyOutcome, _: int) -> Cell:
 
 
 _SPREAD: Final[tuple[Value[PolicySpread], ...]] = (
-    Value("seeds", lambda spread, _: spread.seeds, INTEGER),
-    least_and_greatest("dollarsSaved", lambda spread: spread.saved, NUMBER, may_be_null=True),
-    least_and_greatest("evictions", lambda spread: spread.evictions, INTEGER),
+    Value("seeds", lambda spread, _: spread.seeds, int),
+    least_and_greatest("dollarsSaved", lambda spread: spread.saved, float, may_be_null=True),
+    least_and_greatest("evictions", lambda spread: spread.evictions, int),
 )
 TABLE: Final[TableSpec[PolicyOutcome]] = TableSpec(
     "policies",
@@ -159,31 +153,29 @@ TABLE: Final[TableSpec[PolicyOutcome]] = TableSpec(
             lambda row: row.policy or UNEDITED,
             short=lambda row: row.policy.removeprefix("WhenEmptyOr"),
             values=(
-                Value("consolidationPolicy", lambda row, _: row.policy or None, TEXT_OR_NULL, "null: not edited."),
-                Value("isAsItIs", lambda row, _: row.is_as_it_is, BOOLEAN, "Whether nothing is edited."),
+                Value("consolidationPolicy", lambda row, _: row.policy or None, str | None, "null: not edited."),
+                Value("isAsItIs", lambda row, _: row.is_as_it_is, bool, "Whether nothing is edited."),
             ),
         ),
         text_column(
             Heading("after", "AFTER", "consolidateAfter.", 5, 8),
             lambda row: row.after,
-            values=(Value("consolidateAfter", lambda row, _: row.after or None, TEXT_OR_NULL, "null: not edited."),),
+            values=(Value("consolidateAfter", lambda row, _: row.after or None, str | None, "null: not edited."),),
         ),
         Column(
             number_heading("saved", "SAVED", "Savings over the horizon, compared with no disruption.", 10),
             _saved,
             lambda row: row.saved,
             values=(
-                Value("dollars", lambda row, _: row.dollars, NUMBER, "Cost of the nodes over the horizon."),
+                Value("dollars", lambda row, _: row.dollars, float, "Cost of the nodes over the horizon."),
                 Value(
                     "dollarsSaved",
                     lambda row, _: row.saved,
-                    NUMBER_OR_NULL,
+                    float | None,
                     "Savings compared with no disruption; null if unknown.",
                 ),
             ),
-            filters={
-                "saved": Field(FieldKind.MONEY, lambda row, _: row.saved, help="savings over the horizon"),
-            },
+            filters={"saved": Field(FieldKind.MONEY, lambda row, _: row.saved, help="savings over the horizon")},
         ),
         count_column(
             number_heading("evictions", "EVICTIONS", "Evicted pods, by drift and expiry too."),
@@ -212,7 +204,7 @@ TABLE: Final[TableSpec[PolicyOutcome]] = TableSpec(
         text_column(
             Heading("last", "LAST AFTER", "Time of the last command.", 10, 10, drop_order=4, is_right_aligned=True),
             lambda row: duration_text(row.seconds) if row.commands else "",
-            values=(Value("lastCommandSeconds", lambda row, _: row.seconds, INTEGER),),
+            values=(Value("lastCommandSeconds", lambda row, _: row.seconds, int),),
         ),
         text_column(
             Heading(
@@ -229,7 +221,7 @@ TABLE: Final[TableSpec[PolicyOutcome]] = TableSpec(
                 Value(
                     "isBeaten",
                     lambda row, _: row.is_beaten,
-                    BOOLEAN,
+                    bool,
                     "Whether another policy costs no more, evicts no more, and is better in one of them.",
                 ),
                 Value(
@@ -243,11 +235,11 @@ TABLE: Final[TableSpec[PolicyOutcome]] = TableSpec(
         ),
     ),
     more_values=(
-        Value("endUnpriced", lambda row, _: row.unpriced, INTEGER, "Nodes without a known price, excluded from costs."),
+        Value("endUnpriced", lambda row, _: row.unpriced, int, "Nodes without a known price, excluded from costs."),
         records(
             "kept",
             lambda row: row.kept,
-            (Value("by", lambda pair, _: pair[0], TEXT), Value("nodes", lambda pair, _: pair[1], INTEGER)),
+            (Value("by", lambda pair, _: pair[0], str), Value("nodes", lambda pair, _: pair[1], int)),
             "Blockers of nodes at the end.",
         ),
         record(
@@ -282,13 +274,13 @@ REPORT: Final[tuple[Value[Comparison], ...]] = (
         "nodePools",
         lambda found: found.pools,
         (
-            Value("name", lambda pool, _: pool[0], TEXT),
-            Value("consolidationPolicy", lambda pool, _: pool[1], TEXT),
-            Value("consolidateAfter", lambda pool, _: pool[2], TEXT, "A duration, or Never."),
+            Value("name", lambda pool, _: pool[0], str),
+            Value("consolidationPolicy", lambda pool, _: pool[1], str),
+            Value("consolidateAfter", lambda pool, _: pool[2], str, "A duration, or Never."),
         ),
         "Edited NodePools with their current settings.",
     ),
-    Value("horizonSeconds", lambda found, _: found.horizon_ns // NS_PER_SECOND, INTEGER),
+    Value("horizonSeconds", lambda found, _: found.horizon_ns // NS_PER_SECOND, int),
     texts("assumed", lambda found: found.assumed),
     texts("notModelled", lambda found: found.not_modelled),
 )
@@ -303,7 +295,7 @@ POINTS: Final[TableSpec[SweepPoint]] = TableSpec(
             lambda row, _: text_cell(row.value),
             lambda row: row.place,
             filters={"value": Field(FieldKind.TEXT, lambda row, _: row.value, help="value of the parameter")},
-            values=(Value("value", lambda row, _: row.value, TEXT),),
+            values=(Value("value", lambda row, _: row.value, str),),
         ),
         count_column(
             number_heading("nodes", "NODES", "Karpenter's nodes after the replay, new ones included."),
@@ -336,19 +328,14 @@ POINTS: Final[TableSpec[SweepPoint]] = TableSpec(
             lambda row: row.problem,
             tone=lambda _: Tone.FAULT,
             values=(
-                Value(
-                    "unpriced",
-                    lambda row, _: row.unpriced,
-                    INTEGER,
-                    "Nodes without a known price, left out of prices.",
-                ),
+                Value("unpriced", lambda row, _: row.unpriced, int, "Nodes without a known price, left out of prices."),
                 Value(
                     "unpricedAtMostPerHour",
                     lambda row, _: row.unpriced_at_most_per_hour,
-                    NUMBER,
+                    float,
                     "What those of them on spot would cost on-demand.",
                 ),
-                Value("problem", lambda row, _: row.problem or None, TEXT_OR_NULL, "Why the value cannot be set."),
+                Value("problem", lambda row, _: row.problem or None, str | None, "Why the value cannot be set."),
             ),
         ),
     ),

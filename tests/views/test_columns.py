@@ -17,7 +17,7 @@ from karptui.cli.main import LISTS, main
 from karptui.views.advice import OBJECTS_TABLE as ADVICE_OBJECTS
 from karptui.views.blockers.columns import TABLE as BLOCKERS
 from karptui.views.blockers.trials import TABLE as BLOCKER_REMEDIES
-from karptui.views.column import INTEGER, TEXT, Column, Heading, Value, in_published_order, row_schema
+from karptui.views.column import Column, Heading, Value, in_published_order, row_schema
 from karptui.views.drill import TABLE as DRILL
 from karptui.views.forward.columns import TABLE as FORWARD
 from karptui.views.headroom import POOLS_TABLE as HEADROOM_POOLS
@@ -129,7 +129,7 @@ def _column(name: str, *values: Value[str]) -> Column[str]:
 
 
 def _value(name: str, after: str = "") -> Value[str]:
-    return Value(name, lambda item, _: f"{name}:{item}", TEXT, after=after)
+    return Value(name, lambda item, _: f"{name}:{item}", str, after=after)
 
 
 TABLE: Final[TableSpec[str]] = TableSpec(
@@ -143,9 +143,7 @@ TABLE: Final[TableSpec[str]] = TableSpec(
     key=str,
     default_sort=Sort("a"),
     text=str,
-    more_values=(
-        Value("size", lambda item, _: len(item), INTEGER, "Letters.", after="b", flat=lambda size: f"{size}!"),
-    ),
+    more_values=(Value("size", lambda item, _: len(item), int, "Letters.", after="b", flat=lambda size: f"{size}!"),),
 )
 
 

@@ -11,7 +11,7 @@ from karptui.kube.units import age_text, count_text, counted, duration_text
 from karptui.session.blockers import BlockerEntry, BlockerGroup, BlockerLine
 from karptui.views.blockers.sentences import BOUNDED
 from karptui.views.column import NOTHING as NO_WORDS
-from karptui.views.column import Column, Field, FieldKind, Heading, SortKey, Words, cell_words
+from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, SortKey, Words, cell_words
 from karptui.views.prices import money_cell
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean, short_name
@@ -347,14 +347,12 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         words=Words(1, since_words),
     ),
     Column(
-        Heading(
+        NumberHeading(
             "held",
             "$/H HELD",
             "Savings per hour without its blockers (simulated), for a group in total; ≤ marks an upper bound;"
             " -: no method wants it.",
             min_width=8,
-            is_right_aligned=True,
-            is_descending_first=True,
         ),
         _on_blockers(held_cell, group_held),
         _sort(lambda one: one.held),
@@ -380,13 +378,11 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         filters={"without": _text_field(lambda one: one.without, "delete, replace, no, unknown")},
     ),
     Column(
-        Heading(
+        NumberHeading(
             "recent_pods",
             "NEW",
             "Pods scheduled to the node in the last hour, without DaemonSet pods.",
             min_width=3,
-            is_right_aligned=True,
-            is_descending_first=True,
             drop_order=1,
         ),
         _on_blockers(recent_cell, group_recent),

@@ -14,20 +14,7 @@ from karptui.kube.units import clock_text, count_text, counted, duration_text, v
 from karptui.session.blockers import BlockerGroup
 from karptui.views.blockers.remedies import remedy_text
 from karptui.views.blockers.sentences import nodes_cell, saves_cell, when_cell
-from karptui.views.column import (
-    BOOLEAN_OR_NULL,
-    INTEGER,
-    INTEGER_OR_NULL,
-    NUMBER_OR_NULL,
-    TEXT,
-    TEXT_OR_NULL,
-    TEXTS,
-    Column,
-    Field,
-    FieldKind,
-    Heading,
-    Value,
-)
+from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Value
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec
@@ -35,7 +22,7 @@ from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedy
 from karptui.whatif.remedies.blockers.trial import Trial, ranked
 
 _KINDS: Final = [kind.name.lower() for kind in BlockerRemedyKind]
-_HELD: Final = {"type": "object", "required": ["by", "nodes"], "properties": {"by": TEXT, "nodes": INTEGER}}
+_HELD: Final = {"type": "object", "required": ["by", "nodes"], "properties": {"by": str, "nodes": int}}
 _ORDER: Final = {kind: place for place, kind in enumerate(BlockerRemedyKind)}
 
 
@@ -175,7 +162,7 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
         ),
         lambda row, _: Cell(clean(row.group)),
         lambda row: (row.group_place, row.place),
-        values=(Value("group", lambda row, _: row.group, TEXT, "Common property of the blockers."),),
+        values=(Value("group", lambda row, _: row.group, str, "Common property of the blockers."),),
         filters={"group": Field(FieldKind.TEXT, lambda row, _: row.group, help="common property of the blockers")},
     ),
     Column(
@@ -184,25 +171,20 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
         lambda row: (row.group_place, row.place),
         values=(
             Value("remedy", lambda row, _: row.remedy.kind.name.lower(), {"enum": _KINDS}),
-            Value("title", lambda row, _: row.remedy.title, TEXT),
-            Value("place", lambda row, _: row.place + 1, INTEGER, "Among the remedies of the group: 1 is the best."),
+            Value("title", lambda row, _: row.remedy.title, str),
+            Value("place", lambda row, _: row.place + 1, int, "Among the remedies of the group: 1 is the best."),
         ),
     ),
     Column(
-        Heading(
-            "nodes",
-            "FREES",
-            "Number of nodes that this remedy lets Karpenter remove (simulated).",
-            min_width=8,
-        ),
+        Heading("nodes", "FREES", "Number of nodes that this remedy lets Karpenter remove (simulated).", min_width=8),
         lambda row, _: _nodes(row),
         _goes,
         values=(
-            Value("nodes", _of_trial(lambda one: one.nodes), INTEGER_OR_NULL, "Blocked nodes."),
+            Value("nodes", _of_trial(lambda one: one.nodes), int | None, "Blocked nodes."),
             Value(
                 "freed_nodes",
                 lambda row, _: list(row.trial.freed) if row.trial else [],
-                TEXTS,
+                list[str],
                 "Nodes that are removed with it, and would stay without it.",
             ),
             Value(
@@ -229,45 +211,38 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
             Value(
                 "wait_seconds",
                 _of_trial(lambda one: one.wait_seconds if one.freed and one.is_time_known else None),
-                INTEGER_OR_NULL,
+                int | None,
                 "Until the last node is removed (is_forecast), else until its pods' protection ends; null if unknown.",
             ),
             Value(
                 "is_forecast",
                 _of_trial(lambda one: one.is_forecast),
-                BOOLEAN_OR_NULL,
+                bool | None,
                 "Whether nodes, wait, dollars and evictions come from forecasts with and without it; other nodes stay.",
             ),
         ),
     ),
     Column(
-        Heading(
-            "saves",
-            "SAVES",
-            "Per hour, by the prices of the NodePools (simulated).",
-            min_width=7,
-            is_right_aligned=True,
-            is_descending_first=True,
-        ),
+        NumberHeading("saves", "SAVES", "Per hour, by the prices of the NodePools (simulated).", min_width=7),
         lambda row, _: _saves(row),
         _saved,
         values=(
             Value(
                 "saves_per_hour",
                 _of_trial(lambda one: one.saves_per_hour if one.is_saving_known else None),
-                NUMBER_OR_NULL,
+                float | None,
                 "Savings per hour once the nodes are removed; null if unknown.",
             ),
             Value(
                 "is_upper_bound",
                 _of_trial(lambda one: one.is_upper_bound),
-                BOOLEAN_OR_NULL,
+                bool | None,
                 "Whether saves_per_hour is an upper bound: several nodes, ignoring budgets and delays.",
             ),
             Value(
                 "unpriced",
                 _of_trial(lambda one: one.unpriced),
-                INTEGER_OR_NULL,
+                int | None,
                 "Nodes whose savings are unknown; the savings exclude them.",
             ),
         ),
@@ -277,31 +252,24 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
         lambda row, _: _evicts(row),
         lambda row: row.trial.evictions if row.trial is not None else None,
         values=(
-            Value("evictions", _of_trial(lambda one: one.evictions), INTEGER_OR_NULL, "Pods that are moved."),
-            Value("cut_pods", _of_trial(lambda one: one.cut), INTEGER_OR_NULL, "Protected pods that are interrupted."),
-            Value(
-                "lost_pods",
-                _of_trial(lambda one: one.lost),
-                INTEGER_OR_NULL,
-                "Moved pods that no controller recreates.",
-            ),
-            Value("lost_seconds", _of_trial(lambda one: one.lost_seconds), INTEGER_OR_NULL, "Work that is done again."),
+            Value("evictions", _of_trial(lambda one: one.evictions), int | None, "Pods that are moved."),
+            Value("cut_pods", _of_trial(lambda one: one.cut), int | None, "Protected pods that are interrupted."),
+            Value("lost_pods", _of_trial(lambda one: one.lost), int | None, "Moved pods that no controller recreates."),
+            Value("lost_seconds", _of_trial(lambda one: one.lost_seconds), int | None, "Work that is done again."),
             Value(
                 "preempting_pods",
                 _of_trial(lambda one: one.preempting),
-                INTEGER_OR_NULL,
+                int | None,
                 "Lower-priority pods that pending pods would preempt (approximate).",
             ),
         ),
     ),
     Column(
-        Heading(
+        NumberHeading(
             "score",
             "$/DAY",
             "Savings in the first day, starting after WHEN, minus the cost of repeated work.",
             min_width=7,
-            is_right_aligned=True,
-            is_descending_first=True,
         ),
         lambda row, _: _score(row),
         lambda row: row.trial.score if row.trial is not None and row.trial.is_saving_known else None,
@@ -309,39 +277,33 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
             Value(
                 "dollars_within_day",
                 _of_trial(lambda one: one.score if one.is_saving_known else None),
-                NUMBER_OR_NULL,
+                float | None,
                 "Savings in the first day, starting after WHEN, minus the cost of repeated work.",
             ),
-            Value("drifts", _of_trial(lambda one: one.drifts), INTEGER_OR_NULL, "NodeClaims that it drifts."),
+            Value("drifts", _of_trial(lambda one: one.drifts), int | None, "NodeClaims that it drifts."),
         ),
     ),
     Column(
-        Heading(
-            "edits",
-            "EDITS",
-            "Edits of its what-if; - if there are none.",
-            drop_order=5,
-            is_right_aligned=True,
-        ),
+        Heading("edits", "EDITS", "Edits of its what-if; - if there are none.", drop_order=5, is_right_aligned=True),
         lambda row, _: Cell(count_text(len(row.remedy.edits))) if row.remedy.edits else NOT_APPLICABLE,
         lambda row: float(len(row.remedy.edits)),
-        values=(Value("edits", lambda row, _: len(row.remedy.edits), INTEGER, "Edits to apply in the what-if."),),
+        values=(Value("edits", lambda row, _: len(row.remedy.edits), int, "Edits to apply in the what-if."),),
     ),
     Column(
         Heading("risk", "RISK", "Risks.", 12, 60, drop_order=4),
         lambda row, _: Cell(row.trial.risk, Tone.MUTED) if row.trial is not None else NOT_APPLICABLE,
         lambda row: row.trial.risk if row.trial is not None else None,
         values=(
-            Value("risk", lambda row, _: row.trial.risk if row.trial else "", TEXT, "Risks."),
-            Value("says", lambda row, _: trial_text(row), TEXT, "The result of the trial, as a text."),
-            Value("about", lambda row, _: row.remedy.sentence, TEXT, "Its effect, and its limits."),
+            Value("risk", lambda row, _: row.trial.risk if row.trial else "", str, "Risks."),
+            Value("says", lambda row, _: trial_text(row), str, "The result of the trial, as a text."),
+            Value("about", lambda row, _: row.remedy.sentence, str, "Its effect, and its limits."),
             Value(
                 "problem",
                 lambda row, _: (row.trial.problem or None) if row.trial else None,
-                TEXT_OR_NULL,
+                str | None,
                 "Why it could not be tried.",
             ),
-            Value("text", lambda row, _: row.text, TEXT, "YAML and commands; karptui runs none of them."),
+            Value("text", lambda row, _: row.text, str, "YAML and commands; karptui runs none of them."),
         ),
     ),
 )

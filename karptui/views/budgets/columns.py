@@ -18,19 +18,7 @@ from karptui.views.budgets.sentences import (
     strip_text,
     window_text,
 )
-from karptui.views.column import (
-    BOOLEAN_OR_NULL,
-    INSTANT_OR_NULL,
-    INTEGER_OR_NULL,
-    TEXT,
-    TEXT_OR_NULL,
-    Column,
-    Field,
-    FieldKind,
-    Heading,
-    Schema,
-    Value,
-)
+from karptui.views.column import INSTANT_OR_NULL, Column, Field, FieldKind, Heading, NumberHeading, Schema, Value
 from karptui.views.instants import in_text, instant_value, weekday_text
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
@@ -137,15 +125,13 @@ def _strip(entry: BudgetEntry, _: int) -> Cell:
 
 
 def _number(id_: str, title: str, help_: str, drop_order: int) -> Heading:
-    return Heading(
-        id_, title, help_, len(title), 9, is_right_aligned=True, is_descending_first=True, drop_order=drop_order
-    )
+    return NumberHeading(id_, title, help_, len(title), 9, drop_order=drop_order)
 
 
 def _of_state(
     name: str,
     read: Callable[[BudgetState], int | None],
-    schema: Schema = INTEGER_OR_NULL,
+    schema: Schema = int | None,
     *,
     about: str = "",
     after: str = "",
@@ -164,7 +150,7 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         Heading("name", "POOL", "The NodePool.", 7, 30),
         lambda entry, _: text_cell(entry.pool.name, Tone.STRONG),
         lambda entry: (*natural_key(entry.pool.name), str(entry.reason)),
-        values=(Value("pool", lambda entry, _: entry.pool.name, TEXT),),
+        values=(Value("pool", lambda entry, _: entry.pool.name, str),),
         filters={"pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool.name, help="NodePool")},
     ),
     Column(
@@ -175,15 +161,13 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         filters={"reason": Field(FieldKind.TEXT, lambda entry, _: str(entry.reason), help=", ".join(Reason))},
     ),
     Column(
-        Heading(
+        NumberHeading(
             "nodes",
             "NODES",
             "Nodes that percentages are of: managed, initialized, their instance not terminating.",
             5,
             9,
-            is_right_aligned=True,
             is_wide_only=True,
-            is_descending_first=True,
         ),
         lambda entry, _: Cell(f"{entry.state.nodes:,}") if entry.state is not None else _missing(entry),
         lambda entry: float(entry.state.nodes) if entry.state is not None else None,
@@ -194,7 +178,7 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         _allowed,
         lambda entry: float(entry.state.allowed) if entry.state is not None else None,
         values=(
-            _of_state("is_limited", lambda state: state.allowed < UNLIMITED, BOOLEAN_OR_NULL),
+            _of_state("is_limited", lambda state: state.allowed < UNLIMITED, bool | None),
             _of_state("allowed", lambda state: state.allowed if state.allowed < UNLIMITED else None),
         ),
         filters={
@@ -212,7 +196,7 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
             Value(
                 "deleting_nodes",
                 lambda entry, _: " ".join(_deleting(entry)),
-                TEXT,
+                str,
                 "Names with blanks between.",
                 after="left",
             ),
@@ -227,7 +211,7 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         lambda entry: float(len(_not_ready(entry))),
         values=(
             _of_state("not_ready", lambda state: len(state.not_ready), after="deleting"),
-            Value("not_ready_nodes", lambda entry, _: " ".join(_not_ready(entry)), TEXT, after="deleting_nodes"),
+            Value("not_ready_nodes", lambda entry, _: " ".join(_not_ready(entry)), str, after="deleting_nodes"),
         ),
         filters={
             "notready": Field(
@@ -260,19 +244,19 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
             Value(
                 "binding_index",
                 lambda entry, _: entry.binding.line.index if entry.binding is not None else None,
-                INTEGER_OR_NULL,
+                int | None,
                 "Position of the line that binds.",
                 after="not_ready_nodes",
             ),
             Value(
                 "binding_line",
                 lambda entry, _: line_text(entry.binding.line.budget) if entry.binding is not None else None,
-                TEXT_OR_NULL,
+                str | None,
             ),
             Value(
                 "problem",
                 lambda entry, _: (entry.state.problem or None) if entry.state is not None else None,
-                TEXT_OR_NULL,
+                str | None,
                 "Why a schedule cannot be read.",
                 after="week",
             ),
@@ -293,7 +277,7 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
             Value(
                 "week",
                 lambda entry, _: strip_text(entry.week, 4).replace("│", "") or None,
-                TEXT_OR_NULL,
+                str | None,
                 "Seven days, six characters a day.",
                 after="next_allowed",
             ),
@@ -326,7 +310,7 @@ def _columns(local: tzinfo | None) -> tuple[Column[BudgetEntry], ...]:
                         if (change := entry.change(now_ns)) is not None and change.allowed < UNLIMITED
                         else None
                     ),
-                    INTEGER_OR_NULL,
+                    int | None,
                 ),
             ),
             filters={

@@ -12,15 +12,11 @@ from karptui.session.churn import ChurnEntry
 from karptui.views.churn.sentences import LOOP_WORDS, per_hour, rate_text, reasons_text
 from karptui.views.column import (
     INSTANT_OR_NULL,
-    INTEGER,
-    INTEGER_OR_NULL,
-    INTEGERS_BY_NAME,
-    NUMBER_OR_NULL,
-    TEXT_OR_NULL,
     Column,
     Field,
     FieldKind,
     Heading,
+    NumberHeading,
     Value,
     number_heading,
 )
@@ -96,7 +92,7 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
             Value(
                 "pool",
                 lambda entry, _: entry.figures.pool or None,
-                TEXT_OR_NULL,
+                str | None,
                 "Null for NodeClaims whose NodePool is unknown.",
             ),
         ),
@@ -114,17 +110,17 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
         ),
         lambda entry, _: _count(entry.figures.nodes),
         lambda entry: float(entry.figures.nodes),
-        values=(Value("nodes", lambda entry, _: entry.figures.nodes, INTEGER, "NodeClaims that are there and stay."),),
+        values=(Value("nodes", lambda entry, _: entry.figures.nodes, int, "NodeClaims that are there and stay."),),
     ),
     _counts(
         number_heading("created", "CREATED", "NodeClaims created in the observed period.", 8, drop_order=2),
         lambda entry: entry.figures.created,
         values=(
-            Value("created", lambda entry, _: entry.figures.created, INTEGER),
+            Value("created", lambda entry, _: entry.figures.created, int),
             Value(
                 "created_per_hour",
                 lambda entry, _: _rounded(per_hour(entry.figures.created, entry.window)),
-                NUMBER_OR_NULL,
+                float | None,
                 "Null over less than ten minutes.",
                 after="removed",
             ),
@@ -134,27 +130,18 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
     _counts(
         number_heading("removed", "REMOVED", "NodeClaims removed in the observed period.", 8),
         lambda entry: entry.figures.removed,
-        values=(Value("removed", lambda entry, _: entry.figures.removed, INTEGER, after="created"),),
+        values=(Value("removed", lambda entry, _: entry.figures.removed, int, after="created"),),
         filter_help="NodeClaims removed",
     ),
     Column(
-        Heading(
-            "rate",
-            "/H",
-            "Removed per hour; n/a over less than ten minutes.",
-            4,
-            7,
-            drop_order=5,
-            is_right_aligned=True,
-            is_descending_first=True,
-        ),
+        NumberHeading("rate", "/H", "Removed per hour; n/a over less than ten minutes.", 4, 7, drop_order=5),
         lambda entry, _: _rate(entry),
         lambda entry: float(entry.figures.removed),
         values=(
             Value(
                 "removed_per_hour",
                 lambda entry, _: _rounded(per_hour(entry.figures.removed, entry.window)),
-                NUMBER_OR_NULL,
+                float | None,
                 after="created_per_hour",
             ),
         ),
@@ -167,7 +154,7 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
             Value(
                 "reasons",
                 lambda entry, _: {str(reason): count for reason, count in entry.figures.reasons},
-                INTEGERS_BY_NAME,
+                dict[str, int],
                 "By reason: Underutilized, Empty, Drifted, Expired, Interrupted, Repaired, LaunchFailed, "
                 "NeverRegistered, NodePoolDeleted, ScaledDown, Deleted, Unknown.",
             ),
@@ -196,13 +183,13 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
             Value(
                 "median_life_seconds",
                 lambda entry, _: seconds_of(entry.figures.median_life_ns),
-                INTEGER_OR_NULL,
+                int | None,
                 "Median lifetime of the removed NodeClaims.",
             ),
             Value(
                 "lives_known",
                 lambda entry, _: entry.figures.lives_known,
-                INTEGER,
+                int,
                 "Number of removed NodeClaims with a known creation time.",
             ),
         ),
@@ -223,7 +210,7 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
             Value(
                 "removed_within_30m",
                 lambda entry, _: entry.figures.short,
-                INTEGER,
+                int,
                 "Underutilized, Empty or Drifted within half an hour of their creation.",
             ),
         ),
@@ -243,7 +230,7 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
             Value(
                 "same_type_again",
                 lambda entry, _: entry.figures.again,
-                INTEGER,
+                int,
                 "Removed as Underutilized or Empty, then the same type launched again within 15 minutes.",
             ),
         ),
@@ -251,29 +238,20 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
         tone=Tone.WARNING,
     ),
     Column(
-        Heading(
-            "moved",
-            "MOVED",
-            "Pods seen to leave nodes of the pool that were leaving.",
-            5,
-            7,
-            drop_order=8,
-            is_right_aligned=True,
-            is_descending_first=True,
-        ),
+        NumberHeading("moved", "MOVED", "Pods seen to leave nodes of the pool that were leaving.", 5, 7, drop_order=8),
         lambda entry, _: _count(entry.figures.moves),
         lambda entry: float(entry.figures.moves),
         values=(
             Value(
                 "pods_moved",
                 lambda entry, _: entry.figures.moves,
-                INTEGER,
+                int,
                 "Pods seen to leave nodes of the pool that were leaving.",
             ),
             Value(
                 "pods_moved_per_hour",
                 lambda entry, _: _rounded(per_hour(entry.figures.moves, entry.window)),
-                NUMBER_OR_NULL,
+                float | None,
             ),
         ),
     ),
@@ -310,18 +288,18 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
             Value(
                 "karpenter_created",
                 lambda entry, _: entry.counters.created if entry.counters is not None else None,
-                INTEGER_OR_NULL,
+                int | None,
             ),
             Value(
                 "karpenter_disrupted",
                 lambda entry, _: dict(entry.counters.disrupted) if entry.counters is not None else None,
-                {"type": ["object", "null"], "additionalProperties": INTEGER},
+                {"type": ["object", "null"], "additionalProperties": int},
                 "By Karpenter's reason in lower case.",
             ),
             Value(
                 "karpenter_terminated",
                 lambda entry, _: entry.counters.terminated if entry.counters is not None else None,
-                INTEGER_OR_NULL,
+                int | None,
             ),
         ),
     ),

@@ -9,21 +9,7 @@ from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.kube.units import age_text, clock_text, count_text, span_text
 from karptui.session.churn import ReplacedClaim
 from karptui.views.churn.sentences import came, successors_text
-from karptui.views.column import (
-    BOOLEAN,
-    INSTANT,
-    INSTANT_OR_NULL,
-    INTEGER,
-    INTEGER_OR_NULL,
-    TEXT,
-    TEXT_OR_NULL,
-    TEXTS,
-    Column,
-    Field,
-    FieldKind,
-    Heading,
-    Value,
-)
+from karptui.views.column import INSTANT, INSTANT_OR_NULL, Column, Field, FieldKind, Heading, NumberHeading, Value
 from karptui.views.instants import instant_value, seconds_of
 from karptui.views.nodes.cells import capacity_type_cell
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
@@ -93,35 +79,35 @@ COLUMNS: Final[tuple[Column[ReplacedClaim], ...]] = (
         Heading("name", "NODECLAIM", "The NodeClaim that was removed.", 13, 40, is_name=True),
         lambda item, _: text_cell(item.life.claim, Tone.STRONG),
         lambda item: natural_key(item.life.claim),
-        values=(Value("nodeclaim", lambda item, _: item.life.claim, TEXT),),
+        values=(Value("nodeclaim", lambda item, _: item.life.claim, str),),
         filters={"name": Field(FieldKind.TEXT, lambda item, _: item.life.claim, help="NodeClaim")},
     ),
     Column(
         Heading("node", "NODE", "Its node.", 13, 48, drop_order=6, is_name=True),
         lambda item, _: _unknown(item.life.node, short=short_name(clean(item.life.node))),
         lambda item: natural_key(item.life.node) if item.life.node else None,
-        values=(Value("node", lambda item, _: item.life.node or None, TEXT_OR_NULL),),
+        values=(Value("node", lambda item, _: item.life.node or None, str | None),),
         filters={"node": Field(FieldKind.TEXT, lambda item, _: item.life.node, help="node")},
     ),
     Column(
         Heading("pool", "POOL", "Its NodePool.", 7, 24, drop_order=8),
         lambda item, _: _unknown(item.life.pool),
         lambda item: item.life.pool or None,
-        values=(Value("pool", lambda item, _: item.life.pool or None, TEXT_OR_NULL),),
+        values=(Value("pool", lambda item, _: item.life.pool or None, str | None),),
         filters={"pool": Field(FieldKind.TEXT, lambda item, _: item.life.pool, help="NodePool")},
     ),
     Column(
         Heading("type", "TYPE", "Its instance type.", 10, 20, drop_order=5),
         lambda item, _: _unknown(item.life.instance_type),
         lambda item: natural_key(item.life.instance_type) if item.life.instance_type else None,
-        values=(Value("type", lambda item, _: item.life.instance_type or None, TEXT_OR_NULL),),
+        values=(Value("type", lambda item, _: item.life.instance_type or None, str | None),),
         filters={"type": Field(FieldKind.TEXT, lambda item, _: item.life.instance_type, help="instance type")},
     ),
     Column(
         Heading("cap", "CAP", "Spot (sp), on-demand (od) or reserved (rsv).", 3, 9, drop_order=7),
         lambda item, _: capacity_type_cell(item.life.capacity_type) if item.life.capacity_type else NOT_AVAILABLE,
         lambda item: item.life.capacity_type or None,
-        values=(Value("capacity_type", lambda item, _: item.life.capacity_type or None, TEXT_OR_NULL),),
+        values=(Value("capacity_type", lambda item, _: item.life.capacity_type or None, str | None),),
         filters={
             "cap": Field(FieldKind.TEXT, lambda item, _: item.life.capacity_type, help="spot, on-demand, reserved")
         },
@@ -130,13 +116,13 @@ COLUMNS: Final[tuple[Column[ReplacedClaim], ...]] = (
         Heading("zone", "ZONE", "Its zone.", 10, 16, is_wide_only=True),
         lambda item, _: _unknown(item.life.zone),
         lambda item: item.life.zone or None,
-        values=(Value("zone", lambda item, _: item.life.zone or None, TEXT_OR_NULL),),
+        values=(Value("zone", lambda item, _: item.life.zone or None, str | None),),
     ),
     Column(
         Heading("status", "WHY", "Why it was removed.", 13, 16),
         lambda item, _: text_cell(str(item.life.why), _why_tone(item.life.why)),
         lambda item: str(item.life.why),
-        values=(Value("reason", lambda item, _: str(item.life.why), TEXT, after="created"),),
+        values=(Value("reason", lambda item, _: str(item.life.why), str, after="created"),),
         filters={
             "why": Field(FieldKind.TEXT, lambda item, _: str(item.life.why), help="Drifted, Underutilized, Expired…")
         },
@@ -147,7 +133,7 @@ COLUMNS: Final[tuple[Column[ReplacedClaim], ...]] = (
         lambda item: None if item.life.lived_ns is None else float(item.life.lived_ns),
         values=(
             Value("created", lambda item, _: instant_value(item.life.created_ns), INSTANT_OR_NULL, after="zone"),
-            Value("lived_seconds", lambda item, _: seconds_of(item.life.lived_ns), INTEGER_OR_NULL, after="reason"),
+            Value("lived_seconds", lambda item, _: seconds_of(item.life.lived_ns), int | None, after="reason"),
         ),
         filters={
             "lived": Field(
@@ -158,19 +144,10 @@ COLUMNS: Final[tuple[Column[ReplacedClaim], ...]] = (
         },
     ),
     Column(
-        Heading(
-            "moved",
-            "PODS",
-            "Pods seen to leave it.",
-            4,
-            6,
-            drop_order=3,
-            is_right_aligned=True,
-            is_descending_first=True,
-        ),
+        NumberHeading("moved", "PODS", "Pods seen to leave it.", 4, 6, drop_order=3),
         lambda item, _: _pods(item),
         lambda item: float(item.moves),
-        values=(Value("pods_moved", lambda item, _: item.moves, INTEGER),),
+        values=(Value("pods_moved", lambda item, _: item.moves, int),),
         filters={"pods": Field(FieldKind.COUNT, lambda item, _: item.moves, help="pods seen to leave it")},
     ),
     Column(
@@ -188,19 +165,19 @@ COLUMNS: Final[tuple[Column[ReplacedClaim], ...]] = (
             Value(
                 "successors",
                 lambda item, _: [one.claim for one in item.successors],
-                TEXTS,
+                list[str],
                 "Replacement NodeClaims, inferred from times and reasons.",
             ),
             Value(
                 "same_type",
                 lambda item, _: item.is_same_type,
-                BOOLEAN,
+                bool,
                 "Whether a replacement has the same type and capacity type.",
             ),
             Value(
                 "by_events",
                 lambda item, _: item.life.is_by_events,
-                BOOLEAN,
+                bool,
                 "Whether it is known only from events; its times are the events' times.",
             ),
         ),

@@ -10,14 +10,12 @@ from karptui.session.claims import ClaimEntry, ClaimStep
 from karptui.views.claims.sentences import short_wait, waiting_on
 from karptui.views.column import (
     INSTANT_OR_NULL,
-    INTEGER_OR_NULL,
     NOTHING,
-    TEXT,
-    TEXT_OR_NULL,
     Column,
     Field,
     FieldKind,
     Heading,
+    NumberHeading,
     Value,
     Words,
 )
@@ -111,14 +109,14 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         Heading("name", "NAME", "The NodeClaim.", 14, 40, is_name=True),
         lambda entry, _: text_cell(entry.claim.name, Tone.STRONG),
         lambda entry: natural_key(entry.claim.name),
-        values=(Value("name", lambda entry, _: entry.claim.name, TEXT),),
+        values=(Value("name", lambda entry, _: entry.claim.name, str),),
         filters={"name": Field(FieldKind.TEXT, lambda entry, _: entry.claim.name, help="NodeClaim")},
     ),
     Column(
         Heading("pool", "POOL", "Its NodePool.", 7, 24, drop_order=7),
         lambda entry, _: text_cell(entry.pool),
         lambda entry: entry.pool or None,
-        values=(Value("pool", lambda entry, _: entry.pool or None, TEXT_OR_NULL),),
+        values=(Value("pool", lambda entry, _: entry.pool or None, str | None),),
         filters={"pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool, help="NodePool")},
         words=Words(4, _pool_words),
     ),
@@ -126,7 +124,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         Heading("type", "TYPE", "Its instance type, once it is launched.", 11, 20, drop_order=8),
         lambda entry, _: text_cell(entry.row.instance_type),
         lambda entry: natural_key(entry.row.instance_type) if entry.row.instance_type else None,
-        values=(Value("type", lambda entry, _: entry.row.instance_type or None, TEXT_OR_NULL),),
+        values=(Value("type", lambda entry, _: entry.row.instance_type or None, str | None),),
         filters={"type": Field(FieldKind.TEXT, lambda entry, _: entry.row.instance_type, help="instance type")},
         words=Words(1, lambda entry, _: (clean(entry.row.instance_type), Tone.NORMAL)),
     ),
@@ -134,7 +132,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         Heading("cap", "CAP", "Spot (sp), on-demand (od) or reserved (rsv).", 3, 9, drop_order=9),
         lambda entry, _: capacity_type_cell(entry.row.capacity_type),
         lambda entry: entry.row.capacity_type or None,
-        values=(Value("capacity_type", lambda entry, _: entry.row.capacity_type or None, TEXT_OR_NULL),),
+        values=(Value("capacity_type", lambda entry, _: entry.row.capacity_type or None, str | None),),
         filters={
             "cap": Field(FieldKind.TEXT, lambda entry, _: entry.row.capacity_type, help="spot, on-demand, reserved")
         },
@@ -148,19 +146,17 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         Heading("zone", "ZONE", "Its zone.", 10, 16, drop_order=10),
         lambda entry, _: text_cell(entry.row.zone),
         lambda entry: entry.row.zone or None,
-        values=(Value("zone", lambda entry, _: entry.row.zone or None, TEXT_OR_NULL),),
+        values=(Value("zone", lambda entry, _: entry.row.zone or None, str | None),),
         filters={"zone": Field(FieldKind.TEXT, lambda entry, _: entry.row.zone, help="zone")},
         words=Words(3, lambda entry, _: (clean(entry.row.zone), Tone.NORMAL), joins=True),
     ),
     Column(
-        Heading(
+        NumberHeading(
             "life",
             "L/R/I s",
             "Seconds from creation until Launched, Registered and Initialized; 95+ is still counting.",
             8,
             16,
-            is_right_aligned=True,
-            is_descending_first=True,
         ),
         _life,
         _life_sort,
@@ -168,11 +164,11 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
             Value(
                 "launched_seconds",
                 lambda entry, now_ns: _took(entry, "Launched", now_ns),
-                INTEGER_OR_NULL,
+                int | None,
                 "From its creation.",
             ),
-            Value("registered_seconds", lambda entry, now_ns: _took(entry, "Registered", now_ns), INTEGER_OR_NULL),
-            Value("initialized_seconds", lambda entry, now_ns: _took(entry, "Initialized", now_ns), INTEGER_OR_NULL),
+            Value("registered_seconds", lambda entry, now_ns: _took(entry, "Registered", now_ns), int | None),
+            Value("initialized_seconds", lambda entry, now_ns: _took(entry, "Initialized", now_ns), int | None),
         ),
         filters={
             "init": Field(
@@ -186,7 +182,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         ),
         _node,
         lambda entry: natural_key(entry.node_name) if entry.node_name else None,
-        values=(Value("node", lambda entry, _: entry.node_name or None, TEXT_OR_NULL),),
+        values=(Value("node", lambda entry, _: entry.node_name or None, str | None),),
         filters={
             "node": Field(FieldKind.TEXT, lambda entry, _: (entry.node_name, short_name(entry.node_name)), help="node")
         },
@@ -199,7 +195,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
             Value(
                 "drift",
                 lambda entry, _: entry.drifted.reason if entry.drifted is not None else None,
-                TEXT_OR_NULL,
+                str | None,
                 "The reason.",
                 after="status",
             ),
@@ -239,7 +235,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
             Value(
                 "termination_grace_seconds",
                 lambda entry, _: seconds_of(entry.claim.termination_grace_period_ns),
-                INTEGER_OR_NULL,
+                int | None,
             ),
             Value(
                 "deadline",
@@ -260,7 +256,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         Heading("waiting", "WAITING ON", "The step that its startup or removal is waiting for.", 32, 90),
         _waiting,
         lambda entry: float(node_status(entry.row).rank) if node_status(entry.row).rank < 9 else None,
-        values=(Value("waiting_on", lambda entry, now_ns: waiting_on(entry, now_ns)[0] or None, TEXT_OR_NULL),),
+        values=(Value("waiting_on", lambda entry, now_ns: waiting_on(entry, now_ns)[0] or None, str | None),),
         filters={
             "waiting": Field(FieldKind.TEXT, lambda entry, now_ns: waiting_on(entry, now_ns)[0], help="waiting on")
         },
@@ -288,7 +284,7 @@ TABLE: Final[TableSpec[ClaimEntry]] = TableSpec(
             FieldKind.TEXT, lambda entry, _: node_status(entry.row).word, help="Launching, Deleting, Draining…"
         )
     },
-    more_values=(Value("status", lambda entry, _: node_status(entry.row).word, TEXT, after="node"),),
+    more_values=(Value("status", lambda entry, _: node_status(entry.row).word, str, after="node"),),
     labels=lambda entry: entry.claim.labels,
     key=lambda entry: entry.key,
     default_sort=Sort("age"),

@@ -16,16 +16,11 @@ from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.kube.units import clock_text, count_text, first_of, span_text
 from karptui.session.answers import Forecast
 from karptui.views.column import (
-    INTEGER,
-    NUMBER,
-    NUMBER_OR_NULL,
-    TEXT,
-    TEXT_OR_NULL,
     Column,
     Field,
     FieldKind,
     Heading,
-    Schema,
+    NumberHeading,
     Value,
     least_and_greatest,
     lifted,
@@ -223,20 +218,12 @@ TABLE: Final[TableSpec[PlayedStep]] = TableSpec(
             lambda row: len(row.step.claims),
         ),
         Column(
-            Heading(
-                "saves",
-                "SAVES",
-                "Savings per hour by Karpenter's prices.",
-                8,
-                12,
-                is_right_aligned=True,
-                is_descending_first=True,
-            ),
+            NumberHeading("saves", "SAVES", "Savings per hour by Karpenter's prices.", 8, 12),
             lambda row, _: _saves(row),
             lambda row: row.step.savings_per_hour,
         ),
         Column(
-            Heading("evicts", "EVICTS", "Evicted pods.", 6, 8, is_right_aligned=True, is_descending_first=True),
+            NumberHeading("evicts", "EVICTS", "Evicted pods.", 6, 8),
             lambda row, _: Cell(count_text(row.step.evictions)) if row.step.evictions else NOT_APPLICABLE,
             lambda row: row.step.evictions,
             filters={"evicts": Field(FieldKind.COUNT, lambda row, _: row.step.evictions, help="evicted pods")},
@@ -262,8 +249,8 @@ TABLE: Final[TableSpec[PlayedStep]] = TableSpec(
 )
 
 
-INSTANT: Final[Schema] = {**TEXT, "format": "date-time"}
-INSTANT_OR_NULL: Final[Schema] = {**TEXT_OR_NULL, "format": "date-time"}
+INSTANT: Final = {"type": "string", "format": "date-time"}
+INSTANT_OR_NULL: Final = {"type": ["string", "null"], "format": "date-time"}
 _REACHED: Final = ("horizon", "quiescent")
 """Values of ``reached``, indexed by ``is_quiescent``."""
 _PRICE: Final = "Null if no price is known, as with --disable-pricing."
@@ -280,7 +267,7 @@ _STEP: Final[tuple[Value[Step], ...]] = (
     Value(
         "method",
         lambda step, _: step.method if step.kind is StepKind.DISRUPT else None,
-        TEXT,
+        str,
         "Disruption method of a command.",
         is_optional=True,
     ),
@@ -295,56 +282,56 @@ _STEP: Final[tuple[Value[Step], ...]] = (
     Value(
         "savings",
         lambda step, _: step.reckoned_savings,
-        NUMBER_OR_NULL,
+        float | None,
         "Savings per hour by list prices, as Karpenter counts them; null if a price is missing.",
     ),
-    Value("evictions", lambda step, _: step.evictions, INTEGER),
+    Value("evictions", lambda step, _: step.evictions, int),
     texts("pods", lambda step: step.pods, "namespace/name"),
     texts("lostPods", lambda step: step.lost, _LOST),
 )
 _REJECTED: Final[tuple[Value[Step], ...]] = (
     Value("at", lambda step, _: format_timestamp(step.at_ns), INSTANT),
-    Value("method", lambda step, _: step.method, TEXT),
+    Value("method", lambda step, _: step.method, str),
     texts("candidates", lambda step: step.nodes),
     Value("because", lambda step, _: step.because, one_of(*Failure)),
 )
 _FIGURES: Final[tuple[Value[Moment], ...]] = (
-    Value("nodes", lambda moment, _: moment.nodes, INTEGER),
-    Value("pricePerHour", lambda moment, _: moment.known_price_per_hour, NUMBER_OR_NULL, _PRICE),
-    Value("pending", lambda moment, _: moment.pending, INTEGER),
-    Value("unpriced", lambda moment, _: moment.unpriced, INTEGER, "Nodes without a known price, excluded from costs."),
+    Value("nodes", lambda moment, _: moment.nodes, int),
+    Value("pricePerHour", lambda moment, _: moment.known_price_per_hour, float | None, _PRICE),
+    Value("pending", lambda moment, _: moment.pending, int),
+    Value("unpriced", lambda moment, _: moment.unpriced, int, "Nodes without a known price, excluded from costs."),
 )
 _MOMENT: Final = (Value[Moment]("at", lambda moment, _: format_timestamp(moment.at_ns), INSTANT), *_FIGURES)
 _KEPT: Final[tuple[Value[KeptNode], ...]] = (
-    Value("node", lambda kept, _: kept.node, TEXT),
-    Value("code", lambda kept, _: kept.code, TEXT),
-    Value("object", lambda kept, _: kept.object, TEXT),
+    Value("node", lambda kept, _: kept.node, str),
+    Value("code", lambda kept, _: kept.code, str),
+    Value("object", lambda kept, _: kept.object, str),
 )
 _WAIT: Final[tuple[Value[PodWait], ...]] = (
-    Value("pod", lambda wait, _: wait.pod, TEXT),
+    Value("pod", lambda wait, _: wait.pod, str),
     Value("from", lambda wait, _: format_timestamp(wait.from_ns), INSTANT, "When the pod was created."),
     Value("until", lambda wait, _: _date(wait.until_ns), INSTANT_OR_NULL, "When it gets a node; null if it gets none."),
 )
 _CIRCLE: Final[tuple[Value[Circle], ...]] = (
     Value("from", lambda circle, _: format_timestamp(circle.from_ns), INSTANT, "When the first round begins."),
-    Value("everySeconds", lambda circle, _: circle.period_ns // NS_PER_SECOND, INTEGER, "Duration of a round."),
-    Value("commands", lambda circle, _: len(circle.commands), INTEGER, "Of one round."),
-    Value("evictions", lambda circle, _: circle.evictions, INTEGER, "Of one round."),
+    Value("everySeconds", lambda circle, _: circle.period_ns // NS_PER_SECOND, int, "Duration of a round."),
+    Value("commands", lambda circle, _: len(circle.commands), int, "Of one round."),
+    Value("evictions", lambda circle, _: circle.evictions, int, "Of one round."),
 )
 _SPREAD: Final[tuple[Value[Spread], ...]] = (
-    Value("seeds", lambda spread, _: spread.seeds, INTEGER, "Number of forecasts."),
+    Value("seeds", lambda spread, _: spread.seeds, int, "Number of forecasts."),
     Value(
         "seed",
         lambda spread, _: spread.seed,
-        INTEGER,
+        int,
         "Seed of the likeliest forecast; the other values are its results.",
     ),
-    least_and_greatest("nodes", lambda spread: spread.nodes, INTEGER, "At the end."),
-    least_and_greatest("pricePerHour", lambda spread: spread.price_per_hour, NUMBER, "At the end.", may_be_null=True),
-    least_and_greatest("evictions", lambda spread: spread.evictions, INTEGER, "By all commands and expiries."),
-    least_and_greatest("pending", lambda spread: spread.pending, INTEGER, "Pods without a node at the end."),
-    least_and_greatest("commands", lambda spread: spread.commands, INTEGER, "Disruption commands."),
-    Value("sameCommands", lambda spread, _: spread.same_commands, INTEGER, "Forecasts with the same commands."),
+    least_and_greatest("nodes", lambda spread: spread.nodes, int, "At the end."),
+    least_and_greatest("pricePerHour", lambda spread: spread.price_per_hour, float, "At the end.", may_be_null=True),
+    least_and_greatest("evictions", lambda spread: spread.evictions, int, "By all commands and expiries."),
+    least_and_greatest("pending", lambda spread: spread.pending, int, "Pods without a node at the end."),
+    least_and_greatest("commands", lambda spread: spread.commands, int, "Disruption commands."),
+    Value("sameCommands", lambda spread, _: spread.same_commands, int, "Forecasts with the same commands."),
 )
 PLAYED: Final[tuple[Value[Played], ...]] = (
     Value("from", lambda played, _: format_timestamp(played.from_ns), INSTANT),
@@ -365,7 +352,7 @@ PLAYED: Final[tuple[Value[Played], ...]] = (
     Value(
         "unmanagedNodes",
         lambda played, _: played.unmanaged,
-        INTEGER,
+        int,
         "Nodes not managed by Karpenter: counted as nodes, excluded from costs.",
     ),
     records("steps", lambda played: [step for step in played.steps if step.kind is not StepKind.REJECT], _STEP),
@@ -401,5 +388,5 @@ PLAYED: Final[tuple[Value[Played], ...]] = (
         is_optional=True,
     ),
     record("spread", lambda played: played.spread, _SPREAD, "Ranges over the seeds of --seeds.", is_optional=True),
-    Value("problem", lambda played, _: played.problem or None, TEXT, "Why it ended early.", is_optional=True),
+    Value("problem", lambda played, _: played.problem or None, str, "Why it ended early.", is_optional=True),
 )

@@ -11,19 +11,7 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.costs import held_per_hour
 from karptui.session.nodes import NodeEntry
-from karptui.views.column import (
-    INTEGER_OR_NULL,
-    NOTHING,
-    NUMBER_OR_NULL,
-    TEXT_OR_NULL,
-    TEXTS_OR_NULL,
-    Column,
-    Field,
-    FieldKind,
-    Heading,
-    Value,
-    cell_words,
-)
+from karptui.views.column import NOTHING, Column, Field, FieldKind, Heading, NumberHeading, Value, cell_words
 from karptui.views.instants import expiry_text
 from karptui.views.nodes.status import node_status
 from karptui.views.prices import money_cell, price_cell
@@ -131,14 +119,12 @@ def _without_blockers(entry: NodeEntry, _: int) -> str | None:
 
 
 HELD: Final[Column[NodeEntry]] = Column(
-    Heading(
+    NumberHeading(
         "held",
         "HELD",
         "Savings per hour without its blockers (simulated); when sorted by it, faults come next.",
         min_width=6,
         max_width=10,
-        is_right_aligned=True,
-        is_descending_first=True,
     ),
     held_cell,
     lambda entry: (round(held_per_hour(entry) or 0.0, 4), -float(node_status(entry).rank)),
@@ -146,7 +132,7 @@ HELD: Final[Column[NodeEntry]] = Column(
         Value(
             "heldPricePerHour",
             lambda entry, _: held_per_hour(entry),
-            NUMBER_OR_NULL,
+            float | None,
             "The same as held_per_hour.",
             after="held_per_hour",
         ),
@@ -155,46 +141,40 @@ HELD: Final[Column[NodeEntry]] = Column(
 
 
 WHY: Final[Column[NodeEntry]] = Column(
-    Heading(
-        "why",
-        "WHY",
-        "Why the node is still here. The labels are explained above.",
-        min_width=9,
-        max_width=26,
-    ),
+    Heading("why", "WHY", "Why the node is still here. The labels are explained above.", min_width=9, max_width=26),
     why_cell,
     why_sort,
     values=(
         Value(
             "why",
             lambda entry, now_ns: why_code(entry.findings.why, now_ns) if entry.findings is not None else None,
-            TEXT_OR_NULL,
+            str | None,
             "What blocks the method that wants the node, as a code with its numbers; null if unknown.",
             after="price_source",
         ),
         Value(
             "why_codes",
             lambda entry, _: [str(code) for code in entry.findings.why.codes] if entry.findings is not None else None,
-            TEXTS_OR_NULL,
+            list[str] | None,
             "The same code, then the other blockers of methods that want the node.",
         ),
         Value(
             "goes_without_blockers",
             _without_blockers,
-            TEXT_OR_NULL,
+            str | None,
             "delete, replace, no or unknown: outcome of a simulated removal without blockers.",
         ),
         Value(
             "held_per_hour",
             lambda entry, _: held_per_hour(entry),
-            NUMBER_OR_NULL,
+            float | None,
             "Savings per hour in that case; 0 if its replacement would cost as much or more.",
         ),
         Value("lanes", lanes_values, LANES, flat=lanes_text),
         Value(
             "pods_in_last_hour",
             lambda entry, _: entry.findings.recent_pods if entry.findings is not None else None,
-            INTEGER_OR_NULL,
+            int | None,
             "Pods scheduled to it in the last hour, without DaemonSet pods.",
         ),
     ),

@@ -10,19 +10,7 @@ import msgspec
 from karptui.config import Config
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.nodes import NodeEntry
-from karptui.views.column import (
-    INTEGER_OR_NULL,
-    NUMBER_OR_NULL,
-    TEXT,
-    TEXT_OR_NULL,
-    Column,
-    Field,
-    FieldKind,
-    Heading,
-    Value,
-    Words,
-    cell_words,
-)
+from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Value, Words, cell_words
 from karptui.views.instants import age_column, seconds_since
 from karptui.views.nodes.cells import (
     HELD,
@@ -77,13 +65,11 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         name_cell,
         lambda entry: natural_key(entry.name),
         values=(
-            Value(
-                "name", lambda entry, _: entry.name, TEXT, "Of the node; of a NodeClaim without a node, the claim's."
-            ),
+            Value("name", lambda entry, _: entry.name, str, "Of the node; of a NodeClaim without a node, the claim's."),
             Value(
                 "node_claim",
                 lambda entry, _: entry.claim.name if entry.claim is not None else None,
-                TEXT_OR_NULL,
+                str | None,
                 "null if Karpenter does not manage the node.",
             ),
         ),
@@ -93,14 +79,14 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         Heading("pool", "POOL", "The NodePool; - is a node that Karpenter does not manage.", min_width=7, max_width=24),
         lambda entry, _: text_cell(entry.pool),
         lambda entry: entry.pool or None,
-        values=(Value("pool", lambda entry, _: entry.pool or None, TEXT_OR_NULL, "NodePool."),),
+        values=(Value("pool", lambda entry, _: entry.pool or None, str | None, "NodePool."),),
         filters={"pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool, help="NodePool")},
     ),
     Column(
         Heading("type", "TYPE", "The instance type.", min_width=11, max_width=20, drop_order=3),
         lambda entry, _: text_cell(entry.instance_type),
         lambda entry: natural_key(entry.instance_type) if entry.instance_type else None,
-        values=(Value("type", lambda entry, _: entry.instance_type or None, TEXT_OR_NULL, "Instance type."),),
+        values=(Value("type", lambda entry, _: entry.instance_type or None, str | None, "Instance type."),),
         filters={"type": Field(FieldKind.TEXT, lambda entry, _: entry.instance_type, help="instance type")},
         words=Words(3, lambda entry, _: (clean(entry.instance_type), Tone.NORMAL)),
     ),
@@ -119,7 +105,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
             Value(
                 "cap",
                 lambda entry, _: entry.capacity_type or None,
-                TEXT_OR_NULL,
+                str | None,
                 "Capacity type: spot, on-demand or reserved.",
             ),
         ),
@@ -140,7 +126,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
         zone_cell,
         lambda entry: entry.zone or None,
-        values=(Value("zone", lambda entry, _: entry.zone or None, TEXT_OR_NULL),),
+        values=(Value("zone", lambda entry, _: entry.zone or None, str | None),),
         filters={"zone": Field(FieldKind.TEXT, lambda entry, _: entry.zone, help="zone")},
         words=Words(5, lambda entry, _: (clean(entry.zone), Tone.NORMAL), joins=True),
     ),
@@ -158,13 +144,13 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
             Value(
                 "status",
                 lambda entry, _: node_status(entry).word,
-                TEXT,
+                str,
                 "Ready, NotReady, Cordoned, Deleting, Draining, Drifted, Rebooting, Launching, Initializing, …",
             ),
             Value(
                 "status_seconds",
                 lambda entry, now_ns: seconds_since(node_status(entry).since_ns, now_ns),
-                INTEGER_OR_NULL,
+                int | None,
                 "How long it has been in this state, if known.",
             ),
         ),
@@ -183,14 +169,12 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
     MEMORY,
     PODS,
     Column(
-        Heading(
+        NumberHeading(
             "price",
             "$/H",
             "Cost of the node per hour; n/a if unknown. The line below shows the source and its age.",
             min_width=6,
             max_width=10,
-            is_right_aligned=True,
-            is_descending_first=True,
         ),
         lambda entry, _: price_cell(entry),
         sort_price,
@@ -198,18 +182,18 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
             Value(
                 "price_per_hour",
                 lambda entry, _: entry.price.per_hour if entry.price is not None else None,
-                NUMBER_OR_NULL,
+                float | None,
                 after="image",
             ),
             Value(
                 "price_currency",
                 lambda entry, _: entry.price.currency if entry.price is not None else None,
-                TEXT_OR_NULL,
+                str | None,
             ),
             Value(
                 "price_source",
                 lambda entry, _: entry.price.origin.label if entry.price is not None else None,
-                TEXT_OR_NULL,
+                str | None,
                 "Source and date of the price.",
             ),
         ),
@@ -245,7 +229,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         Heading("arch", "ARCH", "The processor architecture.", is_wide_only=True),
         lambda entry, _: text_cell(entry.architecture),
         lambda entry: entry.architecture or None,
-        values=(Value("arch", lambda entry, _: entry.architecture or None, TEXT_OR_NULL),),
+        values=(Value("arch", lambda entry, _: entry.architecture or None, str | None),),
         filters={"arch": Field(FieldKind.TEXT, lambda entry, _: entry.architecture, help="architecture")},
         words=Words(13, lambda entry, _: (clean(entry.architecture), Tone.NORMAL)),
     ),
@@ -264,7 +248,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
             Value(
                 "expires_seconds",
                 _expires_seconds,
-                INTEGER_OR_NULL,
+                int | None,
                 "Until expireAfter ends its NodeClaim; negative once it is over.",
                 after="delta_pods",
             ),
@@ -281,7 +265,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
         image_cell,
         lambda entry: entry.claim.image_id if entry.claim is not None else None,
-        values=(Value("image", lambda entry, _: entry.image or None, TEXT_OR_NULL),),
+        values=(Value("image", lambda entry, _: entry.image or None, str | None),),
         filters={
             "image": Field(
                 FieldKind.TEXT,
@@ -315,7 +299,7 @@ def label_column(key: str, before: str = "age_seconds") -> Column[NodeEntry]:
         Heading(f"label:{key}", clean(title), f"The node label {clean(key)}.", max_width=24, drop_order=5),
         lambda entry, _: text_cell(entry.label(key)),
         lambda entry: entry.label(key) or None,
-        values=(Value(f"label:{key}", lambda entry, _: entry.label(key) or None, TEXT_OR_NULL, after=before),),
+        values=(Value(f"label:{key}", lambda entry, _: entry.label(key) or None, str | None, after=before),),
         words=Words(7, lambda entry, _: label_words(entry, key)),
     )
 

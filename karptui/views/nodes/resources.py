@@ -10,7 +10,7 @@ from karptui.kube.quantity import NANO
 from karptui.kube.units import age_text, counted, cpu_pair_text, cpu_text, memory_pair_text, memory_text
 from karptui.session.nodes import Delta, NodeEntry, PodAccess
 from karptui.state.usage import Share
-from karptui.views.column import INTEGER_OR_NULL, NOTHING, Column, Field, FieldKind, Heading, Value, Words, cell_words
+from karptui.views.column import NOTHING, Column, Field, FieldKind, Heading, NumberHeading, Value, Words, cell_words
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.usage import (
@@ -160,16 +160,7 @@ def _share_column(
 ) -> Column[NodeEntry]:
     """Return the column with the bar of a resource that every node has."""
     return Column(
-        Heading(
-            name,
-            name.upper(),
-            _BAR_HELP,
-            min_width=4,
-            fill_width=34,
-            bar_min=0,
-            is_right_aligned=True,
-            is_descending_first=True,
-        ),
+        NumberHeading(name, name.upper(), _BAR_HELP, min_width=4, fill_width=34, bar_min=0),
         cell,
         lambda entry: read(entry).percent,
         values=_share_values(name, "_millis" if kind is FieldKind.CPU else "_bytes", read, about),
@@ -186,7 +177,7 @@ CPU: Final = _share_column("cpu", "cpu", FieldKind.CPU, cpu_cell, lambda entry: 
 MEMORY: Final = _share_column("mem", "memory", FieldKind.BYTES, memory_cell, lambda entry: entry.memory)
 
 PODS: Final[Column[NodeEntry]] = Column(
-    Heading(
+    NumberHeading(
         "pods",
         "PODS",
         "Pods on the node and its pod capacity.",
@@ -194,8 +185,6 @@ PODS: Final[Column[NodeEntry]] = Column(
         fill_width=18,
         bar_min=0,
         drop_order=2,
-        is_right_aligned=True,
-        is_descending_first=True,
     ),
     pods_cell,
     lambda entry: float(entry.pods.requested),
@@ -207,15 +196,13 @@ PODS: Final[Column[NodeEntry]] = Column(
 )
 
 ACCELERATORS: Final[Column[NodeEntry]] = Column(
-    Heading(
+    NumberHeading(
         "gpu",
         "GPU",
         "GPUs and other accelerators: requested of allocatable.",
         min_width=3,
         bar_min=0,
-        is_right_aligned=True,
         is_wide_only=True,
-        is_descending_first=True,
     ),
     accelerators_cell,
     lambda entry: float(entry.accelerators.capacity) or None,
@@ -279,16 +266,16 @@ DELTA: Final[Column[NodeEntry]] = Column(
         Value(
             "delta_cpu_millis",
             lambda entry, _: entry.delta.cpu_millis if entry.delta is not None else None,
-            INTEGER_OR_NULL,
+            int | None,
             "Allocatable of the node less that of its NodeClaim.",
             after="used_mem_bytes",
         ),
         Value(
             "delta_mem_bytes",
             lambda entry, _: entry.delta.memory_bytes if entry.delta is not None else None,
-            INTEGER_OR_NULL,
+            int | None,
         ),
-        Value("delta_pods", lambda entry, _: entry.delta.pods if entry.delta is not None else None, INTEGER_OR_NULL),
+        Value("delta_pods", lambda entry, _: entry.delta.pods if entry.delta is not None else None, int | None),
     ),
     filters={
         "delta": Field(
@@ -324,14 +311,12 @@ def _signed(amount: int, text: Callable[[int], str]) -> str:
 
 
 FREE: Final[Column[NodeEntry]] = Column(
-    Heading(
+    NumberHeading(
         "free",
         "FREE",
         "Cpu and memory that no pod has requested: the most that a new pod could request.",
         min_width=9,
-        is_right_aligned=True,
         is_wide_only=True,
-        is_descending_first=True,
     ),
     free_cell,
     lambda entry: float(entry.cpu.free) if entry.cpu.capacity else None,
@@ -339,11 +324,11 @@ FREE: Final[Column[NodeEntry]] = Column(
         Value(
             "free_cpu_millis",
             lambda entry, _: entry.cpu.free if _is_known(entry) else None,
-            INTEGER_OR_NULL,
+            int | None,
             "Allocatable less requested; negative where more is requested than there is.",
             after="age_seconds",
         ),
-        Value("free_mem_bytes", lambda entry, _: entry.memory.free if _is_known(entry) else None, INTEGER_OR_NULL),
+        Value("free_mem_bytes", lambda entry, _: entry.memory.free if _is_known(entry) else None, int | None),
     ),
     words=Words(7, lambda entry, now_ns: cell_words(free_cell(entry, now_ns), "free ")),
 )
@@ -364,7 +349,7 @@ def resource_column(name: str, before: str) -> Column[NodeEntry]:
         return _hidden(entry, share, str) or count_cell(share)
 
     return Column(
-        Heading(
+        NumberHeading(
             f"resource:{name}",
             clean(name.rpartition("/")[2].upper()),
             f"{clean(name)}: requested of allocatable.",
@@ -372,8 +357,6 @@ def resource_column(name: str, before: str) -> Column[NodeEntry]:
             max_width=24,
             bar_min=0,
             drop_order=5,
-            is_right_aligned=True,
-            is_descending_first=True,
         ),
         cell,
         lambda entry: float(entry.share(name, NANO).requested) if entry.share(name, NANO).capacity else None,

@@ -15,19 +15,7 @@ from karptui.pending.messages import PodMessage
 from karptui.provisioning.explain import PoolExplanation
 from karptui.provisioning.nearest import furthest
 from karptui.session.pending_report import PendingEntry
-from karptui.views.column import (
-    INTEGER,
-    INTEGER_OR_NULL,
-    INTEGERS_BY_NAME,
-    TEXT,
-    TEXT_OR_NULL,
-    TEXTS,
-    Column,
-    Field,
-    FieldKind,
-    Heading,
-    Value,
-)
+from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Value
 from karptui.views.instants import age_column
 from karptui.views.pending.gates import miss_text, refusal_counts
 from karptui.views.pending.sentences import (
@@ -129,13 +117,16 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
             Value(
                 "name",
                 lambda entry, _: entry.group.name,
-                TEXT,
+                str,
                 "All pods under one name: trino/worker-{0,1,2}, web/front-* (12).",
             ),
-            Value("namespace", lambda entry, _: entry.group.first.namespace, TEXT),
-            Value("owner", lambda entry, _: entry.group.origin, TEXT, "Owner of the pods: Kind/namespace/name."),
+            Value("namespace", lambda entry, _: entry.group.first.namespace, str),
+            Value("owner", lambda entry, _: entry.group.origin, str, "Owner of the pods: Kind/namespace/name."),
             Value(
-                "pods", lambda entry, _: [pod.name for pod in entry.group.pods], TEXTS, "Their names, the oldest first."
+                "pods",
+                lambda entry, _: [pod.name for pod in entry.group.pods],
+                list[str],
+                "Their names, the oldest first.",
             ),
         ),
         filters={
@@ -145,12 +136,10 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
         },
     ),
     Column(
-        Heading(
-            "count", "N", "Number of pods.", 3, 8, is_right_aligned=True, is_descending_first=True, is_wide_only=True
-        ),
+        NumberHeading("count", "N", "Number of pods.", 3, 8, is_wide_only=True),
         lambda entry, _: Cell(count_text(len(entry.group.pods))),
         lambda entry: float(len(entry.group.pods)),
-        values=(Value("count", lambda entry, _: len(entry.group.pods), INTEGER),),
+        values=(Value("count", lambda entry, _: len(entry.group.pods), int),),
         filters={"count": Field(FieldKind.COUNT, lambda entry, _: len(entry.group.pods), help="pods")},
     ),
     Column(
@@ -161,7 +150,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
             Value(
                 "requests",
                 lambda entry, _: requests_values(entry.group.first),
-                INTEGERS_BY_NAME,
+                dict[str, int],
                 "Of one pod: cpu_millis, mem_bytes, ephemeral_bytes, others by their own name.",
             ),
         ),
@@ -224,7 +213,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
             Value(
                 "turn",
                 lambda entry, _: str(entry.group.cause),
-                TEXT,
+                str,
                 "Cause: no place, new node, existing node, gated, refused, ignored in silence, …",
                 after="age_seconds",
             ),
@@ -238,38 +227,38 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
             Value(
                 "nearest_pool",
                 lambda entry, _: nearest.nodepool if (nearest := _nearest(entry)) is not None else None,
-                TEXT_OR_NULL,
+                str | None,
                 "The NodePool closest to accepting them.",
             ),
             Value(
                 "nearest_miss",
                 lambda entry, _: miss_text(nearest) if (nearest := _nearest(entry)) is not None else None,
-                TEXT_OR_NULL,
+                str | None,
                 "The obstacle there.",
             ),
             Value(
                 "nodes_tried",
                 lambda entry, _: len(entry.group.explanation.nodes) if entry.group.explanation is not None else None,
-                INTEGER_OR_NULL,
+                int | None,
             ),
             Value(
                 "nodes_refused",
                 lambda entry, _: (
                     dict(refusal_counts(entry.group.explanation)) if entry.group.explanation is not None else {}
                 ),
-                INTEGERS_BY_NAME,
+                dict[str, int],
                 "Number of nodes by the reason they reject the pods.",
             ),
             Value(
                 "error",
                 lambda entry, _: str(entry.group.diagnosis.error) if entry.group.diagnosis.error is not None else None,
-                TEXT_OR_NULL,
+                str | None,
                 "Karpenter's message, computed.",
             ),
             Value(
                 "problems",
                 lambda entry, _: list(entry.group.diagnosis.problems),
-                TEXTS,
+                list[str],
                 "What Karpenter finds faulty about the pods.",
             ),
         ),
@@ -287,7 +276,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
             Value(
                 "disagreements",
                 lambda entry, _: [disagreement_text(one) for one in entry.group.disagreements],
-                TEXTS,
+                list[str],
                 "Where Karpenter, the scheduler and the engine do not agree.",
             ),
         ),

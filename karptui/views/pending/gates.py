@@ -426,14 +426,7 @@ NODES_TABLE: Final[TableSpec[NodeRefusal]] = TableSpec(
             filters={"by": Field(FieldKind.TEXT, lambda one, _: refusal_word(one), help="memory, taint, label…")},
         ),
         Column(
-            Heading(
-                "reason",
-                "REASON",
-                "Computed verdict with amounts requested and left.",
-                24,
-                140,
-                fill_width=140,
-            ),
+            Heading("reason", "REASON", "Computed verdict with amounts requested and left.", 24, 140, fill_width=140),
             lambda one, _: Cell(room_text(one), short=shortage_text(one)),
             reason_text,
         ),

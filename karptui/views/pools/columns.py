@@ -15,23 +15,7 @@ from karptui.session.nodes import PodAccess
 from karptui.session.pools import PoolRow
 from karptui.session.types import Carried
 from karptui.state.usage import Share
-from karptui.views.column import (
-    BOOLEAN,
-    INTEGER,
-    INTEGER_OR_NULL,
-    INTEGERS_BY_NAME,
-    NUMBER,
-    NUMBER_OR_NULL,
-    TEXT,
-    TEXT_OR_NULL,
-    TEXTS,
-    Column,
-    Field,
-    FieldKind,
-    Heading,
-    Schema,
-    Value,
-)
+from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Schema, Value
 from karptui.views.last_hour import last_hour_column
 from karptui.views.pools import cells
 from karptui.views.pools.sentences import budget_left, is_ready, policy_text, pool_sentences, short_reason
@@ -43,20 +27,11 @@ from karptui.views.usage import share_values
 
 def _number(id_: str, help_: str, *, title: str = "", width: int = 0, drop_order: int = 0) -> Heading:
     named = title or id_.upper()
-    return Heading(
-        id_,
-        named,
-        help_,
-        width or len(named),
-        max(width, 12),
-        is_right_aligned=True,
-        is_descending_first=True,
-        drop_order=drop_order,
-    )
+    return NumberHeading(id_, named, help_, width or len(named), max(width, 12), drop_order=drop_order)
 
 
 def _limited(id_: str, title: str, help_: str, drop_order: int = 0) -> Heading:
-    return Heading(id_, title, help_, 9, 28, 18, is_right_aligned=True, is_descending_first=True, drop_order=drop_order)
+    return NumberHeading(id_, title, help_, 9, 28, 18, drop_order=drop_order)
 
 
 _LIMITS: Final[Schema] = {
@@ -65,11 +40,11 @@ _LIMITS: Final[Schema] = {
         "type": "object",
         "required": ["used", "limit", "left", "smallest_allowed_type_needs", "smallest_allowed_type"],
         "properties": {
-            "used": NUMBER,
-            "limit": NUMBER,
-            "left": NUMBER,
-            "smallest_allowed_type_needs": NUMBER_OR_NULL,
-            "smallest_allowed_type": TEXT_OR_NULL,
+            "used": float,
+            "limit": float,
+            "left": float,
+            "smallest_allowed_type_needs": float | None,
+            "smallest_allowed_type": str | None,
         },
     },
 }
@@ -126,19 +101,14 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         cells.rank_cell,
         lambda row: float(row.rank) if row.rank is not None else None,
         values=(
-            Value(
-                "rank",
-                lambda row, _: row.rank,
-                INTEGER_OR_NULL,
-                "Order in which NodePools are tried; null if excluded.",
-            ),
+            Value("rank", lambda row, _: row.rank, int | None, "Order in which NodePools are tried; null if excluded."),
         ),
     ),
     Column(
         Heading("name", "NAME", "The NodePool.", 8, 30),
         lambda row, _: text_cell(row.name, Tone.STRONG),
         lambda row: natural_key(row.name),
-        values=(Value("name", lambda row, _: row.name, TEXT),),
+        values=(Value("name", lambda row, _: row.name, str),),
         filters={
             "pool": Field(FieldKind.TEXT, lambda row, _: row.name, help="NodePool"),
             "class": Field(FieldKind.TEXT, lambda row, _: row.pool.node_class_ref.name, help="its NodeClass"),
@@ -153,9 +123,9 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         cells.weight_cell,
         lambda row: float(row.pool.weight),
         values=(
-            Value("weight", lambda row, _: row.pool.weight, INTEGER),
-            Value("same_weight_as", lambda row, _: [one.name for one in row.ties], TEXTS),
-            Value("weight_within_10_of", lambda row, _: [one.name for one in row.near], TEXTS),
+            Value("weight", lambda row, _: row.pool.weight, int),
+            Value("same_weight_as", lambda row, _: [one.name for one in row.ties], list[str]),
+            Value("weight_within_10_of", lambda row, _: [one.name for one in row.near], list[str]),
         ),
         filters={"weight": Field(FieldKind.COUNT, lambda row, _: row.pool.weight, help="its weight")},
     ),
@@ -168,11 +138,11 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         cells.nodes_cell,
         lambda row: float(row.nodes),
         values=(
-            Value("nodes", _of_nodes(lambda row: row.nodes), INTEGER),
+            Value("nodes", _of_nodes(lambda row: row.nodes), int),
             Value(
                 "nodes_share_percent",
                 _of_nodes(lambda row: round(row.share_percent, 1) if row.share_percent is not None else None),
-                NUMBER_OR_NULL,
+                float | None,
                 "Of all nodes that Karpenter manages.",
             ),
         ),
@@ -183,11 +153,11 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         cells.cpu_cell,
         lambda row: cells.limit_place(row, CPU),
         values=(
-            Value("cpu_used_millis", _of_nodes(lambda row: row.used.get(CPU, 0) // NANO_PER_MILLI), INTEGER),
+            Value("cpu_used_millis", _of_nodes(lambda row: row.used.get(CPU, 0) // NANO_PER_MILLI), int),
             Value(
                 "cpu_limit_millis",
                 lambda row, _: cells.limit_of(row.limit(CPU), NANO_PER_MILLI),
-                INTEGER_OR_NULL,
+                int | None,
                 "null without a limit.",
             ),
         ),
@@ -197,8 +167,8 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         cells.memory_cell,
         lambda row: cells.limit_place(row, MEMORY),
         values=(
-            Value("mem_used_bytes", _of_nodes(lambda row: row.used.get(MEMORY, 0) // NANO), INTEGER),
-            Value("mem_limit_bytes", lambda row, _: cells.limit_of(row.limit(MEMORY), NANO), INTEGER_OR_NULL),
+            Value("mem_used_bytes", _of_nodes(lambda row: row.used.get(MEMORY, 0) // NANO), int),
+            Value("mem_limit_bytes", lambda row, _: cells.limit_of(row.limit(MEMORY), NANO), int | None),
             Value(
                 "limits",
                 _of_nodes(lambda row: {use.resource: cells.limit_values(use) for use in row.limits}),
@@ -217,11 +187,11 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
             Value(
                 "cost_per_hour",
                 _of_nodes(lambda row: round(row.total.per_hour, 6) if row.total.priced or not row.nodes else None),
-                NUMBER_OR_NULL,
+                float | None,
                 "Dollars of its nodes.",
                 after="limits",
             ),
-            Value("nodes_without_price", _of_nodes(lambda row: row.total.unpriced), INTEGER),
+            Value("nodes_without_price", _of_nodes(lambda row: row.total.unpriced), int),
         ),
         filters={
             "$": Field(
@@ -244,7 +214,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
             Value(
                 "new_node_daemonset_pods",
                 _of_daemonsets(lambda row: carried.daemon_pods if (carried := _carried(row)) is not None else None),
-                INTEGER_OR_NULL,
+                int | None,
                 "Maximum on a new node; null if no type is left.",
             ),
             Value(
@@ -254,7 +224,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
                         resources.cpu_millis(carried.daemons) if (carried := _carried(row)) is not None else None
                     )
                 ),
-                INTEGER_OR_NULL,
+                int | None,
             ),
             Value(
                 "new_node_daemonset_mem_bytes",
@@ -263,7 +233,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
                         resources.memory_bytes(carried.daemons) if (carried := _carried(row)) is not None else None
                     )
                 ),
-                INTEGER_OR_NULL,
+                int | None,
             ),
         ),
     ),
@@ -277,11 +247,11 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         cells.types_cell,
         lambda row: float(len(row.types.left)),
         values=(
-            Value("types_allowed", lambda row, _: row.types.left_after[Filter.REQUIREMENTS], INTEGER),
-            Value("types_offered", lambda row, _: row.types.left_after[Filter.OFFERINGS], INTEGER),
-            Value("types_excluded_by_daemonsets", _of_daemonsets(lambda row: row.excluded), INTEGER),
-            Value("types_usable", lambda row, _: row.usable, INTEGER),
-            Value("types_left_for_pending_pods", lambda row, _: len(row.types.left), INTEGER),
+            Value("types_allowed", lambda row, _: row.types.left_after[Filter.REQUIREMENTS], int),
+            Value("types_offered", lambda row, _: row.types.left_after[Filter.OFFERINGS], int),
+            Value("types_excluded_by_daemonsets", _of_daemonsets(lambda row: row.excluded), int),
+            Value("types_usable", lambda row, _: row.usable, int),
+            Value("types_left_for_pending_pods", lambda row, _: len(row.types.left), int),
         ),
         filters={
             "types": Field(FieldKind.COUNT, lambda row, _: len(row.types.left), help="types that a new node may have")
@@ -297,7 +267,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
                 lambda row, _: {
                     str(reason): None if left >= UNLIMITED else left for reason, left in budget_left(row).items()
                 },
-                {"type": "object", "additionalProperties": INTEGER_OR_NULL},
+                {"type": "object", "additionalProperties": int | None},
                 "By reason; null without a limit.",
                 flat=cells.budget_words,
             ),
@@ -315,11 +285,11 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         cells.policy_cell,
         policy_text,
         values=(
-            Value("policy", lambda row, _: row.pool.consolidation_policy, TEXT),
+            Value("policy", lambda row, _: row.pool.consolidation_policy, str),
             Value(
                 "consolidate_after_seconds",
                 lambda row, _: cells.in_seconds(row.pool.consolidate_after_ns),
-                NUMBER_OR_NULL,
+                float | None,
                 "null is Never.",
             ),
         ),
@@ -329,7 +299,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         _number("drifted", "Nodes that no longer match the pool or its NodeClass, of all.", drop_order=7),
         cells.drifted_cell,
         lambda row: float(row.drifted),
-        values=(Value("drifted", _of_nodes(lambda row: row.drifted), INTEGER),),
+        values=(Value("drifted", _of_nodes(lambda row: row.drifted), int),),
         filters={"drifted": Field(FieldKind.COUNT, lambda row, _: row.drifted, help="nodes that drifted")},
     ),
     Column(
@@ -340,21 +310,19 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
             Value(
                 "pods_matching",
                 lambda row, _: row.overlap.matching if row.overlap is not None else None,
-                INTEGER_OR_NULL,
+                int | None,
                 after="not_ready_because",
             ),
-            Value(
-                "pods_shared", lambda row, _: row.overlap.shared if row.overlap is not None else None, INTEGER_OR_NULL
-            ),
+            Value("pods_shared", lambda row, _: row.overlap.shared if row.overlap is not None else None, int | None),
             Value(
                 "pods_new_nodes_here",
                 lambda row, _: row.overlap.goes_here if row.overlap is not None else None,
-                INTEGER_OR_NULL,
+                int | None,
             ),
             Value(
                 "shared_with",
                 lambda row, _: dict(row.overlap.shared_with) if row.overlap is not None else {},
-                INTEGERS_BY_NAME,
+                dict[str, int],
             ),
         ),
         filters={
@@ -376,16 +344,16 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         cells.created_cell,
         lambda row: float(row.counted.created) if row.counted is not None else float(row.nodes),
         values=(
-            Value("nodeclaims_created", lambda row, now_ns: row.created(now_ns), INTEGER_OR_NULL),
+            Value("nodeclaims_created", lambda row, now_ns: row.created(now_ns), int | None),
             Value(
                 "nodeclaims_created_by",
                 lambda row, _: "karpenter metrics" if row.counted is not None else "nodeclaims of the last 24 h",
-                TEXT,
+                str,
             ),
             Value(
                 "nodeclaims_provisioned",
                 lambda row, _: row.counted.provisioned if row.counted is not None else None,
-                INTEGER_OR_NULL,
+                int | None,
             ),
             Value(
                 "pods",
@@ -394,14 +362,14 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
                         row.counted.pods if row.counted is not None and row.counted.pods is not None else row.pods
                     )
                 ),
-                INTEGER_OR_NULL,
+                int | None,
             ),
             Value(
                 "pods_by",
                 lambda row, _: (
                     "karpenter metrics" if row.counted is not None and row.counted.pods is not None else "pods"
                 ),
-                TEXT,
+                str,
             ),
         ),
     ),
@@ -411,8 +379,8 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         cells.ready_cell,
         short_reason,
         values=(
-            Value("ready", lambda row, _: is_ready(row), BOOLEAN, after="drifted"),
-            Value("not_ready_because", lambda row, _: short_reason(row) or None, TEXT_OR_NULL),
+            Value("ready", lambda row, _: is_ready(row), bool, after="drifted"),
+            Value("not_ready_because", lambda row, _: short_reason(row) or None, str | None),
         ),
         filters={"ready": Field(FieldKind.TEXT, lambda row, _: short_reason(row) or "yes", help="yes, or what fails")},
     ),
@@ -435,7 +403,7 @@ def pools_table(*, has_prices: bool = True) -> TableSpec[PoolRow]:
             Value(
                 "explanation",
                 lambda row, _: ["".join(text for text, _ in line) for line in pool_sentences(row)],
-                TEXTS,
+                list[str],
                 after="pods_by",
             ),
         ),

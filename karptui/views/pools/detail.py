@@ -19,7 +19,7 @@ from karptui.kube.units import (
 from karptui.provisioning.pool_types import Filter
 from karptui.session.pools import DaemonRow, PoolRow
 from karptui.views.budgets.sentences import line_text
-from karptui.views.column import INTEGER, TEXT, TEXT_OR_NULL, TEXTS, Column, Field, FieldKind, Heading, Value
+from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Value
 from karptui.views.pools.sentences import (
     absence_tone,
     budget_left,
@@ -227,52 +227,42 @@ DAEMON_COLUMNS: Final[tuple[Column[DaemonRow], ...]] = (
         Heading("name", "DAEMONSET", "Namespace and name.", 12, 48),
         lambda row, _: text_cell(row.found.key, Tone.DAEMON if row.is_carried else Tone.MUTED),
         lambda row: (not row.is_carried, *natural_key(row.found.key)),
-        values=(Value("name", lambda row, _: row.found.key, TEXT),),
+        values=(Value("name", lambda row, _: row.found.key, str),),
         filters={
             "name": Field(FieldKind.TEXT, lambda row, _: row.found.key, help="namespace/name"),
             "carried": Field(FieldKind.TEXT, lambda row, _: "yes" if row.is_carried else "no", help="yes or no"),
         },
     ),
     Column(
-        Heading("cpu", "CPU", "Requests of its pod.", 5, 9, is_right_aligned=True, is_descending_first=True),
+        NumberHeading("cpu", "CPU", "Requests of its pod.", 5, 9),
         lambda row, _: _amount(row.cpu_millis, cpu_text(row.cpu_millis)),
         lambda row: float(row.cpu_millis),
-        values=(Value("cpu_millis", lambda row, _: row.cpu_millis, INTEGER),),
+        values=(Value("cpu_millis", lambda row, _: row.cpu_millis, int),),
         filters={"cpu": Field(FieldKind.CPU, lambda row, _: row.cpu_millis, help="requests of its pod")},
     ),
     Column(
-        Heading("memory", "MEM", "Requests of its pod.", 6, 9, is_right_aligned=True, is_descending_first=True),
+        NumberHeading("memory", "MEM", "Requests of its pod.", 6, 9),
         lambda row, _: _amount(row.memory_bytes, memory_text(row.memory_bytes)),
         lambda row: float(row.memory_bytes),
-        values=(Value("mem_bytes", lambda row, _: row.memory_bytes, INTEGER),),
+        values=(Value("mem_bytes", lambda row, _: row.memory_bytes, int),),
         filters={"mem": Field(FieldKind.BYTES, lambda row, _: row.memory_bytes, help="requests of its pod")},
     ),
     Column(
-        Heading(
-            "types",
-            "ON TYPES",
-            "Number of allowed and offered types that it runs on.",
-            8,
-            11,
-            is_right_aligned=True,
-            is_descending_first=True,
-        ),
+        NumberHeading("types", "ON TYPES", "Number of allowed and offered types that it runs on.", 8, 11),
         _types,
         lambda row: float(row.found.types),
         values=(
-            Value("on_types", lambda row, _: row.found.types, INTEGER),
-            Value("of_types", lambda row, _: row.offered, INTEGER),
+            Value("on_types", lambda row, _: row.found.types, int),
+            Value("of_types", lambda row, _: row.offered, int),
         ),
     ),
     Column(
-        Heading(
+        NumberHeading(
             "excludes",
             "EXCLUDES",
             "Types with room for the DaemonSets before it by name, but not for it.",
             8,
             9,
-            is_right_aligned=True,
-            is_descending_first=True,
             drop_order=1,
         ),
         lambda row, _: Cell(
@@ -280,7 +270,7 @@ DAEMON_COLUMNS: Final[tuple[Column[DaemonRow], ...]] = (
         ),
         lambda row: float(len(row.found.one_too_many)),
         values=(
-            Value("excludes", lambda row, _: list(row.found.one_too_many), TEXTS, "Types that it alone rules out."),
+            Value("excludes", lambda row, _: list(row.found.one_too_many), list[str], "Types that it alone rules out."),
         ),
         filters={
             "excludes": Field(
@@ -293,8 +283,8 @@ DAEMON_COLUMNS: Final[tuple[Column[DaemonRow], ...]] = (
         lambda row, _: text_cell(*daemon_note(row)),
         lambda row: daemon_note(row)[0],
         values=(
-            Value("room_without_it_on", lambda row, _: list(row.found.excluded), TEXTS),
-            Value("not_carried_because", lambda row, _: row.found.why_not or None, TEXT_OR_NULL),
+            Value("room_without_it_on", lambda row, _: list(row.found.excluded), list[str]),
+            Value("not_carried_because", lambda row, _: row.found.why_not or None, str | None),
         ),
     ),
 )

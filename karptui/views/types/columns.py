@@ -13,20 +13,7 @@ from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, MEMORY, PODS
 from karptui.kube.units import count_text, cpu_text
 from karptui.session.types import TypeEntry, TypeFit
-from karptui.views.column import (
-    BOOLEAN,
-    INTEGER,
-    INTEGER_OR_NULL,
-    NUMBER_OR_NULL,
-    TEXT,
-    TEXT_OR_NULL,
-    TEXTS,
-    Column,
-    Field,
-    FieldKind,
-    Heading,
-    Value,
-)
+from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Value
 from karptui.views.prices import amount_cell
 from karptui.views.row import Cell, Tone
 from karptui.views.sanitize import clean
@@ -72,12 +59,12 @@ def _price_column(
         return _per_hour(price_of(entry))
 
     return Column(
-        Heading(id_, title, about, 6, drop_order=drop_order, is_right_aligned=True, is_descending_first=True),
+        NumberHeading(id_, title, about, 6, drop_order=drop_order),
         lambda entry, _: amount_cell(price_of(entry)),
         per_hour,
         values=(
-            Value(f"{name}_price_per_hour", per_hour, NUMBER_OR_NULL),
-            Value(f"{name}_price_source", source, TEXT_OR_NULL),
+            Value(f"{name}_price_per_hour", per_hour, float | None),
+            Value(f"{name}_price_source", source, str | None),
         ),
         filters={field: Field(FieldKind.MONEY, per_hour, help=f"{name.replace('_', '-')} price per hour")},
     )
@@ -88,7 +75,7 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         Heading("name", "NAME", "The instance type.", min_width=12, max_width=24),
         lambda entry, _: Cell(clean(entry.name), Tone.STRONG),
         lambda entry: natural_key(entry.name),
-        values=(Value("name", lambda entry, _: entry.name, TEXT),),
+        values=(Value("name", lambda entry, _: entry.name, str),),
         filters={
             "name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help="instance type"),
             "family": Field(FieldKind.TEXT, lambda entry, _: entry.name.partition(".")[0], help="part before the dot"),
@@ -105,26 +92,22 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         ),
         rank_cell,
         lambda entry: float(entry.rank) if entry.rank is not None else None,
-        values=(
-            Value("rank", lambda entry, _: entry.rank, INTEGER_OR_NULL, "Rank by price among the remaining types."),
-        ),
+        values=(Value("rank", lambda entry, _: entry.rank, int | None, "Rank by price among the remaining types."),),
         filters={"rank": Field(FieldKind.COUNT, lambda entry, _: entry.rank, help="rank by price")},
     ),
     Column(
-        Heading("vcpu", "VCPU", "Processors.", min_width=4, is_right_aligned=True, is_descending_first=True),
+        NumberHeading("vcpu", "VCPU", "Processors.", min_width=4),
         lambda entry, _: Cell(cpu_text(resources.cpu_millis(entry.capacity)).removesuffix("000m")),
         lambda entry: float(resources.cpu_millis(entry.capacity)),
-        values=(Value("vcpu_millis", lambda entry, _: resources.cpu_millis(entry.capacity), INTEGER_OR_NULL),),
+        values=(Value("vcpu_millis", lambda entry, _: resources.cpu_millis(entry.capacity), int | None),),
         filters={"cpu": Field(FieldKind.CPU, lambda entry, _: resources.cpu_millis(entry.capacity), help="processors")},
     ),
     Column(
-        Heading(
+        NumberHeading(
             "mem",
             "MEM adv/alloc",
             "Memory that EC2 advertises, and the part that pods may request.",
             min_width=13,
-            is_right_aligned=True,
-            is_descending_first=True,
         ),
         memory_cell,
         lambda entry: float(allocatable_bytes(entry)),
@@ -132,19 +115,19 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
             Value(
                 "mem_advertised_bytes",
                 lambda entry, _: memory_bytes(entry) if entry.memory_mib is not None else None,
-                INTEGER_OR_NULL,
+                int | None,
             ),
             Value(
                 "mem_capacity_bytes",
                 lambda entry, _: resources.memory_bytes(entry.capacity),
-                INTEGER_OR_NULL,
+                int | None,
                 "As planned, or as a node has reported it.",
             ),
-            Value("mem_allocatable_bytes", lambda entry, _: allocatable_bytes(entry), INTEGER_OR_NULL),
+            Value("mem_allocatable_bytes", lambda entry, _: allocatable_bytes(entry), int | None),
             Value(
                 "cpu_allocatable_millis",
                 lambda entry, _: resources.nano(entry.allocatable, CPU) // NANO_PER_MILLI,
-                INTEGER_OR_NULL,
+                int | None,
             ),
         ),
         filters={
@@ -154,57 +137,44 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         },
     ),
     Column(
-        Heading(
-            "pods", "PODS", "Pod capacity of a node.", min_width=4, is_right_aligned=True, is_descending_first=True
-        ),
+        NumberHeading("pods", "PODS", "Pod capacity of a node.", min_width=4),
         lambda entry, _: Cell(count_text(pod_slots(entry))),
         lambda entry: float(pod_slots(entry)),
-        values=(Value("pods", lambda entry, _: pod_slots(entry), INTEGER_OR_NULL),),
+        values=(Value("pods", lambda entry, _: pod_slots(entry), int | None),),
         filters={"pods": Field(FieldKind.COUNT, lambda entry, _: pod_slots(entry), help="pod capacity")},
     ),
     Column(
-        Heading(
+        NumberHeading(
             "daemons",
             "DAEMONSETS",
             "DaemonSet pods of a new node, their requests, and their share of the memory.",
             min_width=8,
             drop_order=4,
-            is_right_aligned=True,
-            is_descending_first=True,
         ),
         daemons_cell,
         lambda entry: float(bytes_of(entry.daemons)),
         values=(
-            Value("daemonset_pods", lambda entry, _: entry.daemon_pods, INTEGER),
-            Value("daemonset_cpu_millis", lambda entry, _: resources.cpu_millis(entry.daemons), INTEGER),
-            Value("daemonset_mem_bytes", lambda entry, _: resources.memory_bytes(entry.daemons), INTEGER),
+            Value("daemonset_pods", lambda entry, _: entry.daemon_pods, int),
+            Value("daemonset_cpu_millis", lambda entry, _: resources.cpu_millis(entry.daemons), int),
+            Value("daemonset_mem_bytes", lambda entry, _: resources.memory_bytes(entry.daemons), int),
         ),
     ),
     Column(
-        Heading(
-            "largest",
-            "LARGEST POD",
-            "Largest requests of one pod next to the DaemonSets.",
-            min_width=9,
-            is_right_aligned=True,
-            is_descending_first=True,
-        ),
+        NumberHeading("largest", "LARGEST POD", "Largest requests of one pod next to the DaemonSets.", min_width=9),
         largest_cell,
         lambda entry: float(bytes_of(entry.largest_pod)) if entry.is_wanted else None,
         values=(
             Value(
                 "largest_pod_cpu_millis",
                 lambda entry, _: resources.nano(entry.largest_pod, CPU) // NANO_PER_MILLI,
-                INTEGER_OR_NULL,
+                int | None,
             ),
             Value(
                 "largest_pod_mem_bytes",
                 lambda entry, _: resources.nano(entry.largest_pod, MEMORY) // NANO,
-                INTEGER_OR_NULL,
+                int | None,
             ),
-            Value(
-                "largest_pod_slots", lambda entry, _: resources.nano(entry.largest_pod, PODS) // NANO, INTEGER_OR_NULL
-            ),
+            Value("largest_pod_slots", lambda entry, _: resources.nano(entry.largest_pod, PODS) // NANO, int | None),
         ),
     ),
     Column(
@@ -221,7 +191,7 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
             Value(
                 "offered",
                 lambda entry, _: {name: list(zones) for name, zones in entry.offered.items()},
-                {"type": "object", "additionalProperties": TEXTS},
+                {"type": "object", "additionalProperties": list[str]},
                 "Available zones, by capacity type.",
             ),
         ),
@@ -252,20 +222,16 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         drop_order=6,
     ),
     Column(
-        Heading(
+        NumberHeading(
             "nodes",
             "NODES",
             "Nodes of the type in this cluster, of any NodePool.",
             min_width=5,
             drop_order=7,
-            is_right_aligned=True,
-            is_descending_first=True,
         ),
         nodes_cell,
         lambda entry: float(entry.observed.node_count) if entry.observed is not None else 0.0,
-        values=(
-            Value("nodes", lambda entry, _: entry.observed.node_count if entry.observed is not None else 0, INTEGER),
-        ),
+        values=(Value("nodes", lambda entry, _: entry.observed.node_count if entry.observed is not None else 0, int),),
         filters={
             "nodes": Field(
                 FieldKind.COUNT,
@@ -279,13 +245,13 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         why_cell,
         lambda entry: "" if entry.is_left else why_text(entry),
         values=(
-            Value("is_left", lambda entry, _: entry.is_left, BOOLEAN),
+            Value("is_left", lambda entry, _: entry.is_left, bool),
             Value(
                 "removed_by",
                 lambda entry, _: entry.removed_by.value if entry.removed_by is not None else None,
-                TEXT_OR_NULL,
+                str | None,
             ),
-            Value("why", lambda entry, _: why_text(entry) or None, TEXT_OR_NULL),
+            Value("why", lambda entry, _: why_text(entry) or None, str | None),
         ),
         filters={
             "why": Field(FieldKind.TEXT, lambda entry, _: why_text(entry), help="what rules it out: why=*daemonsets*")
@@ -309,7 +275,7 @@ def types_table(
         pool: The NodePool, for values of scripts; None for a table on screen.
         fit: Returns how the largest pending pod fits a type.
     """
-    first = Value[TypeEntry]("pool", lambda _entry, _now: pool, TEXT)
+    first = Value[TypeEntry]("pool", lambda _entry, _now: pool, str)
     name = msgspec.structs.replace(COLUMNS[0], values=(first, *COLUMNS[0].values))
     table = TableSpec(
         noun="types",
@@ -327,25 +293,23 @@ def types_table(
 def _fit_values(fit_in: Callable[[TypeEntry], TypeFit | None]) -> tuple[Value[TypeEntry], ...]:
     """Return how the largest pending pod fits each type."""
     return (
-        Value(
-            "pending_pod", lambda entry, _: fit.pod.key if (fit := fit_in(entry)) is not None else None, TEXT_OR_NULL
-        ),
+        Value("pending_pod", lambda entry, _: fit.pod.key if (fit := fit_in(entry)) is not None else None, str | None),
         Value(
             "pending_pod_short_mem_bytes",
             lambda entry, _: resources.memory_bytes(fit.short) if (fit := fit_in(entry)) is not None else None,
-            INTEGER_OR_NULL,
+            int | None,
         ),
         Value(
             "fits_with_overhead_percent",
             lambda entry, _: fit.overhead_percent if (fit := fit_in(entry)) is not None else None,
-            NUMBER_OR_NULL,
+            float | None,
         ),
         Value(
             "next_type",
             lambda entry, _: (
                 fit.next_type.name if (fit := fit_in(entry)) is not None and fit.next_type is not None else None
             ),
-            TEXT_OR_NULL,
+            str | None,
         ),
-        Value("matching_overhead_percent", lambda entry, _: matching_percent(entry), NUMBER_OR_NULL),
+        Value("matching_overhead_percent", lambda entry, _: matching_percent(entry), float | None),
     )

@@ -15,19 +15,7 @@ from karptui.kube import resources
 from karptui.kube.units import count_text, counted, first_of
 from karptui.provisioning.pool_types import Filter, FilterCount
 from karptui.session.types import PoolEntry, TypeEntry
-from karptui.views.column import (
-    INTEGER,
-    INTEGER_OR_NULL,
-    NUMBER_OR_NULL,
-    TEXT,
-    TEXT_OR_NULL,
-    TEXTS,
-    Column,
-    Field,
-    FieldKind,
-    Heading,
-    Value,
-)
+from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Value
 from karptui.views.prices import book_sentence
 from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone, text_cell
 from karptui.views.sanitize import clean
@@ -55,7 +43,7 @@ def _count_column(step: Filter) -> Column[PoolEntry]:
     title, help_ = _TITLES[step]
     drop = {Filter.OFFERINGS: 4, Filter.POD: 5, Filter.LIMITS: 0}.get(step, 3)
     return Column(
-        Heading(step.value, title, help_, is_right_aligned=True, is_descending_first=True, drop_order=drop),
+        NumberHeading(step.value, title, help_, drop_order=drop),
         lambda entry, _: _count_cell(entry, step),
         lambda entry: float(_left(entry, step)),
     )
@@ -63,7 +51,7 @@ def _count_column(step: Filter) -> Column[PoolEntry]:
 
 def _left_value(step: Filter) -> Value[PoolEntry]:
     after = "types" if step is Filter.REQUIREMENTS else ""
-    return Value(f"left_after_{step.value}", lambda entry, _: _left(entry, step), INTEGER, after=after)
+    return Value(f"left_after_{step.value}", lambda entry, _: _left(entry, step), int, after=after)
 
 
 def _count_cell(entry: PoolEntry, step: Filter) -> Cell:
@@ -125,27 +113,20 @@ COLUMNS: Final[tuple[Column[PoolEntry], ...]] = (
         Heading("name", "POOL", "The NodePool.", min_width=8, max_width=30),
         lambda entry, _: text_cell(entry.name, Tone.STRONG),
         lambda entry: natural_key(entry.name),
-        values=(Value("name", lambda entry, _: entry.name, TEXT, "The NodePool."),),
+        values=(Value("name", lambda entry, _: entry.name, str, "The NodePool."),),
         filters={"name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help="NodePool")},
     ),
     Column(
         Heading("rank", "#", "Order in which Karpenter tries pools.", min_width=2, is_right_aligned=True),
         lambda entry, _: Cell(str(entry.rank)) if entry.rank is not None else NOT_APPLICABLE,
         lambda entry: float(entry.rank) if entry.rank is not None else None,
-        values=(Value("rank", lambda entry, _: entry.rank, INTEGER_OR_NULL),),
+        values=(Value("rank", lambda entry, _: entry.rank, int | None),),
     ),
     Column(
-        Heading(
-            "all",
-            "TYPES",
-            "Types of the NodeClass.",
-            is_right_aligned=True,
-            drop_order=2,
-            is_descending_first=True,
-        ),
+        NumberHeading("all", "TYPES", "Types of the NodeClass.", drop_order=2),
         lambda entry, _: Cell(count_text(entry.types), Tone.MUTED),
         lambda entry: float(entry.types),
-        values=(Value("types", lambda entry, _: entry.types, INTEGER),),
+        values=(Value("types", lambda entry, _: entry.types, int),),
     ),
     *(_count_column(step) for step in _TITLES),
     Column(
@@ -175,7 +156,7 @@ COLUMNS: Final[tuple[Column[PoolEntry], ...]] = (
             Value(
                 "cheapest",
                 lambda entry, _: first.name if (first := cheapest(entry)) is not None else None,
-                TEXT_OR_NULL,
+                str | None,
                 after="left",
             ),
             Value(
@@ -185,12 +166,12 @@ COLUMNS: Final[tuple[Column[PoolEntry], ...]] = (
                     if (first := cheapest(entry)) is not None and first.on_demand is not None
                     else None
                 ),
-                NUMBER_OR_NULL,
+                float | None,
             ),
             Value(
                 "safe_overhead_percent",
                 lambda entry, _: safe_percent(entry),
-                NUMBER_OR_NULL,
+                float | None,
                 "The least VM_MEMORY_OVERHEAD_PERCENT that overestimates no type with nodes.",
             ),
         ),
@@ -207,9 +188,11 @@ COLUMNS: Final[tuple[Column[PoolEntry], ...]] = (
         lambda entry, _: _note_cell(entry),
         lambda entry: note_of(entry)[0] or None,
         values=(
-            Value("note", lambda entry, _: note_of(entry)[0] or None, TEXT_OR_NULL),
+            Value("note", lambda entry, _: note_of(entry)[0] or None, str | None),
             Value(
-                "findings", lambda entry, _: [f"{one.object}: {one.fact} {one.remedy}" for one in entry.findings], TEXTS
+                "findings",
+                lambda entry, _: [f"{one.object}: {one.fact} {one.remedy}" for one in entry.findings],
+                list[str],
             ),
         ),
         filters={"note": Field(FieldKind.TEXT, lambda entry, _: note_of(entry)[0], help="the problem")},
@@ -224,7 +207,7 @@ TABLE: Final[TableSpec[PoolEntry]] = TableSpec(
         "left": Field(FieldKind.COUNT, lambda entry, _: len(entry.left), help="types that a new node may have"),
         "type": Field(FieldKind.TEXT, lambda entry, _: entry.left, help="a remaining type"),
     },
-    more_values=(*(_left_value(step) for step in Filter), Value("left", lambda entry, _: len(entry.left), INTEGER)),
+    more_values=(*(_left_value(step) for step in Filter), Value("left", lambda entry, _: len(entry.left), int)),
     text=lambda entry: f"{entry.name} {note_of(entry)[0]}".lower(),
     key=lambda entry: entry.name,
     default_sort=Sort("rank"),

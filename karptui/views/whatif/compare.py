@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from karptui.aws.money import per_hour_change_text
 from karptui.kube.units import NA, count_text, counted, verb
-from karptui.views.column import BOOLEAN, INTEGER, TEXT, Value, one_of, records
+from karptui.views.column import Value, one_of, records
 from karptui.views.prices import without_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.totals import mode_text
@@ -237,20 +237,20 @@ GLYPHS = {Reproduction.REPRODUCED: "✔", Reproduction.DIFFERS: "✘", Reproduct
 
 
 SELF_CHECK: Final[tuple[Value[SelfCheck], ...]] = (
-    Value("comparable", lambda found, _: found.comparable, INTEGER, "NodeClaims that can be compared."),
-    Value("reproduced", lambda found, _: found.reproduced, INTEGER, "NodeClaims that the model launches too."),
-    Value("sentence", lambda found, _: summary(found), TEXT, "The result as text."),
+    Value("comparable", lambda found, _: found.comparable, int, "NodeClaims that can be compared."),
+    Value("reproduced", lambda found, _: found.reproduced, int, "NodeClaims that the model launches too."),
+    Value("sentence", lambda found, _: summary(found), str, "The result as text."),
     records(
         "nodeClaims",
         lambda found: found.claims,
         (
-            Value("name", lambda claim, _: claim.claim_name, TEXT),
-            Value("node", lambda claim, _: claim.node_name, TEXT),
-            Value("nodePool", lambda claim, _: claim.pool_name, TEXT),
-            Value("instanceType", lambda claim, _: claim.type_name, TEXT),
+            Value("name", lambda claim, _: claim.claim_name, str),
+            Value("node", lambda claim, _: claim.node_name, str),
+            Value("nodePool", lambda claim, _: claim.pool_name, str),
+            Value("instanceType", lambda claim, _: claim.type_name, str),
             Value("finding", lambda claim, _: claim.finding, one_of(*Reproduction)),
-            Value("because", lambda claim, _: claim.because, TEXT),
-            Value("hasSameTypes", lambda claim, _: claim.has_same_types, BOOLEAN),
+            Value("because", lambda claim, _: claim.because, str),
+            Value("hasSameTypes", lambda claim, _: claim.has_same_types, bool),
         ),
         "The NodeClaims created lately, the newest first.",
     ),

@@ -5,22 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from karptui.karpenter.inventory import NotCounted
-from karptui.views.column import (
-    BOOLEAN,
-    NUMBER,
-    NUMBER_OR_NULL,
-    TEXT,
-    TEXT_OR_NULL,
-    TEXTS_BY_NAME,
-    Value,
-    lifted,
-    one_of,
-    plain,
-    record,
-    records,
-    struct_values,
-    texts,
-)
+from karptui.views.column import Value, lifted, one_of, plain, record, records, struct_values, texts
 from karptui.whatif.accuracy import Accuracy
 from karptui.whatif.difference import BlockerLine, Difference
 from karptui.whatif.difference_lines import (
@@ -61,8 +46,8 @@ _NOT_COUNTED: Final = struct_values(
 
 _PLACE: Final[tuple[Value[PodPlace], ...]] = (
     Value("kind", lambda place, _: place.kind, one_of(*PlaceKind)),
-    Value("nodePool", lambda place, _: place.pool_name, TEXT),
-    Value("node", lambda place, _: place.node_name, TEXT),
+    Value("nodePool", lambda place, _: place.pool_name, str),
+    Value("node", lambda place, _: place.node_name, str),
 )
 _POOL: Final = tuple(
     Value(
@@ -80,53 +65,53 @@ _POOL: Final = tuple(
     )
 )
 _CLAIM: Final[tuple[Value[ClaimLine], ...]] = (
-    Value("nodePool", lambda claim, _: claim.pool_name, TEXT),
+    Value("nodePool", lambda claim, _: claim.pool_name, str),
     texts("pods", lambda claim: claim.pods),
-    Value("requests", lambda claim, _: dict(claim.requests), TEXTS_BY_NAME),
-    Value("pricePerHour", lambda claim, _: claim.price_per_hour, NUMBER_OR_NULL),
+    Value("requests", lambda claim, _: dict(claim.requests), dict[str, str]),
+    Value("pricePerHour", lambda claim, _: claim.price_per_hour, float | None),
     Value(
         "atMostPerHour",
         lambda claim, _: claim.at_most_per_hour,
-        NUMBER_OR_NULL,
+        float | None,
         "On-demand price, if the price of its spot offering is unknown.",
     ),
-    Value("isChanged", lambda claim, _: claim.is_changed, BOOLEAN, "Whether the other side has none like it."),
+    Value("isChanged", lambda claim, _: claim.is_changed, bool, "Whether the other side has none like it."),
     records("instanceTypes", lambda claim: claim.types, struct_values(TypeOption), "The cheapest first."),
 )
 _NODE: Final[tuple[Value[NodeLine], ...]] = (
-    Value("name", lambda node, _: node.node_name, TEXT),
-    Value("nodePool", lambda node, _: node.pool_name, TEXT),
+    Value("name", lambda node, _: node.node_name, str),
+    Value("nodePool", lambda node, _: node.pool_name, str),
     texts("pods", lambda node: node.pods),
-    Value("isChanged", lambda node, _: node.is_changed, BOOLEAN),
+    Value("isChanged", lambda node, _: node.is_changed, bool),
 )
 _MOVE: Final[tuple[Value[MoveLine], ...]] = (
-    Value("owner", lambda move, _: move.owner, TEXT),
+    Value("owner", lambda move, _: move.owner, str),
     texts("pods", lambda move: move.pods),
     record("before", lambda move: move.before, _PLACE),
     record("after", lambda move: move.after, _PLACE),
 )
 _UNPLACED: Final[tuple[Value[Unplaced], ...]] = (
-    Value("pod", lambda pod, _: pod.pod_key, TEXT),
-    Value("owner", lambda pod, _: pod.owner, TEXT),
-    Value("reason", lambda pod, _: pod.reason, TEXT),
-    Value("gate", lambda pod, _: pod.gate, TEXT),
-    Value("karpenterSays", lambda pod, _: pod.karpenter_says, TEXT),
+    Value("pod", lambda pod, _: pod.pod_key, str),
+    Value("owner", lambda pod, _: pod.owner, str),
+    Value("reason", lambda pod, _: pod.reason, str),
+    Value("gate", lambda pod, _: pod.gate, str),
+    Value("karpenterSays", lambda pod, _: pod.karpenter_says, str),
     record("before", lambda pod: pod.was, _PLACE, may_be_null=True),
 )
 _COMMAND: Final[tuple[Value[CommandLine], ...]] = (
-    Value("method", lambda command, _: command.method, TEXT),
-    Value("decision", lambda command, _: command.decision, TEXT),
+    Value("method", lambda command, _: command.method, str),
+    Value("decision", lambda command, _: command.decision, str),
     texts("nodes", lambda command: command.nodes),
     records(
         "replacements",
         lambda command: command.replacements,
-        (Value("nodePool", lambda pair, _: pair[0], TEXT), Value("instanceType", lambda pair, _: pair[1], TEXT)),
+        (Value("nodePool", lambda pair, _: pair[0], str), Value("instanceType", lambda pair, _: pair[1], str)),
     ),
-    Value("savingsPerHour", lambda command, _: command.savings_per_hour, NUMBER_OR_NULL, "Null if unknown."),
+    Value("savingsPerHour", lambda command, _: command.savings_per_hour, float | None, "Null if unknown."),
 )
 _NEXT: Final[tuple[Value[NextLines], ...]] = (
     records("commands", lambda lines: lines.commands, _COMMAND),
-    Value("because", lambda lines, _: lines.because, TEXT),
+    Value("because", lambda lines, _: lines.because, str),
 )
 _DRIFT: Final = struct_values(DriftLine)
 BLOCKER: Final = struct_values(
@@ -136,7 +121,7 @@ DIFFERENCE: Final[tuple[Value[Difference], ...]] = (
     Value("replay", lambda found, _: found.mode, one_of(*Replay)),
     record("before", lambda found: found.before, _TOTALS),
     record("after", lambda found: found.after, _TOTALS),
-    Value("priceDeltaPerHour", lambda found, _: found.price_delta_per_hour, NUMBER),
+    Value("priceDeltaPerHour", lambda found, _: found.price_delta_per_hour, float),
     record("notCounted", lambda found: found.not_counted, _NOT_COUNTED, "Nodes that before and after leave out."),
     records("nodePools", lambda found: found.pools, _POOL),
     records("newNodeClaims", lambda found: found.claims, _CLAIM),
@@ -157,9 +142,9 @@ _ACCURACY: Final[tuple[Value[Accuracy], ...]] = (
     texts("exact", lambda accuracy: accuracy.exact),
     texts("approximated", lambda accuracy: accuracy.approximated),
     texts("notModelled", lambda accuracy: accuracy.not_modelled),
-    Value("karpenterFound", lambda accuracy, _: accuracy.found_version or None, TEXT_OR_NULL),
-    Value("karpenterModelled", lambda accuracy, _: accuracy.modelled_version, TEXT),
-    Value("karpenterEdited", lambda accuracy, _: accuracy.edited_version or None, TEXT_OR_NULL),
+    Value("karpenterFound", lambda accuracy, _: accuracy.found_version or None, str | None),
+    Value("karpenterModelled", lambda accuracy, _: accuracy.modelled_version, str),
+    Value("karpenterEdited", lambda accuracy, _: accuracy.edited_version or None, str | None),
 )
 
 
