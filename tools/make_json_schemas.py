@@ -128,7 +128,12 @@ DOCUMENTS: Final[Mapping[str, Mapping[str, Any]]] = {
             texts("refused", lambda _: (), REFUSED),
             *ANSWER,
             texts("failed", lambda _: ()),
-            Value("place", lambda *_: None, {"type": "integer", "minimum": 1}, "Rank among several scenarios, 1 for the best."),
+            Value(
+                "place",
+                lambda *_: None,
+                {"type": "integer", "minimum": 1},
+                "Rank among several scenarios, 1 for the best.",
+            ),
             Value("comparison", lambda *_: None, str, "Which of several scenarios is best, and why."),
         ),
         (NAME, SCENARIO),

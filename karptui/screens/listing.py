@@ -183,7 +183,7 @@ class Listing(Generic[ItemT]):
 
     def with_keys(self, keys: frozenset[str]) -> list[ItemT]:
         """Return the items of some rows, in their order."""
-        return self.source.with_keys(self.rows, keys) if self.rows is not None else []
+        return self.rows.with_keys(keys) if self.rows is not None else []
 
     def save(self, target: str, drawn: Container[Heading]) -> str:
         """Save the rows with the drawn columns, as text for ``.txt`` and else as CSV; return a message.

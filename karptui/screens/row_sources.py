@@ -1,13 +1,12 @@
-"""Sources of a list's rows: pages fetched from a session, or items of the screen."""
+"""Sources of a list's rows: a list of the session, or items of the screen."""
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar, overload
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol
 
-from karptui.session.answers import RowQuery, RowSet, RowWindow
+from karptui.session.answers import RowQuery, RowSet
 from karptui.session.grouping import Folding, Grouping
 from karptui.views.column import ItemT
 from karptui.views.query import Query
@@ -17,10 +16,6 @@ from karptui.views.table import Rows, Sort, TableSpec, build_rows
 if TYPE_CHECKING:
     from karptui.session.facts import Around
     from karptui.session.protocol import Session
-
-PAGE: Final = 64
-"""Rows that are fetched at a time."""
-ValueT = TypeVar("ValueT")
 
 
 class Recipe(NamedTuple):
@@ -49,96 +44,8 @@ class RowSource(Protocol[ItemT]):
         May be called in a thread, once at a time.
         """
 
-    def with_keys(self, rows: Rows[ItemT], keys: frozenset[str]) -> list[ItemT]:
-        """Return the items of some of the rows that were given, in their order."""
-
 
 # Rows that a session holds
-
-
-class Pages:
-    """The fetched pages of some rows."""
-
-    def __init__(self, session: Session, found: RowSet) -> None:
-        self.session = session
-        self.found = found
-        self._pages: dict[int, RowWindow] = {}
-
-    def page(self, index: int) -> RowWindow:
-        """Return the page that holds a row."""
-        number = index // PAGE
-        page = self._pages.get(number)
-        if page is None:
-            page = self._pages[number] = self.session.window(self.found.number, number * PAGE, PAGE)
-        return page
-
-
-class _Paged(Sequence[ValueT]):
-    """One part of every row."""
-
-    def __init__(self, pages: Pages, part: Callable[[RowWindow], Sequence[Any]]) -> None:
-        self._pages = pages
-        self._part = part
-
-    def __len__(self) -> int:
-        return self._pages.found.lines
-
-    @overload
-    def __getitem__(self, index: int) -> ValueT: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[ValueT]: ...
-
-    def __getitem__(self, index: int | slice) -> ValueT | Sequence[ValueT]:
-        if isinstance(index, slice):
-            return [self._one(position) for position in range(*index.indices(len(self)))]
-        if index < 0:
-            index += len(self)
-        if not 0 <= index < len(self):
-            raise IndexError(index)
-        return self._one(index)
-
-    def _one(self, index: int) -> ValueT:
-        part = self._part(self._pages.page(index))
-        if index % PAGE >= len(part):
-            raise IndexError(index)
-        value: ValueT = part[index % PAGE]
-        return value
-
-
-class PagedFacts(_Paged[Any]):
-    """The facts of rows in order."""
-
-    def __init__(self, pages: Pages) -> None:
-        super().__init__(pages, lambda page: page.facts)
-
-
-class PagedKeys(_Paged[str]):
-    """The keys of rows in order."""
-
-    def __init__(self, pages: Pages) -> None:
-        super().__init__(pages, lambda page: page.keys)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._pages.session.keys(self._pages.found.number))
-
-    def index(self, value: object, start: int = 0, stop: int | None = None) -> int:
-        """Return the index of a row.
-
-        Raises:
-            ValueError: if there is no such row.
-        """
-        index = self._pages.session.position(self._pages.found.number, str(value))
-        if index is None or index < start or (stop is not None and index >= stop):
-            raise ValueError(value)
-        return index
-
-    def __contains__(self, value: object) -> bool:
-        try:
-            self.index(value)
-        except ValueError:
-            return False
-        return True
 
 
 class SessionList(NamedTuple):
@@ -151,22 +58,19 @@ class SessionList(NamedTuple):
 
 
 class SessionRows(Generic[ItemT]):
-    """Rows of a session; their pages are fetched when visible."""
+    """Rows of a session."""
 
     def __init__(self, session: Callable[[], Session], asked: SessionList) -> None:
         self._session, self._asked = session, asked
-        self._pages: Pages | None = None
+        self._asked_of: Session | None = None
         self._rows: Rows[ItemT]
-
-    @property
-    def found(self) -> RowSet | None:
+        self.found: RowSet | None = None
         """The last rows; None before the first."""
-        return self._pages.found if self._pages is not None else None
 
     @property
     def shown(self) -> int:
         """How many rows the filter leaves, without the headings of groups."""
-        return self._pages.found.shown if self._pages is not None else 0
+        return self.found.shown if self.found is not None else 0
 
     def size(self) -> int:
         """Return about how many items there are now."""
@@ -189,22 +93,14 @@ class SessionRows(Generic[ItemT]):
             now_ns=now_ns,
         )
         found = session.rows(query)
-        pages = self._pages
-        if pages is None or pages.found != found or pages.session is not session:
-            pages = self._pages = Pages(session, found)
-            self._rows = Rows(spec, PagedFacts(pages), total=found.total, now_ns=now_ns, keys=PagedKeys(pages))
+        if found is not self.found or self._asked_of is not session:
+            self.found, self._asked_of = found, session
+            self._rows = Rows(spec, found.items, total=found.total, now_ns=now_ns, keys=found.keys)
         return self._rows.at(now_ns)
 
     def around(self, now_ns: int, of: str | None = None) -> Around | None:
         """Return the facts around the rows, or around those of another owner if ``of`` is given."""
         return self._session().around(self._asked.list, self._asked.of() if of is None else of, now_ns)
-
-    def with_keys(self, rows: Rows[ItemT], keys: frozenset[str]) -> list[ItemT]:  # noqa: ARG002 - the session has them
-        """Return the items of some of the rows that were given, in their order."""
-        if self._pages is None:
-            return []
-        picked: Sequence[Any] = self._pages.session.pick(self._pages.found.number, keys).facts
-        return list(picked)
 
 
 # Rows that are made here
@@ -217,8 +113,6 @@ class _Made(NamedTuple, Generic[ItemT]):
     recipe: Recipe
     rows: Rows[ItemT]
     shown: int
-    seconds: float
-    at: float
 
 
 class OwnRows(Generic[ItemT]):
@@ -252,18 +146,12 @@ class OwnRows(Generic[ItemT]):
         """Return the current number of items."""
         return len(self._items())
 
-    def rests(self, times: float) -> bool:
-        """Return whether the rows are recent: younger than a multiple of the time that making them took."""
-        known = self._made
-        return known is not None and time.monotonic() < known.at + times * known.seconds
-
     def rows(self, spec: TableSpec[ItemT], recipe: Recipe, now_ns: int) -> Rows[ItemT]:
         """Return the rows; the same ones at another time while nothing has changed."""
         items, known = self._items(), self._made
         is_same = known is not None and known.items is items and known.recipe == recipe
         if known is not None and is_same and not is_timed(recipe.query, spec.subject):
             return known.rows.at(now_ns)
-        began = time.monotonic()
         rows = build_rows(
             spec,
             items,
@@ -276,13 +164,8 @@ class OwnRows(Generic[ItemT]):
         if self._arrange is not None and recipe.folding is not None:
             lines = self._arrange(rows.items, recipe.grouping, recipe.folding)
             rows = Rows(spec, lines, total=len(items), now_ns=now_ns)
-        now = time.monotonic()
-        self._made = _Made(items, recipe, rows, shown, now - began, now)
+        self._made = _Made(items, recipe, rows, shown)
         return rows
-
-    def with_keys(self, rows: Rows[ItemT], keys: frozenset[str]) -> list[ItemT]:
-        """Return the items of some of the rows that were given, in their order."""
-        return [item for item, key in zip(rows.items, rows.keys, strict=True) if key in keys]
 
 
 class Making(Generic[ItemT]):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from karptui.kube.live_usage import LiveUsage
     from karptui.pending.groups import PendingGroup
     from karptui.session.blockers import BlockerEntry
-    from karptui.session.facts import Fact
     from karptui.session.nodes import NodeEntry
     from karptui.session.pending_report import PodDetail, PodSurroundings
     from karptui.session.pods import PodEntry
@@ -163,24 +162,17 @@ class RowQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RowSet(NamedTuple):
-    """Filtered and sorted rows that do not change; they are fetched by window."""
+    """Filtered and sorted rows, which do not change; the same object as long as nothing has changed."""
 
-    list: str
     number: int
-    """Of these rows; the same as long as nothing has changed."""
+    """Number of these rows, for their sums."""
+    keys: Sequence[str]
+    items: Sequence[Any]
+    """Rows and group headings, without rows in folded groups."""
     shown: int
     """Rows that match the filter."""
-    lines: int
-    """Rows and group headings, without rows in folded groups."""
     total: int
     """Items without the filter."""
-
-
-class RowWindow(NamedTuple):
-    """Some rows of a row set."""
-
-    keys: tuple[str, ...] = ()
-    facts: tuple[Fact, ...] = ()
 
 
 # Single objects

@@ -1,4 +1,4 @@
-"""What lists are drawn from, row by row and around the rows."""
+"""Facts around the rows of lists."""
 
 from __future__ import annotations
 
@@ -10,43 +10,13 @@ from karptui.disruption.analysis import NextReport
 from karptui.disruption.churn.report import Churn
 from karptui.disruption.expiry import Expiry
 from karptui.provisioning.overlap import Overlap
-from karptui.session.advice import AdviceEntry, AdviceGroup
-from karptui.session.blockers import BlockerEntry, BlockerGroup
 from karptui.session.budgets import BudgetEntry
 from karptui.session.capacity import CapacityEntry
-from karptui.session.churn import ChurnEntry, CountSource, ReplacedClaim, count_source
-from karptui.session.claims import ClaimEntry
+from karptui.session.churn import CountSource, count_source
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Total, total_of
-from karptui.session.events import EventEntry
-from karptui.session.nodes import NodeEntry
-from karptui.session.pending_report import PendingEntry
-from karptui.session.pods import PodEntry
-from karptui.session.pools import DaemonRow, PoolCount, PoolRow, pool_rows
-from karptui.session.sources import SourceRow
-from karptui.session.types import PoolEntry, TypeEntry
-
-Fact = (
-    NodeEntry
-    | PodEntry
-    | EventEntry
-    | ClaimEntry
-    | BudgetEntry
-    | CapacityEntry
-    | ChurnEntry
-    | ReplacedClaim
-    | PendingEntry
-    | PoolRow
-    | DaemonRow
-    | PoolEntry
-    | TypeEntry
-    | SourceRow
-    | AdviceEntry
-    | AdviceGroup
-    | BlockerEntry
-    | BlockerGroup
-)
-"""A row of a list."""
+from karptui.session.pools import PoolCount, PoolRow, pool_rows
+from karptui.session.types import PoolEntry
 
 
 class ClaimsAround(msgspec.Struct, frozen=True):

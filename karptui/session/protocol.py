@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         ReplayState,
         RowQuery,
         RowSet,
-        RowWindow,
         StudyAnswer,
         TypeReport,
         TypeSources,
@@ -69,18 +68,6 @@ class Session(Protocol):
 
     def rows(self, query: RowQuery) -> RowSet:
         """Filter and sort a list; takes a while for a long one."""
-
-    def window(self, number: int, offset: int, count: int) -> RowWindow:
-        """Return some rows of a row set; fewer at its end, none if newer rows have replaced it."""
-
-    def keys(self, number: int) -> tuple[str, ...]:
-        """Return the keys of all rows."""
-
-    def position(self, number: int, key: str) -> int | None:
-        """Return the index of a row; None if there is no such row."""
-
-    def pick(self, number: int, keys: frozenset[str]) -> RowWindow:
-        """Return single rows in their order."""
 
     def totals(self, number: int, keys: frozenset[str] | None = None) -> ClusterTotals:
         """Return the sums of the nodes of some rows; of all rows if ``keys`` is None."""

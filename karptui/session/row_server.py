@@ -1,18 +1,18 @@
-"""Filters and sorts lists, and gives their rows by window."""
+"""Filters, sorts and sums lists."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
 from karptui.decode.kinds import Kind
 from karptui.karpenter.nodeclaim import claim_key
 from karptui.kube.recent import LastAnswer
-from karptui.session.answers import Overview, RowQuery, RowSet, RowWindow
+from karptui.session.answers import Overview, RowQuery, RowSet
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import ClusterTotals, held_of, totals_of
 from karptui.session.nodes import NodeEntry
@@ -22,7 +22,7 @@ from karptui.session.readiness import is_out_of_reach
 if TYPE_CHECKING:
     from karptui.disruption.joint_saving import JointFigures
     from karptui.karpenter.nodepool import NodePool
-    from karptui.session.facts import Around, Fact
+    from karptui.session.facts import Around
     from karptui.verdict.finding import ClusterFinding
 
 KEPT: Final = 2
@@ -148,13 +148,7 @@ class RowServer:
             arranged = _in_order_of(before.arranged.keys, arranged)
         with self._lock:
             self._number += 1
-            found = RowSet(
-                list=query.list,
-                number=self._number,
-                shown=arranged.shown,
-                lines=len(arranged.items),
-                total=len(source),
-            )
+            found = RowSet(self._number, arranged.keys, arranged.items, arranged.shown, len(source))
             self._rows[found.number] = _Rows(source, query, arranged, found, _sums_of(view), _joint_of(view), holds)
             numbers = [number for number, rows in self._rows.items() if rows.query.list == query.list]
             of_same = [number for number in numbers if self._rows[number].query.of == query.of]
@@ -187,35 +181,12 @@ class RowServer:
             self._held_until = now
         return now < self._held_until
 
-    def window(self, number: int, offset: int, count: int) -> RowWindow:
-        """Return some rows of a row set; fewer at its end, none if newer rows have replaced it."""
-        arranged = self._arranged(number)
-        seen = slice(offset, offset + count)
-        return RowWindow(keys=tuple(arranged.keys[seen]), facts=cast("tuple[Fact, ...]", tuple(arranged.items[seen])))
-
-    def keys(self, number: int) -> tuple[str, ...]:
-        """Return the keys of all rows."""
-        return tuple(self._arranged(number).keys)
-
-    def position(self, number: int, key: str) -> int | None:
-        """Return the index of a row; None if there is no such row."""
-        try:
-            return self._arranged(number).keys.index(key)
-        except ValueError:
-            return None
-
-    def pick(self, number: int, keys: frozenset[str]) -> RowWindow:
-        """Return single rows in their order."""
-        arranged = self._arranged(number)
-        both = [pair for pair in zip(arranged.keys, arranged.items, strict=True) if pair[0] in keys]
-        return RowWindow(keys=tuple(key for key, _ in both), facts=tuple(item for _, item in both))
-
     def totals(self, number: int, keys: frozenset[str] | None = None) -> ClusterTotals:
         """Return the sums of the nodes of some rows; of all rows if ``keys`` is None."""
         rows = self._rows.get(number)
         if rows is None:
             return ClusterTotals()
-        arranged, nodes = rows.arranged, self._list(rows.found.list).nodes
+        arranged, nodes = rows.arranged, self._list(rows.query.list).nodes
         items = [item for key, item in zip(arranged.keys, arranged.items, strict=True) if keys is None or key in keys]
         if nodes is not None:
             held = nodes(items)
@@ -252,10 +223,6 @@ class RowServer:
         if known is None:
             known = self._known[name] = self._lists[name]()
         return known
-
-    def _arranged(self, number: int) -> Arranged:
-        rows = self._rows.get(number)
-        return rows.arranged if rows is not None else Arranged((), ())
 
 
 def _in_order_of(keys: Sequence[str], arranged: Arranged) -> Arranged:

@@ -153,6 +153,10 @@ class Rows(Sequence[Row], Generic[ItemT]):
         self.keys: Sequence[str] = tuple(map(spec.key, items)) if keys is None else keys
         """The row keys in order."""
 
+    def with_keys(self, keys: frozenset[str]) -> list[ItemT]:
+        """Return the items of some rows, in their order."""
+        return [item for item, key in zip(self.items, self.keys, strict=True) if key in keys]
+
     def at(self, now_ns: int) -> Rows[ItemT]:
         """Return the same rows at another time."""
         return Rows(self.spec, self.items, total=self.total, now_ns=now_ns, keys=self.keys)

@@ -103,14 +103,6 @@ def test_a_filter_by_age_is_asked_again_as_time_goes_on() -> None:
     assert held.names(NOW_NS + MINUTE_NS) == ["web-0"]
 
 
-@pytest.mark.parametrize("times", [0, 1e9])
-def test_rows_rest_for_as_many_times_as_they_took(times: float) -> None:
-    held = Held()
-    assert not held.source.rests(times)
-    held.listing.make(NOW_NS)
-    assert held.source.rests(times) is (times > 0)
-
-
 def test_groups_keep_how_they_are_folded_when_something_else_is_asked_for() -> None:
     groups: Groups[object, ByNamespace] = Groups(ByNamespace.NAMESPACE, ungrouped_text="not grouped")
     assert groups.text == "by namespace"

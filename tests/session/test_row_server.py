@@ -1,4 +1,4 @@
-"""Lists are filtered and sorted on the session's side, and their rows are given by window."""
+"""Lists are filtered and sorted on the session's side, and summed there."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from karptui.config import DEFAULTS
 from karptui.decode.kinds import Kind
 from karptui.disruption.joint_saving import JointFigures
 from karptui.serving.lists import lists_of
-from karptui.session.answers import Overview, RowQuery, RowSet, RowWindow
+from karptui.session.answers import Overview, RowQuery, RowSet
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import ClusterTotals
 from karptui.session.overview import overview_of
-from karptui.session.pods import PodEntry
 from karptui.session.row_server import HELD_SECONDS, VERDICT_STANDS_NS, RowServer
 from karptui.views.nodes.columns import nodes_table
-from karptui.views.table import build_rows
+from karptui.views.table import Sort, build_rows
 from tests.builders import NOW_NS
 from tests.ui.fleet import a_fleet, view_of
 from tests.views.why.test_words import analysed
@@ -33,15 +32,12 @@ def rows_of(name: str, asked: RowServer, **given: Any) -> RowSet:
     return asked.rows(RowQuery(list=name, sort="name", now_ns=NOW_NS, **given))
 
 
-def test_rows_are_filtered_and_in_order_and_given_by_window() -> None:
-    asked = server()
-    found = rows_of("nodes", asked, filter_text="!general")
-    expected = build_rows(nodes_table(), [one for one in FLEET.node_entries if one.pool != "general"], now_ns=NOW_NS)
+def test_rows_are_filtered_and_in_order() -> None:
+    found = rows_of("nodes", server(), filter_text="!general")
+    items = [one for one in FLEET.node_entries if one.pool != "general"]
+    expected = build_rows(nodes_table(), items, sort=Sort("name"), now_ns=NOW_NS)
     assert 0 < found.shown < found.total == len(FLEET.node_entries)
-    first, rest = (asked.window(found.number, at, 3) for at in (0, 3))
-    assert first.keys + rest.keys == asked.keys(found.number)[:6]
-    assert set(first.keys) <= set(expected.keys)
-    assert asked.window(found.number, found.shown, 9).keys == ()
+    assert tuple(found.keys) == tuple(expected.keys) == tuple(one.key for one in found.items)
 
 
 def test_rows_stay_the_same_while_nothing_changes() -> None:
@@ -57,40 +53,27 @@ def test_rows_keep_their_order_until_the_first_analysis_is_complete_or_time_is_u
     views, seconds = [FLEET], 0.0
     asked = RowServer(lambda: views[-1], lists_of(DEFAULTS), lambda: seconds)
     by_cpu = RowQuery(list="nodes", sort="cpu", now_ns=NOW_NS)
-    first = asked.keys(asked.rows(by_cpu).number)
+    first = asked.rows(by_cpu).keys
     emptier = a_fleet()
     emptier.objects[Kind.POD] = dict(list(emptier.objects[Kind.POD].items())[::3])
     views.append(view_of(emptier))
     second = asked.rows(by_cpu)
-    assert asked.keys(second.number) == first
+    assert second.keys == first
     by_name = replace(by_cpu, sort="name", is_descending=True)
     fresh = RowServer(lambda: views[-1], lists_of(DEFAULTS))
-    assert asked.keys(asked.rows(by_name).number) == fresh.keys(fresh.rows(by_name).number), "the user sorts"
+    assert asked.rows(by_name).keys == fresh.rows(by_name).keys, "the user sorts"
     seconds = HELD_SECONDS
     late = asked.rows(by_cpu)
     assert late is not second
-    assert asked.keys(late.number) == fresh.keys(fresh.rows(by_cpu).number) != first
+    assert late.keys == fresh.rows(by_cpu).keys != first
 
 
-def test_rows_that_gave_way_are_empty() -> None:
+def test_rows_that_gave_way_have_no_sums() -> None:
     asked = server()
     first = rows_of("nodes", asked)
     for text in ("a", "b"):
         rows_of("nodes", asked, filter_text=text)
-    assert asked.window(first.number, 0, 9) == RowWindow()
     assert asked.totals(first.number) == ClusterTotals()
-    assert asked.position(first.number, "node/a") is None
-
-
-def test_a_row_is_found_by_its_key() -> None:
-    asked = server()
-    found = rows_of("pods", asked)
-    keys = asked.keys(found.number)
-    assert asked.position(found.number, keys[7]) == 7
-    assert asked.position(found.number, "no/such") is None
-    picked = asked.pick(found.number, frozenset({keys[9], keys[2], "no/such"}))
-    assert picked.keys == (keys[2], keys[9])
-    assert [one.pod.key for one in picked.facts if isinstance(one, PodEntry)] == list(picked.keys)
 
 
 def test_sums_are_of_all_rows_or_some() -> None:
@@ -99,8 +82,7 @@ def test_sums_are_of_all_rows_or_some() -> None:
     every = asked.totals(found.number)
     assert (every.nodes, every.claims) == (FLEET.totals.nodes, FLEET.totals.claims)
     assert every.cpu == FLEET.totals.cpu
-    keys = asked.keys(found.number)
-    one = asked.totals(found.number, frozenset(keys[:1]))
+    one = asked.totals(found.number, frozenset(found.keys[:1]))
     assert one.nodes + one.claims == 1
 
 
