@@ -110,7 +110,7 @@ class Diagnoses:
         self._unknown: set[str] = set()
         """Pods that go to a type without a known value for a label that they or the NodePool require."""
         for claim in solution.claims:
-            destination = destination_of_claim(claim, prices)
+            destination = _destination_of_claim(claim, prices)
             self._destinations.update((pod.uid, destination) for pod in claim.pods)
             if all(one.unknown_keys & claim.requirements.keys() for one in claim.instance_types):
                 self._unknown.update(pod.uid for pod in claim.pods)
@@ -163,7 +163,7 @@ class Diagnoses:
         return None
 
 
-def destination_of_claim(claim: NewClaim, settings: PriceSettings = LIST_PRICES) -> PodDestination:
+def _destination_of_claim(claim: NewClaim, settings: PriceSettings = LIST_PRICES) -> PodDestination:
     """Return a NodeClaim that would be created as a destination, by its cheapest type, in dollars that are paid."""
     catalogue = claim.catalogue
     prices = catalogue.prices(claim.requirements)

@@ -65,7 +65,7 @@ class PendingGroup(msgspec.Struct, frozen=True, eq=False, dict=True):
     def is_stuck(self, now_ns: int) -> bool:
         """Whether the first pod needs help: it is unschedulable, or has been pending for long although it fits."""
         may_come = self.cause in ENGINE or self.cause is Cause.UNTRIED
-        is_late = now_ns - waits_since(self.first) >= PATIENCE_NS
+        is_late = now_ns - _waits_since(self.first) >= PATIENCE_NS
         may_come = may_come or (self.cause is Cause.OTHER_SCHEDULER and self.messages.scheduler is None)
         return self.cause in FAULTY or (is_late and (may_come or bool(self.disagreements)))
 
@@ -96,7 +96,7 @@ class PendingGroup(msgspec.Struct, frozen=True, eq=False, dict=True):
     @property
     def since_ns(self) -> int:
         """Since when the oldest waits."""
-        return waits_since(self.first)
+        return _waits_since(self.first)
 
     @property
     def is_faulty(self) -> bool:
@@ -104,7 +104,7 @@ class PendingGroup(msgspec.Struct, frozen=True, eq=False, dict=True):
         return self.cause in FAULTY or bool(self.disagreements)
 
 
-def waits_since(pod: Pod) -> int:
+def _waits_since(pod: Pod) -> int:
     """Return since when a pod waits: nanoseconds since the epoch."""
     return pod.created_ns
 
@@ -143,7 +143,7 @@ def fold(
         disagreements = nominations.disagreements(
             diagnosis,
             said,
-            waits_since(pod),
+            _waits_since(pod),
             now_ns,
             nodes,
             held=held_volume(pod),

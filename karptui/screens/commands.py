@@ -118,9 +118,7 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
             "[KIND NAMESPACE/NAME]",
         ),
         TypedCommand(
-            "drill",
-            "The outcome of losing a zone, a capacity type or a NodePool",
-            lambda _: app.go(ToDrill()),
+            "drill", "The outcome of losing a zone, a capacity type or a NodePool", lambda _: app.go(ToDrill())
         ),
         TypedCommand(
             "policies",

@@ -48,7 +48,7 @@ _LONGEST_NS: Final = 31 * 24 * 3600 * NS_PER_SECOND
 _MOST_SEEDS: Final = 100
 
 
-def span_and_seeds(text: str) -> tuple[int, int]:
+def _span_and_seeds(text: str) -> tuple[int, int]:
     """Return a span in nanoseconds and a number of seeds (default 1).
 
     Raises:
@@ -65,7 +65,7 @@ def span_and_seeds(text: str) -> tuple[int, int]:
 def fault_of(text: str) -> str:
     """Return an error message for a span and a number of seeds, empty if valid."""
     try:
-        span_and_seeds(text)
+        _span_and_seeds(text)
     except ValueError:
         return _HINT
     return ""
@@ -305,7 +305,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
 
         def answered(text: str | None) -> None:
             if text is not None:
-                self._horizon_ns, self._seeds = span_and_seeds(text)
+                self._horizon_ns, self._seeds = _span_and_seeds(text)
                 self._play()
 
         value = f"{format_duration(self._horizon_ns)} {self._seeds}"

@@ -134,12 +134,7 @@ class FrameScreen(LayeredScreen):
             tooltip="Edit the object under the cursor and see the effect",
         ),
         Binding(
-            "F",
-            "forward",
-            "Forward",
-            show=False,
-            id="screen.forward",
-            tooltip="The next hours: commands, nodes, cost",
+            "F", "forward", "Forward", show=False, id="screen.forward", tooltip="The next hours: commands, nodes, cost"
         ),
         Binding(
             "left_square_bracket",

@@ -273,12 +273,7 @@ OPEN_OBJECT: Final = Binding(
 )
 """For screens whose rows are about objects of several kinds."""
 CHURN: Final = Binding(
-    "u",
-    "run_command('churn')",
-    "Churn",
-    show=False,
-    id="churn.open",
-    tooltip="How often nodes are replaced, and why",
+    "u", "run_command('churn')", "Churn", show=False, id="churn.open", tooltip="How often nodes are replaced, and why"
 )
 """For screens about churn; not on Nodes, where ``u`` may mean uncordon."""
 HEADROOM: Final = Binding(

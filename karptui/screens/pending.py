@@ -46,7 +46,7 @@ OPEN_LEDGER: Final = Binding(
 NO_TYPE: Final = "no instance type is close: enter shows the rule that excluded them"
 
 
-def show_nearest_ledger(screen: FrameScreen, group: PendingGroup | None) -> None:
+def _show_nearest_ledger(screen: FrameScreen, group: PendingGroup | None) -> None:
     """Show the memory of the closest type in the closest NodePool, compared with some pods."""
     explanation = group.explanation if group is not None else None
     pool = furthest(explanation) if explanation is not None else None
@@ -125,7 +125,7 @@ class PendingScreen(ListScreen[PendingEntry]):
         return "Pod", item.group.first.key
 
     def action_open_ledger(self) -> None:
-        show_nearest_ledger(self, self.current.group if self.current is not None else None)
+        _show_nearest_ledger(self, self.current.group if self.current is not None else None)
 
     def action_headroom(self) -> None:
         routes.show_headroom(self)
@@ -258,7 +258,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
             routes.show_made_text(self, remedy_words(item.remedy, group.name), lambda: text)
 
     def action_open_ledger(self) -> None:
-        show_nearest_ledger(self, self._group)
+        _show_nearest_ledger(self, self._group)
 
     def action_nodes(self) -> None:
         explanation = self._detail.explanation if self._detail is not None else None

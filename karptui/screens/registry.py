@@ -55,12 +55,7 @@ ENTRIES: Final = (
         "PoolsScreen",
     ),
     ScreenEntry(
-        "claims",
-        "3",
-        "Claims",
-        "NodeClaims: their life, drift, expiry and drain",
-        ("nc", "claim"),
-        "ClaimsScreen",
+        "claims", "3", "Claims", "NodeClaims: their life, drift, expiry and drain", ("nc", "claim"), "ClaimsScreen"
     ),
     ScreenEntry("pods", "4", "Pods", "Pods by node, pool, owner or namespace", ("po", "pod"), "PodsScreen"),
     ScreenEntry(
@@ -99,12 +94,7 @@ ENTRIES: Final = (
         "PoolsOfTypesScreen",
     ),
     ScreenEntry(
-        "events",
-        "9",
-        "Events",
-        "Events of Karpenter, nodes and NodeClaims, folded",
-        ("ev", "event"),
-        "EventsScreen",
+        "events", "9", "Events", "Events of Karpenter, nodes and NodeClaims, folded", ("ev", "event"), "EventsScreen"
     ),
     ScreenEntry(
         "advice",

@@ -142,7 +142,7 @@ def churn_entries(view: ClusterView, churn: Churn) -> tuple[ChurnEntry, ...]:
 
 
 def _counters(view: ClusterView, name: str) -> Counters | None:
-    metrics = usable_metrics(view)
+    metrics = _usable_metrics(view)
     own = metrics.pools.get(name) if metrics is not None else None
     if metrics is None or own is None:
         return None
@@ -218,7 +218,7 @@ class CountSource(msgspec.Struct, frozen=True, kw_only=True):
 def count_source(view: ClusterView) -> CountSource:
     """Return the source of the counts, and why it is not Karpenter itself."""
     evidence = view.evidence
-    metrics = usable_metrics(view)
+    metrics = _usable_metrics(view)
     if metrics is not None:
         before = evidence.metrics_before
         return CountSource(
@@ -231,7 +231,7 @@ def count_source(view: ClusterView) -> CountSource:
     return CountSource(is_by_controller=False, why_not=status.sentence if status is not None else "")
 
 
-def usable_metrics(view: ClusterView) -> ControllerMetrics | None:
+def _usable_metrics(view: ClusterView) -> ControllerMetrics | None:
     """Return Karpenter's metrics if they cover NodePools."""
     metrics = view.evidence.metrics
     return metrics if metrics is not None and metrics.is_leader and metrics.pools else None
@@ -239,7 +239,7 @@ def usable_metrics(view: ClusterView) -> ControllerMetrics | None:
 
 def controller_counts(view: ClusterView, name: str) -> ControllerCounts | None:
     """Return Karpenter's own counters for a NodePool; None if they cannot be read."""
-    metrics = usable_metrics(view)
+    metrics = _usable_metrics(view)
     if metrics is None:
         return None
     own, before = metrics.pools.get(name), view.evidence.metrics_before

@@ -74,12 +74,11 @@ def _bin(view: ClusterView, entry: NodeEntry) -> Bin:
         cpu=entry.cpu.capacity,
         memory=entry.memory.capacity,
         daemons=Block(entry.cpu.daemons, entry.memory.daemons),
-        pods=tuple(block_of(pod.requests) for pod in pods if not pod.template.is_daemonset_owned),
+        pods=tuple(_block_of(pod.requests) for pod in pods if not pod.template.is_daemonset_owned),
     )
 
 
-def block_of(asked: ResourceList) -> Block:
-    """Return requests in whole units."""
+def _block_of(asked: ResourceList) -> Block:
     return Block(
         -(-resources.nano(asked, resources.CPU) // NANO_PER_MILLI), -(-resources.nano(asked, resources.MEMORY) // NANO)
     )
@@ -210,7 +209,7 @@ def _replacement(node: NewNode, moved: Mapping[str, Pod]) -> _Made | None:
 def _made(name: str, pool: str, have: Mapping[str, int], asked: ResourceList, pods: Iterable[Pod]) -> _Made:
     """Return a launched node; requests that its pods do not explain are those of DaemonSets."""
     placed = tuple(pods)
-    whole, own = block_of(asked), _sum(placed)
+    whole, own = _block_of(asked), _sum(placed)
     daemons = Block(max(whole.cpu - own.cpu, 0), max(whole.memory - own.memory, 0))
     return _bin_of(name, pool, have, daemons, placed), tuple(sorted(pod.key for pod in placed))
 
@@ -223,10 +222,10 @@ def _bin_of(name: str, pool: str, have: Mapping[str, int], daemons: Block, pods:
         cpu=have.get(resources.CPU, 0) // NANO_PER_MILLI,
         memory=have.get(resources.MEMORY, 0) // NANO,
         daemons=daemons,
-        pods=tuple(sorted((block_of(pod.requests) for pod in pods), key=lambda one: (-one.cpu, -one.memory))),
+        pods=tuple(sorted((_block_of(pod.requests) for pod in pods), key=lambda one: (-one.cpu, -one.memory))),
     )
 
 
 def _sum(pods: Iterable[Pod]) -> Block:
-    blocks = [block_of(pod.requests) for pod in pods]
+    blocks = [_block_of(pod.requests) for pod in pods]
     return Block(sum(one.cpu for one in blocks), sum(one.memory for one in blocks))

@@ -265,10 +265,10 @@ def offered_types(
             by_pool[pool.name] = found.types
         elif is_auto_mode(pool.node_class_ref):
             by_pool[pool.name] = own = auto_mode.of(pool)
-            notes.append(auto_mode_note(pool, own))
+            notes.append(_auto_mode_note(pool, own))
         elif not is_ec2(pool.node_class_ref):
             by_pool[pool.name] = seen = _seen(inventory, evidence) if seen is None else seen
-            notes.append(seen_note(pool, seen))
+            notes.append(_seen_note(pool, seen))
         else:
             name = pool.node_class_ref.name
             why = "" if name in resolved.problems else f", which {unread.why_no_types(pool)}"
@@ -336,19 +336,18 @@ class _AutoMode:
         return (*documented, *(one for one in seen_types(nodes, asked) if one.name not in known))
 
 
-def auto_mode_note(pool: NodePool, types: Sequence[InstanceType]) -> str:
+def _auto_mode_note(pool: NodePool, types: Sequence[InstanceType]) -> str:
     """Return the source of the types of an EKS Auto Mode NodePool, and the approximations."""
     documented = sum(not one.seen_on for one in types)
     if not documented:
-        return seen_note(pool, types)
+        return _seen_note(pool, types)
     return (
         f"NodeClass {pool.node_class_ref.name} of EKS Auto Mode: {counted(documented, 'type')} as {SOURCE} lists them; "
         "approximated: what a node keeps back where no node of the type shows it, and what Auto Mode charges"
     )
 
 
-def seen_note(pool: NodePool, types: Sequence[InstanceType]) -> str:
-    """Return the unknown facts of another provider's NodePool."""
+def _seen_note(pool: NodePool, types: Sequence[InstanceType]) -> str:
     kind = pool.node_class_ref.kind or "its NodeClass"
     if not types:
         return f"NodePool {pool.name}: no instance types of {kind} are known, and no node shows one"

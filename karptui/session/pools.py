@@ -87,7 +87,7 @@ def _use(types: TypesOfPool, name: str, limit: int) -> PoolLimit:
     )
 
 
-def usable_types(types: TypesOfPool) -> int:
+def _usable_types(types: TypesOfPool) -> int:
     """Return the number of types for a new node, for any pod."""
     left = types.found.remaining
     if left.get(NODES) == 0:
@@ -300,7 +300,7 @@ def _rows(view: ClusterView, pools: Sequence[TypesOfPool], hidden: frozenset[str
             PoolRow(
                 pool=msgspec.structs.replace(one.found.pool, raw={}),
                 types=one.entry,
-                usable=usable_types(one),
+                usable=_usable_types(one),
                 used=one.found.used,
                 limits=limit_uses(one),
                 nodes=len(nodes),

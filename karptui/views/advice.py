@@ -326,11 +326,7 @@ def opening_of(finding: Finding) -> Opening:
     if not documents and not finding.edits:
         return NOTHING
     return Opening(
-        finding.rule,
-        tuple(dict.fromkeys(documents)),
-        finding.edits,
-        _replay(finding),
-        is_new=bool(finding.edits),
+        finding.rule, tuple(dict.fromkeys(documents)), finding.edits, _replay(finding), is_new=bool(finding.edits)
     )
 
 

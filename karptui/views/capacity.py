@@ -216,9 +216,7 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
         lambda entry: entry.total.per_hour if entry.total.priced else None,
         values=(
             Value(
-                "price_per_hour",
-                lambda entry, _: entry.total.per_hour if entry.total.priced else None,
-                float | None,
+                "price_per_hour", lambda entry, _: entry.total.per_hour if entry.total.priced else None, float | None
             ),
             Value("unpriced", lambda entry, _: entry.total.unpriced, int, "Nodes with unknown price."),
         ),

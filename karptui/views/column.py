@@ -319,7 +319,7 @@ def struct_values(kind: type[PartT], about: Mapping[str, str] = {}) -> tuple[Val
     """
     values = []
     for field, annotation in get_type_hints(kind).items():
-        name = camel_name(field)
+        name = _camel_name(field)
         values.append(Value(name, _attribute(field), annotation, about.get(name, "")))
     return tuple(values)
 
@@ -329,7 +329,7 @@ def _attribute(field: str) -> Callable[[Any, int], Any]:
     return lambda item, _: read(item)
 
 
-def camel_name(field: str) -> str:
+def _camel_name(field: str) -> str:
     """Return the JSON name of a field: ``pool_name`` is ``nodePool``."""
     first, *rest = field.replace("pool_name", "node_pool").replace("claim_name", "node_claim").split("_")
     return first + "".join(part.capitalize() for part in rest)

@@ -30,16 +30,16 @@ def describe(view: ClusterView, kind: str, key: str, now_ns: int) -> str:
     if kind == Kind.POD:
         pod = view.pod_entry(key)
         if pod is not None:
-            return describe_pod(pod, view.state, now_ns)
+            return _describe_pod(pod, view.state, now_ns)
     else:
         claim = view.claim_of(key) if kind == Kind.NODECLAIM else None
         node = claim or view.node_of(key)
         if node is not None:
-            return describe_node(node, view.state, now_ns)
+            return _describe_node(node, view.state, now_ns)
     return f"{kind} {key} no longer exists"
 
 
-def describe_node(entry: NodeEntry, state: ClusterState, now_ns: int) -> str:
+def _describe_node(entry: NodeEntry, state: ClusterState, now_ns: int) -> str:
     """Return a node or NodeClaim as text."""
     lines = [f"Name: {_shown(entry.name)}", ""]
     lines += ["".join(text for text, _ in line).rstrip() for line in resource_lines(entry)]
@@ -51,7 +51,7 @@ def describe_node(entry: NodeEntry, state: ClusterState, now_ns: int) -> str:
     return "\n".join([*lines, *_events(state.events.values(), names, now_ns)])
 
 
-def describe_pod(entry: PodEntry, state: ClusterState, now_ns: int) -> str:
+def _describe_pod(entry: PodEntry, state: ClusterState, now_ns: int) -> str:
     """Return a pod as text."""
     pod, template = entry.pod, entry.pod.template
     born = pod.created_ns

@@ -106,10 +106,7 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
         values=(
             Value("last", lambda entry, _: instant_value(entry.last_ns), INSTANT_OR_NULL),
             Value(
-                "last_seconds",
-                lambda entry, now_ns: seconds_since(entry.last_ns, now_ns),
-                int | None,
-                after="first",
+                "last_seconds", lambda entry, now_ns: seconds_since(entry.last_ns, now_ns), int | None, after="first"
             ),
         ),
         filters={

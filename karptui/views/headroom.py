@@ -93,7 +93,7 @@ def more_lines(found: Headroom) -> Iterator[str]:
     """Yield details: pods that start at once, CapacityBuffers, and where the pods land."""
     if found.fits or found.starts:
         yield _starting(found)
-    yield from filter(None, (buffers_text(found.buffered),))
+    yield from filter(None, (_buffers_text(found.buffered),))
     if found.nodes:
         first = ", ".join(f"{count_text(count)} on {name}" for name, count in found.nodes[:_FEW])
         rest = f" and others on {counted(len(found.nodes) - _FEW, 'node')}" if len(found.nodes) > _FEW else ""
@@ -182,7 +182,7 @@ def limits_text(pool: str, limits: Sequence[LimitUse]) -> str:
     return f"limits of {pool}: {used} in use"
 
 
-def buffers_text(buffered: int) -> str:
+def _buffers_text(buffered: int) -> str:
     """Return the number of pods that CapacityBuffers reserve room for; empty if none."""
     if not buffered:
         return ""
@@ -196,7 +196,7 @@ def pool_lines(pool: str, found: Sequence[Headroom]) -> Iterator[str]:
     """Yield details of a NodePool: its limits, and CapacityBuffers."""
     if found:
         yield limits_text(pool, found[0].pools[0].limits)
-        yield from filter(None, (buffers_text(found[0].buffered),))
+        yield from filter(None, (_buffers_text(found[0].buffered),))
 
 
 def room_lines(found: Headroom) -> Iterator[str]:
@@ -338,10 +338,7 @@ TABLE: Final[TableSpec[Headroom]] = TableSpec(
             values=(
                 Value("beforeNode", lambda row, _: row.fits, int, "More pods before Karpenter launches a node."),
                 Value(
-                    "beforeNodeIsAtLeast",
-                    lambda row, _: row.is_fits_at_least,
-                    bool,
-                    "Whether more may fit than tried.",
+                    "beforeNodeIsAtLeast", lambda row, _: row.is_fits_at_least, bool, "Whether more may fit than tried."
                 ),
             ),
         ),

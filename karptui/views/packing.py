@@ -53,16 +53,16 @@ def packing_lines(bins: Sequence[Bin], resource: str, width: int) -> tuple[Piece
     """
     if not bins:
         return ((("no node reports its capacity yet", Tone.MUTED),),)
-    largest = max(size_of(one, resource) for one in bins)
+    largest = max(_size_of(one, resource) for one in bins)
     lines: list[Pieces] = [LEGEND]
     for pool, group in groupby(bins, key=lambda one: one.pool):
         nodes = tuple(group)
         lines.append(_heading(pool, nodes, resource, width))
-        lines += bin_lines(nodes, resource, largest, width)
+        lines += _bin_lines(nodes, resource, largest, width)
     return tuple(lines)
 
 
-def bin_lines(nodes: Sequence[Bin], resource: str, largest: int, width: int) -> Iterator[Pieces]:
+def _bin_lines(nodes: Sequence[Bin], resource: str, largest: int, width: int) -> Iterator[Pieces]:
     """Yield nodes side by side, as many as fit on a line.
 
     Args:
@@ -78,22 +78,21 @@ def bin_lines(nodes: Sequence[Bin], resource: str, largest: int, width: int) -> 
 
 
 def _heading(pool: str, nodes: Sequence[Bin], resource: str, width: int) -> Pieces:
-    asked, whole = sum(asked_of(one, resource) for one in nodes), sum(size_of(one, resource) for one in nodes)
+    asked, whole = sum(_asked_of(one, resource) for one in nodes), sum(_size_of(one, resource) for one in nodes)
     pair = cpu_pair_text if resource == "cpu" else memory_pair_text
     pods = sum(len(one.pods) for one in nodes)
-    name = f"─ {pool_text(pool)} "
+    name = f"─ {_pool_text(pool)} "
     figures = f"{counted(len(nodes), 'node')}, {counted(pods, 'pod')}, {resource} {pair(asked, whole)} "
     text = f"{figures}{percent_text(asked, whole)} "
     return ((name, Tone.STRONG), (text, Tone.NORMAL), ("─" * max(width - len(name) - len(text), 0), Tone.MUTED))
 
 
-def pool_text(pool: str) -> str:
-    """Return the name of a NodePool."""
+def _pool_text(pool: str) -> str:
     return clean(pool) or "not Karpenter’s"
 
 
 def _drawn(one: Bin, resource: str, largest: int) -> Iterator[tuple[str, Tone]]:
-    size = size_of(one, resource)
+    size = _size_of(one, resource)
     # By its square root: next to a 64-core node, a 2-core node would be invisible.
     cells = max(round(MOST * math.sqrt(size / largest)), LEAST)
     yield f"{short_text(one.name, NAME):<{NAME}} ", Tone.STRONG
@@ -106,11 +105,11 @@ def filled(one: Bin, resource: str, cells: int, most: int) -> Iterator[tuple[str
     Args:
         resource: ``cpu`` or ``memory``.
     """
-    size = size_of(one, resource)
+    size = _size_of(one, resource)
     yield from blocks(_of(one.daemons, resource), [_of(pod, resource) for pod in one.pods], size, cells)
-    percent = percent_text(asked_of(one, resource), size)
+    percent = percent_text(_asked_of(one, resource), size)
     yield " " * (most - cells), Tone.NORMAL
-    yield f" {percent:>{_PERCENT}}", Tone.WARNING if asked_of(one, resource) > size else Tone.NORMAL
+    yield f" {percent:>{_PERCENT}}", Tone.WARNING if _asked_of(one, resource) > size else Tone.NORMAL
 
 
 def short_text(name: str, width: int) -> str:
@@ -147,13 +146,11 @@ def _of(block: Block, resource: str) -> int:
     return block.cpu if resource == "cpu" else block.memory
 
 
-def size_of(one: Bin, resource: str) -> int:
-    """Return the node's allocatable amount."""
+def _size_of(one: Bin, resource: str) -> int:
     return max(one.cpu if resource == "cpu" else one.memory, 1)
 
 
-def asked_of(one: Bin, resource: str) -> int:
-    """Return the requests of its pods."""
+def _asked_of(one: Bin, resource: str) -> int:
     return _of(one.daemons, resource) + sum(_of(pod, resource) for pod in one.pods)
 
 
@@ -182,7 +179,7 @@ def packed_lines(found: Packed, scenario: Scenario, resource: str, width: int) -
     if not found.nodes:
         return tuple(lines)
     bins = [one for node in found.nodes for one in (node.before, node.after) if one is not None]
-    largest = max(size_of(one, resource) for one in bins)
+    largest = max(_size_of(one, resource) for one in bins)
     most = max(min((width - _NAME - 1 - len(_ARROW)) // 2 - _SHARE, _MOST), LEAST)
     lines.append(LEGEND)
     if any(_is_changed(node) for node in found.nodes):
@@ -196,7 +193,7 @@ def packed_lines(found: Packed, scenario: Scenario, resource: str, width: int) -
         if changed and rest:
             lines.append(((f"unchanged: {counted(len(rest), 'node')}", Tone.MUTED),))
         rest.sort(key=lambda one: (-one.cpu, one.name))
-        lines += bin_lines(rest, resource, largest, width)
+        lines += _bin_lines(rest, resource, largest, width)
     return tuple(lines)
 
 
@@ -252,7 +249,7 @@ def _pair(before: str, after: str) -> str:
 def _heading_of_both(pool: str, nodes: Sequence[PackedNode], resource: str, width: int) -> Pieces:
     old = [node.before for node in nodes if node.before is not None]
     new = [node.after for node in nodes if node.after is not None]
-    name = f"─ {pool_text(pool)} "
+    name = f"─ {_pool_text(pool)} "
     count = f"{_pair(count_text(len(old)), count_text(len(new)))} {_noun('node', len(old), len(new))}"
     pods = f"{_pair(count_text(_pods(old)), count_text(_pods(new)))} {_noun('pod', _pods(old), _pods(new))}"
     whole = _pair(_used(old, resource, is_long=True), _used(new, resource, is_long=True))
@@ -271,7 +268,7 @@ def _pods(bins: Sequence[Bin]) -> int:
 
 
 def _used(bins: Sequence[Bin], resource: str, *, is_long: bool = False) -> str:
-    asked, whole = sum(asked_of(one, resource) for one in bins), sum(size_of(one, resource) for one in bins)
+    asked, whole = sum(_asked_of(one, resource) for one in bins), sum(_size_of(one, resource) for one in bins)
     share = percent_text(asked, whole)
     pair = cpu_pair_text if resource == "cpu" else memory_pair_text
     return f"{pair(asked, whole)} {share}" if is_long and bins else share
@@ -297,5 +294,5 @@ def _row(node: PackedNode, resource: str, largest: int, most: int) -> Iterator[t
 
 
 def _bin(one: Bin, resource: str, largest: int, most: int) -> Iterator[tuple[str, Tone]]:
-    cells = max(round(most * math.sqrt(size_of(one, resource) / largest)), LEAST)
+    cells = max(round(most * math.sqrt(_size_of(one, resource) / largest)), LEAST)
     yield from filled(one, resource, cells, most)

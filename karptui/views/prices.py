@@ -83,11 +83,10 @@ def price_sentence(entry: NodeEntry) -> str:
         if entry.capacity_type == SPOT:
             return "price n/a: spot prices are unknown"
         return f"price n/a: no list has {entry.instance_type}"
-    return f"{node_price_text(price.per_hour, price.currency)}/h, {origin_words(price)}"
+    return f"{node_price_text(price.per_hour, price.currency)}/h, {_origin_words(price)}"
 
 
-def origin_words(price: Price) -> str:
-    """Return the source of a price and its adjustments."""
+def _origin_words(price: Price) -> str:
     words = price.origin.label
     if price.is_reservation:
         words += ", on-demand rate: the reservation is billed whether it is used or not"

@@ -56,7 +56,7 @@ def headline(solved: Solved) -> str:
     if not solved.is_reached:
         return f"{_before(solved)}not reached: {solved.because}; closest: {said}"
     said = f"{_before(solved)}{said}"
-    return f"{said}; {runner_up_text(solved)}"
+    return f"{said}; {_runner_up_text(solved)}"
 
 
 def _before(solved: Solved) -> str:
@@ -74,8 +74,7 @@ def _as_before(solved: Solved) -> str:
     return f"{now}{_SIMULATED[solved.replay]}"
 
 
-def runner_up_text(solved: Solved) -> str:
-    """Return the runner-up and why it lost."""
+def _runner_up_text(solved: Solved) -> str:
     one = solved.runner_up
     if one is None:
         return "no other change tried is close"
@@ -123,8 +122,7 @@ def _is_cheapest(solved: Solved, best: Tried) -> bool:
     return solved.is_reached and GOALS[solved.goal].is_cheapest and best.figures.price_per_hour <= least
 
 
-def search_text(solved: Solved) -> str:
-    """Return the extent of the search."""
+def _search_text(solved: Solved) -> str:
     effort = solved.effort
     if not effort.all:
         return effort.how
@@ -132,7 +130,7 @@ def search_text(solved: Solved) -> str:
     return f"{effort.tried:,} of {effort.all:,} tried: {effort.how}{line[effort.is_monotone]}"
 
 
-def answer_text(solved: Solved) -> str:
+def _answer_text(solved: Solved) -> str:
     """Return the answer without the runner-up."""
     best = solved.best
     if best is None or not solved.is_reached:
@@ -143,9 +141,9 @@ def answer_text(solved: Solved) -> str:
 def more_lines(solved: Solved) -> Iterator[str]:
     """Yield the details below the answer: the runner-up, the extent of the search, and its omissions."""
     if solved.runner_up is not None:
-        yield runner_up_text(solved)
-    yield f"{_as_before(solved)}: {figures_text(solved.now, has_prices=solved.has_prices)}"
-    yield search_text(solved)
+        yield _runner_up_text(solved)
+    yield f"{_as_before(solved)}: {_figures_text(solved.now, has_prices=solved.has_prices)}"
+    yield _search_text(solved)
     yield from (f"not tried: {one}" for one in solved.effort.not_tried)
 
 
@@ -156,16 +154,15 @@ def parts_of(solved: Solved) -> Iterator[tuple[str, list[str]]]:
         yield "Change", list(best.parts)
     rows = [(_as_before(solved), solved.now)]
     rows += [(name, one.figures) for name, one in (("with it", best), ("runner-up", second)) if one is not None]
-    yield "Result", [f"{words}: {figures_text(figures, has_prices=solved.has_prices)}" for words, figures in rows]
+    yield "Result", [f"{words}: {_figures_text(figures, has_prices=solved.has_prices)}" for words, figures in rows]
     losers = ((second, *solved.others) if second is not None else solved.others)[:_FEW]
     yield "Lost", [f"{beside(solved, one)}: {one.why_not}" for one in losers]
-    yield "Search", [search_text(solved), *(f"not tried: {one}" for one in solved.effort.not_tried)]
+    yield "Search", [_search_text(solved), *(f"not tried: {one}" for one in solved.effort.not_tried)]
     yield "Approximated", list(solved.approximated)
     yield "Not modelled", list(solved.not_modelled)
 
 
-def figures_text(figures: Figures, *, has_prices: bool = True) -> str:
-    """Return figures in a line."""
+def _figures_text(figures: Figures, *, has_prices: bool = True) -> str:
     parts = [
         *([per_hour_text(figures.price_per_hour)] if has_prices else []),
         counted(figures.nodes, "node"),
@@ -263,14 +260,13 @@ def _lines_of(solved: Solved, tried: Tried) -> list[str]:
     return ["".join(text for text, _ in line).rstrip() for line in lines]
 
 
-def count_changes(rows: Iterable[SolveRow]) -> int:
-    """Return the number of changes in the rows."""
+def _count_changes(rows: Iterable[SolveRow]) -> int:
     return len({row.place for row in rows})
 
 
 def row_lines(row: SolveRow) -> Iterator[str]:
     """Yield a change's result, and the reason it lost."""
-    yield figures_text(row.tried.figures, has_prices=row.change_per_hour is not None)
+    yield _figures_text(row.tried.figures, has_prices=row.change_per_hour is not None)
     if row.tried.why_not:
         yield f"lost: {row.tried.why_not}"
 
@@ -354,8 +350,8 @@ def solve_study(
         table=TABLE,
         ask=lambda session, now_ns: session.studies.solve(goal, given, on_top_of, now_ns),
         rows=rows_of,
-        count=count_changes,
-        lines=lambda found: answer_lines(answer_text(found), more_lines(found)),
+        count=_count_changes,
+        lines=lambda found: answer_lines(_answer_text(found), more_lines(found)),
         name_of=lambda row: row.tried.words,
         story=lambda row: answer_lines(row.tried.words, row_lines(row)),
         notes=lambda found: (("Approximated", found.approximated), ("Not modelled", found.not_modelled)),
@@ -396,10 +392,7 @@ _FIGURES: Final[tuple[Value[tuple[Solved, Figures]], ...]] = (
     Value("wanted", lambda pair, _: pair[1].wanted, int | None, "Goal weight: pods that land on the NodePool."),
     Value("moved", lambda pair, _: pair[1].moved, int | None, "Goal weight: other pods that change their NodePool."),
     Value(
-        "evictions",
-        lambda pair, _: pair[1].evictions,
-        int | None,
-        "Goal consolidate-after: evictions within a day.",
+        "evictions", lambda pair, _: pair[1].evictions, int | None, "Goal consolidate-after: evictions within a day."
     ),
 )
 _TRIED: Final[tuple[Value[tuple[Solved, Tried]], ...]] = (

@@ -63,18 +63,18 @@ def headline(found: Comparison) -> str:
     best = found.recommended
     if best is None:
         return f"now: {_evictions(today)} within {span}{chance}; the savings are unknown"
-    as_it_is = f"now it {saves_text(today)} within {span}, with {_evictions(today)}{chance}"
+    as_it_is = f"now it {_saves_text(today)} within {span}, with {_evictions(today)}{chance}"
     if best.is_as_it_is:
         said = ["Recommended: no change, because nothing else saves more without more evictions", as_it_is]
     else:
-        said = [f"Recommended: {name_of(best)} {saves_text(best)}, with {_evictions(best)}", as_it_is]
+        said = [f"Recommended: {name_of(best)} {_saves_text(best)}, with {_evictions(best)}", as_it_is]
     greatest = min((one for one in found.outcomes if one.is_saving_known), key=lambda one: one.worst)
     if greatest.worst[0] < best.worst[0]:
-        said.append(f"the most: {name_of(greatest)} {saves_text(greatest)}, with {_evictions(greatest)}")
+        said.append(f"the most: {name_of(greatest)} {_saves_text(greatest)}, with {_evictions(greatest)}")
     return "; ".join(said)
 
 
-def saves_text(one: PolicyOutcome) -> str:
+def _saves_text(one: PolicyOutcome) -> str:
     """Return the savings: ``saves $4.59``; for several seeds the range."""
     saved = (one.saved,) if one.spread is None else one.spread.saved or (None,)
     known = [round(amount, 2) for amount in saved if amount is not None]
@@ -111,7 +111,7 @@ def sentence(outcome: PolicyOutcome) -> str:
     by = f"with {counted(outcome.commands, 'command')} and {_evictions(outcome)}"
     without = without_text(NotCounted(outcome.unmanaged))
     return (
-        f"{name_of(outcome)} {saves_text(outcome)} {by}{pending};"
+        f"{name_of(outcome)} {_saves_text(outcome)} {by}{pending};"
         f" {counted(outcome.nodes, 'node')} and {known_text(outcome)} at the end{f' ({without})' if without else ''}"
     )
 

@@ -174,15 +174,14 @@ FIRST = ("tones", "frame")
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
-def styles_dir() -> Path:
-    """Return the folder of the style sheets."""
+def _styles_dir() -> Path:
     installed = _PACKAGE / "styles"
     return installed if installed.is_dir() else _PACKAGE.parent / "styles"
 
 
 def style_sheets(*names: str) -> list[str | PurePath]:
     """Return the paths of style sheets by name without suffix; of all if no name is given."""
-    folder = styles_dir()
+    folder = _styles_dir()
     found = names or (*FIRST, *sorted({path.stem for path in folder.glob("*.tcss")} - {*FIRST}))
     return [folder / f"{name}.tcss" for name in found]
 

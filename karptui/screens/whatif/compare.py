@@ -36,12 +36,7 @@ class CompareScreen(FrameScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
-            "greater_than_sign",
-            "page(1)",
-            "More",
-            key_display=">",
-            id="compare.next",
-            tooltip="Further scenarios",
+            "greater_than_sign", "page(1)", "More", key_display=">", id="compare.next", tooltip="Further scenarios"
         ),
         Binding("m", "mode", "Mode", id="compare.mode", tooltip="Replay all scenarios in the next mode"),
         Binding("j,down", "scroll(1)", "Down", show=False, id="compare.down"),

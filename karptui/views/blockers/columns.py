@@ -31,7 +31,7 @@ _IF_REMOVED: Final[Mapping[str, Cell]] = {
 }
 
 
-def kind_cell(line: BlockerLine, _: int) -> Cell:
+def _kind_cell(line: BlockerLine, _: int) -> Cell:
     """Return the kind of a blocker, or the title of a group."""
     if isinstance(line, BlockerGroup):
         mark = "▸" if line.is_folded else "▾"
@@ -42,15 +42,14 @@ def kind_cell(line: BlockerLine, _: int) -> Cell:
     return Cell(f"  {line.kind}", tone)
 
 
-def object_cell(entry: BlockerEntry, _: int) -> Cell:
-    """Return the blocking object."""
+def _object_cell(entry: BlockerEntry, _: int) -> Cell:
     return text_cell(entry.object_name, short=entry.object_name.rpartition("/")[2])
 
 
 _NOUNS: Final = {"Pod": "pod", "Node": "node"}
 
 
-def group_object(group: BlockerGroup) -> Cell:
+def _group_object(group: BlockerGroup) -> Cell:
     """Return the number of blocking objects of a group, and their kind."""
     objects = group.objects
     kinds = {one.blocker.object_kind for one in group.counted}
@@ -62,7 +61,7 @@ def group_object(group: BlockerGroup) -> Cell:
     return Cell(f"{text} {words[0]}{more}" if words else text, tone, short=text)
 
 
-def group_owner(group: BlockerGroup) -> Cell:
+def _group_owner(group: BlockerGroup) -> Cell:
     """Return the controller behind the pods, or how many there are."""
     if not group.owners:
         return NOTHING
@@ -75,7 +74,7 @@ def group_owner(group: BlockerGroup) -> Cell:
     return Cell(clean(group.owners[0]), Tone.MUTED, clean(kind) if is_title else "")
 
 
-def value_cell(text: str, tone: Tone = Tone.NORMAL) -> Cell:
+def _value_cell(text: str, tone: Tone = Tone.NORMAL) -> Cell:
     """Return the value, without the words that repeat the kind: ``2, Drifted``, ``ledger``."""
     short = " ".join(word.rpartition("/")[2] for word in text.split(" "))
     if text.startswith("nodes "):
@@ -83,7 +82,7 @@ def value_cell(text: str, tone: Tone = Tone.NORMAL) -> Cell:
     return text_cell(text, tone, short=short)
 
 
-def group_without(group: BlockerGroup) -> Cell:
+def _group_without(group: BlockerGroup) -> Cell:
     """Return the number of nodes freed, each simulated alone, if the group's blockers were removed."""
     found = group.without
     if group.is_only_idle:
@@ -104,7 +103,7 @@ def group_without(group: BlockerGroup) -> Cell:
     return Cell(f"{text} freed", Tone.GOOD if found.goes else Tone.NORMAL, text)
 
 
-def left_cell(entry: BlockerEntry, now_ns: int) -> Cell:
+def _left_cell(entry: BlockerEntry, now_ns: int) -> Cell:
     """Return the time until the blocker ends automatically."""
     until = entry.blocker.until_ns
     if until is None:
@@ -117,7 +116,7 @@ def _own_since(entry: BlockerEntry, now_ns: int) -> Cell:
     return Cell(age_text(entry.blocker.since_ns, now_ns)) if entry.blocker.since_ns else NOT_AVAILABLE
 
 
-def group_nodes(group: BlockerGroup) -> Cell:
+def _group_nodes(group: BlockerGroup) -> Cell:
     """Return the number of nodes of a group, or a note that no method wants them."""
     nodes = counted(len(group.nodes), "node")
     if group.is_only_idle and group.nodes:
@@ -125,10 +124,9 @@ def group_nodes(group: BlockerGroup) -> Cell:
     return Cell(nodes if group.nodes else "", Tone.MUTED)
 
 
-def group_value(group: BlockerGroup) -> Cell:
-    """Return the value that all blockers of a group share."""
+def _group_value(group: BlockerGroup) -> Cell:
     values = {one.blocker.value for one in group.counted}
-    return value_cell(values.pop(), Tone.MUTED) if len(values) == 1 else NOTHING
+    return _value_cell(values.pop(), Tone.MUTED) if len(values) == 1 else NOTHING
 
 
 def _group_since(group: BlockerGroup, now_ns: int) -> Cell:
@@ -136,7 +134,7 @@ def _group_since(group: BlockerGroup, now_ns: int) -> Cell:
     return Cell(age_text(min(known), now_ns), Tone.MUTED) if known and not group.is_idle else NOTHING
 
 
-def since_cell(line: BlockerLine, now_ns: int) -> Cell:
+def _since_cell(line: BlockerLine, now_ns: int) -> Cell:
     """Return the age of a blocker, or of the oldest blocker of a group."""
     return _group_since(line, now_ns) if isinstance(line, BlockerGroup) else _own_since(line, now_ns)
 
@@ -154,7 +152,7 @@ def held_cell(entry: BlockerEntry, _: int) -> Cell:
     return money_cell(held, currency, Tone.NORMAL) if held else Cell("0", Tone.MUTED)
 
 
-def group_held(group: BlockerGroup) -> Cell:
+def _group_held(group: BlockerGroup) -> Cell:
     """Return the held cost of a group's nodes, each counted once, dim until complete."""
     if group.is_only_idle:
         return NOT_APPLICABLE
@@ -162,7 +160,7 @@ def group_held(group: BlockerGroup) -> Cell:
     return Cell(held_text(group.held, unit=""), tone, held_text(group.held, is_short=True))
 
 
-def without_cell(entry: BlockerEntry, _: int) -> Cell:
+def _without_cell(entry: BlockerEntry, _: int) -> Cell:
     """Return whether the node is freed if this blocker is removed, or which other blockers it has."""
     if entry.findings is None or entry.is_idle:
         return NOT_APPLICABLE
@@ -178,12 +176,11 @@ def without_cell(entry: BlockerEntry, _: int) -> Cell:
     return _IF_REMOVED[outcome]
 
 
-def recent_cell(entry: BlockerEntry, _: int) -> Cell:
-    """Return the number of pods scheduled to the node in the last hour."""
+def _recent_cell(entry: BlockerEntry, _: int) -> Cell:
     return _recent(entry.recent_pods)
 
 
-def group_recent(group: BlockerGroup) -> Cell:
+def _group_recent(group: BlockerGroup) -> Cell:
     """Return the number of pods scheduled to a group's nodes in the last hour, each node counted once."""
     return _recent(recent_pods(group.counted))
 
@@ -201,30 +198,29 @@ def _words(cell: Cell, before: str) -> tuple[str, Tone]:
     return NO_WORDS if cell in (NOTHING, NOT_AVAILABLE) else (cell_words(cell, before)[0], Tone.NORMAL)
 
 
-def since_words(line: BlockerLine, now_ns: int) -> tuple[str, Tone]:
+def _since_words(line: BlockerLine, now_ns: int) -> tuple[str, Tone]:
     """Return the age of a blocker as text."""
     is_many = isinstance(line, BlockerGroup) and len(line.members) > 1
-    return _words(since_cell(line, now_ns), "blocking for up to " if is_many else "blocking for ")
+    return _words(_since_cell(line, now_ns), "blocking for up to " if is_many else "blocking for ")
 
 
-def left_words(line: BlockerLine, now_ns: int) -> tuple[str, Tone]:
+def _left_words(line: BlockerLine, now_ns: int) -> tuple[str, Tone]:
     """Return the time a blocker ends as text, for kinds that end."""
     if isinstance(line, BlockerGroup) or line.blocker.code not in BOUNDED or line.blocker.until_ns is None:
         return NO_WORDS
-    return ("is over", Tone.NORMAL) if line.blocker.until_ns <= now_ns else _words(left_cell(line, now_ns), "ends in ")
+    return ("is over", Tone.NORMAL) if line.blocker.until_ns <= now_ns else _words(_left_cell(line, now_ns), "ends in ")
 
 
-def value_words(line: BlockerLine, _: int) -> tuple[str, Tone]:
+def _value_words(line: BlockerLine, _: int) -> tuple[str, Tone]:
     """Return the value as text."""
-    return _words(group_value(line) if isinstance(line, BlockerGroup) else text_cell(line.blocker.value), "value ")
+    return _words(_group_value(line) if isinstance(line, BlockerGroup) else text_cell(line.blocker.value), "value ")
 
 
-def owner_words(line: BlockerLine, _: int) -> tuple[str, Tone]:
-    """Return the controller behind the pods."""
-    return _words(group_owner(line) if isinstance(line, BlockerGroup) else text_cell(line.blocker.owner), "owned by ")
+def _owner_words(line: BlockerLine, _: int) -> tuple[str, Tone]:
+    return _words(_group_owner(line) if isinstance(line, BlockerGroup) else text_cell(line.blocker.owner), "owned by ")
 
 
-def recent_words(line: BlockerLine, _: int) -> tuple[str, Tone]:
+def _recent_words(line: BlockerLine, _: int) -> tuple[str, Tone]:
     """Return the number of new pods as text, if no other line shows it."""
     members: Sequence[BlockerEntry] = line.counted if isinstance(line, BlockerGroup) else (line,)
     count = recent_pods(members)
@@ -258,13 +254,9 @@ def _seconds(read: Callable[[BlockerEntry, int], int | None]) -> Callable[[Block
 COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
     Column(
         Heading(
-            "kind",
-            "GROUP · KIND",
-            "The group, or the node's blocker: see the codes below.",
-            min_width=16,
-            max_width=34,
+            "kind", "GROUP · KIND", "The group, or the node's blocker: see the codes below.", min_width=16, max_width=34
         ),
-        kind_cell,
+        _kind_cell,
         _sort(lambda one: one.kind),
         filters={"kind": _text_field(lambda one: one.kind, "POD-DND, PDB, BUDGET…")},
     ),
@@ -277,7 +269,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             max_width=46,
             is_name=True,
         ),
-        _on_blockers(object_cell, group_object),
+        _on_blockers(_object_cell, _group_object),
         _sort(lambda one: natural_key(one.object_name)),
         filters={
             "object": _text_field(lambda one: one.object_name, "pod, node or NodePool"),
@@ -294,7 +286,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             is_name=True,
         ),
         _on_blockers(
-            lambda one, _: text_cell(one.blocker.node_name, short=short_name(one.blocker.node_name)), group_nodes
+            lambda one, _: text_cell(one.blocker.node_name, short=short_name(one.blocker.node_name)), _group_nodes
         ),
         _sort(lambda one: natural_key(one.blocker.node_name)),
         filters={
@@ -305,26 +297,26 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
     Column(
         Heading("owner", "OWNER", "The controller behind the pod.", max_width=36, drop_order=6),
         _on_blockers(
-            lambda one, _: text_cell(one.blocker.owner, short=one.blocker.owner.rpartition("/")[2]), group_owner
+            lambda one, _: text_cell(one.blocker.owner, short=one.blocker.owner.rpartition("/")[2]), _group_owner
         ),
         _sort(lambda one: one.blocker.owner or None),
         filters={"owner": _text_field(lambda one: one.owner, "owner: Job/gitlab/runner, Deployment/web/front")},
-        words=Words(3, owner_words),
+        words=Words(3, _owner_words),
     ),
     Column(
         Heading("value", "VALUE", "The annotation, budget or PodDisruptionBudget.", 5, 64, drop_order=5),
-        _on_blockers(lambda one, _: value_cell(one.blocker.value), group_value),
+        _on_blockers(lambda one, _: _value_cell(one.blocker.value), _group_value),
         _sort(lambda one: one.blocker.value or None),
         filters={"value": _text_field(lambda one: one.blocker.value, "annotation, budget or PodDisruptionBudget")},
-        words=Words(4, value_words),
+        words=Words(4, _value_words),
     ),
     Column(
         Heading(
             "left", "LEFT", "Until it ends automatically; - if it never does.", is_right_aligned=True, drop_order=3
         ),
-        _on_blockers(left_cell),
+        _on_blockers(_left_cell),
         _sort(lambda one: one.blocker.until_ns),
-        words=Words(2, left_words),
+        words=Words(2, _left_words),
     ),
     Column(
         Heading(
@@ -335,7 +327,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             is_right_aligned=True,
             drop_order=2,
         ),
-        since_cell,
+        _since_cell,
         _sort(lambda one: -one.blocker.since_ns if one.blocker.since_ns else None),
         filters={
             "since": Field(
@@ -344,7 +336,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
                 help="for how long",
             )
         },
-        words=Words(1, since_words),
+        words=Words(1, _since_words),
     ),
     Column(
         NumberHeading(
@@ -354,7 +346,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             " -: no method wants it.",
             min_width=8,
         ),
-        _on_blockers(held_cell, group_held),
+        _on_blockers(held_cell, _group_held),
         _sort(lambda one: one.held),
         filters={
             "held": Field(
@@ -373,7 +365,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             min_width=10,
             max_width=24,
         ),
-        _on_blockers(without_cell, group_without),
+        _on_blockers(_without_cell, _group_without),
         _sort(lambda one: one.without or None),
         filters={"without": _text_field(lambda one: one.without, "delete, replace, no, unknown")},
     ),
@@ -385,7 +377,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             min_width=3,
             drop_order=1,
         ),
-        _on_blockers(recent_cell, group_recent),
+        _on_blockers(_recent_cell, _group_recent),
         _sort(lambda one: float(one.recent_pods)),
         filters={
             "new": Field(
@@ -394,7 +386,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
                 help="pods started in the last hour",
             )
         },
-        words=Words(5, recent_words),
+        words=Words(5, _recent_words),
     ),
 )
 """Every column in order."""

@@ -75,7 +75,7 @@ def effect_text(effect: Effect | None) -> str:
     return f"{_those_of(effect, nodes)} can be removed{when}{_saved(effect)}"
 
 
-def offer_text(effect: Effect, held: Held | None = None) -> str:
+def _offer_text(effect: Effect, held: Held | None = None) -> str:
     """Return the effect for a line that lists several remedies: ``1 of 2 nodes, $0.77/h``.
 
     Args:
@@ -140,7 +140,7 @@ def _offers(remedies: Sequence[BlockerRemedy], held: Held | None) -> Pieces:
     pieces: list[tuple[str, Tone]] = [("What to do (r): ", Tone.MUTED)]
     for place, remedy in enumerate(remedies):
         effect = remedy.effect
-        goes = f" ({offer_text(effect, held)})" if effect is not None and effect.goes and effect.is_at_once else ""
+        goes = f" ({_offer_text(effect, held)})" if effect is not None and effect.goes and effect.is_at_once else ""
         pieces.append((f"{' · ' if place else ''}{clean(remedy.title)}", Tone.NORMAL))
         pieces.append((goes, Tone.GOOD))
     return tuple(pieces)

@@ -169,13 +169,7 @@ COLUMNS: Final[tuple[Column[ChurnEntry], ...]] = (
     ),
     Column(
         Heading(
-            "life",
-            "LIVED",
-            "Median lifetime of the removed NodeClaims.",
-            5,
-            7,
-            drop_order=3,
-            is_right_aligned=True,
+            "life", "LIVED", "Median lifetime of the removed NodeClaims.", 5, 7, drop_order=3, is_right_aligned=True
         ),
         lambda entry, _: _life(entry),
         lambda entry: None if entry.figures.median_life_ns is None else float(entry.figures.median_life_ns),

@@ -165,7 +165,7 @@ def summary_lines(churn: Churn, width: int, *, are_events_hidden: bool = False) 
     if not window.length_ns:
         return (head,)
     chart = chart_of(churn, max(width - CHART_MARGIN, 8))
-    return (head, *_chart_lines(churn, chart), *loop_lines(churn, width))
+    return (head, *_chart_lines(churn, chart), *_loop_lines(churn, width))
 
 
 def _chart_lines(churn: Churn, chart: Chart) -> tuple[Pieces, ...]:
@@ -188,7 +188,7 @@ def _chart_lines(churn: Churn, chart: Chart) -> tuple[Pieces, ...]:
     return tuple(lines)
 
 
-def loop_lines(churn: Churn, width: int) -> tuple[Pieces, ...]:
+def _loop_lines(churn: Churn, width: int) -> tuple[Pieces, ...]:
     """Return the loops, or that there is none."""
     loops = churn.loops
     if not loops:
@@ -227,7 +227,7 @@ def pool_sentences(entry: ChurnEntry, churn: Churn, now_ns: int) -> tuple[Pieces
     lines: list[Pieces] = [tuple(head)]
     lines += [(("⟳ ", Tone.WARNING), (remedy, Tone.NORMAL)) for remedy in remedies(figures.loops, pool)]
     if entry.counters is not None:
-        lines.append(((counters_text(entry.counters, now_ns), Tone.MUTED),))
+        lines.append(((_counters_text(entry.counters, now_ns), Tone.MUTED),))
     moved = churn.moved[:_MOST_MOVED]
     if moved:
         most = ", ".join(
@@ -237,8 +237,7 @@ def pool_sentences(entry: ChurnEntry, churn: Churn, now_ns: int) -> tuple[Pieces
     return tuple(lines)
 
 
-def counters_text(counters: Counters, now_ns: int) -> str:
-    """Return Karpenter's own counters."""
+def _counters_text(counters: Counters, now_ns: int) -> str:
     since = f" since {since_text(counters.since_ns, now_ns)}" if counters.since_ns else ""
     why = ", ".join(f"{clean(reason)} {count_text(count)}" for reason, count in counters.disrupted)
     return (

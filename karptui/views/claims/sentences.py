@@ -117,9 +117,9 @@ def _life(entry: ClaimEntry, now_ns: int) -> Pieces:
     parts = []
     for step in entry.steps(now_ns):
         if step.is_done:
-            parts.append(f"{step.name} after {seconds_text(step.seconds)}")
+            parts.append(f"{step.name} after {_seconds_text(step.seconds)}")
         elif step.seconds is not None:
-            parts.append(f"not {step.name} after {seconds_text(step.seconds)}")
+            parts.append(f"not {step.name} after {_seconds_text(step.seconds)}")
     rebooted = entry.claim.condition(REBOOTING)
     if rebooted is not None and rebooted.status == "False" and rebooted.last_transition_ns:
         how = "rebooted" if rebooted.reason == "RebootSucceeded" else "reboot failed"
@@ -127,7 +127,7 @@ def _life(entry: ClaimEntry, now_ns: int) -> Pieces:
     return ((", ".join(parts) or "no lifecycle step is known", Tone.NORMAL),)
 
 
-def seconds_text(seconds: int | None) -> str:
+def _seconds_text(seconds: int | None) -> str:
     """Return seconds as a number up to 1,000, then in larger units, ``?`` if unknown."""
     if seconds is None:
         return "?"

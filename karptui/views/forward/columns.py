@@ -116,14 +116,13 @@ def _identity(step: Step) -> object:
 _WORDS: Final = {StepKind.PROVISION: "launch", StepKind.EXPIRE: "expire", StepKind.REJECT: "skip"}
 
 
-def does_text(step: Step) -> str:
-    """Return the action in one or two words."""
+def _does_text(step: Step) -> str:
     return _WORDS.get(step.kind) or step.decision
 
 
 def _does(row: PlayedStep) -> Cell:
     tones = {StepKind.PROVISION: Tone.ACTIVE, StepKind.REJECT: Tone.MUTED}
-    return Cell(does_text(row.step), tones.get(row.step.kind, Tone.LEAVING))
+    return Cell(_does_text(row.step), tones.get(row.step.kind, Tone.LEAVING))
 
 
 def _why(row: PlayedStep) -> Cell:
@@ -141,7 +140,7 @@ def _saves(row: PlayedStep) -> Cell:
 
 def _text(row: PlayedStep) -> str:
     step = row.step
-    return " ".join((step.method, does_text(step), *step.nodes, *step.pods)).lower()
+    return " ".join((step.method, _does_text(step), *step.nodes, *step.pods)).lower()
 
 
 def _time_column(number: int, heading: Heading) -> Column[PlayedStep]:
@@ -192,8 +191,8 @@ TABLE: Final[TableSpec[PlayedStep]] = TableSpec(
         Column(
             Heading("does", "ACTION", "Karpenter's action; skip: a command that fails.", 7, 15),
             lambda row, _: _does(row),
-            lambda row: does_text(row.step),
-            filters={"does": Field(FieldKind.TEXT, lambda row, _: does_text(row.step), help="Karpenter's action")},
+            lambda row: _does_text(row.step),
+            filters={"does": Field(FieldKind.TEXT, lambda row, _: _does_text(row.step), help="Karpenter's action")},
         ),
         Column(
             Heading("why", "WHY", "Disruption method, pending pods, or the node's age.", 8, 12, drop_order=3),
@@ -321,10 +320,7 @@ _CIRCLE: Final[tuple[Value[Circle], ...]] = (
 _SPREAD: Final[tuple[Value[Spread], ...]] = (
     Value("seeds", lambda spread, _: spread.seeds, int, "Number of forecasts."),
     Value(
-        "seed",
-        lambda spread, _: spread.seed,
-        int,
-        "Seed of the likeliest forecast; the other values are its results.",
+        "seed", lambda spread, _: spread.seed, int, "Seed of the likeliest forecast; the other values are its results."
     ),
     least_and_greatest("nodes", lambda spread: spread.nodes, int, "At the end."),
     least_and_greatest("pricePerHour", lambda spread: spread.price_per_hour, float, "At the end.", may_be_null=True),

@@ -47,7 +47,7 @@ def headline(played: Played) -> str:
         begun_ns = played.circle.from_ns
         never = sum(1 for wait in played.waits if wait.until_ns is None and wait.from_ns < begun_ns)
         sizes = f"{_sizes(played)}{_comma(played)}"
-        return f"{circle_text(played.circle)}; {sizes} after {took}{_pending_text(never)}{_lost_text(played)}"
+        return f"{_circle_text(played.circle)}; {sizes} after {took}{_pending_text(never)}{_lost_text(played)}"
     end = f"after {took}, still changing"
     if played.is_quiescent:
         end = f"within {took}, then nothing more{_until_text(played)}"
@@ -108,7 +108,7 @@ def _lost_text(played: Played) -> str:
     return f"; {counted(count, 'pod')} {verb(count, 'is', 'are')} lost (no owner): {named}" if count else ""
 
 
-def circle_text(circle: Circle) -> str:
+def _circle_text(circle: Circle) -> str:
     """Return the repeating commands: ``repeats from 14:10:22Z on, every 2m 50s (…), 3 evictions each time``."""
     round_text = ", ".join(
         f"{short_method(step.method)}: {step.decision} {counted(len(step.nodes), 'node')}" for step in circle.commands
@@ -163,14 +163,14 @@ def lines_of(name: str, scenario: str, played: Played) -> Iterator[str]:
     yield f"{': '.join(filter(None, (name, scenario)))}: {headline(played)}"
     if played.problem:
         yield f"  {played.problem}"
-    prices = [moment.price_per_hour for moment in sampled(played, CHART_WIDTH)]
-    nodes = [float(moment.nodes) for moment in sampled(played, CHART_WIDTH)]
+    prices = [moment.price_per_hour for moment in _sampled(played, CHART_WIDTH)]
+    nodes = [float(moment.nodes) for moment in _sampled(played, CHART_WIDTH)]
     first, last = played.series[0], played.end
     if _is_any_known(played):
         yield f"  {'$/h':<{_LABEL}}{_figure(first):>8} {chart(prices)} {_figure(last)}"
     yield f"  {'nodes':<{_LABEL}}{first.nodes:>8} {chart(nodes)} {last.nodes}"
     if played.kept:
-        yield f"  {'blocked':<{_LABEL}}{kept_text(played)}"
+        yield f"  {'blocked':<{_LABEL}}{_kept_text(played)}"
     if played.waits:
         yield f"  {'pending':<{_LABEL}}{longest_waits(played, MAX_NAMES)}"
     if played.spread is not None:
@@ -217,7 +217,7 @@ def _evictions_text(step: Step) -> str:
     return f"{counted(step.evictions, 'eviction')}{lost}"
 
 
-def kept_text(played: Played) -> str:
+def _kept_text(played: Played) -> str:
     """Return the number of nodes still blocked at the end, by label."""
     return f"{counted(len(played.kept), 'node')}: {holders_text(played.kept_by)}"
 
@@ -235,8 +235,7 @@ def chart(values: Sequence[float]) -> str:
     return "".join(BLOCKS[min(int(value / greatest * len(BLOCKS)), len(BLOCKS) - 1)] for value in values)
 
 
-def sampled(played: Played, count: int) -> list[Moment]:
-    """Return the state of the cluster at evenly spaced instants."""
+def _sampled(played: Played, count: int) -> list[Moment]:
     span_ns = max(played.until_ns - played.from_ns, 1)
     found, at = [], 0
     for i in range(count):
@@ -420,7 +419,7 @@ def _block(play: Forecast, width: int, at_ns: int | None, *, is_named: bool) -> 
         yield ((f"{'cursor':<{_LABEL}}", Tone.MUTED), (label[: width - _LABEL], Tone.ACTIVE))
     yield ((f"{'evicts':<{_LABEL}}", Tone.MUTED), (counted(played.evictions, "pod"), Tone.NORMAL))
     if played.kept:
-        yield ((f"{'blocked':<{_LABEL}}", Tone.MUTED), (kept_text(played), Tone.NORMAL))
+        yield ((f"{'blocked':<{_LABEL}}", Tone.MUTED), (_kept_text(played), Tone.NORMAL))
     if played.spread is not None:
         yield (
             (f"{'chance':<{_LABEL}}", Tone.MUTED),

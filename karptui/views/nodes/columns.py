@@ -186,9 +186,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
                 after="image",
             ),
             Value(
-                "price_currency",
-                lambda entry, _: entry.price.currency if entry.price is not None else None,
-                str | None,
+                "price_currency", lambda entry, _: entry.price.currency if entry.price is not None else None, str | None
             ),
             Value(
                 "price_source",
@@ -288,7 +286,7 @@ def _for_screens(columns: Sequence[Column[NodeEntry]]) -> tuple[Column[NodeEntry
     return (columns[0], *moved, *(column for column in columns[1:] if column not in moved))
 
 
-def label_column(key: str, before: str = "age_seconds") -> Column[NodeEntry]:
+def _label_column(key: str, before: str = "age_seconds") -> Column[NodeEntry]:
     """Return a column for a node label (``--extra-labels``).
 
     Args:
@@ -338,7 +336,7 @@ def nodes_table(
     """
     age = next(place for place, column in enumerate(COLUMNS) if column.heading.id == "age")
     before = ("age_seconds", *(f"label:{key}" for key in extra_labels))
-    labels = (label_column(key, value) for key, value in zip(extra_labels, before, strict=False))
+    labels = (_label_column(key, value) for key, value in zip(extra_labels, before, strict=False))
     named = tuple(dict.fromkeys(name for name in resources if name not in RESOURCE_COLUMNS))
     behind = (before[-1], *(f"resource:{name}_allocatable" for name in named))
     extended = tuple(resource_column(name, value) for name, value in zip(named, behind, strict=False))

@@ -35,30 +35,25 @@ def memory_cell(entry: NodeEntry, _: int) -> Cell:
     return _hidden(entry, entry.memory, memory_text) or share_cell(entry.memory, memory_pair_text)
 
 
-def ephemeral_cell(entry: NodeEntry, _: int) -> Cell:
-    """Return the ephemeral-storage requests."""
+def _ephemeral_cell(entry: NodeEntry, _: int) -> Cell:
     return _hidden(entry, entry.ephemeral, memory_text) or share_cell(entry.ephemeral, memory_pair_text)
 
 
-def pods_cell(entry: NodeEntry, _: int) -> Cell:
-    """Return the pod count and the node's pod capacity."""
+def _pods_cell(entry: NodeEntry, _: int) -> Cell:
     return _hidden(entry, entry.pods, str) or count_cell(entry.pods)
 
 
-def accelerators_cell(entry: NodeEntry, _: int) -> Cell:
-    """Return the requested GPUs and other accelerators."""
+def _accelerators_cell(entry: NodeEntry, _: int) -> Cell:
     return _hidden(entry, entry.accelerators, str) or count_cell(entry.accelerators)
 
 
-def used_cpu_cell(entry: NodeEntry, _: int) -> Cell:
-    """Return the cpu that is really used."""
+def _used_cpu_cell(entry: NodeEntry, _: int) -> Cell:
     if entry.node is None:
         return NOT_APPLICABLE
     return used_cell(entry.used, latest_cpu, cpu_text, entry.cpu.capacity)
 
 
-def used_memory_cell(entry: NodeEntry, _: int) -> Cell:
-    """Return the memory that is really used."""
+def _used_memory_cell(entry: NodeEntry, _: int) -> Cell:
     if entry.node is None:
         return NOT_APPLICABLE
     return used_cell(entry.used, latest_memory, memory_text, entry.memory.capacity)
@@ -67,8 +62,7 @@ def used_memory_cell(entry: NodeEntry, _: int) -> Cell:
 DELTA_WORDS: Final = "Δ claim "
 
 
-def delta_cell(entry: NodeEntry, _: int) -> Cell:
-    """Return the difference between node and NodeClaim."""
+def _delta_cell(entry: NodeEntry, _: int) -> Cell:
     delta = entry.delta
     if delta is None:
         return NOT_APPLICABLE
@@ -93,14 +87,13 @@ def _hidden(entry: NodeEntry, share: Share, text: Callable[[int], str]) -> Cell 
     return hidden_cell(text(share.capacity), is_forbidden=entry.access is PodAccess.FORBIDDEN)
 
 
-def ephemeral_words(entry: NodeEntry, now_ns: int) -> tuple[str, Tone]:
+def _ephemeral_words(entry: NodeEntry, now_ns: int) -> tuple[str, Tone]:
     """Return the ephemeral-storage requests as text, if there are any."""
     is_idle = entry.access is PodAccess.KNOWN and not entry.ephemeral.requested
-    return NOTHING if is_idle else cell_words(ephemeral_cell(entry, now_ns), "ephemeral ")
+    return NOTHING if is_idle else cell_words(_ephemeral_cell(entry, now_ns), "ephemeral ")
 
 
-def used_words(entry: NodeEntry, now_ns: int) -> tuple[str, Tone]:
-    """Return the usage and the age of the measurement."""
+def _used_words(entry: NodeEntry, now_ns: int) -> tuple[str, Tone]:
     if entry.used is None:
         return NOTHING
     amounts = f"cpu {cpu_text(latest_cpu(entry.used))} mem {memory_text(latest_memory(entry.used))}"
@@ -178,21 +171,15 @@ MEMORY: Final = _share_column("mem", "memory", FieldKind.BYTES, memory_cell, lam
 
 PODS: Final[Column[NodeEntry]] = Column(
     NumberHeading(
-        "pods",
-        "PODS",
-        "Pods on the node and its pod capacity.",
-        min_width=5,
-        fill_width=18,
-        bar_min=0,
-        drop_order=2,
+        "pods", "PODS", "Pods on the node and its pod capacity.", min_width=5, fill_width=18, bar_min=0, drop_order=2
     ),
-    pods_cell,
+    _pods_cell,
     lambda entry: float(entry.pods.requested),
     values=_share_values("pods", "", lambda entry: entry.pods),
     filters={
         "pods": Field(FieldKind.COUNT, lambda entry, _: entry.pods.requested, lambda entry: entry.pods.percent, "pods")
     },
-    words=Words(2, lambda entry, now_ns: cell_words(pods_cell(entry, now_ns), after=" pods")),
+    words=Words(2, lambda entry, now_ns: cell_words(_pods_cell(entry, now_ns), after=" pods")),
 )
 
 ACCELERATORS: Final[Column[NodeEntry]] = Column(
@@ -204,7 +191,7 @@ ACCELERATORS: Final[Column[NodeEntry]] = Column(
         bar_min=0,
         is_wide_only=True,
     ),
-    accelerators_cell,
+    _accelerators_cell,
     lambda entry: float(entry.accelerators.capacity) or None,
     values=_share_values(
         "gpu",
@@ -216,7 +203,7 @@ ACCELERATORS: Final[Column[NodeEntry]] = Column(
     filters={
         "gpu": Field(FieldKind.COUNT, lambda entry, _: entry.accelerators.capacity, help="GPUs and other accelerators")
     },
-    words=Words(9, lambda entry, now_ns: cell_words(accelerators_cell(entry, now_ns), "gpu ")),
+    words=Words(9, lambda entry, now_ns: cell_words(_accelerators_cell(entry, now_ns), "gpu ")),
 )
 
 EPHEMERAL: Final[Column[NodeEntry]] = Column(
@@ -229,26 +216,26 @@ EPHEMERAL: Final[Column[NodeEntry]] = Column(
         is_wide_only=True,
         is_descending_first=True,
     ),
-    ephemeral_cell,
+    _ephemeral_cell,
     lambda entry: entry.ephemeral.percent,
     values=_share_values("ephemeral", "_bytes", lambda entry: entry.ephemeral),
-    words=Words(11, ephemeral_words),
+    words=Words(11, _ephemeral_words),
 )
 
 USED_CPU: Final[Column[NodeEntry]] = used_column(
     resources.CPU,
     "Cpu usage in percent of allocatable (metrics-server, latest measurement); requests decide.",
     lambda entry: entry.used,
-    used_cpu_cell,
+    _used_cpu_cell,
     after="arch",
-    words=Words(12, used_words),
+    words=Words(12, _used_words),
 )
 
 USED_MEMORY: Final[Column[NodeEntry]] = used_column(
     resources.MEMORY,
     "Memory usage in percent of allocatable (metrics-server, latest measurement); requests decide.",
     lambda entry: entry.used,
-    used_memory_cell,
+    _used_memory_cell,
 )
 
 DELTA: Final[Column[NodeEntry]] = Column(
@@ -260,7 +247,7 @@ DELTA: Final[Column[NodeEntry]] = Column(
         is_right_aligned=True,
         is_wide_only=True,
     ),
-    delta_cell,
+    _delta_cell,
     lambda entry: float(entry.delta.memory_bytes) if entry.delta is not None else None,
     values=(
         Value(
@@ -284,7 +271,7 @@ DELTA: Final[Column[NodeEntry]] = Column(
             help="claim and node differ: delta=−*",
         )
     },
-    words=Words(6, lambda entry, now_ns: cell_words(delta_cell(entry, now_ns), DELTA_WORDS)),
+    words=Words(6, lambda entry, now_ns: cell_words(_delta_cell(entry, now_ns), DELTA_WORDS)),
 )
 
 
@@ -293,7 +280,7 @@ def known_resources() -> str:
     return f"there are {', '.join(RESOURCE_COLUMNS)}, and extended resources such as vpc.amazonaws.com/pod-eni"
 
 
-def free_cell(entry: NodeEntry, _: int) -> Cell:
+def _free_cell(entry: NodeEntry, _: int) -> Cell:
     """Return the free amounts, negative if overcommitted."""
     if not _is_known(entry):
         return NOT_APPLICABLE
@@ -318,7 +305,7 @@ FREE: Final[Column[NodeEntry]] = Column(
         min_width=9,
         is_wide_only=True,
     ),
-    free_cell,
+    _free_cell,
     lambda entry: float(entry.cpu.free) if entry.cpu.capacity else None,
     values=(
         Value(
@@ -330,7 +317,7 @@ FREE: Final[Column[NodeEntry]] = Column(
         ),
         Value("free_mem_bytes", lambda entry, _: entry.memory.free if _is_known(entry) else None, int | None),
     ),
-    words=Words(7, lambda entry, now_ns: cell_words(free_cell(entry, now_ns), "free ")),
+    words=Words(7, lambda entry, now_ns: cell_words(_free_cell(entry, now_ns), "free ")),
 )
 
 

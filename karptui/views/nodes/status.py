@@ -91,11 +91,11 @@ def node_status(entry: NodeEntry) -> NodeStatus:
         return NodeStatus("Cordoned", Tone.WARNING, ABSENT_NS, "cordoned: the scheduler puts no more pods on it", 4)
     drifted = claim.condition("Drifted") if claim is not None else None
     if drifted is not None and drifted.status == "True":
-        return NodeStatus("Drifted", Tone.WARNING, drifted.last_transition_ns, drift_words(drifted.reason), 6)
+        return NodeStatus("Drifted", Tone.WARNING, drifted.last_transition_ns, _drift_words(drifted.reason), 6)
     return NodeStatus("Ready", Tone.GOOD, ABSENT_NS, "ready", 9)
 
 
-def drift_words(reason: str) -> str:
+def _drift_words(reason: str) -> str:
     """Return the kind of drift, with Karpenter's reason."""
     words = _DRIFTS.get(reason, "it differs from its NodePool or NodeClass")
     return f"{words} ({reason})" if reason else words

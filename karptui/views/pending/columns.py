@@ -70,7 +70,7 @@ def _rank(entry: PendingEntry) -> tuple[float, ...]:
     return float(group.cause not in FAULTY), float(not group.disagreements), -float(len(group.pods))
 
 
-def requests_values(pod: Pod) -> dict[str, int]:
+def _requests_values(pod: Pod) -> dict[str, int]:
     """Return requests as integers: ``cpu_millis``, ``mem_bytes``, ``ephemeral_bytes``, others by their own name."""
     found: dict[str, int] = {"cpu_millis": 0, "mem_bytes": 0}
     names = {CPU: "cpu_millis", MEMORY: "mem_bytes", EPHEMERAL_STORAGE: "ephemeral_bytes"}
@@ -79,7 +79,7 @@ def requests_values(pod: Pod) -> dict[str, int]:
     return found
 
 
-def message_values(said: PodMessage | None, now_ns: int) -> dict[str, Any] | None:
+def _message_values(said: PodMessage | None, now_ns: int) -> dict[str, Any] | None:
     """Return a message as a value; None without a message."""
     if said is None:
         return None
@@ -92,8 +92,7 @@ def message_values(said: PodMessage | None, now_ns: int) -> dict[str, Any] | Non
     }
 
 
-def destination_values(destination: PodDestination) -> dict[str, Any]:
-    """Return a place for a pod."""
+def _destination_values(destination: PodDestination) -> dict[str, Any]:
     return {
         "node": destination.node or None,
         "pool": destination.nodepool or None,
@@ -149,7 +148,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
         values=(
             Value(
                 "requests",
-                lambda entry, _: requests_values(entry.group.first),
+                lambda entry, _: _requests_values(entry.group.first),
                 dict[str, int],
                 "Of one pod: cpu_millis, mem_bytes, ephemeral_bytes, others by their own name.",
             ),
@@ -178,7 +177,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
         values=(
             Value(
                 "karpenter",
-                lambda entry, now_ns: message_values(entry.group.messages.karpenter, now_ns),
+                lambda entry, now_ns: _message_values(entry.group.messages.karpenter, now_ns),
                 {"anyOf": [{"$ref": "#/$defs/voice"}, {"type": "null"}]},
                 "Karpenter's newest event; null for silence.",
                 after="turn",
@@ -199,7 +198,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
         values=(
             Value(
                 "scheduler",
-                lambda entry, now_ns: message_values(entry.group.messages.scheduler, now_ns),
+                lambda entry, now_ns: _message_values(entry.group.messages.scheduler, now_ns),
                 {"anyOf": [{"$ref": "#/$defs/voice"}, {"type": "null"}]},
                 "The scheduler's newest event, or the PodScheduled condition.",
             ),
@@ -219,7 +218,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
             ),
             Value(
                 "places",
-                lambda entry, _: [destination_values(destination) for destination in entry.group.destinations],
+                lambda entry, _: [_destination_values(destination) for destination in entry.group.destinations],
                 {"type": "array", "items": {"$ref": "#/$defs/place"}},
                 "Where they would be scheduled.",
                 after="scheduler",

@@ -101,8 +101,8 @@ def explained_values(entry: PendingEntry, detail: PodDetail | None, now_ns: int)
     return {
         **PENDING.values(entry, now_ns),
         "waits_for": cause_sentence(entry.group.first, entry.group.cause),
-        "pools": pool_values(explanation) if explanation is not None else [],
-        "existing_nodes": [node_values(one) for one in explanation.nodes] if explanation is not None else [],
+        "pools": _pool_values(explanation) if explanation is not None else [],
+        "existing_nodes": [_node_values(one) for one in explanation.nodes] if explanation is not None else [],
         "given_up": list(explanation.given_up) if explanation is not None else [],
         "changes_tried": remedies.tried if remedies is not None else 0,
         "remedies": [remedy_values(one) for one in remedies.found] if remedies is not None else [],
@@ -110,7 +110,7 @@ def explained_values(entry: PendingEntry, detail: PodDetail | None, now_ns: int)
     }
 
 
-def pool_values(explanation: PodExplanation) -> list[dict[str, Any]]:
+def _pool_values(explanation: PodExplanation) -> list[dict[str, Any]]:
     """Return every NodePool with its gates, in Karpenter's order."""
     rows = gate_rows(explanation)
     return [_pool(pool, row) for pool, row in zip(explanation.pools, rows, strict=True)]
@@ -134,6 +134,5 @@ def _pool(pool: PoolExplanation, row: GateRow) -> dict[str, Any]:
     }
 
 
-def node_values(refusal: NodeRefusal) -> dict[str, str]:
-    """Return a node and why it does not take the pod."""
+def _node_values(refusal: NodeRefusal) -> dict[str, str]:
     return {"name": refusal.node, "by": refusal_word(refusal), "reason": reason_text(refusal)}

@@ -130,7 +130,7 @@ def _types_text(pool: PoolExplanation, rejection: TypesExhausted, *, is_short: b
     if pool.nearest is not None and pool.nearest.shortages:
         if is_short:
             return shortages_text(pool.nearest.shortages, is_short=True)
-        return nearest_text(pool.nearest) + _cut_text(pool)
+        return _nearest_text(pool.nearest) + _cut_text(pool)
     if rejection.clashing_ports and not rejection.considered:
         return "its host ports are used by DaemonSets"
     if not rejection.with_labels:
@@ -152,7 +152,7 @@ def _cut_text(pool: PoolExplanation) -> str:
     return f"; its limits leave {count_text(within)} of {count_text(usable)} types" if 0 < within < usable else ""
 
 
-def nearest_text(nearest: NearestMiss) -> str:
+def _nearest_text(nearest: NearestMiss) -> str:
     """Return the shortage on the nearest type: ``memory short by 6,846Mi on r5a.8xlarge``.
 
     The disk, or a large part that is reserved, is added, as another instance type would not have more.
@@ -174,7 +174,7 @@ def _set_by_class(nearest: NearestMiss) -> str:
     return f" ({'; '.join(parts)})" if parts else ""
 
 
-def carried_text(pool: PoolExplanation) -> str:
+def _carried_text(pool: PoolExplanation) -> str:
     """Return the DaemonSet requests on a new node, if the gate was reached: ``490m 938Mi``."""
     rejection = pool.rejection
     if not isinstance(rejection, TypesExhausted):
@@ -187,8 +187,7 @@ def carried_text(pool: PoolExplanation) -> str:
     return " ".join(parts)
 
 
-def gate_word(gate: PlacementGate) -> str:
-    """Return a gate in a word for counts of nodes."""
+def _gate_word(gate: PlacementGate) -> str:
     words = {
         PlacementGate.TAINTS: "taint",
         PlacementGate.REQUIREMENTS: "label",
@@ -203,7 +202,7 @@ def gate_word(gate: PlacementGate) -> str:
 def refusal_word(refusal: NodeRefusal) -> str:
     """Return the reason of one node in a word: ``memory``, ``taint``, ``label``."""
     if refusal.gate is not PlacementGate.ROOM:
-        return gate_word(refusal.gate)
+        return _gate_word(refusal.gate)
     return clean(" and ".join(one.resource for one in refusal.shortages)) or "room"
 
 
@@ -219,7 +218,7 @@ def shortage_text(refusal: NodeRefusal) -> str:
     return clean(f"{', '.join(short)} left" if short else refusal.reason)
 
 
-def room_text(refusal: NodeRefusal) -> str:
+def _room_text(refusal: NodeRefusal) -> str:
     """Return a node's shortages: ``cpu 28 asked, 3400m left; memory 240Gi asked, 7,201Mi left``."""
     short = [f"{name} {need} asked, {room} left" for name, need, room in _amounts(refusal)]
     return clean("; ".join(short) or refusal.reason)
@@ -315,7 +314,7 @@ def _row(pool: PoolExplanation) -> GateRow:
     left: tuple[tuple[str, int], ...] = ()
     if isinstance(pool.rejection, TypesExhausted):
         left = tuple((_LEFT.get(one.after, one.after), one.count) for one in pool.types_left)
-    return GateRow(pool.nodepool, tuple(marks), failed, miss_text(pool), carried_text(pool), left, pool.is_certain)
+    return GateRow(pool.nodepool, tuple(marks), failed, miss_text(pool), _carried_text(pool), left, pool.is_certain)
 
 
 def _column(pool: PoolExplanation) -> int:
@@ -427,11 +426,11 @@ NODES_TABLE: Final[TableSpec[NodeRefusal]] = TableSpec(
         ),
         Column(
             Heading("reason", "REASON", "Computed verdict with amounts requested and left.", 24, 140, fill_width=140),
-            lambda one, _: Cell(room_text(one), short=shortage_text(one)),
+            lambda one, _: Cell(_room_text(one), short=shortage_text(one)),
             reason_text,
         ),
     ),
-    text=lambda one: f"{one.node} {refusal_word(one)} {room_text(one)} {reason_text(one)}".lower(),
+    text=lambda one: f"{one.node} {refusal_word(one)} {_room_text(one)} {reason_text(one)}".lower(),
     key=lambda one: one.node,
     default_sort=Sort("by"),
 )

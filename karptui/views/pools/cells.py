@@ -214,15 +214,15 @@ def limit_of(use: PoolLimit | None, unit: int) -> int | None:
 def limit_values(use: PoolLimit) -> dict[str, Any]:
     """Return amounts in whole units: cores, bytes, pieces."""
     return {
-        "used": in_units(use.used),
-        "limit": in_units(use.limit),
-        "left": in_units(use.left),
-        "smallest_allowed_type_needs": in_units(use.smallest) if use.smallest is not None else None,
+        "used": _in_units(use.used),
+        "limit": _in_units(use.limit),
+        "left": _in_units(use.left),
+        "smallest_allowed_type_needs": _in_units(use.smallest) if use.smallest is not None else None,
         "smallest_allowed_type": use.smallest_type or None,
     }
 
 
-def in_units(nano: int) -> int | float:
+def _in_units(nano: int) -> int | float:
     """Return an amount in larger units, without decimals if whole."""
     return nano / NANO if nano % NANO else nano // NANO
 

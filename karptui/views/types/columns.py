@@ -104,10 +104,7 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
     ),
     Column(
         NumberHeading(
-            "mem",
-            "MEM adv/alloc",
-            "Memory that EC2 advertises, and the part that pods may request.",
-            min_width=13,
+            "mem", "MEM adv/alloc", "Memory that EC2 advertises, and the part that pods may request.", min_width=13
         ),
         memory_cell,
         lambda entry: float(allocatable_bytes(entry)),
@@ -170,9 +167,7 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
                 int | None,
             ),
             Value(
-                "largest_pod_mem_bytes",
-                lambda entry, _: resources.nano(entry.largest_pod, MEMORY) // NANO,
-                int | None,
+                "largest_pod_mem_bytes", lambda entry, _: resources.nano(entry.largest_pod, MEMORY) // NANO, int | None
             ),
             Value("largest_pod_slots", lambda entry, _: resources.nano(entry.largest_pod, PODS) // NANO, int | None),
         ),
@@ -223,11 +218,7 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
     ),
     Column(
         NumberHeading(
-            "nodes",
-            "NODES",
-            "Nodes of the type in this cluster, of any NodePool.",
-            min_width=5,
-            drop_order=7,
+            "nodes", "NODES", "Nodes of the type in this cluster, of any NodePool.", min_width=5, drop_order=7
         ),
         nodes_cell,
         lambda entry: float(entry.observed.node_count) if entry.observed is not None else 0.0,

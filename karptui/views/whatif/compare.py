@@ -86,15 +86,14 @@ def numbered(names: Sequence[str]) -> list[str]:
     return [f"{name} ({count + 1})" if count else name for name, count in zip(names, repeats, strict=True)]
 
 
-def told_apart(compared: Sequence[Compared]) -> list[Compared]:
-    """Return scenarios with different names."""
+def _told_apart(compared: Sequence[Compared]) -> list[Compared]:
     names = numbered([one.name for one in compared])
     return [one._replace(name=name) for one, name in zip(compared, names, strict=True)]
 
 
 def best_sentence(compared: Sequence[Compared]) -> str:
     """Return the best scenario and why; empty until all are replayed in one mode."""
-    compared = told_apart(compared)
+    compared = _told_apart(compared)
     known = [(one.name, one.difference) for one in compared if one.difference is not None]
     if not known or any(one.difference is None and not one.problem for one in compared):
         return ""
@@ -155,7 +154,7 @@ def compare_lines(compared: Sequence[Compared], width: int) -> tuple[Pieces, ...
     Args:
         compared: The scenarios, up to four.
     """
-    compared = told_apart(compared)
+    compared = _told_apart(compared)
     known = [one.difference for one in compared if one.difference is not None]
     column = max(COLUMN_WIDTH, min(26, (width - LABEL_WIDTH) // (len(compared) + 1)))
     modes = {one.mode for one in known}

@@ -71,7 +71,7 @@ MOST_TYPES = 40
 """Maximum number of types listed for a NodeClaim, in Karpenter's order."""
 
 
-def place_text(place: PodPlace | None) -> str:
+def _place_text(place: PodPlace | None) -> str:
     """Return a place as text."""
     if place is None or place.kind is PlaceKind.ABSENT:
         return "missing"
@@ -254,7 +254,7 @@ def _unplaced_line(alike: Sequence[Unplaced], section: str) -> tuple[ResultLine,
         (
             ("  ✘ ", Tone.FAULT),
             (_pods_text(one.owner, keys), Tone.STRONG),
-            (f"  was: {place_text(one.was)}" if is_lost else "", Tone.MUTED),
+            (f"  was: {_place_text(one.was)}" if is_lost else "", Tone.MUTED),
         ),
         details=(*details, *(listed(keys, "Pod") if len(keys) > 1 else ())),
         target=Target("Pod", keys[0]),
@@ -291,7 +291,7 @@ def _by_origin(moves: Sequence[MoveLine]) -> list[list[MoveLine]]:
 
 
 def _sort_of(place: PodPlace) -> str:
-    return place.kind if place.kind is PlaceKind.NODE else place_text(place)
+    return place.kind if place.kind is PlaceKind.NODE else _place_text(place)
 
 
 def _move_line(alike: Sequence[MoveLine], section: str) -> ResultLine:
@@ -300,7 +300,7 @@ def _move_line(alike: Sequence[MoveLine], section: str) -> ResultLine:
     before = f"{_places_text([one.before for one in alike])} → " if first.before.kind is not PlaceKind.NONE else "→ "
     details = [row for one in alike for row in _move_details(one)] if len(pods) > 1 else []
     return ResultLine(
-        f"{section}/{first.pods[0]}/{place_text(first.after)}",
+        f"{section}/{first.pods[0]}/{_place_text(first.after)}",
         (
             ("  ✔ " if section == "gained" else "  ~ ", Tone.GOOD if section == "gained" else Tone.ACTIVE),
             (_pods_text(first.owner, pods), Tone.STRONG),
@@ -319,11 +319,11 @@ def _places_text(places: Sequence[PodPlace]) -> str:
         if nodes
         else []
     )
-    others = dict.fromkeys(place_text(place) for place in places if place.kind is not PlaceKind.NODE)
+    others = dict.fromkeys(_place_text(place) for place in places if place.kind is not PlaceKind.NODE)
     return ", ".join((*others, *words))
 
 
 def _move_details(one: MoveLine) -> tuple[Detail, ...]:
-    text = f"      {place_text(one.before)} → {place_text(one.after)}: {counted(len(one.pods), 'pod')}"
+    text = f"      {_place_text(one.before)} → {_place_text(one.after)}: {counted(len(one.pods), 'pod')}"
     to = Target("Node", one.after.node_name) if one.after.node_name else None
     return (Detail(((text, Tone.MUTED),), to), *listed(one.pods, "Pod", "        "))

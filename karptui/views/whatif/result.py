@@ -38,7 +38,7 @@ _OWN_DOMAIN: Final = "karpenter.k8s.aws/"
 """Prefix left out of rows, because most requirements share it."""
 
 
-def drift_lines(difference: Difference) -> tuple[ResultLine, ...]:
+def _drift_lines(difference: Difference) -> tuple[ResultLine, ...]:
     """Return the NodeClaims that would drift, or would no longer, by cause."""
     lines: list[ResultLine] = []
     if difference.drift_gained:
@@ -125,8 +125,7 @@ def _blocker_line(alike: Sequence[BlockerLine], section: str) -> ResultLine:
     )
 
 
-def budget_lines(difference: Difference) -> tuple[ResultLine, ...]:
-    """Return the budgets that allow another number of nodes."""
+def _budget_lines(difference: Difference) -> tuple[ResultLine, ...]:
     if not difference.budgets:
         return ()
     return (heading("budgets", "Disruption budgets"), *(_budget_line(one) for one in difference.budgets))
@@ -223,8 +222,7 @@ def _trust(accuracy: Accuracy) -> Pieces:
     )
 
 
-def note_lines(answer: Answer) -> tuple[ResultLine, ...]:
-    """Return notes on effects of the edits that are not obvious."""
+def _note_lines(answer: Answer) -> tuple[ResultLine, ...]:
     if not answer.notes:
         return ()
     lines = [
@@ -252,7 +250,7 @@ def answer_lines(answer: Answer) -> tuple[ResultLine, ...]:
     if found is None:
         return ()
     blockers = blocker_lines(answer.blockers_gained or (), answer.blockers_lost or ())
-    return (*pool_lines(found), *trust_line(answer), *result_lines(found, blockers), *note_lines(answer))
+    return (*pool_lines(found), *trust_line(answer), *result_lines(found, blockers), *_note_lines(answer))
 
 
 def result_lines(difference: Difference, blockers: tuple[ResultLine, ...] = ()) -> tuple[ResultLine, ...]:
@@ -260,11 +258,11 @@ def result_lines(difference: Difference, blockers: tuple[ResultLine, ...] = ()) 
     return (
         *fit_lines(difference),
         *next_lines(difference),
-        *drift_lines(difference),
+        *_drift_lines(difference),
         *blockers,
         *claim_lines(difference),
         *move_lines(difference),
-        *budget_lines(difference),
+        *_budget_lines(difference),
         *still_pending_lines(difference),
         *node_lines(difference),
     )
