@@ -11,8 +11,15 @@ from textual.widgets import Input
 
 from karptui.views.row import Tone
 from karptui.widgets.themes import variable_defaults
-from karptui.widgets.yaml_editor import CompletionItem, CompletionList, Completions, LineNote, YamlEditor
-from karptui.widgets.yaml_editor.editor import ChangedLines, changed_lines
+from karptui.widgets.yaml_editor import (
+    ChangedLines,
+    CompletionItem,
+    CompletionList,
+    Completions,
+    LineNote,
+    YamlEditor,
+    changed_lines,
+)
 
 FIELDS = ("requirements", "resources", "replicas")
 
