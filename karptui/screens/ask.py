@@ -73,7 +73,8 @@ async def ask(screen: AskedScreen) -> None:
     asked = {
         question.text.format(clean(key)): question
         for question in QUESTIONS
-        if (kind in question.kinds if question.kinds else True) and _can_answer(screen, question)
+        if (kind in question.kinds if question.kinds else True)
+        and (not question.action or hasattr(screen, f"action_{question.action}"))
     }
     chosen = await pick(screen.app, "Ask", [Choice(text, text) for text in asked])
     if chosen is None:
@@ -83,7 +84,3 @@ async def ask(screen: AskedScreen) -> None:
         await screen.run_action(question.action)
     else:
         screen.host.run_command(question.command.format(key))
-
-
-def _can_answer(screen: AskedScreen, question: Question) -> bool:
-    return not question.action or hasattr(screen, f"action_{question.action}")

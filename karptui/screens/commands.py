@@ -72,7 +72,9 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
             TypedCommand("ctx", "Another context", app.switch_context, ("context",), app.context_names, "NAME")
         )
     found += [
-        TypedCommand("theme", "Another theme", lambda name: _theme(app, name), (), lambda: _theme_names(app), "[NAME]"),
+        TypedCommand(
+            "theme", "Another theme", lambda name: _theme(app, name), (), lambda: sorted(app.available_themes), "[NAME]"
+        ),
         TypedCommand(
             "filter",
             "Filter the rows; empty shows all",
@@ -178,10 +180,6 @@ def _list(app: CommandHost) -> ListScreen[object]:
     if not isinstance(app.front, ListScreen):
         raise CommandError("there is no table here")
     return app.front
-
-
-def _theme_names(app: CommandHost) -> Sequence[str]:
-    return sorted(app.available_themes)
 
 
 def _theme(app: CommandHost, name: str) -> None:

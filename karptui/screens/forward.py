@@ -114,7 +114,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
         """
         self.panel = Panel("forward")
         self.chart = TimeChartView()
-        super().__init__(TABLE, OwnRows(self._steps), above=(self.panel, self.chart))
+        super().__init__(TABLE, OwnRows(lambda: self._rows), above=(self.panel, self.chart))
         self._scenarios = tuple(scenarios)[:MOST_SCENARIOS]
         self._horizon_ns = played.horizon_ns if played is not None else HORIZONS_NS[0]
         self._plays = played.plays if played is not None else ()
@@ -161,9 +161,6 @@ class ForwardScreen(ListScreen[PlayedStep]):
 
     def on_unmount(self) -> None:
         self.host.session.forecasts.cancel()
-
-    def _steps(self) -> Sequence[PlayedStep]:
-        return self._rows
 
     def show_state(self) -> None:
         """Show the answer, the chart and the rows, or the progress."""

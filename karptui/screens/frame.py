@@ -192,7 +192,7 @@ class FrameScreen(LayeredScreen):
         yield InfoLine(id="notice")
         yield from self.compose_body()
         yield InfoLine(id="info")
-        yield Prompt(self._completions)
+        yield Prompt(lambda text: command_line.complete(self.host.commands, text))
         yield KeyLine(_FOOTER_FIRST, _FOOTER_LAST, _FOOTER_SHORT, self._key_words)
 
     def _key_words(self, binding_id: str, description: str) -> str:
@@ -434,9 +434,6 @@ class FrameScreen(LayeredScreen):
         self.app.push_screen(HelpScreen(self, self.help_text()))
 
     # The prompt
-
-    def _completions(self, text: str) -> Sequence[str]:
-        return command_line.complete(self.host.commands, text)
 
     def _hint(self, text: str) -> None:
         """Show the completions of a command line."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
@@ -75,7 +75,12 @@ class NodeDetailScreen(ListScreen[PodEntry]):
     def __init__(self, key: str) -> None:
         self.panel = NodePanel()
         spec = with_landings(pods_of_node_table(), self._landing)
-        super().__init__(spec, OwnRows(self._pods_there), sort=Sort("cpu", is_descending=True), above=(self.panel,))
+        super().__init__(
+            spec,
+            OwnRows(lambda: self._found.pods if self._found is not None else ()),
+            sort=Sort("cpu", is_descending=True),
+            above=(self.panel,),
+        )
         self._key = key
         self._entry: NodeEntry | None = None
         self._is_gone = False
@@ -126,10 +131,6 @@ class NodeDetailScreen(ListScreen[PodEntry]):
         if self._detail() is None:
             return Cell("…", Tone.MUTED)
         return landing_cell(self._landing_of(item), item.pod)
-
-    def _pods_there(self) -> Sequence[PodEntry]:
-        """Return the pods of the node."""
-        return self._found.pods if self._found is not None else ()
 
     def explain(self) -> Pieces:
         """Explain the pod under the cursor, or the node if it has no pods."""

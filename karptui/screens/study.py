@@ -47,7 +47,7 @@ class StudyScreen(ListScreen[Any]):
     def __init__(self, study: Study[Any, Any]) -> None:
         self.panel = Panel("study")
         super().__init__(
-            study.table, OwnRows(self._held), above=(self.panel,), story=lambda item: tuple(study.story(item))
+            study.table, OwnRows(lambda: self._rows), above=(self.panel,), story=lambda item: tuple(study.story(item))
         )
         self.study = study
         self.title_text = study.rows_title
@@ -78,9 +78,6 @@ class StudyScreen(ListScreen[Any]):
     def _found(self) -> Any:
         """The answer; None until it is there, and if there is a problem."""
         return self._answer.found if self._answer is not None else None
-
-    def _held(self) -> Sequence[Any]:
-        return self._rows
 
     def show_state(self) -> None:
         """Show the answer and the rows, or the progress."""

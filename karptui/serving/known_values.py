@@ -48,13 +48,8 @@ def known_values(view: ClusterView) -> KnownValues:
         workloads=tuple(sorted({key.rpartition("/")[2] for kind in WORKLOAD_KINDS for key in state.of(kind)})),
         priority_classes=tuple(sorted(state.of(Kind.PRIORITY_CLASS))),
         taints=tuple(sorted(taints)),
-        types=_types(view),
+        types=_of_types(view).by_type,
     )
-
-
-def _types(view: ClusterView) -> tuple[Mapping[str, tuple[str, ...]], ...]:
-    """Return the labels of every instance type that some NodePool may have; the same object for the same types."""
-    return _of_types(view).by_type
 
 
 def _of_types(view: ClusterView) -> _OfTypes:

@@ -17,7 +17,6 @@ from karptui.aws.nodeclass import subnets_of
 from karptui.decode.kinds import Kind
 from karptui.disruption.budget_calendar import PoolBudgets
 from karptui.disruption.churn.report import Churn, alive_by_pool
-from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube import resources
 from karptui.kube.objects import Condition, condition_of
@@ -294,7 +293,7 @@ def _rows(view: ClusterView, pools: Sequence[TypesOfPool], hidden: frozenset[str
     rows = []
     for one in pools:
         nodes = by_pool.get(one.name, [])
-        nodeclass = _nodeclass(view, one.found.pool)
+        nodeclass = view.state.nodeclasses.get(one.found.pool.node_class_ref.key)
         claims = [claim for node in nodes if (claim := node.claim) is not None]
         rows.append(
             PoolRow(
@@ -326,10 +325,6 @@ def _rows(view: ClusterView, pools: Sequence[TypesOfPool], hidden: frozenset[str
             )
         )
     return tuple(rows)
-
-
-def _nodeclass(view: ClusterView, pool: NodePool) -> NodeClass | None:
-    return view.state.nodeclasses.get(pool.node_class_ref.key)
 
 
 class DaemonRow(msgspec.Struct, frozen=True, eq=False):

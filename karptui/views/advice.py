@@ -62,14 +62,6 @@ def _object_cell(entry: AdviceEntry) -> Cell:
     return text_cell(f"{short_name(entry.first.name)}{more}", Tone.STRONG)
 
 
-def _group_heading(group: AdviceGroup) -> Cell:
-    return Cell(f"{'▸' if group.is_folded else '▾'} {clean(group.name)}", Tone.STRONG)
-
-
-def _group_counts(group: AdviceGroup) -> Cell:
-    return Cell(counts_text(group.severities), TONES[group.severity])
-
-
 def _money(entry: AdviceEntry) -> Cell:
     per_hour = entry.finding.per_hour
     return Cell(f"{per_hour:,.2f}") if per_hour else NOT_APPLICABLE
@@ -105,7 +97,10 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
             min_width=9,
             max_width=30,
         ),
-        _cell(lambda entry: Cell(f"{MARKS[entry.severity]} {entry.severity}", TONES[entry.severity]), _group_heading),
+        _cell(
+            lambda entry: Cell(f"{MARKS[entry.severity]} {entry.severity}", TONES[entry.severity]),
+            lambda group: Cell(f"{'▸' if group.is_folded else '▾'} {clean(group.name)}", Tone.STRONG),
+        ),
         _sort(_place),
         values=(
             Value("severity", _value(lambda one: str(one.finding.severity)), {"enum": ["error", "warning", "info"]}),
@@ -151,7 +146,10 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
     ),
     Column(
         Heading("finding", "FINDING", "The trap in a few words.", min_width=30, max_width=48),
-        _cell(lambda one: text_cell(one.rule.title), _group_counts),
+        _cell(
+            lambda one: text_cell(one.rule.title),
+            lambda group: Cell(counts_text(group.severities), TONES[group.severity]),
+        ),
         _sort(lambda one: one.rule.title),
         values=(Value("title", _value(lambda one: one.rule.title), str, after="rule"),),
     ),

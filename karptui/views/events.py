@@ -94,10 +94,6 @@ def _newest_first(entry: EventEntry) -> tuple[float, ...] | None:
     return -float(entry.last_ns), -float(_LIFE.index(entry.reason) if entry.reason in _LIFE else len(_LIFE))
 
 
-def _seconds_ago(at_ns: int, now_ns: int) -> float | None:
-    return (now_ns - at_ns) / NS_PER_SECOND if at_ns else None
-
-
 COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
     Column(
         Heading("age", "LAST", "Time since it was last reported.", 5, 7, is_right_aligned=True),
@@ -111,7 +107,9 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
         ),
         filters={
             "age": Field(
-                FieldKind.DURATION, lambda entry, now_ns: _seconds_ago(entry.last_ns, now_ns), help="since the last"
+                FieldKind.DURATION,
+                lambda entry, now_ns: (now_ns - entry.last_ns) / NS_PER_SECOND if entry.last_ns else None,
+                help="since the last",
             )
         },
     ),

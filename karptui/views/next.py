@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from karptui.aws.money import node_price_text, saved_text
@@ -198,11 +197,6 @@ def replacement_values(one: Replacement) -> dict[str, Any]:
     }
 
 
-def _types_text(replaced_by: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return replacements as ``pool:type``, the cheapest type of each."""
-    return [f"{one['pool']}:{one['types'][0] if one['types'] else '-'}" for one in replaced_by]
-
-
 COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
     Column(
         Heading("name", "NODE", "The node to be removed.", min_width=14, max_width=44, is_name=True),
@@ -276,7 +270,9 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
                 ),
                 _REPLACEMENTS,
                 "Nodes that would be launched.",
-                flat=_types_text,
+                flat=lambda replaced_by: [
+                    f"{one['pool']}:{one['types'][0] if one['types'] else '-'}" for one in replaced_by
+                ],
             ),
         ),
     ),

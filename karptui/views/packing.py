@@ -189,7 +189,11 @@ def packed_lines(found: Packed, scenario: Scenario, resource: str, width: int) -
         lines.append(_heading_of_both(pool, nodes, resource, width))
         changed = sorted((node for node in nodes if _is_changed(node)), key=_order)
         lines += [tuple(_row(node, resource, largest, most)) for node in changed]
-        rest = [_marked(node, node.after) for node in nodes if node.after is not None and not _is_changed(node)]
+        rest = [
+            replace(node.after, name=f"+ {node.after.name}") if node.is_launched else node.after
+            for node in nodes
+            if node.after is not None and not _is_changed(node)
+        ]
         if changed and rest:
             lines.append(((f"unchanged: {counted(len(rest), 'node')}", Tone.MUTED),))
         rest.sort(key=lambda one: (-one.cpu, one.name))
@@ -219,10 +223,6 @@ def packed_sentence(found: Packed) -> str:
 
 def _is_changed(node: PackedNode) -> bool:
     return node.before != node.after
-
-
-def _marked(node: PackedNode, one: Bin) -> Bin:
-    return replace(one, name=f"+ {one.name}") if node.is_launched else one
 
 
 def _order(node: PackedNode) -> tuple[bool, bool, str]:

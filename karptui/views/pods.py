@@ -96,16 +96,8 @@ def _protection(entry: PodEntry, now_ns: int) -> Cell:
     return text_cell(text, Tone.MUTED, short=text)
 
 
-def _is_notable(entry: PodEntry, now_ns: int) -> bool:
-    return pod_status(entry)[1] in (Tone.FAULT, Tone.WARNING) or entry.keeps_node(now_ns)
-
-
 def _amount(text: str) -> Cell:
     return Cell(text, Tone.MUTED) if text == "0" else Cell(text)
-
-
-def _owner_words(entry: PodEntry, _: int) -> tuple[str, Tone]:
-    return (f"owned by {clean(entry.owner)}", Tone.NORMAL) if entry.owner else NOTHING
 
 
 def _accelerator_words(entry: PodEntry, _: int) -> tuple[str, Tone]:
@@ -214,7 +206,7 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         lambda entry: entry.owner or None,
         values=(Value("owner", lambda entry, _: entry.owner or None, str | None, "The controller as rs/front-5c9."),),
         filters={"owner": Field(FieldKind.TEXT, lambda entry, _: entry.owner, help="workload: deploy/front*")},
-        words=Words(1, _owner_words),
+        words=Words(1, lambda entry, _: (f"owned by {clean(entry.owner)}", Tone.NORMAL) if entry.owner else NOTHING),
     ),
     Column(
         Heading(
@@ -274,7 +266,7 @@ TABLE: Final[TableSpec[PodEntry]] = TableSpec(
     labels=lambda entry: entry.pod.labels,
     key=lambda entry: entry.pod.key,
     default_sort=Sort("name"),
-    is_notable=_is_notable,
+    is_notable=lambda entry, now_ns: pod_status(entry)[1] in (Tone.FAULT, Tone.WARNING) or entry.keeps_node(now_ns),
 )
 """The table of the Pods screen."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -260,10 +260,6 @@ def _lines_of(solved: Solved, tried: Tried) -> list[str]:
     return ["".join(text for text, _ in line).rstrip() for line in lines]
 
 
-def _count_changes(rows: Iterable[SolveRow]) -> int:
-    return len({row.place for row in rows})
-
-
 def row_lines(row: SolveRow) -> Iterator[str]:
     """Yield a change's result, and the reason it lost."""
     yield _figures_text(row.tried.figures, has_prices=row.change_per_hour is not None)
@@ -350,7 +346,7 @@ def solve_study(
         table=TABLE,
         ask=lambda session, now_ns: session.studies.solve(goal, given, on_top_of, now_ns),
         rows=rows_of,
-        count=_count_changes,
+        count=lambda rows: len({row.place for row in rows}),
         lines=lambda found: answer_lines(_answer_text(found), more_lines(found)),
         name_of=lambda row: row.tried.words,
         story=lambda row: answer_lines(row.tried.words, row_lines(row)),

@@ -212,11 +212,6 @@ def _last_contact(status: KindStatus, now_ns: int) -> Cell:
     return Cell(f"{age_text(status.last_contact_ns, now_ns)} ago")
 
 
-def _why_tone(status: KindStatus) -> Tone:
-    """Return the tone of a source's problem; missing price sources are normal."""
-    return Tone.MUTED if status.phase in ("not available", "off") else Tone.WARNING
-
-
 FIELDS: Final[Mapping[str, Field[KindStatus]]] = {
     "kind": Field(FieldKind.TEXT, lambda status, _: status.kind, help="kind"),
     "phase": Field(FieldKind.TEXT, lambda status, _: status.phase, help="live, forbidden…"),
@@ -252,7 +247,9 @@ TABLE: Final[TableSpec[KindStatus]] = TableSpec(
         ),
         Column(
             Heading("error", "WHY", "Why it is not live.", min_width=10, max_width=200),
-            lambda status, _: text_cell(status.last_error, _why_tone(status)),
+            lambda status, _: text_cell(
+                status.last_error, Tone.MUTED if status.phase in ("not available", "off") else Tone.WARNING
+            ),
             lambda status: status.last_error or None,
         ),
     ),

@@ -42,10 +42,6 @@ def _kind_cell(line: BlockerLine, _: int) -> Cell:
     return Cell(f"  {line.kind}", tone)
 
 
-def _object_cell(entry: BlockerEntry, _: int) -> Cell:
-    return text_cell(entry.object_name, short=entry.object_name.rpartition("/")[2])
-
-
 _NOUNS: Final = {"Pod": "pod", "Node": "node"}
 
 
@@ -269,7 +265,9 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             max_width=46,
             is_name=True,
         ),
-        _on_blockers(_object_cell, _group_object),
+        _on_blockers(
+            lambda entry, _: text_cell(entry.object_name, short=entry.object_name.rpartition("/")[2]), _group_object
+        ),
         _sort(lambda one: natural_key(one.object_name)),
         filters={
             "object": _text_field(lambda one: one.object_name, "pod, node or NodePool"),

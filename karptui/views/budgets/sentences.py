@@ -203,9 +203,5 @@ def _days(entries: Sequence[BudgetEntry]) -> list[str]:
             start_ns = entry.week[0].start_ns + day * DAY_NS
             hours = strip_text(entry.week, 1, days=1, first_day=day)
             quarters = " ".join(hours[i : i + 6] for i in range(0, 24, 6))
-            lines.append(f"  {weekday_text(start_ns)[:3]} {_date(start_ns)} {quarters}")
+            lines.append(f"  {weekday_text(start_ns)[:3]} {instant_text(start_ns)[5:10]} {quarters}")
     return lines
-
-
-def _date(instant_ns: int) -> str:
-    return instant_text(instant_ns)[5:10]

@@ -91,10 +91,6 @@ def _node(entry: ClaimEntry, _: int) -> Cell:
     return text_cell(name, short=short_name(name))
 
 
-def _pool_words(entry: ClaimEntry, _: int) -> tuple[str, Tone]:
-    return (f"NodePool {clean(entry.pool)}", Tone.NORMAL) if entry.pool else NOTHING
-
-
 def _took(entry: ClaimEntry, name: str, now_ns: int) -> int | None:
     """Return the seconds from creation until a lifecycle step was done."""
     return next((step.seconds for step in entry.steps(now_ns) if step.name == name and step.is_done), None)
@@ -118,7 +114,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         lambda entry: entry.pool or None,
         values=(Value("pool", lambda entry, _: entry.pool or None, str | None),),
         filters={"pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool, help="NodePool")},
-        words=Words(4, _pool_words),
+        words=Words(4, lambda entry, _: (f"NodePool {clean(entry.pool)}", Tone.NORMAL) if entry.pool else NOTHING),
     ),
     Column(
         Heading("type", "TYPE", "Its instance type, once it is launched.", 11, 20, drop_order=8),

@@ -7,7 +7,7 @@ from typing import Any
 from karptui.kube.units import age_text, count_text
 from karptui.pending.causes import FAULTY
 from karptui.pending.groups import MOST_DESTINATIONS, PendingGroup
-from karptui.provisioning import NodeRefusal, PodExplanation, PoolExplanation
+from karptui.provisioning import PodExplanation, PoolExplanation
 from karptui.session.pending_report import PendingEntry, PodDetail, PodSurroundings
 from karptui.views.pending.columns import TABLE as PENDING
 from karptui.views.pending.gates import (
@@ -102,7 +102,11 @@ def explained_values(entry: PendingEntry, detail: PodDetail | None, now_ns: int)
         **PENDING.values(entry, now_ns),
         "waits_for": cause_sentence(entry.group.first, entry.group.cause),
         "pools": _pool_values(explanation) if explanation is not None else [],
-        "existing_nodes": [_node_values(one) for one in explanation.nodes] if explanation is not None else [],
+        "existing_nodes": [
+            {"name": one.node, "by": refusal_word(one), "reason": reason_text(one)} for one in explanation.nodes
+        ]
+        if explanation is not None
+        else [],
         "given_up": list(explanation.given_up) if explanation is not None else [],
         "changes_tried": remedies.tried if remedies is not None else 0,
         "remedies": [remedy_values(one) for one in remedies.found] if remedies is not None else [],
@@ -132,7 +136,3 @@ def _pool(pool: PoolExplanation, row: GateRow) -> dict[str, Any]:
         if nearest is not None
         else [],
     }
-
-
-def _node_values(refusal: NodeRefusal) -> dict[str, str]:
-    return {"name": refusal.node, "by": refusal_word(refusal), "reason": reason_text(refusal)}

@@ -65,17 +65,16 @@ def pending_freshness(overview: Overview, now_ns: int) -> Pieces:
         return ((f"the newest state could not be analysed: {clean(analysis.problem)}", Tone.FAULT),)
     if report is None:
         return (unready_line(overview, "being computed"),)
-    return (*_age(report, overview.generation, now_ns), *_notes(report.notes))
+    return (
+        *_age(report, overview.generation, now_ns),
+        *((f" · {clean(note)}", Tone.WARNING) for note in report.notes[:1]),
+    )
 
 
 def _age(report: PendingStudied, generation: int, now_ns: int) -> Pieces:
     is_open = report.explained < report.groups
     still_open = f"{count_text(report.explained)} of {count_text(report.groups)} groups explained"
     return computed(now_ns - report.now_ns, generation - report.generation, still_open if is_open else "")
-
-
-def _notes(notes: Sequence[str]) -> Pieces:
-    return tuple((f" · {clean(note)}", Tone.WARNING) for note in notes[:1])
 
 
 MOST_QUOTED: Final = 300

@@ -53,7 +53,7 @@ def detail_lines(row: PoolRow) -> tuple[Pieces, ...]:
     return (
         order_line(row)[1:],
         *pool_sentences(row)[1:],
-        *_section("What to do", _remedies(row)),
+        *_section("What to do", tuple(((clean(one.remedy), Tone.GOOD),) for one in row.types.findings)),
         *_section("Requirements", _requirements(row)),
         *_section("Taints", _taints(row)),
         *_section("Limits", _limits(row)),
@@ -62,10 +62,6 @@ def detail_lines(row: PoolRow) -> tuple[Pieces, ...]:
         *_section("Counted", _counted(row)),
         *_section("Types", (*filter_lines(row.types), *reason_lines(row.types))),
     )
-
-
-def _remedies(row: PoolRow) -> tuple[Pieces, ...]:
-    return tuple(((clean(one.remedy), Tone.GOOD),) for one in row.types.findings)
 
 
 def _section(title: str, lines: tuple[Pieces, ...]) -> tuple[Pieces, ...]:

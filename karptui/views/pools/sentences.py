@@ -15,7 +15,7 @@ from karptui.kube.units import amount_text, count_text, counted, first_of, span_
 from karptui.provisioning.overlap import PoolOverlap
 from karptui.provisioning.pool_types import Filter
 from karptui.session.nodeclasses import Absence
-from karptui.session.pools import Neighbour, PoolLimit, PoolRow
+from karptui.session.pools import PoolLimit, PoolRow
 from karptui.session.status import plural
 from karptui.session.types import PoolEntry
 from karptui.views.row import Pieces, Tone
@@ -212,14 +212,9 @@ def pool_sentences(row: PoolRow) -> tuple[Pieces, ...]:
         *weight_lines(row),
         overlap_line(row),
         carries_line(row),
-        *_facts(row),
+        *(line[:2] for line in finding_lines(row.types)),
     )
     return tuple(line for line in lines if line)
-
-
-def _facts(row: PoolRow) -> tuple[Pieces, ...]:
-    """Return the findings without their remedies, which the detail shows."""
-    return tuple(line[:2] for line in finding_lines(row.types))
 
 
 def _limits(row: PoolRow) -> Pieces:
@@ -286,7 +281,7 @@ def weight_lines(row: PoolRow) -> tuple[Pieces, ...]:
     """Return notes about equal and near weights."""
     lines: list[Pieces] = []
     if row.ties:
-        names = _names(row.ties)
+        names = clean(first_of([one.name for one in row.ties], NAMED))
         lines.append(
             (
                 (
@@ -300,10 +295,6 @@ def weight_lines(row: PoolRow) -> tuple[Pieces, ...]:
         said = f"≈ {row.pool.weight} is within 10 of {others}: still a strict order"
         lines.append(((said, Tone.NORMAL),))
     return tuple(lines)
-
-
-def _names(neighbours: tuple[Neighbour, ...]) -> str:
-    return clean(first_of([one.name for one in neighbours], NAMED))
 
 
 def overlap_line(row: PoolRow) -> Pieces:

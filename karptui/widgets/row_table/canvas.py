@@ -260,15 +260,12 @@ class RowCanvas(LineView):
         layout = layouts.fit(self._headings, self._widths, self._body.width, is_wide=self._is_wide, sorted_id=sorted_id)
         if layout != self._layout:
             self._layout = layout
-            self._offset_x = min(self._offset_x, self._max_offset_x())
+            self._offset_x = min(self._offset_x, self._layout.last_offset(self._body.width))
             self._forget_drawn()
         self.refresh()
 
     def _resize_content(self) -> None:
         self.resize_content(Size(self._body.width, len(self._rows) + HEADER_LINES))
-
-    def _max_offset_x(self) -> int:
-        return self._layout.last_offset(self._body.width)
 
     def _refresh_changed(self, *, everything: bool) -> None:
         """Redraw the lines whose rows changed."""

@@ -101,7 +101,7 @@ class StyleRules(Stylesheet):
         changed = [name for name in before.keys() | rules.keys() if before.get(name) != rules.get(name)]
         if animate and not changed:
             return
-        colours = sorted(_COLOURS.intersection(changed), key=_is_of_bars)
+        colours = sorted(_COLOURS.intersection(changed), key=lambda name: name.startswith("scrollbar"))
         for name in colours[:-1]:
             base.set_rule(name, rules.get(name))
         for name in (*colours[-1:], *(name for name in changed if name not in _COLOURS)):
@@ -137,8 +137,3 @@ class StyleRules(Stylesheet):
 def _names_of(parts: frozenset[str]) -> list[str]:
     """Return the names in rules for parts of widgets."""
     return sorted(DOMNode(classes=" ".join(parts))._selector_names)  # noqa: SLF001 - as for a widget
-
-
-def _is_of_bars(name: str) -> bool:
-    """Whether a colour belongs to scroll bars, which redraw only themselves."""
-    return name.startswith("scrollbar")
