@@ -163,7 +163,6 @@ class ReplacementsScreen(ListScreen[ReplacedClaim]):
         return self.host.session.has_object(Kind.NODECLAIM, claim)
 
     def _show_node(self, claim: str) -> None:
-        """Show a node by its NodeClaim, or say that it is gone."""
         if not self._is_there(claim):
             self.say(f"{claim} is gone; o shows its events")
         else:

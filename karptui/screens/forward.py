@@ -21,6 +21,7 @@ from karptui.screens.list_screen import ListScreen
 from karptui.screens.panel import Panel
 from karptui.screens.row_sources import OwnRows
 from karptui.session.answers import Focus, PlayMoment
+from karptui.views.forward.chart import forecast_chart
 from karptui.views.forward.columns import TABLE, PlayedStep, played_steps, table_of
 from karptui.views.forward.sentences import BEFORE, UNEDITED, answer_lines, play_lines, step_text, waits_text
 from karptui.views.plan import plan_lines
@@ -28,7 +29,6 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.study import HORIZONS_NS
 from karptui.views.table import Rows
-from karptui.views.time_chart import forecast_chart
 from karptui.views.wrapping import hanging
 from karptui.widgets.time_chart import TimeChartView
 
@@ -142,7 +142,6 @@ class ForwardScreen(ListScreen[PlayedStep]):
 
     @work(exclusive=True, group="forward", exit_on_error=False)
     async def _play(self) -> None:
-        """Simulate in a thread, then compute the risks of the first scenario."""
         self._plays, self._rows, self._plan = (), (), None
         self._since_ns = self.host.now_ns()
         self.refresh_view(is_forced=True)

@@ -301,7 +301,6 @@ class FrameScreen(LayeredScreen):
         self.query_one(TabLine).notes = tab_notes(overview)
 
     def _what(self) -> str:
-        """Return the screen's name for a message."""
         return next((tab.title for tab in TABS if tab.name == self.entry_name), "this screen")
 
     def show_tour(self) -> None:
@@ -436,7 +435,6 @@ class FrameScreen(LayeredScreen):
     # The prompt
 
     def _hint(self, text: str) -> None:
-        """Show the completions of a command line."""
         self.info.pieces = ((clean(command_line.hint(self.host.commands, text)), Tone.MUTED),)
 
     @on(Prompt.Edited)

@@ -98,7 +98,6 @@ def _command_section(explained: Screen[Any]) -> Section:
 
 
 def _table(lines: Sequence[tuple[str, str]]) -> Visual:
-    """Return lines of a term and its text, each in two columns."""
     width = min(max(cell_len(term) for term, _ in lines), _TERM_WIDTH)
     return BesideLines(tuple(_line(term, text, width) for term, text in lines))
 

@@ -213,7 +213,6 @@ class ListScreen(FrameScreen, Generic[ItemT]):
 
     @work(group="rows")
     async def _make_in_background(self) -> None:
-        """Make the rows of long lists without holding up keys."""
         await self._making.run(self._make, self._show_made, lambda: self.is_attached)
 
     def _make(self) -> Rows[ItemT]:

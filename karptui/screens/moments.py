@@ -18,8 +18,6 @@ from karptui.views.row import Tone
 
 
 class _Opened(NamedTuple):
-    """Where a moment of a play was opened."""
-
     back: ToForward
     screen: Screen[Any]
     mode: str

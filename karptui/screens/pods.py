@@ -80,5 +80,4 @@ class PodsScreen(ListScreen[PodEntry]):
             self.say(f"node {item.pod.node_name} is not there")
 
     def _node_key(self, item: PodEntry) -> str:
-        """Return the key of a pod's node; empty if it does not exist."""
         return self.host.session.node_key(Kind.NODE, item.pod.node_name)

@@ -107,8 +107,6 @@ class SessionRows(Generic[ItemT]):
 
 
 class _Made(NamedTuple, Generic[ItemT]):
-    """Rows, and their inputs."""
-
     items: Sequence[ItemT]
     recipe: Recipe
     rows: Rows[ItemT]

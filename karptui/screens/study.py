@@ -63,7 +63,6 @@ class StudyScreen(ListScreen[Any]):
 
     @work(exclusive=True, group="study", exit_on_error=False)
     async def _work_out(self) -> None:
-        """Have it worked out, in a thread."""
         self._answer, self._rows = None, ()
         self._since_ns = self.host.now_ns()
         self.refresh_view(is_forced=True)

@@ -12,8 +12,6 @@ from karptui.views.tour import Tour
 
 
 class _Place(NamedTuple):
-    """Where a tour has led to."""
-
     screen: Screen[Any]
     mode: str
     is_first: bool

@@ -19,8 +19,6 @@ MOST_VALUES: Final = 1_200
 
 
 class _OfTypes(NamedTuple):
-    """Labels of the newest instance types."""
-
     by_type: tuple[Mapping[str, tuple[str, ...]], ...]
     by_list: tuple[Mapping[str, tuple[str, ...]], ...]
 

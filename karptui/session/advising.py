@@ -65,7 +65,6 @@ class AdviceRounds:
 
 
 def _is_same(left: AdviceReport, right: AdviceReport) -> bool:
-    """Whether two reports say the same, apart from when."""
     if left.failures != right.failures or len(left.findings) != len(right.findings):
         return False
     return all(

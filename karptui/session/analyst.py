@@ -333,7 +333,6 @@ class Analyst:
         return self._valid_from
 
     def _advise(self, throttle: ThreadThrottle) -> None:
-        """Run the advice rules if they are due."""
         if self._advice is not None and self._advice.is_due(is_looked_at=self._focus.asks_advice):
             for _ in self._advice.ask():
                 throttle.take()
@@ -505,8 +504,6 @@ class Analyst:
         return True
 
     def _reporter(self, throttle: ThreadThrottle) -> Reporter:
-        """Return the reporter that the engine calls between two pods."""
-
         def take_turns(done: int, total: int) -> None:  # noqa: ARG001 - progress is not shown
             throttle.take()
             if self._is_stopped:

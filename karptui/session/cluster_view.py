@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 
 class _Booked(NamedTuple):
-    """Prices and their inputs."""
-
     nodes: Mapping[str, Node]
     nodeclasses: Mapping[str, NodeClass]
     evidence: Evidence

@@ -160,7 +160,6 @@ class ClusterFollower:
         return True
 
     def _reduced(self, batch: Batch, now_ns: int) -> ClusterState:
-        """Return the state with changes taken over; objects that spoil it are left out, and remembered."""
         touched = {(kind, key) for kind, delta in batch.deltas.items() for key in delta.objects}
         for one in touched & self._left_out.keys():
             del self._left_out[one]

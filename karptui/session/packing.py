@@ -132,8 +132,6 @@ def packed_sides(base: WhatIfBase, scenario: Scenario) -> Packed:
 
 
 class _Side:
-    """The nodes of one replay as bins: existing and launched ones."""
-
     def __init__(self, outcome: ReplayOutcome) -> None:
         self.nodes: dict[str, Bin] = {}
         self.launched: dict[tuple[str, ...], Bin] = {}

@@ -59,6 +59,5 @@ def _refused(state: ClusterState, now_ns: int) -> UnavailableOfferings:
 
 
 def _inventory(state: ClusterState) -> Inventory:
-    """Return the input for refusals, without the many pods."""
     events, claims, pools, nodeclasses, nodes = (tuple(state.of(kind).values()) for kind in _KINDS)
     return Inventory(events=events, nodeclaims=claims, nodepools=pools, nodeclasses=nodeclasses, nodes=nodes)

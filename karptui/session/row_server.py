@@ -63,8 +63,6 @@ class List(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """A row set, and its inputs."""
-
     source: Sequence[Any]
     query: RowQuery
     arranged: Arranged

@@ -169,8 +169,6 @@ def _line(view: ClusterView, entry: NodeEntry, now_ns: int) -> VerdictNode:
 
 
 class _Pods(NamedTuple):
-    """The pods that findings are about."""
-
     starting: list[StartingPod]
     """Bound to a node, with containers that have not started."""
     karpenter: list[Pod]

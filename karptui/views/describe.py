@@ -40,7 +40,6 @@ def describe(view: ClusterView, kind: str, key: str, now_ns: int) -> str:
 
 
 def _describe_node(entry: NodeEntry, state: ClusterState, now_ns: int) -> str:
-    """Return a node or NodeClaim as text."""
     lines = [f"Name: {_shown(entry.name)}", ""]
     lines += ["".join(text for text, _ in line).rstrip() for line in resource_lines(entry)]
     lines.append("")
@@ -52,7 +51,6 @@ def _describe_node(entry: NodeEntry, state: ClusterState, now_ns: int) -> str:
 
 
 def _describe_pod(entry: PodEntry, state: ClusterState, now_ns: int) -> str:
-    """Return a pod as text."""
     pod, template = entry.pod, entry.pod.template
     born = pod.created_ns
     created = f"{instant_text(born)}, {age_text(born, now_ns)} ago" if born else ""

@@ -221,7 +221,6 @@ def _tone(found: Headroom) -> Tone:
 
 
 def _pod_columns(ask_width: int, short: Callable[[Headroom], str] = lambda _: "") -> tuple[Column[Headroom], ...]:
-    """Return the columns of the added pod and its requests."""
     return (
         text_column(
             Heading("pod", "ONE MORE OF", "The workload whose pod is added.", 18, 48, is_name=True),

@@ -172,7 +172,6 @@ def _retry(status: KindStatus, now_ns: int) -> str:
 
 
 def _percent(status: KindStatus) -> str:
-    """Return the progress in percent, if known."""
     if not status.total_estimate:
         return ""
     return f" {min(100 * status.count // status.total_estimate, 99)}%"

@@ -171,7 +171,6 @@ class Rows(Sequence[Row], Generic[ItemT]):
     def __getitem__(self, index: slice) -> Sequence[Row]: ...
 
     def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
-        """Build one row, or the rows of a slice."""
         if isinstance(index, slice):
             return [self._build(position) for position in range(*index.indices(len(self.items)))]
         return self._build(index)

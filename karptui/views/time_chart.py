@@ -1,18 +1,8 @@
-"""The chart of a forecast: cost or nodes over time, as numbers for a plotting widget."""
+"""Numbers of a chart over time, for a plotting widget."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import UTC, datetime
-from typing import Final, NamedTuple
-
-from karptui.forward.result import Moment, Played, StepKind
-from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.session.answers import Forecast
-from karptui.views.sanitize import clean
-
-_TICKS: Final = 7
-_DAY_SECONDS: Final = 86_400
+from typing import NamedTuple
 
 
 class Line(NamedTuple):
@@ -33,48 +23,3 @@ class TimeChart(NamedTuple):
     """(seconds since the start, clock time in UTC)."""
     commands: tuple[float, ...]
     """Seconds since the start of each disruption command of the first forecast."""
-
-
-def forecast_chart(plays: Sequence[Forecast], horizon_ns: int, unedited: str) -> TimeChart | None:
-    """Return the cost over time, or the number of nodes if prices are unknown; None without a forecast.
-
-    Args:
-        unedited: Name of the line without edits.
-    """
-    found = [(clean(play.name) or unedited, play.played) for play in plays if play.played is not None]
-    if not found:
-        return None
-    first = found[0][1]
-    is_priced = all(played.has_prices and not any(one.unpriced for one in played.series) for _, played in found)
-    is_priced = is_priced and any(one.price_per_hour for one in first.series)
-    lines = tuple(_line(name, played, horizon_ns, is_priced=is_priced) for name, played in found)
-    commands = tuple(
-        (step.at_ns - first.from_ns) / NS_PER_SECOND for step in first.steps if step.kind is StepKind.DISRUPT
-    )
-    title = "cost, $/h" if is_priced else "nodes"
-    return TimeChart(title, lines, _ticks(first.from_ns, horizon_ns), commands)
-
-
-def _line(name: str, played: Played, horizon_ns: int, *, is_priced: bool) -> Line:
-    def value(moment: Moment) -> float:
-        return moment.price_per_hour if is_priced else float(moment.nodes)
-
-    seconds: list[float] = []
-    values: list[float] = []
-    for moment in played.series:
-        at = (moment.at_ns - played.from_ns) / NS_PER_SECOND
-        if values:  # a step, not a slope
-            seconds.append(at)
-            values.append(values[-1])
-        seconds.append(at)
-        values.append(value(moment))
-    seconds.append(horizon_ns / NS_PER_SECOND)
-    values.append(values[-1])
-    return Line(name, tuple(seconds), tuple(values))
-
-
-def _ticks(from_ns: int, horizon_ns: int) -> tuple[tuple[float, str], ...]:
-    span = horizon_ns / NS_PER_SECOND
-    form = "%H:%M" if span <= _DAY_SECONDS else "%d %b %H:%M"
-    instants = [span * number / (_TICKS - 1) for number in range(_TICKS)]
-    return tuple((at, datetime.fromtimestamp(from_ns / NS_PER_SECOND + at, UTC).strftime(form)) for at in instants)

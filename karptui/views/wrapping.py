@@ -84,7 +84,6 @@ def wrapped_below(line: Pieces, width: int) -> tuple[Pieces, ...]:
 
 
 def _broken(line: Pieces, width: int, indent: int, tail: int) -> tuple[Pieces, ...]:
-    """Return a line split into lines of maximum length."""
     if _has_room(line, width - tail):
         return (line if len(line) == 1 else _joined(line),)
     return tuple(map(_joined, _words(line, width, indent, tail)))

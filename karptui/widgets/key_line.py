@@ -110,7 +110,6 @@ class KeyLine(Widget):
         return Content("").join(Content.assemble(*pair) for pair in parts)
 
     def _keys(self) -> list[Key]:
-        """Return the keys in order."""
         found: dict[str, Key] = {}
         focused = self.screen.focused
         has_own = getattr(focused, "shows_only_own_keys", False)

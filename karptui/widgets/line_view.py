@@ -133,7 +133,6 @@ class LineView(ScrollView):
 
     @property
     def _body(self) -> Size:
-        """The size of the content without the scroll bar."""
         return self.scrollable_content_region.size
 
     @property

@@ -195,7 +195,6 @@ class PickList(LineView, can_focus=True):
         return _Row(pick.content, f"pick-list--{state or ('hover' if index == self._hovered else 'line')}")
 
     def _refresh_changed(self) -> None:
-        """Redraw the lines that changed."""
         top, width = self.scroll_offset.y, self._body.width
         if len(self._strips) > 2 * len(self._rows) + self._body.height:
             self._strips.clear()

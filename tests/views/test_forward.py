@@ -7,6 +7,7 @@ import msgspec
 from karptui.forward.result import KeptNode, Moment, Played, Spread, Step, StepKind, without_dollars
 from karptui.session.answers import Forecast
 from karptui.views.column import plain
+from karptui.views.forward.chart import forecast_chart
 from karptui.views.forward.columns import PLAYED, TABLE, played_steps, table_of
 from karptui.views.forward.sentences import (
     answer_lines,
@@ -19,7 +20,6 @@ from karptui.views.forward.sentences import (
     waiting_text,
 )
 from karptui.views.row import Pieces
-from karptui.views.time_chart import forecast_chart
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS
 
 DELETED = Step(

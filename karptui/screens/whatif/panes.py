@@ -274,7 +274,6 @@ class EditorPane(TitledPane):
     # Keys
 
     def _complete(self, text: str, line: int, column: int) -> Completions:
-        """Return the completions at a position."""
         found = self._whatif.documents.complete(text, line, column)
         return Completions(
             found.start_column, tuple(CompletionItem(item.label, item.insert, item.detail) for item in found.items)

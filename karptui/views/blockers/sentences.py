@@ -209,7 +209,6 @@ def _wait(members: Sequence[BlockerEntry], now_ns: int) -> Pieces:
 
 
 def _message(members: Sequence[BlockerEntry], now_ns: int) -> str:
-    """Return the first blocker's message and deadline."""
     ends = [one.blocker.until_ns for one in members if one.blocker.until_ns is not None]
     message = next((one.blocker.message for one in members if one.blocker.message), "")
     left = f" · ends in {span_text(min(ends) - now_ns)}" if ends else ""

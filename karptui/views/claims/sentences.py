@@ -81,7 +81,6 @@ def _before_drift(entry: ClaimEntry, now_ns: int) -> str:
 
 
 def _budget_text(entry: ClaimEntry) -> str:
-    """Return the budgets that block a NodeClaim's drift."""
     found = entry.findings
     lane = next((one for one in found.lanes if one.method == Method.DRIFT), None) if found is not None else None
     if found is None or lane is None or lane.blocker is None or entry.claim.is_deleting or entry.drifted is None:

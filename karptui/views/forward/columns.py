@@ -144,8 +144,6 @@ def _text(row: PlayedStep) -> str:
 
 
 def _time_column(number: int, heading: Heading) -> Column[PlayedStep]:
-    """Return the time of each step in one forecast."""
-
     def cell(row: PlayedStep, _: int) -> Cell:
         step = row.steps[number]
         return Cell(clock_text(step.at_ns), _tone(row)) if step is not None else NOT_APPLICABLE

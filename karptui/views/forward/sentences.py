@@ -137,7 +137,6 @@ def _dollars(first: Moment, last: Moment) -> str:
 
 
 def _is_any_known(played: Played) -> bool:
-    """Return whether any price is known."""
     return any(moment.price_per_hour or not moment.unpriced for moment in played.series)
 
 
@@ -371,7 +370,6 @@ def _compared(name: str, first: Played, other: Played) -> Pieces:
 
 
 def _figures(played: Played) -> dict[str, int]:
-    """Return a forecast's counts by noun."""
     return {"node": played.end.nodes, "eviction": played.evictions, _WAITING: played.end.pending}
 
 

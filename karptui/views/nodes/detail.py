@@ -238,7 +238,6 @@ def _column(entry: NodeEntry, name: str) -> dict[str, tuple[str, Tone]]:
 
 
 def _measured(used: Used | None, name: str) -> int | None:
-    """Return a resource's measured usage in nano-units; None if not measured."""
     if used is None:
         return None
     if name == resources.CPU:

@@ -122,7 +122,6 @@ def asking_text(claim: NodeClaim) -> str:
 
 
 def _pods(pod_count: int, hidden: frozenset[str]) -> tuple[Fact, ...]:
-    """Return the pod count, if pods may be listed."""
     if "Pod" in hidden:
         return (Fact("pods !rbac", "pods !rbac", Tone.WARNING),)
     text = counted(pod_count, "pod")

@@ -66,8 +66,6 @@ def _carried(row: PoolRow) -> Carried | None:
 def _requested_column(
     name: str, unit: str, share: Callable[[PoolRow], Share], cell: Callable[[PoolRow, int], Cell], drop_order: int
 ) -> Column[PoolRow]:
-    """Return the column of pod requests on a pool's nodes."""
-
     def known(row: PoolRow) -> Share | None:
         return share(row) if row.access is PodAccess.KNOWN and not row.hides(Kind.NODE, Kind.NODECLAIM) else None
 

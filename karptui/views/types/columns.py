@@ -49,8 +49,6 @@ def _price_column(
     about: str,
     drop_order: int = 0,
 ) -> Column[TypeEntry]:
-    """Return the column of a price per hour, with its source for scripts."""
-
     def source(entry: TypeEntry, _: int) -> str | None:
         price = price_of(entry)
         return price.origin.label if price is not None else None
@@ -253,7 +251,6 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
 
 
 def _no_fit(_entry: TypeEntry) -> TypeFit | None:
-    """Return None: no pod is compared with the type."""
     return None
 
 

@@ -70,7 +70,6 @@ SCALE: Final = "fewest pending pods, then $/h, then drift"
 
 
 def _rank_of(one: Difference) -> _ScenarioRank:
-    """Return the criteria of a scenario."""
     return _ScenarioRank(one.after.pending, _dollars(one.after), len(one.drift_gained))
 
 

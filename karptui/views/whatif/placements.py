@@ -72,7 +72,6 @@ MOST_TYPES = 40
 
 
 def _place_text(place: PodPlace | None) -> str:
-    """Return a place as text."""
     if place is None or place.kind is PlaceKind.ABSENT:
         return "missing"
     if place.kind is PlaceKind.NONE:
@@ -312,7 +311,6 @@ def _move_line(alike: Sequence[MoveLine], section: str) -> ResultLine:
 
 
 def _places_text(places: Sequence[PodPlace]) -> str:
-    """Return places as text, several nodes as a number."""
     nodes = {place.node_name for place in places if place.kind is PlaceKind.NODE}
     words = (
         [f"{count_text(len(nodes))} existing nodes" if len(nodes) > 1 else short_name(next(iter(nodes)))]

@@ -312,7 +312,6 @@ def text_lines(answer: Answer, refused: Sequence[str] = ()) -> Iterator[str]:
 
 
 def _sections(lines: Iterable[ResultLine]) -> list[list[ResultLine]]:
-    """Return the lines of each heading together."""
     sections: list[list[ResultLine]] = []
     for line in lines:
         if line.is_heading or not sections:

@@ -142,7 +142,6 @@ def lane_lines(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
 
 
 def _line(lanes: Sequence[Lane], said: Pieces) -> Pieces:
-    """Return the line of methods with the same text."""
     names = ", ".join(short_method(lane.method) for lane in lanes)
     tone = Tone.MUTED
     if any(lane.is_wanted for lane in lanes):

@@ -288,7 +288,6 @@ def _saves(verdict: Verdict) -> str:
 
 
 def _moved_text(verdict: Verdict) -> str:
-    """Return what happens to the pods of a deleted node."""
     if not verdict.kept and not verdict.lost:
         return "the pods fit elsewhere" if verdict.moved else "no pod on it has to move"
     fit = verdict.moved - verdict.lost

@@ -268,7 +268,6 @@ class RowCanvas(LineView):
         self.resize_content(Size(self._body.width, len(self._rows) + HEADER_LINES))
 
     def _refresh_changed(self, *, everything: bool) -> None:
-        """Redraw the lines whose rows changed."""
         if everything:
             self.refresh()
             return
