@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.binding import Binding, BindingType
 
+from karptui.disruption.analysis import NextReport
 from karptui.disruption.codes import meanings_by_word
 from karptui.kube.units import count_text
 from karptui.screens import routes
@@ -22,7 +23,6 @@ from karptui.session.blockers import (
     BlockerLine,
 )
 from karptui.session.costs import Held
-from karptui.session.facts import NextAround
 from karptui.session.nodes import NodeEntry
 from karptui.views.blockers.columns import TABLE
 from karptui.views.blockers.sentences import blocker_sentences
@@ -211,11 +211,11 @@ class NextScreen(ListScreen[NodeEntry]):
         super().__init__(REMOVABLE, SessionList("next"), above=(self._command,))
 
     def show_state(self) -> None:
-        overview, around = self.host.session.overview(), self.around(NextAround)
+        overview, report = self.host.session.overview(), self.around(NextReport)
         self.host.cluster.look_at(Focus(asks_next=True))
         self._command.set_lines(
             (
-                *next_lines(around.report if around is not None else None, overview),
+                *next_lines(report, overview),
                 freshness(overview, self.host.now_ns()),
             )
         )

@@ -11,12 +11,12 @@ from textual.content import Content
 from textual.widgets import Static
 
 from karptui.decode.kinds import Kind
+from karptui.disruption.churn.report import Churn
 from karptui.karpenter.nodeclaim import claim_key
 from karptui.screens import routes
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.row_sources import SessionList
 from karptui.session.churn import ChurnEntry, ReplacedClaim, events_hidden, unknown_because
-from karptui.session.facts import ChurnAround
 from karptui.views.churn.columns import TABLE as POOLS
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS
 from karptui.views.churn.sentences import (
@@ -63,12 +63,12 @@ class ChurnScreen(ListScreen[ChurnEntry]):
         self._draw_charts()
 
     def _draw_charts(self) -> None:
-        statuses, around = self.host.session.overview().statuses, self.around(ChurnAround)
+        statuses, churn = self.host.session.overview().statuses, self.around(Churn)
         width = self.size.width - _MARGIN
-        if around is None:
+        if churn is None:
             lines: tuple[Pieces, ...] = (((unknown_because(statuses) or "computing…", Tone.ACTIVE),),)
         else:
-            lines = summary_lines(around.churn, width, are_events_hidden=events_hidden(statuses))
+            lines = summary_lines(churn, width, are_events_hidden=events_hidden(statuses))
         content = Content("\n").join([phrase(line) for line in hanging(lines, width)])
         if content != self._charts.content:
             self._charts.update(content)
@@ -78,8 +78,8 @@ class ChurnScreen(ListScreen[ChurnEntry]):
 
     def story_of(self, item: ChurnEntry) -> tuple[Pieces, ...]:
         """Return the NodePool's churn as text."""
-        around = self.around(ChurnAround)
-        return pool_sentences(item, around.churn, self.host.now_ns()) if around is not None else ()
+        churn = self.around(Churn)
+        return pool_sentences(item, churn, self.host.now_ns()) if churn is not None else ()
 
     def name_of(self, item: ChurnEntry) -> str:
         return item.name

@@ -15,7 +15,7 @@ from karptui.screens.listing import CHURN, HEADROOM
 from karptui.screens.panel import Panel
 from karptui.screens.row_sources import SessionList
 from karptui.session.answers import Focus
-from karptui.session.facts import PoolAround, PoolsAround
+from karptui.session.facts import PoolsAround
 from karptui.session.pools import DaemonRow, PoolRow
 from karptui.views.instants import freshness
 from karptui.views.last_hour import last_hour_words
@@ -168,14 +168,14 @@ class PoolDetailScreen(ListScreen[DaemonRow]):
         """Refresh the text about the row, and the pool."""
         super().refresh_info()
         has_rows = self.listing.rows is not None
-        around = self.around(PoolAround) if has_rows else None
-        if around is None:
+        row = self.around(PoolRow) if has_rows else None
+        if row is None:
             gone = f"there is no NodePool {clean(self._pool_name)}", Tone.WARNING
             self.panel.lines.set_lines([(gone if has_rows else ("working it out…", Tone.ACTIVE),)])
         else:
             has_prices = not self.host.config.disable_pricing
-            self.panel.show_title(phrase(title_parts(around.row, has_prices=has_prices)))
-            self.panel.lines.set_hanging(detail_lines(around.row))
+            self.panel.show_title(phrase(title_parts(row, has_prices=has_prices)))
+            self.panel.lines.set_hanging(detail_lines(row))
 
     def explain_item(self, item: DaemonRow) -> Pieces:
         return daemon_sentence(item)

@@ -9,27 +9,26 @@ from typing import TYPE_CHECKING
 
 from karptui.config import Config
 from karptui.kube.recent import LastAnswer
+from karptui.session.facts import (
+    AdviceAround,
+    Around,
+    BudgetsAround,
+    CapacityAround,
+    ClaimsAround,
+    TypesAround,
+    advice_around,
+)
 from karptui.session.nodes import going_nodes
 from karptui.session.row_server import List
 from karptui.views.nodes.columns import nodes_spec
 from karptui.views.served import served
 
 if TYPE_CHECKING:
+    from karptui.disruption.analysis import NextReport
     from karptui.disruption.churn.report import Churn
     from karptui.session.answers import RowQuery
     from karptui.session.churn import ChurnBook, ChurnEntry, ReplacedClaim
     from karptui.session.cluster_view import ClusterView
-    from karptui.session.facts import (
-        AdviceAround,
-        BudgetsAround,
-        CapacityAround,
-        ChurnAround,
-        ClaimsAround,
-        NextAround,
-        PoolAround,
-        PoolsAround,
-        TypesAround,
-    )
     from karptui.session.nodes import NodeEntry
     from karptui.session.types import TypeEntry
 
@@ -83,8 +82,6 @@ def _claims() -> List:
         return last.get(made_from, lambda: claim_entries(view))
 
     def around(view: ClusterView, of: str, _now_ns: int) -> ClaimsAround:
-        from karptui.session.facts import ClaimsAround
-
         return ClaimsAround(expiries_of(entries(view), of))
 
     return served(TABLE, lambda view, _: entries(view), around)
@@ -102,8 +99,6 @@ def _budgets() -> List:
         return last.get((*known, *view.state.nodepools.values()), lambda: budget_entries(view))
 
     def around(view: ClusterView, of: str, _now_ns: int) -> BudgetsAround:
-        from karptui.session.facts import BudgetsAround
-
         return BudgetsAround(tuple(one for one in entries(view) if one.pool.name == of))
 
     return served(budgets_table(LocalZone()), lambda view, _: entries(view), around)
@@ -123,8 +118,6 @@ def _capacity(config: Config, churn: _Churn) -> List:
         return last.get(made, lambda: capacity_entries(view.node_entries, grouping, known, joint), equals=(grouping,))
 
     def around(view: ClusterView, of: str, now_ns: int) -> CapacityAround:
-        from karptui.session.facts import CapacityAround
-
         return CapacityAround(entries(view, of, now_ns))
 
     table = capacity_table(has_prices=not config.disable_pricing)
@@ -176,11 +169,8 @@ class _Churn:
 
         return served(TABLE, items, self._around)
 
-    def _around(self, _view: ClusterView, _of: str, _now_ns: int) -> ChurnAround | None:
-        from karptui.session.facts import ChurnAround
-
-        churn = self._known().latest
-        return ChurnAround(churn) if churn is not None else None
+    def _around(self, _view: ClusterView, _of: str, _now_ns: int) -> Churn | None:
+        return self._known().latest
 
 
 def _pool_meant(of: str) -> tuple[bool, str]:
@@ -194,11 +184,8 @@ def _next() -> List:
 
     last: LastAnswer[tuple[NodeEntry, ...]] = LastAnswer()
 
-    def around(view: ClusterView, _of: str, _now_ns: int) -> NextAround | None:
-        from karptui.session.facts import NextAround
-
-        report = view.analysis.next if view.analysis is not None else None
-        return NextAround(report) if report is not None else None
+    def around(view: ClusterView, _of: str, _now_ns: int) -> NextReport | None:
+        return view.analysis.next if view.analysis is not None else None
 
     return served(
         TABLE,
@@ -217,7 +204,7 @@ def _pending() -> List:
 
 
 def _pools(config: Config, churn: _Churn) -> List:
-    from karptui.session.pools import PoolRow, pool_rows, with_last_hour
+    from karptui.session.pools import PoolRow, pool_rows, pools_around, with_last_hour
     from karptui.views.pools.columns import pools_table
 
     last: LastAnswer[tuple[PoolRow, ...]] = LastAnswer()
@@ -226,9 +213,7 @@ def _pools(config: Config, churn: _Churn) -> List:
         rows, known = pool_rows(view), churn.known(view, query.now_ns)
         return last.get((rows, known), lambda: with_last_hour(rows, known))
 
-    def around(view: ClusterView, _of: str, now_ns: int) -> PoolsAround:
-        from karptui.session.facts import pools_around
-
+    def around(view: ClusterView, _of: str, now_ns: int) -> Around:
         return pools_around(view, now_ns)
 
     return served(pools_table(has_prices=not config.disable_pricing), items, around)
@@ -236,7 +221,7 @@ def _pools(config: Config, churn: _Churn) -> List:
 
 def _daemonsets() -> List:
     """Return the DaemonSets as a new node of a NodePool meets them."""
-    from karptui.session.pools import DaemonRow, daemon_rows, pool_rows
+    from karptui.session.pools import DaemonRow, PoolRow, daemon_rows, pool_rows
     from karptui.session.types_of_pools import types_of_pool
     from karptui.views.pools.detail import DAEMONSETS
 
@@ -246,11 +231,8 @@ def _daemonsets() -> List:
         types = types_of_pool(view, query.of)
         return last.get((types,), lambda: daemon_rows(view, query.of)) if types is not None else ()
 
-    def around(view: ClusterView, of: str, _now_ns: int) -> PoolAround | None:
-        from karptui.session.facts import PoolAround
-
-        row = next((one for one in pool_rows(view) if one.name == of), None)
-        return PoolAround(row) if row is not None else None
+    def around(view: ClusterView, of: str, _now_ns: int) -> PoolRow | None:
+        return next((one for one in pool_rows(view) if one.name == of), None)
 
     return served(DAEMONSETS, items, around)
 
@@ -270,8 +252,6 @@ def _advice() -> List:
     last: LastAnswer[Sequence[AdviceLine]] = LastAnswer()
 
     def around(view: ClusterView, of: str, _now_ns: int) -> AdviceAround | None:
-        from karptui.session.facts import advice_around
-
         return advice_around(view.advice, of)
 
     def in_groups(lines: Sequence[AdviceLine], query: RowQuery, _: int) -> Sequence[AdviceLine]:
@@ -315,8 +295,6 @@ def _types_of_pool(config: Config) -> List:
         return types.types if scope == "all" else types.wanted
 
     def around(view: ClusterView, of: str, _now_ns: int) -> TypesAround:
-        from karptui.session.facts import TypesAround
-
         pools = {one.name: one for one in pool_entries(view)}
         return TypesAround(tuple(pools), pools.get(of.partition("/")[2]))
 

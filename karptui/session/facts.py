@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, TypeAlias
+
 import msgspec
 
-from karptui.advice.finding import Severity
-from karptui.advice.report import AdviceReport
-from karptui.disruption.analysis import NextReport
-from karptui.disruption.churn.report import Churn
-from karptui.disruption.expiry import Expiry
-from karptui.provisioning.overlap import Overlap
-from karptui.session.budgets import BudgetEntry
-from karptui.session.capacity import CapacityEntry
-from karptui.session.churn import CountSource, count_source
-from karptui.session.cluster_view import ClusterView
-from karptui.session.costs import Total, total_of
-from karptui.session.pools import PoolCount, PoolRow, pool_rows
-from karptui.session.types import PoolEntry
+if TYPE_CHECKING:
+    from karptui.advice.finding import Severity
+    from karptui.advice.report import AdviceReport
+    from karptui.disruption.analysis import NextReport
+    from karptui.disruption.churn.report import Churn
+    from karptui.disruption.expiry import Expiry
+    from karptui.provisioning.overlap import Overlap
+    from karptui.session.budgets import BudgetEntry
+    from karptui.session.capacity import CapacityEntry
+    from karptui.session.churn import CountSource
+    from karptui.session.costs import Total
+    from karptui.session.pools import PoolCount, PoolRow
+    from karptui.session.types import PoolEntry
 
 
 class ClaimsAround(msgspec.Struct, frozen=True):
@@ -39,18 +41,6 @@ class CapacityAround(msgspec.Struct, frozen=True, eq=False):
     entries: tuple[CapacityEntry, ...]
 
 
-class ChurnAround(msgspec.Struct, frozen=True, eq=False):
-    """Churn of the whole cluster."""
-
-    churn: Churn
-
-
-class NextAround(msgspec.Struct, frozen=True):
-    """What Karpenter would do next."""
-
-    report: NextReport
-
-
 class PoolsAround(msgspec.Struct, frozen=True, eq=False):
     """Facts about all NodePools."""
 
@@ -67,29 +57,6 @@ class PoolsAround(msgspec.Struct, frozen=True, eq=False):
     def partners_of(self, pool: str) -> tuple[str, ...]:
         """Return a NodePool and the one it shares most pods with; it alone until that is worked out."""
         return self.overlap.partners_of(pool) if self.overlap is not None else (pool,)
-
-
-def pools_around(view: ClusterView, now_ns: int) -> PoolsAround:
-    """Return facts about all NodePools; takes as long as their rows."""
-    counts = tuple(
-        PoolCount(
-            name=row.name,
-            created=row.created(now_ns),
-            since_look=row.counted.created_since_look if row.counted is not None else None,
-        )
-        for row in pool_rows(view)
-    )
-    entries = [node for node in view.node_entries if node.pool]
-    names = {one.name for one in counts}
-    strays = sum(1 for node in entries if node.pool not in names)
-    overlap = view.analysis.overlap if view.analysis is not None else None
-    return PoolsAround(total_of(entries), count_source(view), counts, overlap, strays)
-
-
-class PoolAround(msgspec.Struct, frozen=True, eq=False):
-    """One NodePool."""
-
-    row: PoolRow
 
 
 class TypesAround(msgspec.Struct, frozen=True, eq=False):
@@ -132,15 +99,5 @@ def advice_around(report: AdviceReport | None, finding: str = "") -> AdviceAroun
     )
 
 
-Around = (
-    AdviceAround
-    | ClaimsAround
-    | BudgetsAround
-    | CapacityAround
-    | ChurnAround
-    | NextAround
-    | PoolsAround
-    | PoolAround
-    | TypesAround
-)
+Around: TypeAlias = "AdviceAround | BudgetsAround | CapacityAround | Churn | ClaimsAround | NextReport | PoolRow | PoolsAround | TypesAround"
 """Facts around the rows of a list."""

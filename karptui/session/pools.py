@@ -26,9 +26,10 @@ from karptui.kube.resources import NODES
 from karptui.provisioning.limits import as_good_as_full
 from karptui.provisioning.overlap import Overlap, PoolOverlap
 from karptui.provisioning.pool_types import Filter, PoolDaemonSet
-from karptui.session.churn import ControllerCounts, controller_counts, created_lately
+from karptui.session.churn import ControllerCounts, controller_counts, count_source, created_lately
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Total, total_of
+from karptui.session.facts import PoolsAround
 from karptui.session.nodeclasses import Absence, unread_classes
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.session.types import PoolEntry
@@ -325,6 +326,23 @@ def _rows(view: ClusterView, pools: Sequence[TypesOfPool], hidden: frozenset[str
             )
         )
     return tuple(rows)
+
+
+def pools_around(view: ClusterView, now_ns: int) -> PoolsAround:
+    """Return facts about all NodePools; takes as long as their rows."""
+    counts = tuple(
+        PoolCount(
+            name=row.name,
+            created=row.created(now_ns),
+            since_look=row.counted.created_since_look if row.counted is not None else None,
+        )
+        for row in pool_rows(view)
+    )
+    entries = [node for node in view.node_entries if node.pool]
+    names = {one.name for one in counts}
+    strays = sum(1 for node in entries if node.pool not in names)
+    overlap = view.analysis.overlap if view.analysis is not None else None
+    return PoolsAround(total_of(entries), count_source(view), counts, overlap, strays)
 
 
 class DaemonRow(msgspec.Struct, frozen=True, eq=False):

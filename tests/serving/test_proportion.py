@@ -10,7 +10,7 @@ from karptui.provisioning import prepare
 from karptui.provisioning.overlap import Overlap
 from karptui.serving.objects import proportion
 from karptui.session.cluster_view import NO_VIEW, ClusterView
-from karptui.session.facts import pools_around
+from karptui.session.pools import pools_around
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.proportion import ProportionError, first_shares, proportion_opening
 from karptui.whatif.scenario import Opening, Replay

@@ -11,8 +11,7 @@ from karptui.aws.evidence import Evidence
 from karptui.aws.region import FactPhase, FactStatus
 from karptui.karpenter.inventory import Inventory
 from karptui.session.cluster_view import ClusterView
-from karptui.session.facts import pools_around
-from karptui.session.pools import pool_rows
+from karptui.session.pools import pool_rows, pools_around
 from karptui.views.pools.columns import is_notable, pools_table
 from karptui.views.pools.detail import detail_lines
 from karptui.views.pools.overlap import cost_text
