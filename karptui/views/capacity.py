@@ -34,16 +34,6 @@ def _nodes_cell(entry: CapacityEntry, _: int) -> Cell:
     return Cell(text, Tone.NORMAL, bar=Bar(0, entry.nodes, max(entry.all_nodes, 1)))
 
 
-def _share(
-    read: Callable[[CapacityEntry], Share], pair: Callable[[int, int], str], single: Callable[[int], str]
-) -> Callable[[CapacityEntry, int], Cell]:
-    def cell(entry: CapacityEntry, _: int) -> Cell:
-        share = read(entry)
-        return _hidden(entry, single(share.capacity)) or share_cell(share, pair)
-
-    return cell
-
-
 def _pods_cell(entry: CapacityEntry, _: int) -> Cell:
     hidden = _hidden(entry, str(entry.pods.capacity))
     return hidden or msgspec.structs.replace(count_cell(entry.pods), bar=None)
@@ -93,6 +83,26 @@ def _amounts(name: str, unit: str, read: Callable[[CapacityEntry], Share]) -> tu
         lambda entry: read(entry) if entry.access is PodAccess.KNOWN else None,
         lambda entry: read(entry).capacity,
         schema=int,
+    )
+
+
+def _share_column(
+    name: str,
+    unit: str,
+    read: Callable[[CapacityEntry], Share],
+    pair: Callable[[int, int], str],
+    single: Callable[[int], str],
+) -> Column[CapacityEntry]:
+    def cell(entry: CapacityEntry, _: int) -> Cell:
+        share = read(entry)
+        return _hidden(entry, single(share.capacity)) or share_cell(share, pair)
+
+    about = "Requested by pods / allocatable: ╍ DaemonSets ━ workload ┈ free."
+    return Column(
+        Heading(name, name.upper(), about, min_width=7, fill_width=34, bar_min=3, is_descending_first=True),
+        cell,
+        lambda entry: read(entry).percent,
+        values=_amounts(name, unit, read),
     )
 
 
@@ -160,34 +170,8 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
         lambda entry: float(entry.pods.requested),
         values=_amounts("pods", "", lambda entry: entry.pods),
     ),
-    Column(
-        Heading(
-            "cpu",
-            "CPU",
-            "Requested by pods / allocatable: ╍ DaemonSets ━ workload ┈ free.",
-            min_width=7,
-            fill_width=34,
-            bar_min=3,
-            is_descending_first=True,
-        ),
-        _share(lambda entry: entry.cpu, cpu_pair_text, cpu_text),
-        lambda entry: entry.cpu.percent,
-        values=_amounts("cpu", "_millis", lambda entry: entry.cpu),
-    ),
-    Column(
-        Heading(
-            "mem",
-            "MEM",
-            "Requested by pods / allocatable: ╍ DaemonSets ━ workload ┈ free.",
-            min_width=7,
-            fill_width=34,
-            bar_min=3,
-            is_descending_first=True,
-        ),
-        _share(lambda entry: entry.memory, memory_pair_text, memory_text),
-        lambda entry: entry.memory.percent,
-        values=_amounts("mem", "_bytes", lambda entry: entry.memory),
-    ),
+    _share_column("cpu", "_millis", lambda entry: entry.cpu, cpu_pair_text, cpu_text),
+    _share_column("mem", "_bytes", lambda entry: entry.memory, memory_pair_text, memory_text),
     Column(
         NumberHeading(
             "free",
