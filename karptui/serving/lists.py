@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING
 
 from karptui.config import Config
 from karptui.kube.recent import LastAnswer
-from karptui.session.facts import (
-    AdviceAround,
-    Around,
-    BudgetsAround,
-    CapacityAround,
-    ClaimsAround,
-    TypesAround,
-    advice_around,
-)
+from karptui.session.facts import AdviceAround, BudgetsAround, CapacityAround, ClaimsAround, TypesAround, advice_around
 from karptui.session.nodes import going_nodes
 from karptui.session.row_server import List
 from karptui.views.nodes.columns import nodes_spec
@@ -29,6 +21,7 @@ if TYPE_CHECKING:
     from karptui.session.answers import RowQuery
     from karptui.session.churn import ChurnBook, ChurnEntry, ReplacedClaim
     from karptui.session.cluster_view import ClusterView
+    from karptui.session.facts import Around
     from karptui.session.nodes import NodeEntry
     from karptui.session.types import TypeEntry
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -99,5 +99,16 @@ def advice_around(report: AdviceReport | None, finding: str = "") -> AdviceAroun
     )
 
 
-Around: TypeAlias = "AdviceAround | BudgetsAround | CapacityAround | Churn | ClaimsAround | NextReport | PoolRow | PoolsAround | TypesAround"
-"""Facts around the rows of a list."""
+if TYPE_CHECKING:
+    Around = (
+        AdviceAround
+        | BudgetsAround
+        | CapacityAround
+        | Churn
+        | ClaimsAround
+        | NextReport
+        | PoolRow
+        | PoolsAround
+        | TypesAround
+    )
+    """Facts around the rows of a list."""
