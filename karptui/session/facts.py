@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -100,7 +100,7 @@ def advice_around(report: AdviceReport | None, finding: str = "") -> AdviceAroun
 
 
 if TYPE_CHECKING:
-    Around = (
+    Around: TypeAlias = (
         AdviceAround
         | BudgetsAround
         | CapacityAround
