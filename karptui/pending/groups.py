@@ -217,13 +217,11 @@ class PendingReport(msgspec.Struct, frozen=True, eq=False, dict=True):
     """One generation; compared by identity."""
 
     generation: int
-    """Of the cluster."""
     now_ns: int
     """The instant that it holds for: nanoseconds since the epoch."""
     groups: tuple[PendingGroup, ...] = ()
     """The pods, folded."""
     notes: tuple[str, ...] = ()
-    """Assumptions about instance types."""
 
     @cached_property
     def by_pod(self) -> Mapping[str, PendingGroup]:

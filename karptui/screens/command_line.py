@@ -27,7 +27,6 @@ class TypedCommand:
     """Receives the text after the name; raises CommandError with a message for the user."""
     aliases: tuple[str, ...] = ()
     arguments: Callable[[], Sequence[str]] = _no_arguments
-    """Possible arguments."""
     placeholder: str = ""
     """Argument in the help: ``NAME``, or ``[NAME]`` if optional."""
 

@@ -32,7 +32,6 @@ class CommandHost(Host, Protocol):
     """The app, as its commands see it."""
 
     theme: str
-    """Name of the theme."""
 
     @property
     def available_themes(self) -> Mapping[str, object]:

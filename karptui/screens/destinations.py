@@ -20,14 +20,12 @@ class ToText(msgspec.Struct, frozen=True):
     title: str
     fetch: Callable[[], Awaitable[str]]
     language: str | None = None
-    """A language to highlight."""
 
 
 class ToNode(msgspec.Struct, frozen=True):
     """A node at length."""
 
     key: str
-    """Of the node's entry."""
 
 
 class ToPool(msgspec.Struct, frozen=True):
@@ -61,7 +59,6 @@ class ToExplanation(msgspec.Struct, frozen=True):
     """The explanation of an object."""
 
     kind: str
-    """As the API writes it."""
     key: str
     """``namespace/name``, or the name alone."""
 
@@ -70,7 +67,6 @@ class ToForward(msgspec.Struct, frozen=True):
     """A forecast of the cluster."""
 
     scenarios: tuple[Scenario, ...] = ()
-    """Scenarios forecast next to the unchanged cluster."""
     played: PlayedBefore | None = None
     """An earlier forecast to show again; None to simulate now."""
 
@@ -80,7 +76,6 @@ class PlayedBefore(msgspec.Struct, frozen=True):
 
     plays: tuple[Forecast, ...]
     since_ns: int
-    """Start of the forecast."""
     horizon_ns: int
     row: str
     """Key of the row under the cursor."""
@@ -123,9 +118,7 @@ class ToValues(msgspec.Struct, frozen=True):
 
     sweep: Sweep
     mode: Replay
-    """Replay mode of the scenario."""
     current: str = ""
-    """The cluster's value."""
 
 
 class ToSolve(msgspec.Struct, frozen=True):
@@ -133,7 +126,6 @@ class ToSolve(msgspec.Struct, frozen=True):
 
     goal: str
     given: tuple[tuple[str, str], ...] = ()
-    """Its parameters by name."""
     on_top_of: Scenario | None = None
     """Edits that are made before."""
 

@@ -58,7 +58,6 @@ class Host(Protocol):
     """The app, as screens see it."""
 
     config: Config
-    """The settings."""
     tour: Tour | None
     """What leads through a story of the demo."""
 

@@ -60,7 +60,6 @@ class ListScreen(FrameScreen, Generic[ItemT]):
     BINDINGS: ClassVar[list[BindingType]] = LIST_KEYS
 
     title_text: str = ""
-    """Title of the table."""
     notable_text: ClassVar[str] = "blocked or faulty only"
     """Text in the title while only notable rows are shown."""
     kind: ClassVar[str] = ""

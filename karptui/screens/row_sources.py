@@ -52,7 +52,6 @@ class SessionList(NamedTuple):
     """A list that a session holds."""
 
     list: str
-    """Its name."""
     of: Callable[[], str] = str
     """Owner of the rows (a NodePool's name, say), for lists that exist per owner."""
 

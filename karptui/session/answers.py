@@ -32,9 +32,7 @@ class PlayMoment(msgspec.Struct, frozen=True, kw_only=True):
     """An instant of a forecast, and the instants that the user can step to."""
 
     play: int
-    """Number of the play."""
     at_ns: int
-    """Nanoseconds since the epoch."""
     instants: tuple[int, ...] = ()
     """When anything happens, the first first."""
 
@@ -50,15 +48,12 @@ class Focus(msgspec.Struct, frozen=True, kw_only=True):
     """What is on the screen, to be analysed first."""
 
     keys: tuple[str, ...] = ()
-    """Nodes on the screen."""
     detail: str = ""
     """The node whose gates and landing places are shown."""
     asks_next: bool = False
-    """Whether the next command is shown."""
     asks_overlap: bool = False
     """Whether the NodePools that share pods are shown."""
     asks_pending: bool = False
-    """Whether the reasons of pending pods are shown."""
     pod: str = ""
     """``namespace/name`` of the pending pod that is shown at length."""
     asks_advice: bool = False
@@ -72,11 +67,9 @@ class Analysed(msgspec.Struct, frozen=True, kw_only=True):
     """Progress of the analysis."""
 
     generation: int
-    """Of the cluster that it holds for."""
     now_ns: int
     """The instant that it holds for: nanoseconds since the epoch."""
     nodes: int
-    """Analysed nodes."""
     simulated: int
     """Whose removal was simulated on that very generation."""
     managed: int
@@ -96,14 +89,12 @@ class PendingStudied(msgspec.Struct, frozen=True, kw_only=True):
     """Progress of the explanation of pending pods."""
 
     generation: int
-    """Of the cluster that it holds for."""
     now_ns: int
     """The instant that it holds for: nanoseconds since the epoch."""
     groups: int
     explained: int
     """Groups that are fully explained."""
     notes: tuple[str, ...] = ()
-    """Assumptions."""
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,7 +122,6 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     karpenter_version: str = ""
     """Karpenter's detected version; empty if unknown."""
     has_prices: bool = True
-    """Whether prices are shown at all."""
 
 
 # Rows of a list
@@ -145,7 +135,6 @@ class RowQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Owner of the rows (a NodePool's name, say), for lists that exist per owner."""
     filter_text: str = ""
     sort: str
-    """Id of the column that rows are sorted by."""
     is_descending: bool = False
     is_notable_only: bool = False
     """Whether rows that are neither blocked nor faulty are left out."""
@@ -311,7 +300,6 @@ class PlanText(NamedTuple):
 
     headline: str
     risks: tuple[str, ...]
-    """The worst first."""
     blockers: tuple[str, ...]
     """New ones of disruption, a line for each kind."""
     rollout: tuple[str, ...]

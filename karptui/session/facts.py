@@ -74,11 +74,9 @@ class AdviceAround(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     severities: tuple[Severity, ...]
     """Of all findings, the worst first."""
     failures: tuple[str, ...]
-    """Rules that failed, with their error messages."""
     now_ns: int
     """The instant that it holds for: nanoseconds since the epoch."""
     rules: int
-    """Number of rules that ran."""
     found: frozenset[str]
     """Ids of the rules that have found something."""
     is_there: bool

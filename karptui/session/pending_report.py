@@ -15,9 +15,7 @@ class PodDetail(msgspec.Struct, frozen=True, eq=False):
 
     pod_key: str
     generation: int
-    """Of the cluster that it holds for."""
     now_ns: int
-    """The instant that it holds for."""
     explanation: PodExplanation | None = None
     """None if the pod is not part of a run."""
     remedies: RemedyReport | None = None

@@ -130,7 +130,6 @@ class PoolRow(msgspec.Struct, frozen=True, eq=False, dict=True, kw_only=True):
     used: Mapping[str, int]
     """Capacity of its nodes that are not being deleted, in nano-units, as its limits count it."""
     limits: tuple[PoolLimit, ...]
-    """Every limited resource."""
     nodes: int
     """Its nodes, and its NodeClaims that have no node yet."""
     all_nodes: int
@@ -140,9 +139,7 @@ class PoolRow(msgspec.Struct, frozen=True, eq=False, dict=True, kw_only=True):
     deleting: int
     """Its nodes that are being deleted: limits do not count them."""
     total: Total
-    """Cost of its nodes."""
     claims_created_ns: tuple[int, ...]
-    """When its NodeClaims were created."""
     class_conditions: tuple[Condition, ...] | None
     """Of its NodeClass; None if unknown."""
     class_absence: Absence | None = None

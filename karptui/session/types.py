@@ -42,7 +42,6 @@ class TypeOffer(msgspec.Struct, frozen=True):
     """None if unknown."""
     reservation_id: str = ""
     instances_left: int = 0
-    """In the reservation."""
 
 
 class TypeEntry(msgspec.Struct, frozen=True, eq=False, dict=True, kw_only=True):

@@ -22,7 +22,6 @@ class Values:
 
     title: str
     value: str
-    """Current value."""
     hint: str
     fault: Callable[[str], str]
     """Returns an error message for a text, empty if valid."""
@@ -37,7 +36,6 @@ class Study(Generic[AnswerT, ItemT]):
     title: str
     """In the edge above the answer."""
     rows_title: str
-    """Title of the table."""
     table: TableSpec[ItemT]
     ask: Callable[[Session, int], StudyAnswer[AnswerT]]
     """From a session and the present to the answer; takes a while."""

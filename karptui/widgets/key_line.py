@@ -20,7 +20,6 @@ class Key(NamedTuple):
     """A key that does something here."""
 
     id: str
-    """Of its binding."""
     key: str
     """What pressing it is called."""
     label: str

@@ -54,7 +54,6 @@ class TabLine(Widget):
         name: str
 
     active: reactive[str] = reactive("")
-    """Name of the screen that is shown."""
     notes: reactive[Mapping[str, str]] = reactive(MappingProxyType({}))
     """Counts shown behind titles, by screen name."""
 

@@ -21,7 +21,6 @@ class TopBar(Widget):
     """
 
     values: reactive[TopBarValues] = reactive(TopBarValues(""))
-    """The values to show."""
 
     def render(self) -> Content:
         """Draw as much as there is room for: the banner and the health always, figures from the left."""

@@ -73,7 +73,6 @@ class YamlEditor(SparingTextArea):
     """Tells the footer that other keys are text here."""
 
     notes: reactive[Mapping[int, LineNote]] = reactive(dict, init=False, repaint=False)
-    """Notes by line."""
 
     def __init__(self, complete: Complete, leave: Callable[[], None]) -> None:
         super().__init__(indent_width=INDENT)
@@ -281,7 +280,6 @@ class ChangedLines(NamedTuple):
     first: int
     last: int
     lines: tuple[str, ...]
-    """The new lines."""
 
 
 def changed_lines(before: Sequence[str], after: Sequence[str]) -> ChangedLines:
@@ -304,7 +302,6 @@ class CompletionItem(NamedTuple):
     insert: str
     """Text that replaces the word."""
     detail: str = ""
-    """Short description."""
 
 
 class Completions(NamedTuple):

@@ -287,7 +287,6 @@ class Sweepable(NamedTuple):
     choice: Choice
     input: Input
     current: str = ""
-    """Its current value."""
     setting: SettingEdit | None = None
 
 

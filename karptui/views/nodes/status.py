@@ -49,7 +49,6 @@ class NodeStatus(msgspec.Struct, frozen=True):
     since_ns: int = ABSENT_NS
     """When it began; ABSENT_NS where time says nothing."""
     sentence: str = ""
-    """Meaning for this node."""
     rank: int = 9
     """Worst first, for sorting."""
 

@@ -37,7 +37,6 @@ class Detail(NamedTuple):
 
     pieces: Pieces
     target: Target | None = None
-    """Target, if it has its own."""
 
 
 class ResultLine(msgspec.Struct, frozen=True):
@@ -49,7 +48,6 @@ class ResultLine(msgspec.Struct, frozen=True):
     details: tuple[Detail, ...] = ()
     """Lines shown when it is opened."""
     target: Target | None = None
-    """The object that it is about."""
     is_heading: bool = False
     has_gap: bool = False
     """Whether an empty line precedes it, as with headings."""
