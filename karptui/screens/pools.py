@@ -15,8 +15,7 @@ from karptui.screens.listing import CHURN, HEADROOM
 from karptui.screens.panel import Panel
 from karptui.screens.row_sources import SessionList
 from karptui.session.answers import Focus
-from karptui.session.facts import PoolsAround
-from karptui.session.pools import DaemonRow, PoolRow
+from karptui.session.pools import DaemonRow, PoolRow, PoolsAround
 from karptui.views.instants import freshness
 from karptui.views.last_hour import last_hour_words
 from karptui.views.pools.columns import pools_table

@@ -12,12 +12,9 @@ if TYPE_CHECKING:
     from karptui.disruption.analysis import NextReport
     from karptui.disruption.churn.report import Churn
     from karptui.disruption.expiry import Expiry
-    from karptui.provisioning.overlap import Overlap
     from karptui.session.budgets import BudgetEntry
     from karptui.session.capacity import CapacityEntry
-    from karptui.session.churn import CountSource
-    from karptui.session.costs import Total
-    from karptui.session.pools import PoolCount, PoolRow
+    from karptui.session.pools import PoolRow, PoolsAround
     from karptui.session.types import PoolEntry
 
 
@@ -39,24 +36,6 @@ class CapacityAround(msgspec.Struct, frozen=True, eq=False):
     """Every part of the cluster, whatever is filtered."""
 
     entries: tuple[CapacityEntry, ...]
-
-
-class PoolsAround(msgspec.Struct, frozen=True, eq=False):
-    """Facts about all NodePools."""
-
-    cost: Total
-    """Of the nodes of all of them."""
-    source: CountSource
-    """Who counts NodeClaims."""
-    counts: tuple[PoolCount, ...]
-    overlap: Overlap | None
-    """None until it is worked out."""
-    strays: int = 0
-    """Nodes and NodeClaims in ``cost`` that are in no row: their NodePool is not there."""
-
-    def partners_of(self, pool: str) -> tuple[str, ...]:
-        """Return a NodePool and the one it shares most pods with; it alone until that is worked out."""
-        return self.overlap.partners_of(pool) if self.overlap is not None else (pool,)
 
 
 class TypesAround(msgspec.Struct, frozen=True, eq=False):

@@ -26,10 +26,9 @@ from karptui.kube.resources import NODES
 from karptui.provisioning.limits import as_good_as_full
 from karptui.provisioning.overlap import Overlap, PoolOverlap
 from karptui.provisioning.pool_types import Filter, PoolDaemonSet
-from karptui.session.churn import ControllerCounts, controller_counts, count_source, created_lately
+from karptui.session.churn import ControllerCounts, CountSource, controller_counts, count_source, created_lately
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Total, total_of
-from karptui.session.facts import PoolsAround
 from karptui.session.nodeclasses import Absence, unread_classes
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.session.types import PoolEntry
@@ -323,6 +322,24 @@ def _rows(view: ClusterView, pools: Sequence[TypesOfPool], hidden: frozenset[str
             )
         )
     return tuple(rows)
+
+
+class PoolsAround(msgspec.Struct, frozen=True, eq=False):
+    """Facts about all NodePools."""
+
+    cost: Total
+    """Of the nodes of all of them."""
+    source: CountSource
+    """Who counts NodeClaims."""
+    counts: tuple[PoolCount, ...]
+    overlap: Overlap | None
+    """None until it is worked out."""
+    strays: int = 0
+    """Nodes and NodeClaims in ``cost`` that are in no row: their NodePool is not there."""
+
+    def partners_of(self, pool: str) -> tuple[str, ...]:
+        """Return a NodePool and the one it shares most pods with; it alone until that is worked out."""
+        return self.overlap.partners_of(pool) if self.overlap is not None else (pool,)
 
 
 def pools_around(view: ClusterView, now_ns: int) -> PoolsAround:

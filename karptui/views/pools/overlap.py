@@ -10,8 +10,8 @@ from karptui.kube.units import age_text, count_text, counted, first_of, instant_
 from karptui.provisioning.overlap import Overlap
 from karptui.session.answers import Overview
 from karptui.session.churn import LATELY_SECONDS
-from karptui.session.facts import PoolsAround
 from karptui.session.nodes import NEEDED_FOR_WHY
+from karptui.session.pools import PoolsAround
 from karptui.session.status import plural
 from karptui.views.prices import total_words
 from karptui.views.row import Pieces, Tone
