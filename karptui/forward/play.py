@@ -106,11 +106,7 @@ class Play:
             agenda.at(refused_until_ns, self._offer_again, Turn.CALENDAR)
 
     def run(self) -> Played:
-        """Play until nothing more is to happen, or until the horizon.
-
-        Raises:
-            Cancelled: when the reporter does.
-        """
+        """Play until nothing more is to happen, or until the horizon."""
         self._books = self.observation.fleet().books
         self._begin()
         self._react()

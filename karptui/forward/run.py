@@ -70,9 +70,6 @@ def forward(
         prices: Prices with a discount or a surcharge; Karpenter decides by list prices.
         only: Names of the nodes that Karpenter may disrupt voluntarily; None for all.
         reporter: Called with the passed and the total seconds; may raise ``Cancelled``.
-
-    Raises:
-        Cancelled: The reporter cancelled.
     """
     durations = INSTANT
     if not is_instant:

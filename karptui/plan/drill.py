@@ -173,7 +173,6 @@ def drills(
 
     Raises:
         DrillError: The cluster has no such zone, capacity type or NodePool.
-        Cancelled: The reporter cancelled.
     """
     found = list(each(drill, base, dict.fromkeys(wanted or losses(base.inventory)), reporter))
     kinds = list(LossKind)
@@ -185,7 +184,6 @@ def drill(base: WhatIfBase, loss: Loss, reporter: Reporter = silent) -> Drill:
 
     Raises:
         DrillError: The cluster has no such zone, capacity type or NodePool.
-        Cancelled: The reporter cancelled.
     """
     inventory = base.inventory
     members = list(_members(inventory))

@@ -118,7 +118,6 @@ def headrooms(
 
     Raises:
         HeadroomError: A pod cannot be added.
-        Cancelled: The reporter cancelled.
     """
     found: list[Headroom] = []
     for one in each(_of_sample, (base, most, (pool,) if pool else ()), wanted, silent):
@@ -169,7 +168,6 @@ def headroom(
 
     Raises:
         HeadroomError: The pod cannot be added.
-        Cancelled: The reporter cancelled.
     """
     from_base = {pod.key for pod in base.inventory.pods}
     edited = apply(base, sample.edits(most))

@@ -177,7 +177,6 @@ def plan(
 
     Raises:
         EditError: An edit is invalid.
-        Cancelled: The reporter cancelled.
     """
     now, then = each(_played, (base, horizon_ns), ((), tuple(edits)), reporter)
     return plan_of(base, edits, now, then, reporter)
@@ -188,7 +187,6 @@ def plan_of(base: WhatIfBase, edits: Sequence[AnyEdit], now: Played, then: Playe
 
     Raises:
         EditError: An edit is invalid.
-        Cancelled: The reporter cancelled.
     """
     edited = apply(base, edits)
     scenario = Scenario(name="plan", edits=tuple(edits), replay=Replay.PENDING)

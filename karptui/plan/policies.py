@@ -179,7 +179,6 @@ def compare(
     Raises:
         PolicyError: A NodePool does not exist or is not consolidated.
         EditError: An edit is invalid.
-        Cancelled: The reporter cancelled.
     """
     chosen = _chosen(base, tuple(pools))
     variants = [

@@ -102,9 +102,6 @@ def drain_groups(
         prices: Known prices per hour by node.
         at_once: Nodes drained at a time.
         horizon_ns: Limit of the simulated time.
-
-    Raises:
-        Cancelled: The reporter cancelled.
     """
     inventory, settings, now_ns = situation.inventory, situation.settings, situation.now_ns
     durations = observed(inventory.nodeclaims)
@@ -292,7 +289,6 @@ def rehearsals(
     Raises:
         RehearsalError: There is no such node group.
         EditError: A manifest is invalid.
-        Cancelled: The reporter cancelled.
     """
     chosen = [(name, _nodes(base.inventory, name)) for name in wanted or groups(base.inventory)]
     if len(chosen) > 1:

@@ -75,9 +75,6 @@ class Rollout(msgspec.Struct, frozen=True, eq=False):
             only: Names of the nodes that Karpenter may disrupt voluntarily; None for all.
             journal: Records every change, to restore the cluster at an instant.
             reporter: Called with the passed and the total seconds of all seeds; may raise ``Cancelled``.
-
-        Raises:
-            Cancelled: The reporter cancelled.
         """
         count = seeds + 1 if journal is not None and seeds > 1 else seeds
 
@@ -179,11 +176,7 @@ class RemedyForecasts:
         self._pause = pause
 
     def of(self, remedies: Sequence[BlockerRemedy], trials: Sequence[Trial]) -> tuple[Trial, ...]:
-        """Return trials; a trial that frees nodes at once gets a forecast.
-
-        Raises:
-            Cancelled: ``pause`` cancelled.
-        """
+        """Return trials; a trial that frees nodes at once gets a forecast."""
         if len(self._base.inventory.nodes) > MOST_FORECAST_NODES:
             return tuple(trials)
         nodes = frozenset(name for trial in trials for name in trial.freed)

@@ -192,9 +192,6 @@ def solve(
         enforce_consolidate_after: As in consolidation, nodes within consolidateAfter only accept pods that are
             pending or leave a node being deleted.
         watch: Receives the result for each pod; may raise to end the run.
-
-    Raises:
-        Cancelled: If the reporter raises it.
     """
     queued = [prepared.queued(pod) for pod in (*prepared.pending, *pods, *prepared.leaving)]
     variant = Variant(

@@ -108,11 +108,7 @@ class GoalQuestion:
     def measured(
         self, changes: Iterable[tuple[KeyT, tuple[AnyEdit, ...]]], modes: tuple[Replay, ...]
     ) -> Iterator[tuple[KeyT, tuple[Figures, ...] | None]]:
-        """Yield the figures of each change in some replay modes; None if it is invalid.
-
-        Raises:
-            Cancelled: The reporter cancelled.
-        """
+        """Yield the figures of each change in some replay modes; None if it is invalid."""
         return self.asked_of_each(_figures_of_change, modes, changes)
 
     def asked_of_each(
@@ -123,9 +119,6 @@ class GoalQuestion:
         Args:
             ask: A function of a module, called with the cluster and ``given``, and an item.
             items: Items with their keys, taken when they can be worked on.
-
-        Raises:
-            Cancelled: The reporter cancelled.
         """
         keys = deque[KeyT]()
 

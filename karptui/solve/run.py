@@ -91,7 +91,6 @@ def solve_goal(
 
     Raises:
         SolveError: if the question does not apply to this cluster.
-        Cancelled: if the reporter cancelled.
     """
     known = GOALS.get(goal)
     if known is None:

@@ -138,9 +138,6 @@ def blocker_changes(
 
     Args:
         reporter: Called with the progress in nodes; may raise `Cancelled`.
-
-    Raises:
-        Cancelled: if the reporter raises it.
     """
     inventory = with_drift(edited.inventory, base, edited)
     if edited.removed:
@@ -248,11 +245,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def difference(base: Situation, edited: Situation, mode: Replay, reporter: Reporter = silent) -> Difference:
-    """Replay both sides and compare the outcomes.
-
-    Raises:
-        Cancelled: if the reporter raises it.
-    """
+    """Replay both sides and compare the outcomes."""
     before, after = replay(base, mode, reporter), replay(edited, mode, reporter)
     after.claim_types.tidy()
     drift_gained, drift_lost = drift_changes(base, edited)

@@ -29,9 +29,6 @@ def replay(situation: Situation, mode: Replay, reporter: Reporter = silent) -> R
     may use reserved capacity that others hold, and do not move to nodes within their consolidateAfter. In the other
     modes
     their pods are new pods.
-
-    Raises:
-        Cancelled: if the reporter raises it.
     """
     known = situation.outcomes.get(mode)
     if known is None:

@@ -54,9 +54,6 @@ def answers(
     Args:
         clock: Returns seconds, for the duration.
         edited: The edited cluster, if it exists already.
-
-    Raises:
-        Cancelled: if the reporter raises it.
     """
     replay(base, scenario.replay, reporter)
     began = clock()

@@ -222,11 +222,7 @@ def typed(value: str) -> Any:
 
 
 def sweep_point(base: WhatIfBase, sweep: Sweep, value: str, mode: Replay, reporter: Reporter = silent) -> SweepPoint:
-    """Return the result for one value.
-
-    Raises:
-        Cancelled: if the reporter raises it.
-    """
+    """Return the result for one value."""
     place = sweep.values.index(value)
     try:
         edited = apply(base, sweep.edits_for(value))

@@ -6,7 +6,7 @@ import contextlib
 import math
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 from urllib.parse import urlencode
 
@@ -50,13 +50,14 @@ class Transport:
         *,
         read_seconds: float = READ_SECONDS,
         connect_seconds: float = CONNECT_SECONDS,
+        now_ns: Callable[[], int] = time.time_ns,
     ) -> None:
         self.server: Final = connection.server
         self._connection = connection
         self._credentials = credentials
         self._read_seconds = read_seconds
         self._connect_seconds = connect_seconds
-        self._now_ns = time.time_ns
+        self._now_ns = now_ns
         self._lock = threading.Lock()
         self._pool: tuple[tuple[Pem | None, Pem | None], urllib3.PoolManager] | None = None
         self._open: set[LineStream] = set()

@@ -11,7 +11,7 @@ from karptui.sources.aws.calls import Caller, aws_error
 from karptui.sources.aws.clients import AwsClients
 from karptui.sources.aws.questions import identity
 from karptui.sources.aws.trouble import RETRY_SECONDS, AwsError, Trouble
-from karptui.sources.cluster import deadlines
+from karptui.sources.cluster import pool as deadlines
 from tests.loopback import Call
 
 from .conftest import REGION, FakeAws, Pauses

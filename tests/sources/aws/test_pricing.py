@@ -7,7 +7,7 @@ import pytest
 
 from karptui.sources.aws.calls import Caller
 from karptui.sources.aws.clients import AwsClients
-from karptui.sources.aws.pricing import on_demand_prices, pricing_region
+from karptui.sources.aws.questions import on_demand_prices, pricing_region
 from karptui.sources.aws.trouble import AwsError, Trouble
 
 from .conftest import REGION, FakeAws

@@ -191,9 +191,6 @@ def try_remedies(
     Only the nodes of the blockers are simulated. If a remedy takes effect once the protected pods have ended, their
     nodes
     are simulated without these pods.
-
-    Raises:
-        Cancelled: if the reporter raises it.
     """
     blockers = [one for one in blockers if one.is_wanted]
     names = frozenset(one.claim_name for one in blockers if one.claim_name)

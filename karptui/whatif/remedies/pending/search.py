@@ -183,9 +183,6 @@ class RemedySearch:
 
         Args:
             reporter: Called with the progress; may raise `Cancelled`, after which the search cannot continue.
-
-        Raises:
-            Cancelled: if the reporter raises it.
         """
         self._reporter = reporter
         if not self.is_complete and next(self._work, None) is None:
