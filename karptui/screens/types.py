@@ -23,8 +23,7 @@ from karptui.session.facts import TypesAround
 from karptui.session.types import AskingPod, PoolEntry, TypeEntry
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.types.cells import why_text
-from karptui.views.types.columns import types_table
+from karptui.views.types.columns import types_table, why_text
 from karptui.views.types.ledger import Grid, account_lines, fit_lines, observed_lines, offering_grid, title_pieces
 from karptui.views.types.pools import TABLE, carries, filter_lines, finding_lines, note_of, reason_lines
 from karptui.widgets.sentences import TONE_STYLES, Sentences, phrase

@@ -168,7 +168,7 @@ class Value(msgspec.Struct, Generic[ItemT], frozen=True):
     @property
     def described(self) -> Schema:
         """The schema with its description."""
-        schema = schema_of(self.schema)
+        schema = _schema_of(self.schema)
         return {"description": self.about, **schema} if self.about else schema
 
 
@@ -236,10 +236,10 @@ INSTANT: Final[Schema] = {"type": "string", "pattern": _INSTANT}
 INSTANT_OR_NULL: Final[Schema] = {"type": ["string", "null"], "pattern": _INSTANT}
 
 
-def schema_of(schema: Schema) -> Any:
+def _schema_of(schema: Schema) -> Any:
     """Return JSON Schema: types in it are replaced by their schemas."""
     if isinstance(schema, Mapping):
-        return {name: schema_of(part) for name, part in schema.items()}
+        return {name: _schema_of(part) for name, part in schema.items()}
     if not isinstance(schema, type | UnionType | GenericAlias):
         return schema
     options = msgspec.json.schema(schema)

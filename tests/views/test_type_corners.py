@@ -14,7 +14,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.pool_types import seen_types
 from karptui.session.types import Availability
 from karptui.session.types_of_pools import TypesOfPool
-from karptui.views.types.cells import why_text
+from karptui.views.types.columns import why_text
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces
 from karptui.views.types.pools import filter_lines, reason_lines, source_lines
 from tests import builders

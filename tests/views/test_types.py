@@ -26,8 +26,7 @@ from karptui.session.types_of_pools import pool_entries
 from karptui.views.nodes.sentences import cluster_facts
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
-from karptui.views.types.cells import matching_percent, reported_bytes, safe_percent
-from karptui.views.types.columns import types_table
+from karptui.views.types.columns import matching_percent, reported_bytes, safe_percent, types_table
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, offering_grid, title_pieces
 from karptui.views.types.pools import (
     TABLE,

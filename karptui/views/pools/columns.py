@@ -30,10 +30,6 @@ def _number(id_: str, help_: str, *, title: str = "", width: int = 0, drop_order
     return NumberHeading(id_, named, help_, width or len(named), max(width, 12), drop_order=drop_order)
 
 
-def _limited(id_: str, title: str, help_: str, drop_order: int = 0) -> Heading:
-    return NumberHeading(id_, title, help_, 9, 28, 18, drop_order=drop_order)
-
-
 _LIMITS: Final[Schema] = {
     "type": "object",
     "additionalProperties": {
@@ -147,7 +143,9 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         filters={"nodes": Field(FieldKind.COUNT, lambda row, _: row.nodes, help="its nodes")},
     ),
     Column(
-        _limited("cpu", "CPU / LIMIT", "CPU of its nodes as limits count it (excluding nodes being deleted)."),
+        NumberHeading(
+            "cpu", "CPU / LIMIT", "CPU of its nodes as limits count it (excluding nodes being deleted).", 9, 28, 18
+        ),
         cells.cpu_cell,
         lambda row: cells.limit_place(row, CPU),
         values=(
@@ -161,7 +159,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         ),
     ),
     Column(
-        _limited("memory", "MEM / LIMIT", "Memory of its nodes as limits count it.", 6),
+        NumberHeading("memory", "MEM / LIMIT", "Memory of its nodes as limits count it.", 9, 28, 18, drop_order=6),
         cells.memory_cell,
         lambda row: cells.limit_place(row, MEMORY),
         values=(

@@ -20,7 +20,7 @@ from karptui.session.status import plural
 from karptui.session.types import PoolEntry
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.types.cells import requests_text, why_text
+from karptui.views.types.columns import requests_text, why_text
 from karptui.views.types.pools import carries, finding_lines
 from karptui.views.usage import shortages_text
 

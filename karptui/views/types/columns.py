@@ -1,4 +1,4 @@
-"""The table of one NodePool's types: its columns, and everything that follows from them."""
+"""The table of one NodePool's types: amounts of a type, why it is excluded, and its columns."""
 
 from __future__ import annotations
 
@@ -7,32 +7,148 @@ from typing import Final
 
 import msgspec
 
+from karptui.aws.ledger import rounded_up
 from karptui.aws.prices import Price
 from karptui.kube import resources
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
-from karptui.kube.resources import CPU, MEMORY, PODS
-from karptui.kube.units import count_text, cpu_text
-from karptui.session.types import TypeEntry, TypeFit
+from karptui.kube.resources import CPU, MEMORY, PODS, ResourceList
+from karptui.kube.units import count_text, cpu_text, mebibytes_text, memory_text
+from karptui.provisioning.pool_types import Filter
+from karptui.session.types import Carried, PoolEntry, TypeEntry, TypeFit
 from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Value
+from karptui.views.nodes.cells import CAPACITY_SHORT
 from karptui.views.prices import amount_cell
-from karptui.views.row import Cell, Tone
-from karptui.views.sanitize import clean
+from karptui.views.row import NOT_APPLICABLE, Cell, Tone
+from karptui.views.sanitize import clean, short_zone
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.types.cells import (
-    allocatable_bytes,
-    bytes_of,
-    daemons_cell,
-    largest_cell,
-    matching_percent,
-    memory_bytes,
-    memory_cell,
-    nodes_cell,
-    offered_cell,
-    pod_slots,
-    rank_cell,
-    why_cell,
-    why_text,
-)
+from karptui.views.usage import shortages_text
+
+
+def carries_text(carried: Carried | TypeEntry) -> str:
+    """Return the DaemonSet requests on a node: ``11 ds 490m 938Mi``."""
+    if not carried.daemon_pods:
+        return "no DaemonSets"
+    return f"{carried.daemon_pods} ds {requests_text(carried.daemons)}"
+
+
+def requests_text(requests: ResourceList, separator: str = " ") -> str:
+    """Return cpu and memory requests: ``490m 938Mi``."""
+    cpu, memory = resources.cpu_millis(requests), resources.memory_bytes(requests)
+    return f"{cpu_text(cpu)}{separator}{memory_text(memory)}"
+
+
+def reported_bytes(entry: TypeEntry) -> int | None:
+    """Return the smallest memory capacity reported by nodes of the type; None without such nodes."""
+    spread = entry.observed.capacity.get(MEMORY) if entry.observed is not None else None
+    return spread.smallest.units if spread is not None else None
+
+
+def matching_percent(entry: TypeEntry) -> float | None:
+    """Return the overhead percent that matches the type's nodes, rounded up to four decimals."""
+    percent = entry.matching_overhead_percent
+    return rounded_up(percent) if percent is not None else None
+
+
+def safe_percent(pool: PoolEntry) -> float | None:
+    """Return the overhead percent that overestimates no type of the pool that has nodes, raised to four decimals."""
+    return rounded_up(pool.safe_overhead_percent) if pool.safe_overhead_percent is not None else None
+
+
+WORDS: Final = {
+    Filter.REQUIREMENTS: "requirements",
+    Filter.OFFERINGS: "not available",
+    Filter.RESERVED: "reserved > node",
+    Filter.DAEMONSETS: "DaemonSets",
+    Filter.POD: "no pod fits",
+    Filter.LIMITS: "limits",
+}
+"""Words for excluded types, by filter."""
+
+
+def memory_bytes(entry: TypeEntry) -> int:
+    """Return the memory advertised by EC2, or the capacity if unknown."""
+    return entry.memory_mib << 20 if entry.memory_mib is not None else _bytes_of(entry.capacity)
+
+
+def _allocatable_bytes(entry: TypeEntry) -> int:
+    """Return the allocatable memory; negative if reservations exceed the capacity."""
+    return _bytes_of(entry.allocatable)
+
+
+def _bytes_of(amounts: resources.ResourceList) -> int:
+    return resources.nano(amounts, MEMORY) // NANO
+
+
+def pod_slots(entry: TypeEntry) -> int:
+    """Return the pod capacity of a node."""
+    return resources.nano(entry.allocatable, PODS) // NANO
+
+
+def rank_cell(entry: TypeEntry, _: int) -> Cell:
+    """Return the type's place in the order that Karpenter tries."""
+    return Cell(str(entry.rank)) if entry.rank is not None else NOT_APPLICABLE
+
+
+def memory_cell(entry: TypeEntry, _: int) -> Cell:
+    """Return the advertised and the allocatable memory."""
+    return Cell(f"{memory_text(memory_bytes(entry))}/{mebibytes_text(_allocatable_bytes(entry))}", Tone.NORMAL)
+
+
+def _largest_cell(entry: TypeEntry, _: int) -> Cell:
+    if not entry.is_wanted or entry.removed_by in (Filter.OFFERINGS, Filter.RESERVED):
+        return NOT_APPLICABLE
+    largest = entry.largest_pod
+    if not resources.nano(largest, PODS):
+        return Cell("no slot", Tone.WARNING)
+    cpu, memory = resources.nano(largest, "cpu") // 1_000_000, mebibytes_text(_bytes_of(largest))
+    return Cell(f"{cpu_text(cpu)} {memory}", Tone.NORMAL, memory)
+
+
+def _daemons_cell(entry: TypeEntry, _: int) -> Cell:
+    """Return the number of DaemonSets on a node, and their memory requests."""
+    if not entry.daemon_pods:
+        return Cell("0", Tone.MUTED)
+    room = _allocatable_bytes(entry)
+    share = f"{100 * _bytes_of(entry.daemons) // room}%" if 0 < _bytes_of(entry.daemons) <= room else "over"
+    return Cell(f"{carries_text(entry)} {share}", Tone.DAEMON, f"{entry.daemon_pods} ds {share}")
+
+
+def _offered_cell(entry: TypeEntry, _: int) -> Cell:
+    """Return the capacity types that are offered, with their zones."""
+    offered = entry.offered
+    if not offered:
+        return Cell("none", Tone.WARNING if entry.is_wanted else Tone.MUTED)
+    parts = []
+    for capacity_type, zones in sorted(offered.items()):
+        word = CAPACITY_SHORT.get(capacity_type) or clean(capacity_type)
+        parts.append((word, " ".join(short_zone(clean(zone)) for zone in zones), len(zones)))
+    long = " · ".join(f"{word} {zones}" for word, zones, _ in parts)
+    return Cell(long, Tone.NORMAL, " ".join(f"{word}×{count}" for word, _, count in parts))
+
+
+def nodes_cell(entry: TypeEntry, _: int) -> Cell:
+    """Return the number of nodes of the type."""
+    return Cell(count_text(entry.observed.node_count)) if entry.observed is not None else Cell("0", Tone.MUTED)
+
+
+def why_text(entry: TypeEntry) -> str:
+    """Return the reason why a type is excluded: ``DaemonSets: pods 8 of 11``; empty if it is left."""
+    if entry.removed_by is None:
+        return ""
+    if entry.removed_by is Filter.REQUIREMENTS:
+        return clean(entry.reason)
+    if entry.removed_by is Filter.OFFERINGS:
+        found = dict.fromkeys(offer.availability for offer in entry.offers)
+        return entry.ruled_out or f"{WORDS[Filter.OFFERINGS]}: {', '.join(found) or 'no zone'}"
+    return f"{WORDS[entry.removed_by]}: {shortages_text(entry.shortages)}"
+
+
+def why_cell(entry: TypeEntry, _: int) -> Cell:
+    """Return the reason why the type is excluded, or that it is left."""
+    if entry.is_left:
+        return Cell("✔", Tone.GOOD)
+    word = WORDS[entry.removed_by] if entry.removed_by is not None else ""
+    return Cell(f"✘ {why_text(entry)}", Tone.MUTED if not entry.is_wanted else Tone.WARNING, f"✘ {word}")
 
 
 def _per_hour(price: Price | None) -> float | None:
@@ -105,7 +221,7 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
             "mem", "MEM adv/alloc", "Memory that EC2 advertises, and the part that pods may request.", min_width=13
         ),
         memory_cell,
-        lambda entry: float(allocatable_bytes(entry)),
+        lambda entry: float(_allocatable_bytes(entry)),
         values=(
             Value(
                 "mem_advertised_bytes",
@@ -118,7 +234,7 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
                 int | None,
                 "As planned, or as a node has reported it.",
             ),
-            Value("mem_allocatable_bytes", lambda entry, _: allocatable_bytes(entry), int | None),
+            Value("mem_allocatable_bytes", lambda entry, _: _allocatable_bytes(entry), int | None),
             Value(
                 "cpu_allocatable_millis",
                 lambda entry, _: resources.nano(entry.allocatable, CPU) // NANO_PER_MILLI,
@@ -127,7 +243,7 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         ),
         filters={
             "mem": Field(
-                FieldKind.BYTES, lambda entry, _: allocatable_bytes(entry), help="memory that pods may request"
+                FieldKind.BYTES, lambda entry, _: _allocatable_bytes(entry), help="memory that pods may request"
             )
         },
     ),
@@ -146,8 +262,8 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
             min_width=8,
             drop_order=4,
         ),
-        daemons_cell,
-        lambda entry: float(bytes_of(entry.daemons)),
+        _daemons_cell,
+        lambda entry: float(_bytes_of(entry.daemons)),
         values=(
             Value("daemonset_pods", lambda entry, _: entry.daemon_pods, int),
             Value("daemonset_cpu_millis", lambda entry, _: resources.cpu_millis(entry.daemons), int),
@@ -156,8 +272,8 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
     ),
     Column(
         NumberHeading("largest", "LARGEST POD", "Largest requests of one pod next to the DaemonSets.", min_width=9),
-        largest_cell,
-        lambda entry: float(bytes_of(entry.largest_pod)) if entry.is_wanted else None,
+        _largest_cell,
+        lambda entry: float(_bytes_of(entry.largest_pod)) if entry.is_wanted else None,
         values=(
             Value(
                 "largest_pod_cpu_millis",
@@ -178,7 +294,7 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
             min_width=9,
             drop_order=5,
         ),
-        offered_cell,
+        _offered_cell,
         lambda entry: float(sum(map(len, entry.offered.values()))),
         values=(
             Value(

@@ -19,7 +19,7 @@ from karptui.session.types import Availability, PoolEntry, TypeEntry, TypeFit, T
 from karptui.views.prices import amount_cell
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.types.cells import matching_percent, reported_bytes, safe_percent
+from karptui.views.types.columns import matching_percent, reported_bytes, safe_percent
 from karptui.views.usage import shortages_text
 
 _FIRST: Final = (MEMORY, CPU, PODS, EPHEMERAL_STORAGE)

@@ -20,7 +20,7 @@ from karptui.views.prices import book_sentence
 from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.types.cells import carries_text, safe_percent
+from karptui.views.types.columns import carries_text, safe_percent
 
 _NONE_LEFT: Final = "none left: "
 _TITLES: Final = {
