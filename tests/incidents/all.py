@@ -7,6 +7,7 @@ from tests.incidents import (
     disruption,
     drains,
     healthy_clusters,
+    healthy_details,
     healthy_disruption,
     healthy_launches,
     healthy_pods,
@@ -14,7 +15,9 @@ from tests.incidents import (
     limits,
     nodeclasses,
     nodes,
+    operations,
     placement,
+    pod_demands,
     registration,
     volumes,
 )
@@ -26,15 +29,18 @@ MODULES = (
     registration,
     limits,
     placement,
+    pod_demands,
     volumes,
     disruption,
     drains,
     nodes,
     controllers,
+    operations,
     healthy_pods,
     healthy_launches,
     healthy_disruption,
     healthy_clusters,
+    healthy_details,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]

@@ -70,6 +70,9 @@ def snapshot(c: Cluster) -> Object:
         memory = sum(int(one["status"]["capacity"]["memory"][:-2]) for one in with_node)
         pool["status"]["resources"] = {"cpu": str(cpus), "memory": f"{memory}Ki", "nodes": str(len(with_node))}
         pool["status"]["nodes"] = len(with_node)
+    if c.listed:
+        items = [one for one in c.objects if one["kind"] in c.listed]
+        return {"apiVersion": "v1", "kind": "List", "items": items}
     return {
         "karptui": 1,
         "name": c.name,

@@ -50,7 +50,10 @@ class NodePair:
 
 @dataclass
 class Cluster:
-    """Objects of a cluster at one instant; ages such as ``2h`` count back from it."""
+    """Objects of a cluster at one instant; ages such as ``2h`` count back from it.
+
+    ``listed``: the kinds of a `kubectl get -o json` list, instead of a recording with everything.
+    """
 
     name: str
     now: str = "2026-11-24T09:30:00Z"
@@ -59,6 +62,7 @@ class Cluster:
     karpenter_version: str = "1.15.0"
     karpenter_runs: bool = True
     instance_types: Sequence[Object] = ()
+    listed: Sequence[str] = ()
     objects: list[Object] = field(default_factory=list)
     nodes: list[NodePair] = field(default_factory=list)
     daemonsets: list[tuple[Object, Object]] = field(default_factory=list)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tests.incidents.cluster import Cluster
 from tests.incidents.drains import FOREVER
-from tests.incidents.fleets import fleet, gone_claim, usual
+from tests.incidents.fleets import fleet, replaced, usual
 from tests.incidents.incident import LAUNCHES, incident, n
 from tests.incidents.node_objects import add_node, both, conditions, cordon
-from tests.incidents.objects import condition, digest, uid
+from tests.incidents.objects import condition
 from tests.incidents.pods import PROTECTED, add_pdb, add_pod, add_workload
 from tests.incidents.pools import add_nodeclass, add_pool
 
@@ -307,33 +307,7 @@ def drift_in_a_loop(c: Cluster) -> None:
     pairs = [add_node(c, "ingest", "m6i.xlarge", zone, age=f"{3 + 2 * number}m") for number, zone in enumerate(c.zones)]
     last = add_node(c, "ingest", "m6i.xlarge", c.zones[0], age="8m", drifted="40s", drift_reason="NodePoolDrifted")
     pods = add_workload(c, "ingest/reader", on=[*pairs, last], count=9, age="2m")
-    prefix = pods[0]["metadata"]["name"][:-6]
-    for number in range(10):
-        age = f"{2 + 5 * number}m"
-        c.event(
-            gone_claim(c, "ingest", number),
-            "DisruptionTerminating",
-            "Disrupting NodeClaim: Drifted",
-            last=age,
-            kind="Normal",
-        )
-        c.event(
-            gone_claim(c, "ingest", number),
-            "DisruptionLaunching",
-            "Launching NodeClaim: Drifted",
-            last=f"{7 + 5 * number}m",
-            kind="Normal",
-        )
-        for place in range(3):
-            name = f"{prefix}-{digest(number, place)[:5]}"
-            meta = {"name": name, "namespace": "ingest", "uid": uid(c.name, number, place)}
-            c.event(
-                {"apiVersion": "v1", "kind": "Pod", "metadata": meta},
-                "Evicted",
-                "Evicted pod: Drifted",
-                last=age,
-                kind="Normal",
-            )
+    replaced(c, "ingest", "Drifted", 10, of=pods)
 
 
 @incident(

@@ -57,6 +57,19 @@ def refused(
                 c.event(pod, "InsufficientCapacityError", message, last=age, count=times)
 
 
+def replaced(c: Cluster, pool: str, reason: str, times: int, *, every: int = 5, of: Sequence[Object] = ()) -> None:
+    """Add the events of nodes that Karpenter replaced, each with three evictions of the workload of some pods."""
+    for number in range(times):
+        claim, age = gone_claim(c, pool, number), f"{2 + every * number}m"
+        c.event(claim, "DisruptionTerminating", f"Disrupting NodeClaim: {reason}", last=age, kind="Normal")
+        text = f"Launching NodeClaim: {reason}"
+        c.event(claim, "DisruptionLaunching", text, last=f"{2 + every + every * number}m", kind="Normal")
+        for place in range(3 if of else 0):
+            meta = dict(of[0]["metadata"], name=f"{of[0]['metadata']['name'][:-6]}-{digest(number, place)[:5]}")
+            pod = {"apiVersion": "v1", "kind": "Pod", "metadata": meta | {"uid": uid(c.name, number, place)}}
+            c.event(pod, "Evicted", f"Evicted pod: {reason}", last=age, kind="Normal")
+
+
 def unschedulable(c: Cluster, pods: Sequence[Object], error: str, *, minutes: int) -> None:
     """Add Karpenter's event about pods that it cannot place."""
     for pod in pods:

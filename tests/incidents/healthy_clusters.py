@@ -10,7 +10,7 @@ from tests.incidents.node_objects import add_group_node, add_node
 from tests.incidents.objects import condition
 from tests.incidents.pods import add_pdb, add_workload
 from tests.incidents.pools import add_karpenter, add_nodeclass, add_pool
-from tests.incidents.providers import AKS, AUTO_MODE, GCP, rename
+from tests.incidents.providers import AKS, AUTO_MODE, gcp_nodeclass, rename, to_gcp
 
 
 @quiet(
@@ -228,17 +228,7 @@ def fine_aks(c: Cluster) -> None:
     karpenter_version="1.13.0",
 )
 def fine_gcp(c: Cluster) -> None:
-    nodeclass = add_nodeclass(c)
-    nodeclass["spec"] = {"imageSelectorTerms": [{"alias": "ContainerOptimizedOS@latest"}]}
-    nodeclass["status"] = {"conditions": [condition(one, "True", c.at("60d")) for one in ("ImagesReady", "Ready")]}
+    gcp_nodeclass(c)
     add_pool(c, "default", families=(), sizes=())
     fleet(c, "default", "orders/storefront", 9)
-    for pair in c.nodes:
-        for one in filter(None, (pair.node, pair.claim)):
-            labels = one["metadata"]["labels"]
-            for key in [*labels]:
-                if key.startswith("karpenter.k8s.aws/instance"):
-                    del labels[key]
-    rename(c.objects, GCP)
-    for pair in c.nodes:
-        pair.zone = rename(pair.zone, GCP)
+    to_gcp(c)

@@ -52,6 +52,7 @@ API: Final = {
     "Lease": "coordination.k8s.io/v1",
     "NodePool": "karpenter.sh/v1",
     "NodeClaim": "karpenter.sh/v1",
+    "NodeOverlay": "karpenter.sh/v1alpha1",
     "EC2NodeClass": "karpenter.k8s.aws/v1",
     "ValidatingWebhookConfiguration": "admissionregistration.k8s.io/v1",
     "MutatingWebhookConfiguration": "admissionregistration.k8s.io/v1",

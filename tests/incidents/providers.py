@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from tests.incidents.cluster import Cluster
+from tests.incidents.objects import condition
+from tests.incidents.pools import add_nodeclass
+
 GCP = {
     "karpenter.k8s.aws/ec2nodeclass": "karpenter.k8s.gcp/gcenodeclass",
     "karpenter.k8s.aws": "karpenter.k8s.gcp",
@@ -72,3 +76,23 @@ def rename(value: Any, names: Mapping[str, str]) -> Any:
         value.clear()
         value.update(renamed)
     return value
+
+
+def gcp_nodeclass(c: Cluster) -> None:
+    """Add a GCENodeClass, under the names of an EC2NodeClass until `to_gcp`."""
+    made = add_nodeclass(c)
+    made["spec"] = {"imageSelectorTerms": [{"alias": "ContainerOptimizedOS@latest"}]}
+    made["status"] = {"conditions": [condition(one, "True", c.at("60d")) for one in ("ImagesReady", "Ready")]}
+
+
+def to_gcp(c: Cluster) -> None:
+    """Rename everything to what Google Cloud calls it; its provider has no labels about instance types."""
+    for pair in c.nodes:
+        for one in filter(None, (pair.node, pair.claim)):
+            labels = one["metadata"]["labels"]
+            for key in [*labels]:
+                if key.startswith("karpenter.k8s.aws/instance"):
+                    del labels[key]
+    rename(c.objects, GCP)
+    for pair in c.nodes:
+        pair.zone = rename(pair.zone, GCP)
