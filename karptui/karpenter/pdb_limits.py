@@ -22,9 +22,14 @@ def is_always_blocking(budget: PodDisruptionBudget) -> bool:
 
 
 def is_always_closed(budget: PodDisruptionBudget) -> bool:
-    """Return whether a budget allows no eviction while its pods are healthy: also ``minAvailable`` of all pods."""
-    least = budget.min_available
-    return is_always_blocking(budget) or (isinstance(least, int) and 0 < budget.expected_pods <= least)
+    """Return whether a budget allows no eviction while its pods are healthy: also ``minAvailable`` of all pods.
+
+    The disruption controller rounds a percentage of the pods up.
+    """
+    least, pods = budget.min_available, budget.expected_pods
+    if isinstance(least, str) and least.removesuffix("%").isdecimal():
+        least = -(-pods * int(least.removesuffix("%")) // 100)
+    return is_always_blocking(budget) or (isinstance(least, int) and 0 < pods <= least)
 
 
 class PdbBlockKind(StrEnum):

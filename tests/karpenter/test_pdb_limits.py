@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from karptui.karpenter.pdb_limits import PdbBlockKind, PdbLimits, refused_selectors
+from karptui.karpenter.pdb_limits import PdbBlockKind, PdbLimits, is_always_closed, refused_selectors
 from karptui.karpenter.pod_predicates import PodPredicates
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
@@ -92,3 +92,20 @@ def test_a_pods_own_labels_decide_for_that_pod_alone() -> None:
     assert [predicates.may_hold(pod) for pod in pods] == [False, True, False]
     assert not predicates.may_hold(a_pod(template=template))
     assert not predicates.may_hold(a_pod(template=template))
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_closed"),
+    [
+        ({"min_available": 5}, True),
+        ({"min_available": 4}, False),
+        ({"min_available": "90%"}, True),
+        ({"min_available": "80%"}, False),
+        ({"min_available": "81%"}, True),
+        ({"max_unavailable": "1%"}, False),
+        ({"max_unavailable": "0%"}, True),
+    ],
+)
+def test_percentages_of_five_pods_are_rounded_up(fields: dict[str, Any], *, is_closed: bool) -> None:
+    assert is_always_closed(a_pdb(expected_pods=5, **fields)) is is_closed
+    assert not is_always_closed(a_pdb(expected_pods=0, min_available="90%"))
