@@ -459,6 +459,7 @@ CASES = [
             capacity_buffers=(CapacityBuffer(name="room", namespace="default"),),
         ),
         ("1 static NodePool (general) needs", "NodeOverlay", "CapacityBuffer (default/room)"),
+        ERROR,
         count=3,
         evidence=controlled(CLUSTER_NAME="prod"),
     ),

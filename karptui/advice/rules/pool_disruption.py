@@ -15,7 +15,7 @@ from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, listed, share, span
 from karptui.disruption.consolidation import SPOT_TO_SPOT_GATE, SPOT_TO_SPOT_TYPES
 from karptui.disruption.do_not_disrupt import protects_node
-from karptui.disruption.expiry import expiry_calendar, expiry_wave
+from karptui.disruption.expiry import WAVE_NS, expiry_calendar, expiry_wave
 from karptui.karpenter.labels import CAPACITY_TYPE, DO_NOT_DISRUPT, INSTANCE_TYPE, SPOT
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, NodePool
 from karptui.kube import resources
@@ -185,7 +185,8 @@ _SHARE: Final = 3
 @rule(
     "pool-expiry-wave",
     title="many nodes expire at once",
-    what="Within the next week at least three nodes, and a third of a NodePool, expire within half an hour.",
+    what="Within the next week at least three nodes, and a third of a NodePool, expire within half an hour, "
+    "twice as many as expireAfter makes expire on average.",
     why="Expiry is forceful: a NodeClaim older than expireAfter is deleted, whatever budgets say and without waiting "
     "for a replacement. Nodes that were made together, for a deployment or an upgrade, go together.",
     source="pkg/controllers/nodeclaim/expiration/controller.go",
@@ -198,6 +199,9 @@ def _expiry_wave(context: AdviceContext) -> Iterator[Finding]:
         coming = [one for one in expiry_calendar(nodes) if context.now_ns < one.at_ns <= context.now_ns + _AHEAD_NS]
         wave = expiry_wave(coming)
         if len(wave) < _FEWEST_NODES or _SHARE * len(wave) < len(nodes):
+            continue
+        if pool.expire_after_ns and len(wave) * pool.expire_after_ns < 2 * len(nodes) * WAVE_NS:
+            # Nodes of so short a life expire at this rate however evenly they are spread.
             continue
         names = {one.claim_name for one in wave}
         cost = context.cost(node for node in nodes if node.claim is not None and node.claim.name in names)

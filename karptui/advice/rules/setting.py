@@ -56,7 +56,8 @@ def _consolidation_timeouts(context: AdviceContext) -> Iterator[Finding]:
 @rule(
     "setting-gate-off",
     title="a feature gate is off",
-    what="There are static NodePools (spec.replicas), NodeOverlays or CapacityBuffers, and their gate is off.",
+    what="There are static NodePools (spec.replicas), NodeOverlays or CapacityBuffers, and their gate is off. It is an "
+    "error if a static NodePool lacks nodes.",
     why="StaticCapacity, NodeOverlay and CapacityBuffer are off by default. The API server accepts the objects all the "
     "same, and nothing acts on them.",
     source="pkg/operator/options/options.go",
@@ -65,6 +66,7 @@ def _consolidation_timeouts(context: AdviceContext) -> Iterator[Finding]:
 def _gate_off(context: AdviceContext) -> Iterator[Finding]:
     inventory = context.inventory
     static = [ObjectRef("NodePool", pool.name) for pool in context.pools if pool.is_static]
+    lacks_nodes = any(len(context.nodes_of(pool)) < (pool.replicas or 0) for pool in context.pools if pool.is_static)
     overlays = [ObjectRef("NodeOverlay", one.name) for one in inventory.overlays]
     buffers = [ObjectRef("CapacityBuffer", one.name, one.namespace) for one in inventory.capacity_buffers]
     for gate, kind, refs, effect in (
@@ -73,8 +75,9 @@ def _gate_off(context: AdviceContext) -> Iterator[Finding]:
         ("CapacityBuffer", "CapacityBuffer", buffers, f"no room is kept for {verb(len(buffers), 'it', 'them')}"),
     ):
         if refs and not context.settings.gate(gate):
+            severity = Severity.ERROR if gate == "StaticCapacity" and lacks_nodes else Severity.WARNING
             yield Finding(
-                severity=Severity.INFO if context.is_assumed("FEATURE_GATES") else Severity.WARNING,
+                severity=Severity.INFO if context.is_assumed("FEATURE_GATES") else severity,
                 objects=tuple(refs),
                 fact=f"{counted(len(refs), kind)} ({listed(ref.key for ref in refs)}) "
                 f"{verb(len(refs), 'needs', 'need')} the feature gate {gate}, which is off"

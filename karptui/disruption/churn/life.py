@@ -22,6 +22,8 @@ TERMINATING: Final = "DisruptionTerminating"
 """Reason of events about NodeClaims and nodes that a disruption command deletes."""
 NO_CAPACITY: Final = frozenset({"InsufficientCapacityError", "NodeClassNotReady"})
 """Event reasons of NodeClaims that Karpenter could not launch, and then deletes."""
+_UNHEALTHY: Final = "Unhealthy"
+"""Karpenter's name for the reason of a repair, since 1.15."""
 _COMMAND: Final = re.compile(r"(?:Disrupting (?:NodeClaim|Node)|Launching NodeClaim): (\w+)")
 
 
@@ -104,6 +106,8 @@ def why_by_events(events: Iterable[Event]) -> Removal:
 def command_reason(message: str) -> Removal | None:
     """Return a command's reason from a message such as ``Disrupting NodeClaim: Underutilized``, or None."""
     match = _COMMAND.match(message)
+    if match is not None and match[1] == _UNHEALTHY:
+        return Removal.REPAIRED
     try:
         return Removal(match[1]) if match is not None else None
     except ValueError:

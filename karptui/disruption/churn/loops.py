@@ -109,7 +109,7 @@ class LoopKind(StrEnum):
     """What repeats in a loop."""
 
     SHORT_LIVED = "short-lived"
-    """Karpenter chooses to disrupt nodes within half an hour of their creation."""
+    """Karpenter chooses to disrupt or repair nodes within half an hour of their creation."""
     SAME_TYPE = "same-type"
     """An underutilized or empty node is removed, and a node of the same type is launched instead or soon after."""
     NEVER_JOINED = "never-joined"
@@ -143,8 +143,9 @@ class Loop(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_short(life: Life) -> bool:
-    """Whether Karpenter chose to disrupt a node soon after its creation."""
-    return life.why in VOLUNTARY and life.lived_ns is not None and life.lived_ns < SHORT_NS
+    """Whether Karpenter chose to disrupt or repair a node soon after its creation."""
+    is_chosen = life.why in VOLUNTARY or life.why is Removal.REPAIRED
+    return is_chosen and life.lived_ns is not None and life.lived_ns < SHORT_NS
 
 
 def relaunches(removed: Iterable[Life], succession: Succession) -> dict[str, Life]:
