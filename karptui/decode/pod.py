@@ -260,7 +260,7 @@ def pod_of(
             if scheduled_text:
                 # Most pods are bound within a second of their creation.
                 scheduled_ns = created_ns if scheduled_text == created_text else parse_timestamp(scheduled_text)
-        waiting_reason, exit_reason, restarts = _waiting(status)
+        waiting_reason, exit_reason, restarts, exited_text = _waiting(status)
         return Pod(
             name=name,
             template=template,
@@ -282,6 +282,7 @@ def pod_of(
             waiting_reason=waiting_reason,
             exit_reason=exit_reason,
             restarts=restarts,
+            exited_ns=parse_timestamp(exited_text) if exited_text else ABSENT_NS,
             unready_ns=_unready_ns(ready) if waiting_reason else ABSENT_NS,
         )
     except ValueError:
@@ -320,8 +321,12 @@ def _unready_ns(ready: WireCondition | None) -> int:
     return parse_timestamp(ready.last_transition_time)
 
 
-def _waiting(status: wires.AnyPodStatus) -> tuple[str, str, int]:
-    """Return a container's waiting or termination reason, its previous termination reason and its restart count."""
+def _waiting(status: wires.AnyPodStatus) -> tuple[str, str, int, str]:
+    """Return a container's waiting or termination reason, the reason and time of its previous end, and its restarts.
+
+    If all containers run, they are those of the one that restarted most.
+    """
+    restarted: tuple[str, str, int, str] | None = None
     for statuses in (status.init_container_statuses, status.container_statuses):
         for wire in statuses or ():
             state = wire.state
@@ -330,8 +335,12 @@ def _waiting(status: wires.AnyPodStatus) -> tuple[str, str, int]:
             reason = state.waiting.reason if state.waiting is not None else ""
             if not reason and state.terminated is not None and state.terminated.reason != "Completed":
                 reason = state.terminated.reason
-            if reason:
-                previous = wire.last_state.terminated if wire.last_state is not None else None
-                exit_reason = previous.reason if previous is not None else ""
-                return intern(reason), intern(exit_reason) if exit_reason else "", wire.restart_count or 0
-    return intern(status.reason) if status.reason else "", "", 0
+            previous = wire.last_state.terminated if wire.last_state is not None else None
+            if reason or previous is not None:
+                exit_reason = (previous.reason if previous is not None else "") or ""
+                exited = (previous.finished_at if previous is not None else "") or ""
+                found = intern(reason or ""), intern(exit_reason), wire.restart_count or 0, exited
+                if reason:
+                    return found
+                restarted = found if restarted is None or found[2] > restarted[2] else restarted
+    return restarted or (intern(status.reason) if status.reason else "", "", 0, "")

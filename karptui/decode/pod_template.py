@@ -79,7 +79,7 @@ def build_template(parts: TemplateParts) -> PodTemplate:
     Raises:
         FieldError: If a field is invalid.
     """
-    spec = parts.spec
+    spec, requests = parts.spec, _requests(parts)
     affinity = spec.affinity or wires.WireAffinity()
     node_affinity = affinity.node_affinity or wires.WireNodeAffinity()
     pod_affinity = affinity.pod_affinity or wires.WirePodAffinity()
@@ -89,7 +89,8 @@ def build_template(parts: TemplateParts) -> PodTemplate:
         labels=parts.labels or EMPTY_LABELS,
         annotations=parts.annotations or EMPTY_LABELS,
         owners=owners(parts.owners),
-        requests=_requests(parts),
+        requests=requests,
+        init_peaks=_init_peaks(spec, requests),
         limits=resources.add(
             *(
                 quantities(_resources(container).limits, f"spec.containers[{index}].resources.limits")
@@ -141,6 +142,22 @@ def _volume(wire: wires.WireVolume) -> PodVolume:
     return PodVolume(
         name=wire.name or "", is_ephemeral=True, storage_class_name=claim.storage_class_name if claim else None
     )
+
+
+def _init_peaks(spec: wires.WirePodSpec, requests: ResourceList) -> Mapping[str, str]:
+    """Return the init containers that alone request as much as the pod does in effect, by resource."""
+    if not spec.init_containers:
+        return EMPTY_LABELS
+    apps = resources.add(
+        *(one.requests for one in _container_requests(spec.containers, "spec.containers", copies_limits=False))
+    )
+    peaks = {
+        name: one.name
+        for one in _container_requests(spec.init_containers, "spec.initContainers", copies_limits=False)
+        for name, amount in one.requests.items()
+        if not one.is_sidecar and amount.nano == resources.nano(requests, name) > resources.nano(apps, name)
+    }
+    return peaks or EMPTY_LABELS
 
 
 def _requests(parts: TemplateParts) -> ResourceList:

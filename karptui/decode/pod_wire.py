@@ -181,6 +181,7 @@ class WireWaiting(Wire):
     """Waiting or terminated state of a container."""
 
     reason: str | None = None
+    finished_at: str | None = None
 
 
 class WireContainerState(Wire):

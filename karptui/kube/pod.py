@@ -94,6 +94,8 @@ class PodTemplate(msgspec.Struct, frozen=True, kw_only=True, eq=False, weakref=T
     owners: tuple[OwnerReference, ...] = ()
     requests: ResourceList = resources.EMPTY
     """Effective requests (``kube.resources.effective_requests``), excluding the pod slot."""
+    init_peaks: Mapping[str, str] = EMPTY_LABELS
+    """By resource, the init container that requests more than the app containers. Shown only."""
     limits: ResourceList = resources.EMPTY
     """Sum of the containers' limits. Shown only."""
     node_selector: Mapping[str, str] = EMPTY_LABELS
@@ -170,8 +172,10 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
     waiting_reason: str = ""
     """Why a container is waiting or terminated, such as ``CrashLoopBackOff``. Shown only."""
     exit_reason: str = ""
-    """Why the same container terminated before, such as ``OOMKilled``. Shown only."""
+    """Why the same container, or one that runs again, terminated before, such as ``OOMKilled``. Shown only."""
     restarts: int = 0
+    exited_ns: int = ABSENT_NS
+    """When that container terminated before."""
     unready_ns: int = ABSENT_NS
     """When a pod with a waiting container became unready."""
 

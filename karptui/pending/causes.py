@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -15,6 +16,7 @@ from karptui.karpenter.pod_predicates import UNSCHEDULABLE
 from karptui.karpenter.requirements import IN, Requirements
 from karptui.kube.pod import SCHEDULING_GATED, Pod
 from karptui.kube.resources import ResourceList
+from karptui.kube.selectors import NodeSelectorRequirement, NodeSelectorTerm
 from karptui.provisioning import IgnoredPod, PodError, Prepared, Solution
 from karptui.provisioning.kube_scheduler import is_kube_scheduled
 from karptui.provisioning.solution import NewClaim
@@ -203,16 +205,29 @@ def gone_node(pod: Pod, state: ClusterState) -> tuple[str, str] | None:
     for own in pod.volumes:
         claim = state.of(Kind.PVC).get(f"{pod.namespace}/{own.claim_of(pod.name)}")
         volume = state.of(Kind.PV).get(claim.volume_name) if claim is not None else None
-        terms = volume.required_node_terms if volume is not None else ()
-        asked = [
-            [one for one in term.match_expressions if one.key == HOSTNAME and one.operator == IN] for term in terms
-        ]
-        named = {name for each in asked for one in each for name in one.values}
-        if claim is None or not named or not all(asked) or not state.nodes:
-            continue
-        if named.isdisjoint(node.labels.get(HOSTNAME, node.name) for node in state.nodes.values()):
-            return claim.name, ", ".join(sorted(named))
+        gone = _gone_hosts(volume.required_node_terms, state) if volume is not None else ""
+        if claim is not None and gone:
+            return claim.name, gone
     return None
+
+
+def gone_host(pod: Pod, state: ClusterState) -> str:
+    """Return the nodes that a pod selects by hostname if none of them exists; empty for other pods."""
+    template = pod.template
+    selected = NodeSelectorTerm(
+        tuple(NodeSelectorRequirement(key, IN, (value,)) for key, value in template.node_selector.items())
+    )
+    return _gone_hosts((selected,), state) or _gone_hosts(template.required_node_terms or (), state)
+
+
+def _gone_hosts(terms: Sequence[NodeSelectorTerm], state: ClusterState) -> str:
+    """Return the hostnames that alternative terms require, if each requires some and no node has one of them."""
+    asked = [[one for one in term.match_expressions if one.key == HOSTNAME and one.operator == IN] for term in terms]
+    named = {name for each in asked for one in each for name in one.values}
+    if not named or not all(asked) or not state.nodes:
+        return ""
+    there = {node.labels.get(HOSTNAME, node.name) for node in state.nodes.values()}
+    return ", ".join(sorted(named)) if named.isdisjoint(there) else ""
 
 
 def _zones(alternatives: tuple[Requirements, ...]) -> frozenset[str] | None:

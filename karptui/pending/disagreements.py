@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
 
 from karptui.aws.launch_refusals import LaunchRefusal
+from karptui.decode.kinds import Kind
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
-from karptui.kube.objects import condition_of
+from karptui.kube.objects import Event, condition_of
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
-from karptui.pending.causes import ENGINE, SILENT, Cause, Diagnosis, PodDestination, gone_node
+from karptui.pending.causes import ENGINE, SILENT, Cause, Diagnosis, PodDestination, gone_host, gone_node
 from karptui.pending.messages import FAILED, NOMINATED, PodMessage, PodMessages
 from karptui.provisioning.volumes import VolumeIndex
 from karptui.state.cluster import ClusterState
@@ -37,6 +39,10 @@ class DisagreementCode(StrEnum):
     """A local volume is on a node that does not exist."""
     VOLUME_IN_USE = "volume in use"
     """Another pod uses its volume, which only one pod may use."""
+    VOLUME_NOT_CREATED = "volume not created"
+    """The volume of its claim cannot be created."""
+    HOST_GONE = "selected node gone"
+    """It selects by hostname a node that does not exist."""
     NOMINATED = "nominated"
     """Karpenter nominated a node, and the pod is still pending."""
     UNSCHEDULABLE_NOW = "unschedulable now"
@@ -53,8 +59,19 @@ class DisagreementCode(StrEnum):
 
 NOT_LAUNCHED: Final = frozenset({DisagreementCode.LAUNCH_REFUSED, DisagreementCode.LAUNCHES_STOPPED})
 """Disagreements because of which a new node that the engine finds may not come."""
-HELD_VOLUME: Final = frozenset({DisagreementCode.VOLUME_NODE_GONE, DisagreementCode.VOLUME_IN_USE})
-"""Disagreements about a volume that kube-scheduler considers and Karpenter does not."""
+DECISIVE: Final = frozenset(
+    {
+        DisagreementCode.VOLUME_NODE_GONE,
+        DisagreementCode.VOLUME_IN_USE,
+        DisagreementCode.VOLUME_NOT_CREATED,
+        DisagreementCode.HOST_GONE,
+    }
+)
+"""Disagreements about a volume or a node that keeps a pod pending whatever Karpenter launches."""
+PROVISIONING_FAILED: Final = "ProvisioningFailed"
+"""Reason of a volume driver's events about claims whose volume it cannot create."""
+_RECENT_NS: Final = 20 * 60 * NS_PER_SECOND
+"""Drivers retry within minutes: an older failure has no successor."""
 
 
 class Disagreement(msgspec.Struct, frozen=True):
@@ -85,13 +102,30 @@ class Disagreement(msgspec.Struct, frozen=True):
     """Whether the requirements of its volumes are known."""
 
 
-def held_volume(pod: Pod, state: ClusterState, volumes: VolumeIndex) -> Disagreement | None:
-    """Return the volume of a pod that keeps kube-scheduler, but not Karpenter, from placing it; None without one.
+def failed_volumes(state: ClusterState, now_ns: int) -> dict[str, Event]:
+    """Return the latest recent event about each claim (``namespace/name``) whose volume cannot be created."""
+    events: dict[str, Event] = {}
+    for event in state.events.values():
+        key = f"{event.involved_namespace}/{event.involved_name}"
+        if event.reason == PROVISIONING_FAILED and now_ns - event.last_ns <= _RECENT_NS:
+            known = events.get(key)
+            events[key] = event if known is None or known.last_ns < event.last_ns else known
+    return events
+
+
+def held_by(
+    pod: Pod, state: ClusterState, volumes: VolumeIndex, failed: Mapping[str, Event] = MappingProxyType({})
+) -> Disagreement | None:
+    """Return the volume or the missing node that keeps a pod pending whatever Karpenter launches; None without one.
 
     Args:
-        state: Has the local volumes, and the nodes that they are on.
+        state: Has the nodes, and the local volumes that are on them.
         volumes: Has the claims that other pods use.
+        failed: Events about claims whose volume cannot be created.
     """
+    host = gone_host(pod, state)
+    if host:
+        return Disagreement(DisagreementCode.HOST_GONE, nodes=(host,))
     gone = gone_node(pod, state)
     if gone is not None:
         claim, node = gone
@@ -100,6 +134,12 @@ def held_volume(pod: Pod, state: ClusterState, volumes: VolumeIndex) -> Disagree
     if used is not None:
         claim, user = used
         return Disagreement(DisagreementCode.VOLUME_IN_USE, name=claim, user=user.key)
+    for own in pod.volumes:
+        claim = own.claim_of(pod.name)
+        event = failed.get(f"{pod.namespace}/{claim}")
+        bound = state.of(Kind.PVC).get(f"{pod.namespace}/{claim}")
+        if event is not None and (bound is None or not bound.volume_name):
+            return Disagreement(DisagreementCode.VOLUME_NOT_CREATED, event.first_ns, name=claim, message=event.message)
     return None
 
 
@@ -144,7 +184,7 @@ class Nominations:
         Args:
             since_ns: Start of the pod's wait: nanoseconds since the epoch.
             nodes: A node name for each pod of the same cause that fits on a node.
-            held: Which of its volumes keeps only kube-scheduler from placing it.
+            held: Which volume or missing node keeps it pending.
         """
         if held is not None:
             return (held,)
@@ -188,10 +228,16 @@ class Nominations:
             yield Disagreement(code, said.at_ns, now_ns, destination=destination, knows_volumes=knows_volumes)
         elif said is None and not is_stopped and self._lacks_event(diagnosis, waited_ns):
             yield Disagreement(DisagreementCode.NO_EVENT, since_ns, now_ns)
-        if diagnosis.cause is Cause.NODE and destination is not None and waited_ns > SHORT_PATIENCE_NS:
+        is_there = diagnosis.cause is Cause.NODE and destination is not None and self._is_ready(destination.node)
+        if destination is not None and is_there and waited_ns > SHORT_PATIENCE_NS:
             code = DisagreementCode.REFUSED_BY_SCHEDULER if knows_volumes else DisagreementCode.VOLUMES_UNREAD
             places = tuple(dict.fromkeys((destination.node, *nodes)))
             yield Disagreement(code, since_ns, now_ns, nodes=places, pods=max(len(nodes), 1))
+
+    def _is_ready(self, name: str) -> bool:
+        """Return whether a destination is a ready node: kube-scheduler refuses nodes that are still joining."""
+        node = self._nodes.get(name)
+        return node is not None and node.ready is not None and node.ready.status == "True"
 
     def _lacks_event(self, diagnosis: Diagnosis, waited_ns: int) -> bool:
         return self._has_karpenter_events and _is_due(diagnosis) and waited_ns > SHORT_PATIENCE_NS

@@ -117,7 +117,7 @@ def fold(
     origins: OriginIndex,
     nominations: Nominations,
     now_ns: int,
-    held_volume: Callable[[Pod], Disagreement | None],
+    held_by: Callable[[Pod], Disagreement | None],
     knows_volumes: bool = True,
 ) -> tuple[PendingGroup, ...]:
     """Return pods in groups, unschedulable ones first, then the largest.
@@ -125,7 +125,7 @@ def fold(
     Args:
         pods: Pods without a node that runs them.
         messages: What events tell about them, by key.
-        held_volume: Finds a volume of a pod that keeps kube-scheduler, but not Karpenter, from placing it.
+        held_by: Finds a volume or a missing node that keeps a pod pending whatever Karpenter launches.
     """
     found: dict[tuple[object, ...], list[tuple[Pod, Diagnosis, PodMessages]]] = {}
     for pod in sorted(pods, key=lambda pod: (pod.created_ns or ABSENT_NS, pod.namespace, pod.name)):
@@ -146,7 +146,7 @@ def fold(
             _waits_since(pod),
             now_ns,
             nodes,
-            held=held_volume(pod),
+            held=held_by(pod),
             knows_volumes=knows_volumes or not pod.volumes,
         )
         groups.append(PendingGroup(key, origin, tuple(members), disagreements))

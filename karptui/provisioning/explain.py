@@ -16,6 +16,7 @@ from karptui.kube.objects import condition_of
 from karptui.kube.pod import Pod
 from karptui.kube.resources import ResourceList, Shortage
 from karptui.kube.taints import untolerated
+from karptui.kube.units import counted
 from karptui.provisioning.catalogue import bits
 from karptui.provisioning.claim_check import Fit
 from karptui.provisioning.instance_types import may_go_to, refused_text
@@ -55,7 +56,7 @@ def skip_text(pool: NodePool, *, is_served: bool, left_out: Mapping[str, bool]) 
         case SkipReason.FOREIGN:
             return f"its NodeClass kind {pool.node_class_ref.kind} belongs to another provider"
         case SkipReason.STATIC:
-            return f"it is static: it keeps {pool.replicas} nodes and accepts no other pods"
+            return f"it is static ({counted(pool.replicas or 0, 'replica')}) and launches no nodes for pods"
         case SkipReason.DELETING:
             return "it is being deleted"
         case _:

@@ -167,7 +167,9 @@ def test_selected_nodepool_is_nearest_even_if_skipped() -> None:
     found = _reason(pods=[a_pod(**HERE, node_selector={labels.NODEPOOL: "static"})], pools=pools)
     assert found.named == ("static",)
     assert found.skipped_pool == "static"
-    assert cause_text(found).startswith("provisioning skips NodePool static: it is static: it keeps 3 nodes")
+    assert cause_text(found).startswith(
+        "provisioning skips NodePool static: it is static (3 replicas) and launches no nodes"
+    )
     assert reason_of(found)[0].startswith("provisioning skips NodePool static")
 
 

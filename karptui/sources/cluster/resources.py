@@ -117,6 +117,8 @@ FAILED_CREATIONS: Final = _events("reason=FailedCreate")
 """Events of controllers whose pods an admission webhook, a quota or a policy refuses."""
 SCALE_UPS: Final = _events("reason=TriggeredScaleUp")
 """Events of the Cluster Autoscaler about pods that it adds nodes for."""
+VOLUME_FAILURES: Final = _events("reason=ProvisioningFailed")
+"""Events about PersistentVolumeClaims whose volume cannot be created."""
 POD_WARNINGS: Final = _events(
     "involvedObject.kind=Pod,type=Warning,source!=karpenter,source!=eks-auto-mode/compute"
     ",reason!=FailedScheduling,reason!=Unhealthy,reason!=BackOff"
@@ -153,6 +155,7 @@ LATER: Final = (
     FAILED_CREATIONS,
     POD_WARNINGS,
     SCALE_UPS,
+    VOLUME_FAILURES,
     LEADER_LEASE,
 )
 """What may wait until the nodes are there, in the order of asking."""

@@ -8,18 +8,27 @@ from typing import Final
 from karptui.aws.money import node_price_text
 from karptui.disruption.no_place import NO_POOLS, NO_TYPES
 from karptui.karpenter.instance_type import error_words
-from karptui.karpenter.labels import ZONE
+from karptui.karpenter.labels import HOSTNAME, ZONE
 from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import CPU, MEMORY, ResourceList
-from karptui.kube.units import age_text, count_text, counted, cpu_text, first_of, memory_text, short_age_text
+from karptui.kube.units import (
+    age_text,
+    amount_text,
+    count_text,
+    counted,
+    cpu_text,
+    first_of,
+    memory_text,
+    short_age_text,
+)
 from karptui.kube.volumes import ONE_POD
 from karptui.pending.causes import FAULTY, SILENT, Cause, PodDestination
 from karptui.pending.disagreements import NOT_LAUNCHED, Disagreement, DisagreementCode
 from karptui.pending.groups import PendingGroup
 from karptui.pending.messages import PodMessage
-from karptui.provisioning import PlacementGate
+from karptui.provisioning import PlacementGate, PoolExplanation
 from karptui.provisioning.nearest import furthest
 from karptui.provisioning.waiting_pods import problem_in_short
 from karptui.session.answers import Overview, PendingStudied
@@ -217,10 +226,19 @@ def now_text(group: PendingGroup, *, is_short: bool = False) -> str:
     return f"{mark}{group.cause}"
 
 
+def _by_init(group: PendingGroup, pool: PoolExplanation, *, is_short: bool) -> str:
+    """Return that an init container requests what no node has, if it requests more than the app containers do."""
+    peaks = group.first.template.init_peaks
+    short = [one.resource for one in pool.nearest.shortages] if pool.nearest is not None and not is_short else []
+    amounts = {name: amount_text(name, resources.nano(group.first.requests, name)) for name in short if name in peaks}
+    parts = [f"init container {clean(peaks[name])} requests {amount} {name}" for name, amount in amounts.items()]
+    return f" ({', '.join(parts)})" if parts else ""
+
+
 def _unplaced_text(group: PendingGroup, *, is_short: bool) -> str:
     pool = furthest(group.explanation) if group.explanation is not None else None
     if pool is not None:
-        return f"{clean(pool.nodepool)}: {miss_text(pool, is_short=is_short)}"
+        return f"{clean(pool.nodepool)}: {miss_text(pool, is_short=is_short)}{_by_init(group, pool, is_short=is_short)}"
     rejections = () if group.diagnosis.error is None else group.diagnosis.error.rejections
     if any(one.gate is PlacementGate.DYNAMIC_RESOURCES for _, one in rejections):
         return "uses ResourceClaims (Dynamic Resource Allocation), which Karpenter does not support"
@@ -358,10 +376,6 @@ def disagreement_text(found: Disagreement) -> str:
         case DisagreementCode.LAUNCHES_STOPPED:
             have, why = "has" if len(found.nodes) == 1 else "have", f": {clean(found.message)}" if found.message else ""
             return f"Karpenter launches nothing until {first_of(found.nodes, 1)} {have} a provider ID{why}"
-        case DisagreementCode.VOLUME_NODE_GONE:
-            return f"its local volume {clean(found.name)} is on node {where}, which does not exist"
-        case DisagreementCode.VOLUME_IN_USE:
-            return f"pod {clean(found.user)} uses its volume {clean(found.name)}, which is {ONE_POD}"
         case DisagreementCode.NOMINATED:
             return f"nominated {age} ago{_stage_text(found)}"
         case DisagreementCode.UNSCHEDULABLE_NOW:
@@ -380,6 +394,28 @@ def disagreement_text(found: Disagreement) -> str:
                 f"kube-scheduler refuses {them}, but by Karpenter's rules {fits} on {where},"
                 f" so Karpenter launches no node for {them}"
             )
+        case _:
+            return _decisive_text(found)
+
+
+def _decisive_text(found: Disagreement) -> str:
+    where = first_of([short_name(clean(node)) for node in found.nodes], 1)
+    match found.code:
+        case DisagreementCode.VOLUME_NODE_GONE:
+            return f"its local volume {clean(found.name)} is on node {where}, which does not exist"
+        case DisagreementCode.VOLUME_IN_USE:
+            return f"pod {clean(found.user)} uses its volume {clean(found.name)}, which is {ONE_POD}"
+        case DisagreementCode.VOLUME_NOT_CREATED:
+            return f"its volume {clean(found.name)} cannot be created: {_driver_error(found.message)}"
+        case _:
+            return (
+                f"node {where}, selected by {HOSTNAME}, does not exist, and Karpenter launches no node for a hostname"
+            )
+
+
+def _driver_error(message: str) -> str:
+    """Return the cause in a volume driver's message: the cloud's error, or what follows the RPC code."""
+    return _cut_words(clean(message.rpartition("api error ")[2].rpartition("desc = ")[2]), MOST_QUOTED)
 
 
 def _stage_text(found: Disagreement) -> str:

@@ -20,6 +20,7 @@ from karptui.sources.cluster.resources import (
     POD_WARNINGS,
     PODS,
     SCALE_UPS,
+    VOLUME_FAILURES,
 )
 from karptui.sources.cluster.status_board import Board
 from karptui.sources.source import Phase
@@ -162,7 +163,9 @@ def test_everything_becomes_live_and_small_kinds_come_first(serve: Serve) -> Non
     first = {NODES.path, "/apis", NODEPOOLS.path, NODECLAIMS.path, EC2}
     assert set(paths[:5]) == first
     selectors = {call.query["fieldSelector"] for call in server.calls if call.path == EVENTS.path}
-    assert selectors == {one.field_selector for one in (EVENTS, FAILED_CREATIONS, POD_WARNINGS, SCALE_UPS)}
+    assert selectors == {
+        one.field_selector for one in (EVENTS, FAILED_CREATIONS, POD_WARNINGS, SCALE_UPS, VOLUME_FAILURES)
+    }
 
 
 def test_cluster_without_karpenter_is_told_apart_from_an_empty_one(serve: Serve) -> None:
@@ -253,6 +256,7 @@ def test_events_of_auto_mode(serve: Serve) -> None:
             FAILED_CREATIONS,
             POD_WARNINGS,
             SCALE_UPS,
+            VOLUME_FAILURES,
             AUTO_MODE_EVENTS,
         }
         following.mailbox.until(
