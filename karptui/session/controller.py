@@ -11,10 +11,11 @@ from karptui.decode.controller import namespaces_of
 from karptui.decode.kinds import Kind
 from karptui.karpenter.controller import LEADER_LEASE
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.verdict.controller import LEASE_GRACE_NS
 from karptui.verdict.finding import Controller, ControllerPod
 
 if TYPE_CHECKING:
-    from karptui.kube.objects import Event
+    from karptui.kube.objects import Event, Lease
     from karptui.kube.pod import Pod
     from karptui.session.cluster_view import ClusterView
 
@@ -52,17 +53,29 @@ def controller_of_view(view: ClusterView, pods: Sequence[Pod], now_ns: int) -> C
         key = f"{event.involved_namespace}/{event.involved_name}"
         if event.reason in _BACK_OFF and event.involved_kind == "Pod" and key in unready:
             said_ns[key] = min(event.first_ns, said_ns.get(key, event.first_ns))
-    leases = view.state.of(Kind.LEASE).values()
-    lease = next((one for one in leases if one.name == LEADER_LEASE and one.namespace in namespaces), None)
+    leases = [one for one in view.state.of(Kind.LEASE).values() if one.name == LEADER_LEASE]
+    lease = next((one for one in leases if one.namespace in namespaces), None)
+    usual = namespaces_of(None)
+    # A rollout's old pods do not count among the replicas.
+    lasting = [pod for pod in pods if not pod.is_terminating]
     return Controller(
-        pods=tuple(_pod(pod, said_ns.get(pod.key, 0)) for pod in pods),
+        pods=tuple(_pod(pod, said_ns.get(pod.key, 0)) for pod in lasting or pods),
         lease_holder=lease.holder.partition("_")[0] if lease is not None else None,
         lease_renewed_ns=lease.renewed_ns if lease is not None else 0,
+        led_namespaces=tuple(
+            sorted(
+                one.namespace for one in leases if one is lease or (one.namespace in usual and _is_held(one, now_ns))
+            )
+        ),
         lease_seconds=lease.duration_seconds if lease is not None else 0,
         replicas=deployment.replicas if deployment is not None else None,
         deployment=deployment.key if deployment is not None else "",
         denials=tuple(_denials(view, now_ns)),
     )
+
+
+def _is_held(lease: Lease, now_ns: int) -> bool:
+    return bool(lease.holder) and now_ns - lease.renewed_ns <= LEASE_GRACE_NS
 
 
 def _pod(pod: Pod, said_ns: int) -> ControllerPod:
@@ -74,6 +87,7 @@ def _pod(pod: Pod, said_ns: int) -> ControllerPod:
         waiting_reason=pod.waiting_reason,
         exit_reason=pod.exit_reason,
         restarts=pod.restarts,
+        exited_ns=pod.exited_ns or None,
         since_ns=since_ns or None,
     )
 

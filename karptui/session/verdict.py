@@ -88,6 +88,11 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
     has_counters = metrics is not None and metrics.is_leader and metrics.started_at_ns > 0
     replicas = _refused_replicasets(view)
     pods = _pods(view, replicas.keys())
+    is_file = {status.phase for status in view.statuses.values()} == {"offline"}
+    hidden = [kind for kind in _NEEDED if kind in view.hidden and not _is_assumed(view, kind)]
+    if is_file and view.state.nodes and not view.state.pods and Kind.POD not in hidden:
+        # Output of kubectl get without pods: every cluster with nodes has some.
+        hidden.append(Kind.POD)
     return verdict_of(
         VerdictCase(
             now_ns=now_ns,
@@ -107,13 +112,14 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             pools=tuple(view.state.nodepools.values()),
             limits=tuple(_limits(view)),
             closed_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if is_always_closed(pdb)),
-            hidden=tuple(plural(kind) for kind in _NEEDED if kind in view.hidden and not _is_assumed(view, kind)),
+            hidden=tuple(map(plural, hidden)),
             assumed={one.name: alias_of(one) for one in assumed_of(view)},
             unread=tuple(_unread_volumes(view)) if view.state.unread else (),
             sees_nodes=Kind.NODE not in view.hidden,
             sees_claims=Kind.NODECLAIM not in view.hidden,
-            sees_pods=Kind.POD not in view.hidden,
+            sees_pods=Kind.POD not in hidden,
             sees_pools=Kind.NODEPOOL not in view.hidden,
+            is_file=is_file,
             has_prices=not view.evidence.price_settings.is_disabled,
             timeouts=metrics.consolidation_timeouts.get("single", 0) if metrics is not None and has_counters else 0,
             started_ns=metrics.started_at_ns if metrics is not None and has_counters else None,

@@ -40,20 +40,29 @@ _HELD: Final = {
     WhyCode.REPAIR: (FindingCode.REPAIR_HELD, "blockers", ""),
 }
 
+NAMED_HOLDERS: Final = frozenset({WhyCode.DND, WhyCode.NODE_DND, WhyCode.PDB})
+"""Blockers whose finding tells that their nodes are drifted."""
+
 
 def held(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield findings for blocked nodes that a method wants to remove, each node under its first blocker."""
     groups: dict[tuple[WhyCode, Manner], list[VerdictNode]] = {}
     for line in case.nodes:
-        found = line.findings
-        if found is None or not found.is_held or (found.freed is not None and not found.freed.goes):
-            # A blocker of a node that would stay anyway costs nothing.
-            continue
-        why = _holder(line)
-        if why in _HELD and not (why is WhyCode.BUDGET and found.why.method == Method.DRIFT):
+        why = holder_of(line)
+        if why is not None:
             groups.setdefault((why, manner_of(line, why, case.closed_pdbs)), []).append(line)
     for (why, manner), lines in groups.items():
         yield _of_holders(why, manner, lines, case)
+
+
+def holder_of(line: VerdictNode) -> WhyCode | None:
+    """Return the code of the first blocker of a node that a method wants to remove; None if another finding has it."""
+    found = line.findings
+    if found is None or not found.is_held or (found.freed is not None and not found.freed.goes):
+        # A blocker of a node that would stay anyway costs nothing.
+        return None
+    why = _holder(line)
+    return why if why in _HELD and not (why is WhyCode.BUDGET and found.why.method == Method.DRIFT) else None
 
 
 def manner_of(line: VerdictNode, why: WhyCode, closed_pdbs: Collection[str]) -> Manner:
@@ -85,6 +94,8 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
     if code is FindingCode.PDB:
         objects += [f"PodDisruptionBudget/{key}" for one in own for key in one.value.split()]
     saving = saving_of(((line, line.held) for line in lines), case)
+    conditions = [line.claim.condition("Drifted") for line in lines if line.claim is not None]
+    drifted = [one for one in conditions if one is not None and one.status == "True"]
     at_once = _at_once(lines, case) if code is not FindingCode.BUDGET else None
     opens = [end for line in lines for one in own_blockers(line, WhyCode.BUDGET) if (end := one.until_ns) is not None]
     return ClusterFinding(
@@ -104,6 +115,8 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
         at_once=at_once,
         closed_until_ns=min(opens, default=None) if at_once == 0 else None,
         draining=sum(line.findings is not None and line.findings.why.code is WhyCode.DRAIN for line in lines),
+        drifted=len(drifted),
+        drifted_ns=min((one.last_transition_ns for one in drifted if one.last_transition_ns), default=None),
         pods=len({one.object_key for one in own if one.object_kind == "Pod"}),
         recent_pods=sum(line.findings.recent_pods for line in lines if line.findings is not None),
         detail=next((one.message for one in own if code is FindingCode.REPAIR_HELD), ""),

@@ -6,7 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from karptui.karpenter.controller import LEADER_LEASE
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.pending.causes import Cause
 from karptui.verdict.finding import (
     ClusterFinding,
     Controller,
@@ -25,6 +27,8 @@ RESTART_NS: Final = 2 * 60 * NS_PER_SECOND
 """A rollout of Karpenter may leave it without a ready pod for this long."""
 CRASHING: Final = "CrashLoopBackOff"
 MANY_RESTARTS: Final = 3
+CRASHED_NS: Final = 30 * 60 * NS_PER_SECOND
+"""Restarts are over if the last one is older than this."""
 LEASE_GRACE_NS: Final = 60 * NS_PER_SECOND
 """Karpenter renews its lease every few seconds: one this old has no live holder."""
 
@@ -63,6 +67,8 @@ def controller_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Clu
             pending=explained,
             screen="sources",
         )
+    yield from _restarting(case, pending)
+    yield from _second_karpenter(case)
     yield from _second_autoscaler(case)
     if controller.denials:
         latest = max(controller.denials, key=lambda event: event.last_ns)
@@ -74,6 +80,45 @@ def controller_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Clu
             names=(latest.involved_name,),
             detail=latest.message,
             screen="events",
+        )
+
+
+def _restarting(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
+    """Yield that ready pods of Karpenter restart again and again: each time it begins anew, and acts on nothing."""
+    often = [
+        pod
+        for pod in case.controller.pods
+        if pod.is_ready and pod.restarts >= MANY_RESTARTS
+        if pod.exited_ns is not None and case.now_ns - pod.exited_ns <= CRASHED_NS
+    ]
+    if not often:
+        return
+    explained = pending.take(lambda group: group.cause == Cause.CLAIM and group.is_stuck)
+    yield ClusterFinding(
+        severity=FindingSeverity.ERROR if explained.pods else FindingSeverity.WARNING,
+        code=FindingCode.KARPENTER_DEGRADED,
+        last_ns=max(pod.exited_ns for pod in often if pod.exited_ns is not None),
+        objects=tuple(f"Pod/{pod.key}" for pod in often),
+        nodes=sum(pod.restarts for pod in often),
+        of_nodes=len(often),
+        controller_pod=max(often, key=lambda pod: pod.restarts),
+        manner=Manner.RESTARTS,
+        pending=explained,
+        screen="pods",
+    )
+
+
+def _second_karpenter(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield a finding if leaders of several installations of Karpenter act at the same time."""
+    namespaces = case.controller.led_namespaces
+    if len(namespaces) > 1:
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR,
+            code=FindingCode.TWO_AUTOSCALERS,
+            objects=tuple(f"Lease/{namespace}/{LEADER_LEASE}" for namespace in namespaces),
+            names=namespaces,
+            manner=Manner.SAME_KIND,
+            screen="sources",
         )
 
 

@@ -149,6 +149,10 @@ class Manner(StrEnum):
     """Karpenter does not repair such nodes."""
     TRIPPED = "tripped"
     """Karpenter repairs no node, because too many are unhealthy."""
+    RESTARTS = "restarts"
+    """Pods that are ready, and whose containers end again and again."""
+    SAME_KIND = "same-kind"
+    """Two installations of Karpenter."""
     WEIGHT = "weight"
     """Because of the order of NodePools by weight."""
     LIMIT = "limit"
@@ -276,6 +280,10 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """Karpenter's reasons of the disruption that it belongs to."""
     draining: int = 0
     """Number of its nodes that are draining."""
+    drifted: int = 0
+    """Number of its nodes that are drifted."""
+    drifted_ns: int | None = None
+    """When the first of them drifted."""
     stuck_pods: tuple[str, ...] = ()
     """``namespace/name`` of pods that terminate and cannot end."""
     pools: tuple[str, ...] = ()
@@ -414,6 +422,8 @@ class ControllerPod(msgspec.Struct, frozen=True, kw_only=True):
     exit_reason: str = ""
     """Why a container of it ended last: ``OOMKilled``, ``Error``."""
     restarts: int = 0
+    exited_ns: int | None = None
+    """When a container of it ended last; None if none has, or that is not known."""
     since_ns: int | None = None
     """When it stopped being ready, None if that is not known."""
 
@@ -455,6 +465,8 @@ class Controller(msgspec.Struct, frozen=True, kw_only=True):
     """``namespace/name``."""
     lease_holder: str | None = None
     """Pod that holds the leader lease, empty if none does; None if there is no lease to see."""
+    led_namespaces: tuple[str, ...] = ()
+    """Namespaces with a leader lease that is renewed: each belongs to an installation of Karpenter."""
     lease_renewed_ns: int = 0
     lease_seconds: int = 0
     """Duration of the lease after a renewal, in seconds."""
@@ -505,6 +517,8 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Whether pods may be listed: else a node without any may have some."""
     sees_pools: bool = True
     """Whether NodePools may be listed: else there may be some that take pods."""
+    is_file: bool = False
+    """Whether it was read from a file: kinds that are missing there are not forbidden."""
     has_prices: bool = True
     timeouts: int = 0
     """Passes of single-node consolidation that were given up for lack of time, since Karpenter started."""

@@ -13,7 +13,7 @@ from karptui.disruption.churn.life import LAUNCHING, command_reason
 from karptui.disruption.codes import Code
 from karptui.disruption.termination import BY_INTERRUPTION, INSTANCE_ENDS
 from karptui.forward.durations import joined_since, observed
-from karptui.karpenter.labels import NODEPOOL
+from karptui.karpenter.labels import INSTANCE_TYPE, NODEPOOL, OS
 from karptui.karpenter.nodeclaim import InitializationObstacles, NodeClaim, initialization_obstacles, pool_in_name
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
@@ -38,6 +38,8 @@ from karptui.verdict.pending_pods import PendingPods, expected_on, of_pools
 MINUTE_NS: Final = 60 * NS_PER_SECOND
 JOIN_PATIENCE_NS: Final = 5 * MINUTE_NS
 """Nodes register, and then initialize, within a few minutes."""
+SLOW_JOIN_PATIENCE_NS: Final = 12 * MINUTE_NS
+"""Windows and bare metal take about ten minutes to boot."""
 REGISTRATION_TTL_NS: Final = 15 * MINUTE_NS
 """Karpenter deletes a NodeClaim that has not registered by then: pkg/controllers/nodeclaim/lifecycle/liveness.go."""
 REFUSED_RECENTLY_NS: Final = 10 * MINUTE_NS
@@ -326,7 +328,7 @@ def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
                 stuck[refused].append(claim)
         elif not case.sees_nodes:
             continue
-        elif claim.provider_id and claim.created_ns and case.now_ns - claim.created_ns > JOIN_PATIENCE_NS:
+        elif claim.provider_id and claim.created_ns and case.now_ns - claim.created_ns > _join_patience_ns(claim):
             (lost if claim.is_true("Registered") else stuck[""]).append(claim)
     groups = [(refused, claims, Manner.PLAIN) for refused, claims in stuck.items() if claims]
     if lost:
@@ -354,6 +356,26 @@ def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
             pending=explained,
             screen="claims",
         )
+
+
+def without_expected(case: VerdictCase, groups: Sequence[PendingLine]) -> list[PendingLine]:
+    """Return groups of pending pods without those expected on NodeClaims that are still joining in good time."""
+    claims = [(line.name, line.claim) for line in case.nodes if line.claim is not None and not line.goes]
+    joining = {
+        name
+        for node, claim in claims
+        if claim.provider_id and not claim.is_true("Initialized")
+        if case.now_ns - claim.created_ns <= _join_patience_ns(claim)
+        for name in (node, claim.name)
+    }
+    return [group for group in groups if not group.nodes or not joining.issuperset(group.nodes)]
+
+
+def _join_patience_ns(claim: NodeClaim) -> int:
+    """Return how long a node may take to register, and then to initialize."""
+    is_metal = ".metal" in claim.labels.get(INSTANCE_TYPE, "")
+    is_slow = is_metal or claim.labels.get(OS) == "windows"
+    return SLOW_JOIN_PATIENCE_NS if is_slow else JOIN_PATIENCE_NS
 
 
 def _replaces(case: VerdictCase, claims: Sequence[NodeClaim]) -> tuple[str, ...]:
@@ -402,7 +424,7 @@ def _not_initialized(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
             continue
         joined_ns = joined_since(claim)
         is_expected = not expected.isdisjoint((claim.name, line.name))
-        patience_ns = JOIN_PATIENCE_NS if is_expected else durations.patience_of(line.pool)
+        patience_ns = _join_patience_ns(claim) if is_expected else durations.patience_of(line.pool)
         if joined_ns != ABSENT_NS and case.now_ns - joined_ns > patience_ns:
             groups[initialization_obstacles(claim, node)].append(line)
     for obstacles, lines in groups.items():

@@ -83,6 +83,7 @@ def pending_findings(groups: Sequence[PendingLine]) -> Iterator[ClusterFinding]:
             objects=tuple(f"Pod/{key}" for key in group.pods),
             names=(group.name,),
             pods=len(group.pods),
+            zones=tuple(sorted(group.zones)),
             pending=Explained(preempted=group.preempted),
             detail=group.group,
             screen="pending",

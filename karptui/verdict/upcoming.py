@@ -163,6 +163,8 @@ def next_finding(case: VerdictCase) -> Iterator[ClusterFinding]:
 
     In a large cluster it yields that the Next screen has to be opened for it.
     """
+    if not case.sees_pods:
+        return
     report = case.analysis.next if case.analysis is not None else None
     is_current = case.analysis is not None and report is not None and report.generation == case.analysis.generation
     if len(case.nodes) > MOST_NODES_FOR_NEXT and case.analysis is not None and not is_current:

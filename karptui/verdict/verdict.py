@@ -25,8 +25,10 @@ from karptui.kube.resources import NODES
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.pool_order import SkipReason, served_pools, skip_reason
 from karptui.verdict.blocked import (
+    NAMED_HOLDERS,
     all_leaving,
     held,
+    holder_of,
     is_simulating,
     lacks_some,
     leaving_for_long,
@@ -55,6 +57,7 @@ from karptui.verdict.launches import (
     stopping_refusal,
     unsynced_claims,
     waits_for_claims,
+    without_expected,
 )
 from karptui.verdict.nodes import node_findings
 from karptui.verdict.pending_pods import PendingPods, of_pools, pending_findings
@@ -142,7 +145,8 @@ COVERED_RULES: Final = frozenset(
     }
 )
 """Rules of Advice whose errors and warnings another finding reports."""
-_NO_TYPES_RULE: Final = "pool-no-types"
+_EXPLAINING_RULES: Final = frozenset({"pool-no-types", "setting-gate-off"})
+"""Rules whose errors explain why pods of their NodePools are pending."""
 SEPARATE_RULES: Final = frozenset({"pool-expiry-wave", "pool-consolidate-after-churn"})
 """Advice rules whose warnings get a separate line: they announce something within hours, or hold nodes now."""
 
@@ -159,7 +163,7 @@ def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
         *node_findings(case, pending),
         *starting_findings(case),
         *_urgent_advice(case, pending),
-        *pending_findings(pending.left()),
+        *pending_findings(without_expected(case, pending.left())),
         *_gone_pools(case),
         *held(case),
         *leaving_for_long(case),
@@ -272,7 +276,7 @@ def _urgent_advice(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterF
         severity = str(advice.severity)
         if severity != "error" and not (advice.rule in SEPARATE_RULES and severity == "warning"):
             continue
-        pools = frozenset(ref.name for ref in advice.objects) if advice.rule == _NO_TYPES_RULE else frozenset()
+        pools = frozenset(ref.name for ref in advice.objects) if advice.rule in _EXPLAINING_RULES else frozenset()
         yield ClusterFinding(
             severity=FindingSeverity(severity),
             code=FindingCode.ADVICE,
@@ -414,6 +418,8 @@ def _drift(case: VerdictCase) -> Iterator[ClusterFinding]:
         found = line.findings
         if found is None or line.claim is None or not line.claim.is_true("Drifted"):
             continue
+        if holder_of(line) in NAMED_HOLDERS:
+            continue
         if found.why.code in (WhyCode.DRAIN, WhyCode.DELETING, WhyCode.COMMAND, WhyCode.OK, WhyCode.WAITS):
             moving.add(line.pool)
         else:
@@ -472,7 +478,12 @@ def _drift_reason(line: VerdictNode) -> str:
 
 def _missing(case: VerdictCase) -> Iterator[ClusterFinding]:
     if case.hidden:
-        yield ClusterFinding(severity=FindingSeverity.WARNING, code=FindingCode.NO_PERMISSION, names=tuple(case.hidden))
+        yield ClusterFinding(
+            severity=FindingSeverity.WARNING,
+            code=FindingCode.NO_PERMISSION,
+            names=tuple(case.hidden),
+            manner=Manner.MISSING if case.is_file else Manner.PLAIN,
+        )
     if case.assumed:
         yield ClusterFinding(
             severity=FindingSeverity.INFO,

@@ -69,13 +69,13 @@ def pending_reasons(report: PendingReport | None) -> Reasons:
     if report is None:
         return {}
     from karptui.pending.causes import FAULTY, Cause  # noqa: PLC0415 - with the engines, once they have answered
-    from karptui.pending.disagreements import HELD_VOLUME  # noqa: PLC0415 - as above
+    from karptui.pending.disagreements import DECISIVE  # noqa: PLC0415 - as above
     from karptui.views.pending.sentences import disagreement_text, now_words  # noqa: PLC0415 - as above
 
     def reason(group: PendingGroup) -> str:
         place = group.diagnosis.destination
         reasons = group.disagreements
-        if reasons and reasons[0].code in HELD_VOLUME:
+        if reasons and reasons[0].code in DECISIVE:
             return disagreement_text(reasons[0])
         if group.cause is Cause.CLAIM and place is not None and report.now_ns - group.since_ns >= LATE_NS:
             return f"fits a new node of {place.nodepool} ({place.instance_type}), but none was launched"
@@ -308,7 +308,8 @@ def _interrupted(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     since = f"{age_text(finding.since_ns, now_ns)} ago" if finding.since_ns else ""
     ago = f" {since}" if finding.nodes == 1 else f", the first {since}"
     ago = ago if since else ""
-    return f"EC2 interrupted {of}{pools}{ago}{_pods_pending(finding)}"
+    were = verb(finding.nodes, "was", "were")
+    return f"{of}{pools} {were} interrupted{ago}{_pods_pending(finding)}"
 
 
 def _launch_refused(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -386,7 +387,11 @@ def _pending(finding: ClusterFinding, now_ns: int, reasons: Reasons) -> str:
     name = finding.names[0].removesuffix(f" ({count_text(finding.pods)})")
     reason = reasons.get(finding.detail, "")
     text = f"{f'{pods} ' if finding.pods > 1 else ''}{name} pending{age}{f': {reason}' if reason else ''}"
-    return f"{text}{_preempted(finding)}"
+    volume = ""
+    if finding.zones and reason and "volume" not in reason:
+        its = "its volume is" if finding.pods == 1 else "their volumes are"
+        volume = f"; {its} in {first_of(finding.zones, NAMED)}"
+    return f"{text}{volume}{_preempted(finding)}"
 
 
 def _reservations_full(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -466,6 +471,11 @@ def _pods_not_starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 def _karpenter_degraded(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     pod = finding.controller_pod
     why = ""
+    if pod is not None and finding.manner == "restarts":
+        of = "its pod" if finding.of_nodes == 1 else f"its {finding.of_nodes} pods"
+        exit_ = f" ({pod.exit_reason})" if pod.exit_reason else ""
+        times = f"{counted(finding.nodes, 'restart')} of {of}, last {age_text(finding.last_ns or now_ns, now_ns)} ago"
+        return f"Karpenter keeps restarting: {times}{exit_}{_pods_pending(finding)}"
     if pod is not None:
         why = pod.waiting_reason if pod.is_scheduled else "pending"
     ready = f"only {count_text(finding.nodes)} of {count_text(finding.of_nodes)} Karpenter pods"
@@ -475,6 +485,11 @@ def _karpenter_degraded(finding: ClusterFinding, now_ns: int, _: Reasons) -> str
 
 
 def _two_autoscalers(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    if finding.manner == "same-kind":
+        where = first_of(finding.names, NAMED)
+        return (
+            f"{len(finding.names)} installations of Karpenter run, in namespaces {where}: both launch and remove nodes"
+        )
     names = [name.removesuffix(f" ({count_text(finding.pods)})") for name in finding.names]
     pods = f"{counted(finding.pods, 'pod')} ({first_of(names, NAMED)})"
     ago = f", last {age_text(finding.last_ns, now_ns)} ago" if finding.last_ns else ""
@@ -547,6 +562,15 @@ def _pace(finding: ClusterFinding) -> str:
     return "; disruption budget also 0 now" if finding.at_once == 0 else ""
 
 
+def _drifted(finding: ClusterFinding, now_ns: int) -> str:
+    """Return that nodes are drifted, and since when; nothing if none is."""
+    if not finding.drifted:
+        return ""
+    some = f"{count_text(finding.drifted)} of them " if finding.drifted < finding.nodes else ""
+    age = f" for {age_text(finding.drifted_ns, now_ns)}" if finding.drifted_ns else ""
+    return f", {some}drifted{age}"
+
+
 def _blocks(finding: ClusterFinding, now_ns: int) -> str:
     so_far = f"{age_text(finding.since_ns, now_ns)} so far, " if finding.since_ns else ""
     if finding.until_ns is None:
@@ -557,18 +581,20 @@ def _blocks(finding: ClusterFinding, now_ns: int) -> str:
 def _pod_dnd(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     of = f"{first_of(finding.names, NAMED)} " if finding.names else ""
     pods = f"{count_text(finding.pods)} {of}{verb(finding.pods, 'pod', 'pods')}"
-    blocks = f"{verb(finding.pods, 'blocks', 'blocks')} {_nodes(finding)} {_blocks(finding, now_ns)}"
+    blocks = f"blocks {_nodes(finding)}{_drifted(finding, now_ns)} {_blocks(finding, now_ns)}"
     return f"do-not-disrupt on {pods} {blocks}{_new_pods(finding)}{_pace(finding)}"
 
 
 def _node_dnd(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     nodes, them = f"{_nodes(finding)} ({_names(finding.names)})", verb(finding.nodes, "it", "them")
-    return f"do-not-disrupt on {nodes} blocks {them} {_blocks(finding, now_ns)}{_new_pods(finding)}{_pace(finding)}"
+    blocks = f"blocks {them}{_drifted(finding, now_ns)} {_blocks(finding, now_ns)}"
+    return f"do-not-disrupt on {nodes} {blocks}{_new_pods(finding)}{_pace(finding)}"
 
 
 def _pdb(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     state = "unable to drain" if finding.draining == finding.nodes else "blocked"
-    blocked = f"{_nodes(finding)} {state}{_for(finding, now_ns)}{_new_pods(finding)}{_pace(finding)}"
+    drifted = _drifted(finding, now_ns) if finding.draining < finding.nodes else ""
+    blocked = f"{_nodes(finding)} {state}{_for(finding, now_ns)}{drifted}{_new_pods(finding)}{_pace(finding)}"
     pairs = [name for name in finding.names if " + " in name]
     single = [name for name in finding.names if " + " not in name]
     if pairs and not single:
@@ -668,6 +694,8 @@ def _drift(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 
 def _no_permission(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    if finding.manner == "missing":
+        return f"{first_of(finding.names, 4)} were not read: findings that need them are missing"
     return f"no permission to list {first_of(finding.names, 4)}: findings that need them are missing"
 
 

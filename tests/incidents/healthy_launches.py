@@ -242,7 +242,7 @@ def fine_rebalance_recommendations(c: Cluster) -> None:
     "for 20 seconds: the ordinary course of spot.",
     cause="one of ten spot nodes is being replaced after an interruption.",
     thread="dynamical-org/reformatters#945",
-    must_not=[r"\b10 (spot )?nodes .{0,30}(interrupt|taken back)", "stuck"],
+    must_not=[r"(?<!of )\b10 (spot )?nodes .{0,30}(interrupt|taken back)", "stuck"],
 )
 def fine_one_spot_node_interrupted(c: Cluster) -> None:
     add_nodeclass(c)

@@ -100,26 +100,26 @@ def volume_is_never_made(c: Cluster) -> None:
 
 
 @incident(
-    story="The fifth replica of the key-value store was restarted two hours ago. Its volume is in us-east-1a. Karpenter counts only the pods of that zone for "
-    "the zone spread, and with minDomains 3 it then refuses every node, although the pods would be spread 2-2-1.",
-    cause="store/kv-4 is pending for 2 hours: its volume is in us-east-1a, and its zone spread with minDomains 3 lets Karpenter place it in no zone.",
-    thread="kubernetes-sigs/karpenter#2777",
-    must=["kv-4", r"spread|minDomains|skew", r"1a\b|volume|PVC", r"\b2 ?h|1[12]\d ?m"],
+    story="The fourth replica of the key-value store was restarted two hours ago. Its volume is in us-east-1a, where two of its peers are; us-east-1c has none, so the "
+    "zone spread (maxSkew 1) allows it there only. No node satisfies both.",
+    cause="store/kv-3 is pending for 2 hours: its volume is in us-east-1a, and its zone spread allows no further pod there.",
+    thread="kubernetes-sigs/karpenter#1239",
+    must=["kv-3", r"spread|skew", r"1a\b|volume|PVC", r"\b2 ?h|1[12]\d ?m"],
     must_not=[LAUNCHES, ICE],
 )
 def volume_and_spread_exclude_each_other(c: Cluster) -> None:
     usual(c, 6)
-    zones = [c.zones[number] for number in (1, 2, 0, 1, 0)]
-    pairs = [add_node(c, "general", "m6i.xlarge", zone, age="20d") for zone in zones[:4]]
-    spread = matching("kv", maxSkew=1, minDomains=3, topologyKey=ZONE, whenUnsatisfiable="DoNotSchedule")
-    pods = add_workload(c, "store/kv", kind="StatefulSet", message=no_node({"Insufficient cpu": 12}), on=pairs, pending=1, pending_since="2h", age="19d", cpu="3", memory="10Gi", spec={"topologySpreadConstraints": [spread]})  # fmt: skip
+    zones = [c.zones[number] for number in (0, 0, 1, 0)]
+    pairs = [add_node(c, "general", "m6i.xlarge", zone, age="20d") for zone in zones[:3]]
+    spread = matching("kv", maxSkew=1, topologyKey=ZONE, whenUnsatisfiable="DoNotSchedule")
+    pods = add_workload(c, "store/kv", kind="StatefulSet", message=no_node({"Insufficient cpu": 8, "node(s) didn't match pod topology spread constraints": 3}), on=pairs, pending=1, pending_since="2h", age="19d", cpu="3", memory="10Gi", spec={"topologySpreadConstraints": [spread]})  # fmt: skip
     for number, (pod, zone) in enumerate(zip(pods, zones, strict=True)):
         pod["spec"]["volumes"] = [add_volume(c, "store", f"data-kv-{number}", zone)]
     error = (
-        f"unsatisfiable topology constraint for topology spread, key={ZONE} (counts = us-east-1a: 1, podDomains = {ZONE} In [us-east-1a], "
-        f"nodeDomains = {ZONE} In [us-east-1a], minDomains = 3)"
+        f"unsatisfiable topology constraint for topology spread, key={ZONE} (counts = us-east-1a: 2, us-east-1b: 1, us-east-1c: 0, podDomains = {ZONE} "
+        f"Exists, nodeDomains = {ZONE} In [us-east-1a])"
     )
-    unschedulable(c, pods[4:], error, minutes=120)
+    unschedulable(c, pods[3:], error, minutes=120)
 
 
 @incident(

@@ -234,7 +234,7 @@ def test_a_nodeclass_that_was_not_read_is_told_as_assumed_with_its_image() -> No
     [(Phase.CONNECTING, []), (Phase.SYNCING, []), (Phase.LIVE, []), (Phase.OFFLINE, [ASSUMED])],
 )
 def test_a_nodeclass_that_is_on_its_way_or_not_there_is_not_told_as_assumed(phase: Phase, told: list[str]) -> None:
-    state = state_of(Inventory(nodes=(a_node(),), nodepools=(a_nodepool(),)))
+    state = state_of(Inventory(nodes=(a_node(),), nodepools=(a_nodepool(),), pods=(a_pod(),)))
     view = ClusterView(state, {str(Kind.NODECLASS): status(Kind.NODECLASS, phase)}, evidence=Evidence())
     assert told_of_nodeclasses(view) == told
 
