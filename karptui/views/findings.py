@@ -123,8 +123,9 @@ def _pods_pending(finding: ClusterFinding) -> str:
         names = (names[0].removesuffix(f" ({count_text(count)})"),)
     text = f"; {counted(count, 'pod')} pending{f' ({first_of(names, NAMED)})' if names else ''}"
     if pending.bound_names and len(pending.bound_zones) == 1:
-        needs = verb(len(pending.bound_names), "needs", "need")
-        text += f"; {first_of(pending.bound_names, NAMED)} {needs} a volume in {pending.bound_zones[0]}"
+        count = len(pending.bound_names)
+        the, are = verb(count, "the volume", "the volumes"), verb(count, "is", "are")
+        text += f"; {the} of {first_of(pending.bound_names, NAMED)} {are} in {pending.bound_zones[0]}"
     text += "".join(f"; nodes with room: {rule}" for rule in pending.rules)
     return f"{text}{_preempted(finding)}"
 
@@ -304,7 +305,7 @@ def _pool_deleted(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 def _interrupted(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     kind = f"{finding.detail} nodes" if finding.detail else "nodes"
     of = f"{count_text(finding.nodes)} of {count_text(finding.of_nodes)} {kind}"
-    pools = f" in {first_of(finding.names, NAMED)}" if finding.names else ""
+    pools = f" in NodePool{'s' * (len(finding.names) > 1)} {first_of(finding.names, NAMED)}" if finding.names else ""
     since = f"{age_text(finding.since_ns, now_ns)} ago" if finding.since_ns else ""
     ago = f" {since}" if finding.nodes == 1 else f", the first {since}"
     ago = ago if since else ""
@@ -457,7 +458,7 @@ def _pods_not_starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     have = verb(finding.pods, "has", "have")
     text = f"{count}{names} on {where} {have} not started{_for(finding, now_ns)}"
     if image and finding.reasons:
-        nodes = verb(finding.nodes, "its node", "its nodes")
+        nodes = verb(finding.nodes, "that node", "those nodes")
         return f"{text}: image {image} has no build for {'/'.join(finding.reasons)}, the architecture of {nodes}"
     message = _VOLUME_OF.sub("", _RPC.sub("", finding.detail))
     if image:
@@ -581,7 +582,10 @@ def _blocks(finding: ClusterFinding, now_ns: int) -> str:
 def _pod_dnd(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     of = f"{first_of(finding.names, NAMED)} " if finding.names else ""
     pods = f"{count_text(finding.pods)} {of}{verb(finding.pods, 'pod', 'pods')}"
-    blocks = f"blocks {_nodes(finding)}{_drifted(finding, now_ns)} {_blocks(finding, now_ns)}"
+    drains = finding.draining == finding.nodes
+    blocks = f"blocks {'the drain of ' if drains else ''}{_nodes(finding)}"
+    drifted = "" if drains else _drifted(finding, now_ns)
+    blocks = f"{blocks}{drifted} {_blocks(finding, now_ns)}"
     return f"do-not-disrupt on {pods} {blocks}{_new_pods(finding)}{_pace(finding)}"
 
 
@@ -642,7 +646,7 @@ _LEAVING: Final[Mapping[str, str]] = {
     "volumes": "drained, but volumes are still attached",
     "instance": "drained, but {its} {instance} still exist{s}",
     "finalizer": "{its} {instance} {are_gone}, but the finalizer {finalizer} keeps {its} Node{s_many}",
-    "no-node": "the Node is gone, but a finalizer keeps {its} NodeClaim",
+    "no-node": "{its} Node{s_many} {are_gone}, but a finalizer keeps {its} NodeClaim{s_many}",
     "node-alone": "only the Node is being deleted, but a finalizer remains",
     "unknown": "{its} progress is not known",
 }

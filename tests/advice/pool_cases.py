@@ -508,7 +508,7 @@ CASES = [
         (
             "3 nodes of general ($0.29/h) are not consolidated",
             "consolidateAfter (1h)",
-            "no longer than 4m ago",
+            "within the last 4m",
         ),
     ),
     *quiet(

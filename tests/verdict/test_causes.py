@@ -186,7 +186,7 @@ def starting(name: str, reason: str, *, minutes: int = 12) -> StartingPod:
         ("ErrImagePull", ("Failed", "Error: ErrImagePull"), f"{UNPULLED}: ErrImagePull"),
         ("ImagePullBackOff", ("Pulled", "x"), f"{UNPULLED}: ImagePullBackOff"),
         ("ImagePullBackOff", ("Failed", "Failed to pull image: no match for platform in manifest"),
-         "image registry.example/shop/web:7 has no build for arm64, the architecture of its node"),
+         "image registry.example/shop/web:7 has no build for arm64, the architecture of that node"),
         ("CreateContainerConfigError", ("Failed", 'Error: configmap "env" not found'),
          'CreateContainerConfigError: configmap "env" not found'),
     ],
@@ -243,7 +243,7 @@ def test_a_zone_whose_nodes_are_all_not_ready_is_one_finding_with_its_pods_and_v
     assert FindingCode.PENDING not in by_code
     assert text(by_code[FindingCode.ZONE_NOT_READY]) == (
         "Zone us-east-1b: 4 of 4 Karpenter nodes have not been ready for 4m; 3 pods pending (shop/web-* (2), db/db-0); "
-        "db/db-0 needs a volume in us-east-1b"
+        "the volume of db/db-0 is in us-east-1b"
     )
     partly = findings(nodes=[*nodes, a_line("b9", zone="us-east-1b")])
     assert FindingCode.ZONE_NOT_READY not in partly

@@ -189,7 +189,7 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
         ),
         (
             a_finding(FindingCode.LEAVING, names=("a",), nodes=1, detail=Leaving.NO_NODE),
-            "a has been terminating for 60m: the Node is gone, but a finalizer keeps its NodeClaim",
+            "a has been terminating for 60m: its Node is gone, but a finalizer keeps its NodeClaim",
         ),
         (
             a_finding(FindingCode.POOL_AT_LIMIT, names=("general",), detail="cpu 48 of 48"),

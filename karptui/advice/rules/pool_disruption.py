@@ -110,7 +110,7 @@ def _consolidate_after_churn(context: AdviceContext) -> Iterator[Finding]:
             severity=Severity.WARNING if 2 * light >= len(kept) else Severity.INFO,
             objects=(pool_ref(pool), *pods),
             fact=f"{counted(len(kept), 'node')} of {pool.name}{at_cost(cost)} are not consolidated: pods{_of(pods)} "
-            f"keep restarting consolidateAfter ({after}), half of the nodes' no longer than {quiet} ago. Pods request "
+            f"keep restarting consolidateAfter ({after}), on half of the nodes within the last {quiet}. Pods request "
             f"less than half of {share(light, len(kept), 'node')}.",
             edits=(SetField(pool_ref(pool), ("spec", "disruption", "consolidateAfter"), "0s"),),
             per_hour=cost,
