@@ -203,3 +203,74 @@ def fine_overlays_in_a_large_cluster(c: Cluster) -> None:
     conditions(going, condition("Drained", "Unknown", c.at("30s"), "Draining", "Draining"))
     for one in both(going):
         c.event(one, "DisruptionTerminating", f"Disrupting {one['kind']}: Empty", last="31s", kind="Normal")
+
+
+@quiet(
+    story="A bare-metal node was launched nine minutes ago; such machines take ten minutes to boot. Two pods wait for it.",
+    cause="a bare-metal node boots, which takes ten minutes.",
+    thread="kubernetes-sigs/karpenter#357",
+    must_not=[r"stuck|never", r"(does|do|did|has|have) not (yet )?(register|join)", LAUNCHES],
+)
+def fine_metal_boots(c: Cluster) -> None:
+    usual(c)
+    add_pool(c, "metal", families=("m7i",), sizes=("metal-24xl",))
+    fresh = add_node(c, "metal", "m7i.4xlarge", c.zones[0], age="9m", stage="Launched")
+    assert fresh.claim is not None
+    sizes = {"node.kubernetes.io/instance-type": "m7i.metal-24xl", "karpenter.k8s.aws/instance-size": "metal-24xl"}
+    fresh.claim["metadata"]["labels"] |= sizes
+    nominated(c, waiting(c, "vm/kubevirt", 2, "10m", cpu="30", pool="metal"), [fresh], last="20s", count=50)
+
+
+@quiet(
+    story="Karpenter moved from the namespace karpenter to kube-system 40 days ago and was removed there. Its old lease is left over.",
+    cause="a lease of a removed installation of Karpenter is left over.",
+    thread="aws-samples/cdk-eks-karpenter#190",
+    must_not=["installations", "no leader|not running"],
+)
+def fine_lease_is_left_over(c: Cluster) -> None:
+    usual(c)
+    spec = {
+        "holderIdentity": "karpenter-5c6d_x",
+        "leaseDurationSeconds": 15,
+        "renewTime": c.at("40d"),
+        "acquireTime": c.at("90d"),
+    }
+    c.add("Lease", "karpenter-leader-election", "karpenter", age="200d", spec=spec)
+
+
+@quiet(
+    story="Karpenter restarted six times during an outage of the API server three hours ago, and has run since.",
+    cause="Karpenter's restarts are hours ago.",
+    thread="aws/karpenter-provider-aws#3165",
+    must_not=["restart", "OOM|crash"],
+)
+def fine_restarts_are_hours_ago(c: Cluster) -> None:
+    usual(c)
+    for pod in [one for one in c.objects if one["kind"] == "Pod" and one["metadata"]["name"].startswith("karpenter-")]:
+        ended = {"reason": "Error", "exitCode": 1, "startedAt": c.at("190m"), "finishedAt": c.at("3h")}
+        state = {"state": {"running": {"startedAt": c.at("3h")}}, "lastState": {"terminated": ended}}
+        pod["status"]["containerStatuses"][0] |= {"restartCount": 6, **state}
+
+
+@quiet(
+    story="The first try to create a volume failed twelve minutes ago (throttling), the second one succeeded. The pod runs; another pod of the set is five seconds old.",
+    cause="a volume was created at the second try.",
+    thread="kubernetes-sigs/aws-ebs-csi-driver#1609",
+    must_not=["cannot be created", "volume", "stuck|never"],
+)
+def fine_volume_at_the_second_try(c: Cluster) -> None:
+    usual(c)
+    host = add_node(c, "general", "m6i.2xlarge", c.zones[0], age="12m")
+    volume = add_volume(c, "data", "data-mongo-0", c.zones[0], age="13m")
+    pods = add_workload(
+        c, "data/mongo", kind="StatefulSet", on=[host], pending=1, pending_since="5s", age="11m", cpu="5", memory="20Gi"
+    )
+    pods[0]["spec"]["volumes"] = [volume]
+    text = 'failed to provision volume with StorageClass "gp3": rpc error: code = Internal desc = RequestLimitExceeded: Request limit exceeded.'
+    c.event(
+        c.find("PersistentVolumeClaim", "data-mongo-0"),
+        "ProvisioningFailed",
+        text,
+        last="12m",
+        source="ebs.csi.aws.com",
+    )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tests.incidents.cluster import Cluster
 from tests.incidents.disruption import CHURN
-from tests.incidents.fleets import GPU_POD, GPU_TAINT, fleet, gone_claim, nominated, replaced, usual
+from tests.incidents.fleets import GPU_POD, GPU_TAINT, fleet, gone_claim, nominated, refused, replaced, usual
 from tests.incidents.incident import ICE, LAUNCHES, ROOM, incident, n, order_of
-from tests.incidents.node_objects import add_group_node, add_node, both, conditions
+from tests.incidents.node_objects import NOT_READY, add_group_node, add_node, both, conditions
 from tests.incidents.objects import condition
-from tests.incidents.pods import add_pdb, add_workload, waiting
+from tests.incidents.pods import add_pdb, add_workload, refuse_pods, waiting
 from tests.incidents.pools import add_karpenter, add_nodeclass, add_pool
 from tests.incidents.providers import AKS, gcp_nodeclass, rename, to_gcp
 
@@ -225,3 +225,101 @@ def repair_in_a_loop(c: Cluster) -> None:
         c, "ml/infer", on=pairs, age="3m", cpu="6", memory="20Gi", requests={"nvidia.com/gpu": "1"}, spec=GPU_POD
     )
     replaced(c, "gpu", "Unhealthy", 9, every=6, of=pods)
+
+
+@incident(
+    story="The namespace got the label pod-security.kubernetes.io/enforce: restricted last night. Running pods stayed; since a release an hour ago none of the five new ones can be "
+    "created, because they may run as root. No pod is pending.",
+    cause="None of the 5 pods of shop/mailer can be created: they violate the PodSecurity level restricted of their namespace.",
+    thread="SREGym/SREGym#887",
+    must=["shop/mailer", r"PodSecurity", "restricted", r"0 of 5|" + n(5) + r"|no (new )?pod"],
+    must_not=[LAUNCHES, ICE],
+)
+def pod_security_refuses(c: Cluster) -> None:
+    usual(c)
+    add_workload(c, "shop/mailer", count=0, replicas=5, age="61m")
+    text = (
+        'Error creating: pods "mailer-7d9c5b7f4-x2k8p" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container "app" must '
+        'set securityContext.allowPrivilegeEscalation=false), runAsNonRoot != true (pod or container "app" must set securityContext.runAsNonRoot=true)'
+    )
+    refuse_pods(c, "mailer", text, first="60m", last="3m", count=19)
+
+
+@incident(
+    story="The chart of the database was installed without its ServiceAccount. The StatefulSet's controller tries again and again and creates no pod for 25 minutes.",
+    cause="No pod of data/mysql can be created: its ServiceAccount mysql-sa does not exist.",
+    thread="apecloud/kubeblocks#4599",
+    must=["data/mysql", r"service ?account", "mysql-sa", r"2[45] ?m"],
+    must_not=[LAUNCHES, ICE, "create Pod mysql-0 in StatefulSet mysql failed error"],
+)
+def service_account_missing(c: Cluster) -> None:
+    usual(c)
+    add_workload(c, "data/mysql", kind="StatefulSet", count=0, replicas=3, age="25m")
+    text = (
+        'create Pod mysql-0 in StatefulSet mysql failed error: pods "mysql-0" is forbidden: error looking up service account data/mysql-sa: serviceaccount "mysql-sa" not '
+        "found"
+    )
+    made = c.find("StatefulSet", "mysql")
+    c.event(made, "FailedCreate", text, last="2m", first="25m", count=17, source="statefulset-controller")
+
+
+@incident(
+    story="A large cluster. A kernel bug hangs kubelets: 12 of the 60 nodes of batch have not been ready for 14 minutes, in all zones; their pods start elsewhere, and nothing repairs "
+    "the nodes.",
+    cause="12 of 60 nodes of batch have not been ready for 14 minutes.",
+    thread="aws/karpenter-provider-aws#6803",
+    must=[n(12), r"\bbatch\b", r"not (been )?ready|NotReady", r"1[34] ?m"],
+    must_not=[r"\bzone us-east", "STUCK"],
+)
+def many_nodes_hang(c: Cluster) -> None:
+    usual(c, 10)
+    add_pool(c, "batch", labels={"team": "batch"})
+    fleet(c, "batch", "etl/loader", 48, age="5d")
+    for number in range(12):
+        add_node(c, "batch", "m6i.xlarge", c.zones[number % 3], age="5d", ready=NOT_READY, ready_since="14m")
+
+
+@incident(
+    story="EC2 takes back six of ten spot nodes and has no spot capacity for their replacements: each launch of the last two minutes was refused. Nine pods are pending.",
+    cause="6 of 10 spot nodes were interrupted, and EC2 has no spot capacity for replacements; 9 pods are pending.",
+    thread="aws/karpenter-provider-aws#1233",
+    must=[r"interrupt|taken back|reclaim", n(6), ICE, n(9)],
+    must_not=[LAUNCHES],
+    first=2,
+)
+def interrupted_and_no_replacement(c: Cluster) -> None:
+    add_nodeclass(c)
+    add_pool(c, "spot", capacity=("spot",))
+    fleet(c, "spot", "orders/storefront", 4, capacity="spot", age="2d")
+    for number in range(6):
+        age = f"{100 - 6 * number}s"
+        pair = add_node(c, "spot", "m6i.xlarge", c.zones[number % 3], capacity="spot", age="2d", deleting=age)
+        conditions(pair, condition("Drained", "Unknown", c.at(age), "Draining", "Draining"))
+        for one in both(pair):
+            c.event(one, "SpotInterrupted", "Spot interruption warning was triggered", last=age)
+            text = f"Interruption triggered termination for the {one['kind']}"
+            c.event(one, "TerminatingOnInterruption", text, last=age)
+    pods = waiting(c, "orders/catalog", 9, "90s")
+    refused(
+        c,
+        "spot",
+        ["InsufficientInstanceCapacity: There is no Spot capacity available that matches your request."],
+        pods,
+        every=1,
+        times=2,
+    )
+
+
+@incident(
+    story="One replica and a PodDisruptionBudget of 50 %: half a pod, rounded up to one. Its node drifted four days ago and cannot go.",
+    cause="The PodDisruptionBudget erp/ldap (minAvailable 50 % of 1 pod is 1) never allows an eviction, so the drift of 1 node waits for 4 days.",
+    thread="kubernetes-sigs/karpenter#1599",
+    must=["erp/ldap|ldap", "PDB|PodDisruptionBudget", "never", r"\b4 ?d|9[56] ?h", "drift"],
+    must_not=[r"allows? no eviction now"],
+    karpenter_version="1.14.1",
+)
+def half_of_one_pod(c: Cluster) -> None:
+    usual(c)
+    old = add_node(c, "general", "m6i.xlarge", c.zones[0], age="20d", drifted="4d")
+    add_workload(c, "erp/ldap", on=[old], age="19d", cpu="3", memory="9Gi")
+    add_pdb(c, "erp", "ldap", "ldap", healthy=1, desired=1, expected=1, minAvailable="50%")

@@ -179,3 +179,50 @@ def pinned_to_a_gone_node(c: Cluster) -> None:
     pods = waiting(c, "qa/recorder", 2, "3h", no_node({SELECTOR: 7}), cpu="500m", memory="1Gi", spec=spec)
     error = 'incompatible requirements, label "kubernetes.io/hostname" does not have known values'
     unschedulable(c, pods, error, minutes=60)
+
+
+@incident(
+    story="A pod affinity to the zone of an old cluster was copied: the pods require us-east-1f, where no subnet and no NodePool is. Four pods are pending for 70 minutes.",
+    cause="4 pods of geo/router require the zone us-east-1f, in which no NodePool launches nodes.",
+    thread="aws/karpenter-provider-aws#3211",
+    must=["geo/router", r"us-east-1f", "zone", n(4)],
+    must_not=[LAUNCHES, ROOM, ICE],
+)
+def zone_of_no_subnet(c: Cluster) -> None:
+    usual(c)
+    add_pool(c, "batch", capacity=("spot",), zones=c.zones[:2])
+    term = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["us-east-1f"]}]}
+    spec = {
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+    }
+    pods = waiting(c, "geo/router", 4, "70m", no_node({SELECTOR: 6}), spec=spec)
+    unschedulable(c, pods, "no instance type has the required offering", minutes=60)
+
+
+@incident(
+    story="The build pods request the device smarter-devices/fuse, which a DaemonSet offers on the old nodes. Karpenter knows no instance type with it and launches nothing.",
+    cause="6 pods of ci/image request smarter-devices/fuse, which no instance type of NodePool general has.",
+    thread="kubernetes-sigs/karpenter#751",
+    must=["smarter-devices/fuse", n(6), r"\bgeneral\b", "ci/image"],
+    must_not=[LAUNCHES, ROOM, ICE],
+    karpenter_version="1.14.1",
+)
+def device_that_karpenter_does_not_know(c: Cluster) -> None:
+    usual(c, 6)
+    pods = waiting(c, "ci/image", 6, "35m", cpu="500m", memory="1Gi", requests={"smarter-devices/fuse": "1"})
+    unschedulable(c, pods, "no instance type has enough resources", minutes=35)
+
+
+@incident(
+    story="The database pods request 4Gi of huge pages. Instances have none before the user data reserves them, so Karpenter launches no node for two replicas.",
+    cause="2 pods of db/oracle request hugepages-2Mi, which no instance type of the NodePools has.",
+    thread="aws/karpenter-provider-aws#3315",
+    must=["hugepages-2Mi", n(2), "oracle"],
+    must_not=[LAUNCHES, ROOM, ICE],
+)
+def huge_pages(c: Cluster) -> None:
+    usual(c)
+    pods = waiting(
+        c, "db/oracle", 2, "26m", kind="StatefulSet", cpu="1", memory="4Gi", requests={"hugepages-2Mi": "4Gi"}
+    )
+    unschedulable(c, pods, "no instance type has enough resources", minutes=26)
