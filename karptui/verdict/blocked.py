@@ -62,7 +62,10 @@ def holder_of(line: VerdictNode) -> WhyCode | None:
         # A blocker of a node that would stay anyway costs nothing.
         return None
     why = _holder(line)
-    return why if why in _HELD and not (why is WhyCode.BUDGET and found.why.method == Method.DRIFT) else None
+    # A drifted node counts for its NodePool's drift, and an unready one for being so.
+    if why is WhyCode.BUDGET and (found.why.method == Method.DRIFT or line.not_ready_ns is not None):
+        return None
+    return why if why in _HELD else None
 
 
 def manner_of(line: VerdictNode, why: WhyCode, closed_pdbs: Collection[str]) -> Manner:

@@ -29,7 +29,9 @@ _DENIED: Final = re.compile(r'admission webhook "([^"]+)" denied the request: (.
 _ENDPOINTS: Final = re.compile(r'no endpoints available for service "([^"]+)"')
 _QUOTA: Final = re.compile(r"exceeded quota: ([^,]+), (.+)", re.DOTALL)
 _LIMIT_RANGE: Final = re.compile(r"(?:maximum|minimum) \S+ usage per (?:Container|Pod) is .+", re.DOTALL)
-_FORBIDDEN: Final = re.compile(r'(?:Error creating: )?(?:pods "[^"]*" is forbidden: )?(.+)', re.DOTALL)
+_FORBIDDEN: Final = re.compile(
+    r'(?:Error creating: |create Pod .+? failed error: )?(?:pods "[^"]*" is forbidden: )?(.+)', re.DOTALL
+)
 _NAMESPACE_ENDS: Final = "because it is being terminated"
 NAMESPACE_ENDS_NS: Final = 10 * 60 * NS_PER_SECOND
 """The deletion of a namespace takes minutes: meanwhile its controllers may not create pods."""

@@ -157,7 +157,12 @@ def _nearest_text(nearest: NearestMiss) -> str:
 
     The disk, or a large part that is reserved, is added, as another instance type would not have more.
     """
-    return f"{shortages_text(nearest.shortages)} on {clean(nearest.instance_type)}{_set_by_class(nearest)}"
+    absent = [one for one in nearest.shortages if not resources.nano(nearest.capacity, one.resource)]
+    short, name = [one for one in nearest.shortages if one not in absent], clean(nearest.instance_type)
+    parts = [f"{shortages_text(short)} on {name}{_set_by_class(nearest)}"] if short else []
+    if absent:
+        parts.append(f"{name} has no {clean(', '.join(one.resource for one in absent))}")
+    return "; ".join(parts)
 
 
 def _set_by_class(nearest: NearestMiss) -> str:
