@@ -84,12 +84,9 @@ def _lines(name: str, found: tuple[Drill, ...], rows: Rows[Drill], args: Any) ->
             yield ""
             yield from table_lines(rows, args)
             yield ""
-            yield f"karptui drill --without {max(found, key=_waiting).loss} shows which pods stay pending, and why"
+            worst = max(found, key=lambda one: one.waiting)
+            yield f"karptui drill --without {worst.loss} shows which pods stay pending, and why"
         return
     for one in rows.items:
         yield f"{name}: {headline(one)}"
         yield from detail_lines(one)
-
-
-def _waiting(drill: Drill) -> int:
-    return drill.waiting

@@ -116,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
         if "error" in found.document:
             status = 1
         if args.output == "json":
-            _print_json(found.fixed_form)
+            put(json_text(found.fixed_form))
         else:
             put(page("\n".join(lines_of(found.document, found.savings))))
     return status
@@ -269,10 +269,6 @@ def _disruption(prepared: Prepared, solution: Solution, *, wanted: bool) -> Answ
         events.setdefault(key, []).extend(line for line in lines if line not in events.get(key, ()))
     document["events"] = {key: sorted(events[key]) for key in sorted(events)}
     return Answer(document, savings)
-
-
-def _print_json(document: dict[str, Any]) -> None:
-    put(json_text(document))
 
 
 HEADINGS: Final = ("NODEPOOL", "PODS", "CPU", "MEMORY", "TYPES", "FROM $/H", "FIRST TYPES")

@@ -47,17 +47,12 @@ def budget_changes(before: Situation, after: Situation) -> tuple[BudgetChange, .
     reasons = [one for one in reasons_of(before.settings) if one in reasons_of(after.settings)]
     old, new = _allowances(before, reasons), _allowances(after, reasons)
     nothing = (0, 0)
+    sides = {key: (old.get(key, nothing), new.get(key, nothing)) for key in (*new, *old)}
     return tuple(
-        BudgetChange(pool, reason, *_crossed(old.get((pool, reason), nothing), new.get((pool, reason), nothing)))
-        for pool, reason in dict.fromkeys((*new, *old))
-        if old.get((pool, reason), nothing) != new.get((pool, reason), nothing)
+        BudgetChange(pool, reason, allowed[0], allowed_then[0], allowed[1], allowed_then[1])
+        for (pool, reason), (allowed, allowed_then) in sides.items()
+        if allowed != allowed_then
     )
-
-
-def _crossed(
-    old: tuple[int | None, int | None], new: tuple[int | None, int | None]
-) -> tuple[int | None, int | None, int | None, int | None]:
-    return old[0], new[0], old[1], new[1]
 
 
 def _allowances(situation: Situation, reasons: Iterable[Reason]) -> _Allowance:

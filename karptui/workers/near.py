@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import resource_tracker
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from karptui.workers.workers import MOST_LOST, Question, WorkersError, never, packed, unpacked
@@ -99,7 +100,7 @@ class NearWorkers:
                     lost_in_a_row += 1
                     if lost_in_a_row >= MOST_LOST:
                         raise WorkersError(f"{MOST_LOST} processes in a row have died at work")
-                    again.extendleft(sorted(pending.values(), key=_position, reverse=True))
+                    again.extendleft(sorted(pending.values(), key=itemgetter(0), reverse=True))
                     pending.clear()
                     pool.shutdown()
                     pool = opened()
@@ -144,10 +145,6 @@ def _starting(count: int) -> Iterator[None]:
 def _start_method() -> str:
     """Return multiprocessing's start method: fork (quick) is safe only while this process has a single thread."""
     return "fork" if sys.platform == "linux" and threading.active_count() == 1 else "spawn"
-
-
-def _position(given: tuple[int, object]) -> int:
-    return given[0]
 
 
 # In the worker processes

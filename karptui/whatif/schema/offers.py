@@ -149,14 +149,10 @@ def offered_values(path: Path, known: KnownValues, taken: Taken) -> Iterator[Off
     elif last in _DURATIONS or last in _COMMON:
         yield from (Offer(value) for value in _DURATIONS.get(last) or _COMMON[last])
     else:
-        yield from _NAMED.get((around, last), _NAMED.get(("", last), _nothing))(known)
+        yield from _NAMED.get((around, last), _NAMED.get(("", last), lambda _: ()))(known)
 
 
 _TAINT_LISTS: Final = frozenset({"taints", "startupTaints", "tolerations"})
-
-
-def _nothing(_: KnownValues) -> Iterable[Offer]:
-    return ()
 
 
 def _node_class(field: str, kind: str, known: KnownValues) -> Iterator[Offer]:
