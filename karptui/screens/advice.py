@@ -204,8 +204,5 @@ class AdviceDetailScreen(ListScreen[tuple[int, ObjectRef]]):
         """Begin a what-if with the edits of the remedy."""
         return opening_of(self._entry.finding)
 
-    def action_scroll_panel(self, step: int) -> None:
-        self.panel.scroll_half(step)
-
     def open_row(self, item: tuple[int, ObjectRef]) -> None:  # noqa: ARG002 - it is under the cursor
         self.action_open_object()

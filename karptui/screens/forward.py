@@ -313,6 +313,3 @@ class ForwardScreen(ListScreen[PlayedStep]):
         """Simulate again, from the current cluster."""
         super().action_refresh_data()
         self._play()
-
-    def action_scroll_panel(self, step: int) -> None:
-        self.panel.scroll_half(step)

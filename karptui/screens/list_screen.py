@@ -338,6 +338,11 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         elif line is not None and self.is_current:  # another key may have left the screen meanwhile
             self.open_row(line)
 
+    def action_scroll_panel(self, step: int) -> None:
+        """Scroll the panel above the table by half a page."""
+        for panel in self.query(Panel):
+            panel.scroll_half(step)
+
     # Filtering
 
     def action_filter(self) -> None:

@@ -194,8 +194,5 @@ class PoolDetailScreen(ListScreen[DaemonRow]):
     def action_open_types(self) -> None:
         routes.show_types(self, self._pool_name)
 
-    def action_scroll_panel(self, step: int) -> None:
-        self.panel.scroll_half(step)
-
     def open_row(self, item: DaemonRow) -> None:
         routes.show_yaml(self, "DaemonSet", item.found.key)

@@ -191,9 +191,6 @@ class StudyScreen(ListScreen[Any]):
         super().action_refresh_data()
         self._work_out()
 
-    def action_scroll_panel(self, step: int) -> None:
-        self.panel.scroll_half(step)
-
 
 ON_SCREEN: Final = ("pending", "overhead")
 """Goals of the screens; `karptui solve` has them all."""
