@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -35,10 +35,7 @@ from karptui.views.pending.sentences import CAUSE_HELP, pending_freshness, pendi
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Rows
-
-if TYPE_CHECKING:
-    from karptui.whatif.scenario import Opening
-
+from karptui.whatif.scenario import Opening
 
 OPEN_LEDGER: Final = Binding(
     "t", "open_ledger", "Ledger", id="pending.ledger", tooltip="The memory of the closest type, item by item"
@@ -244,8 +241,6 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
 
     def whatif_opening(self) -> Opening:
         """Return the change under the cursor, or the pod if there is none."""
-        from karptui.whatif.scenario import Opening  # noqa: PLC0415 - brings the engines with it
-
         item = self.current
         if item is None:
             return super().whatif_opening()

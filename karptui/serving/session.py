@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from karptui.serving.studies import Forecasts, Studies
 from karptui.serving.whatif import WhatIfs
+from karptui.session.answers import ControllerInfo
 from karptui.session.moments import PlayCache
 from karptui.session.replays import SharedBase
 from karptui.session.row_server import List, RowServer
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from karptui.serving.blockers import Remedies
     from karptui.serving.objects import Objects
     from karptui.session.answers import (
-        ControllerInfo,
         NodeReport,
         PendingPod,
         Proportion,
@@ -131,8 +131,6 @@ class ClusterSession(RowServer):
         return proportion(self._view(), pools, shares)
 
     def controller(self) -> ControllerInfo:
-        from karptui.session.answers import ControllerInfo
-
         evidence = self._view().evidence
         title = evidence.controller.title if evidence.controller is not None else ""
         return ControllerInfo(settings=evidence.settings, version=evidence.karpenter_version, title=title)
