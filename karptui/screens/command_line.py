@@ -56,11 +56,7 @@ def find(commands: Sequence[TypedCommand], word: str) -> TypedCommand:
 
 
 def complete(commands: Sequence[TypedCommand], line: str) -> tuple[str, ...]:
-    """Return complete command lines for a partial one, best first.
-
-    Args:
-        line: Typed text without the colon.
-    """
+    """Return complete command lines for a partial one, best first."""
     word, space, rest = line.partition(" ")
     if not space:
         names = [command.name for command in commands if command.name.startswith(word)]
@@ -84,11 +80,7 @@ _MOST_HINTS: Final = 40
 
 
 def hint(commands: Sequence[TypedCommand], line: str) -> str:
-    """Return the completions of a line as one text, or else the argument of its command.
-
-    Args:
-        line: Typed text without the colon.
-    """
+    """Return the completions of a line as one text, or else the argument of its command."""
     word, has_argument, rest = line.partition(" ")
     if not has_argument:
         options = complete(commands, line)

@@ -175,11 +175,6 @@ class ChecklistScreen(DimmedScreen["frozenset[str] | None"]):
     line = getters.query_one(Input)
 
     def __init__(self, title: str, choices: Sequence[Choice], chosen: Iterable[str]) -> None:
-        """Make the dialog.
-
-        Args:
-            chosen: Ids of the choices that are on.
-        """
         super().__init__()
         self._heading = clean(title)
         self._choices = {one.id: one for one in choices}
@@ -264,7 +259,6 @@ class AskScreen(DimmedScreen["str | None"]):
         """Make the dialog.
 
         Args:
-            hint: Accepted forms.
             check: Returns an error message for a text, empty if it is valid.
         """
         super().__init__()

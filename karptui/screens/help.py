@@ -41,11 +41,6 @@ class HelpScreen(DimmedScreen[None]):
     ]
 
     def __init__(self, explained: Screen[Any], own: Sequence[Section]) -> None:
-        """Make help for a screen.
-
-        Args:
-            own: Its codes, columns and filters.
-        """
         super().__init__()
         keys = dict(_key_sections(explained))
         this_screen = [(OWN, keys.pop(OWN))] if OWN in keys else []

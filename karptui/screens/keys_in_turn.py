@@ -25,11 +25,6 @@ class KeysInTurn:
     """Handles typed keys in order, and lets threads yield to them."""
 
     def __init__(self, app: App[None], take: Callable[[events.Event], Awaitable[None]]) -> None:
-        """Begin before there is a screen.
-
-        Args:
-            take: Sends a key or a click to the front screen.
-        """
         self._app, self._take = app, take
         self._early: list[events.Key] | None = []
         """Keys that came before there was a screen to take them; None from then on."""

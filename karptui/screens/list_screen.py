@@ -89,7 +89,6 @@ class ListScreen(FrameScreen, Generic[ItemT]):
 
         Args:
             rows: The session's list, or a function that makes rows of items of the screen.
-            story: Text about the row under the cursor, if one line is not enough.
         """
         super().__init__()
         self.asked: SessionRows[ItemT] | None = (

@@ -219,11 +219,7 @@ class Listing(Generic[ItemT]):
         yield clean(self.query.text)
 
     def no_rows(self, total: int, status: KindStatus | None, now_ns: int, notable_key: str) -> Pieces:
-        """Return the text shown if there are no rows, one piece per line.
-
-        Args:
-            notable_key: Key that shows notable rows only.
-        """
+        """Return the text shown if there are no rows, one piece per line."""
         return no_rows(
             status,
             self.spec.noun,

@@ -27,11 +27,6 @@ class MomentScreens:
     """Shows moments in place of the cluster that is followed; one within the other."""
 
     def __init__(self, app: App[None], visits: PlaySessions) -> None:
-        """Begin with the present cluster.
-
-        Args:
-            visits: Makes the clusters of moments.
-        """
         self._app, self._host, self._visits = app, host_of(app), visits
         self._opened: list[_Opened] = []
         """Where each of them was opened."""

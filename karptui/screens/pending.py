@@ -273,11 +273,6 @@ class PendingNodesScreen(ListScreen[NodeRefusal]):
     title_text = "Nodes tried"
 
     def __init__(self, name: str, explanation: PodExplanation) -> None:
-        """Make the screen.
-
-        Args:
-            explanation: Why nothing takes them.
-        """
         super().__init__(NODES, OwnRows(lambda: explanation.nodes))
         self._title_name = name
         self._explanation = explanation

@@ -178,11 +178,7 @@ class Studies(OneAtATime):
     def _answer(
         self, now_ns: int, work: Callable[[WhatIfBase, Reporter], AnswerT], *errors: type[Exception]
     ) -> StudyAnswer[AnswerT]:
-        """Return the answer to a study; nothing if it was cancelled.
-
-        Args:
-            errors: Exceptions with a message for the user.
-        """
+        """Return the answer to a study; nothing if it was cancelled."""
         from karptui.session.prepare import base_of
 
         view = self._view()

@@ -307,7 +307,6 @@ def without_idle(entries: Sequence[BlockerEntry], name: str, folding: Folding) -
     """Return rows with everything in the way of nodes that no method wants as one row, the last.
 
     Args:
-        entries: The rows, in order.
         name: Of the row; its rows follow one by one if it is an exception to the folding.
         folding: Which groups differ from the default.
     """

@@ -69,7 +69,6 @@ def capacity_entries(
     """Return the groups, by name.
 
     Args:
-        entries: All nodes and NodeClaims.
         grouping: One of ``GROUPINGS``.
         churn: Created and removed NodeClaims; None if unknown.
         joint: Joint removals; without it what several nodes hold is an upper bound.

@@ -138,9 +138,7 @@ def with_metrics(
     label is requested. Its overhead is the largest share among nodes of other types.
 
     Args:
-        seen: Types of existing nodes.
         metrics: Karpenter's metrics; None if they are not read.
-        asked: Labels that NodePools and pods ask for.
     """
     offerings = _offerings(metrics) if metrics is not None else {}
     if metrics is None or not offerings:

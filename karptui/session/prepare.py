@@ -85,7 +85,6 @@ def open_cluster(
     """Return a cluster as the engines take it: the only way there, for the app and for every command.
 
     Args:
-        evidence: Types, settings and prices.
         unread: NodeClasses that were not read; None to use all that NodePools refer to.
         types: Its instance types if they are known already.
         prices: Prices of nodes, if they are computed already.

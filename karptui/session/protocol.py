@@ -111,11 +111,7 @@ class Session(Protocol):
     # Blockers
 
     def remedies(self, members: Sequence[str], now_ns: int, *, makes_edits: bool = True) -> RemedyList:
-        """Return the remedies for blockers.
-
-        Args:
-            makes_edits: Whether the remedies should lead to a what-if.
-        """
+        """Return the remedies for blockers."""
 
     def try_remedies(self, members: Sequence[str], now_ns: int) -> RemedyTrials:
         """Return the simulated removals of each remedy of some blockers; takes a while."""
@@ -210,7 +206,6 @@ class Studies(Protocol):
 
         Args:
             goal: Of `karptui.solve.catalogue.GOALS`.
-            on_top_of: Edits that are made before.
         """
 
     def headrooms(self, kind: str, key: str, now_ns: int) -> StudyAnswer[tuple[Headroom, ...]]:
@@ -240,7 +235,6 @@ class Studies(Protocol):
 
         Args:
             pools: NodePools that are edited; all that are not static if empty.
-            edits: Made before.
             afters: Values of consolidateAfter; a default set and those in use if empty.
         """
 

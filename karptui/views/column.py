@@ -368,9 +368,7 @@ def text_column(
     """Return a column of texts; an empty one is a dash.
 
     Args:
-        short: The text if there is little room.
         json: The text's name in JSON and CSV, if exported unchanged.
-        values: Exported values instead.
     """
 
     def cell(item: ItemT, _: int) -> Cell:

@@ -47,13 +47,7 @@ def _starting_text(drill: Drill) -> str:
 
 
 def places_text(found: Drill | Rehearsal, waiting: str, dollars: str = "") -> str:
-    """Return the destinations of displaced pods.
-
-    Args:
-        found: The pods, and where they land.
-        waiting: Predicate of the unschedulable pods.
-        dollars: Cost of the new nodes, with its separator.
-    """
+    """Return the destinations of displaced pods."""
     pods, count = counted(found.pods, "pod"), len(found.pending)
     placed = [f"{found.on_nodes:,} fit on other nodes"] if found.on_nodes else []
     if found.on_new:
@@ -168,11 +162,7 @@ LandingT = TypeVar("LandingT", Drill, Rehearsal)
 def landing_columns(
     price: Callable[[LandingT], float], unpriced: Callable[[LandingT], int], json: str
 ) -> tuple[Column[LandingT], ...]:
-    """Return the columns of where displaced pods land.
-
-    Args:
-        json: Name of the price in JSON and CSV.
-    """
+    """Return the columns of where displaced pods land."""
     return (
         count_column(
             number_heading("fit", "FIT", "Pods that fit on other nodes.", drop_order=2),

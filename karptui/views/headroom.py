@@ -240,7 +240,6 @@ def _room_columns(room: Callable[[ItemT], PoolRoom], widest: int) -> tuple[Colum
     """Return the columns about the new nodes of one NodePool.
 
     Args:
-        room: Returns the NodePool's capacity of a row.
         widest: Maximum width of the reason why the next pod is unschedulable.
     """
     return (

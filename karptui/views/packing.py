@@ -48,7 +48,6 @@ def packing_lines(bins: Sequence[Bin], resource: str, width: int) -> tuple[Piece
     """Return the packing chart.
 
     Args:
-        bins: The nodes, grouped by NodePool.
         resource: ``cpu`` or ``memory``, which the chart is scaled by.
     """
     if not bins:
@@ -119,12 +118,7 @@ def short_text(name: str, width: int) -> str:
 
 
 def blocks(daemons: int, pods: Iterable[int], size: int, cells: int) -> tuple[tuple[str, Tone], ...]:
-    """Return the cells of a bin: DaemonSets, pods from largest to smallest, free room.
-
-    Args:
-        pods: Request of each other pod.
-        size: Allocatable amount of the node.
-    """
+    """Return the cells of a bin: DaemonSets, pods from largest to smallest, free room."""
     asked = sorted((pod for pod in pods if pod > 0), reverse=True)
     filled = min(max(round((daemons + sum(asked)) * cells / size), 1 if daemons or asked else 0), cells)
     first = min(max(round(daemons * cells / size), 1 if daemons else 0), filled)

@@ -333,11 +333,7 @@ TABLE: Final[TableSpec[SolveRow]] = TableSpec(
 def solve_study(
     goal: str, given: Sequence[tuple[str, str]], on_top_of: Scenario | None = None
 ) -> Study[Solved, SolveRow]:
-    """Return the study of a goal: the answer, then the changes that lost.
-
-    Args:
-        on_top_of: Scenario that is applied first.
-    """
+    """Return the study of a goal: the answer, then the changes that lost."""
     known = GOALS.get(goal)
     before = f" ─ on top of {clean(on_top_of.name)}" if on_top_of is not None else ""
     return Study(

@@ -71,7 +71,6 @@ def notice(statuses: Mapping[str, KindStatus], consequences: Mapping[str, str], 
     """Return a notice if data is missing or stale, else None.
 
     Args:
-        statuses: Source status by kind.
         consequences: By kind, what the screen cannot show without it.
     """
     gone = [s for s in statuses.values() if s.phase in ("disconnected", "stale")]
@@ -111,7 +110,6 @@ def no_rows(
 
     Args:
         status: Status of the rows' kind; None before the first report.
-        notable_key: The key that shows all rows again.
     """
     if total and filter_text:
         return (f"no {noun} match  {clean(filter_text)}", Tone.NORMAL), ("esc clears the filter", Tone.MUTED)

@@ -208,7 +208,6 @@ def build_rows(
     """Filter and sort items into rows.
 
     Args:
-        items: every item, in any order.
         sort: the order; the table's default when None or when it names no column.
     """
     shown: Sequence[ItemT] = items
@@ -269,12 +268,7 @@ _FORMULA: Final = re.compile(r"[=@\t\r]|[+-](?!$|[\d.,]+ ?[A-Za-z%$/µ]{0,10}$)"
 
 
 def as_csv(headings: Sequence[Heading], rows: Iterable[Row], shown: Sequence[int]) -> str:
-    """Return rows as CSV with the columns' ids as header.
-
-    Args:
-        rows: the rows, each with a cell per heading.
-        shown: which columns to write, by index.
-    """
+    """Return rows as CSV with the columns' ids as header."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow([headings[index].id for index in shown])

@@ -41,12 +41,7 @@ def share_values(
     """Return the values for scripts: requests, DaemonSet requests, and allocatable.
 
     Args:
-        name: Prefix of the names.
-        unit: Suffix of the names.
         requested: The amounts; None if pods are unknown.
-        schema: Schema of the allocatable amount.
-        about: Descriptions of the three.
-        after: The value they follow.
     """
 
     def of_daemons(entry: ItemT, _: int) -> int | None:

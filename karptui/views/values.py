@@ -473,7 +473,6 @@ def policies_study(
 
     Args:
         pool: The edited NodePool; empty for all that are not static.
-        edits: Made before.
         afters: Values of consolidateAfter; a few values and those in use if empty.
     """
 

@@ -57,9 +57,6 @@ def verdict_pages(
     """Return the worst findings, then all of them in pages; a single page if the worst are all.
 
     Long findings wrap to the next line.
-
-    Args:
-        findings: Findings with their texts, worst first.
     """
     keys = max((len(one.key) for one, _ in findings), default=0)
     money = max((len(money_text(one)) for one, _ in findings), default=0)

@@ -70,7 +70,6 @@ def fitted(sentence: Pieces, facts: Sequence[Pieces], width: int, height: int) -
 
     Args:
         sentence: Comes first; cut with an ellipsis if necessary.
-        facts: In order of importance.
     """
     if height < 1:
         return ()

@@ -44,11 +44,7 @@ class Piece(NamedTuple):
 
 
 def fit(keys: Sequence[Key], width: int) -> list[Piece]:
-    """Return the texts of the keys that fit, in order: with spacing, else without, else fewer.
-
-    Args:
-        keys: In order of importance.
-    """
+    """Return the texts of the keys that fit, in order: with spacing, else without, else fewer."""
     roomy = [Piece(key.key, f" {key.label} ", f"{key.description} ") for key in keys]
     if sum(piece.width for piece in roomy) <= width:
         return roomy
@@ -86,8 +82,6 @@ class KeyLine(Widget):
         Args:
             first: Ids of bindings in order of importance; other shown bindings follow.
             last: Ids of bindings that come after those.
-            short: Shorter description by id.
-            rename: Returns the description to show for a binding's id and description.
         """
         super().__init__()
         self._rename = rename

@@ -34,11 +34,7 @@ class Thumb:
 
     @classmethod
     def of(cls, height: int, total: int, position: float) -> Thumb | None:
-        """Return the thumb; None if everything is visible.
-
-        Args:
-            height: Visible lines, and cells of the bar.
-        """
+        """Return the thumb; None if everything is visible."""
         if height <= 0 or total <= height:
             return None
         cells = max(1.0, height / (total / height))
@@ -65,11 +61,7 @@ class ScrollColumn:
 
     @classmethod
     def draw(cls, thumb: Thumb | None, style: Style) -> ScrollColumn:
-        """Make the cells of a bar.
-
-        Args:
-            style: the thumb's colour on the bar's.
-        """
+        """Make the cells of a bar."""
         turned = style + Style(reverse=True)
         empty, inner = Segment(" ", Style(bgcolor=style.bgcolor)), Segment(" ", turned)
         if thumb is None:
@@ -218,12 +210,7 @@ class LineView(ScrollView):
         return strips
 
     def draw_line(self, y: int, first: int, body: Size) -> Strip:
-        """Draw a line of content without the scroll bar.
-
-        Args:
-            y: Line number from the top of the visible part.
-            body: Size of the visible part.
-        """
+        """Draw a line of content without the scroll bar."""
         raise NotImplementedError
 
     def render_line(self, y: int) -> Strip:

@@ -141,7 +141,6 @@ def readable(color: Color, grounds: tuple[Color, ...], wanted: float) -> Color:
     """Return the colour, moved towards black or white until it has enough contrast to every background.
 
     Args:
-        grounds: Backgrounds it is drawn on.
         wanted: Contrast ratio to reach; otherwise the best possible is returned.
     """
     if contrast(color, grounds[0]) >= wanted and all(contrast(color, ground) >= wanted for ground in grounds):

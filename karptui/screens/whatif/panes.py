@@ -108,8 +108,6 @@ class ResultPane(TitledPane):
         """Show an answer, or why there is none.
 
         Args:
-            answer: The last valid answer.
-            problem: Why the last question has no answer.
             later: When the edits take effect, if not now.
         """
         self._problem, self._later = problem, later

@@ -88,7 +88,6 @@ class QuickEdits:
 
         Args:
             title: Name of the change; empty if the rejection contains it.
-            why: Text for undo.
             change: Returns the changed text; raises EditRefusedError.
         """
         try:

@@ -41,7 +41,6 @@ def remedies(
 
     Args:
         members: The blockers; those that block no wanted disruption need no remedy.
-        makes_edits: Whether the remedies are opened as a what-if.
     """
     members = [one for one in members if one.blocker.is_wanted]
     findings = {one.findings.key: one.findings for one in members if one.findings is not None}

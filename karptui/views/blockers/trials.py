@@ -58,11 +58,7 @@ def tried_remedies(offered: Sequence[BlockerRemedy], trials: Sequence[Trial]) ->
 def tried_group(
     group: BlockerGroup, place: int, offered: Sequence[BlockerRemedy], trials: Sequence[Trial]
 ) -> tuple[TriedRemedy, ...]:
-    """Return the tried remedies of a group, best first, with YAML and commands.
-
-    Args:
-        place: Its position among the groups.
-    """
+    """Return the tried remedies of a group, best first, with YAML and commands."""
     rows = sorted(tried_remedies(offered, trials), key=lambda row: row.place)
     text = {one.kind: remedy_text(one, group.members) for one in offered}
     return tuple(replace(row, group=group.title, group_place=place, text=text[row.remedy.kind]) for row in rows)

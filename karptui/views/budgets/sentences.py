@@ -161,11 +161,7 @@ def _next(entry: BudgetEntry, now_ns: int, local: tzinfo | None) -> str:
 
 
 def detail_text(entries: Sequence[BudgetEntry], now_ns: int, local: tzinfo | None = None) -> str:
-    """Return everything about the budgets of one NodePool as text.
-
-    Args:
-        entries: its rows, one for each reason.
-    """
+    """Return everything about the budgets of one NodePool as text."""
     pool, found = entries[0].pool, entries[0].found
     lines = [f"Disruption budgets of NodePool {clean(pool.name)}", ""]
     if not pool.budgets:

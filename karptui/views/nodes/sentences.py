@@ -133,7 +133,6 @@ def cluster_facts(totals: ClusterTotals, scope: Fact | None = None, *, is_held_s
 
     Args:
         is_held_steady: Whether the held cost is current, not the last complete sum.
-        totals: Totals of all or some nodes and NodeClaims.
         scope: Text that replaces the node count if the figures cover only some nodes.
     """
     cost = cost_fact(totals.cost) if totals.cost is not None else None
@@ -170,12 +169,7 @@ def _counts(nodes: int, starting: int) -> list[Fact]:
 
 
 def shown_scope(shown: ClusterTotals, every: ClusterTotals) -> Fact:
-    """Return the scope of filtered nodes: ``12 of 61 nodes:``.
-
-    Args:
-        shown: Totals of the filtered nodes and NodeClaims.
-        every: Totals of all of them.
-    """
+    """Return the scope of filtered nodes: ``12 of 61 nodes:``."""
     if "Node" in every.hidden:
         some, count = count_text(shown.nodes + shown.claims), every.nodes + every.claims
         words, short = f"{some} of {counted(count, 'NodeClaim')}:", f"{some}/{counted(count, 'claim')}:"

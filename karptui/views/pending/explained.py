@@ -55,7 +55,6 @@ def explained_lines(
 
     Args:
         detail: Explanation of one of them; None until it is computed.
-        around: Facts about the cluster shown next to it.
     """
     tone = Tone.FAULT if group.cause in FAULTY else Tone.NORMAL
     lines: list[Pieces] = [((cause_sentence(group.first, group.cause), tone),)]

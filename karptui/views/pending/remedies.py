@@ -30,7 +30,6 @@ def remedy_text(remedy: Remedy, pods: str, origin: str, *, try_key: str = "ctrl+
 
     Args:
         origin: ``Kind/namespace/name`` of their owner.
-        try_key: The key that opens a what-if.
     """
     gain = remedy.gain
     price = f", {node_price_text(gain.price_per_hour)}/h" if gain.price_per_hour is not None else ""

@@ -377,7 +377,6 @@ def types_table(
 
     Args:
         pool: The NodePool, for values of scripts; None for a table on screen.
-        fit: Returns how the largest pending pod fits a type.
     """
     first = Value[TypeEntry]("pool", lambda _entry, _now: pool, str)
     name = msgspec.structs.replace(COLUMNS[0], values=(first, *COLUMNS[0].values))

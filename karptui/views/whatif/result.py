@@ -287,11 +287,7 @@ def opened(lines: tuple[ResultLine, ...], keys: frozenset[str], width: int) -> t
 
 
 def text_lines(answer: Answer, refused: Sequence[str] = ()) -> Iterator[str]:
-    """Yield an answer as plain text: the sentence, the figures, then the screen's lines without their details.
-
-    Args:
-        refused: Edits that the API server would reject.
-    """
+    """Yield an answer as plain text: the sentence, the figures, then the screen's lines without their details."""
     found, accuracy = answer.difference, answer.accuracy
     assert found is not None
     assert accuracy is not None

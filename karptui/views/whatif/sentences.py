@@ -29,7 +29,6 @@ def headline(answer: Answer, *, is_at_once: bool = False) -> Pieces:
 
     Args:
         answer: The answer; blockers are included once computed.
-        is_at_once: Whether a sentence about later changes follows.
     """
     found = answer.difference
     if found is None:

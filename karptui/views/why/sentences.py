@@ -43,7 +43,6 @@ def held_title(rows: Held, total: Held | None) -> str:
     """Return the joint held cost of rows for their title, and the top bar's sum if it differs.
 
     Args:
-        rows: Held cost of the visible rows.
         total: The sum in the top bar, which updates slowly; None if rows are hidden.
     """
     said, before = held_text(rows), held_text(total) if total is not None else "…"

@@ -74,7 +74,6 @@ class Layout:
         """Return the offset that puts the next column, or the one before, right behind the pinned first one.
 
         Args:
-            offset: cells scrolled by now.
             step: 1 to the right, -1 to the left.
             available: cells of the table.
         """
@@ -93,11 +92,7 @@ class Layout:
         return [placed.x - self.frozen_width for placed in self.columns[1:]]
 
     def whole_until(self, offset: int, available: int) -> int:
-        """Return the cells of the table, from its left edge, that hold no number cut at the right edge.
-
-        Args:
-            offset: cells scrolled by now.
-        """
+        """Return the cells of the table, from its left edge, that hold no number cut at the right edge."""
         edge = offset + available
         cut = (one.x for one in self.columns[1:] if one.is_number and one.x < edge < one.x + one.width)
         return next((max(x - offset, self.frozen_width) for x in cut), available)
@@ -123,7 +118,6 @@ def measure(rows: Iterable[Row], count: int, widths: Sequence[Widths] = ()) -> t
 
     Args:
         rows: Rows with ``count`` cells each.
-        widths: Widths of earlier rows.
     """
     texts = [known.text for known in widths] or [0] * count
     shorts = [known.short for known in widths] or [0] * count
@@ -154,7 +148,6 @@ def fit(
     The wide layout drops no column and scrolls instead.
 
     Args:
-        widths: Measured content, one per heading.
         is_wide: Whether wide-only columns are drawn and none is dropped.
         sorted_id: Column that needs a cell for the sort arrow.
     """

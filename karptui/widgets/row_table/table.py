@@ -90,7 +90,6 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
         """Show other rows; the cursor and marks stay with their keys, and only lines that differ are drawn again.
 
         Args:
-            rows: the rows in order.
             sort: the order they are in, for the arrow in the header.
         """
         before_key, before_count = self._cursor.key, len(self._rows)

@@ -65,11 +65,8 @@ class KeyOrder:
         """Begin without keys.
 
         Args:
-            take: Handles a key, or sends it to the focused widget.
             is_early: Returns whether the target of a key is not ready yet.
             leaves: Returns the destination of a leaving key; None for other keys.
-            waits: Called if keys wait for a slow one.
-            called_off: Called if the awaited screen is cancelled.
         """
         self._app, self._take = app, take
         self._is_early, self._leaves = is_early, leaves

@@ -35,11 +35,6 @@ class StyleRules(Stylesheet):
     """A style sheet that parses and styles only what changed."""
 
     def __init__(self, *, variables: dict[str, str] | None = None) -> None:
-        """Make an empty sheet.
-
-        Args:
-            variables: the theme's colours by name.
-        """
         super().__init__(variables=variables)
         self._parse_cache = LRUCache(_SHEETS)
         self._styled_by: WeakKeyDictionary[DOMNode, tuple[list[RuleSet], list[object]]] = WeakKeyDictionary()
@@ -61,12 +56,7 @@ class StyleRules(Stylesheet):
     def apply(
         self, node: DOMNode, *, animate: bool = False, cache: dict[tuple[Any, ...], RulesMap] | None = None
     ) -> None:
-        """Style a widget.
-
-        Args:
-            animate: Whether values change gradually if the rules say so.
-            cache: Styles shared by widgets that are styled together.
-        """
+        """Style a widget."""
         self._asked_of = None
         self._asked_of = self._rules_for(node)
         try:
@@ -88,11 +78,7 @@ class StyleRules(Stylesheet):
 
     @classmethod
     def replace_rules(cls, node: DOMNode, rules: RulesMap, animate: bool = False) -> None:  # noqa: FBT001, FBT002 - Textual's
-        """Set the styles of a widget.
-
-        Args:
-            animate: Whether they change gradually if the rules say so.
-        """
+        """Set the styles of a widget."""
         if animate and rules.get("transitions"):
             super().replace_rules(node, rules, animate)
             return
