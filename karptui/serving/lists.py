@@ -1,4 +1,4 @@
-"""The lists whose rows screens ask for by window, as the settings have them."""
+"""The lists whose rows screens ask for, as the settings have them."""
 
 # ruff: noqa: PLC0415 - each list is imported when it is first looked at
 

@@ -1,4 +1,4 @@
-"""The session that screens ask: rows by window, objects, what-ifs, forecasts and studies of one cluster."""
+"""The session that screens ask: rows, objects, what-ifs, forecasts and studies of one cluster."""
 
 # ruff: noqa: PLC0415 - the first rows wait for no engine: each is imported when it is first asked
 
