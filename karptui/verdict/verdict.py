@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Final
 
@@ -46,6 +47,7 @@ from karptui.verdict.finding import (
     FindingCode,
     FindingSeverity,
     Manner,
+    PendingLine,
     VerdictCase,
     VerdictNode,
 )
@@ -145,8 +147,10 @@ COVERED_RULES: Final = frozenset(
     }
 )
 """Rules of Advice whose errors and warnings another finding reports."""
-_EXPLAINING_RULES: Final = frozenset({"pool-no-types", "setting-gate-off"})
+_EXPLAINING_RULES: Final = frozenset({"pool-daemonset-types", "pool-no-types", "setting-gate-off"})
 """Rules whose errors explain why pods of their NodePools are pending."""
+_TELLING_RULES: Final = frozenset({"pod-host-port-daemonset"})
+"""Rules whose errors name the pending pods of their workloads."""
 SEPARATE_RULES: Final = frozenset({"pool-expiry-wave", "pool-consolidate-after-churn"})
 """Advice rules whose warnings get a separate line: they announce something within hours, or hold nodes now."""
 
@@ -276,6 +280,9 @@ def _urgent_advice(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterF
         severity = str(advice.severity)
         if severity != "error" and not (advice.rule in SEPARATE_RULES and severity == "warning"):
             continue
+        if advice.rule in _TELLING_RULES:
+            owners = {f"{ref.kind}/{ref.key}" for ref in advice.objects}
+            pending.take(partial(_belongs_to, owners=owners))
         pools = frozenset(ref.name for ref in advice.objects) if advice.rule in _EXPLAINING_RULES else frozenset()
         yield ClusterFinding(
             severity=FindingSeverity(severity),
@@ -286,6 +293,10 @@ def _urgent_advice(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterF
             pending=pending.take(partial(of_pools, pools=pools)) if pools else NOTHING_PENDING,
             screen="advice",
         )
+
+
+def _belongs_to(group: PendingLine, owners: AbstractSet[str]) -> bool:
+    return group.owner in owners
 
 
 def _advice(case: VerdictCase) -> Iterator[ClusterFinding]:
