@@ -14,7 +14,7 @@ from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.kube.units import count_text
 from karptui.pending.causes import ENGINE, FAULTY, Cause, Diagnoses, Diagnosis, PodDestination
-from karptui.pending.disagreements import PATIENCE_NS, Disagreement, Nominations
+from karptui.pending.disagreements import PATIENCE_NS, Disagreement, DisagreementCode, Nominations
 from karptui.pending.messages import NO_MESSAGES, PodMessages, with_condition
 from karptui.provisioning import PodExplanation
 
@@ -99,6 +99,11 @@ class PendingGroup(msgspec.Struct, frozen=True, eq=False, dict=True):
         return _waits_since(self.first)
 
     @property
+    def is_disputed(self) -> bool:
+        """Whether anyone disagrees; about a selected node that does not exist nobody does."""
+        return any(one.code is not DisagreementCode.HOST_GONE for one in self.disagreements)
+
+    @property
     def is_faulty(self) -> bool:
         """Whether the user must act."""
         return self.cause in FAULTY or bool(self.disagreements)
@@ -150,7 +155,7 @@ def fold(
             knows_volumes=knows_volumes or not pod.volumes,
         )
         groups.append(PendingGroup(key, origin, tuple(members), disagreements))
-    groups.sort(key=lambda group: (group.cause not in FAULTY, not group.disagreements, -len(group.pods), group.key))
+    groups.sort(key=lambda group: (group.cause not in FAULTY, not group.is_disputed, -len(group.pods), group.key))
     return tuple(groups)
 
 

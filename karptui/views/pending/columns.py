@@ -67,7 +67,7 @@ def _differ(entry: PendingEntry, _: int) -> Cell:
 def _rank(entry: PendingEntry) -> tuple[float, ...]:
     """Sort pods that need action first, then by number of pods."""
     group = entry.group
-    return float(group.cause not in FAULTY), float(not group.disagreements), -float(len(group.pods))
+    return float(group.cause not in FAULTY), float(not group.is_disputed), -float(len(group.pods))
 
 
 def _requests_values(pod: Pod) -> dict[str, int]:
