@@ -22,23 +22,6 @@ def a_case(
     return {"nodeClass": {**nodeclass, "status": {"subnets": SUBNETS} if status is None else status}, **changes}
 
 
-def test_zones_of_the_document_offer_everything() -> None:
-    case = parse_case(a_case(region="us-east-1", zones=ZONES))
-    assert case.market.zones_by_type["a1.medium"] == {"us-east-1a", "us-east-1b"}
-    assert case.notes == ()
-
-
-def test_without_zones_the_catalogue_is_asked() -> None:
-    case = parse_case(a_case(region="us-east-1"))
-    assert case.market.zones_by_type["dl1.24xlarge"] <= {"us-east-1a", "us-east-1b"}
-    assert case.market.zones_assumed == ()
-
-
-def test_region_follows_from_zones() -> None:
-    assert parse_case(a_case()).market.region == "us-east-1"
-    assert parse_case(a_case(zones=[{"name": "eu-west-1a"}])).market.region == "eu-west-1"
-
-
 def test_assumptions_are_noted() -> None:
     case = parse_case(a_case(zones=ZONES, status={}))
     assert case.notes == ("EC2NodeClass default: status.subnets is empty: a subnet in each of the zones is assumed",)
@@ -123,18 +106,9 @@ def test_errors_name_the_field(document: Any, sentence: str) -> None:
     assert str(caught.value) == sentence
 
 
-def test_all_types_are_answered_by_default() -> None:
-    assert len(answer(parse_case(a_case()))["types"]) == 1392
-
-
 def test_integers_are_rounded_upwards_below_zero_too() -> None:
     spec: dict[str, Any] = {"amiFamily": "AL2", "kubelet": {"systemReserved": {"memory": "100Gi", "cpu": "10000.5m"}}}
     spec["kubelet"]["evictionHard"] = {"memory.available": "0.5"}
     left = answer(parse_case(a_case(spec=spec)), ["m5.large"])["types"]["m5.large"]["allocatable"]
     assert left["cpuMilli"] == 2_000 - 70 - 10_000
     assert left["memoryBytes"] == (7_577 - 574 - 102_400) << 20
-
-
-def test_unknown_types_are_named() -> None:
-    with pytest.raises(CaseError, match=r"--types: the catalogue has no m5\.tiny, x1\.nothing"):
-        answer(parse_case(a_case()), ["m5.large", "m5.tiny", "x1.nothing"])

@@ -75,20 +75,6 @@ def test_missing_spot_prices_are_reported_if_a_nodepool_allows_spot(kinds: tuple
     assert any("no spot prices are known" in note for note in found.notes) is is_told
 
 
-def test_the_whole_catalogue_by_default() -> None:
-    found = cluster_types(Inventory(nodeclasses=(a_class(),)), some_settings())
-    assert len(found.by_nodeclass["default"].types) == 1392
-
-
-def test_reported_memory_of_live_nodes_is_used() -> None:
-    learned = resolve(a_class(), nodes=(a_node(),)).by_nodeclass["default"]
-    assert learned.types[0].capacity["memory"].units == 7_900_000_000
-    assert learned.discovered_memory_bytes == {"m5.large": 7_900_000_000}
-    assert (learned.market.zones, learned.market.zones_assumed) == (("us-east-1a", "us-east-1b"), ())
-    estimated = resolve(a_class(), nodes=(a_node(),), uses_discovered_memory=False).by_nodeclass["default"]
-    assert estimated.types[0].capacity["memory"].units == 7_577 << 20
-
-
 def test_a_nodeclass_without_subnets_gets_the_zones_of_the_nodes() -> None:
     found = resolve(a_class(status={}), nodes=(a_node(),))
     assert found.by_nodeclass["default"].nodeclass.zones == (SubnetZone("us-east-1a", ""),)
@@ -116,24 +102,6 @@ def test_the_region_follows_from_zones_or_else_from_most_nodes() -> None:
     nowhere = resolve(a_class(status=odd))
     assert nowhere.by_nodeclass["default"].market.region == ""
     assert "prices are the us-east-1 list price of 2026-07-06: there is no price list for this region" in nowhere.notes
-
-
-def test_missing_ec2_data_is_noted() -> None:
-    reservation = {"id": "cr-1", "instanceType": "m5.large", "availabilityZone": "us-east-1a"}
-    status = {"subnets": SUBNETS, "capacityReservations": [reservation]}
-    found = resolve(a_class(status=status, placementGroupSelector={"name": "group"}))
-    assert "EC2NodeClass default: instances left in cr-1 are unknown: assumed to be 0" in found.notes
-    assert "EC2NodeClass default: its placement group is unknown: types are resolved without it" in found.notes
-
-
-def test_another_market_may_know_spot_prices() -> None:
-    def market_of(region: str, zones: Iterable[SubnetZone]) -> Market:
-        spot = {("m5.large", "us-east-1a"): 0.03}
-        return replace(built_in_market(region, zones), spot_price_per_hour=spot)
-
-    found = resolve(a_class(), market_of=market_of)
-    assert found.notes == ()
-    assert 0.03 in {offering.price_per_hour for offering in found.by_nodeclass["default"].types[0].offerings}
 
 
 def test_zones_of_nodes() -> None:
@@ -183,13 +151,6 @@ def test_a_sold_out_offering_changes_only_its_type(forgetful: None) -> None:
     assert c5_then.offerings is c5.offerings
     assert m5_refused.offerings != m5.offerings
     assert [m5_refused.requirements is m5.requirements, c5_then.requirements is c5.requirements] == [True, True]
-
-
-def test_unchanged_types_are_reused(forgetful: None) -> None:
-    _, c5 = two_types()
-    _, c5_refused = two_types("c5.large")
-    assert two_types()[1] is c5
-    assert two_types("m5.large")[1].offerings is c5.offerings is not c5_refused.offerings
 
 
 def test_reported_memory_changes_only_its_type(forgetful: None) -> None:

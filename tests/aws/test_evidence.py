@@ -4,7 +4,6 @@ from karptui.aws.evidence import (
     Evidence,
     decides_alike,
     markets_of,
-    offering_value,
     prices_of,
     table_from_types,
     with_controller,
@@ -14,7 +13,7 @@ from karptui.aws.launch_refusals import UnavailableOfferings
 from karptui.aws.market import OfferingKey
 from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.prices import PriceSource
-from karptui.aws.region import NOWHERE, FactPhase, FactStatus, Place
+from karptui.aws.region import FactPhase, FactStatus, Place
 from karptui.karpenter.controller import DEFAULTS, ControllerInfo
 from karptui.karpenter.instance_type import NO_SPOT_ROLE, UNFULFILLABLE, InstanceType, Offering
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
@@ -72,15 +71,6 @@ def test_prices_of_types_by_zone() -> None:
     assert table.per_hour("m5.large", "z-1", "reserved") is None
 
 
-def test_off_aws_nothing_has_a_price() -> None:
-    assert prices_of(Evidence(), NOWHERE).price("m5.large", "", "on-demand") is None
-
-
-def test_the_market_of_a_region() -> None:
-    market = markets_of(Evidence())("us-east-1", PLACE.zones)
-    assert market.zones_by_type["m5.large"] == {"us-east-1a"}
-
-
 def test_failed_launches_count_unless_metrics_report_availability() -> None:
     key = OfferingKey("spot", "m5.large", "us-east-1a")
     refused = UnavailableOfferings({key: UNFULFILLABLE}, capacity_types=frozenset({"spot"}))
@@ -96,12 +86,6 @@ def test_failed_launches_count_unless_metrics_report_availability() -> None:
     metrics = ControllerMetrics(read_at_ns=builders.NOW_NS, endpoint="pod a/b", offerings=offering)
     known = Evidence(refused=refused, metrics=metrics)
     assert not markets_of(known)("us-east-1", PLACE.zones).sold_out
-
-
-def test_a_value_is_one_or_none() -> None:
-    offering = Offering(requirements=(builders.a_requirement("k", "In", "a", "b"),), price_per_hour=1.0)
-    assert offering_value(offering, "k") == ""
-    assert offering_value(offering, "other") == ""
 
 
 LIVE = FactStatus(phase=FactPhase.LIVE)
@@ -121,13 +105,6 @@ def test_user_settings_override_the_controllers() -> None:
     assert (known.origin_of(OVERHEAD), known.origin_of("RESERVED_ENIS")) == ("the configuration", "Deployment a/b")
 
 
-def test_unread_settings_have_their_default() -> None:
-    info = ControllerInfo(title="Deployment a/b", unknown={OVERHEAD: "ConfigMap x"})
-    known = with_controller(Evidence(), info, LIVE)
-    assert known.settings.vm_memory_overhead_percent == 0.075
-    assert known.origin_of(OVERHEAD) == "default: ConfigMap x is not read"
-
-
 def test_settings_that_karpenter_would_refuse() -> None:
     info = ControllerInfo(title="Deployment a/b", settings={"PREFERENCE_POLICY": "Sometimes"})
     known = with_controller(Evidence(), info, LIVE)
@@ -135,13 +112,6 @@ def test_settings_that_karpenter_would_refuse() -> None:
     assert known.controller_status is not None
     assert known.controller_status.phase is FactPhase.UNAVAILABLE
     assert known.controller_status.sentence.startswith("Deployment a/b: PREFERENCE_POLICY is 'Sometimes'")
-
-
-def test_no_controller() -> None:
-    gone = FactStatus(phase=FactPhase.UNAVAILABLE, sentence="no permission")
-    known = with_controller(Evidence(), None, gone)
-    assert (known.controller, known.controller_status, known.setting_origins) == (None, gone, {})
-    assert with_controller(Evidence(), ControllerInfo(title="x"), LIVE).setting_origins == {}
 
 
 def test_the_version_that_runs() -> None:

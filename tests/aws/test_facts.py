@@ -58,17 +58,6 @@ def test_accelerators() -> None:
     assert facts.inference_accelerators == (InferenceAccelerator("Qualcomm", "AI100", 8),)
 
 
-@pytest.mark.parametrize(("support", "expected"), [("default", 4750), ("supported", None), ("unsupported", None)])
-def test_ebs_bandwidth_counts_where_ebs_optimisation_is_the_default(support: str, expected: int | None) -> None:
-    ebs = {"EbsOptimizedSupport": support, "EbsOptimizedInfo": {"MaximumBandwidthInMbps": 4750}}
-    assert facts_of(EbsInfo=ebs).ebs_mbps == expected
-
-
-def test_disks_that_do_not_speak_nvme() -> None:
-    facts = facts_of(InstanceStorageInfo={"TotalSizeInGB": 420, "NvmeSupport": "unsupported"})
-    assert (facts.store_gb, facts.store_nvme) == (420, False)
-
-
 @pytest.mark.parametrize(
     ("architectures", "virtualization", "expected"),
     [

@@ -8,10 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.aws.catalogue import instance_type_facts
-from karptui.aws.instance_types import incompatible_types, instance_types
+from karptui.aws.instance_types import incompatible_types
 from karptui.aws.labels import PLACEMENT_GROUP_ID, PLACEMENT_GROUP_PARTITION, RESERVATION_ID
 from karptui.aws.market import Market, OfferingKey
-from karptui.aws.nodeclass import NodeClassError
 from karptui.aws.offerings import PlacementGroup
 from karptui.karpenter.instance_type import UNFULFILLABLE, InstanceType
 from karptui.karpenter.labels import CAPACITY_TYPE, ZONE
@@ -24,11 +23,6 @@ def offered(instance_type: InstanceType) -> dict[tuple[str, str], bool]:
         values = {one.key: one.values[0] for one in offering.requirements if one.values}
         found[values[CAPACITY_TYPE], values[ZONE]] = offering.is_available
     return found
-
-
-def test_without_subnets_there_are_no_types() -> None:
-    with pytest.raises(NodeClassError, match=r"EC2NodeClass default: status\.subnets is empty"):
-        instance_types(a_nodeclass(status={"subnets": []}), some_settings(), a_market())
 
 
 def test_an_assumed_spot_price_is_marked() -> None:
@@ -64,12 +58,6 @@ def test_a_partition_group_multiplies_offerings() -> None:
     assert len(found.offerings) == 4 * 3
     values = {one.key: one.values for one in found.requirements}
     assert (values[PLACEMENT_GROUP_ID], values[PLACEMENT_GROUP_PARTITION]) == (("pg-1",), ("1", "2", "3"))
-
-
-def test_other_groups_only_name_themselves() -> None:
-    found = resolve("m5.large", placement_group=PlacementGroup("pg-1", "cluster"))
-    assert len(found.offerings) == 4
-    assert PLACEMENT_GROUP_PARTITION not in {one.key for one in found.requirements}
 
 
 INTERFACE = {"networkCardIndex": 0, "deviceIndex": 0, "interfaceType": "interface"}
@@ -113,7 +101,3 @@ def test_compatibility(name: str, spec: dict[str, Any], group: PlacementGroup | 
     found = incompatible_types(nodeclass, [instance_type_facts()[name]], group)
     assert found.get(name) == reason
     assert any(offered(resolve(name, nodeclass, placement_group=group)).values()) is (reason is None)
-
-
-def test_the_whole_catalogue_is_looked_at_by_default() -> None:
-    assert len(incompatible_types(a_nodeclass())) == 6

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from karptui.aws.catalogue import instance_type_facts
-from karptui.aws.kubelet import compile_problem, expression_results, expressions, failures
+from karptui.aws.kubelet import expression_results, expressions, failures
 from karptui.aws.kubelet_rules import parse_problem, rule_breaks
 from karptui.aws.nodeclass import NodeClassError
 from karptui.karpenter.settings import Settings, parse_settings
@@ -66,11 +66,6 @@ def test_max_pods_without_a_result_leaves_no_types(expression: str) -> None:
         resolve("m5.large", a_nodeclass(kubelet={"maxPods": expression}), GATE)
 
 
-def test_until_1_14_max_pods_is_a_number() -> None:
-    with pytest.raises(NodeClassError, match="maxPods: must be a whole number, is text: write it without quotes"):
-        resolve("m5.large", a_nodeclass(kubelet={"maxPods": "20"}), parse_settings({}, "1.14.1"))
-
-
 def test_failures_include_their_position() -> None:
     kubelet = {
         "maxPods": "max_pods / 2",
@@ -86,12 +81,6 @@ def test_failures_include_their_position() -> None:
     assert failures(instance_type_facts()["m5.large"], a_nodeclass(kubelet={"maxPods": "-1"}), GATE) == {
         "maxPods": "is -1, must be from 0 to 2147483647"
     }
-
-
-def test_an_expression_is_a_number() -> None:
-    assert compile_problem("vcpus") == ""
-    assert compile_problem("instance_type").endswith("must be a number, is STRING")
-    assert "does not compile" in compile_problem("cores * 2")
 
 
 def _refused(found: str, field: str, kind: str, reader: str = "KubeletConfiguration") -> str:
@@ -133,7 +122,3 @@ def test_error_of_a_types_decoder_takes_precedence(kubelet: dict[str, Any], refu
     """Hold what ValidateKubeletConfig and ParseKubeletConfig of pkg/apis/v1, v1.15.1, answer."""
     assert rule_breaks(kubelet) == (f"spec.kubelet: {refusal}",)
     assert parse_problem(kubelet) == unread
-
-
-def test_a_percentage_without_a_value_is_not_compared() -> None:
-    assert rule_breaks({"imageGCHighThresholdPercent": None, "imageGCLowThresholdPercent": 85}) == ()

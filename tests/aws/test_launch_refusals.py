@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from karptui.aws.launch_refusals import (
     REFUSED_NS,
     LaunchRefusal,
@@ -19,7 +16,6 @@ from karptui.karpenter.inventory import ClusterHistory, GoneClaim, Inventory
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, ZONE
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.kube.objects import Event
-from karptui.kube.timestamps import NS_PER_SECOND
 from tests.builders.events import an_event
 from tests.builders.instants import MINUTE_NS, NOW_NS
 from tests.builders.nodes import a_nodeclaim, a_nodepool
@@ -106,15 +102,6 @@ def test_full_subnet_includes_its_zone() -> None:
     )
 
 
-def test_messages_without_ec2_calls_have_no_code() -> None:
-    message = (
-        "NodeClaim batch-abcde event: creating instance, insufficient capacity, all requested instance types were "
-        "unavailable during launch"
-    )
-    (found,) = refusals(a_refusal_event(message=message))
-    assert (found.error_code, found.message) == ("", "all requested instance types were unavailable during launch")
-
-
 def test_refusals_from_conditions_and_deleted_claims() -> None:
     quota = a_condition("Launched", status="Unknown", reason="SpotQuotaExceeded", message="exceeds your spot quota")
     other = a_condition("Launched", status="Unknown", reason="RequestLimitExceeded", message="Request limit exceeded")
@@ -181,11 +168,3 @@ def test_requested_types_are_omitted_if_the_message_lacks_them() -> None:
         assert found.offerings.keys() == expected
     [named] = refusals(a_refusal_event(ICE.format(type="c7i.4xlarge", zone="us-east-1b")), history=history)
     assert named.asked_types == ()
-
-
-@given(st.text(max_size=400), st.sampled_from(["", "NodeClaim batch-abcde event: ", "with fleet error(s), X: "]))
-def test_each_event_gives_one_refusal(text: str, prefix: str) -> None:
-    event = a_refusal_event(message=f"{prefix}{text}")
-    found = refusals(event, event)
-    assert all(one.nodeclaim == "batch-abcde" for one in found)
-    unavailable_now(cluster(event), NOW_NS + NS_PER_SECOND)

@@ -17,7 +17,6 @@ from karptui.aws.ledger import (
     largest_pod,
     matching_overhead_percent,
     rounded_down,
-    rounded_up,
     safe_overhead_percent,
 )
 from karptui.aws.overhead import MIB
@@ -77,11 +76,6 @@ def test_the_percent_is_exact_despite_rounding_of_doubles() -> None:
     assert estimated_memory_mib(facts, percent) == 16_320 - 8_191
 
 
-def test_no_percent_helps_a_pod_larger_than_the_machine() -> None:
-    needed = parse_quantity("260Gi")
-    assert fitting_overhead_percent(instance_type_facts()[R5A], a_nodeclass(), ledger_of(), needed) is None
-
-
 def test_no_percent_helps_if_a_node_has_reported_its_memory() -> None:
     account = ledger_of(discovered=250_000 * MIB)
     assert account.is_memory_discovered
@@ -95,26 +89,11 @@ def test_the_largest_pod_next_to_the_daemonsets() -> None:
     assert left["pods"].units == 232
 
 
-def test_the_largest_pod_is_never_below_nothing() -> None:
-    assert largest_pod(ledger_of("t4g.nano"), {"memory": parse_quantity("1Gi")})["memory"].nano == 0
-
-
-def test_the_percent_that_matches_a_real_node() -> None:
-    facts = instance_type_facts()["i4i.32xlarge"]
-    percent = matching_overhead_percent(facts, 1_016_000 * MIB)
-    assert estimated_memory_mib(facts, percent) <= 1_016_000 < estimated_memory_mib(facts, rounded_down(percent))
-    assert rounded_up(percent) >= percent > rounded_down(percent)
-
-
 def test_the_safe_percent_is_the_largest_of_all_types() -> None:
     small, large = instance_type_facts()["m5.large"], instance_type_facts()["r5a.8xlarge"]
     reports = [(small, 7_600 * MIB), (large, 255_000 * MIB)]
     assert safe_overhead_percent(reports) == matching_overhead_percent(small, 7_600 * MIB)
     assert safe_overhead_percent([]) is None
-
-
-def test_a_node_that_reports_more_than_advertised_needs_no_overhead() -> None:
-    assert matching_overhead_percent(instance_type_facts()["m5.large"], 9_000 * MIB) == 0
 
 
 @given(

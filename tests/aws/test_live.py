@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from karptui.aws.catalogue import instance_type_facts, price_list
 from karptui.aws.live import live_instance_types, live_market, live_prices
-from karptui.aws.market import OfferingKey, built_in_market
+from karptui.aws.market import OfferingKey
 from karptui.aws.nodeclass import SubnetZone
-from karptui.aws.prices import PriceSettings, PriceSource
-from karptui.aws.region import NO_FACTS, AccountReservation, Dated, FactPhase, FactStatus, RegionFacts, shared_sentence
+from karptui.aws.prices import PriceSource
+from karptui.aws.region import AccountReservation, Dated, FactPhase, FactStatus, RegionFacts, shared_sentence
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
 from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
 
@@ -41,9 +41,6 @@ KARPENTER = metrics(
 
 
 class TestTypes:
-    def test_the_catalogue_is_used_without_ec2(self) -> None:
-        assert live_instance_types() is instance_type_facts()
-
     def test_ec2_wins_type_by_type(self) -> None:
         larger = msgspec.structs.replace(instance_type_facts()["m5.large"], memory_mib=9000)
         newer = msgspec.structs.replace(larger, name="a0.new")
@@ -54,19 +51,9 @@ class TestTypes:
 
 
 class TestMarket:
-    def test_without_anything_newer_it_is_the_built_in_one(self) -> None:
-        market, built_in = live_market(REGION, ZONES), built_in_market(REGION, ZONES)
-        assert all(getattr(market, name) == getattr(built_in, name) for name in market.__struct_fields__)
-
     def test_facts_of_another_region_are_left_out(self) -> None:
         other = msgspec.structs.replace(facts(on_demand={"m5.large": 9.0}), region="eu-west-1")
         assert live_market(REGION, ZONES, facts=other).price("on-demand", "m5.large", "us-east-1a") == 0.096
-
-    def test_offerings_by_zone_id(self) -> None:
-        found = facts(zone_ids_by_type={"m5.large": ("use1-az6", "use1-az9"), "z9.large": ("use1-az4",)})
-        market = live_market(REGION, ZONES, facts=found)
-        assert market.zones_by_type == {"m5.large": {"us-east-1b"}, "z9.large": {"us-east-1a"}}
-        assert market.zones_assumed == ()
 
     def test_a_zone_without_an_id_is_named_by_the_account(self) -> None:
         found = facts(zone_ids_by_type={"m5.large": ("use1-az1",)}, zones=(SubnetZone("us-east-1c", "use1-az1"),))
@@ -163,11 +150,6 @@ class TestPrices:
         ]
         assert book.price("r5.large", "us-east-1a", "spot") is None
 
-    def test_without_anything_the_built_in_list_stands_with_its_date(self) -> None:
-        price = live_prices("eu-west-1").price("m5.large", "eu-west-1a", "on-demand")
-        assert price is not None
-        assert price.origin.label == "built-in list, 2026-07-06, of us-east-1"
-
     def test_off_aws_there_is_no_price(self) -> None:
         assert live_prices("").price("m5.large", "", "on-demand") is None
 
@@ -175,13 +157,6 @@ class TestPrices:
         price = live_prices("eu-west-1", facts=facts(on_demand={"m5.large": 9.0})).price("m5.large", "", "on-demand")
         assert price is not None
         assert price.per_hour == 0.096
-
-    def test_settings_apply(self) -> None:
-        assert live_prices(REGION, settings=PriceSettings(is_disabled=True)).price("m5.large", "", "on-demand") is None
-
-
-def test_no_facts_are_of_no_region() -> None:
-    assert NO_FACTS.region == ""
 
 
 @pytest.mark.parametrize(

@@ -43,11 +43,6 @@ def a_node(
     return Node(name="node", labels=named, capacity=capacity), claim
 
 
-def test_the_least_report_of_a_type_counts() -> None:
-    nodes = [a_node(8_000), a_node(7_000), a_node(9_000), a_node(100, instance_type="t3.nano")]
-    assert discovered_memory_bytes([a_class()], nodes) == {"default": {"m5.large": 7_000, "t3.nano": 100}}
-
-
 def test_nodes_whose_reports_are_ignored() -> None:
     nodes = [
         a_node(1, registered=""),
@@ -144,22 +139,3 @@ def test_smallest_median_and_largest_of_each_resource() -> None:
     assert [units(amount) >> 30 for amount in (memory.smallest, memory.median, memory.largest)] == [6, 7, 8]
     assert not memory.is_uniform
     assert observed["m5.large"].allocatable["memory"] == memory
-
-
-def test_the_median_is_a_value_that_a_node_reports() -> None:
-    memory = observed_types([node("a", "t", "6Gi"), node("b", "t", "8Gi")])["t"].capacity["memory"]
-    assert units(memory.median) >> 30 == 6
-
-
-def test_types_in_order_and_resources_only_where_reported() -> None:
-    observed = observed_types(
-        [node("a", "z.large", "1Gi"), node("b", "a.large", "1Gi", gpu="1"), node("c", "a.large", "1Gi")]
-    )
-    assert list(observed) == ["a.large", "z.large"]
-    assert observed["a.large"].capacity["gpu"].is_uniform
-    assert "gpu" not in observed["z.large"].capacity
-
-
-def test_nodes_without_information_do_not_count() -> None:
-    silent = Node(name="new", labels={"node.kubernetes.io/instance-type": "m5.large"})
-    assert observed_types([silent, node("a", "", "1Gi")]) == {}

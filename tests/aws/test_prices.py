@@ -4,8 +4,6 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from karptui.aws.catalogue import price_list
 from karptui.aws.prices import (
@@ -14,7 +12,6 @@ from karptui.aws.prices import (
     PriceSettings,
     PriceSource,
     PriceTable,
-    currency_of,
     date_ns,
     table_from_list,
     table_from_metrics,
@@ -34,11 +31,6 @@ def table(origin: PriceOrigin = KARPENTER, **options: Any) -> PriceTable:
 def metrics(prices: dict[tuple[str, str, str], float | None]) -> ControllerMetrics:
     offerings = {OfferingName(*name): OfferingMetrics(price, True) for name, price in prices.items()}
     return ControllerMetrics(read_at_ns=NOW, endpoint="pod a/b", offerings=offerings)
-
-
-def test_unknown_is_none() -> None:
-    assert NodePrices().price("m5.large", "z", "on-demand") is None
-    assert NodePrices().origins == ()
 
 
 def test_a_spot_price_is_never_derived() -> None:
@@ -92,39 +84,11 @@ def test_auto_mode_costs_a_share_of_the_on_demand_price_of_spot_too() -> None:
     assert paid.per_hour == pytest.approx(0.07)
 
 
-def test_disabled_prices_are_no_prices() -> None:
-    book = NodePrices((table(on_demand={"m5.large": 0.1}),), PriceSettings(is_disabled=True))
-    assert book.price("m5.large", "a", "on-demand") is None
-    assert book.origins == ()
-
-
 @pytest.mark.parametrize("value", [-1.0, math.inf, math.nan])
 @pytest.mark.parametrize("name", ["multiplier", "surcharge_per_node_hour"])
 def test_senseless_settings_are_refused(name: str, value: float) -> None:
     with pytest.raises(ValueError, match=f"{name.replace('_', ' ')} must be a number from 0 up"):
         PriceSettings(**{name: value})  # type: ignore[arg-type]  # one field by its name
-
-
-def test_origins_name_the_sources_that_know_anything() -> None:
-    book = NodePrices((table(), table(AWS, on_demand={"m5.large": 0.1})))
-    assert book.origins == (AWS,)
-
-
-@pytest.mark.parametrize(
-    ("origin", "label"),
-    [
-        (PriceOrigin(PriceSource.SNAPSHOT, 0), "snapshot"),
-        (KARPENTER, "Karpenter's metrics, 2026-11-21 10:05 UTC"),
-        (PriceOrigin(PriceSource.AWS, NOW), "AWS APIs, 2026-11-21 10:05 UTC"),
-        (PriceOrigin(PriceSource.BUILT_IN, date_ns("2026-07-06")), "built-in list, 2026-07-06"),
-        (
-            PriceOrigin(PriceSource.BUILT_IN, date_ns("2026-07-06"), "us-east-1"),
-            "built-in list, 2026-07-06, of us-east-1",
-        ),
-    ],
-)
-def test_labels(origin: PriceOrigin, label: str) -> None:
-    assert origin.label == label
 
 
 @pytest.mark.parametrize(
@@ -137,11 +101,6 @@ def test_built_in_list_has_region_and_currency(region: str, list_region: str, cu
     assert built_in.origin.source is PriceSource.BUILT_IN
     assert built_in.origin.as_of_ns == date_ns(price_list(region).date)
     assert not built_in.zonal
-
-
-@pytest.mark.parametrize(("region", "currency"), [("cn-northwest-1", "CNY"), ("us-gov-west-1", "USD"), ("", "USD")])
-def test_currency(region: str, currency: str) -> None:
-    assert currency_of(region) == currency
 
 
 def test_metrics_as_a_table() -> None:
@@ -173,17 +132,6 @@ def test_spot_prices_that_karpenter_has_not_read_are_left_out() -> None:
     )
     assert found.per_hour("m5.large", "a", "on-demand") == 0.1
     assert found.per_hour("m5.large", "a", "spot") is None
-
-
-PRICES = st.dictionaries(st.sampled_from("abc"), st.floats(0.001, 100), max_size=3)
-
-
-@given(st.lists(PRICES, max_size=4), st.sampled_from("abcd"))
-def test_a_book_answers_as_its_first_table_that_knows(lists: list[dict[str, float]], name: str) -> None:
-    book = NodePrices(tuple(table(on_demand=prices) for prices in lists))
-    expected = next((prices[name] for prices in lists if name in prices), None)
-    price = book.price(name, "", "on-demand")
-    assert (price.per_hour if price is not None else None) == expected
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from karptui.aws.nodeclass import SubnetZone
-from karptui.aws.region import NOWHERE, place_of
+from karptui.aws.region import place_of
 from karptui.karpenter.nodeclass import NodeClass
-from karptui.kube.node import Node
 from tests import builders
 
 
@@ -28,21 +25,3 @@ def test_nodes_and_subnets_tell() -> None:
     place = place_of([builders.a_node(zone="eu-west-1a")], [nodeclass])
     assert place.region == "eu-west-1"
     assert place.zones == (SubnetZone("eu-west-1a", ""), SubnetZone("eu-west-1b", "euw1-az2"))
-
-
-def test_an_invalid_nodeclass_is_skipped() -> None:
-    broken = an_ec2_nodeclass([], {"kubelet": "many"})
-    assert place_of([builders.a_node(zone="eu-west-1a")], [broken]).region == "eu-west-1"
-
-
-@pytest.mark.parametrize(
-    "node",
-    [
-        builders.a_node(zone="ap-southeast-1a", provider_id="alicloud://i-1"),
-        builders.a_node(zone="europe-west1-b", provider_id="gce://p/europe-west1-b/n"),
-        builders.a_node(zone=""),
-    ],
-    ids=["looks alike", "google", "no zone"],
-)
-def test_nodes_outside_aws_have_no_place(node: Node) -> None:
-    assert place_of([node], []) == NOWHERE

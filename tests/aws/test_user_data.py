@@ -59,10 +59,6 @@ memory = "2Gi"
 [settings.kubernetes.eviction-hard]
 "memory.available" = "20%"
 """
-WINDOWS = """\
-<powershell>
-& $EKSBootstrapScriptFile -KubeletExtraArgs "--max-pods=60 --system-reserved=memory=1Gi"
-</powershell>"""
 
 
 def facts(user_data: str | None, **spec: Any) -> list[str]:
@@ -103,22 +99,6 @@ def test_bottlerocket_settings() -> None:
     assert "maxPods 30 (settings.kubernetes)" in found[0]
     assert "kubeReserved memory 2Gi" in found[1]
     assert "evictionHard memory.available 20%" in found[2]
-
-
-def test_powershell() -> None:
-    found = facts(WINDOWS, alias="windows2022@latest")
-    assert "maxPods 60 " in found[0]
-    assert "systemReserved memory 1Gi" in found[1]
-
-
-def test_custom_images_use_user_data() -> None:
-    (found,) = facts("#!/bin/bash\nkubelet --max-pods 50\n", amiFamily="Custom")
-    assert "the node accepts 50 pods, but Karpenter assumes the limit of the type's network interfaces" in found
-
-
-def test_spec_kubelet_with_another_number_is_quoted() -> None:
-    found = facts(NODE_CONFIG, kubelet={"maxPods": 20})
-    assert "assumes spec.kubelet.maxPods 20" in found[0]
 
 
 def test_reservations_of_a_custom_image_are_compared() -> None:

@@ -34,17 +34,6 @@ def test_settings_and_version_of_a_deployment() -> None:
     assert (found.unknown, found.from_elsewhere, found.sentences) == ({}, (), ())
 
 
-def test_a_pod() -> None:
-    container = {"image": "mirror.example.com/karpenter:v1.13.0", "env": env(RESERVED_ENIS="1")}
-    document = {"metadata": {"name": "karpenter-a", "namespace": "karpenter"}, "spec": {"containers": [container]}}
-    found = decode_controller(document, "Pod")
-    assert (found.title, found.version, found.settings) == (
-        "Pod karpenter/karpenter-a",
-        "1.13.0",
-        {"RESERVED_ENIS": "1"},
-    )
-
-
 def test_values_that_are_elsewhere_are_named_and_not_followed() -> None:
     container = {
         "name": "controller",
@@ -92,12 +81,6 @@ def test_values_that_are_elsewhere_are_named_and_not_followed() -> None:
 def test_flags_outweigh_variables(args: list[Any], settings: dict[str, str]) -> None:
     container = {"name": "controller", "args": args, "env": env(VM_MEMORY_OVERHEAD_PERCENT="0.05")}
     assert decode_controller(deployment(container), "Deployment").settings == settings
-
-
-def test_a_flag_made_of_variables_is_not_known() -> None:
-    container = {"name": "controller", "args": ["--reserved-enis=$(ENIS)"], "env": env(RESERVED_ENIS="1")}
-    found = decode_controller(deployment(container), "Deployment")
-    assert (found.settings, found.unknown) == ({}, {"RESERVED_ENIS": "other variables ($(ENIS))"})
 
 
 @pytest.mark.parametrize(

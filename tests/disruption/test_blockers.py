@@ -54,10 +54,6 @@ def _fleet(
     )
 
 
-def test_a_node_that_nothing_holds() -> None:
-    assert blockers_of(_fleet()) == {}
-
-
 def test_all_blocking_pods_are_blockers() -> None:
     pods = [
         a_pod(name="a", node="node-1", annotations=PROTECTED),
@@ -154,19 +150,6 @@ def test_gates_as_blockers(fleet: Fleet, code: str, since_ns: int | None, until_
     assert (blocker.since_ns, blocker.until_ns, blocker.value) == (since_ns, until_ns, value)
     assert blocker.is_reported is (code != "IN_COMMAND")
     assert blocker.message
-
-
-def test_a_claim_without_a_node() -> None:
-    fleet = a_fleet(nodeclaims=[a_nodeclaim(name="claim-1", stage="Launched")])
-    (blocker, *_) = BlockerSurvey(fleet).of(fleet.nodes[0])
-    assert (blocker.code, blocker.node_name, blocker.object_ref) == (Code.NO_NODE, "claim-1", "NodeClaim/claim-1")
-    quiet = blockers_of(fleet, "claim-1")["NOT_CONSOLIDATABLE"]
-    assert (quiet.since_ns, quiet.until_ns) == (None, None)
-
-
-def test_unmanaged_nodes_have_no_blockers() -> None:
-    fleet = a_fleet(nodes=[a_node(pool="")])
-    assert BlockerSurvey(fleet).of(fleet.nodes[0]) == ()
 
 
 def test_deleted_node_has_only_drain_blockers() -> None:

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from karptui.disruption.budget_calendar import DAY_NS, PoolBudgets, pool_budgets
-from karptui.disruption.budgets import UNLIMITED, PoolUse
+from karptui.disruption.budgets import PoolUse
 from karptui.disruption.fleet import Fleet
 from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.karpenter.settings import DEFAULTS, Settings, parse_settings
@@ -73,20 +73,3 @@ def test_unready_nodes_do_not_consume_the_repair_budget() -> None:
         assert len(week_of(*budgets, settings=settings).states) == 3
     again = week_of(*budgets, before=found, pool=found.pool)
     assert len(again.states) == len(again.weeks) == 3
-
-
-def test_without_budgets_or_nodes() -> None:
-    found = week_of(use=None)
-    assert (found.states[0].allowed, found.windows, found.use.nodes) == (UNLIMITED, (), 0)
-
-
-def test_unchanged_budgets_are_reused() -> None:
-    pool = a_nodepool(budgets=(DisruptionBudget("10%"),))
-    first = week_of(pool=pool)
-    assert week_of(pool=pool, before=first) is first
-    later = week_of(pool=pool, before=first, now_ns=NOW_NS + HOUR_NS)
-    assert later is not first
-    assert later.weeks is first.weeks
-    assert week_of(pool=pool, before=first, use=PoolUse(20)).weeks is not first.weeks
-    assert week_of(pool=pool, before=first, now_ns=NOW_NS + DAY_NS).weeks is not first.weeks
-    assert week_of(pool=a_nodepool(), before=first).weeks is not first.weeks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.disruption.codes import CODES, RANKS, Code, Scope, WhyCode, codes_shown_as
+from karptui.disruption.codes import CODES, RANKS, Code, WhyCode, codes_shown_as
 
 
 def test_every_code_has_its_facts() -> None:
@@ -29,8 +29,3 @@ def test_codes_of_a_why_code(why: WhyCode, codes: set[Code]) -> None:
 
 def test_blocker_words_differ_from_numbered_codes() -> None:
     assert not [facts.word for facts in CODES.values() if "×" in facts.word]
-
-
-def test_scopes() -> None:
-    assert CODES[Code.BUDGET_ZERO].scope is Scope.NODEPOOL
-    assert CODES[Code.NODE_DND].scope is Scope.NODE

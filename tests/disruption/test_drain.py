@@ -83,11 +83,6 @@ def test_stages(node: Node, claim: NodeClaim, stage: DrainStage) -> None:
     assert _state(node=node, claim=claim).stage is stage
 
 
-def test_unmanaged_nodes_are_idle() -> None:
-    fleet = a_fleet(nodes=[a_node(pool="")])
-    assert drain_state(fleet, fleet.nodes[0]).stage is DrainStage.IDLE
-
-
 def test_recorded_deadline_overrides_the_grace_period() -> None:
     def claim(written: str | None = None, **fields: Any) -> NodeClaim:
         annotations = {} if written is None else {labels.TERMINATION_TIMESTAMP: written}

@@ -20,7 +20,6 @@ from karptui.karpenter.nodepool import WHEN_EMPTY, DisruptionBudget, NodePool
 from karptui.karpenter.settings import parse_settings
 from karptui.kube.node import Node
 from karptui.kube.pod import Pod
-from karptui.kube.selectors import NodeSelectorRequirement
 from tests.builders import (
     DAY_NS,
     HOUR_NS,
@@ -271,45 +270,9 @@ def test_numbers_of_codes() -> None:
     assert found(pods=[a_pod(node="node-1")]).why.outcome is Outcome.REPLACE
 
 
-def test_labels_that_are_missing() -> None:
-    node = a_node(**BIG)
-    bare = {key: value for key, value in node.labels.items() if key != labels.ZONE}
-    assert found(node=replace(node, labels=bare), pods=[a_pod(node="node-1")]).why.code is WhyCode.NO_LABEL
-
-
-def test_pods_that_need_two_new_nodes() -> None:
-    pods = [a_pod(name=f"p{i}", node="node-1", cpu="1500m") for i in range(3)]
-    why = found(pods=pods, types=(SMALL, LARGE), pool=a_nodepool(budgets=(), requirements=_small_only())).why
-    assert (why.code, why.count) == (WhyCode.NODES, 3)
-
-
-def _small_only() -> tuple[NodeSelectorRequirement]:
-    return (a_requirement(labels.INSTANCE_TYPE, "In", "m5.large"),)
-
-
-def test_too_few_types_for_min_values() -> None:
-    requirement = a_requirement(labels.INSTANCE_TYPE, "In", "m5.large", "m5.2xlarge", min_values=2)
-    pool = a_nodepool(budgets=(), requirements=(requirement,))
-    assert found(pool=pool, pods=[a_pod(node="node-1")]).why.code is WhyCode.MIN_VALUES
-
-
 def test_node_with_unknown_provider_types() -> None:
     seen = [msgspec.structs.replace(one, seen_on=1) for one in TYPES]
     assert found(types=seen, pods=[a_pod(node="node-1", cpu="5")]).why.code is WhyCode.UNKNOWN
-
-
-def test_a_running_command() -> None:
-    claim = a_claim(
-        instance_type="m5.2xlarge", conditions=(*RIPE, a_condition("DisruptionReason", reason="Underutilized"))
-    )
-    assert found(node=a_node(taints=(labels.DISRUPTED_TAINT,), **BIG), claim=claim).why.code is WhyCode.COMMAND
-
-
-def test_before_anything_is_simulated() -> None:
-    study = DisruptionStudy(prepared(nodes=[a_node(**BIG)], nodeclaims=[a_claim(conditions=RIPE)]), 1)
-    analysis = study_all(study, ())
-    assert next(iter(analysis.findings.values())).why.code is WhyCode.PENDING
-    assert not analysis.is_complete
 
 
 def test_drift_of_a_node_that_consolidation_may_not_remove() -> None:

@@ -89,15 +89,3 @@ def test_origin_is_cached_by_template_without_own_labels() -> None:
     assert [index.of(a_pod(name=name, template=template)) for name in "ab"] == ["Workflow/ci/etl"] * 2
     own = replace(a_pod(name="c", template=template), own_labels={"dag_id": "nightly"})
     assert index.of(own) == "Workflow/ci/nightly"
-
-
-def test_similar_jobs_share_an_origin() -> None:
-    owners = OwnerIndex(())
-    index = OriginIndex(owners)
-    made = [
-        a_pod(name=f"p-{i}", namespace=namespace, owner=an_owner(kind=kind, name=f"run-{i}0abc"))
-        for namespace in ("a", "b")
-        for kind in ("Job", "Workflow")
-        for i in range(3)
-    ]
-    assert {index.of(pod) for pod in made} == {f"{kind}/{ns}/run" for ns in "ab" for kind in ("Job", "Workflow")}

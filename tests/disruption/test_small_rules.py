@@ -8,8 +8,6 @@ import pytest
 
 from karptui.disruption import owner
 from karptui.disruption.blockers import BlockerSurvey
-from karptui.disruption.budget_calendar import open_spans
-from karptui.disruption.budgets import read_window
 from karptui.disruption.command import Method
 from karptui.disruption.do_not_disrupt import record_departing
 from karptui.disruption.events import Recorder, nominations, window_ns
@@ -17,9 +15,8 @@ from karptui.disruption.methods import MethodRun, observed_fleet
 from karptui.disruption.owner import OwnerIndex
 from karptui.disruption.price import ReckonedPrices
 from karptui.disruption.removal import EngineSimulator
-from karptui.disruption.should_disrupt import NOTHING_WANTED, ShouldDisrupt
 from karptui.disruption.static_drift import headroom
-from karptui.disruption.termination import commanded_names, initiator_of
+from karptui.disruption.termination import commanded_names
 from karptui.karpenter import labels
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.nodepool import DisruptionBudget
@@ -27,14 +24,12 @@ from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.workload import Workload
 from tests.builders import (
     DAY_NS,
-    HOUR_NS,
     NOW_NS,
     SECOND_NS,
     a_condition,
     a_node,
     a_nodeclaim,
     a_nodepool,
-    a_pdb,
     a_pod,
     a_pod_template,
     an_event,
@@ -88,19 +83,6 @@ def test_marks_of_a_command_need_each_other() -> None:
     assert commanded_names(fleet.nodes) == frozenset()
 
 
-def test_no_method_wants_an_unmanaged_node() -> None:
-    fleet = a_fleet(nodes=[a_node(pool="")])
-    assert ShouldDisrupt(fleet).of(fleet.nodes[0]) == NOTHING_WANTED
-    assert initiator_of(fleet.nodes[0], None, ()) is None
-
-
-def test_drift_is_wanted_since_its_condition() -> None:
-    fleet = a_fleet(nodes=[a_node()], nodeclaims=[a_claim(conditions=(drifted(),))])
-    wanted = ShouldDisrupt(fleet).of(fleet.nodes[0])
-    assert wanted.since == {Method.DRIFT: NOW_NS - HOUR_NS}
-    assert wanted.lacks[Method.EMPTINESS] == "NOT_CONSOLIDATABLE"
-
-
 def test_owners() -> None:
     lone = a_pod_template()
     job = a_pod_template(owners=(an_owner(kind="Job", name="nightly-1", api_version="batch/v1"),))
@@ -117,11 +99,6 @@ def test_owners() -> None:
         pods=[a_pod(node="node-1", template=a_pod_template(annotations={labels.DO_NOT_DISRUPT: "true"}))],
     )
     assert blockers_of(fleet)["POD_DND"].owner == ""
-
-
-def test_an_every_minute_schedule_is_followed_for_a_limited_time() -> None:
-    window = read_window(DisruptionBudget("0", "* * * * *", "1s"))
-    assert sum(1 for _ in open_spans(present(window), NOW_NS, NOW_NS + 30 * DAY_NS)) == 20_000
 
 
 def test_drift_checks_annotations_of_all_pods() -> None:
@@ -169,11 +146,6 @@ def test_ended_statefulset_pods_are_rescheduled_while_being_deleted() -> None:
     node = node_of(fleet)
     assert [pod.name for pod in fleet.pods_of(node)] == ["db-0"]
     assert not fleet.is_empty(node)
-
-
-def test_budgets_with_room_block_nothing() -> None:
-    fleet = a_fleet(nodes=[a_node()], nodeclaims=[a_claim()], pods=[a_pod(node="node-1")], pdbs=[a_pdb(allowed=1)])
-    assert "PDB_EXHAUSTED" not in blockers_of(fleet)
 
 
 def test_blockers_of_every_node_of_a_static_nodepool() -> None:

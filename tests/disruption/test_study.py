@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from karptui.disruption.analysis import SETTLES_NS, Analysis, NextReport
+from karptui.disruption.analysis import SETTLES_NS, Analysis
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.codes import Code
 from karptui.disruption.outlook import Outcome
@@ -200,14 +200,6 @@ def test_detail_without_simulation_has_a_problem() -> None:
     assert present(others.analysis.detail).problem.endswith("Karpenter does not manage it")
 
 
-def test_a_static_node_is_replaced_without_a_simulation() -> None:
-    static = DisruptionStudy(_cluster(nodepools=[a_nodepool(budgets=(), replicas=3)]), 1)
-    list(static.survey())
-    static.compute_detail(KEYS[0])
-    assert present(static.analysis.detail).problem == ""
-    assert static.analysis.findings[KEYS[0]].is_static
-
-
 def test_node_removed_despite_blockers_is_removed_without_them() -> None:
     claims = [a_claim(name, instance_type="m5.2xlarge", conditions=(drifted(),)) for name in NAMES]
     found = study_all(DisruptionStudy(_cluster(nodeclaims=claims), 1)).findings[KEYS[1]]
@@ -229,17 +221,6 @@ def test_claims_without_a_node_and_nodes_without_a_claim() -> None:
         "claim/new": ("new", "INIT"),
     }
     assert analysis.managed == 1
-
-
-def test_next_report() -> None:
-    study = DisruptionStudy(_cluster(), 5)
-    list(study.survey())
-    assert study.analysis.next is None
-    study.simulate_next_pass()
-    report: NextReport = present(study.analysis.next)
-    assert (report.method, report.reason, report.generation) == ("Emptiness", "Empty", 5)
-    assert [(one.decision, one.node_names) for one in report.commands] == [("delete", ("node-3",))]
-    assert report.asked == (("Emptiness", 1),)
 
 
 def test_pools_are_compared_step_by_step() -> None:

@@ -10,7 +10,6 @@ from karptui.karpenter.controller import (
     Layer,
     chart_version,
     image_version,
-    is_other_minor,
     layered,
     parse_version,
 )
@@ -91,8 +90,3 @@ def test_values_that_karpenter_refuses_at_startup() -> None:
 )
 def test_versions(version: str, sentence: str) -> None:
     assert ControllerInfo(title="x", version=version).version_sentence == sentence
-
-
-@pytest.mark.parametrize(("version", "other"), [("1.14.9", False), ("2.14.1", True), ("latest", False)])
-def test_other_minors(version: str, other: bool) -> None:
-    assert is_other_minor(version) is other

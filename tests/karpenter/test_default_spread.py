@@ -58,10 +58,6 @@ def test_forms_that_karpenter_reads(text: str, skew: int, key: str) -> None:
     assert (found.max_skew, found.topology_key, found.when_unsatisfiable) == (skew, key, DO_NOT_SCHEDULE)
 
 
-def test_an_empty_document_before_another_asks_for_nothing() -> None:
-    assert parse_scheduler_config(f"---\n---\n{SPREAD}") == ()
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.karpenter.do_not_disrupt import UNPROTECTED, ProtectionKind, read_value
+from karptui.karpenter.do_not_disrupt import ProtectionKind, read_value
 from tests.builders import HOUR_NS, NOW_NS
 
 
@@ -30,7 +30,3 @@ def test_the_clock_begins_when_the_kubelet_takes_the_pod() -> None:
     assert protection.until_ns == NOW_NS + HOUR_NS
     assert read_value("2h").at(0, NOW_NS).kind is ProtectionKind.NOT_STARTED
     assert read_value("2h").at(0, NOW_NS).is_active
-
-
-def test_no_annotation_is_no_protection() -> None:
-    assert not UNPROTECTED.is_active

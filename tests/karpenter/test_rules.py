@@ -25,8 +25,3 @@ from karptui.karpenter.rules import NEWEST, RULES_1_14_1, RULES_1_14_3, RULES_1_
 )
 def test_the_nearest_version_decides(version: str, rules: Rules) -> None:
     assert rules_for(version) is rules
-
-
-def test_minvalues_changed_within_a_minor_version() -> None:
-    assert RULES_1_14_3.counts_allowed_values
-    assert not RULES_1_14_3.has_repair_method

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karptui.kube.durations import DurationError, format_duration, parse_duration, short_duration
+from karptui.kube.durations import DurationError, format_duration, parse_duration
 
 from .vector_files import vectors
 
@@ -25,13 +25,6 @@ def test_parses_like_go(text: str, ns: int | None, canonical: str) -> None:
 @pytest.mark.parametrize(("ns", "text"), VECTORS["format"])
 def test_formats_like_go(ns: int, text: str) -> None:
     assert format_duration(ns) == text
-
-
-@pytest.mark.parametrize(
-    "text", ["0s", "45s", "5m", "10m", "24h", "1h30m", "1h30m5s", "1h0m5s", "100h0m0.5s", "250ms", "-20m"]
-)
-def test_trailing_zero_parts_are_omitted(text: str) -> None:
-    assert short_duration(parse_duration(text)) == text
 
 
 @given(st.integers(min_value=-(1 << 62), max_value=1 << 62))

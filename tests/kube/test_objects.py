@@ -6,34 +6,13 @@ from typing import Any
 
 import pytest
 
-from karptui.kube.node import Node
 from karptui.kube.objects import (
-    Condition,
     OwnerReference,
-    condition_of,
-    controller_of,
-    is_owned_by,
     object_words,
 )
 from karptui.kube.pod import Pod, PodTemplate, lost_pods
 
 REPLICASET = OwnerReference("apps/v1", "ReplicaSet", "web-1", "u1", controller=True)
-
-
-def test_conditions_are_found_by_type() -> None:
-    ready = Condition("Ready", "False")
-    assert condition_of((Condition("DiskPressure", "False"), ready), "Ready") is ready
-    assert condition_of((), "Ready") is None
-    assert Node(name="n", conditions=(ready,)).ready is ready
-    assert Node(name="n").ready is None
-
-
-def test_owners() -> None:
-    daemonset = OwnerReference("apps/v1", "DaemonSet", "agent")
-    assert is_owned_by((REPLICASET, daemonset), "apps/v1", "DaemonSet")
-    assert not is_owned_by((OwnerReference("extensions/v1beta1", "DaemonSet", "agent"),), "apps/v1", "DaemonSet")
-    assert controller_of((daemonset, REPLICASET)) is REPLICASET
-    assert controller_of((daemonset,)) is None
 
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}

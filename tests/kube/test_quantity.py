@@ -9,13 +9,10 @@ from hypothesis import strategies as st
 
 from karptui.kube.quantity import (
     NANO,
-    ZERO,
     Quantity,
     QuantityError,
     QuantityFormat,
     format_quantity,
-    of_millis,
-    of_units,
     parse_quantity,
 )
 
@@ -122,22 +119,7 @@ def test_refuses_malicious_text(text: str) -> None:
     assert len(str(caught.value)) < 400
 
 
-def test_names_the_suffix_it_does_not_know() -> None:
-    with pytest.raises(QuantityError, match=r"'64Kg' is not a quantity$"):
-        parse_quantity("64Kg")
-    with pytest.raises(QuantityError, match=r"'64K' is not a quantity: unknown suffix 'K'"):
-        parse_quantity("64K")
-
-
 def test_prints_amounts_past_the_largest_suffix_in_full() -> None:
     assert str(parse_quantity("1000E")) == "1000E"
     assert format_quantity(NANO << 70, QuantityFormat.BINARY_SI) == "1024Ei"
     assert str(parse_quantity("1e21")) == "1e21"
-
-
-def test_constructors_count_units_and_thousandths() -> None:
-    assert str(of_units(3)) == "3"
-    assert str(of_units(1 << 30, QuantityFormat.BINARY_SI)) == "1Gi"
-    assert str(of_millis(250)) == "250m"
-    assert not ZERO
-    assert of_millis(1)

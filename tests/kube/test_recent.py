@@ -26,23 +26,6 @@ def test_an_answer_is_made_once_for_keys_that_are_equal() -> None:
     assert recent.get({"a": 1}, Answer) is first
 
 
-def test_the_oldest_answer_is_dropped_at_the_limit() -> None:
-    recent: Recent[str, Answer] = Recent(most=2, patience=99)
-    first, second = recent.get("a", Answer), recent.get("b", Answer)
-    assert recent.get("a", Answer) is first
-    third = recent.get("c", Answer)
-    assert set(recent.values()) == {first, third}
-    assert recent.get("b", Answer) is not second
-
-
-def test_answers_are_listed_by_last_use() -> None:
-    recent: Recent[str, Answer] = Recent(most=3, patience=9)
-    first, second = recent.get("a", Answer), recent.get("b", Answer)
-    assert recent.values() == (second, first)
-    recent.get("a", Answer)
-    assert recent.items() == (("a", first), ("b", second))
-
-
 @pytest.mark.parametrize("most", [2, 16])
 def test_unused_answers_are_dropped(most: int) -> None:
     recent: Recent[str, Answer] = Recent(most=most, patience=3)

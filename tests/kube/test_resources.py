@@ -36,21 +36,6 @@ def test_adds_name_by_name_in_the_format_that_came_first() -> None:
     assert resources.add() == {}
 
 
-def test_subtracts_for_the_names_on_the_left_only() -> None:
-    assert text(resources.subtract(of(cpu="1", memory="1Gi"), of(cpu="1500m", pods="3"))) == {
-        "cpu": "-500m",
-        "memory": "1Gi",
-    }
-
-
-def test_the_maximum_keeps_the_first_of_equal_amounts() -> None:
-    assert text(resources.maximum((of(cpu="1", memory="1024"), of(cpu="2", memory="1Ki"), of(pods="0")))) == {
-        "cpu": "2",
-        "memory": "1024",
-        "pods": "0",
-    }
-
-
 @given(lists, lists)
 def test_addition_does_not_depend_on_order_but_for_the_format(a: dict[str, Quantity], b: dict[str, Quantity]) -> None:
     one, other = resources.add(a, b), resources.add(b, a)

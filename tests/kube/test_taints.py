@@ -54,8 +54,3 @@ def test_untolerated_keeps_order_and_counts_preferences() -> None:
     assert untolerated(taints, (Toleration("a", "Exists"),)) == [taints[1], taints[2]]
     assert untolerated(taints, ()) == list(taints)
     assert untolerated((), ()) == []
-
-
-def test_taints_print_as_kubectl_writes_them() -> None:
-    assert str(GPU) == "gpu=a100:NoSchedule"
-    assert str(Taint("gpu", NO_EXECUTE)) == "gpu:NoExecute"

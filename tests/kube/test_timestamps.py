@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karptui.kube import timestamps
 from karptui.kube.timestamps import format_timestamp, parse_timestamp
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -98,11 +97,3 @@ def test_reads_any_instant_in_any_offset(seconds: int, nanos: int, offset_minute
 )
 def test_formats_a_fraction_only_if_nonzero(ns: int, text: str) -> None:
     assert format_timestamp(ns) == text
-
-
-def test_few_hours_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timestamps, "_MOST_HOURS", 2)
-    monkeypatch.setattr(timestamps, "_hours_ns", {})
-    for hour in range(5):
-        assert parse_timestamp(f"1970-01-01T{hour:02}:00:07Z") == (hour * 3600 + 7) * 1_000_000_000
-        assert len(timestamps._hours_ns) <= 2

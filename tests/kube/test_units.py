@@ -72,11 +72,6 @@ def test_percent_is_truncated_and_unknown_without_a_total() -> None:
     assert units.percent_text(5, 0) == "n/a"
 
 
-def test_counts() -> None:
-    assert [units.counted(count, "node") for count in (0, 1, 1234)] == ["0 nodes", "1 node", "1,234 nodes"]
-    assert units.count_text(15000) == "15,000"
-
-
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
@@ -134,11 +129,6 @@ def test_shortages_are_rounded_up(resource: str, nano: int, text: str) -> None:
 def test_what_there_is_is_never_overstated() -> None:
     assert units.mebibytes_text(239_555 * MI - 1) == "239,554Mi"
     assert units.mebibytes_text(-1) == "-1Mi"
-
-
-@pytest.mark.parametrize(("seconds", "text"), [(5, "5s"), (371, "6m"), (100, "100s"), (93_600, "26h")])
-def test_an_age_in_one_unit(seconds: int, text: str) -> None:
-    assert units.short_age_text(0, seconds * 10**9) == text
 
 
 @pytest.mark.parametrize(

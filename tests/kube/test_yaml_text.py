@@ -33,10 +33,6 @@ def test_reads_merges_and_anchors() -> None:
     assert load_documents(text) == [{"base": {"cpu": 1, "memory": "2Gi"}, "more": {"cpu": 2, "memory": "2Gi"}}]
 
 
-def test_omits_empty_documents() -> None:
-    assert load_documents(b"---\na: 1\n---\n---\n# nothing\n---\nb: 2\n") == [{"a": 1}, {"b": 2}]
-
-
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -110,10 +106,6 @@ def test_small_texts_never_take_long(text: str, problem: str) -> None:
     assert time.process_time() - start < 5
 
 
-def test_accepts_repeated_anchors_without_recursion() -> None:
-    assert load_documents(b"[&a [1], *a, *a]") == [[[1], [1], [1]]]
-
-
 def test_round_trip() -> None:
     value = {"b": "on", "a": ["1", 1, None, True, "2026-01-01", "é"]}
     assert load_documents(to_yaml(value).encode()) == [value]
@@ -121,10 +113,6 @@ def test_round_trip() -> None:
 
 
 class TestFirst:
-    def test_is_all_that_is_looked_at(self) -> None:
-        assert load_first(b"a: 1\n---\n[[[: {") == {"a": 1}
-        assert load_first(b"") is load_first(b"---\n---\na: 1") is None
-
     @pytest.mark.parametrize("text", [b"{a: 1, a: 2}", b"- &x {a: 1}\n- {<<: *x, a: 2}", b"b: {a: 1, 'a': 1}"])
     def test_refuses_a_duplicate_key(self, text: bytes) -> None:
         with pytest.raises(YamlError, match="'a' appears twice in a mapping"):

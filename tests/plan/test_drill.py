@@ -11,10 +11,9 @@ from karptui.karpenter.labels import ZONE
 from karptui.kube.pod import PodVolume
 from karptui.kube.selectors import NodeSelectorTerm
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
-from karptui.plan.drill import Drill, DrillError, DrillLaunch, Loss, LossKind, drill, drills, losses
+from karptui.plan.drill import Drill, DrillError, Loss, LossKind, drill, drills, losses
 from karptui.provisioning.not_modelled import KUBE_SCHEDULER_APPROXIMATED
 from karptui.views.drill import TABLE, detail_lines, headline, overview
-from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import WhatIfBase
 from tests.builders import a_node, a_nodeclaim, a_pod, a_requirement, an_instance_type, an_owner
 from tests.whatif.edits.test_apply import POOL
@@ -89,11 +88,6 @@ def test_pods_that_wait_today_may_lose_the_node_they_would_get() -> None:
     assert "1 pending pod schedulable today becomes unschedulable" in headline(found)
 
 
-def test_pods_that_wait_anyway_are_nobody_s_news() -> None:
-    found = drill(cluster(a_pod(name="huge", cpu="64")), WITHOUT_A)
-    assert (found.waiting, found.pods) == (0, 0)
-
-
 def test_a_volume_keeps_its_pod_in_the_zone() -> None:
     claim = PersistentVolumeClaim(
         name="data",
@@ -117,12 +111,6 @@ def test_a_capacity_type_goes_with_its_offerings() -> None:
     found = drill(cluster(*pods), Loss(LossKind.CAPACITY_TYPE, "spot"))
     assert counts(found) == (2, 1, 0, 1)
     assert found.nodes == ("b",)
-
-
-def test_a_node_group_goes_with_its_capacity_type() -> None:
-    group = a_node(name="g", pool="", labels={"eks.amazonaws.com/capacityType": "SPOT"})
-    start = cluster(a_pod(name="x", node="g"), nodes=(group, a_node(name="a")), nodeclaims=())
-    assert drill(start, Loss(LossKind.CAPACITY_TYPE, "spot")).nodes == ("g",)
 
 
 def test_a_nodepool_goes_with_all_that_it_could_launch() -> None:
@@ -165,13 +153,6 @@ def test_pods_that_keep_off_nodepools_move_to_other_nodes() -> None:
     assert found.pending[0].pod_key != "default/web"
 
 
-def test_a_nodepool_that_is_only_a_label_and_one_without_nodes() -> None:
-    pod = a_pod(name="web", node="a")
-    assert counts(drill(cluster(pod, manifests=()), WITHOUT_GENERAL)) == (1, 0, 0, 1)
-    spare = drill(cluster(pod, manifests=(POOL, another("spare"))), Loss(LossKind.NODEPOOL, "spare"))
-    assert (spare.nodes, spare.pods) == ((), 0)
-
-
 def test_a_nodepool_may_be_left_with_nothing_to_launch() -> None:
     only_a = [{"key": "topology.kubernetes.io/zone", "operator": "In", "values": [A]}]
     bound = another("bound", template={"spec": {**POOL["spec"]["template"]["spec"], "requirements": only_a}})
@@ -179,19 +160,6 @@ def test_a_nodepool_may_be_left_with_nothing_to_launch() -> None:
     assert found.closed == ("bound",)
     lines = list(detail_lines(found))
     assert lines[lines.index("  NodePools with nothing left to launch") + 1] == "    bound"
-
-
-def test_nodeclaims_without_a_node_go_too() -> None:
-    coming = a_nodeclaim(name="coming", node="", zone=A, stage="Launched", provider_id="aws:///x")
-    start = cluster()
-    start = cluster(nodeclaims=(*start.inventory.nodeclaims, coming))
-    found = drill(start, WITHOUT_A)
-    assert (found.nodes, found.nodes_before) == (("a", "coming"), 3)
-
-
-def test_the_loss_is_a_scenario() -> None:
-    start = cluster(a_pod(name="web", node="a"))
-    assert apply(start, drill(start, WITHOUT_A).edits).removed == ("a",)
 
 
 @pytest.mark.parametrize(
@@ -207,14 +175,6 @@ def test_what_the_cluster_does_not_have_is_a_sentence(loss: Loss, says: str) -> 
     with pytest.raises(DrillError) as caught:
         drill(cluster(manifests=(POOL, another("spare"))), loss)
     assert str(caught.value) == says
-
-
-def test_in_an_empty_cluster_nothing_is_known() -> None:
-    empty = cluster(nodes=(), nodeclaims=(), manifests=())
-    with pytest.raises(DrillError, match="none is known"):
-        drill(empty, WITHOUT_A)
-    assert drills(empty) == ()
-    assert overview(()) == "no node has a zone, a capacity type or a NodePool"
 
 
 def test_every_loss_is_tried_the_worst_of_a_kind_first() -> None:
@@ -255,12 +215,3 @@ def test_dollars_say_what_is_not_known() -> None:
     ):
         other = replace(launch, price_per_hour=price, unpriced=unpriced, is_at_most=at_most)
         assert says in headline(replace(one, launches=(other,)))
-
-
-def test_long_parts_are_cut() -> None:
-    start = cluster(a_pod(name="x", node="a", cpu="1600m"), a_pod(name="y", node="b", cpu="1600m"))
-    found = drill(start, WITHOUT_A)
-    many = DrillLaunch("general", 5, 1.0, 0, is_at_most=False, types=tuple((f"t{i}", 1) for i in range(5)))
-    lines = list(detail_lines(replace(found, launches=(many,), lost=tuple(map(str, range(20))))))
-    assert "    general: 5, $1.00/h: 1 t0, 1 t1, 1 t2 and 2 more" in lines
-    assert "    and 8 more: -o json has all" in lines

@@ -14,11 +14,10 @@ from karptui.kube.pod import HostPort, PodVolume, TopologySpreadConstraint
 from karptui.kube.selectors import LabelSelector, NodeSelectorRequirement, NodeSelectorTerm
 from karptui.kube.workload import Workload
 from karptui.plan.headroom import headroom, headrooms, pool_samples
-from karptui.plan.pod_trial import HeadroomError, PodTrial, SamplePod, sample_of, sample_of_manifest, samples
+from karptui.plan.pod_trial import HeadroomError, PodTrial, SamplePod, sample_of, sample_of_manifest
 from karptui.plan.rollout import rollout
 from karptui.provisioning.solution import solve
 from karptui.views.headroom import (
-    TABLE,
     headline,
     more_lines,
     overview,
@@ -135,13 +134,6 @@ def test_each_nodepool_is_asked_by_itself() -> None:
     assert by_pool["closed"].reason == "it does not tolerate x:NoSchedule of NodePool closed"
     assert found.total - found.fits == by_pool["general"].pods + by_pool["other"].pods
     assert headroom(on, sample_of(on, WEB), most=60, pools=()).pools == ()
-
-
-def test_where_nothing_stops_it_the_number_is_the_least_there_is() -> None:
-    on = cluster(pools=(limited("1000"),))
-    found = headroom(on, sample_of(on, WEB), most=40)
-    assert (found.total, found.is_total_at_least, found.is_fits_at_least, found.reason) == (40, True, False, "")
-    assert "; 40 or more in total on" in headline(found)
 
 
 def test_without_a_usable_nodepool_pods_fit_where_kube_scheduler_puts_them() -> None:
@@ -287,37 +279,6 @@ def test_a_manifest_or_a_made_up_pod_is_added() -> None:
     assert (found.sample.name, found.pods, found.fits) == ("Pod/default/one", 0, 2)
     assert requests_text(found) == "cpu 1000m"
     assert [needs_no_node(on, sample, n) for n in (1, 2, 3)] == [True, True, False]
-
-
-def test_a_pod_that_nothing_takes_says_why() -> None:
-    on = cluster(a_pod(name="gpu", cpu="1", node_selector={"tier": "gold"}))
-    found = headroom(on, sample_of(on, ObjectRef("Pod", "gpu", "default")), most=10)
-    assert (found.fits, found.total, found.starts) == (0, 0, 0)
-    assert headline(found).startswith("no more pods like Pod/default/gpu fit: no node of NodePool general")
-    assert overview([found]) == "no more pods of Pod/default/gpu fit"
-
-
-def test_those_with_the_least_room_come_first() -> None:
-    on = cluster(a_pod(name="big", node="b", cpu="1900m", owner=replace(a_pod().owners[0], name="big")))
-    found = headrooms(on, samples(on.inventory), most=40)
-    assert [one.sample.name for one in found] == ["ReplicaSet/default/big", "ReplicaSet/default/web"]
-    assert overview(found).startswith("least headroom: 8 more of ReplicaSet/default/big")
-    assert overview(()) == "no workload has pods that could run on other nodes"
-
-
-def test_what_is_not_there_is_a_sentence() -> None:
-    with pytest.raises(HeadroomError, match="there is no pod default/none"):
-        sample_of(cluster(), ObjectRef("Pod", "none", "default"))
-    with pytest.raises(HeadroomError, match="there is no Deployment default/none with pods or a template"):
-        sample_of(cluster(), ObjectRef("Deployment", "none", "default"))
-
-
-def test_json_has_everything() -> None:
-    found = headroom(cluster(), sample_of(cluster(), WEB), most=30)
-    document = TABLE.values(found, 0)
-    assert document["beforeNode"] == found.fits
-    assert document["nextNode"]["nodePool"] == "general"
-    assert sum(one["pods"] for one in document["nodes"]) == found.fits
 
 
 def test_workloads_on_a_nodepool_are_held_against_its_own_limit() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from karptui.plan.rehearsal import Rehearsal, RehearsalError, groups, rehearsals, unmanaged
+from karptui.plan.rehearsal import Rehearsal, groups, rehearsals, unmanaged
 from karptui.views.rehearsal import TABLE, detail_lines, drain_lines, drain_text, headline, overview, story_lines
 from karptui.whatif.edits import PutObject
 from karptui.whatif.situation import WhatIfBase
@@ -101,15 +101,6 @@ def test_it_is_said_what_it_comes_to() -> None:
     assert any(line.startswith("unschedulable: 1 pod") for line in story_lines(found))
     assert [column.cell(found, 0).text for column in TABLE.columns][:5] == ["core", "2", "$0.20", "3", "1"]
     assert overview(()) == "Karpenter launched every node: there is no node group to migrate"
-
-
-def test_nodes_are_chosen_by_a_label_too() -> None:
-    [found] = rehearsals(cluster(*PODS), ("team=a",))
-    assert found.nodes == ("core-1",)
-    with pytest.raises(RehearsalError, match="no node without NodePool has the label team=b"):
-        rehearsals(cluster(), ("team=b",))
-    with pytest.raises(RehearsalError, match="there is no node group x; there are batch, core"):
-        rehearsals(cluster(), ("x",))
 
 
 def test_daemonsets_that_run_on_no_new_node_are_named() -> None:

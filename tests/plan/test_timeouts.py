@@ -77,15 +77,6 @@ def test_a_node_that_goes_before_ends_the_pass() -> None:
     assert [column.cell(last, 0).text for column in TABLE.columns][4:6] == ["never", "delete"]
 
 
-def test_budgets_cost_no_time() -> None:
-    found = consolidation_pass(cluster("100m", "100m", budget="0"), per_simulation=100)
-    assert [(one.passed_over, one.begins_after) for one in found.turns] == [("its budget allows none", 0)] * 2
-    assert found.seconds == 0
-    assert headline(consolidation_pass(cluster(*FULL, consolidateAfter="Never"))).startswith(
-        "no node can be consolidated now"
-    )
-
-
 def test_karpenters_metrics_say_how_long_it_takes() -> None:
     metrics = read_metrics(METRICS, endpoint="pod a/b", read_at_ns=NOW_NS)
     assert metrics.evaluation_seconds == {"single": (60.0, 3)}

@@ -164,21 +164,6 @@ def test_the_highest_overhead_is_that_of_going_through_all_values() -> None:
     assert found.effort.is_monotone
 
 
-def test_a_setting_that_decides_nothing_is_left_as_it_is() -> None:
-    found = solved(overhead_base(), "overhead")
-    assert found.best is None
-    assert found.is_reached
-    assert headline(found).startswith("nothing has to change: all that fits today fits with every value of")
-    assert all(one.why_not for one in found.others)
-
-
-def test_every_value_that_lost_says_why() -> None:
-    found = solved(overhead_base(a_pod(name="big", cpu="1", memory="56Gi")), "overhead")
-    assert found.best is not None
-    assert found.others
-    assert all(one.why_not for one in found.others)
-
-
 def test_the_risk_of_less_overhead_is_in_the_first_sentence() -> None:
     found = solved(overhead_base(a_pod(name="big", cpu="1", memory="60Gi")), "pending")
     assert found.best is not None

@@ -7,23 +7,18 @@ from zoneinfo import ZoneInfo
 import pytest
 from jsonschema import Draft202012Validator
 
-from karptui.decode.kinds import Kind
-from karptui.disruption.analysis import Analysis
 from karptui.disruption.budget_calendar import pool_budgets
 from karptui.disruption.budgets import PoolUse, Reason, reasons_of
 from karptui.disruption.fleet import Fleet
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.karpenter.settings import DEFAULTS
-from karptui.session.budgets import BudgetEntry, budget_entries
-from karptui.session.cluster_view import ClusterView
+from karptui.session.budgets import BudgetEntry
 from karptui.views.budgets.columns import budgets_table
 from karptui.views.budgets.sentences import budget_sentences, detail_text, line_text, strip_text
 from karptui.views.column import row_schema
-from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
-from karptui.views.table import Sort, build_rows
-from tests.ui.fleet import HOUR, NOW_NS, view_of
-from tests.ui.fleet import Fleet as Objects
+from karptui.views.table import build_rows
+from tests.ui.fleet import HOUR, NOW_NS
 
 BERLIN = ZoneInfo("Europe/Berlin")
 CLOSED_BY_DAY = DisruptionBudget("0", "0 9 * * *", "8h", ("Drifted",))
@@ -168,49 +163,6 @@ def test_cells(one: BudgetEntry, texts: dict[str, str]) -> None:
     assert {name: found[name][0] for name in texts} == texts
 
 
-def test_sort_and_filter() -> None:
-    rows = [
-        entry(DisruptionBudget("100%")),
-        entry(DisruptionBudget("2"), CLOSED_BY_DAY, use=PoolUse(4)),
-        BudgetEntry(NodePool(name="alien"), Reason.EMPTY, is_passed_over=True),
-    ]
-    table = budgets_table()
-    for heading in table.headings():
-        assert len(build_rows(table, rows, sort=Sort(heading.id), now_ns=NOW_NS)) == 3
-    by_left = build_rows(table, rows, sort=Sort("left"), now_ns=NOW_NS).items
-    assert [one.pool.name for one in by_left] == ["general", "general", "alien"]
-    asked = {
-        "left=0": 1, "deleting>5": 1, "notready=0": 2, "node=out-0*": 1, "next<5h": 1, "allowed>=10": 1,
-        "reason=Empty": 1, "pool=alien": 1, "-l team=web": 2, "mon-fri": 0, "8h": 1,
-    }  # fmt: skip
-    for text, count in asked.items():
-        test = compile_query(parse_query(text, table.subject), table.subject, NOW_NS)
-        assert sum(map(test, rows)) == count, text
-    assert [table.is_notable(one, NOW_NS) for one in rows] == [False, True, False]
-    assert set(budgets_table().subject.fields) == {
-        "pool",
-        "reason",
-        "left",
-        "allowed",
-        "deleting",
-        "notready",
-        "node",
-        "next",
-    }
-
-
-def test_values() -> None:
-    unknown = budgets_table().values(UNKNOWN, NOW_NS)
-    assert unknown["allowed"] is unknown["left"] is unknown["deleting"] is unknown["problem"] is None
-    free = budgets_table().values(entry(), NOW_NS)
-    assert (free["is_limited"], free["allowed"], free["left"]) == (False, None, None)
-    shut = budgets_table().values(entry(DisruptionBudget("2"), CLOSED_BY_DAY), NOW_NS)
-    assert (shut["window_start"], shut["window_end"]) == ("2026-11-24T09:00:00Z", "2026-11-24T17:00:00Z")
-    assert (shut["next_change"], shut["next_allowed"]) == ("2026-11-24T17:00:00Z", 2)
-    assert (shut["binding_index"], shut["left"], shut["not_ready_nodes"]) == (1, 0, "sick")
-    assert budgets_table().values(entry(DisruptionBudget("x")), NOW_NS)["problem"].startswith('nodes is "x"')
-
-
 @pytest.mark.parametrize("reason", Reason)
 def test_every_reason_is_in_the_schema(reason: Reason) -> None:
     Draft202012Validator(row_schema(budgets_table().published())).validate(
@@ -237,22 +189,6 @@ def test_at_length() -> None:
     assert "\nEmpty, Drifted, Underutilized\n" in alike
     assert alike.count("Tue 11-24") == 1
     assert "Deleting: none" in detail_text([entry(DisruptionBudget("1"), use=PoolUse(1))], NOW_NS)
-
-
-def test_entries_of_a_view() -> None:
-    objects = Objects()
-    pool = objects.add(Kind.NODEPOOL, NodePool(name="general", budgets=(DisruptionBudget("1"),)))
-    objects.add(Kind.NODEPOOL, NodePool(name="alien"))
-    view = view_of(objects)
-    assert next((one.key, one.found, one.is_passed_over) for one in budget_entries(view)) == (
-        "general/Empty",
-        None,
-        False,
-    )
-    fleet = cast("Fleet", SimpleNamespace(use={}, now_ns=NOW_NS, settings=DEFAULTS))
-    analysis = Analysis(budgets={"general": pool_budgets(fleet, pool)})
-    known = budget_entries(ClusterView(view.state, view.statuses, view, analysis=analysis))
-    assert [one.is_passed_over for one in known] == [False] * 3 + [True] * 3
 
 
 def test_nothing_changes_in_the_last_hours() -> None:

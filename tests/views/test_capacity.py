@@ -12,7 +12,7 @@ from karptui.disruption.churn.report import Churn, ChurnWindow, alive_by_pool
 from karptui.session.capacity import GROUPINGS, capacity_entries
 from karptui.session.nodes import PodAccess
 from karptui.views.capacity import capacity_sentence, capacity_table
-from karptui.views.last_hour import last_hour_text, last_hour_words, sparkline, trend
+from karptui.views.last_hour import sparkline, trend
 from karptui.views.row import Bar, Tone
 from karptui.views.table import build_rows
 from tests.builders import NOW_NS
@@ -66,20 +66,6 @@ def test_the_last_hour_counts_what_was_there_and_no_further_back_than_is_known()
     assert alive_by_pool(churn) == {name: entry.alive, "else": (*[None] * (BINS - 5), 1, 1, 1, 1, 1)}
 
 
-@pytest.mark.parametrize(
-    ("counts", "text"),
-    [((3, 4, 8, 5), "▁▂█▃ +2"), ((4, 4, 4), "─── ±0"), ((0, 0, 0), ""), ((None, 4, 5), ""), ((), "")],
-)
-def test_the_last_hour_in_a_few_words_where_there_was_anything(counts: tuple[int | None, ...], text: str) -> None:
-    assert last_hour_text(counts) == text
-
-
-def test_the_time_that_is_known_is_said() -> None:
-    assert last_hour_words((1, 2, 3, 4)) == "last hour ▁▃▅█ +3"
-    assert last_hour_words((None, None, 1, 2, 1)) == "last 10m ▁█▁ ±0"
-    assert last_hour_words((None, 1, 2)) == ""
-
-
 def test_a_row_says_its_share_and_what_is_not_known() -> None:
     table = capacity_table("pool")
     entry = next(one for one in capacity_entries(NODES, "pool") if one.name == "trino")
@@ -95,16 +81,6 @@ def test_a_row_says_its_share_and_what_is_not_known() -> None:
     assert (values["cpu_requested_millis"], values["free_mem_bytes"]) == (None, None)
     assert values["cpu_allocatable_millis"] == entry.cpu.capacity
     assert not {"price", "held"} & {one.id for one in capacity_table("pool", has_prices=False).headings()}
-
-
-def test_the_sentence_names_the_largest_part() -> None:
-    zones = capacity_entries(NODES, "zone")
-    said = text_of(capacity_sentence(zones, "zone"))
-    assert said.startswith(tuple(f"1{letter} is the largest: " for letter in "abc"))
-    assert f"of {zones[0].all_nodes} nodes" in said
-    assert "of the nodes are spot" in said
-    assert "is the largest: " in text_of(capacity_sentence(capacity_entries(NODES, "type"), "type"))
-    assert capacity_sentence((), "pool") == ()
 
 
 @pytest.mark.parametrize("grouping", GROUPINGS)

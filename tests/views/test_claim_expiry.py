@@ -7,7 +7,6 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.session.claims import ClaimEntry, expiries_of
 from karptui.views.claims.columns import TABLE
 from karptui.views.claims.sentences import expiry_line
-from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
 from tests.ui.fleet import HOUR, MINUTE, NOW_NS
 
@@ -57,11 +56,6 @@ def test_how_many_expire_at_once() -> None:
     line = said([claim("a", 20 * MINUTE), *wave, claim("late", 50 * HOUR + 31 * MINUTE)])
     assert " · most at once: 3 within 30m, in 2d2h, from 2026" in line
     assert "most at once" not in said(wave[:2])
-
-
-def test_the_next_half_hour_is_marked() -> None:
-    assert expiry_line(expiries_of([claim("a", 20 * MINUTE)], "general"), "general", NOW_NS)[0][1] is Tone.WARNING
-    assert expiry_line(expiries_of([claim("a", 40 * MINUTE)], "general"), "general", NOW_NS)[0][1] is Tone.MUTED
 
 
 def test_a_drain_that_nothing_ends_comes_first() -> None:

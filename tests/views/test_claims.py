@@ -5,8 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from karptui.decode.kinds import Kind
-from karptui.disruption.analysis import Analysis, NodeFindings
+from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.command import Method
@@ -16,8 +15,7 @@ from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import DrainStage, NodeClaim
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
-from karptui.session.claims import ClaimEntry, claim_entries
-from karptui.session.cluster_view import ClusterView
+from karptui.session.claims import ClaimEntry
 from karptui.views.claims.columns import TABLE
 from karptui.views.claims.sentences import claim_sentences, short_wait, waiting_on
 from karptui.views.query import compile_query, parse_query
@@ -25,7 +23,7 @@ from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
 from karptui.views.why.sentences import drain_text
 from tests.builders import a_pod
-from tests.ui.fleet import HOUR, MINUTE, NOW_NS, SECOND, a_fleet, conditions, view_of
+from tests.ui.fleet import HOUR, MINUTE, NOW_NS, SECOND, conditions
 
 BORN = NOW_NS - 2 * HOUR
 LABELS = {
@@ -321,32 +319,6 @@ def test_sort_and_filter() -> None:
         test = compile_query(parse_query(text, TABLE.subject), TABLE.subject, NOW_NS)
         assert sum(map(test, rows)) == count, text
     assert [TABLE.is_notable(one, NOW_NS) for one in (*rows, REFUSED)] == [False, True, True, True, False, True]
-
-
-def test_values() -> None:
-    values = TABLE.values(entry(DRIFTED, expire_after_ns=3 * HOUR, termination_grace_period_ns=GRACE_NS), NOW_NS)
-    assert (values["launched_seconds"], values["registered_seconds"], values["initialized_seconds"]) == (3, 41, 1800)
-    assert (values["expires"], values["termination_grace_seconds"]) == ("2026-11-24T13:00:07Z", 86_400)
-    assert (values["drift"], values["deadline"], values["age_seconds"]) == ("AMIDrift", None, 7200)
-    starting = TABLE.values(STARTING, NOW_NS)
-    assert starting["launched_seconds"] is starting["node"] is starting["expires"] is None
-    assert starting["termination_grace_seconds"] is None
-    assert TABLE.values(LEAVING, NOW_NS)["drift"] is None
-    deadline = TABLE.values(entry(deletion_ns=NOW_NS, termination_grace_period_ns=GRACE_NS, created_ns=0), NOW_NS)
-    assert (deadline["deadline"], deadline["age_seconds"]) == ("2026-11-25T12:00:07Z", None)
-
-
-def test_entries_of_a_view() -> None:
-    fleet = a_fleet()
-    view = view_of(fleet)
-    entries = {one.claim.name: one for one in claim_entries(view)}
-    assert set(entries) == set(fleet.objects[Kind.NODECLAIM])
-    assert entries["general-x7k2p"].node is None
-    name, one = next((name, one) for name, one in entries.items() if one.node is not None)
-    assert one.findings is None
-    findings = found()
-    known = ClusterView(view.state, view.statuses, view, analysis=Analysis(findings={f"claim/{name}": findings}))
-    assert next(one for one in claim_entries(known) if one.claim.name == name).findings is findings
 
 
 @pytest.mark.parametrize(

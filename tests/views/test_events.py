@@ -11,9 +11,8 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition, Event
 from karptui.session.cluster_view import ClusterView
-from karptui.session.events import CONDITION, EventEntry, Timeline, folded, transitions
+from karptui.session.events import EventEntry, Timeline, folded, transitions
 from karptui.views.events import TABLE, event_sentences, event_text, event_tone
-from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
 from tests.ui.fleet import HOUR, MINUTE, NOW_NS, Fleet, view_of
@@ -122,53 +121,11 @@ TIMELESS = entry(
 )
 
 
-def test_cells() -> None:
-    rows = build_rows(TABLE, [entry(), BORN, TIMELESS, entry(first_ns=0, reason="Y")], now_ns=NOW_NS)
-    shown = [
-        dict(zip((one.id for one in TABLE.headings()), (cell.text for cell in row.cells), strict=True)) for row in rows
-    ]
-    assert [(row["age"], row["first"], row["count"], row["time"]) for row in shown] == [
-        ("0s", "", "", "12:00:07Z"),
-        ("60s", "120m", "×1,200", "11:59:07Z"),
-        ("60s", "n/a", "×1,200", "11:59:07Z"),
-        ("n/a", "", "×2", "n/a"),
-    ]
-    assert "\x1b" not in shown[1]["message"]
-    assert (shown[0]["message"], shown[3]["source"]) == ("-", "-")
-
-
 def test_steps_of_one_instant_stand_in_their_order() -> None:
     rows = build_rows(TABLE, [BORN, LAUNCHED, TIMELESS], now_ns=NOW_NS)
     assert [one.reason for one in rows.items] == ["Launched", "Created", "X"]
     for heading in TABLE.headings():
         assert len(build_rows(TABLE, [BORN, LAUNCHED, TIMELESS], sort=Sort(heading.id), now_ns=NOW_NS)) == 3
-
-
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("kind=Node", 3),
-        ("object=p", 1),
-        ("object=web/p", 1),
-        ("object=ip-1", 3),
-        ("reason=Failed*", 1),
-        ("message=*5*", 2),
-        ("source=condition", 2),
-        ("count>1", 2),
-        ("age<30s", 2),
-        ("faileddraining", 1),
-    ],
-)
-def test_filter(text: str, count: int) -> None:
-    test = compile_query(parse_query(text, TABLE.subject), TABLE.subject, NOW_NS)
-    assert sum(map(test, [entry(), BORN, LAUNCHED, TIMELESS])) == count
-
-
-FAILED = entry(is_warning=False, source=CONDITION, condition=Condition("Ready", "False"))
-
-
-def test_notable_is_what_went_wrong() -> None:
-    assert [TABLE.is_notable(one, NOW_NS) for one in (entry(), FAILED, TIMELESS)] == [True, True, False]
 
 
 @pytest.mark.parametrize(
@@ -200,13 +157,6 @@ def test_at_length() -> None:
     assert text.endswith("4 pods␛[2J wait\n\n5 pods\nwait")
     assert "Source:  a condition of the object" in event_text(BORN, NOW_NS)
     assert "First" not in event_text(TIMELESS, NOW_NS)
-
-
-def test_values() -> None:
-    values = TABLE.values(entry(), NOW_NS)
-    assert (values["last"], values["last_seconds"], values["count"]) == ("2026-11-24T11:59:07Z", 60, 1_200)
-    none = TABLE.values(TIMELESS, NOW_NS)
-    assert none["last"] is none["first"] is none["last_seconds"] is none["source"] is None
 
 
 def test_what_stayed_the_same_is_not_made_again() -> None:

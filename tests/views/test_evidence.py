@@ -14,10 +14,6 @@ GONE = FactStatus(phase=FactPhase.UNAVAILABLE, sentence="no AWS credentials")
 LIVE = FactStatus(phase=FactPhase.LIVE, as_of_ns=NOW_NS - 60_000_000_000)
 
 
-def test_nobody_asked_no_rows() -> None:
-    assert evidence_rows(Evidence(), NOW_NS) == ()
-
-
 def test_rows_of_metrics_and_aws() -> None:
     metrics = ControllerMetrics(
         read_at_ns=NOW_NS, endpoint="pod a/b", offerings={OfferingName("a", "z", "spot"): OfferingMetrics(1.0)}
@@ -37,11 +33,6 @@ def test_rows_of_metrics_and_aws() -> None:
     cells = build_rows(TABLE, [rows["AWS zones"]], now_ns=NOW_NS)[0].cells
     assert (cells[1].text, cells[2].text, cells[5].text) == ("not available", "-", "no AWS credentials")
     assert cells[5].tone is Tone.MUTED, "a cluster without AWS is a normal one"
-
-
-def test_metrics_that_were_never_read() -> None:
-    (row,) = evidence_rows(Evidence(metrics_status=GONE), NOW_NS)
-    assert (row.count, row.since_ns) == (0, NOW_NS)
 
 
 def test_settings_of_the_controller() -> None:

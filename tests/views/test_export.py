@@ -8,7 +8,7 @@ from karptui.sources.source import Phase
 from karptui.views.column import Heading
 from karptui.views.row import Cell, Row
 from karptui.views.sources import TABLE
-from karptui.views.table import Sort, as_csv, as_text, build_rows, without_formula
+from karptui.views.table import Sort, as_csv, build_rows, without_formula
 from tests.ui.fleet import MINUTE, NOW_NS, status
 
 HEADINGS = (Heading("name", "NAME"), Heading("hidden", "HIDDEN"), Heading("size", "SIZE", is_right_aligned=True))
@@ -28,10 +28,6 @@ def test_a_cell_that_begins_a_formula_stays_text(text: str) -> None:
 @pytest.mark.parametrize("text", ["-", "-5", "+1.25", "-0.5 $/h", "+3 nodes", "-1,024Mi", "a=b", "x@y", ""])
 def test_amounts_and_words_are_no_formulas(text: str) -> None:
     assert without_formula(text) == text
-
-
-def test_text_is_aligned() -> None:
-    assert as_text(HEADINGS, ROWS, (0, 2)) == 'NAME     SIZE\na, b        5\n"q"   1,024Mi\n'
 
 
 def test_how_the_source_stands_is_a_table() -> None:

@@ -11,7 +11,6 @@ from karptui.views.forward.chart import forecast_chart
 from karptui.views.forward.columns import PLAYED, TABLE, played_steps, table_of
 from karptui.views.forward.sentences import (
     answer_lines,
-    chart,
     headline,
     lines_of,
     play_lines,
@@ -97,11 +96,6 @@ def test_steps_in_words() -> None:
     assert step_text(rejected) == "Emptiness: a fails validation, not disrupted"
 
 
-def test_a_chart_goes_from_nothing_to_the_greatest() -> None:
-    assert chart([0, 1, 2, 4]) == "▁▃▅█"
-    assert chart([0, 0]) == "▁▁"
-
-
 def test_lines_end_with_what_is_assumed_and_left_out() -> None:
     lines = list(lines_of("prod", "edited", a_play(DELETED, moments=(BEFORE, AFTER))))
     assert lines[0].startswith("prod: edited: 5 → 3 nodes")
@@ -130,12 +124,6 @@ def test_without_prices_no_dollars_are_said() -> None:
     assert [step["savings"] for step in document["steps"]] == [None]
     assert {moment["pricePerHour"] for moment in (*document["series"], document["end"])} == {None}
     assert headline(said) == "5 → 3 nodes within 60s, then nothing more: 1 command, 3 evictions; 1 pod still pending"
-
-
-def test_many_commands_are_cut() -> None:
-    steps = [DELETED] * 50
-    lines = list(lines_of("prod", "", a_play(*steps, moments=(BEFORE, AFTER))))
-    assert "  and 10 more: -o json has all" in lines
 
 
 def text(lines: tuple[Pieces, ...]) -> list[str]:
@@ -210,18 +198,6 @@ def test_a_step_before_and_after_the_edit_is_one_row() -> None:
     assert [column.cell(rows[2], NOW_NS).text for column in spec.columns][:2] == ["-", "12:00:00Z"]
     (removed,) = played_steps((plays[0], Forecast(name="x", played=a_play(DELETED, moments=(BEFORE, AFTER)))))[1:]
     assert removed.change == "only before"
-
-
-def test_where_room_is_short_what_comes_keeps_its_price() -> None:
-    claims = tuple(
-        {"nodePool": pool, "instanceTypes": types, "cheapestPrice": price}
-        for pool, types, price in (("general", ["a", "b"], 0.1198), ("fixed", [], -1.0))
-    )
-    replaced = msgspec.structs.replace(DELETED, claims=claims)
-    (row,) = played_steps((Forecast(name="", played=a_play(replaced, moments=(BEFORE, AFTER))),))
-    (cell,) = (column.cell(row, NOW_NS) for column in TABLE.columns if column.heading.id == "by")
-    assert cell.text == "1 node in general (2 types, from $0.1198/h), 1 node in fixed"
-    assert cell.short == "1 general $0.1198, 1 fixed"
 
 
 def test_what_chance_changes_is_said_in_one_line() -> None:

@@ -6,20 +6,15 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
-from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage, Sample, Used, first_seen
+from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage, Sample, first_seen
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry
-from karptui.session.pods import PodEntry
 from karptui.session.sources import usage_row
 from karptui.state.reducer import Batch, KindDelta, reduce
 from karptui.views.nodes.columns import COLUMNS as NODE_COLUMNS
-from karptui.views.nodes.columns import nodes_table
 from karptui.views.nodes.detail import resource_lines, usage_lines
-from karptui.views.pods import TABLE, explain_pod
-from karptui.views.query import parse_query
 from karptui.views.row import Pieces, Tone
-from karptui.views.table import Sort, build_rows
-from karptui.views.usage import samples_text, usage_note
+from karptui.views.usage import usage_note
 from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_cluster, a_node, a_nodeclaim, a_pod
 from tests.ui.fleet import status
 
@@ -62,11 +57,6 @@ def test_what_a_server_says_is_harmless() -> None:
     assert "\x1b" not in found
 
 
-def test_what_measurements_are_worth() -> None:
-    assert samples_text(ONCE) == "one sample"
-    assert samples_text(TWICE) == "the most of 2 samples over 20s"
-
-
 def test_a_node_beside_its_requests() -> None:
     entry = NodeEntry(a_node(), a_nodeclaim(), a_cluster(nodes=1).node_usage["node-1"], used=TWICE)
     text = said(usage_lines(entry, LIVE, NOW_NS))
@@ -88,17 +78,6 @@ def cells(entry: NodeEntry) -> dict[str, str]:
     return {column.heading.id: column.cell(entry, NOW_NS).text for column in NODE_COLUMNS}
 
 
-def test_cells_and_values_of_nodes() -> None:
-    entry = NodeEntry(a_node(), a_nodeclaim(), used=TWICE)
-    assert (cells(entry)["used_cpu"], cells(entry)["used_mem"]) == ("300m  15%", "3,072Mi  42%")
-    claim = cells(NodeEntry(None, a_nodeclaim()))
-    assert (claim["used_cpu"], claim["used_mem"]) == ("-", "-")
-    values = nodes_table().values(entry, NOW_NS)
-    assert (values["used_cpu_millis"], values["used_mem_bytes"]) == (300, 3 * GIB)
-    orders = {c.heading.id: (c.sort(entry), c.sort(NodeEntry(a_node(), None))) for c in NODE_COLUMNS}
-    assert (orders["used_cpu"], orders["used_mem"]) == ((300.0, None), (float(3 * GIB), None))
-
-
 @pytest.mark.parametrize(
     ("live", "phase", "why"),
     [
@@ -114,25 +93,6 @@ def test_among_the_sources(live: LiveUsage, phase: str, why: str) -> None:
     assert (row.phase, row.kind, row.count) == (phase, "Live usage", len(live.pods) + len(live.nodes))
     assert row.last_error.startswith(why)
     assert usage_row(NO_LIVE_USAGE, NOW_NS) is None
-
-
-def a_used_pod(used: Used | None = ONCE) -> PodEntry:
-    return PodEntry(a_pod(node="node-1", cpu="2", memory="4Gi"), "general", None, used)
-
-
-def test_cells_and_values_of_pods() -> None:
-    row = build_rows(TABLE, (a_used_pod(),), now_ns=NOW_NS)[0]
-    texts = dict(zip((heading.id for heading in TABLE.headings()), (cell.text for cell in row.cells), strict=True))
-    assert (texts["used_cpu"], texts["used_mem"]) == ("400m  20%", "2,048Mi  50%")
-    values = TABLE.values(a_used_pod(), NOW_NS)
-    assert (values["used_cpu_millis"], values["used_mem_bytes"]) == (400, 2 * GIB)
-    assert "uses cpu 400m mem 2,048Mi 20s ago" in said((explain_pod(a_used_pod(), NOW_NS),))
-    assert "uses" not in said((explain_pod(a_used_pod(None), NOW_NS),))
-    for query in ("used_cpu<500m", "used_mem>1Gi"):
-        pods = (a_used_pod(), a_used_pod(None))
-        assert len(build_rows(TABLE, pods, query=parse_query(query, TABLE.subject), now_ns=NOW_NS)) == 1
-    for column in ("used_cpu", "used_mem"):
-        assert len(build_rows(TABLE, (a_used_pod(), a_used_pod(None)), sort=Sort(column), now_ns=NOW_NS)) == 2
 
 
 def test_entries_are_made_again_only_where_something_new_was_measured() -> None:

@@ -8,19 +8,15 @@ from karptui.disruption.study import DisruptionStudy, study_all
 from karptui.karpenter.settings import Settings
 from karptui.provisioning import prepare
 from karptui.session.cluster_view import NO_VIEW, ClusterView
-from karptui.session.nodes import NodeEntry, going_nodes
+from karptui.session.nodes import going_nodes
 from karptui.session.overview import overview_of
 from karptui.session.prepare import prepare_view
 from karptui.views.next import TABLE, next_lines, replacement_values, report_values
 from karptui.views.why.sentences import verdict_text
-from tests.builders import NOW_NS, a_node, a_pod, a_pod_template, present
+from tests.builders import NOW_NS, a_pod, a_pod_template, present
 from tests.forward.making import TYPES, a_pair, a_world
 from tests.story_e import story_view
 from tests.views.why.test_words import analysed
-
-
-def test_what_has_not_been_asked_for_is_not_there() -> None:
-    assert report_values(NO_VIEW) is None
 
 
 def test_the_next_command() -> None:
@@ -97,11 +93,6 @@ def test_a_node_that_would_be_launched() -> None:
         "price_per_hour": None,
         "pods": 3,
     }
-
-
-def test_a_node_of_which_nothing_is_known() -> None:
-    values = TABLE.values(NodeEntry(a_node(pool=""), None), NOW_NS)
-    assert [name for name, value in values.items() if value not in (None, [])] == ["name", "type"]
 
 
 def test_pods_without_an_owner_are_said_to_be_lost() -> None:

@@ -12,18 +12,16 @@ from karptui.kube.node import Node
 from karptui.kube.objects import Condition
 from karptui.kube.taints import Taint
 from karptui.session.costs import ClusterTotals, Held, Total, totals_of
-from karptui.session.nodes import Delta, NodeEntry, PodAccess, is_accelerator
+from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.state.usage import NodeUsage
-from karptui.views.nodes.cells import held_cell
 from karptui.views.nodes.columns import nodes_table
-from karptui.views.nodes.detail import claim_lines, fact_lines, resource_lines, title_parts
-from karptui.views.nodes.resources import delta_text
+from karptui.views.nodes.detail import claim_lines, fact_lines, resource_lines
 from karptui.views.nodes.sentences import cluster_facts, explain_node, marked_scope, shown_scope
 from karptui.views.nodes.status import is_faulty, node_status
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
-from karptui.views.sanitize import short_name, short_zone
-from karptui.views.table import Sort, build_rows
+from karptui.views.sanitize import short_zone
+from karptui.views.table import build_rows
 from karptui.views.top_bar import Fact
 from tests.ui.fleet import HOUR, MINUTE, NOW_NS, SECOND, a_fleet, amounts, conditions, view_of
 
@@ -234,13 +232,6 @@ def test_the_state_that_matters_most(entry: NodeEntry, text: str, tone: Tone, wo
     assert is_faulty(found) == (tone in (Tone.FAULT, Tone.WARNING, Tone.LEAVING))
 
 
-def test_a_long_state_goes_without_its_age_where_room_is_short() -> None:
-    starting = node_status(NodeEntry(None, claim(conditions=conditions("Launched", "?Registered"))))
-    assert starting.short_text(NOW_NS) == "Registering"
-    leaving = NodeEntry(None, claim(deletion_ns=NOW_NS - 371 * SECOND))
-    assert node_status(leaving).short_text(NOW_NS) == "Deleting 6m"
-
-
 def entry_of(name: str) -> NodeEntry:
     return next(entry for entry in view_of(a_fleet()).node_entries if name in entry.name)
 
@@ -312,23 +303,6 @@ def test_requests_that_are_not_known_are_never_zero(access: PodAccess, text: str
     assert cells["ephemeral"] == f"{text}/71Gi"
 
 
-def test_rows_sort_by_what_they_mean() -> None:
-    entries = view_of(a_fleet()).node_entries
-    table = nodes_table()
-
-    def first(column: str, *, is_descending: bool = False) -> str:
-        rows = build_rows(table, entries, sort=Sort(column, is_descending), now_ns=NOW_NS)
-        return rows.items[0].name.partition(".")[0]
-
-    assert first("cpu", is_descending=True) == "ip-10-0-5-160"
-    assert first("status") == "ip-10-0-44-2"
-    assert first("age") == "general-x7k2p"
-    for column in table.columns:
-        first(column.heading.id)
-    assert first("age", is_descending=True) == "ip-10-0-1-10"
-    assert first("gpu", is_descending=True) == "ip-10-0-21-3"
-
-
 @pytest.mark.parametrize(
     ("text", "count"),
     [
@@ -359,21 +333,6 @@ def test_filters(text: str, count: int) -> None:
     table = nodes_table()
     test = compile_query(parse_query(text, table.subject), table.subject, NOW_NS)
     assert sum(map(test, view_of(a_fleet()).node_entries)) == count
-
-
-def test_notable_rows_are_faulty_leaving_or_too_full() -> None:
-    table = nodes_table()
-    rows = build_rows(table, view_of(a_fleet()).node_entries, is_notable_only=True, now_ns=NOW_NS)
-    assert {row.cells[2].text.split()[0] for row in rows} == {
-        "Draining",
-        "NotReady",
-        "Cordoned",
-        "Drifted",
-        "Launching",
-    }
-    full = NodeEntry(node(allocatable=amounts(cpu="1")), claim(), NodeUsage(workload=amounts(cpu="2")))
-    assert table.is_notable(full, NOW_NS)
-    assert cells_of(full)["cpu"] == "2000/1000m 200%"
 
 
 def said(entry: NodeEntry) -> str:
@@ -563,15 +522,6 @@ def test_facts_name_every_condition_taint_and_label() -> None:
     assert "launched for pods requesting cpu 1000m" in bare
 
 
-def test_titles() -> None:
-    assert "".join(text for text, _ in title_parts(entry_of("12-88"), NOW_NS)) == (
-        " ip-10-0-12-88 ─ general · m7i.8xlarge · on-demand · eu-west-1b · 3d4h "
-    )
-    assert "".join(text for text, _ in title_parts(NodeEntry(None, claim(created_ns=0)), NOW_NS)) == (
-        " (c1) ─ not managed by Karpenter "
-    )
-
-
 NO_ZONE = "1" * 100
 
 
@@ -581,18 +531,6 @@ NO_ZONE = "1" * 100
 )
 def test_zones_without_their_region(zone: str, short: str) -> None:
     assert short_zone(zone) == short
-
-
-def test_small_things() -> None:
-    assert short_name("a.ec2.internal") == "a"
-    assert short_name("node.example.com") == "node.example.com"
-    assert delta_text(Delta(120, 0, -4)) == "+120m −4 pods"
-    assert is_accelerator("nvidia.com/gpu")
-    assert not is_accelerator("cpu")
-    bare = NodeEntry(None, None)
-    assert (bare.name, bare.labels, bare.created_ns, bare.architecture) == ("", {}, 0, "")
-    named = NodeEntry(node(), claim(labels={karpenter_labels.NODEPOOL: "p"}))
-    assert named.pool == "p"
 
 
 def test_any_extended_resource_has_a_column_when_it_is_asked_for() -> None:
@@ -612,21 +550,3 @@ def test_any_extended_resource_has_a_column_when_it_is_asked_for() -> None:
     hidden = replace(entry, access=PodAccess.FORBIDDEN)
     assert table.column(f"resource:{name}").cell(hidden, NOW_NS).text == "!rbac/9"
     assert table.column("free").cell(hidden, NOW_NS).text == "-"
-
-
-def test_only_the_resources_that_are_asked_for_have_columns() -> None:
-    ids = [heading.id for heading in nodes_table(resources=("memory", "gpu"), has_prices=False).headings()]
-    assert {"mem", "gpu"} <= set(ids)
-    assert not {"cpu", "pods", "ephemeral", "price"} & set(ids)
-    [gpu] = [heading for heading in nodes_table(resources=("gpu",)).headings() if heading.id == "gpu"]
-    assert not gpu.is_wide_only
-
-
-@pytest.mark.parametrize(
-    ("held", "texts"),
-    [(0.768, ("$0.7680", "0.7680")), (14.464, ("$14.4640", "14.46")), (-1.006, ("-$1.0060", "-1.01"))],
-)
-def test_a_short_sum_held_takes_six_cells(monkeypatch: pytest.MonkeyPatch, held: float, texts: tuple[str, str]) -> None:
-    monkeypatch.setattr("karptui.views.nodes.cells.held_per_hour", lambda _: held)
-    cell = held_cell(NodeEntry(None, None, None, PodAccess.PENDING), NOW_NS)
-    assert (cell.text, cell.short) == texts

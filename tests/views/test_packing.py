@@ -8,7 +8,6 @@ from rich.cells import cell_len
 
 from karptui.session.packing import Bin, Block, Packed, PackedNode, bins_of
 from karptui.views.packing import LEGEND, blocks, packed_lines, packed_sentence, packing_lines
-from karptui.views.row import Tone
 from karptui.whatif.scenario import Scenario
 from tests.ui.fleet import a_fleet, view_of
 
@@ -101,17 +100,6 @@ def test_the_answer_stands_first_and_changed_pools_before_others() -> None:
     headings = [line for line in lines if line.startswith("─")]
     assert headings[0].startswith("─ general 2 nodes, 2 → 3 pods, cpu 4200/8000m 52% → 5.2/12 43% ─")
     assert headings[1].startswith("─ batch 1 node, 1 pod, cpu 2100/4000m 52% ─")
-
-
-def test_a_node_that_goes_is_dim_and_a_new_one_is_marked() -> None:
-    lines = packed_lines(FOUND, SCENARIO, "cpu", 116)
-    [goes] = [line for line in lines if line[-1][0] == "goes"]
-    assert {tone for text, tone in goes if text.strip()} == {Tone.MUTED}
-    [new] = [line for line in lines if line[0][0].startswith("+ m6i.2xlarge")]
-    assert not new[1][0].strip()
-    spared = text_of(Packed(nodes=(PackedNode(before=NEW, is_launched=True),)))
-    assert spared[0].startswith("1 new node is not launched any more; ")
-    assert spared[-1].endswith(" → not launched")
 
 
 @pytest.mark.parametrize("width", [56, 76, 116, 196])

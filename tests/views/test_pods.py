@@ -17,12 +17,12 @@ from karptui.sources.source import Phase
 from karptui.state.cluster import EMPTY
 from karptui.state.reducer import Batch, KindDelta, reduce
 from karptui.views.describe import describe
-from karptui.views.pods import TABLE, explain_pod, pod_status, pod_status_text, pods_of_node_table
+from karptui.views.pods import TABLE, explain_pod, pod_status, pod_status_text
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
 from tests.builders import a_pdb, a_pod
-from tests.ui.fleet import MINUTE, NOW_NS, a_fleet, amounts, status, view_of
+from tests.ui.fleet import MINUTE, NOW_NS, a_fleet, status, view_of
 
 
 def entry(template: dict[str, Any] | None = None, **given: Any) -> PodEntry:
@@ -170,31 +170,6 @@ def test_what_a_disruption_budget_keeps_in_words() -> None:
     )
 
 
-def test_cells() -> None:
-    made = entry({"requests": amounts(cpu="250m", memory="1Gi", gpu="2")}, created_ns=NOW_NS - MINUTE)
-    row = build_rows(TABLE, [made], now_ns=NOW_NS)[0]
-    assert [cell.text for cell in row.cells] == (
-        ["p", "web", "Running", "250m", "1,024Mi", "n/a", "n/a", "2", "n1", "general", "-", "-", "0", "60s"]
-    )
-    bare = build_rows(TABLE, [entry()], now_ns=NOW_NS)[0]
-    assert [cell.text for cell in bare.cells][3:8] == ["0", "0", "n/a", "n/a", "-"]
-    assert bare.cells[-1].text == "n/a"
-    assert [heading.id for heading in pods_of_node_table().headings()].count("node") == 0
-
-
-def test_rows_sort_by_what_they_mean() -> None:
-    entries = view_of(a_fleet()).pod_entries
-
-    def first(column: str, *, is_descending: bool = False) -> str:
-        return build_rows(TABLE, entries, sort=Sort(column, is_descending), now_ns=NOW_NS).items[0].pod.name
-
-    assert first("status") == "broken-1-a"
-    assert first("mem", is_descending=True) == "trino-worker-1"
-    assert first("protection", is_descending=True).startswith("runner")
-    for column in TABLE.columns:
-        first(column.heading.id)
-
-
 @pytest.mark.parametrize(
     ("text", "count"),
     [
@@ -217,11 +192,6 @@ def test_rows_sort_by_what_they_mean() -> None:
 def test_filters(text: str, count: int) -> None:
     test = compile_query(parse_query(text, TABLE.subject), TABLE.subject, NOW_NS)
     assert sum(map(test, view_of(a_fleet()).pod_entries)) == count
-
-
-def test_notable_pods_hold_a_node_or_are_in_trouble() -> None:
-    rows = build_rows(TABLE, view_of(a_fleet()).pod_entries, is_notable_only=True, now_ns=NOW_NS)
-    assert [item.pod.name for item in rows.items] == ["broken-1-a", "runner-7f2c4", "runner-9d0aa", "trino-worker-1"]
 
 
 def said(name: str) -> str:

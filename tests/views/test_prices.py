@@ -11,11 +11,8 @@ from karptui.karpenter.inventory import Inventory
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import total_of
 from karptui.session.nodes import NodeEntry
-from karptui.views.nodes.columns import COLUMNS, nodes_table
-from karptui.views.nodes.sentences import cluster_facts
+from karptui.views.nodes.columns import nodes_table
 from karptui.views.prices import book_sentence, cost_fact, price_cell, price_sentence, total_words
-from karptui.views.query import compile_query, parse_query
-from karptui.views.table import Sort, build_rows
 from tests import builders
 from tests.builders.clusters import state_of
 from tests.ui.fleet import status
@@ -109,22 +106,6 @@ def test_multiplier_and_surcharge() -> None:
     price = view.node_entries[0].price
     assert price is not None
     assert price.per_hour == pytest.approx(0.148)
-
-
-def test_filter_and_order() -> None:
-    table, entries = nodes_table(), a_view().node_entries
-    test = compile_query(parse_query("$>0.5", table.subject), table.subject, builders.NOW_NS)
-    assert [entry.name for entry in entries if test(entry)] == ["dear"]
-    rows = build_rows(table, entries, sort=Sort("price", is_descending=True), now_ns=builders.NOW_NS)
-    assert [entry.name for entry in rows.items][:3] == ["dear", "group", "cheap"]
-
-
-def test_without_prices_there_is_no_column() -> None:
-    assert any(column.heading.id == "price" for column in COLUMNS)
-    assert all(heading.id != "price" for heading in nodes_table(has_prices=False).headings())
-    view = a_view(PriceSettings(is_disabled=True))
-    assert all(entry.price is None for entry in view.node_entries)
-    assert not any("$" in fact.text for fact in cluster_facts(view.totals))
 
 
 def test_entries_stay_while_prices_stay() -> None:

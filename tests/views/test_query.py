@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from karptui.views.column import Field, FieldKind, parse_duration
-from karptui.views.query import EVERYTHING, QueryError, Subject, compile_query, parse_label_query, parse_query
+from karptui.views.query import QueryError, Subject, compile_query, parse_query
 
 GI = 1 << 30
 NOW_NS = 1_000_000_000_000
@@ -135,15 +135,6 @@ def test_labels_need_rows_that_have_some() -> None:
         parse_query("-l a=b", UNLABELLED)
     query = parse_query("-l a=b", SUBJECT)
     assert not compile_query(query, UNLABELLED, NOW_NS)(THINGS[0])
-
-
-def test_an_empty_query_is_false_and_keeps_its_text() -> None:
-    assert not EVERYTHING
-    assert parse_query("  spot ", SUBJECT).text == "spot"
-
-
-def test_empty_parts_of_a_selector_are_passed_over() -> None:
-    assert len(parse_label_query("a=b,,c")) == 2
 
 
 def test_empty_quotes_ask_nothing() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from karptui.decode.kinds import Kind
-from karptui.session.status import KindStatus, plural
+from karptui.session.status import KindStatus
 from karptui.sources.source import Phase, SourceStatus
 from karptui.views.row import Tone
 from karptui.views.sources import no_rows, notice, overall
@@ -156,19 +156,3 @@ def test_filtered_to_nothing_is_not_empty() -> None:
     ]
     assert no_rows(LIVE, "nodes", NOW_NS, total=9, is_notable=True, notable_key="f5")[1][0] == "f5 shows all 9"
     assert no_rows(LIVE, "nodes", NOW_NS, total=9) == (("no nodes to show", Tone.MUTED),)
-
-
-def test_plurals() -> None:
-    assert [plural(kind) for kind in ("Pod", "NodeClaim", "NodeClass")] == ["pods", "NodeClaims", "NodeClasses"]
-
-
-@pytest.mark.parametrize(
-    ("given", "short"),
-    [
-        ({"count": 6500, "total_estimate": 15000}, "◐ syncing 43%"),
-        ({"count": 9, "total_estimate": 9}, "◐ syncing 99%"),
-        ({"count": 500}, "◐ syncing"),
-    ],
-)
-def test_where_room_is_short_syncing_says_how_much_has_come(given: dict[str, int], short: str) -> None:
-    assert overall([status(Kind.POD, Phase.SYNCING, **given)], NOW_NS).short == short

@@ -75,12 +75,6 @@ def test_cells_from_outside_are_clean_and_never_empty() -> None:
     assert FORBIDDEN.text == "!rbac"
 
 
-def test_defaults_treat_every_row_alike() -> None:
-    plain = TableSpec(SPEC.noun, SPEC.columns, SPEC.key, SPEC.default_sort, SPEC.text)
-    assert build_rows(plain, THINGS, is_notable_only=True, now_ns=0).keys == ()
-    assert build_rows(plain, THINGS, now_ns=0)[0].tone is Tone.NORMAL
-
-
 @given(st.lists(st.integers(0, 9)), st.booleans())
 def test_sorting_in_pieces_is_sorting(places: list[int], is_descending: bool) -> None:
     indexes = range(len(places))

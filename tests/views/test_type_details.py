@@ -14,13 +14,13 @@ from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.settings import parse_settings
 from karptui.session.cluster_view import ClusterView
 from karptui.session.types import Availability
-from karptui.session.types_of_pools import TypesOfPool, pool_entries
+from karptui.session.types_of_pools import TypesOfPool
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, offering_grid, title_pieces
-from karptui.views.types.pools import carries, filter_lines, note_of, reason_lines
+from karptui.views.types.pools import note_of, reason_lines
 from tests import builders
 from tests.builders.clusters import state_of
 from tests.stories import pool_of, said, stories_view, type_of
-from tests.views.test_types import SMALL, TRINO, VIEW, a_type, offering
+from tests.views.test_types import a_type, offering
 
 SUBNETS = [{"id": "s-1", "zone": "us-east-1a", "zoneID": "use1-az4"}]
 AMIS = [{"id": "ami-1", "requirements": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}]}]
@@ -48,12 +48,6 @@ def view_of(nodeclass: NodeClass, *, evidence: Evidence | None = None, **invento
 
 def general(view: ClusterView) -> TypesOfPool:
     return pool_of(view, "general")
-
-
-def test_arm64_kernels_set_memory_aside() -> None:
-    account = said(account_lines(type_of(SMALL, "t4g.large"), None, VIEW.evidence.overhead_origin))
-    assert "arm64 kernel" in account
-    assert "contiguous memory" in account
 
 
 def test_memory_that_a_node_has_reported_outweighs_the_setting() -> None:
@@ -94,21 +88,6 @@ def test_another_family_where_its_own_has_nothing_larger() -> None:
     text = said(fit_lines(type_of(pool, "c5.large"), pool.fit(type_of(pool, "c5.large"))))
     assert "cpu short by" in text
     assert "or on the next type that fits: x2idn." in text
-
-
-def test_cpu_alone_speaks_of_no_memory() -> None:
-    view = view_of(a_nodeclass(), nodepools=(a_pool("r5a"),), pods=(builders.a_pod(cpu="3", memory="1Gi"),))
-    text = said(fit_lines(type_of(general(view), "r5a.large"), general(view).fit(type_of(general(view), "r5a.large"))))
-    assert "cpu short by" in text
-    assert "OVERHEAD" not in text
-    assert "NodeOverlay" not in text
-
-
-def test_system_reserved_has_a_line() -> None:
-    view = view_of(a_nodeclass(kubelet={"systemReserved": {"memory": "500Mi"}}), nodepools=(a_pool("m5"),))
-    assert "systemReserved          −500" in said(
-        account_lines(type_of(general(view), "m5.large"), None, view.evidence.overhead_origin)
-    )
 
 
 def test_a_nodeclass_rules_types_out() -> None:
@@ -188,21 +167,3 @@ def test_a_snapshots_types_without_a_nodeclass(spec: dict[str, Any]) -> None:
     else:
         view = ClusterView(state_of(Inventory(nodepools=(builders.a_nodepool(),))), {}, evidence=evidence)
     assert general(view).types[0].ledger is None
-
-
-def test_a_pool_that_takes_no_part_says_why() -> None:
-    view = view_of(a_nodeclass(), nodepools=(a_pool("m5", is_ready=False),))
-    assert note_of(general(view).entry)[0] == "not Ready"
-    assert said(filter_lines(general(view).entry)).splitlines()[-1] == "▲ not Ready"
-
-
-def test_what_a_new_node_carries_may_differ_by_type() -> None:
-    picky = builders.a_daemonset(name="b", node_selector={"node.kubernetes.io/instance-type": "m5.large"})
-    view = view_of(a_nodeclass(), nodepools=(a_pool("m5"),), daemonsets=(builders.a_daemonset(), picky))
-    assert carries(general(view).entry) == "1 ds 100m 128Mi … 2 ds 200m 256Mi"
-    assert carries(general(view_of(a_nodeclass(), nodepools=(a_pool("m5"),))).entry) == "no DaemonSets"
-
-
-def test_nothing_is_left_for_lack_of_pools() -> None:
-    assert pool_entries(ClusterView(state_of(Inventory()), {})) == ()
-    assert TRINO.type("nothing") is None

@@ -10,7 +10,6 @@ import pytest
 
 from karptui.aws.evidence import Evidence
 from karptui.aws.nodeclass import SubnetZone
-from karptui.aws.prices import PriceSettings
 from karptui.aws.region import Dated, FactKind, FactPhase, FactStatus, RegionFacts
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.inventory import Inventory
@@ -23,8 +22,6 @@ from karptui.session.pool_types import offered_types_of
 from karptui.session.type_reader import TypeReader
 from karptui.session.types import Availability
 from karptui.session.types_of_pools import pool_entries
-from karptui.views.nodes.sentences import cluster_facts
-from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
 from karptui.views.types.columns import matching_percent, reported_bytes, safe_percent, types_table
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, offering_grid, title_pieces
@@ -37,7 +34,6 @@ from karptui.views.types.pools import (
     finding_lines,
     note_of,
     reason_lines,
-    source_lines,
 )
 from tests import builders
 from tests.aws.builders import a_nodeclass
@@ -145,13 +141,6 @@ def test_story_c_eleven_daemonsets_against_eight_slots() -> None:
     assert carries(SMALL.entry) == "11 ds 460m 896Mi"
 
 
-def test_story_c_no_slot_for_a_pod() -> None:
-    assert (
-        types_table(SMALL.name, SMALL.fit).values(type_of(SMALL, "t3.small"), AT_NS)["why"]
-        == "no pod fits: pod slots short by 1: 11 of 12"
-    )
-
-
 def test_filters_with_counts_and_reasons() -> None:
     lines = said(filter_lines(SMALL.entry)).splitlines()
     assert lines[0] == (
@@ -182,12 +171,6 @@ def test_findings_say_what_to_do() -> None:
 # Pools, tables, values
 
 
-def test_pools_in_the_order_in_which_they_are_tried() -> None:
-    assert [(pool.name, pool.rank) for pool in pool_entries(VIEW)] == [
-        ("flex", 1), ("small", 2), ("general", 3), ("trino", 4),
-    ]  # fmt: skip
-
-
 def test_entries_are_kept_while_nothing_counts() -> None:
     first = pool_entries(VIEW)
     assert pool_entries(ClusterView(VIEW.state, {}, VIEW, evidence=VIEW.evidence)) is first
@@ -209,24 +192,6 @@ def test_pool_rows() -> None:
         build_rows(TABLE, pool_entries(VIEW), sort=Sort(column.heading.id), now_ns=AT_NS)
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("$>3 why!=no*", {"r5a.16xlarge", "r5a.24xlarge"}),
-        ("nodes>0", {"r5a.4xlarge"}),
-        ("rank=1", {"r5a.12xlarge"}),
-        ("why=*memory* cpu>20", {"r5a.8xlarge"}),
-        ("mem>300Gi pods>300", {"r5a.16xlarge", "r5a.24xlarge"}),
-        ("name=*.large family=r5a zone=us-east-1a cap=on-demand", {"r5a.large"}),
-        ("spot$>0", set()),
-    ],
-)
-def test_filters(text: str, names: set[str]) -> None:
-    table = types_table()
-    test = compile_query(parse_query(text, table.subject), table.subject, AT_NS)
-    assert {entry.name for entry in TRINO.wanted if test(entry)} == names
-
-
 def test_rows_of_types() -> None:
     table = types_table()
     rows = build_rows(table, TRINO.wanted, now_ns=AT_NS)
@@ -237,19 +202,6 @@ def test_rows_of_types() -> None:
     for column in table.columns:
         build_rows(table, SMALL.types, sort=Sort(column.heading.id), now_ns=AT_NS)[:]
     assert [heading.id for heading in types_table(has_prices=False).headings()].count("od") == 0
-
-
-def test_ruled_out_by_requirements() -> None:
-    entry = type_of(TRINO, "m5.large")
-    cells = {
-        heading.id: cell.text
-        for heading, cell in zip(
-            types_table().headings(), build_rows(types_table(), [entry], now_ns=0)[0].cells, strict=True
-        )
-    }
-    assert cells["largest"] == "-"
-    assert cells["why"] == "✘ karpenter.k8s.aws/instance-family In [r5a]"
-    assert "r5a" in said(fit_lines(entry, None))
 
 
 # Offerings and prices
@@ -314,14 +266,6 @@ LIVE = FactStatus(phase=FactPhase.LIVE, as_of_ns=AT_NS)
 )
 def test_one_quiet_sentence_without_aws(given: dict[str, Any], sentence: str) -> None:
     assert aws_sentence(Evidence(**given)) == sentence
-
-
-def test_prices_are_off() -> None:
-    view = stories_view(price_settings=PriceSettings(is_disabled=True))
-    entry = type_of(pool_of(view, "trino"), "r5a.12xlarge")
-    assert entry.on_demand is None
-    assert "prices: off" in said(source_lines(None, view.evidence, view.prices))
-    assert not any("$" in fact.text for fact in cluster_facts(view.totals))
 
 
 # Clusters that are not so

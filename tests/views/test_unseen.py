@@ -13,16 +13,13 @@ from karptui.kube.live_usage import Sample, Used
 from karptui.kube.node import Node
 from karptui.kube.objects import OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
-from karptui.session.claims import ClaimEntry
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.session.pods import PodEntry
 from karptui.state.usage import NodeUsage
-from karptui.views.claims.columns import TABLE as CLAIMS
-from karptui.views.claims.sentences import claim_sentences
-from karptui.views.column import NOTHING, Column, Heading, Words, cell_words
+from karptui.views.column import Column, Heading, Words
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.pods import TABLE as PODS
-from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone
+from karptui.views.row import Cell, Pieces, Tone
 from karptui.views.table import Sort, TableSpec
 from tests.ui.fleet import HOUR, NOW_NS, SECOND, amounts
 
@@ -72,31 +69,6 @@ class TestWhichFactsAreTold:
         columns = (said("b"), said("a"), said("c"))
         assert facts_of(columns, {"a", "b"}, "-", 7) == ["b-7", "a-7"]
         assert facts_of(columns, (), "-", 7) == []
-
-    def test_those_that_warn_come_first(self) -> None:
-        columns = (said("a"), said("b", Tone.WARNING), said("c"), said("d", Tone.FAULT))
-        assert facts_of(columns, set("abcd"), "", 0) == ["b0", "d0", "a0", "c0"]
-
-    def test_nothing_is_told_of_what_is_not_there(self) -> None:
-        assert facts_of([("a", Words(0, lambda _i, _n: NOTHING))], {"a"}, "", 0) == []
-
-    @pytest.mark.parametrize(
-        ("unseen", "facts"),
-        [
-            ("abc", ["x0", "a0 b0 c0"]),
-            ("bc", ["x0", "b0 c0"]),
-            ("ac", ["x0", "a0 c0"]),
-            ("c", ["x0", "c0"]),
-        ],
-    )
-    def test_what_belongs_together_is_one_fact(self, unseen: str, facts: list[str]) -> None:
-        columns = (said("x"), said("a"), said("b", joins=True), said("c", joins=True))
-        assert facts_of(columns, {"x", *unseen}, "", 0) == facts
-
-
-def test_a_cell_between_words() -> None:
-    assert cell_words(Cell("1/2   5%", Tone.WARNING), "gpu ", " a") == ("gpu 1/2 5% a", Tone.WARNING)
-    assert cell_words(NOT_APPLICABLE, "gpu ") == NOTHING
 
 
 def a_claim(**given: Any) -> NodeClaim:
@@ -157,28 +129,6 @@ class TestNodes:
     def test_corners(self, entry: NodeEntry, fact: str) -> None:
         assert fact in words_of(SPEC, entry)
 
-    def test_ephemeral_storage_that_nobody_asks_for_is_nothing_to_tell(self) -> None:
-        assert not [fact for fact in words_of(SPEC, a_node(usage=NodeUsage())) if "ephemeral" in fact]
-
-    def test_a_claim_that_is_nothing_yet_has_nothing_to_tell(self) -> None:
-        assert words_of(SPEC, NodeEntry(None, a_claim(labels={}, image_id="", created_ns=0)), "age") == [
-            "never expires"
-        ]
-        assert words_of(SPEC, NodeEntry(Node(name="n1"), None), "price", "age") == []
-
-    @pytest.mark.parametrize("kind", ["spot", "reserved"])
-    def test_the_capacity_type_keeps_its_tone(self, kind: str) -> None:
-        entry = NodeEntry(None, a_claim(labels={karpenter_labels.CAPACITY_TYPE: kind}))
-        assert SPEC.facts_without_room({"cap"}, entry, NOW_NS) == (((kind, Tone(kind)),),)
-
-    def test_nothing_is_told_of_columns_that_were_not_asked_for(self) -> None:
-        spec = nodes_table(has_prices=False, resources=("cpu",))
-        assert not {"price", "pods", "gpu", "ephemeral"} & {heading.id for heading in spec.headings()}
-        assert words_of(spec, a_node(price=a_price()))[0] == "m5.large on-demand us-east-1a"
-
-    def test_nothing_is_told_of_columns_that_are_drawn(self) -> None:
-        assert words_of(SPEC, a_node(), *(heading.id for heading in SPEC.headings())) == []
-
 
 class TestPods:
     @staticmethod
@@ -190,22 +140,3 @@ class TestPods:
         owners = (OwnerReference("apps/v1", "DaemonSet", "cni", controller=True),)
         entry = self.a_pod(owners=owners, priority=2_000_001_000)
         assert words_of(PODS, entry) == ["owned by ds/cni", "requests 2 GPUs", "priority 2000001000", "age 60m"]
-
-    def test_nothing_of_what_is_usual(self) -> None:
-        assert words_of(PODS, self.a_pod(requests={}), "age") == []
-        assert words_of(PODS, PodEntry(Pod(name="p", template=PodTemplate(namespace="web")))) == ["age n/a"]
-
-
-class TestClaims:
-    ENTRY = ClaimEntry(a_claim(), None, None)
-
-    def test_what_the_sentences_do_not_tell(self) -> None:
-        assert words_of(CLAIMS, self.ENTRY) == ["m5.large on-demand us-east-1a", "NodePool general"]
-        assert words_of(CLAIMS, ClaimEntry(a_claim(labels={}), None, None)) == []
-
-    def test_the_first_sentence_tells_it(self) -> None:
-        facts = CLAIMS.facts_without_room({"type", "pool"}, self.ENTRY, NOW_NS)
-        head, *further = claim_sentences(self.ENTRY, NOW_NS, None, facts)
-        plain, *same = claim_sentences(self.ENTRY, NOW_NS)
-        assert further == same
-        assert texts((head,)) == [f"{texts((plain,))[0]} · m5.large · NodePool general"]

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from karptui.views import wrapping
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.wrapping import LEAST, cells, hanging, wrapped, wrapped_below, wrapped_from
+from karptui.views.wrapping import LEAST, hanging, wrapped, wrapped_below, wrapped_from
 
 
 def broken(text: str, width: int, indent: int = 0) -> list[str]:
@@ -83,17 +83,3 @@ def test_a_line_that_has_room_is_not_broken_to_find_out(monkeypatch: pytest.Monk
     monkeypatch.setattr(wrapping, "_words", None)
     line = (("    team-a/web-1: ", Tone.STRONG), ("n1 → a new m7i.large", Tone.NORMAL))
     assert wrapped_below(line, 38) == wrapped((line,), 38) == (line,)
-
-
-@given(st.text(" ab·→界\u0301\t", max_size=12), st.integers(12, 16))
-def test_a_line_that_has_room_is_the_same_told_at_once(text: str, width: int) -> None:
-    line = ((text, Tone.NORMAL),)
-    broken = texts(wrapping._words(line, width, len(text) - len(text.lstrip(" ")), 0))
-    assert texts(wrapped_below(line, width)) == [one.rstrip() for one in broken]
-
-
-def test_cells_are_those_that_are_drawn() -> None:
-    """Of every character, as Textual measures them by the newest table, whatever UNICODE_VERSION says."""
-    shown = {clean(char) for char in map(chr, range(sys.maxunicode + 1))}
-    assert [text for text in shown if cells(text) != cell_len(text, "latest")] == []
-    assert len(shown) > 100_000

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from karptui.disruption.churn.life import Removal, command_reason, created, lives, removed, why_by_events, why_removed
+from karptui.disruption.churn.life import Removal, command_reason, lives, why_by_events, why_removed
 from karptui.karpenter.labels import TERMINATION_TIMESTAMP
 from karptui.kube.objects import Event
 from karptui.kube.timestamps import format_timestamp
@@ -80,24 +80,12 @@ def test_removal_reason_from_messages(message: str, reason: Removal | None) -> N
 POOLS = {"general": a_nodepool()}
 
 
-def test_a_claim_that_stays() -> None:
-    (life,) = lives((a_nodeclaim(created_ns=ago(90)),), (), (), POOLS)
-    assert (life.claim, life.node, life.pool) == ("general-abcde", "node-1", "general")
-    assert (life.instance_type, life.capacity_type, life.zone) == ("m5.large", "on-demand", "us-east-1a")
-    assert (life.created_ns, life.removed_ns, life.why, life.lived_ns) == (ago(90), 0, None, None)
-
-
 def test_a_claim_that_is_leaving_and_one_that_has_gone() -> None:
     leaving, went = a_leaver("general-b", born=40, why="Empty"), a_leaver("general-a", left=12)
     first, second = lives((leaving,), (gone(went),), (), POOLS)
     assert (first.claim, first.removed_ns, first.gone_ns, first.why) == ("general-a", ago(12), ago(9), Removal.DELETED)
     assert (second.claim, second.gone_ns, second.why) == ("general-b", 0, Removal.EMPTY)
     assert (second.commanded_ns, second.lived_ns) == (ago(11), 30 * MINUTE_NS)
-
-
-def test_a_claim_that_went_between_two_looks() -> None:
-    (life,) = lives((), (gone(a_nodeclaim(), minutes=5),), (), POOLS)
-    assert (life.removed_ns, life.gone_ns, life.why) == (ago(5), ago(5), Removal.UNKNOWN)
 
 
 def test_lives_known_from_events_alone() -> None:
@@ -125,10 +113,3 @@ def test_an_event_about_an_existing_claim_is_not_counted_twice() -> None:
     events = (said("general-abcde", "DisruptionLaunching", "Launching NodeClaim: Underutilized"),)
     (life,) = lives((a_nodeclaim(),), (), events, POOLS)
     assert (life.made_for, life.why) == (Removal.UNDERUTILIZED, None)
-
-
-def test_within_a_window() -> None:
-    found = lives((a_nodeclaim(created_ns=ago(5)), a_leaver("general-b", born=90, left=20)), (), (), POOLS)
-    assert [life.claim for life in created(found, ago(30))] == ["general-abcde"]
-    assert [life.claim for life in removed(found, ago(30))] == ["general-b"]
-    assert list(removed(found, ago(10))) == []

@@ -20,14 +20,6 @@ def test_the_window_begins_at_the_oldest_information() -> None:
     assert ChurnWindow(NOW_NS, NOW_NS + 1).length_ns == 0
 
 
-def test_nothing_happened() -> None:
-    churn = churn_of(Inventory(nodepools=(a_nodepool(),), nodeclaims=(a_nodeclaim(),)), NOW_NS)
-    (pool,) = churn.pools
-    assert (pool.pool, pool.nodes, pool.created, pool.removed) == ("general", 1, 0, 0)
-    assert (pool.median_life_ns, pool.loops, churn.loops, churn.moved) == (None, (), (), ())
-    assert churn.created == churn.removed == ()
-
-
 def test_report_of_a_pool_with_a_churn_loop() -> None:
     left = [a_leaver(f"general-{n}", born=n + 20, left=n, why="Underutilized") for n in (90, 70, 50, 30)]
     inventory = Inventory(

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from karptui.advice.finding import Finding, Severity
-from karptui.views.advice import PROPORTION_RULES, opening_of, pools_to_share
+from karptui.views.advice import opening_of
 from karptui.whatif.edits import AnyEdit, CordonNode, DeleteObject, ObjectRef, RemoveNode, SetField
-from karptui.whatif.scenario import NOTHING, Replay
+from karptui.whatif.scenario import Replay
 
 POOL, PDB = ObjectRef("NodePool", "general"), ObjectRef("PodDisruptionBudget", "db", "data")
 NODE = ObjectRef("Node", "n1")
@@ -22,10 +22,6 @@ def test_objects_become_documents_and_what_the_remedy_changes_is_among_them() ->
     assert (opening.name, opening.documents, opening.edits) == ("pool-weight-tie", (*OTHERS[:3], POOL, PDB), edits)
 
 
-def test_what_cannot_be_edited_opens_nothing() -> None:
-    assert opening_of(a_finding("node-protected", NODE)) == NOTHING
-
-
 @pytest.mark.parametrize(
     ("rule", "edits", "replay"),
     [
@@ -39,9 +35,3 @@ def test_what_cannot_be_edited_opens_nothing() -> None:
 )
 def test_the_replay_that_shows_the_effect(rule: str, edits: tuple[AnyEdit, ...], replay: Replay) -> None:
     assert opening_of(a_finding(rule, POOL, edits=edits)).replay is replay
-
-
-def test_only_rules_about_weights_ask_for_a_proportion() -> None:
-    for rule in PROPORTION_RULES:
-        assert pools_to_share(a_finding(rule, POOL, NODE, ObjectRef("NodePool", "spare"))) == ("general", "spare")
-    assert pools_to_share(a_finding("pool-min-values", POOL)) == ()

@@ -9,15 +9,13 @@ import pytest
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.report import AdviceReport
 from karptui.disruption.analysis import Analysis
-from karptui.screens.frame import tab_notes
 from karptui.session.advice import AdviceEntry, AdviceGroup, AdviceGrouping, advice_entries, grouped
 from karptui.session.cluster_view import NO_VIEW, ClusterView
 from karptui.session.facts import advice_around
 from karptui.session.grouping import Folding
 from karptui.session.overview import overview_of
-from karptui.sources.source import Phase, SourceStatus
 from karptui.views.advice import OBJECTS_TABLE as OBJECTS
-from karptui.views.advice import TABLE, counts_text, detail_lines, finding_sentences, freshness
+from karptui.views.advice import TABLE, detail_lines, finding_sentences, freshness
 from karptui.views.query import parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
@@ -88,15 +86,6 @@ def test_groups(grouping: AdviceGrouping, names: list[str]) -> None:
     )
 
 
-def test_a_group_is_as_bad_as_its_worst() -> None:
-    group = AdviceGroup("x", ENTRIES[::-1], is_folded=True)
-    assert group.severity is Severity.ERROR
-    assert counts_text(group.severities) == "1 error, 1 warning, 1 info"
-    assert counts_text(()) == ""
-    alone = grouped((an_entry(objects=()),), AdviceGrouping.OBJECT, Folding(is_folded=True))
-    assert alone[0].key == "group/(no object)"
-
-
 def test_columns() -> None:
     rows = build_rows(TABLE, ENTRIES, now_ns=NOW_NS)
     cells = [[cell.text for cell in row.cells] for row in rows]
@@ -106,15 +95,6 @@ def test_columns() -> None:
     assert cells[2][4] == "-"
     bare = build_rows(TABLE, (an_entry(objects=()),), now_ns=NOW_NS)[0]
     assert [cell.text for cell in bare.cells[1:3]] == ["-", "-"]
-
-
-def test_headings_of_groups_are_rows_too() -> None:
-    group = AdviceGroup("error", ENTRIES, is_folded=False)
-    cells = [column.cell(group, NOW_NS).text for column in TABLE.columns]
-    assert cells == ["▾ error", "", "", "1 error, 1 warning, 1 info", "", "", ""]
-    assert [column.sort(group) for column in TABLE.columns] == [None] * len(TABLE.columns)
-    assert TABLE.subject.text(group) == "error"
-    assert all(field.value(group, NOW_NS) is None for field in TABLE.subject.fields.values())
 
 
 @pytest.mark.parametrize(
@@ -132,38 +112,6 @@ def test_headings_of_groups_are_rows_too() -> None:
 def test_filters(query: str, count: int) -> None:
     rows = build_rows(TABLE, ENTRIES, query=parse_query(query, TABLE.subject), now_ns=NOW_NS)
     assert len(rows) == count
-
-
-@pytest.mark.parametrize("column", [heading.id for heading in TABLE.headings()])
-def test_sorting_by_every_column(column: str) -> None:
-    assert len(build_rows(TABLE, (*ENTRIES, an_entry(objects=())), sort=Sort(column), now_ns=NOW_NS)) == 4
-
-
-def test_only_errors_and_warnings_are_notable() -> None:
-    rows = build_rows(TABLE, ENTRIES, is_notable_only=True, now_ns=NOW_NS)
-    assert [item.severity for item in rows.items] == [Severity.ERROR, Severity.WARNING]
-
-
-def test_plain_values() -> None:
-    edit = SetField(POOL, ("spec", "weight"), 5)
-    values = TABLE.values(an_entry(objects=(PDB, POOL), per_hour=1.0, edits=(edit,)), 0)
-    assert values["objects"] == [
-        {"kind": "PodDisruptionBudget", "namespace": "data", "name": "db"},
-        {"kind": "NodePool", "name": "general"},
-    ]
-    assert values["edits"] == [
-        {
-            "edit": "set",
-            "object": {"kind": "NodePool", "name": "general", "namespace": ""},
-            "path": ("spec", "weight"),
-            "value": 5,
-        }
-    ]
-    assert values["docs"] == "docs/advice.md#pool-weight-tie"
-    (flat,) = build_rows(TABLE, [an_entry(objects=(PDB, POOL), edits=(edit,))], now_ns=0).flat_values()
-    assert flat["objects"] == "PodDisruptionBudget/data/db NodePool/general"
-    assert flat["edits"].startswith('[{"edit":"set"')
-    assert not any(isinstance(value, list) for value in flat.values())
 
 
 def test_sentences() -> None:
@@ -203,13 +151,6 @@ def test_freshness() -> None:
     )
 
 
-def test_the_tab_counts_what_deserves_a_look() -> None:
-    view = traps.view()
-    assert "advice" not in tab_notes(overview_of(view))
-    report = AdviceReport(findings=tuple(entry.finding for entry in ENTRIES))
-    assert tab_notes(overview_of(ClusterView(view.state, view.statuses, advice=report)))["advice"] == "2"
-
-
 def test_objects() -> None:
     rows = build_rows(OBJECTS, tuple(enumerate((POOL, PDB))), now_ns=NOW_NS)
     assert [[cell.text for cell in row.cells] for row in rows] == [
@@ -220,9 +161,3 @@ def test_objects() -> None:
         assert len(build_rows(OBJECTS, rows.items, sort=Sort(heading.id), now_ns=NOW_NS)) == 2
     for query, count in (("kind=NodePool", 1), ("namespace=data", 1), ("name=general", 1), ("data/db", 1)):
         assert len(build_rows(OBJECTS, rows.items, query=parse_query(query, OBJECTS.subject), now_ns=NOW_NS)) == count
-
-
-def test_statuses_have_the_phase_that_rules_ask_for() -> None:
-    """The words of ``SourceStatus`` and those that decide which kinds are hidden are the same."""
-    assert {str(phase) for phase in Phase} >= {"forbidden", "connecting", "syncing", "disconnected"}
-    assert SourceStatus.__name__

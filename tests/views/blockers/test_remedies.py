@@ -107,12 +107,6 @@ def test_names_are_quoted_and_cleaned() -> None:
     assert shlex.split(line)[5] == "x; rm -rf $HOME"
 
 
-def test_what_ends_by_itself_needs_nothing() -> None:
-    entry = an_entry(Code.CONSOLIDATE_AFTER)
-    assert remedies([entry], NONE, NOW_NS) == ()
-    assert "It ends automatically." in "\n".join(map(said, blocker_sentences([entry], NOW_NS)))
-
-
 def test_the_story_names_the_remedies_and_what_makes_nodes_go() -> None:
     view = analysed()
     group = headings(grouped(blocker_entries(view), BlockerGrouping.OWNER, Folding(is_folded=True)))[0]
@@ -197,10 +191,6 @@ def test_effects_in_words(effect: Effect | None, cells: Sequence[str], words: st
     assert effect_text(effect) == words
 
 
-def test_story_of_nothing() -> None:
-    assert blocker_sentences((), NOW_NS) == ()
-
-
 @pytest.mark.parametrize(
     ("grouping", "first"),
     [
@@ -224,12 +214,6 @@ def test_groups_by_money(grouping: BlockerGrouping, first: str) -> None:
 def test_a_node_counts_once_however_much_keeps_it() -> None:
     lines = headings(grouped(blocker_entries(analysed()), BlockerGrouping.OWNER, Folding(is_folded=True)))
     assert present(lines[0].held).per_hour == pytest.approx(1.008 + 1.008 + 0.768 + 0.238)
-
-
-def test_no_analysis_no_blockers() -> None:
-    from tests.story_e import story_view
-
-    assert blocker_entries(story_view()) == ()
 
 
 def test_what_still_holds_is_shown_without_what_a_terminal_acts_on() -> None:

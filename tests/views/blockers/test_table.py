@@ -12,7 +12,6 @@ from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.lanes import Why
 from karptui.disruption.node_verdict import Verdict
 from karptui.disruption.outlook import Outcome
-from karptui.screens.frame import tab_notes
 from karptui.session.blockers import (
     BlockerEntry,
     BlockerGroup,
@@ -25,14 +24,13 @@ from karptui.session.blockers import (
 from karptui.session.cluster_view import ClusterView
 from karptui.session.grouping import Folding
 from karptui.session.nodes import NodeEntry, going_nodes
-from karptui.session.overview import overview_of
 from karptui.views.blockers.columns import TABLE
 from karptui.views.blockers.sentences import blocker_sentences
 from karptui.views.next import TABLE as NEXT_TABLE
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
-from tests.builders import DAY_NS, HOUR_NS, MINUTE_NS, NOW_NS, a_node, a_nodeclaim, present
+from tests.builders import MINUTE_NS, NOW_NS, a_node, a_nodeclaim, present
 from tests.views.blockers.headings import headings
 from tests.views.why.test_words import analysed, said
 
@@ -120,23 +118,6 @@ def test_what_nobody_can_say_is_not_told_as_nothing() -> None:
     assert "its savings are unknown" in said(blocker_sentences(group.members, NOW_NS)[0])
 
 
-def test_owner_and_value_are_short_where_the_heading_names_them() -> None:
-    def shorts(blocker: Blocker) -> tuple[str, str]:
-        entry = BlockerEntry(blocker, 0)
-        group = BlockerGroup(name="StatefulSet/db/postgres", members=(entry,), is_folded=True)
-        found = {column.heading.id: column.cell(group, NOW_NS).short for column in TABLE.columns}
-        return found["owner"], found["value"]
-
-    one = Blocker(code=Code.PDB_EXHAUSTED, owner="StatefulSet/db/postgres", value="db/postgres db/old")
-    assert shorts(one) == ("StatefulSet", "postgres old")
-    assert shorts(replace(one, owner="ReplicaSet/db/x", value="nodes 2, reasons Drifted")) == ("", "2, Drifted")
-
-
-def test_before_the_simulation() -> None:
-    bare = cells(of("gitlab/runner-7f2c4", simulates=False))
-    assert (bare["held"], bare["without"]) == ("…", "…")
-
-
 def test_what_holds_the_whole_cluster_and_what_is_over() -> None:
     whole = BlockerEntry(Blocker(code=Code.UNSYNCED, claim_name="new", until_ns=NOW_NS - MINUTE_NS, is_wanted=True), 0)
     found = cells(whole)
@@ -147,15 +128,6 @@ def test_what_holds_the_whole_cluster_and_what_is_over() -> None:
         "the cluster", "(no namespace)", "(no NodePool)", "UNSYNCED", "",
     ]  # fmt: skip
     assert (whole.key, whole.recent_pods, whole.lifted) == ("cluster/UNSYNCED//new", 0, "")
-
-
-def test_owners_of_pods_on_their_own_and_of_nodes() -> None:
-    pod = BlockerEntry(Blocker(code=Code.POD_DND, object_kind="Pod", object_key="ci/x-7f2c4", origin="Pod/ci/x"), 0)
-    assert pod.owner == "Pod/ci/x"
-    assert cells(BlockerGroup(pod.owner, (pod,), is_folded=True))["owner"] == ""
-    node = of("db/postgres-0")
-    own = BlockerEntry(Blocker(code=Code.NODE_DND, object_kind="Node", object_key="n"), 0, node.findings, node.node)
-    assert own.owner == "the nodes themselves"
 
 
 def test_headings() -> None:
@@ -213,25 +185,6 @@ def test_what_no_method_wants_to_pass_shares_a_row() -> None:
     assert len({line.key for line in lines}) == 3
 
 
-def test_unfolding_everything_unfolds_what_no_method_wants_too() -> None:
-    entries = [idle("a"), idle("b")]
-    assert len(grouped(entries, BlockerGrouping.OWNER, Folding())) == 1
-    assert len(grouped(entries, BlockerGrouping.OWNER, Folding().toggled("NodePool/web"))) == 3
-    assert len(grouped(entries, BlockerGrouping.OWNER, Folding(is_folded=False))) == 1
-    assert len(grouped(entries, BlockerGrouping.OWNER, Folding(is_folded=False, opens_all=True))) == 3
-    assert len(grouped(entries, BlockerGrouping.OWNER, Folding(is_folded=True))) == 1
-
-
-def test_a_heading_tells_nothing_of_what_no_method_wants() -> None:
-    def since(node: str, since_ns: int, *, is_wanted: bool) -> BlockerEntry:
-        one = idle(node, is_wanted=is_wanted)
-        return BlockerEntry(msgspec.structs.replace(one.blocker, since_ns=since_ns), 0)
-
-    entries = [since("a", NOW_NS - DAY_NS, is_wanted=False), since("b", NOW_NS - HOUR_NS, is_wanted=True)]
-    told = cells(grouped(entries, BlockerGrouping.OWNER, Folding())[0])
-    assert (told["since"], told["value"], told["object"]) == ("60m", "b", "1 NodePool BUDGET")
-
-
 def test_groups_keep_their_order_while_nothing_changes() -> None:
     first = [one.key for one in grouped(blocker_entries(analysed()), BlockerGrouping.OWNER, Folding())]
     assert [one.key for one in grouped(blocker_entries(analysed()), BlockerGrouping.OWNER, Folding())] == first
@@ -272,15 +225,6 @@ def test_filters(text: str, count: int) -> None:
     entries = blocker_entries(analysed())
     test = compile_query(parse_query(text, TABLE.subject), TABLE.subject, NOW_NS)
     assert sum(map(test, entries)) == count
-
-
-@pytest.mark.parametrize("column", [column.heading.id for column in TABLE.columns])
-def test_every_column_sorts(column: str) -> None:
-    entries = blocker_entries(analysed())
-    rows = build_rows(TABLE, entries, sort=Sort(column), now_ns=NOW_NS)
-    assert len(rows) == len(entries)
-    heading = BlockerGroup("x", (), is_folded=True)
-    assert TABLE.column(column).sort(heading) is None
 
 
 def test_stories() -> None:
@@ -331,14 +275,6 @@ def test_what_the_sentences_tell_is_not_told_twice() -> None:
     assert unseen(other, "recent_pods") == ["5 pods started in the last hour"]
 
 
-def test_facts_stand_behind_what_is_held() -> None:
-    facts = ((("blocking for 2h", Tone.NORMAL),), (("value true", Tone.NORMAL),))
-    lines = blocker_sentences([of("gitlab/runner-7f2c4")], NOW_NS, facts=facts)
-    alone = blocker_sentences([of("gitlab/runner-7f2c4")], NOW_NS)
-    assert said(lines[0]) == f"{said(alone[0])} · blocking for 2h · value true"
-    assert lines[1:] == alone[1:]
-
-
 def test_rows_of_what_would_go() -> None:
     nodes = going_nodes(analysed().node_entries)
     rows = build_rows(NEXT_TABLE, nodes, now_ns=NOW_NS)
@@ -357,10 +293,3 @@ def test_what_is_held_and_saved_is_in_the_currency_of_the_price() -> None:
     assert NEXT_TABLE.column("price").cell(yuan, NOW_NS).text.startswith("¥")
     assert NEXT_TABLE.column("saves").cell(yuan, NOW_NS).text.startswith("¥")
     assert TABLE.column("held").cell(replace(held, node=yuan), NOW_NS).text.startswith("¥")
-
-
-def test_the_tab_counts_the_rows() -> None:
-    view = analysed()
-    rows = blocker_entries(view)
-    assert any(one.code == "DELETING" for found in present(view.analysis).findings.values() for one in found.blockers)
-    assert tab_notes(overview_of(view))["blockers"] == str(len(rows))

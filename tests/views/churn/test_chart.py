@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from msgspec.structs import replace
 
 from karptui.disruption.churn.life import Life
 from karptui.disruption.churn.moves import Move
 from karptui.disruption.churn.report import Churn, ChurnWindow
-from karptui.views.churn.sentences import blocks, chart_of
+from karptui.views.churn.sentences import chart_of
 from tests.builders import MINUTE_NS, NOW_NS
 from tests.disruption.churn.lives import a_life, ago
 
@@ -31,19 +30,3 @@ def test_an_instant_ahead_of_the_clock_is_left_out() -> None:
     # The clocks of the API server and of this machine need not agree.
     ahead = replace(a_life(), created_ns=NOW_NS + MINUTE_NS)
     assert sum(chart_of(a_churn(ahead), 60).created) == 0
-
-
-@pytest.mark.parametrize(
-    ("minutes", "width", "step"),
-    [(5, 60, "1m"), (60, 40, "2m"), (100, 40, "5m"), (1440, 40, "1h"), (1440, 24, "2h"), (6000, 24, "8h")],
-)
-def test_as_fine_as_there_is_room_for(minutes: int, width: int, step: str) -> None:
-    chart = chart_of(a_churn(since=minutes), width)
-    assert chart.step == step
-    assert len(chart.created) <= width
-
-
-def test_blocks() -> None:
-    assert blocks((0, 1, 4, 8), 8) == "·▁▄█"
-    assert blocks((0, 0), 0) == "··"
-    assert blocks((1, 2), 2) == "▄█"

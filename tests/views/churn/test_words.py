@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from karptui.aws.evidence import Evidence
 from karptui.disruption.churn.life import Life, Removal
@@ -33,7 +32,7 @@ from karptui.views.churn.sentences import (
 )
 from karptui.views.query import parse_query
 from karptui.views.row import Tone
-from karptui.views.table import Sort, build_rows
+from karptui.views.table import build_rows
 from tests.builders import DAY_NS, HOUR_NS, MINUTE_NS, NOW_NS, SECOND_NS, a_cluster, a_nodepool
 from tests.disruption.churn.lives import a_life, ago
 
@@ -84,19 +83,6 @@ def test_rates() -> None:
     assert rate_text(3, ChurnWindow(NOW_NS, ago(9))) == "n/a"
     assert rate_text(1, ChurnWindow(NOW_NS, ago(90))) == "0.7"
     assert since_text(NOW_NS - DAY_NS, NOW_NS) == "2026-11-19 12:00Z"
-
-
-def test_charts_above_the_table() -> None:
-    churn = a_churn(a_life(born=30), a_life("b", born=300, left=10))
-    text = said(summary_lines(churn, 120))
-    assert "created         1       1/h  ·" in text
-    assert "removed         1       1/h  ·" in text
-    assert "pods moved      0       0/h  ·" in text
-    assert "1m each, at most 1           11:00Z" in text
-    assert "no loop: nothing was created" in text
-    short = said(summary_lines(a_churn(window=ChurnWindow(NOW_NS, ago(1))), 120))
-    assert "created         0            ··" in short
-    assert "1m each, at most 0           11:59Z\n" in short
 
 
 def test_loops_in_sentences_and_in_few_words() -> None:
@@ -170,31 +156,6 @@ def test_cells_of_pools() -> None:
 def test_filters_of_pools(query: str, found: int) -> None:
     rows = build_rows(TABLE, (ENTRY, QUIET), query=parse_query(query, TABLE.subject), now_ns=NOW_NS)
     assert len(rows) == found
-
-
-@pytest.mark.parametrize("column", [heading.id for heading in TABLE.headings()])
-def test_orders_of_pools(column: str) -> None:
-    assert len(build_rows(TABLE, (ENTRY, QUIET), sort=Sort(column), now_ns=NOW_NS)) == 2
-    assert [row.key for row in build_rows(TABLE, (QUIET, ENTRY), is_notable_only=True, now_ns=NOW_NS)] == ["general"]
-
-
-def test_values_of_pools() -> None:
-    assert TABLE.values(ENTRY, NOW_NS) == {
-        "pool": "general", "nodes": 4, "created": 5, "removed": 4, "created_per_hour": 5.0, "removed_per_hour": 4.0,
-        "reasons": {"Underutilized": 3, "Drifted": 1}, "median_life_seconds": 540, "lives_known": 3,
-        "removed_within_30m": 3, "same_type_again": 2, "pods_moved": 7, "pods_moved_per_hour": 7.0,
-        "loops": ["short-lived", "same-type"], "karpenter_since": "2026-11-20T11:00:00Z", "karpenter_created": 40,
-        "karpenter_disrupted": {"drifted": 3, "expired": 1}, "karpenter_terminated": 38,
-    }  # fmt: skip
-    quiet = TABLE.values(QUIET, NOW_NS)
-    assert {name for name, value in quiet.items() if value is None} == {
-        "pool", "created_per_hour", "removed_per_hour", "median_life_seconds", "pods_moved_per_hour",
-        "karpenter_since", "karpenter_created", "karpenter_disrupted", "karpenter_terminated",
-    }  # fmt: skip
-    assert (
-        TABLE.values(ChurnEntry(figures(), HOUR, None, replace(COUNTERS, since_ns=0)), NOW_NS)["karpenter_since"]
-        is None
-    )
 
 
 def test_rows_with_karpenters_own_counters() -> None:
@@ -278,37 +239,9 @@ def test_cells_of_replacements() -> None:
     assert cells(unknown, REPLACEMENTS)["by"] == "x of unknown type"
 
 
-@pytest.mark.parametrize("column", [heading.id for heading in REPLACEMENTS.headings()])
-def test_orders_of_replacements(column: str) -> None:
-    assert len(build_rows(REPLACEMENTS, replacements(CHURN), sort=Sort(column), now_ns=NOW_NS)) == 3
-
-
-@pytest.mark.parametrize(
-    ("query", "found"),
-    [
-        ("name=left", 1), ("node=node-left", 1), ("pool=general", 2), ("type=c5.large", 1), ("cap=spot", 2),
-        ("why=Interrupted", 1), ("lived<20m", 1), ("pods>0", 1), ("age<25m", 1), ("for-left", 1),
-    ],
-)  # fmt: skip
-def test_filters_of_replacements(query: str, found: int) -> None:
-    rows = build_rows(REPLACEMENTS, replacements(CHURN), query=parse_query(query, REPLACEMENTS.subject), now_ns=NOW_NS)
-    assert len(rows) == found
-
-
 def test_what_is_notable_of_replacements() -> None:
     rows = build_rows(REPLACEMENTS, replacements(CHURN), is_notable_only=True, now_ns=NOW_NS)
     assert {row.key for row in rows} == {"left", "empty"}
-
-
-def test_values_of_replacements() -> None:
-    assert REPLACEMENTS.values(one("left"), NOW_NS) == {
-        "removed": "2026-11-20T11:30:00Z", "nodeclaim": "left", "node": "node-left", "pool": "general",
-        "type": "m5.large", "capacity_type": "spot", "zone": "us-east-1a", "created": "2026-11-20T11:20:00Z",
-        "reason": "Underutilized", "lived_seconds": 600, "pods_moved": 1, "successors": ["for-left"],
-        "same_type": True, "by_events": False,
-    }  # fmt: skip
-    told = REPLACEMENTS.values(one("told"), NOW_NS)
-    assert (told["created"], told["lived_seconds"], told["by_events"]) == (None, None, True)
 
 
 def test_parts_of_the_document() -> None:

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from karptui.aws.evidence import Evidence
 from karptui.decode.kinds import Kind
-from karptui.disruption.analysis import Analysis
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import ARCH, CAPACITY_TYPE, INSTANCE_TYPE, ZONE
@@ -29,17 +28,15 @@ from karptui.provisioning.rejection import NoTemplates, NotReservable, Reservati
 from karptui.provisioning.solution import solve
 from karptui.session.cluster_view import ClusterView
 from karptui.session.overview import overview_of
-from karptui.session.pending import KEPT, PendingQuestions, may_list_events, pending_entries, surroundings_of
+from karptui.session.pending import PendingQuestions, pending_entries, surroundings_of
 from karptui.session.pending_report import PendingEntry
 from karptui.session.prepare import prepare_view
 from karptui.state.reducer import Batch, KindDelta, reduce
 from karptui.views.pending.columns import TABLE
 from karptui.views.pending.explained import explained_lines, title_text
-from karptui.views.pending.gates import COLUMNS, Mark, gate_lines, gate_rows, miss_text, refusal_counts, refusals_text
+from karptui.views.pending.gates import COLUMNS, gate_lines, gate_rows, miss_text, refusal_counts, refusals_text
 from karptui.views.pending.remedies import (
     REMEDIES,
-    gain_text,
-    remedies_sentence,
     remedy_entries,
     remedy_text,
     remedy_values,
@@ -51,7 +48,6 @@ from karptui.views.pending.sentences import (
     pending_sentences,
     quote_lines,
 )
-from karptui.views.row import Tone
 from karptui.views.table import build_rows
 from karptui.whatif.edits import DeleteObject, ObjectRef, SetField, SetSetting
 from karptui.whatif.remedies.pending.remedy import Gain, Remedy, RemedyKind, RemedyReport
@@ -187,11 +183,6 @@ class TestGates:
         [row] = gate_rows(explained(pod, a_nodepool(requirements=()), types=(replace(kind, offerings=offerings),)))
         assert (COLUMNS[row.failed], row.reason) == ("OFFERING", "no type with these labels is available")
 
-    def test_daemonsets_that_take_the_last_room(self) -> None:
-        [row] = gate_rows(explained(a_pod(cpu="3900m"), daemonsets=(a_daemonset(cpu="200m", memory=""),)))
-        assert COLUMNS[row.failed] == "DAEMONSETS"
-        assert row.carried.startswith("200m")
-
     def test_pod_slots_are_counted(self) -> None:
         types = (an_instance_type(name="small", pods="2"),)
         daemonsets = (a_daemonset(name="a"), a_daemonset(name="b"))
@@ -203,14 +194,6 @@ class TestGates:
         explanation = explained(a_pod(host_ports=port), daemonsets=(a_daemonset(host_ports=port),))
         [row] = gate_rows(explanation)
         assert (COLUMNS[row.failed], row.reason) == ("DAEMONSETS", "its host ports are used by DaemonSets")
-
-    def test_a_pool_that_would_take_it_and_one_that_takes_no_part(self) -> None:
-        rows = gate_rows(explained(a_pod(), a_nodepool(), a_nodepool(name="static", replicas=2)))
-        assert [row.failed for row in rows] == [-1, -1]
-        assert set(rows[0].marks) == {Mark.PASSED}
-        assert set(rows[1].marks) == {Mark.OPEN}
-        text = said(gate_lines(explained(a_pod(), a_nodepool(), a_nodepool(name="static", replicas=2)), 120))
-        assert "is excluded: it is static" in text
 
     def test_where_there_is_little_room_only_what_fails_is_told(self) -> None:
         explanation = explained(a_pod(cpu="64"), a_nodepool(), a_nodepool(name="with-a-very-long-name-for-a-nodepool"))
@@ -226,13 +209,6 @@ class TestGates:
         assert "is excluded" in said(
             gate_lines(explained(a_pod(), a_nodepool(is_ready=False), a_nodepool(name="b")), 60)
         )
-
-    def test_the_closest_pool(self) -> None:
-        far, near = a_nodepool(name="far", taints=(Taint("x", "NoSchedule"),)), a_nodepool(name="near")
-        found = furthest(explained(a_pod(cpu="64"), far, near))
-        assert found is not None
-        assert found.nodepool == "near"
-        assert furthest(explained(a_pod())) is None
 
     @pytest.mark.parametrize(
         ("fields", "pool", "words"),
@@ -286,24 +262,6 @@ class TestNodes:
         assert refusals_text(explanation) == "4 tried: 2 cpu · 1 cpu and memory · 1 taint"
         assert refusals_text(explained(a_pod(cpu="64"))) == "none to try"
         assert refusals_text(explained(a_pod(), nodes=(a_node(name="a", cpu="8"),))) == "no other to try"
-
-    @pytest.mark.parametrize(
-        ("fields", "word"),
-        [
-            ({"node_selector": {"a": "b"}}, "label"),
-            ({"host_ports": (HostPort(80),), "cpu": "64"}, "host port"),
-            ({"volumes": (PodVolume("data", "gone"),)}, ""),
-        ],
-    )
-    def test_other_reasons(self, fields: Mapping[str, Any], word: str) -> None:
-        taker = a_pod(name="taker", node="node-1", host_ports=(HostPort(80),))
-        pod = a_pod(**fields)
-        inventory = Inventory(pods=(pod, taker), nodepools=(a_nodepool(),), nodes=(a_node(),))
-        solution = solve(prepare(inventory, TYPES, Settings(), NOW_NS))
-        if word:
-            assert refusal_counts(explain(solution, pod)) == ((word, 1),)
-        else:
-            assert pod.key not in solution.errors
 
 
 def a_view(*pods: Pod, pools: Sequence[NodePool] = (), **others: Any) -> ClusterView:
@@ -359,17 +317,6 @@ class TestDesk:
         assert answer_all(desk, pod.key).detail is first
         desk.begin(*_begin(prepare_view(later, NOW_NS + 60 * 10**9), later))
         assert answer_all(desk, pod.key).detail is not first
-
-    def test_only_so_many_answers_are_kept_and_changes_need_not_be_tried(self) -> None:
-        pods = [a_pod(name=f"a{i}-0", cpu="64", owner=an_owner(name=f"a{i}")) for i in range(KEPT + 2)]
-        view = a_view(*pods)
-        desk = PendingQuestions(tries_changes=False)
-        desk.begin(*_begin(prepare_view(view, NOW_NS), view))
-        for pod in pods:
-            report = answer_all(desk, pod.key)
-            assert report.detail is not None
-            assert report.detail.remedies is None
-        assert len(desk._details) == KEPT
 
     def test_pods_outside_a_run_have_no_explanation(self) -> None:
         gated, faulty = a_pod(scheduled_reason="SchedulingGated"), a_pod(name="x", node_selector={"a b": "c"})
@@ -445,15 +392,6 @@ class TestRows:
         assert "1 change behind" in said([pending_freshness(overview_of(later), NOW_NS + 5 * 10**9)])
         assert pending_entries(ClusterView(state, {})) == ()
 
-    def test_freshness_says_what_is_missing(self) -> None:
-        assert (
-            said([pending_freshness(overview_of(ClusterView(state_of(Inventory()), {})), NOW_NS)])
-            == "nodes are on their way"
-        )
-        failed = ClusterView(state_of(Inventory()), {}, analysis=Analysis(problem="KeyError: x"))
-        assert "could not be analysed: KeyError: x" in said([pending_freshness(overview_of(failed), NOW_NS)])
-        assert may_list_events(ClusterView(state_of(Inventory()), {}))
-
 
 GAIN = Gain(
     placed=1, asked=2, nodepools=("a",), new_nodes=2, instance_type="m5.large", other_types=1, price_per_hour=0.2
@@ -461,21 +399,6 @@ GAIN = Gain(
 
 
 class TestRemedies:
-    @pytest.mark.parametrize(
-        ("gain", "text"),
-        [
-            (GAIN, "2 × m5.large or 1 other in a"),
-            (Gain(1, 1, nodes=("ip-1.ec2.internal",)), "ip-1, which is there"),
-            (Gain(2, 2, nodes=("a", "b")), "a and 1 more, which are there"),
-            (
-                Gain(2, 2, nodes=("a",), nodepools=("p",), new_nodes=1, instance_type="x"),
-                "new x in p and a, which is there",
-            ),
-        ],
-    )
-    def test_where_pods_go(self, gain: Gain, text: str) -> None:
-        assert gain_text(gain) == text
-
     def test_rows(self) -> None:
         remedy = Remedy(RemedyKind.LIMIT, "NodePool a", "raise it", (), GAIN)
         lost = Remedy(
@@ -494,20 +417,6 @@ class TestRemedies:
         assert remedy_words(lost, "x/web") == "x/web: ask less"
         assert remedy_entries(None) == ()
         assert remedy_values(remedy)["price_per_hour"] == 0.2
-
-    @pytest.mark.parametrize(
-        ("report", "words", "tone"),
-        [
-            (None, "", Tone.MUTED),
-            (RemedyReport((), 1, 9), "simulating changes: 1 of 9", Tone.ACTIVE),
-            (RemedyReport((), 0, 1), "simulating changes: 0", Tone.ACTIVE),
-            (RemedyReport((), 0, 0), "no change applies", Tone.WARNING),
-            (RemedyReport((), 7, 7), "7 changes tried, one at a time: none helps", Tone.WARNING),
-            (RemedyReport((), 1, 1), "1 change tried, one at a time: none helps", Tone.WARNING),
-        ],
-    )
-    def test_how_far_it_is(self, report: RemedyReport | None, words: str, tone: Tone) -> None:
-        assert remedies_sentence(report) == (words, tone)
 
     @pytest.mark.parametrize(
         ("edit", "line"),

@@ -5,7 +5,6 @@ from karptui.kube.resources import Shortage
 from karptui.provisioning.node_refusal import NodeRefusal
 from karptui.provisioning.rejection import PlacementGate
 from karptui.views.pending.gates import NODES_TABLE
-from karptui.views.query import parse_query
 from karptui.views.table import build_rows
 from tests.builders import NOW_NS
 
@@ -29,9 +28,3 @@ def test_a_row_for_every_node_by_what_rules_it_out() -> None:
         ["n2", "taint", REFUSALS[1].reason],
     ]
     assert rows[0].cells[0].short == "ip-10-0-1-2"
-
-
-def test_filters() -> None:
-    for text, count in (("by=taint", 1), ("name=n2", 1), ("7374324ki", 1), ("7,201mi", 1), ("by=room", 0)):
-        rows = build_rows(NODES_TABLE, REFUSALS, query=parse_query(text, NODES_TABLE.subject), now_ns=NOW_NS)
-        assert len(rows) == count, text

@@ -5,14 +5,13 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from karptui.disruption.study import DisruptionStudy, study_all
-from karptui.kube.taints import Taint
 from karptui.session.pools import daemon_rows, pool_rows
 from karptui.session.prepare import prepare_view
 from karptui.views.pools.columns import is_notable
 from karptui.views.pools.detail import DAEMONSETS, daemon_note, daemon_sentence, detail_lines, title_parts
 from karptui.views.pools.sentences import carries_line, pool_sentences, types_line
 from tests import builders
-from tests.builders import HOUR_NS, NOW_NS
+from tests.builders import NOW_NS
 from tests.stories import said, stories_view
 from tests.views.pools.rows import ROWS, cells, rows_of, text_of, view_of
 
@@ -58,18 +57,6 @@ def test_types_that_the_list_does_not_know() -> None:
     assert (cells(never)["types"], cells(had)["types"]) == ("✘ 0/0", "? 0/0")
 
 
-def test_types_without_any_offering_or_room() -> None:
-    zone = builders.a_requirement("topology.kubernetes.io/zone", "In", "nowhere-1a")
-    (row,) = rows_of(builders.a_nodepool(requirements=(zone,))).values()
-    assert "no type" in said(pool_sentences(row))
-    heavy = builders.a_daemonset(memory="900Gi")
-    view = view_of(builders.a_nodepool(), daemonsets=(heavy,))
-    (row,) = pool_rows(view)
-    assert text_of(types_line(row)).startswith("✘ no type is left: m5.4xlarge is the closest: ")
-    assert "up to" not in text_of(carries_line(row))
-    assert daemon_note(daemon_rows(view, row.name)[0])[0].startswith("without it room on m5.large, m5.xlarge")
-
-
 def test_daemonsets_that_only_some_types_carry() -> None:
     picky = builders.a_daemonset(name="picky", node_selector={"node.kubernetes.io/instance-type": "m5.large"})
     gpu = builders.a_daemonset(name="gpu", node_selector={"kind": "gpu"})
@@ -84,45 +71,6 @@ def test_daemonsets_that_only_some_types_carry() -> None:
 
 
 # One at length
-
-
-def test_detail_has_every_section() -> None:
-    pool = builders.a_nodepool(
-        requirements=(
-            builders.a_requirement("node.kubernetes.io/instance-type", "NotIn", *map(str, range(10)), "t3.nano"),
-            builders.a_requirement("kubernetes.io/os", "In", "linux", min_values=1),
-            builders.a_requirement("kubernetes.io/arch", "Exists"),
-        ),
-        template_labels={"team": "shop"},
-        taints=(Taint("dedicated", "NoSchedule", "x"),),
-        startup_taints=(Taint("cilium", "NoExecute"),),
-        limits=builders.amounts({"cpu": "100"}),
-        expire_after_ns=720 * HOUR_NS,
-        termination_grace_period_ns=24 * HOUR_NS,
-    )
-    nodes = tuple(builders.a_node(name=name) for name in ("a", "b", "c"))
-    claims = tuple(builders.a_nodeclaim(name=f"claim-{one.name}", node=one.name, deletion_ns=NOW_NS) for one in nodes)
-    (row,) = rows_of(pool, nodes=nodes, nodeclaims=claims).values()
-    told = said(detail_lines(row))
-    for words in (
-        "7 and 3 more]  −1 type",
-        "kubernetes.io/os In [linux], at least 1 of them offered",
-        "kubernetes.io/arch Exists",
-        "label team=shop",
-        "dedicated=x:NoSchedule",
-        "cilium:NoExecute until started",
-        "0 cpu of 100 cpu",
-        "3 nodes being deleted do not count",
-        "nodes expire after: 30d · terminationGracePeriod: 24h",
-    ):
-        assert words in told
-    alone = rows_of(pool, nodes=nodes[:1], nodeclaims=claims[:1])["general"]
-    assert "1 node being deleted does not count" in said(detail_lines(alone))
-    bare = said(detail_lines(rows_of(builders.a_nodepool(requirements=()))["general"]))
-    assert "none: every type of its NodeClass" in bare
-    assert "none: any pod may be scheduled" in bare
-    assert "none: only the cloud's quotas limit it" in bare
-    assert "nodes expire after: never" in bare
 
 
 def test_nodeclaims_on_the_way_are_counted_apart() -> None:

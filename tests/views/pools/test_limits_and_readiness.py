@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 import pytest
 
 from karptui.aws.evidence import SubnetRoom
 from karptui.karpenter.nodeclass import NodeClassRef
-from karptui.karpenter.nodepool import BALANCED, DisruptionBudget
+from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.session.pools import pool_rows
 from karptui.views.pools.columns import COLUMNS, is_notable, pools_table
 from karptui.views.pools.detail import detail_lines, title_parts
@@ -18,7 +16,6 @@ from karptui.views.pools.sentences import (
     carries_line,
     limit_sentence,
     named_amount,
-    policy_text,
     ready_lines,
     short_reason,
 )
@@ -88,20 +85,6 @@ def test_what_is_not_ready() -> None:
 @pytest.mark.parametrize(
     ("conditions", "short", "words"),
     [
-        ((), "no condition", "✘ NodePool general reports no Ready condition: it launches nothing"),
-        (("Ready",), "Ready", "✘ NodePool: Ready is False"),
-    ],
-)
-def test_pools_without_further_conditions(conditions: tuple[str, ...], short: str, words: str) -> None:
-    made = tuple(builders.a_condition(one, status="False", reason=one) for one in conditions)
-    (row,) = rows_of(builders.a_nodepool(conditions=made)).values()
-    assert short_reason(row) == short
-    assert words in said(ready_lines(row))
-
-
-@pytest.mark.parametrize(
-    ("conditions", "short", "words"),
-    [
         ((), "class", ""),
         (
             (("SubnetsReady", "False"), ("Ready", "False")),
@@ -135,11 +118,6 @@ def test_free_addresses_of_subnets() -> None:
     assert "subnet subnet-b us-east-1b: 0 free IPv4 addresses" in text
     assert "subnet subnet-c us-east-1c: EC2 just refused a launch, no IPv4 address is free" in text
     assert "1 subnet (subnet-d): free addresses are unknown" in text
-
-
-def test_a_nodeclass_that_is_not_there() -> None:
-    (row,) = rows_of(builders.a_nodepool()).values()
-    assert said(ready_lines(row)) == "✘ EC2NodeClass default is not there"
 
 
 def test_a_nodeclass_that_was_not_read() -> None:
@@ -178,20 +156,6 @@ def test_pools_that_take_no_part() -> None:
 
 
 # Policy, budgets
-
-
-@pytest.mark.parametrize(
-    ("fields", "words", "short"),
-    [
-        ({"consolidate_after_ns": None}, "never", "never"),
-        ({"consolidate_after_ns": 30 * 10**9}, "Underutilized 30s", "Underutil 30s"),
-        ({"consolidation_policy": BALANCED}, "Balanced 0s", "Balanced 0s"),
-        ({"consolidation_policy": "Later"}, "Later 0s", "Later 0s"),
-    ],
-)
-def test_policies(fields: dict[str, Any], words: str, short: str) -> None:
-    (row,) = rows_of(builders.a_nodepool(**fields)).values()
-    assert (policy_text(row), policy_text(row, is_short=True)) == (words, short)
 
 
 def test_budgets() -> None:

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 
-from karptui.aws.evidence import Evidence
-from karptui.aws.prices import PriceSettings
 from karptui.decode.kinds import Kind
 from karptui.disruption.churn.life import Life
 from karptui.disruption.churn.report import Churn, ChurnWindow
-from karptui.karpenter.inventory import Inventory
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pools import daemon_rows, pool_rows, with_last_hour
+from karptui.session.pools import pool_rows, with_last_hour
 from karptui.sources.source import Phase, SourceStatus
-from karptui.views.pools.columns import COLUMNS, pools_table
-from karptui.views.pools.detail import DAEMONSETS
+from karptui.views.pools.columns import pools_table
 from karptui.views.pools.sentences import pool_sentences
 from karptui.views.query import compile_query, parse_query
-from karptui.views.table import Sort, build_rows
-from tests import builders, story_a
+from tests import builders
 from tests.builders import MINUTE_NS, NOW_NS
-from tests.builders.clusters import state_of
 from tests.stories import said
-from tests.views.pools.rows import COUNTED, ROWS, VIEW, cells, lines_of, overlap_of, rows_of
+from tests.views.pools.rows import ROWS, VIEW, cells, overlap_of, rows_of
 
 
 @pytest.mark.parametrize(
@@ -47,58 +40,9 @@ def test_filters(query: str, names: list[str]) -> None:
     assert [row.name for row in pool_rows(VIEW) if test(row)] == names
 
 
-@pytest.mark.parametrize("column", [column.heading.id for column in COLUMNS])
-@pytest.mark.parametrize("is_descending", [False, True])
-def test_every_column_sorts(column: str, is_descending: bool) -> None:
-    rows = build_rows(pools_table(), pool_rows(COUNTED), sort=Sort(column, is_descending), now_ns=NOW_NS)
-    assert sorted(rows.keys) == ["extra", "gpu", "primary", "rest", "secondary", "spare"]
-
-
-def test_sorting_of_daemonsets() -> None:
-    daemonsets = daemon_rows(VIEW, "primary")
-    for column in DAEMONSETS.columns:
-        rows = build_rows(DAEMONSETS, daemonsets, sort=Sort(column.heading.id), now_ns=NOW_NS)
-        assert len(list(rows)) == 3
-    query = parse_query("name=*logs cpu>10m mem>1Mi excludes=0 carried=yes", DAEMONSETS.subject)
-    test = compile_query(query, DAEMONSETS.subject, NOW_NS)
-    assert [one.found.key for one in daemonsets if test(one)] == ["kube-system/logs"]
-
-
-def test_without_prices() -> None:
-    assert "cost" not in [heading.id for heading in pools_table(has_prices=False).headings()]
-    view = story_a.story_view(
-        known=Evidence(instance_types=story_a.TYPES, price_settings=PriceSettings(is_disabled=True))
-    )
-    assert len(lines_of(view)) == 3
-
-
-def test_values_are_plain() -> None:
-    values = pools_table().values(ROWS["primary"], NOW_NS)
-    assert values["limits"]["cpu"] == {
-        "used": 96,
-        "limit": 108,
-        "left": 12,
-        "smallest_allowed_type_needs": 2,
-        "smallest_allowed_type": "m5.large",
-    }
-    assert (values["cpu_limit_millis"], values["mem_limit_bytes"], values["consolidate_after_seconds"]) == (
-        108_000,
-        1 << 40,
-        30.0,
-    )
-    assert values["explanation"][0].startswith("primary  tried 1st")
-    assert pools_table().values(ROWS["extra"], NOW_NS)["consolidate_after_seconds"] is None
-    assert pools_table().values(ROWS["rest"], NOW_NS)["cost_per_hour"] == 0
-    assert msgspec.json.encode([pools_table().values(row, NOW_NS) for row in pool_rows(VIEW)])
-
-
 def test_fractions_of_cores_are_told() -> None:
     (row,) = rows_of(builders.a_nodepool(limits=builders.amounts({"cpu": "2500m"}))).values()
     assert pools_table().values(row, NOW_NS)["limits"]["cpu"]["limit"] == 2.5
-
-
-def test_state_is_not_needed_for_a_cluster_without_pools() -> None:
-    assert pool_rows(ClusterView(state_of(Inventory()), {}, evidence=Evidence(instance_types=()))) == ()
 
 
 def test_what_pods_request_of_a_pool_s_nodes_stands_beside_its_limits() -> None:

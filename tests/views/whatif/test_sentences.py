@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from karptui.views.whatif.sentences import headline, headline_text
-from karptui.whatif.difference import BlockerLine, Difference
+from karptui.views.whatif.sentences import headline_text
+from karptui.whatif.difference import Difference
 from karptui.whatif.difference_lines import ABSENT, PlaceKind, PodPlace, WeightChange
 from karptui.whatif.edits import AnyEdit, SetSetting
 from karptui.whatif.run import Answer
@@ -16,7 +16,6 @@ from tests.views.whatif.differences import (
     GENERAL,
     NOWHERE,
     OLD_NODE,
-    BudgetChange,
     CommandLine,
     DriftLine,
     MoveLine,
@@ -38,10 +37,6 @@ def said(found: Difference, *, edits: tuple[AnyEdit, ...] = (EDIT,), **given: An
     """Return the sentences about a difference, once blockers have been worked out."""
     blockers: dict[str, Any] = {"blockers_gained": (), "blockers_lost": ()}
     return headline_text(Answer(Scenario(replay=found.mode, edits=edits), found, **(blockers | given)))
-
-
-def a_blocker(node: str) -> BlockerLine:
-    return BlockerLine("POD_DND", node, "runners", "Pod/ci/x", "Job/ci/x", "true", "it says so", 1.0)
 
 
 def drifted(pool: str, count: int) -> tuple[DriftLine, ...]:
@@ -134,24 +129,6 @@ def test_dollars_of_spot_whose_price_nobody_knows() -> None:
     )
 
 
-def test_nothing_changes_is_said_once_that_is_known() -> None:
-    assert said(a_difference()) == "Nothing changes: 3 pods stay pending."
-    assert said(a_difference(after=totals(pending=0))) == "Nothing changes."
-    soon = said(a_difference(), blockers_gained=None)
-    assert soon == "No change so far: 3 pods stay pending."
-    assert said(a_difference(mode=Replay.SCRATCH, after=totals(pending=0))) == (
-        "Simulated on an empty cluster: Nothing changes."
-    )
-
-
-def test_blockers_budgets_and_drift_are_changes_too() -> None:
-    found = a_difference(budgets=(BudgetChange("general", "Drifted", 1, 2, 1, 2),), drift_lost=drifted("general", 1))
-    gained, lost = (a_blocker("n1"),), (a_blocker("n2"), a_blocker("n3"))
-    assert said(found, blockers_gained=gained, blockers_lost=lost) == (
-        "1 node would no longer be drifted. 2 blockers removed, 1 blocker added. Disruption budgets of general change."
-    )
-
-
 def test_without_edits_it_says_what_karpenter_does() -> None:
     made = {"claims": (a_claim("web/a", types=(a_type(),)),), "after": totals(pending=2)}
     assert said(a_difference(**made), edits=()) == (
@@ -191,10 +168,6 @@ def test_a_nodepool_without_types_comes_first_and_is_told_once() -> None:
     text = said(a_difference(without_types=("spare",), weights=(change,)))
     assert text.startswith("No instance type is left in spare: no node can be launched there. ")
     assert "none of its types" not in text
-
-
-def test_without_an_answer_there_is_nothing_to_say() -> None:
-    assert headline(Answer(Scenario(), problem="it cannot be")) == ()
 
 
 @pytest.mark.parametrize(

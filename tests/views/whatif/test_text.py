@@ -97,21 +97,6 @@ def test_lines_that_differ_say_what_they_were() -> None:
     assert line_notes(before, (), original) == {}
 
 
-def test_a_long_or_true_value_is_shown_briefly() -> None:
-    parsed = parse(TEXT.replace("50", "false"))
-    ref = parsed.documents[0].ref
-    body = msgspec.json.decode(msgspec.json.encode(parsed.documents[0].body))
-    body["spec"]["weight"] = True
-    assert line_notes(parsed, (), {ref: body})[5].text == "was true"
-    body["spec"]["weight"] = "x" * 60
-    assert line_notes(parsed, (), {ref: body})[5].text == f"was {'x' * 40}…"
-
-
-def test_an_object_that_the_cluster_lacks_is_called_new() -> None:
-    assert line_notes(parse(TEXT), (), {})[0].text == "not in the cluster"
-    assert line_notes(parse("a: 1"), (), {}) == {}
-
-
 def test_of_several_problems_on_a_line_the_worst_is_shown() -> None:
     problems = (
         Problem(2, 0, 3, ProblemSeverity.WARNING, "odd", 0),
@@ -244,13 +229,6 @@ def test_drift_decides_between_scenarios_that_are_equal_otherwise() -> None:
     assert places([a_difference(), drifts, a_difference()]) == [1, 3, 1]
 
 
-def test_scenarios_of_different_modes_share_no_now() -> None:
-    compared = (Compared("a", a_difference(pools=(a_pool(),))), Compared("b", a_difference(mode=Replay.SCRATCH)))
-    found = rows(compare_lines(compared, 100))
-    assert "differs" in found[2]
-    assert len(compare_lines((Compared("a", None),), 100)) == 2
-
-
 def test_the_self_check_in_words() -> None:
     assert self_check_text(SelfCheck(())).startswith("there are no launched NodeClaims")
     gone = CheckedClaim("a-1", "n1", "a", "m5.large", Reproduction.NOT_COMPARABLE, "its pods are gone")
@@ -266,8 +244,3 @@ def test_the_self_check_in_words() -> None:
         "✔ b-22  b  m5.xlarge  reproduced      with the same list of types",
         "✘ c-3   c  c5.large   differs         the model takes NodePool d",
     ]
-
-
-def test_scenarios_of_one_name_are_told_apart() -> None:
-    columns = compare_lines([Compared("general", None)] * 3, 200)[0]
-    assert "".join(text for text, _ in columns).split() == ["now", "general", "general", "(2)", "general", "(3)"]

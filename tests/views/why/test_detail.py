@@ -21,9 +21,8 @@ from karptui.disruption.outlook import Outcome
 from karptui.disruption.termination import InstanceWarning
 from karptui.session.nodes import NodeEntry
 from karptui.state.usage import NodeUsage
-from karptui.views.why.detail import landing_cell, no_landing_text, times_text, why_lines
+from karptui.views.why.detail import landing_cell, no_landing_text, why_lines
 from karptui.views.why.lanes import lane_lines, lanes_values
-from karptui.views.why.sentences import QUOTED
 from tests.builders import MINUTE_NS, NOW_NS, a_condition, a_node, a_nodeclaim, a_pod
 from tests.views.why.test_words import analysed, entry, said
 
@@ -67,23 +66,12 @@ def test_gates_stand_in_order_and_shut_ones_by_themselves() -> None:
     ]
 
 
-def test_questions_that_do_not_arise_are_left_out() -> None:
-    text = lines(detail=detail(GateCheck(Gate.UNMANAGED, is_open=False, message="no"), GateCheck(Gate.NO_NODE, None)))
-    assert text[2] == " ✘ not managed by Karpenter  no"
-    assert not any("no node yet" in line for line in text)
-
-
 def test_a_claim_whose_node_is_away_while_it_reboots_does_not_wait_for_its_first() -> None:
     shut = detail(GateCheck(Gate.NO_NODE, is_open=False, message="no node", object_key="NodeClaim/c"))
     claim = a_nodeclaim(conditions=(a_condition("Rebooting", reason="RebootIssued"),))
     told = [said(line) for line in why_lines(NodeEntry(None, claim, findings=FOUND), shut, NOW_NS)]
     assert " ✘ its node is away while it reboots  no node" in told
     assert " ✘ no node yet  no node" in lines(detail=shut)
-
-
-def test_of_another_node_nothing_is_told() -> None:
-    other = NodeDetail("claim/other", (GateCheck(Gate.NO_NODE, is_open=True),))
-    assert lines(detail=other) == lines()
 
 
 def test_rules_of_the_nodepool() -> None:
@@ -150,35 +138,11 @@ def test_what_the_simulation_came_to() -> None:
     assert [line for line in lines(alone) if "a/" in line] == ["     a/b · if only this is lifted: delete", "     a/c"]
 
 
-def test_blockers_with_their_times() -> None:
-    one = a_blocker(Code.POD_DND, since_ns=NOW_NS - 5 * MINUTE_NS, until_ns=NOW_NS + 7 * MINUTE_NS, is_reported=True)
-    assert times_text(one, NOW_NS) == "for 5m, 7m left"
-    assert times_text(replace(one, since_ns=None, until_ns=NOW_NS), NOW_NS) == "time is up"
-    assert times_text(a_blocker(Code.POD_DND), NOW_NS) == ""
-    text = lines(replace(FOUND, blockers=(replace(one, quoted_ns=NOW_NS - MINUTE_NS, message="held"),)))
-    assert '       Karpenter said 60s ago: "held"' in text
-    pod = replace(one, object_kind="Pod", object_key="a/b", value="12m")
-    text = lines(replace(FOUND, blockers=(pod, replace(pod, object_key="a/c", is_reported=False))))
-    assert '     a/b "12m", for 5m, 7m left ◂ named in Karpenter\'s message' in text
-    assert '     a/c "12m", for 5m, 7m left' in text
-
-
 def test_a_pod_without_a_place_says_what_is_short_first() -> None:
     landing = Landing(error="no instance type", no_place=NoPlace("a/b", uninitialized_node="new"))
     said_ = "Karpenter schedules it to new, which does not count before it is initialized · Karpenter: no instance type"
     assert no_landing_text(landing) == said_
     assert landing_cell(landing, a_pod()).text == f"✘ {said_}"
-
-
-def test_what_is_short_comes_before_karpenters_own_words() -> None:
-    no_place = NoPlace("a/b", uninitialized_node="new")
-    stays = Verdict(Outcome.NO, refusal_code="UNSCHEDULABLE", refusal_message="x" * 1_000, no_place=no_place)
-    text = lines(replace(FOUND, blockers=(), outlook=NodeOutlook(now=stays, lifted=stays, freed=stays)))
-    at = text.index(
-        " ? simulated now  a/b cannot be placed elsewhere: Karpenter schedules it to new, which does not count before"
-        " it is initialized"
-    )
-    assert text[at + 1] == f"   Karpenter: {'x' * (QUOTED - 1)}…"
 
 
 def test_a_warning_of_the_cloud_is_a_lane_that_nothing_holds() -> None:
@@ -192,11 +156,6 @@ def test_a_warning_of_the_cloud_is_a_lane_that_nothing_holds() -> None:
     )
     told = (lanes_values(taken, NOW_NS) or {})["Interruption"]
     assert (told["wanted"], told["heldBy"], told["lacks"]) == (True, "", "")
-
-
-def test_a_missing_permission_is_not_waited_for() -> None:
-    hidden = NodeEntry(a_node(), a_nodeclaim(), hidden=frozenset({"Pod"}))
-    assert "may not be listed" in said(why_lines(hidden, None, NOW_NS)[1])
 
 
 def test_each_method_has_its_line_and_what_is_not_blocking_is_said_to_be() -> None:
