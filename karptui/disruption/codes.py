@@ -119,7 +119,7 @@ class CodeFacts(msgspec.Struct, frozen=True, gc=False):
     why: WhyCode
     """The WHY code."""
     word: str
-    """The short word on the Blockers screen."""
+    """The label on screens, in plans and in forecasts."""
     meaning: str
     scope: Scope = Scope.NODE
     is_passing: bool = False
@@ -127,64 +127,76 @@ class CodeFacts(msgspec.Struct, frozen=True, gc=False):
 
 
 CODES: Final[Mapping[Code, CodeFacts]] = {
-    Code.POD_DND: CodeFacts(WhyCode.DND, "POD-DND", "a pod has karpenter.sh/do-not-disrupt", Scope.POD),
-    Code.NODE_DND: CodeFacts(WhyCode.NODE_DND, "NODE-DND", "the node has karpenter.sh/do-not-disrupt"),
+    Code.POD_DND: CodeFacts(WhyCode.DND, "do-not-disrupt", "a pod has karpenter.sh/do-not-disrupt", Scope.POD),
+    Code.NODE_DND: CodeFacts(WhyCode.NODE_DND, "node do-not-disrupt", "the node has karpenter.sh/do-not-disrupt"),
     Code.PDB_EXHAUSTED: CodeFacts(WhyCode.PDB, "PDB", "a PodDisruptionBudget allows no eviction", Scope.PDB),
     Code.PDB_MULTIPLE: CodeFacts(
-        WhyCode.PDB, "PDB-MULTIPLE", "a pod has two PodDisruptionBudgets: it can never be evicted", Scope.PDB
+        WhyCode.PDB, "two PDBs", "a pod has two PodDisruptionBudgets: it can never be evicted", Scope.PDB
     ),
-    Code.TERMINATING: CodeFacts(WhyCode.DRAIN, "SLOW", "a pod terminates slowly; this delays drains only", Scope.POD),
+    Code.TERMINATING: CodeFacts(
+        WhyCode.DRAIN, "slow termination", "a pod terminates slowly; this delays drains only", Scope.POD
+    ),
     Code.BUDGET_ZERO: CodeFacts(
-        WhyCode.BUDGET, "BUDGET", "the NodePool's disruption budgets allow no more nodes", Scope.NODEPOOL
+        WhyCode.BUDGET, "budget", "the NodePool's disruption budgets allow no more nodes", Scope.NODEPOOL
     ),
-    Code.CONSOLIDATION_DISABLED: CodeFacts(WhyCode.NEVER, "NEVER", "consolidateAfter is Never", Scope.NODEPOOL),
+    Code.CONSOLIDATION_DISABLED: CodeFacts(
+        WhyCode.NEVER, "consolidate: Never", "consolidateAfter is Never", Scope.NODEPOOL
+    ),
     Code.WHEN_EMPTY_POLICY: CodeFacts(
-        WhyCode.POLICY, "POLICY", "consolidationPolicy is WhenEmpty, and the node is not empty", Scope.NODEPOOL
+        WhyCode.POLICY,
+        "WhenEmpty policy",
+        "consolidationPolicy is WhenEmpty, and the node is not empty",
+        Scope.NODEPOOL,
     ),
-    Code.CONSOLIDATE_AFTER: CodeFacts(WhyCode.AFTER, "AFTER", "consolidateAfter has not passed", is_passing=True),
+    Code.CONSOLIDATE_AFTER: CodeFacts(
+        WhyCode.AFTER, "consolidateAfter", "consolidateAfter has not passed", is_passing=True
+    ),
     Code.NOT_CONSOLIDATABLE: CodeFacts(
-        WhyCode.AFTER, "AFTER", "Karpenter has not marked it Consolidatable yet", is_passing=True
+        WhyCode.AFTER, "consolidateAfter", "Karpenter has not marked it Consolidatable yet", is_passing=True
     ),
-    Code.NOMINATED: CodeFacts(WhyCode.NOMINATED, "NOMINATED", "a pending pod is nominated to it", is_passing=True),
-    Code.NOT_INITIALIZED: CodeFacts(WhyCode.INIT, "INIT", "it is not initialized", is_passing=True),
-    Code.NO_NODE: CodeFacts(WhyCode.INIT, "INIT", "the NodeClaim has no node yet", is_passing=True),
-    Code.DELETING: CodeFacts(WhyCode.DELETING, "DELETING", "it is already being deleted", is_passing=True),
-    Code.REBOOTING: CodeFacts(WhyCode.COMMAND, "REBOOTING", "Karpenter is rebooting it", is_passing=True),
-    Code.IN_COMMAND: CodeFacts(WhyCode.COMMAND, "COMMAND", "a disruption command includes it", is_passing=True),
-    Code.NO_NODEPOOL_LABEL: CodeFacts(WhyCode.NO_POOL, "NO-POOL", "the NodePool label is missing"),
+    Code.NOMINATED: CodeFacts(WhyCode.NOMINATED, "pod expected", "a pending pod is nominated to it", is_passing=True),
+    Code.NOT_INITIALIZED: CodeFacts(WhyCode.INIT, "not initialized", "it is not initialized", is_passing=True),
+    Code.NO_NODE: CodeFacts(WhyCode.INIT, "not initialized", "the NodeClaim has no node yet", is_passing=True),
+    Code.DELETING: CodeFacts(WhyCode.DELETING, "deleting", "it is already being deleted", is_passing=True),
+    Code.REBOOTING: CodeFacts(WhyCode.COMMAND, "rebooting", "Karpenter is rebooting it", is_passing=True),
+    Code.IN_COMMAND: CodeFacts(WhyCode.COMMAND, "being disrupted", "a disruption command includes it", is_passing=True),
+    Code.NO_NODEPOOL_LABEL: CodeFacts(WhyCode.NO_POOL, "no NodePool", "the NodePool label is missing"),
     Code.NODEPOOL_UNRESOLVED: CodeFacts(
-        WhyCode.NO_POOL, "NO-POOL", "its NodePool does not exist or belongs to another controller", Scope.NODEPOOL
+        WhyCode.NO_POOL, "no NodePool", "its NodePool does not exist or belongs to another controller", Scope.NODEPOOL
     ),
     Code.NODEPOOL_NO_TYPES: CodeFacts(
-        WhyCode.NO_TYPES, "NO-TYPES", "no instance types are known for its NodePool", Scope.NODEPOOL
+        WhyCode.NO_TYPES, "pool without types", "no instance types are known for its NodePool", Scope.NODEPOOL
     ),
     Code.INSTANCE_TYPE_UNKNOWN: CodeFacts(
-        WhyCode.NO_TYPE, "NO-TYPE", "its instance type is not in its NodePool's list"
+        WhyCode.NO_TYPE, "type not in pool", "its instance type is not in its NodePool's list"
     ),
-    Code.NO_CAPACITY_TYPE_LABEL: CodeFacts(WhyCode.NO_LABEL, "NO-LABEL", "the capacity type label is missing"),
-    Code.NO_ZONE_LABEL: CodeFacts(WhyCode.NO_LABEL, "NO-LABEL", "the zone label is missing"),
-    Code.BUFFER_PODS: CodeFacts(WhyCode.BUFFER, "BUFFER", "it has capacity for a CapacityBuffer"),
+    Code.NO_CAPACITY_TYPE_LABEL: CodeFacts(WhyCode.NO_LABEL, "label missing", "the capacity type label is missing"),
+    Code.NO_ZONE_LABEL: CodeFacts(WhyCode.NO_LABEL, "label missing", "the zone label is missing"),
+    Code.BUFFER_PODS: CodeFacts(WhyCode.BUFFER, "CapacityBuffer", "it has capacity for a CapacityBuffer"),
     Code.STATIC_SCALING: CodeFacts(
-        WhyCode.STATIC, "STATIC", "the static NodePool has more nodes than replicas", Scope.NODEPOOL
+        WhyCode.STATIC, "static pool", "the static NodePool has more nodes than replicas", Scope.NODEPOOL
     ),
     Code.STATIC_NO_HEADROOM: CodeFacts(
-        WhyCode.STATIC, "STATIC", "limits.nodes of the static NodePool does not allow a replacement", Scope.NODEPOOL
+        WhyCode.STATIC,
+        "static pool",
+        "limits.nodes of the static NodePool does not allow a replacement",
+        Scope.NODEPOOL,
     ),
-    Code.DO_NOT_REPAIR: CodeFacts(WhyCode.REPAIR, "NO-REPAIR", "the node has karpenter.sh/do-not-repair"),
+    Code.DO_NOT_REPAIR: CodeFacts(WhyCode.REPAIR, "do-not-repair", "the node has karpenter.sh/do-not-repair"),
     Code.REPAIR_UNBOUNDED: CodeFacts(
-        WhyCode.REPAIR, "NO-BOUND", "its pods block its repair, and no terminationGracePeriod bounds the drain"
+        WhyCode.REPAIR, "drain without end", "its pods block its repair, and no terminationGracePeriod bounds the drain"
     ),
     Code.REPAIR_TRIPPED: CodeFacts(
-        WhyCode.REPAIR, "OVER-20%", "more than 20% of the NodePool's nodes are unhealthy", Scope.NODEPOOL
+        WhyCode.REPAIR, "over 20% unhealthy", "more than 20% of the NodePool's nodes are unhealthy", Scope.NODEPOOL
     ),
     Code.UNSYNCED: CodeFacts(
         WhyCode.INIT,
-        "UNSYNCED",
+        "no provider ID",
         "a NodeClaim without provider ID: Karpenter disrupts nothing until it has one",
         Scope.CLUSTER,
         is_passing=True,
     ),
-    Code.NO_NODEPOOLS: CodeFacts(WhyCode.NO_POOL, "NO-POOLS", "no NodePool accepts pods", Scope.CLUSTER),
+    Code.NO_NODEPOOLS: CodeFacts(WhyCode.NO_POOL, "no usable NodePool", "no NodePool accepts pods", Scope.CLUSTER),
 }
 """The codes in the order of the help."""
 

@@ -21,7 +21,7 @@ from karptui.plan.rollout import leave_out_alike, most_more_nodes, rollout, spen
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.whatif.difference import BlockerLine, Difference
 from karptui.whatif.drift.drift import is_template_changed
-from karptui.whatif.edits import AnyEdit, CordonNode, EditError, PutObject, RemoveNode, SetSetting, TakeOut
+from karptui.whatif.edits import AnyEdit, CordonNode, EditError, ObjectRef, PutObject, RemoveNode, SetSetting, TakeOut
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.edits.objects import read_document
 from karptui.whatif.replay import replay
@@ -285,12 +285,17 @@ def _decisions(situation: Situation) -> dict[str, Any]:
 
 
 def _advice(before: Situation, after: Situation) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+    """Return the findings that come, and those that go; another number in the same finding is no change."""
     was, now = (advise(AdviceContext(one.prepared, one.fleet)).findings for one in (before, after))
-    known, left = {finding.key for finding in was}, {finding.key for finding in now}
+    subjects_before, subjects_after = set(map(_subject, was)), set(map(_subject, now))
     return (
-        tuple(finding for finding in now if finding.key not in known),
-        tuple(finding for finding in was if finding.key not in left),
+        tuple(finding for finding in now if _subject(finding) not in subjects_before),
+        tuple(finding for finding in was if _subject(finding) not in subjects_after),
     )
+
+
+def _subject(finding: Finding) -> tuple[str, Severity, tuple[ObjectRef, ...]]:
+    return finding.rule, finding.severity, finding.objects
 
 
 def _pods(count: int) -> str:

@@ -33,9 +33,9 @@ BRIEF_NS: Final = 5 * 60 * NS_PER_SECOND
 ENDS_SOON_NS: Final = 60 * 60 * NS_PER_SECOND
 """Protection that ends within this time needs no action."""
 _HELD: Final = {
-    WhyCode.DND: (FindingCode.POD_DND, "blockers", "kind=POD-DND"),
-    WhyCode.NODE_DND: (FindingCode.NODE_DND, "blockers", "kind=NODE-DND"),
-    WhyCode.PDB: (FindingCode.PDB, "blockers", "kind=PDB*"),
+    WhyCode.DND: (FindingCode.POD_DND, "blockers", "kind=do-not-disrupt"),
+    WhyCode.NODE_DND: (FindingCode.NODE_DND, "blockers", "kind=node*"),
+    WhyCode.PDB: (FindingCode.PDB, "blockers", "kind=*PDB*"),
     WhyCode.BUDGET: (FindingCode.BUDGET, "budgets", ""),
     WhyCode.REPAIR: (FindingCode.REPAIR_HELD, "blockers", ""),
 }

@@ -31,7 +31,7 @@ def test_every_column_and_code_has_a_meaning(command: str) -> None:
         ("headroom", ("NO NODE", "TAKES")),
         ("drill", ("PENDING", "PODS")),
         ("blockers", ("WITHOUT IT", "PDB_MULTIPLE")),
-        ("forward", ("PDB-MULTIPLE",)),
+        ("forward", ("two PDBs",)),
         ("next", ("WOULD BE", "blocked (cluster)")),
         ("capacity", ("FREE",)),
         ("explain", ("pods don't fit",)),

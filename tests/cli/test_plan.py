@@ -326,3 +326,16 @@ def test_a_new_preferred_pool_changes_nothing_at_once_and_much_once_pods_are_pla
     first = capsys.readouterr().out.splitlines()[0]
     assert first.startswith("demo: Nothing changes at once: ")
     assert "If every pod were placed again: 348 pods land on general-preferred instead of general" in first
+
+
+def test_advice_with_another_number_in_it_is_neither_new_nor_gone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "general.yaml"
+    only = {"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["m7i", "c7i", "r7i"]}
+    pool = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "general"}}
+    path.write_text(json.dumps({**pool, "spec": {"template": {"spec": {"requirements": [only]}}}}))
+    assert main(["plan", "-f", str(path), "--demo", "--horizon", "1m", "-o", "json"]) == 0
+    advice = json.loads(capsys.readouterr().out)["advice"]
+    new, gone = ({(one["rule"], *one["objects"]) for one in advice[key]} for key in ("new", "gone"))
+    assert not new & gone

@@ -102,10 +102,10 @@ def test_sums_that_leave_nodes_out_say_so_and_changes_that_nobody_knows_are_not_
 def test_a_rollout_that_stalls_says_where_and_by_what() -> None:
     found = planned("0")
     assert found.rollout_ns is None
-    assert {words for _, words in found.stalled_by} == {"BUDGET"}
-    assert next(rollout_lines(found)) == "3 of 3 drifted nodes left, blocked by BUDGET: n0, n1, n2"
+    assert {words for _, words in found.stalled_by} == {"budget"}
+    assert next(rollout_lines(found)) == "3 of 3 drifted nodes left, blocked by budget: n0, n1, n2"
     assert document("x", found)["rolloutSummary"]["seconds"] is None
-    assert found.risks()[0] == "the rollout stalls: 3 of 3 drifted nodes left, held by BUDGET"
+    assert found.risks()[0] == "the rollout stalls: 3 of 3 drifted nodes left, held by budget"
 
 
 @pytest.mark.parametrize(("nodes", "left"), [("0", ("n1", "n2", "n0")), ("1", ())])
@@ -139,8 +139,8 @@ def test_what_stays_anyway_is_no_stall_of_a_change_that_rolls_nothing_out() -> N
 
 def test_drifted_nodes_that_only_the_edit_holds_are_a_stall() -> None:
     found = unrolled("0", nodes="1")
-    assert found.stalled_by == (("n0", "BUDGET"),)
-    assert found.risks()[0] == "the rollout stalls: 1 of 1 drifted node left, held by BUDGET"
+    assert found.stalled_by == (("n0", "budget"),)
+    assert found.risks()[0] == "the rollout stalls: 1 of 1 drifted node left, held by budget"
 
 
 def test_a_drain_that_goes_on_is_what_keeps_a_drifted_node() -> None:

@@ -112,11 +112,11 @@ async def test_blockers_in_groups_by_money(make_story: MakeStory) -> None:
         await settled(pilot)
         assert isinstance(app.screen, BlockersScreen)
         assert column(app)[0] == "▾ gitlab/runner"
-        assert column(app)[1:7] == ["POD-DND"] * 6
+        assert column(app)[1:7] == ["do-not-disrupt"] * 6
         text = screen_text(app)
         assert "Blockers [8] ─ up to $4.56/h held (up to $3,327/mo) ─ by owner" in text
         assert "Blockers·8" in text
-        assert "gitlab/runner: 6 pods (POD-DND) on 4 nodes block up to $3.02/h" in text
+        assert "gitlab/runner: 6 pods (do-not-disrupt) on 4 nodes block up to $3.02/h" in text
         assert "terminationGracePeriod 24h forces an end for drift and expiry, never for consolidation" in text
         assert "own pool for these pods · cordon" in text
         await pilot.press("enter")
@@ -128,7 +128,7 @@ async def test_blockers_in_groups_by_money(make_story: MakeStory) -> None:
         await pilot.press("b")
         assert "▾ runners" in column(app)
         await pilot.press("b")
-        assert "▾ POD-DND" in column(app)
+        assert "▾ do-not-disrupt" in column(app)
         await pilot.press("b")
         assert len(column(app)) == 8
         assert "not grouped" in screen_text(app)

@@ -139,10 +139,10 @@ RECKONED_END = (
                 DRIFTED,
                 findings=found(held(Code.POD_DND, "ci/a", until_ns=NOW_NS + HOUR), held(Code.BUDGET_ZERO, "general")),
             ),
-            "POD-DND ci/a, in 60m and 1 more",
+            "do-not-disrupt ci/a, in 60m and 1 more",
             Tone.WARNING,
         ),
-        (entry(DRIFTED, findings=found(held(Code.BUDGET_ZERO, "general"))), "BUDGET general", Tone.WARNING),
+        (entry(DRIFTED, findings=found(held(Code.BUDGET_ZERO, "general"))), "budget general", Tone.WARNING),
     ],
 )
 def test_what_it_waits_for(one: ClaimEntry, text: str, tone: Tone) -> None:

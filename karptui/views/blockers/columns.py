@@ -254,7 +254,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         ),
         _kind_cell,
         _sort(lambda one: one.kind),
-        filters={"kind": _text_field(lambda one: one.kind, "POD-DND, PDB, BUDGET…")},
+        filters={"kind": _text_field(lambda one: one.kind, "do-not-disrupt, PDB, budget…")},
     ),
     Column(
         Heading(

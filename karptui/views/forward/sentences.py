@@ -222,7 +222,7 @@ def _kept_text(played: Played) -> str:
 
 
 def holders_text(kept_by: Sequence[tuple[str, int]]) -> str:
-    """Return the number of nodes per blocker: ``8 by BUDGET, 6 by PDB-MULTIPLE``."""
+    """Return the number of nodes per blocker: ``8 by budget, 6 by two PDBs``."""
     return ", ".join(f"{count_text(count)} by {word}" for word, count in kept_by)
 
 

@@ -197,7 +197,7 @@ def test_effects_in_words(effect: Effect | None, cells: Sequence[str], words: st
         (BlockerGrouping.OWNER, "Job/gitlab/runner"),
         (BlockerGrouping.NAMESPACE, "gitlab"),
         (BlockerGrouping.POOL, "runners"),
-        (BlockerGrouping.KIND, "POD-DND"),
+        (BlockerGrouping.KIND, "do-not-disrupt"),
     ],
 )
 def test_groups_by_money(grouping: BlockerGrouping, first: str) -> None:

@@ -45,7 +45,7 @@ def of(object_name: str, *, simulates: bool = True) -> BlockerEntry:
 
 def test_a_protected_pod() -> None:
     assert cells(of("gitlab/runner-7f2c4")) == {
-        "kind": "  POD-DND",
+        "kind": "  do-not-disrupt",
         "object": "gitlab/runner-7f2c4",
         "node": "ip-10-0-71-204",
         "owner": "Job/gitlab/runner-7f2c4",
@@ -53,7 +53,7 @@ def test_a_protected_pod() -> None:
         "left": "-",
         "since": "5h58m",
         "held": "$1.0080",
-        "without": "also blocked by POD-DND",
+        "without": "also blocked by do-not-disrupt",
         "recent_pods": "5/h",
     }
     timed = cells(of("gitlab/runner-1bb0e"))
@@ -70,7 +70,7 @@ def test_what_has_to_go_with_it_is_named_and_what_stops_the_cluster_is_told_apar
 
     assert without(Code.PDB_EXHAUSTED) == "blocked (cluster)"
     assert without(Code.PDB_EXHAUSTED, Code.DELETING) == "blocked (cluster)"
-    assert without(Code.PDB_EXHAUSTED, Code.BUDGET_ZERO) == "also blocked by BUDGET"
+    assert without(Code.PDB_EXHAUSTED, Code.BUDGET_ZERO) == "also blocked by budget"
     assert without(Code.PDB_EXHAUSTED, Code.BUDGET_ZERO, Code.NODE_DND) == "also blocked by 2 more"
     assert without(Code.PDB_EXHAUSTED, Code.BUDGET_ZERO, stays="delete") == "node freed"
 
@@ -125,7 +125,7 @@ def test_what_holds_the_whole_cluster_and_what_is_over() -> None:
         "new", "0", "-", "over", "n/a",
     )  # fmt: skip
     assert [group_name(whole, grouping) for grouping in BlockerGrouping] == [
-        "the cluster", "(no namespace)", "(no NodePool)", "UNSYNCED", "",
+        "the cluster", "(no namespace)", "(no NodePool)", "no provider ID", "",
     ]  # fmt: skip
     assert (whole.key, whole.recent_pods, whole.lifted) == ("cluster/UNSYNCED//new", 0, "")
 
@@ -135,10 +135,10 @@ def test_headings() -> None:
     assert isinstance(group, BlockerGroup)
     found = cells(group)
     assert (found["kind"], found["object"], found["held"], found["recent_pods"], found["node"]) == (
-        "▾ gitlab/runner", "6 pods POD-DND", "up to $3.02", "5/h", "4 nodes",
+        "▾ gitlab/runner", "6 pods do-not-disrupt", "up to $3.02", "5/h", "4 nodes",
     )  # fmt: skip
     assert found["owner"] == "6 Jobs"
-    assert "gitlab/runner: 6 pods (POD-DND) on 4 nodes block up to $3.02/h" in said(
+    assert "gitlab/runner: 6 pods (do-not-disrupt) on 4 nodes block up to $3.02/h" in said(
         blocker_sentences(group.members, NOW_NS, group.title)[0]
     )
     assert (found["value"], found["since"]) == ("", "5h58m")
@@ -172,7 +172,7 @@ def idle(node: str, *, is_wanted: bool = False) -> BlockerEntry:
 def test_what_no_method_wants_to_pass_shares_a_row() -> None:
     entries = [idle("a"), idle("b", is_wanted=True), idle("c")]
     lines = grouped(entries, BlockerGrouping.OWNER, Folding())
-    assert [cells(line)["kind"] for line in lines] == ["▾ NodePool/web", "  BUDGET", "  ▸ not blocking anything"]
+    assert [cells(line)["kind"] for line in lines] == ["▾ NodePool/web", "  budget", "  ▸ not blocking anything"]
     assert (cells(lines[2])["held"], cells(lines[2])["without"]) == ("-", "")
     assert TABLE.tone(lines[2]) is Tone.MUTED
     opened = grouped(entries, BlockerGrouping.OWNER, Folding(exceptions=frozenset({headings(lines[2:])[0].name})))
@@ -207,7 +207,7 @@ def test_groups_keep_their_order_while_nothing_changes() -> None:
 @pytest.mark.parametrize(
     ("text", "count"),
     [
-        ("kind=POD-DND", 6),
+        ("kind=do-not-disrupt", 6),
         ("node=*71-204", 2),
         ("pool=batch", 1),
         ("ns=db", 1),
@@ -238,7 +238,7 @@ def test_stories() -> None:
     assert "5 pods started on this node in the last hour: the node never becomes empty." in runner
     assert "No terminationGracePeriod: the block has no time limit" in told("db/postgres-0")
     mixed = told("db/postgres-0", "gitlab/runner-7f2c4")
-    assert "2 pods (PDB, POD-DND) on 2 nodes" in mixed
+    assert "2 pods (PDB, do-not-disrupt) on 2 nodes" in mixed
     assert "; others have none" in mixed
     assert "the budget allows 0 of 1 nodes" in told("batch")
     assert "its savings are being simulated" in told("batch", simulates=False)

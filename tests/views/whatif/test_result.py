@@ -279,9 +279,9 @@ def test_blockers_are_told_by_kind_and_owner() -> None:
     lines = blocker_lines(gained, lost)
     assert texts(lines) == [
         "Blockers added: 2",
-        "  + POD-DND on 2 nodes of runners  Job/ci/x",
+        "  + do-not-disrupt on 2 nodes of runners  Job/ci/x",
         "Blockers removed: 1",
-        "  − UNSYNCED  it says so",
+        "  − no provider ID  it says so",
     ]
     assert text(lines[1].details[0].pieces).strip() == "n1  it says so"
     assert [line.target for line in lines] == [None, ("Node", "n1.ec2.internal", ""), None, None]
