@@ -89,7 +89,7 @@ def in_rounds(rows: Iterable[Question]) -> list[list[Question]]:
     return rounds
 
 
-@pytest.mark.parametrize("size", [(120, 40), (80, 24)], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("size", [(80, 24)], ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_the_keys_lead_to_the_answer(size: tuple[int, int]) -> None:
     clock, rows = FrozenClock(NOW_NS), questions() if size == (120, 40) else narrow_questions()
     missing: dict[int, str] = {}
