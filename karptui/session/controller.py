@@ -64,7 +64,7 @@ def controller_of_view(view: ClusterView, pods: Sequence[Pod], now_ns: int) -> C
         lease_renewed_ns=lease.renewed_ns if lease is not None else 0,
         led_namespaces=tuple(
             sorted(
-                one.namespace for one in leases if one is lease or (one.namespace in usual and _is_held(one, now_ns))
+                one.namespace for one in leases if _is_held(one, now_ns) and (one is lease or one.namespace in usual)
             )
         ),
         lease_seconds=lease.duration_seconds if lease is not None else 0,

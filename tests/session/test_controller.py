@@ -28,3 +28,14 @@ def test_only_pods_and_leases_where_karpenter_is_proven_to_be_are_karpenters(pro
     pods = [a_pod(namespace=name, labels={NAME_LABEL: NAME}) for name in names]
     assert {pod.namespace for pod in pods if is_karpenter(pod, found)} == namespaces
     assert controller_of_view(view, (), NOW_NS).lease_holder in namespaces
+
+
+@pytest.mark.parametrize(("renewed_ns", "led"), [(NOW_NS, ("kube-system", "platform")), (0, ("kube-system",))])
+def test_only_renewed_leases_belong_to_installations_that_act(renewed_ns: int, led: tuple[str, ...]) -> None:
+    leases = [
+        Lease(name=LEADER_LEASE, namespace="platform", holder="platform_1", renewed_ns=renewed_ns),
+        Lease(name=LEADER_LEASE, namespace="kube-system", holder="kube-system_1", renewed_ns=NOW_NS),
+    ]
+    state = reduce(EMPTY, Batch({Kind.LEASE: KindDelta({lease.key: lease for lease in leases})}))
+    view = ClusterView(state, {}, evidence=Evidence(controller=ControllerInfo(title="Karpenter", namespace="platform")))
+    assert controller_of_view(view, (), NOW_NS).led_namespaces == led
