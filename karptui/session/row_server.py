@@ -18,6 +18,7 @@ from karptui.session.costs import ClusterTotals, held_of, totals_of
 from karptui.session.nodes import NodeEntry
 from karptui.session.overview import overview_of
 from karptui.session.readiness import is_out_of_reach
+from karptui.session.throttle import KEYBOARD, Keyboard
 
 if TYPE_CHECKING:
     from karptui.disruption.joint_saving import JointFigures
@@ -31,6 +32,10 @@ MOST_KEPT: Final = 8
 """The same of a list that has the rows of several."""
 VERDICT_STANDS_NS: Final = 2_000_000_000
 """Shortest time between two verdicts of a cluster that changes: each goes through all pods."""
+VERDICT_STANDS_TYPING_NS: Final = 8_000_000_000
+"""The same while the user presses keys."""
+PAUSE_SECONDS: Final = 1.0
+"""Keys further apart than this wait for no verdict."""
 HELD: Final = frozenset({"nodes", "blockers"})
 """Lists whose order depends on simulated removals, and is held until these are complete for the first time."""
 HELD_SECONDS: Final = 20.0
@@ -91,8 +96,10 @@ class RowServer:
         view: Callable[[], ClusterView],
         lists: Mapping[str, Callable[[], List]],
         clock: Callable[[], float] = time.monotonic,
+        keyboard: Keyboard = KEYBOARD,
     ) -> None:
         self._clock = clock
+        self._keyboard = keyboard
         self._held_until: float | None = None
         """When the order stops being held; None before the first rows."""
         self._view = view
@@ -122,7 +129,9 @@ class RowServer:
 
         pools, last = view.state.nodepools, self._verdict_at
         is_same_cluster = bool(pools) and pools is last.pools  # another cluster or moment has NodePools of its own
-        if is_same_cluster and last.is_final and 0 < now_ns - last.now_ns < VERDICT_STANDS_NS:
+        is_typing = not self._keyboard.is_at_rest(self._clock(), PAUSE_SECONDS)
+        stands_ns = VERDICT_STANDS_TYPING_NS if is_typing else VERDICT_STANDS_NS
+        if is_same_cluster and (last.is_final or is_typing) and 0 < now_ns - last.now_ns < stands_ns:
             return last.findings
         inputs = (view.analysis or view, view.pending, view.advice, view.hidden, view.state.nodepools)
         findings = self._verdict.get(inputs, lambda: verdict_of_view(view, now_ns))

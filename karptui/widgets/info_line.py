@@ -38,7 +38,9 @@ class InfoLine(Widget):
         shown = (pieces, tuple(facts))
         if shown != self._shown:
             self._shown = shown
-            self.refresh(layout=self.styles.auto_dimensions)
+            width, height = self.content_size
+            # A layout draws the whole screen; a sentence with a clock in it changes every second.
+            self.refresh(layout=self.styles.auto_dimensions and len(wrapped((pieces,), width)) != height)
 
     def say(self, text: str, tone: Tone = Tone.NORMAL) -> None:
         """Show one sentence of one tone."""

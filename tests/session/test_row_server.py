@@ -14,7 +14,8 @@ from karptui.session.answers import Overview, RowQuery, RowSet
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import ClusterTotals
 from karptui.session.overview import overview_of
-from karptui.session.row_server import HELD_SECONDS, VERDICT_STANDS_NS, RowServer
+from karptui.session.row_server import HELD_SECONDS, VERDICT_STANDS_NS, VERDICT_STANDS_TYPING_NS, RowServer
+from karptui.session.throttle import Keyboard
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.table import Sort, build_rows
 from tests.builders import NOW_NS
@@ -117,7 +118,7 @@ def test_a_verdict_stands_for_a_moment_while_the_same_cluster_changes() -> None:
 
     first, other = analysed(), with_joint(analysed(), None)
     views = [with_joint(first, None)]
-    asked = RowServer(lambda: views[-1], lists_of(DEFAULTS))
+    asked = RowServer(lambda: views[-1], lists_of(DEFAULTS), keyboard=Keyboard())
     verdict = asked.verdict(NOW_NS)
     assert verdict
     views.append(with_joint(first, JointFigures()))
@@ -132,3 +133,26 @@ def test_a_verdict_stands_for_a_moment_while_the_same_cluster_changes() -> None:
     assert of_other is not settled, "another cluster"
     views.append(views[0])
     assert asked.verdict(NOW_NS) is not of_other
+
+
+def test_a_verdict_stands_longer_while_keys_are_pressed() -> None:
+    class Typing(Keyboard):
+        is_over = False
+
+        def is_at_rest(self, now: float, seconds: float) -> bool:
+            return self.is_over
+
+    first, keyboard = analysed(), Typing()
+    views = [first]
+    asked = RowServer(lambda: views[-1], lists_of(DEFAULTS), keyboard=keyboard)
+    verdict = asked.verdict(NOW_NS)
+    assert first.analysis is not None
+    analysis = replace(first.analysis, joint=None)
+    views.append(ClusterView(first.state, first.statuses, first, evidence=first.evidence, analysis=analysis))
+    assert asked.verdict(NOW_NS + VERDICT_STANDS_TYPING_NS - 1) is verdict
+    keyboard.is_over = True
+    rested = asked.verdict(NOW_NS + VERDICT_STANDS_TYPING_NS - 1)
+    assert rested is not verdict
+    keyboard.is_over = False
+    views.append(first)
+    assert asked.verdict(NOW_NS + 2 * VERDICT_STANDS_TYPING_NS) is not rested

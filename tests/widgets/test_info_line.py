@@ -22,6 +22,23 @@ async def test_a_sentence_without_facts_ends_with_an_ellipsis_where_it_is_cut() 
         assert [text.strip() for text in app.texts(line)] == ["the quick fox"]
 
 
+async def test_the_screen_is_laid_out_only_for_a_sentence_of_another_height() -> None:
+    line = InfoLine()
+    app = WidgetApp(line)
+    async with app.run_test(size=(20, 4)) as pilot:
+        line.styles.height = "auto"
+        await pilot.pause()
+        layouts: list[object] = []
+        app.screen.screen_layout_refresh_signal.subscribe(app.screen, layouts.append, immediate=True)
+        for sentence, height in (("for 1s", 1), ("for 2s", 1), ("the quick brown fox for 3s", 2), ("for 4s", 1)):
+            before = len(app.texts(line))
+            line.say(sentence)
+            await pilot.pause()
+            assert len(app.texts(line)) == height
+            assert bool(layouts) == (height != before)
+            layouts.clear()
+
+
 def line(*texts: str) -> Pieces:
     return tuple((text, Tone.NORMAL) for text in texts)
 
