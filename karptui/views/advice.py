@@ -103,20 +103,20 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
         ),
         _sort(_place),
         values=(
-            Value("severity", _value(lambda one: str(one.finding.severity)), {"enum": ["error", "warning", "info"]}),
+            Value("severity", _value(lambda row: str(row.finding.severity)), {"enum": ["error", "warning", "info"]}),
         ),
         filters={
-            "severity": Field(FieldKind.TEXT, _field(lambda one: str(one.severity)), help="error, warning or info")
+            "severity": Field(FieldKind.TEXT, _field(lambda entry: str(entry.severity)), help="error, warning or info")
         },
     ),
     Column(
         Heading("kind", "KIND", "Kind of the object that tells most.", min_width=8, max_width=19, drop_order=3),
         _cell(_kind),
-        _sort(lambda one: one.first.kind if one.first is not None else None),
+        _sort(lambda entry: entry.first.kind if entry.first is not None else None),
         filters={
             "kind": Field(
                 FieldKind.TEXT,
-                _field(lambda one: tuple({ref.kind for ref in one.finding.objects})),
+                _field(lambda entry: tuple({ref.kind for ref in entry.finding.objects})),
                 help="kind of an object",
             )
         },
@@ -126,11 +126,11 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
             "name", "OBJECT", "The object that tells most, and how many more there are.", min_width=12, max_width=34
         ),
         _cell(_object_cell),
-        _sort(lambda one: one.object_name or None),
+        _sort(lambda entry: entry.object_name or None),
         values=(
             Value(
                 "objects",
-                _value(lambda one: [_object(ref.kind, ref.namespace, ref.name) for ref in one.finding.objects]),
+                _value(lambda entry: [_object(ref.kind, ref.namespace, ref.name) for ref in entry.finding.objects]),
                 {"type": "array", "items": {"$ref": "#/$defs/ref"}},
                 after="title",
                 flat=lambda objects: " ".join("/".join(one.values()) for one in objects),
@@ -139,7 +139,7 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
         filters={
             "object": Field(
                 FieldKind.TEXT,
-                _field(lambda one: tuple(ref.key for ref in one.finding.objects)),
+                _field(lambda entry: tuple(ref.key for ref in entry.finding.objects)),
                 help="namespace/name, or name",
             )
         },
@@ -147,11 +147,11 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
     Column(
         Heading("finding", "FINDING", "The trap in a few words.", min_width=30, max_width=48),
         _cell(
-            lambda one: text_cell(one.rule.title),
+            lambda entry: text_cell(entry.rule.title),
             lambda group: Cell(counts_text(group.severities), TONES[group.severity]),
         ),
-        _sort(lambda one: one.rule.title),
-        values=(Value("title", _value(lambda one: one.rule.title), str, after="rule"),),
+        _sort(lambda entry: entry.rule.title),
+        values=(Value("title", _value(lambda entry: entry.rule.title), str, after="rule"),),
     ),
     Column(
         NumberHeading(
@@ -163,11 +163,11 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
             drop_order=2,
         ),
         _cell(_money),
-        _sort(lambda one: one.finding.per_hour),
+        _sort(lambda entry: entry.finding.per_hour),
         values=(
             Value(
                 "price_per_hour",
-                _value(lambda one: one.finding.per_hour),
+                _value(lambda entry: entry.finding.per_hour),
                 float | None,
                 "Dollars that it costs; null if it costs nothing or the cost is unknown.",
                 after="remedy",
@@ -175,30 +175,30 @@ COLUMNS: Final[tuple[Column[AdviceLine], ...]] = (
         ),
         filters={
             "$": Field(
-                FieldKind.MONEY, _field(lambda one: one.finding.per_hour), help="$/h that the nodes concerned cost"
+                FieldKind.MONEY, _field(lambda entry: entry.finding.per_hour), help="$/h that the nodes concerned cost"
             )
         },
     ),
     Column(
         Heading("rule", "RULE", "Its id, as docs/advice.md has it.", min_width=27, max_width=30, drop_order=5),
-        _cell(lambda one: text_cell(one.rule.id, Tone.MUTED)),
-        _sort(lambda one: one.rule.id),
+        _cell(lambda entry: text_cell(entry.rule.id, Tone.MUTED)),
+        _sort(lambda entry: entry.rule.id),
         values=(
-            Value("rule", _value(lambda one: one.rule.id), str, after="severity"),
-            Value("docs", _value(lambda one: one.rule.anchor), str, after="price_per_hour"),
+            Value("rule", _value(lambda entry: entry.rule.id), str, after="severity"),
+            Value("docs", _value(lambda entry: entry.rule.anchor), str, after="price_per_hour"),
         ),
-        filters={"rule": Field(FieldKind.TEXT, _field(lambda one: one.rule.id), help="id of the rule")},
+        filters={"rule": Field(FieldKind.TEXT, _field(lambda entry: entry.rule.id), help="id of the rule")},
     ),
     Column(
         Heading("fact", "FACT", "The fact in this cluster.", min_width=40, max_width=300, drop_order=6),
-        _cell(lambda one: text_cell(one.finding.fact)),
-        _sort(lambda one: one.finding.fact),
+        _cell(lambda entry: text_cell(entry.finding.fact)),
+        _sort(lambda entry: entry.finding.fact),
         values=(
-            Value("fact", _value(lambda one: one.finding.fact), str, after="objects"),
-            Value("remedy", _value(lambda one: one.finding.remedy), str),
+            Value("fact", _value(lambda entry: entry.finding.fact), str, after="objects"),
+            Value("remedy", _value(lambda entry: entry.finding.remedy), str),
             Value(
                 "edits",
-                _value(lambda one: [msgspec.to_builtins(edit) for edit in one.finding.edits]),
+                _value(lambda entry: [msgspec.to_builtins(edit) for edit in entry.finding.edits]),
                 {"type": "array", "items": {"$ref": "#/$defs/edit"}},
                 after="docs",
                 flat=lambda edits: msgspec.json.encode(edits).decode(),

@@ -115,7 +115,7 @@ def capacity_table(grouping: str = GROUPINGS[0], *, has_prices: bool = True) -> 
     columns = _columns(grouping)
     left_out = {"cap"} if grouping != "zone" else set()
     left_out |= set() if has_prices else {"price", "held"}
-    shown = tuple(one for one in columns if one.heading.id not in left_out)
+    shown = tuple(column for column in columns if column.heading.id not in left_out)
     return TableSpec(
         noun=NOUNS[grouping],
         columns=shown,
@@ -248,17 +248,21 @@ def capacity_sentence(entries: Sequence[CapacityEntry], grouping: str) -> Pieces
     if not entries[0].all_nodes:
         return _without_nodes(entries)
     if grouping != "zone":
-        largest = max(entries, key=lambda one: (one.total.per_hour, one.nodes))
+        largest = max(entries, key=lambda entry: (entry.total.per_hour, entry.nodes))
         return (
             (f"{clean(largest.name) or 'nodes without one'} is the largest: ", Tone.STRONG),
             (_part(largest.nodes, (largest.total.per_hour, largest.total.unpriced), entries), Tone.NORMAL),
         )
     zones: dict[str, tuple[int, float, int]] = {}
     spot = 0
-    for one in entries:
-        nodes, per_hour, unpriced = zones.get(one.name, (0, 0.0, 0))
-        zones[one.name] = nodes + one.nodes, per_hour + one.total.per_hour, unpriced + one.total.unpriced
-        spot += one.nodes if one.capacity_type == "spot" else 0
+    for capacity_entry in entries:
+        nodes, per_hour, unpriced = zones.get(capacity_entry.name, (0, 0.0, 0))
+        zones[capacity_entry.name] = (
+            nodes + capacity_entry.nodes,
+            per_hour + capacity_entry.total.per_hour,
+            unpriced + capacity_entry.total.unpriced,
+        )
+        spot += capacity_entry.nodes if capacity_entry.capacity_type == "spot" else 0
     whole = entries[0].all_nodes
     zone, (nodes, per_hour, unpriced) = max(zones.items(), key=lambda pair: pair[1])
     named = sum(bool(name) for name in zones)
@@ -272,7 +276,7 @@ def capacity_sentence(entries: Sequence[CapacityEntry], grouping: str) -> Pieces
 
 def _without_nodes(entries: Sequence[CapacityEntry]) -> Pieces:
     """Return the number of NodeClaims if no node exists; shares would be meaningless."""
-    claims = sum(one.starting for one in entries)
+    claims = sum(entry.starting for entry in entries)
     money = f", {_all_dollars(entries)} together" if entries[0].all_per_hour else ""
     return (("No node: ", Tone.STRONG), (f"{counted(claims, 'NodeClaim')} without one{money}", Tone.NORMAL))
 
@@ -286,7 +290,7 @@ def _part(nodes: int, dollars: tuple[float, int], entries: Sequence[CapacityEntr
 
 
 def _all_dollars(entries: Sequence[CapacityEntry]) -> str:
-    return known_sum_text(entries[0].all_per_hour, sum(one.total.unpriced for one in entries))
+    return known_sum_text(entries[0].all_per_hour, sum(entry.total.unpriced for entry in entries))
 
 
 def _percent(part: float, whole: float) -> str:

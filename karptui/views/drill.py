@@ -60,25 +60,25 @@ def places_text(found: Drill | Rehearsal, waiting: str, dollars: str = "") -> st
 
 
 def _dollars(launches: Sequence[DrillLaunch]) -> str:
-    total = sum(one.price_per_hour for one in launches)
-    unpriced = sum(one.unpriced for one in launches)
+    total = sum(launch.price_per_hour for launch in launches)
+    unpriced = sum(launch.unpriced for launch in launches)
     if not total:
         return "price unknown"
-    text = f"{'at most ' if any(one.is_at_most for one in launches) else ''}{per_hour_text(total)}"
+    text = f"{'at most ' if any(launch.is_at_most for launch in launches) else ''}{per_hour_text(total)}"
     return f"{text}, {unpriced:,} without a price" if unpriced else text
 
 
 def overview(drills: Sequence[Drill]) -> str:
     """Return the effects of losing any one zone, capacity type or NodePool, worst first."""
-    kinds = [(kind, [one for one in drills if one.loss.kind is kind]) for kind in _WORDS]
-    kinds.sort(key=lambda pair: -max((one.waiting for one in pair[1]), default=0))
-    said = [_of_kind(kind, of) for kind, of in kinds if of]
-    return "; ".join(said) or "no node has a zone, a capacity type or a NodePool"
+    kinds = [(kind, [drill for drill in drills if drill.loss.kind is kind]) for kind in _WORDS]
+    kinds.sort(key=lambda pair: -max((drill.waiting for drill in pair[1]), default=0))
+    of_kinds = [_of_kind(kind, of) for kind, of in kinds if of]
+    return "; ".join(of_kinds) or "no node has a zone, a capacity type or a NodePool"
 
 
 def _of_kind(kind: LossKind, drills: Sequence[Drill]) -> str:
     word = _WORDS[kind]
-    bad = sorted((one for one in drills if one.waiting), key=lambda one: -one.waiting)
+    bad = sorted((drill for drill in drills if drill.waiting), key=lambda drill: -drill.waiting)
     if not bad:
         return f"losing any one {word} leaves no pod pending"
     worst, others = bad[0], len(bad) - 1
@@ -92,7 +92,7 @@ def detail_lines(drill: Drill) -> Iterator[str]:
     yield from part("Stay pending", reasons_text(drill.pending))
     yield from part("Schedulable today, not after the loss", reasons_text(drill.also_pending))
     yield from part("NodePools with nothing left to launch", [", ".join(drill.closed)] if drill.closed else [])
-    yield from part("New nodes", [launch_text(one) for one in drill.launches])
+    yield from part("New nodes", [launch_text(launch) for launch in drill.launches])
     yield from part("Lost: no owner recreates them", drill.lost)
     yield from part("Assumed", drill.assumed)
     yield from part("Not modelled", drill.not_modelled)
@@ -106,7 +106,7 @@ def story_lines(drill: Drill) -> Iterator[str]:
     if drill.closed:
         yield f"nothing left to launch: {', '.join(drill.closed)}"
     if drill.launches:
-        yield f"new nodes: {'; '.join(launch_text(one) for one in drill.launches)}"
+        yield f"new nodes: {'; '.join(launch_text(launch) for launch in drill.launches)}"
 
 
 def launch_text(launch: DrillLaunch) -> str:
@@ -117,8 +117,8 @@ def launch_text(launch: DrillLaunch) -> str:
 def reasons_text(pods: Sequence[Unplaced]) -> list[str]:
     """Return the reasons why pods stay pending, with the pods; most pods first."""
     alike: dict[str, Counter[str]] = {}
-    for one in pods:
-        alike.setdefault(one.reason, Counter())[one.owner or f"Pod/{one.pod_key}"] += 1
+    for pod in pods:
+        alike.setdefault(pod.reason, Counter())[pod.owner or f"Pod/{pod.pod_key}"] += 1
     worst = sorted(alike.items(), key=lambda pair: -pair[1].total())
     return [f"{counted(of.total(), 'pod')}, {reason}: {_counted(of.most_common())}" for reason, of in worst]
 
@@ -211,7 +211,7 @@ TABLE: Final[TableSpec[Drill]] = TableSpec(
         ),
         count_column(number_heading("pods", "PODS", "Displaced pods."), lambda row: row.pods, json="pods"),
         *landing_columns(
-            lambda row: row.price_per_hour, lambda row: sum(one.unpriced for one in row.launches), "newPricePerHour"
+            lambda row: row.price_per_hour, lambda row: sum(la.unpriced for la in row.launches), "newPricePerHour"
         ),
         count_column(
             number_heading("gone", "NODES GONE", "Lost nodes.", drop_order=1),
@@ -233,7 +233,7 @@ TABLE: Final[TableSpec[Drill]] = TableSpec(
     ),
     key=lambda row: str(row.loss),
     default_sort=Sort("pending", is_descending=True),
-    text=lambda row: " ".join((str(row.loss), *(one.pod_key for one in row.pending))).lower(),
+    text=lambda row: " ".join((str(row.loss), *(unplaced.pod_key for unplaced in row.pending))).lower(),
 )
 
 

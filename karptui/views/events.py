@@ -46,11 +46,11 @@ def _is_starting(condition: Condition) -> bool:
 def event_sentences(entry: EventEntry, now_ns: int) -> tuple[Pieces, ...]:
     """Return the source, reason and time of an event, with its full message below."""
     between = (" · ", Tone.MUTED)
-    said = (
+    text = (
         "recorded by the object itself" if entry.is_transition else f"reported by {entry.source or 'an unnamed source'}"
     )
     head: list[tuple[str, Tone]] = [(f"{entry.kind} {entry.object_key}", Tone.STRONG), between]
-    head += [(entry.reason, event_tone(entry)), between, (said, Tone.NORMAL)]
+    head += [(entry.reason, event_tone(entry)), between, (text, Tone.NORMAL)]
     if entry.last_ns:
         head += [between, (f"{clock_text(entry.last_ns)}, {age_text(entry.last_ns, now_ns)} ago", Tone.NORMAL)]
     if entry.count > 1:

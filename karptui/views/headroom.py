@@ -34,109 +34,109 @@ _FEW: Final = 3
 _LAUNCHED: Final = "nodes launched anyway for pending pods"
 
 
-def headline(found: Headroom) -> str:
+def headline(headroom: Headroom) -> str:
     """Return the number of pods that still fit, and the consequence of adding more."""
-    name = f"like {found.sample.name}"
-    if not found.total:
-        return f"no more pods {name} fit: {found.reason}"
-    if found.is_fits_at_least:
-        return f"{_at_least(found.fits)} pods {name} fit on {_nodes_text(found)}"
-    return f"{_fitting(found, name)}; {_beyond(found)}"
+    name = f"like {headroom.sample.name}"
+    if not headroom.total:
+        return f"no more pods {name} fit: {headroom.reason}"
+    if headroom.is_fits_at_least:
+        return f"{_at_least(headroom.fits)} pods {name} fit on {_nodes_text(headroom)}"
+    return f"{_fitting(headroom, name)}; {_beyond(headroom)}"
 
 
-def _gives_up(found: Headroom) -> bool:
+def _gives_up(headroom: Headroom) -> bool:
     """Return whether more pods start than Karpenter places, because kube-scheduler ignores their preferences."""
-    return found.has_preferences and found.starts > found.fits and not found.buffered
+    return headroom.has_preferences and headroom.starts > headroom.fits and not headroom.buffered
 
 
-def _fitting(found: Headroom, name: str) -> str:
-    count = found.fits
-    if _gives_up(found):
-        return f"{counted(found.starts, 'more pod')} {name} {verb(found.starts, 'starts', 'start')} on ready nodes"
+def _fitting(room: Headroom, name: str) -> str:
+    count = room.fits
+    if _gives_up(room):
+        return f"{counted(room.starts, 'more pod')} {name} {verb(room.starts, 'starts', 'start')} on ready nodes"
     if count:
-        return f"{counted(count, 'more pod')} {name} {verb(count, 'fits', 'fit')} on {_nodes_text(found)}"
+        return f"{counted(count, 'more pod')} {name} {verb(count, 'fits', 'fit')} on {_nodes_text(room)}"
     return f"no more pods {name} fit on existing nodes"
 
 
-def _nodes_text(found: Headroom) -> str:
+def _nodes_text(headroom: Headroom) -> str:
     """Return the nodes on which pods fit before a node is launched for them."""
-    return _LAUNCHED if found.fits and found.on_launched == found.fits else _all_nodes_text([found])
+    return _LAUNCHED if headroom.fits and headroom.on_launched == headroom.fits else _all_nodes_text([headroom])
 
 
-def _all_nodes_text(found: Sequence[Headroom]) -> str:
+def _all_nodes_text(headrooms: Sequence[Headroom]) -> str:
     """Return the nodes on which pods of any of the workloads fit."""
-    there = f"existing{' or starting' if any(one.on_starting for one in found) else ''} nodes"
-    return f"{there} and on {_LAUNCHED}" if any(one.on_launched for one in found) else there
+    there = f"existing{' or starting' if any(headroom.on_starting for headroom in headrooms) else ''} nodes"
+    return f"{there} and on {_LAUNCHED}" if any(headroom.on_launched for headroom in headrooms) else there
 
 
-def _beyond(found: Headroom) -> str:
-    price = f", {node_price_text(found.next_price_per_hour)}/h" if found.next_price_per_hour else ""
-    node = f"the next needs a new node of {found.next_pool} ({found.next_type}{price})" if found.next_pool else ""
-    if _gives_up(found) and node:
+def _beyond(room: Headroom) -> str:
+    price = f", {node_price_text(room.next_price_per_hour)}/h" if room.next_price_per_hour else ""
+    node = f"the next needs a new node of {room.next_pool} ({room.next_type}{price})" if room.next_pool else ""
+    if _gives_up(room) and node:
         node = (
-            f"from pod {count_text(found.fits + 1)} on, Karpenter launches nodes to meet their preferences (a spread,"
-            f" for example), first in {found.next_pool} ({found.next_type}{price})"
+            f"from pod {count_text(room.fits + 1)} on, Karpenter launches nodes to meet their preferences (a spread,"
+            f" for example), first in {room.next_pool} ({room.next_type}{price})"
         )
-    if found.total == found.fits:
-        return f"the next is unschedulable: {found.reason}"
-    new = f"on {counted(found.new_nodes, 'new node')} ({per_hour_text(found.price_per_hour)})"
-    if found.is_total_at_least:
-        return f"{node}; {_at_least(found.total)} in total {new}, without reaching a limit"
-    return f"{node}; {count_text(found.total)} in total {new}, then {found.reason}"
+    if room.total == room.fits:
+        return f"the next is unschedulable: {room.reason}"
+    new = f"on {counted(room.new_nodes, 'new node')} ({per_hour_text(room.price_per_hour)})"
+    if room.is_total_at_least:
+        return f"{node}; {_at_least(room.total)} in total {new}, without reaching a limit"
+    return f"{node}; {count_text(room.total)} in total {new}, then {room.reason}"
 
 
 def _at_least(count: int) -> str:
     return f"{count_text(count)} or more"
 
 
-def more_lines(found: Headroom) -> Iterator[str]:
+def more_lines(room: Headroom) -> Iterator[str]:
     """Yield details: pods that start at once, CapacityBuffers, and where the pods land."""
-    if found.fits or found.starts:
-        yield _starting(found)
-    yield from filter(None, (_buffers_text(found.buffered),))
-    if found.nodes:
-        first = ", ".join(f"{count_text(count)} on {name}" for name, count in found.nodes[:_FEW])
-        rest = f" and others on {counted(len(found.nodes) - _FEW, 'node')}" if len(found.nodes) > _FEW else ""
-        anyway = f"; {count_text(found.on_launched)} on nodes that are launched anyway" if found.on_launched else ""
+    if room.fits or room.starts:
+        yield _starting(room)
+    yield from filter(None, (_buffers_text(room.buffered),))
+    if room.nodes:
+        first = ", ".join(f"{count_text(count)} on {name}" for name, count in room.nodes[:_FEW])
+        rest = f" and others on {counted(len(room.nodes) - _FEW, 'node')}" if len(room.nodes) > _FEW else ""
+        anyway = f"; {count_text(room.on_launched)} on nodes that are launched anyway" if room.on_launched else ""
         yield f"nodes: {first}{rest}{anyway}"
 
 
-def _starting(found: Headroom) -> str:
-    starts, later_on = found.starts, found.on_starting
+def _starting(headroom: Headroom) -> str:
+    starts, later_on = headroom.starts, headroom.on_starting
     by = f"{verb(starts, 'starts', 'start')} at once, placed by kube-scheduler"
     now = f"{count_text(starts)} {by}" if starts else "none starts at once"
     wait = f"{verb(later_on, 'waits', 'wait')} for nodes that are starting"
-    later = f"{count_text(later_on)} {wait}" if later_on and not _gives_up(found) else ""
-    into = found.starts - found.fits
+    later = f"{count_text(later_on)} {wait}" if later_on and not _gives_up(headroom) else ""
+    into = headroom.starts - headroom.fits
     more = ""
-    if into > 0 and found.buffered:
+    if into > 0 and headroom.buffered:
         more = f"Karpenter then launches nodes to replace the buffer space that {count_text(into)} of them use"
-    elif _gives_up(found):
-        more = f"Karpenter honours their preferences and fits {count_text(found.fits)} of them without a new node"
+    elif _gives_up(headroom):
+        more = f"Karpenter honours their preferences and fits {count_text(headroom.fits)} of them without a new node"
     return "; ".join(filter(None, (now, later, more)))
 
 
-def requests_text(found: Headroom) -> str:
+def requests_text(headroom: Headroom) -> str:
     """Return the requests of one of the pods."""
     parts = []
-    for name, amount in found.requests:
+    for name, amount in headroom.requests:
         parts.append(f"{name} {amount_text(name, parse_quantity(amount).nano)}")
     return ", ".join(parts) or "nothing"
 
 
-def overview(found: Sequence[Headroom]) -> str:
+def overview(rooms: Sequence[Headroom]) -> str:
     """Return the workloads with the least headroom."""
-    if not found:
+    if not rooms:
         return "no workload has pods that could run on other nodes"
-    none = [one for one in found if not one.total]
+    none = [headroom for headroom in rooms if not headroom.total]
     said = []
     if none:
-        names = first_of([one.sample.name for one in none], _FEW)
+        names = first_of([headroom.sample.name for headroom in none], _FEW)
         said.append(f"no more pods of {names} fit")
-    tight = next((one for one in found if one.total and not one.is_total_at_least), None)
+    tight = next((headroom for headroom in rooms if headroom.total and not headroom.is_total_at_least), None)
     if tight is not None:
         said.append(f"least headroom: {count_text(tight.total)} more of {tight.sample.name}")
-    least = min((one for one in found if one.total > one.fits), key=lambda one: one.fits, default=None)
+    least = min((room for room in rooms if room.total > room.fits), key=lambda headroom: headroom.fits, default=None)
     if least is not None:
         said.append(
             f"the first new node is needed after {count_text(least.fits)} more of {least.sample.name}"
@@ -144,15 +144,15 @@ def overview(found: Sequence[Headroom]) -> str:
             else f"the next pod of {least.sample.name} needs a new node"
         )
     if not said:
-        said.append(f"{_at_least(found[0].tried)} pods of each workload fit on {_all_nodes_text(found)}")
+        said.append(f"{_at_least(rooms[0].tried)} pods of each workload fit on {_all_nodes_text(rooms)}")
     return "; ".join(said)
 
 
-def pool_overview(pool: str, found: Sequence[Headroom]) -> str:
+def pool_overview(pool: str, headrooms: Sequence[Headroom]) -> str:
     """Return the number of pods that a NodePool's new nodes take, by workload."""
-    none = [one for one in found if not one.pools[0].pods and not one.pools[0].is_at_least]
-    some = [one for one in found if one.pools[0].pods and not one.pools[0].is_at_least]
-    rest = len(found) - len(none) - len(some)
+    none = [headroom for headroom in headrooms if not headroom.pools[0].pods and not headroom.pools[0].is_at_least]
+    some = [headroom for headroom in headrooms if headroom.pools[0].pods and not headroom.pools[0].is_at_least]
+    rest = len(headrooms) - len(none) - len(some)
     said = []
     if some:
         least, most = some[0], some[-1]
@@ -160,7 +160,7 @@ def pool_overview(pool: str, found: Sequence[Headroom]) -> str:
         if most is not least:
             said[0] += f", up to {count_text(_takes(most))} of {most.sample.name}"
     if none:
-        names = first_of([one.sample.name for one in none], _FEW)
+        names = first_of([headroom.sample.name for headroom in none], _FEW)
         said.append(f"{'none' if some else f'no new node of {pool}'} for {names}: {none[0].pools[0].reason}")
     if rest:
         reach = verb(rest, "reaches", "reach")
@@ -168,8 +168,8 @@ def pool_overview(pool: str, found: Sequence[Headroom]) -> str:
     return "; ".join(said) or f"no workload has pods that {pool} could take"
 
 
-def _takes(found: Headroom) -> int:
-    return found.pools[0].pods
+def _takes(headroom: Headroom) -> int:
+    return headroom.pools[0].pods
 
 
 def limits_text(pool: str, limits: Sequence[LimitUse]) -> str:
@@ -177,7 +177,7 @@ def limits_text(pool: str, limits: Sequence[LimitUse]) -> str:
     if not limits:
         return f"{pool} has no limits"
     used = ", ".join(
-        f"{amount_text(one.resource, one.used)} of {named_amount(one.resource, one.limit)}" for one in limits
+        f"{amount_text(limit.resource, limit.used)} of {named_amount(limit.resource, limit.limit)}" for limit in limits
     )
     return f"limits of {pool}: {used} in use"
 
@@ -192,18 +192,18 @@ def _buffers_text(buffered: int) -> str:
     )
 
 
-def pool_lines(pool: str, found: Sequence[Headroom]) -> Iterator[str]:
+def pool_lines(pool: str, headrooms: Sequence[Headroom]) -> Iterator[str]:
     """Yield details of a NodePool: its limits, and CapacityBuffers."""
-    if found:
-        yield limits_text(pool, found[0].pools[0].limits)
-        yield from filter(None, (_buffers_text(found[0].buffered),))
+    if headrooms:
+        yield limits_text(pool, headrooms[0].pools[0].limits)
+        yield from filter(None, (_buffers_text(headrooms[0].buffered),))
 
 
-def room_lines(found: Headroom) -> Iterator[str]:
+def room_lines(headroom: Headroom) -> Iterator[str]:
     """Yield details of one workload on a NodePool."""
-    room = found.pools[0]
-    fits = _at_least(found.fits) if found.is_fits_at_least else count_text(found.fits)
-    yield f"on {_nodes_text(found)}, of any NodePool: {fits} more"
+    room = headroom.pools[0]
+    fits = _at_least(headroom.fits) if headroom.is_fits_at_least else count_text(headroom.fits)
+    yield f"on {_nodes_text(headroom)}, of any NodePool: {fits} more"
     takes = _at_least(room.pods) if room.is_at_least else count_text(room.pods)
     new = f"on new nodes of {room.pool_name}: {takes} more"
     on = f" on {counted(room.nodes, 'node')} ({per_hour_text(room.price_per_hour)})" if room.pods else ""
@@ -216,8 +216,8 @@ def _short_name(name: str) -> str:
     return f"{OWNER_WORDS.get(kind, kind.lower())}/{key}" if key else name
 
 
-def _tone(found: Headroom) -> Tone:
-    return Tone.FAULT if not found.total else Tone.WARNING if not found.fits else Tone.NORMAL
+def _tone(headroom: Headroom) -> Tone:
+    return Tone.FAULT if not headroom.total else Tone.WARNING if not headroom.fits else Tone.NORMAL
 
 
 def _pod_columns(ask_width: int, short: Callable[[Headroom], str] = lambda _: "") -> tuple[Column[Headroom], ...]:
@@ -438,11 +438,11 @@ def _headroom_of_pool(name: str) -> Study[tuple[Headroom, ...], Headroom]:
         rows_title=f"Workloads with pods on {clean(name)}",
         table=POOL_TABLE,
         ask=lambda session, now_ns: session.studies.headrooms("NodePool", name, now_ns),
-        rows=lambda found: found,
-        lines=lambda found: answer_lines(pool_overview(name, found), pool_lines(name, found)),
+        rows=lambda headrooms: headrooms,
+        lines=lambda headrooms: answer_lines(pool_overview(name, headrooms), pool_lines(name, headrooms)),
         name_of=lambda row: row.sample.name,
         story=lambda row: answer_lines(f"{row.sample.name}: {requests_text(row)}", room_lines(row)),
-        notes=lambda found: notes_of(found[0].assumed) if found else (),
+        notes=lambda headrooms: notes_of(headrooms[0].assumed) if headrooms else (),
         scenario=_scaled,
         opens=lambda row: _headroom_of(*_named(row)),
         tab="pools",
@@ -455,11 +455,11 @@ def _headroom_of_all() -> Study[tuple[Headroom, ...], Headroom]:
         rows_title="Workloads",
         table=TABLE,
         ask=lambda session, now_ns: session.studies.headrooms("", "", now_ns),
-        rows=lambda found: found,
-        lines=lambda found: answer_lines(overview(found)),
+        rows=lambda headrooms: headrooms,
+        lines=lambda headrooms: answer_lines(overview(headrooms)),
         name_of=lambda row: row.sample.name,
         story=lambda row: answer_lines(headline(row), more_lines(row)),
-        notes=lambda found: notes_of(found[0].assumed) if found else (),
+        notes=lambda headrooms: notes_of(headrooms[0].assumed) if headrooms else (),
         scenario=_scaled,
         opens=lambda row: _headroom_of(*_named(row)),
         tab="pods",
@@ -467,8 +467,8 @@ def _headroom_of_all() -> Study[tuple[Headroom, ...], Headroom]:
 
 
 def _headroom_of(kind: str, key: str) -> Study[tuple[Headroom, ...], PoolRoom]:
-    def lines(found: tuple[Headroom, ...]) -> Sequence[Pieces]:
-        (room,) = found
+    def lines(headrooms: tuple[Headroom, ...]) -> Sequence[Pieces]:
+        (room,) = headrooms
         return answer_lines(headline(room), (f"one asks for {requests_text(room)}", *more_lines(room)))
 
     return Study(
@@ -476,11 +476,11 @@ def _headroom_of(kind: str, key: str) -> Study[tuple[Headroom, ...], PoolRoom]:
         rows_title="Each NodePool, if no other launched anything",
         table=POOLS_TABLE,
         ask=lambda session, now_ns: session.studies.headrooms(kind, key, now_ns),
-        rows=lambda found: found[0].pools,
+        rows=lambda headrooms: headrooms[0].pools,
         lines=lines,
         name_of=lambda row: row.pool_name,
         story=lambda row: answer_lines(f"{row.pool_name}: {row.reason}") if row.reason else (),
-        notes=lambda found: notes_of(found[0].assumed) if found else (),
+        notes=lambda headrooms: notes_of(headrooms[0].assumed) if headrooms else (),
         tab="pods",
     )
 

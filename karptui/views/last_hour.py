@@ -50,8 +50,8 @@ def last_hour_text(counts: Sequence[int | None]) -> str:
 def last_hour_words(counts: Sequence[int | None]) -> str:
     """Return the same with the time that is known: ``last hour ▁▂▃▄█ +4``, ``last 10m ▁▂█ +4``."""
     text = last_hour_text(counts)
-    known = sum(count is not None for count in counts)
-    time = "hour" if known == len(counts) else duration_text((known - 1) * BIN_NS / NS_PER_SECOND)
+    total = sum(count is not None for count in counts)
+    time = "hour" if total == len(counts) else duration_text((total - 1) * BIN_NS / NS_PER_SECOND)
     return f"last {time} {text.strip()}" if text else ""
 
 
@@ -86,7 +86,7 @@ def last_hour_column(
                 _COUNTS,
                 f"NodeClaims every {BIN_NS // (60 * NS_PER_SECOND)} minutes, the last is now; null if unknown.",
                 after=after,
-                flat=lambda counts: " ".join("-" if one is None else str(one) for one in counts),
+                flat=lambda counts: " ".join("-" if count is None else str(count) for count in counts),
             ),
         ),
     )

@@ -78,10 +78,10 @@ def _command_lines(report: NextReport, late: str, *, has_prices: bool, when: str
     saves = f", {saved_text(saved, is_whole=report.is_saving_whole)}" if saved is not None else ""
     head = f"{when}: {report.method} ({report.reason}){many}{saves}"
     lines: list[Pieces] = [((head, Tone.STRONG), (late, Tone.ACTIVE))]
-    for one in report.commands[:MOST_COMMANDS]:
-        lines.append(((f"  {_command_text(one)}", Tone.NORMAL),))
-        if one.lost_pods:
-            lines.append(((f"  ✘ {lost_text(one.lost_pods)}", Tone.FAULT),))
+    for command in report.commands[:MOST_COMMANDS]:
+        lines.append(((f"  {_command_text(command)}", Tone.NORMAL),))
+        if command.lost_pods:
+            lines.append(((f"  ✘ {lost_text(command.lost_pods)}", Tone.FAULT),))
     if len(report.commands) > MOST_COMMANDS:
         lines.append(((f"  and {count_text(len(report.commands) - MOST_COMMANDS)} more", Tone.MUTED),))
     return lines
@@ -91,19 +91,19 @@ def _command_text(command: NextCommand) -> str:
     names = [short_name(clean(name)) for name in command.node_names]
     text = f"{command.decision} {first_of(names, MOST_NODES)}"
     if command.replacements:
-        text += f" → {'; '.join(replacement_text(one) for one in command.replacements)}"
+        text += f" → {'; '.join(replacement_text(replacement) for replacement in command.replacements)}"
     return text
 
 
-def replacement_text(one: Replacement) -> str:
+def replacement_text(replacement: Replacement) -> str:
     """Return a replacement as text."""
-    if not one.type_names:
-        return f"a new node of {clean(one.pool_name)}, from its template"
-    as_it_stands = ", from its template" if one.is_from_template else ""
-    others = f" or {counted(len(one.type_names) - 1, 'other')}" if len(one.type_names) > 1 else ""
-    price = f" from {node_price_text(one.price_per_hour)}" if one.price_per_hour else ""
-    pods = f" for {counted(one.pods, 'pod')}" if one.pods else ""
-    return f"{clean(one.type_names[0])}{others} in {clean(one.pool_name)}{price}{pods}{as_it_stands}"
+    if not replacement.type_names:
+        return f"a new node of {clean(replacement.pool_name)}, from its template"
+    as_it_stands = ", from its template" if replacement.is_from_template else ""
+    others = f" or {counted(len(replacement.type_names) - 1, 'other')}" if len(replacement.type_names) > 1 else ""
+    price = f" from {node_price_text(replacement.price_per_hour)}" if replacement.price_per_hour else ""
+    pods = f" for {counted(replacement.pods, 'pod')}" if replacement.pods else ""
+    return f"{clean(replacement.type_names[0])}{others} in {clean(replacement.pool_name)}{price}{pods}{as_it_stands}"
 
 
 def saved_per_hour(entry: NodeEntry) -> float | None:
@@ -126,17 +126,17 @@ def _saves(entry: NodeEntry, _: int) -> Cell:
 
 
 def _how(entry: NodeEntry, _: int) -> Cell:
-    found = entry.findings
-    if found is None or found.outlook is None:
+    findings = entry.findings
+    if findings is None or findings.outlook is None:
         return NOT_APPLICABLE
     freed = _freed(entry)
     if freed is None or not freed.goes:
-        return Cell(f"{found.why.outcome} with others", Tone.GOOD, str(found.why.outcome))
+        return Cell(f"{findings.why.outcome} with others", Tone.GOOD, str(findings.why.outcome))
     if freed.is_first:
         return Cell(f"{freed.outcome}, terminate-first", Tone.GOOD, str(freed.outcome))
     if freed.outcome == "delete":
         return Cell("delete", Tone.GOOD)
-    made = "; ".join(replacement_text(one) for one in freed.replacements)
+    made = "; ".join(replacement_text(replacement) for replacement in freed.replacements)
     return Cell(f"{freed.outcome} with {made}" if made else str(freed.outcome), Tone.GOOD, str(freed.outcome))
 
 
@@ -151,10 +151,10 @@ def _method(entry: NodeEntry, _: int) -> Cell:
 
 
 def _method_name(entry: NodeEntry) -> str:
-    found, freed = entry.findings, _freed(entry)
+    findings, freed = entry.findings, _freed(entry)
     if freed is not None and freed.goes:
         return freed.method
-    return found.why.method if found is not None else ""
+    return findings.why.method if findings is not None else ""
 
 
 _REPLACEMENTS: Final[Schema] = {
@@ -174,26 +174,26 @@ _REPLACEMENTS: Final[Schema] = {
 
 def _freed(entry: NodeEntry) -> Verdict | None:
     """Return the outcome for a node alone, now or without its blockers; None if it is removed with others."""
-    found = entry.findings
-    if found is None or (found.why.outcome is not None and found.why.method == "MultiNodeConsolidation"):
+    findings = entry.findings
+    if findings is None or (findings.why.outcome is not None and findings.why.method == "MultiNodeConsolidation"):
         return None
-    return found.outlook.now if found.outlook is not None and found.outlook.now.goes else found.freed
+    return findings.outlook.now if findings.outlook is not None and findings.outlook.now.goes else findings.freed
 
 
 def _outcome(entry: NodeEntry) -> str | None:
-    found, freed = entry.findings, _freed(entry)
+    findings, freed = entry.findings, _freed(entry)
     if freed is not None and freed.goes:
         return str(freed.outcome)
-    return str(found.why.outcome) if found is not None and found.why.outcome is not None else None
+    return str(findings.why.outcome) if findings is not None and findings.why.outcome is not None else None
 
 
-def replacement_values(one: Replacement) -> dict[str, Any]:
+def replacement_values(replacement: Replacement) -> dict[str, Any]:
     """Return a node that would be launched."""
     return {
-        "pool": one.pool_name,
-        "types": list(one.type_names),
-        "price_per_hour": one.price_per_hour or None,
-        "pods": one.pods,
+        "pool": replacement.pool_name,
+        "types": list(replacement.type_names),
+        "price_per_hour": replacement.price_per_hour or None,
+        "pods": replacement.pods,
     }
 
 
@@ -245,8 +245,8 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
             Value(
                 "held_by",
                 lambda entry, _: (
-                    [str(code) for code in found.why.codes]
-                    if (found := entry.findings) is not None and found.is_held
+                    [str(code) for code in findings.why.codes]
+                    if (findings := entry.findings) is not None and findings.is_held
                     else []
                 ),
                 list[str],
@@ -264,7 +264,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
             Value(
                 "replaced_by",
                 lambda entry, _: (
-                    [replacement_values(one) for one in freed.replacements]
+                    [replacement_values(replacement) for replacement in freed.replacements]
                     if (freed := _freed(entry)) is not None
                     else []
                 ),
@@ -331,13 +331,13 @@ def _pass_values(report: NextReport, *, has_prices: bool) -> dict[str, Any]:
         "savings_per_hour": report.savings_per_hour if has_prices else None,
         "commands": [
             {
-                "decision": one.decision,
-                "nodes": list(one.node_names),
-                "savings_per_hour": one.savings_per_hour if has_prices else None,
-                "replacements": [replacement_values(made) for made in one.replacements],
-                "lost_pods": list(one.lost_pods),
+                "decision": command.decision,
+                "nodes": list(command.node_names),
+                "savings_per_hour": command.savings_per_hour if has_prices else None,
+                "replacements": [replacement_values(replacement) for replacement in command.replacements],
+                "lost_pods": list(command.lost_pods),
             }
-            for one in report.commands
+            for command in report.commands
         ],
         "asked": [{"method": method, "candidates": count} for method, count in report.asked],
     }

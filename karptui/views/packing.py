@@ -52,9 +52,9 @@ def packing_lines(bins: Sequence[Bin], resource: str, width: int) -> tuple[Piece
     """
     if not bins:
         return ((("no node reports its capacity yet", Tone.MUTED),),)
-    largest = max(_size_of(one, resource) for one in bins)
+    largest = max(_size_of(node, resource) for node in bins)
     lines: list[Pieces] = [LEGEND]
-    for pool, group in groupby(bins, key=lambda one: one.pool):
+    for pool, group in groupby(bins, key=lambda node: node.pool):
         nodes = tuple(group)
         lines.append(_heading(pool, nodes, resource, width))
         lines += _bin_lines(nodes, resource, largest, width)
@@ -71,15 +71,15 @@ def _bin_lines(nodes: Sequence[Bin], resource: str, largest: int, width: int) ->
     columns = max((width + GAP) // (room + GAP), 1)
     for start in range(0, len(nodes), columns):
         line: list[tuple[str, Tone]] = []
-        for one in nodes[start : start + columns]:
-            line += (*_drawn(one, resource, largest), (" " * GAP, Tone.NORMAL))
+        for node in nodes[start : start + columns]:
+            line += (*_drawn(node, resource, largest), (" " * GAP, Tone.NORMAL))
         yield tuple(line[:-1])
 
 
 def _heading(pool: str, nodes: Sequence[Bin], resource: str, width: int) -> Pieces:
-    asked, whole = sum(_asked_of(one, resource) for one in nodes), sum(_size_of(one, resource) for one in nodes)
+    asked, whole = sum(_asked_of(node, resource) for node in nodes), sum(_size_of(node, resource) for node in nodes)
     pair = cpu_pair_text if resource == "cpu" else memory_pair_text
-    pods = sum(len(one.pods) for one in nodes)
+    pods = sum(len(node.pods) for node in nodes)
     name = f"─ {_pool_text(pool)} "
     figures = f"{counted(len(nodes), 'node')}, {counted(pods, 'pod')}, {resource} {pair(asked, whole)} "
     text = f"{figures}{percent_text(asked, whole)} "
@@ -90,25 +90,25 @@ def _pool_text(pool: str) -> str:
     return clean(pool) or "not Karpenter’s"
 
 
-def _drawn(one: Bin, resource: str, largest: int) -> Iterator[tuple[str, Tone]]:
-    size = _size_of(one, resource)
+def _drawn(node: Bin, resource: str, largest: int) -> Iterator[tuple[str, Tone]]:
+    size = _size_of(node, resource)
     # By its square root: next to a 64-core node, a 2-core node would be invisible.
     cells = max(round(MOST * math.sqrt(size / largest)), LEAST)
-    yield f"{short_text(one.name, NAME):<{NAME}} ", Tone.STRONG
-    yield from filled(one, resource, cells, MOST)
+    yield f"{short_text(node.name, NAME):<{NAME}} ", Tone.STRONG
+    yield from filled(node, resource, cells, MOST)
 
 
-def filled(one: Bin, resource: str, cells: int, most: int) -> Iterator[tuple[str, Tone]]:
+def filled(node: Bin, resource: str, cells: int, most: int) -> Iterator[tuple[str, Tone]]:
     """Yield a bin, and its fill level.
 
     Args:
         resource: ``cpu`` or ``memory``.
     """
-    size = _size_of(one, resource)
-    yield from blocks(_of(one.daemons, resource), [_of(pod, resource) for pod in one.pods], size, cells)
-    percent = percent_text(_asked_of(one, resource), size)
+    size = _size_of(node, resource)
+    yield from blocks(_of(node.daemons, resource), [_of(pod, resource) for pod in node.pods], size, cells)
+    percent = percent_text(_asked_of(node, resource), size)
     yield " " * (most - cells), Tone.NORMAL
-    yield f" {percent:>{_PERCENT}}", Tone.WARNING if _asked_of(one, resource) > size else Tone.NORMAL
+    yield f" {percent:>{_PERCENT}}", Tone.WARNING if _asked_of(node, resource) > size else Tone.NORMAL
 
 
 def short_text(name: str, width: int) -> str:
@@ -140,12 +140,12 @@ def _of(block: Block, resource: str) -> int:
     return block.cpu if resource == "cpu" else block.memory
 
 
-def _size_of(one: Bin, resource: str) -> int:
-    return max(one.cpu if resource == "cpu" else one.memory, 1)
+def _size_of(node: Bin, resource: str) -> int:
+    return max(node.cpu if resource == "cpu" else node.memory, 1)
 
 
-def _asked_of(one: Bin, resource: str) -> int:
-    return _of(one.daemons, resource) + sum(_of(pod, resource) for pod in one.pods)
+def _asked_of(node: Bin, resource: str) -> int:
+    return _of(node.daemons, resource) + sum(_of(pod, resource) for pod in node.pods)
 
 
 _NAME: Final = 15
@@ -156,30 +156,30 @@ _SHARE: Final = 5
 """Cells of a percentage, and the gap before it."""
 
 
-def packed_lines(found: Packed, scenario: Scenario, resource: str, width: int) -> tuple[Pieces, ...]:
+def packed_lines(packing: Packed, scenario: Scenario, resource: str, width: int) -> tuple[Pieces, ...]:
     """Return both sides: a summary, then NodePools, changed ones first.
 
     Args:
         resource: ``cpu`` or ``memory``, which the chart is scaled by.
     """
-    if found.problem:
-        return wrapped([((f"✘ {clean(found.problem)}", Tone.FAULT),)], width)
-    lines = list(wrapped([((packed_sentence(found), Tone.STRONG),)], width))
+    if packing.problem:
+        return wrapped([((f"✘ {clean(packing.problem)}", Tone.FAULT),)], width)
+    lines = list(wrapped([((packed_sentence(packing), Tone.STRONG),)], width))
     mode = f"{clean(scenario.name)}, {mode_text(scenario.replay)}"
-    said = [f"{mode}: both sides replayed, + a new node as its cheapest type"]
-    if found.left_out:
-        said.append(f"{counted(found.left_out, 'node')} being removed or of unknown size not drawn")
-    lines += wrapped([((" · ".join(said), Tone.MUTED),)], width)
-    if not found.nodes:
+    parts = [f"{mode}: both sides replayed, + a new node as its cheapest type"]
+    if packing.left_out:
+        parts.append(f"{counted(packing.left_out, 'node')} being removed or of unknown size not drawn")
+    lines += wrapped([((" · ".join(parts), Tone.MUTED),)], width)
+    if not packing.nodes:
         return tuple(lines)
-    bins = [one for node in found.nodes for one in (node.before, node.after) if one is not None]
-    largest = max(_size_of(one, resource) for one in bins)
+    bins = [one for node in packing.nodes for one in (node.before, node.after) if one is not None]
+    largest = max(_size_of(node, resource) for node in bins)
     most = max(min((width - _NAME - 1 - len(_ARROW)) // 2 - _SHARE, _MOST), LEAST)
     lines.append(LEGEND)
-    if any(_is_changed(node) for node in found.nodes):
+    if any(_is_changed(node) for node in packing.nodes):
         left = f"{'':<{_NAME}} {'as it is':<{most + _SHARE + len(_ARROW)}}"
         lines.append(((f"{left}after the edits", Tone.MUTED),))
-    for pool, nodes in _by_pool(found.nodes):
+    for pool, nodes in _by_pool(packing.nodes):
         lines.append(_heading_of_both(pool, nodes, resource, width))
         changed = sorted((node for node in nodes if _is_changed(node)), key=_order)
         lines += [tuple(_row(node, resource, largest, most)) for node in changed]
@@ -190,17 +190,17 @@ def packed_lines(found: Packed, scenario: Scenario, resource: str, width: int) -
         ]
         if changed and rest:
             lines.append(((f"unchanged: {counted(len(rest), 'node')}", Tone.MUTED),))
-        rest.sort(key=lambda one: (-one.cpu, one.name))
+        rest.sort(key=lambda node: (-node.cpu, node.name))
         lines += _bin_lines(rest, resource, largest, width)
     return tuple(lines)
 
 
-def packed_sentence(found: Packed) -> str:
+def packed_sentence(packing: Packed) -> str:
     """Return a summary of the changes."""
-    going = sum(node.after is None and not node.is_launched for node in found.nodes)
-    launched = sum(node.before is None for node in found.nodes)
-    spared = sum(node.after is None and node.is_launched for node in found.nodes)
-    others = sum(_is_changed(node) for node in found.nodes) - going - launched - spared
+    going = sum(node.after is None and not node.is_launched for node in packing.nodes)
+    launched = sum(node.before is None for node in packing.nodes)
+    spared = sum(node.after is None and node.is_launched for node in packing.nodes)
+    others = sum(_is_changed(node) for node in packing.nodes) - going - launched - spared
     parts = []
     if launched:
         parts.append(f"{counted(launched, 'new node')} launched")
@@ -210,7 +210,7 @@ def packed_sentence(found: Packed) -> str:
         parts.append(f"{counted(spared, 'new node')} {verb(spared, 'is', 'are')} not launched any more")
     if others:
         parts.append(f"{counted(others, 'node')} {verb(others, 'runs', 'run')} other pods")
-    before, after = found.waiting_before, found.waiting_after
+    before, after = packing.waiting_before, packing.waiting_after
     waiting = f"unschedulable pods: {_pair(count_text(before), count_text(after))}"
     return f"{', '.join(parts) or 'No node is packed differently'}; {waiting}"
 
@@ -248,8 +248,8 @@ def _heading_of_both(pool: str, nodes: Sequence[PackedNode], resource: str, widt
     pods = f"{_pair(count_text(_pods(old)), count_text(_pods(new)))} {_noun('pod', _pods(old), _pods(new))}"
     whole = _pair(_used(old, resource, is_long=True), _used(new, resource, is_long=True))
     share = _pair(_used(old, resource), _used(new, resource))
-    said = [f"{count}, {pods}, {resource} {whole} ", f"{count}, {pods}, {resource} {share} "]
-    text = next((one for one in said if len(name) + len(one) <= width), f"{count}, {resource} {share} ")
+    parts = [f"{count}, {pods}, {resource} {whole} ", f"{count}, {pods}, {resource} {share} "]
+    text = next((part for part in parts if len(name) + len(part) <= width), f"{count}, {resource} {share} ")
     return ((name, Tone.STRONG), (text, Tone.NORMAL), ("─" * max(width - len(name) - len(text), 0), Tone.MUTED))
 
 
@@ -258,11 +258,11 @@ def _noun(noun: str, *counts: int) -> str:
 
 
 def _pods(bins: Sequence[Bin]) -> int:
-    return sum(len(one.pods) for one in bins)
+    return sum(len(node.pods) for node in bins)
 
 
 def _used(bins: Sequence[Bin], resource: str, *, is_long: bool = False) -> str:
-    asked, whole = sum(_asked_of(one, resource) for one in bins), sum(_size_of(one, resource) for one in bins)
+    asked, whole = sum(_asked_of(node, resource) for node in bins), sum(_size_of(node, resource) for node in bins)
     share = percent_text(asked, whole)
     pair = cpu_pair_text if resource == "cpu" else memory_pair_text
     return f"{pair(asked, whole)} {share}" if is_long and bins else share
@@ -287,6 +287,6 @@ def _row(node: PackedNode, resource: str, largest: int, most: int) -> Iterator[t
         yield from _bin(node.after, resource, largest, most)
 
 
-def _bin(one: Bin, resource: str, largest: int, most: int) -> Iterator[tuple[str, Tone]]:
-    cells = max(round(most * math.sqrt(_size_of(one, resource) / largest)), LEAST)
-    yield from filled(one, resource, cells, most)
+def _bin(node: Bin, resource: str, largest: int, most: int) -> Iterator[tuple[str, Tone]]:
+    cells = max(round(most * math.sqrt(_size_of(node, resource) / largest)), LEAST)
+    yield from filled(node, resource, cells, most)

@@ -49,25 +49,25 @@ def headline(plan: Plan) -> str:
 
 def parts_of(plan: Plan) -> Iterator[tuple[str, list[str]]]:
     """Yield the sections of a plan: a heading and its lines, which may be empty."""
-    found = plan.difference
+    difference = plan.difference
     yield "Risks, worst first", plan.risks() or ["none found"]
     yield "New blockers", list(blocker_lines(plan))
     yield "Costs", [price_text(plan)] if plan.answer.has_prices else []
     pools = [
         f"{pool.name}: {_change(pool.nodes_before, pool.nodes_after)} nodes{_pool_dollars(plan, pool)}"
-        for pool in found.pools
+        for pool in difference.pools
         if (pool.nodes_before, pool.price_before) != (pool.nodes_after, pool.price_after) or pool.is_new
     ]
-    without = without_text(found.not_counted)
+    without = without_text(difference.not_counted)
     yield "NodePools", [*pools, without] if pools and without else pools
-    reasons = Counter((line.pool_name, line.reason, line.because) for line in found.drift_gained)
+    reasons = Counter((line.pool_name, line.reason, line.because) for line in difference.drift_gained)
     yield (
         "Drift",
         [f"{pool}: {counted(count, 'node')}, {why or reason}" for (pool, reason, why), count in reasons.most_common()],
     )
     yield "Rollout", list(_rollout(plan))
-    yield "New advice", [_finding(one) for one in plan.gained]
-    yield "Resolved advice", [_finding(one) for one in plan.lost]
+    yield "New advice", [_finding(finding) for finding in plan.gained]
+    yield "Resolved advice", [_finding(finding) for finding in plan.lost]
     yield "Assumed", list(plan.edited.assumptions)
     yield "Not modelled", list(plan.edited.not_modelled)
 
@@ -75,10 +75,12 @@ def parts_of(plan: Plan) -> Iterator[tuple[str, list[str]]]:
 def blocker_lines(plan: Plan) -> Iterator[str]:
     """Yield the new blockers by kind, with their nodes and objects."""
     alike: dict[tuple[str, str, str], list[BlockerLine]] = {}
-    for one in plan.new_blockers:
-        alike.setdefault((one.code, one.pool_name, one.owner or one.object or one.message), []).append(one)
-    for (code, pool, behind), found in alike.items():
-        nodes = sorted({one.node_name for one in found if one.node_name})
+    for blocker in plan.new_blockers:
+        alike.setdefault(
+            (blocker.code, blocker.pool_name, blocker.owner or blocker.object or blocker.message), []
+        ).append(blocker)
+    for (code, pool, behind), lines in alike.items():
+        nodes = sorted({line.node_name for line in lines if line.node_name})
         first = first_of(nodes, _FEW)
         where = f" on {counted(len(nodes), 'node')}" if nodes else ""
         of = f" of {pool}" if pool else ""
@@ -127,8 +129,8 @@ def price_text(plan: Plan) -> str:
     change = known_change_text(end, edited)
     about = dollars_text(plan.now)
     now_text = f"{known_text(now)} now{f' ({about})' if about else ''}"
-    said = f"{now_text}; at the end {known_text(end)} without the edits, {known_text(edited)} with them"
-    return f"{said} ({change})" if change else said
+    text = f"{now_text}; at the end {known_text(end)} without the edits, {known_text(edited)} with them"
+    return f"{text} ({change})" if change else text
 
 
 def text_lines(name: str, plan: Plan) -> Iterator[str]:

@@ -255,8 +255,8 @@ def _field_term(match: re.Match[str], subject: Subject[Any], *, negated: bool) -
         amount = float(value.removesuffix("%")) if is_share else parse_amount(field.kind, value)
     except ValueError as error:
         values = example(field.kind, has_share=field.share is not None)
-        said = f"{value!r} is not one" if value else "nothing follows"
-        raise QueryError(f"{name}{operator} takes a value such as {values}; {said}") from error
+        text = f"{value!r} is not one" if value else "nothing follows"
+        raise QueryError(f"{name}{operator} takes a value such as {values}; {text}") from error
     return FieldTerm(name, operator, value, amount, is_share, negated)
 
 

@@ -32,37 +32,37 @@ NO_GROUP: Final = "(no group)"
 _FEW: Final = 3
 
 
-def name_of(found: Rehearsal) -> str:
+def name_of(rehearsal: Rehearsal) -> str:
     """Return the name of the migrated node group."""
-    return found.group or NO_GROUP
+    return rehearsal.group or NO_GROUP
 
 
-def headline(found: Rehearsal) -> str:
+def headline(rehearsal: Rehearsal) -> str:
     """Return the result of migrating a node group."""
-    what = f"without node group {name_of(found)} ({counted(len(found.nodes), 'node')})"
-    if found.group == TOGETHER:
-        what = f"without any node group ({counted(len(found.nodes), 'node')})"
-    waiting = f"{verb(len(found.pending), 'is', 'are')} unschedulable"
-    dollars = f"; {_dollars(found)}" if found.drain.has_prices else ""
-    return f"{what} {places_text(found, waiting)}{dollars}"
+    what = f"without node group {name_of(rehearsal)} ({counted(len(rehearsal.nodes), 'node')})"
+    if rehearsal.group == TOGETHER:
+        what = f"without any node group ({counted(len(rehearsal.nodes), 'node')})"
+    waiting = f"{verb(len(rehearsal.pending), 'is', 'are')} unschedulable"
+    dollars = f"; {_dollars(rehearsal)}" if rehearsal.drain.has_prices else ""
+    return f"{what} {places_text(rehearsal, waiting)}{dollars}"
 
 
-def _dollars(found: Rehearsal) -> str:
-    before = known_sum_text(found.price_before, found.unpriced)
-    after = known_sum_text(found.price_after, found.unpriced_after)
-    if found.unpriced == len(found.nodes):
+def _dollars(rehearsal: Rehearsal) -> str:
+    before = known_sum_text(rehearsal.price_before, rehearsal.unpriced)
+    after = known_sum_text(rehearsal.price_after, rehearsal.unpriced_after)
+    if rehearsal.unpriced == len(rehearsal.nodes):
         return f"{after} after; the group's cost is unknown"
-    change = per_hour_change_text(found.price_after - found.price_before)
-    missing = [f"{found.unpriced:,} without a price"] if found.unpriced else []
-    missing += [f"{found.unpriced_after:,} new without a price"] if found.unpriced_after else []
+    change = per_hour_change_text(rehearsal.price_after - rehearsal.price_before)
+    missing = [f"{rehearsal.unpriced:,} without a price"] if rehearsal.unpriced else []
+    missing += [f"{rehearsal.unpriced_after:,} new without a price"] if rehearsal.unpriced_after else []
     return f"{before} → {after} ({', '.join(missing or [change])})"
 
 
-def overview(found: Sequence[Rehearsal]) -> str:
+def overview(rehearsals: Sequence[Rehearsal]) -> str:
     """Return the result of migrating all node groups."""
-    if not found:
+    if not rehearsals:
         return "Karpenter launched every node: there is no node group to migrate"
-    return f"{headline(found[-1])}; {drain_text(found[-1].drain)}"
+    return f"{headline(rehearsals[-1])}; {drain_text(rehearsals[-1].drain)}"
 
 
 def drain_text(drain: GroupDrain) -> str:
@@ -76,8 +76,8 @@ def drain_text(drain: GroupDrain) -> str:
     if drain.took_ns is not None:
         return f"draining {how} takes {span_text(drain.took_ns)}, {peak}"
     left = drain.left
-    stuck = [one for one in drain.held if one.until_ns is None]
-    budgets = sorted({name for one in stuck for name in one.budgets})
+    stuck = [pod for pod in drain.held if pod.until_ns is None]
+    budgets = sorted({name for pod in stuck for name in pod.budgets})
     word = "PodDisruptionBudget" if len(budgets) == 1 else "PodDisruptionBudgets"
     names = first_of(budgets, _FEW)
     why = f": {word} {names} {verb(len(budgets), 'blocks', 'block')} {_these(stuck)}" if budgets else ""
@@ -91,9 +91,9 @@ def _these(stuck: Sequence[HeldPod]) -> str:
 
 def drain_lines(drain: GroupDrain) -> Iterator[str]:
     """Yield details of the drain: blocked pods, pods without a node, and do-not-disrupt, which kubectl ignores."""
-    for one in drain.held[:_FEW]:
-        held = f"{one.pod} on {one.node} is blocked {span_text(drain.waited_ns(one))} by {', '.join(one.budgets)}"
-        yield held if one.until_ns is not None else f"{held}, to the end"
+    for pod in drain.held[:_FEW]:
+        held = f"{pod.pod} on {pod.node} is blocked {span_text(drain.waited_ns(pod))} by {', '.join(pod.budgets)}"
+        yield held if pod.until_ns is not None else f"{held}, to the end"
     if len(drain.held) > _FEW:
         yield f"{counted(len(drain.held) - _FEW, 'other pod')} blocked for less time, or as long"
     if drain.longest_wait_ns:
@@ -112,51 +112,51 @@ def drain_lines(drain: GroupDrain) -> Iterator[str]:
         yield f"{count} {has} do-not-disrupt, which kubectl drain ignores: {names}"
 
 
-def detail_lines(found: Rehearsal) -> Iterator[str]:
+def detail_lines(rehearsal: Rehearsal) -> Iterator[str]:
     """Yield the details of a migration, by section."""
-    yield from part("Over time", [drain_text(found.drain), *drain_lines(found.drain)])
-    yield from part("Unschedulable", reasons_text(found.pending))
-    yield from part("New nodes", [launch_text(one) for one in found.launches])
-    yield from part("Blocked by PodDisruptionBudgets today: their drain waits", found.held)
-    yield from part("Lost: no owner recreates them", found.lost)
-    yield from part("DaemonSets that end with these nodes", [f"{name}: {count}" for name, count in found.daemons])
-    yield from part("DaemonSets that would not run on new nodes", list(_absent(found)))
-    yield from part("Manifests", found.notes)
+    yield from part("Over time", [drain_text(rehearsal.drain), *drain_lines(rehearsal.drain)])
+    yield from part("Unschedulable", reasons_text(rehearsal.pending))
+    yield from part("New nodes", [launch_text(launch) for launch in rehearsal.launches])
+    yield from part("Blocked by PodDisruptionBudgets today: their drain waits", rehearsal.held)
+    yield from part("Lost: no owner recreates them", rehearsal.lost)
+    yield from part("DaemonSets that end with these nodes", [f"{name}: {count}" for name, count in rehearsal.daemons])
+    yield from part("DaemonSets that would not run on new nodes", list(_absent(rehearsal)))
+    yield from part("Manifests", rehearsal.notes)
 
 
-def story_lines(found: Rehearsal) -> Iterator[str]:
+def story_lines(rehearsal: Rehearsal) -> Iterator[str]:
     """Yield the details of a migration in short lines."""
-    yield drain_text(found.drain)
-    yield from drain_lines(found.drain)
-    if found.pending:
-        yield f"unschedulable: {'; '.join(reasons_text(found.pending)[:_FEW])}"
-    if found.launches:
-        yield f"new nodes: {'; '.join(launch_text(one) for one in found.launches)}"
-    if found.held:
-        yield f"blocked by PodDisruptionBudgets today: {first_of(found.held, _FEW)}"
-    if found.lost:
-        yield f"lost (no owner recreates them): {first_of(found.lost, _FEW)}"
-    if found.absent_daemons:
-        absent = list(_absent(found))
+    yield drain_text(rehearsal.drain)
+    yield from drain_lines(rehearsal.drain)
+    if rehearsal.pending:
+        yield f"unschedulable: {'; '.join(reasons_text(rehearsal.pending)[:_FEW])}"
+    if rehearsal.launches:
+        yield f"new nodes: {'; '.join(launch_text(launch) for launch in rehearsal.launches)}"
+    if rehearsal.held:
+        yield f"blocked by PodDisruptionBudgets today: {first_of(rehearsal.held, _FEW)}"
+    if rehearsal.lost:
+        yield f"lost (no owner recreates them): {first_of(rehearsal.lost, _FEW)}"
+    if rehearsal.absent_daemons:
+        absent = list(_absent(rehearsal))
         yield f"DaemonSets that would not run on new nodes: {first_of(absent, _FEW, '; ')}"
 
 
-def _absent(found: Rehearsal) -> Iterator[str]:
-    for name, pools in found.absent_daemons:
+def _absent(rehearsal: Rehearsal) -> Iterator[str]:
+    for name, pools in rehearsal.absent_daemons:
         yield f"{name}: not in {', '.join(pools)}"
 
 
-def _took(found: Rehearsal) -> str:
-    took_ns = found.drain.took_ns
+def _took(rehearsal: Rehearsal) -> str:
+    took_ns = rehearsal.drain.took_ns
     return "stalls" if took_ns is None else span_text(took_ns)
 
 
-def _price_after(found: Rehearsal) -> float:
-    return found.price_after
+def _price_after(rehearsal: Rehearsal) -> float:
+    return rehearsal.price_after
 
 
-def _unpriced_after(found: Rehearsal) -> int:
-    return found.unpriced_after
+def _unpriced_after(rehearsal: Rehearsal) -> int:
+    return rehearsal.unpriced_after
 
 
 def _seconds_after(drain: GroupDrain, at_ns: int | None) -> int | None:

@@ -56,5 +56,5 @@ def served(
 def is_timed(query: Query, subject: Subject[ItemT]) -> bool:
     """Return whether a filter may leave other rows at another instant."""
     return any(
-        isinstance(one, FieldTerm) and subject.fields[one.name].kind is FieldKind.DURATION for one in query.terms
+        isinstance(term, FieldTerm) and subject.fields[term.name].kind is FieldKind.DURATION for term in query.terms
     )

@@ -50,13 +50,13 @@ def headline(solved: Solved) -> str:
     """Return the answer: the change, its result, and the runner-up with the reason it lost."""
     best = solved.best
     if best is None:
-        said = f"nothing has to change: {solved.because}" if solved.is_reached else f"not reached: {solved.because}"
-        return f"{_before(solved)}{said}"
-    said = _answer(solved, best)
+        text = f"nothing has to change: {solved.because}" if solved.is_reached else f"not reached: {solved.because}"
+        return f"{_before(solved)}{text}"
+    text = _answer(solved, best)
     if not solved.is_reached:
-        return f"{_before(solved)}not reached: {solved.because}; closest: {said}"
-    said = f"{_before(solved)}{said}"
-    return f"{said}; {_runner_up_text(solved)}"
+        return f"{_before(solved)}not reached: {solved.because}; closest: {text}"
+    text = f"{_before(solved)}{text}"
+    return f"{text}; {_runner_up_text(solved)}"
 
 
 def _before(solved: Solved) -> str:
@@ -75,10 +75,10 @@ def _as_before(solved: Solved) -> str:
 
 
 def _runner_up_text(solved: Solved) -> str:
-    one = solved.runner_up
-    if one is None:
+    attempt = solved.runner_up
+    if attempt is None:
         return "no other change tried is close"
-    return f"runner-up {beside(solved, one)}: {one.why_not}"
+    return f"runner-up {beside(solved, attempt)}: {attempt.why_not}"
 
 
 def beside(solved: Solved, other: Tried) -> str:
@@ -90,14 +90,14 @@ def beside(solved: Solved, other: Tried) -> str:
 def _beside(solved: Solved, other: Tried) -> tuple[list[str], list[str]]:
     """Return the parts of another change that the answer lacks, by object, and the parts of the answer it lacks."""
     best = solved.best.parts if solved.best is not None else ()
-    own = [one for one in other.parts if one not in best]
+    parts = [part for part in other.parts if part not in best]
     missing = [one for one in best if one not in other.parts]
-    if len(own) == len(other.parts):
-        return by_object(own), []
+    if len(parts) == len(other.parts):
+        return by_object(parts), []
     left_out = by_object(missing)
-    if not own:
+    if not parts:
         return [], [f"without {left_out[0]}", *left_out[1:]]
-    return by_object(own), [f"instead of {left_out[0]}", *left_out[1:]] if left_out else ["as well"]
+    return by_object(parts), [f"instead of {left_out[0]}", *left_out[1:]] if left_out else ["as well"]
 
 
 def price_text(solved: Solved, tried: Tried) -> str:
@@ -118,7 +118,7 @@ def price_text(solved: Solved, tried: Tried) -> str:
 def _is_cheapest(solved: Solved, best: Tried) -> bool:
     """Return whether the goal is the cheapest change, and no other one tried reaches it for less."""
     losers = (*solved.others, *filter(None, (solved.runner_up,)))
-    least = min((one.figures.price_per_hour for one in losers if one.is_enough), default=best.figures.price_per_hour)
+    least = min((a.figures.price_per_hour for a in losers if a.is_enough), default=best.figures.price_per_hour)
     return solved.is_reached and GOALS[solved.goal].is_cheapest and best.figures.price_per_hour <= least
 
 
@@ -153,10 +153,10 @@ def parts_of(solved: Solved) -> Iterator[tuple[str, list[str]]]:
     if best is not None:
         yield "Change", list(best.parts)
     rows = [(_as_before(solved), solved.now)]
-    rows += [(name, one.figures) for name, one in (("with it", best), ("runner-up", second)) if one is not None]
+    rows += [(name, a.figures) for name, a in (("with it", best), ("runner-up", second)) if a is not None]
     yield "Result", [f"{words}: {_figures_text(figures, has_prices=solved.has_prices)}" for words, figures in rows]
     losers = ((second, *solved.others) if second is not None else solved.others)[:_FEW]
-    yield "Lost", [f"{beside(solved, one)}: {one.why_not}" for one in losers]
+    yield "Lost", [f"{beside(solved, attempt)}: {attempt.why_not}" for attempt in losers]
     yield "Search", [_search_text(solved), *(f"not tried: {one}" for one in solved.effort.not_tried)]
     yield "Approximated", list(solved.approximated)
     yield "Not modelled", list(solved.not_modelled)
@@ -235,21 +235,21 @@ class SolveRow(msgspec.Struct, frozen=True):
 def rows_of(solved: Solved) -> list[SolveRow]:
     """Return the rows of the changes, best first; a long change has several rows."""
     first = [("answer", solved.best), ("runner-up", solved.runner_up)]
-    ranked = [(name, one) for name, one in first if one is not None]
-    ranked += [(str(place), one) for place, one in enumerate(solved.others, len(ranked) + 1)]
+    ranked = [(name, attempt) for name, attempt in first if attempt is not None]
+    ranked += [(str(place), attempt) for place, attempt in enumerate(solved.others, len(ranked) + 1)]
     now = solved.now.price_per_hour
     return [
         SolveRow(
             place,
             number,
             text,
-            one.words if one is solved.best else beside(solved, one),
-            one,
-            one.figures.price_per_hour - now if solved.has_prices else None,
-            scenario_of(solved, one),
+            attempt.words if attempt is solved.best else beside(solved, attempt),
+            attempt,
+            attempt.figures.price_per_hour - now if solved.has_prices else None,
+            scenario_of(solved, attempt),
         )
-        for place, one in ranked
-        for number, text in enumerate(_lines_of(solved, one))
+        for place, attempt in ranked
+        for number, text in enumerate(_lines_of(solved, attempt))
     ]
 
 
@@ -343,10 +343,10 @@ def solve_study(
         ask=lambda session, now_ns: session.studies.solve(goal, given, on_top_of, now_ns),
         rows=rows_of,
         count=lambda rows: len({row.place for row in rows}),
-        lines=lambda found: answer_lines(_answer_text(found), more_lines(found)),
+        lines=lambda solution: answer_lines(_answer_text(solution), more_lines(solution)),
         name_of=lambda row: row.tried.words,
         story=lambda row: answer_lines(row.tried.words, row_lines(row)),
-        notes=lambda found: (("Approximated", found.approximated), ("Not modelled", found.not_modelled)),
+        notes=lambda solution: (("Approximated", solution.approximated), ("Not modelled", solution.not_modelled)),
         scenario=lambda row: row.scenario,
         tab="pools",
     )
@@ -464,7 +464,7 @@ REPORT: Final[tuple[Value[Solved], ...]] = (
         _OPENED,
         may_be_null=True,
     ),
-    records("others", lambda solved: [(solved, one) for one in solved.others], _TRIED, "Best first, up to 20."),
+    records("others", lambda solved: [(solved, attempt) for attempt in solved.others], _TRIED, "Best first, up to 20."),
     record("search", lambda solved: solved.effort, _SEARCH),
     texts("approximated", lambda solved: solved.approximated),
     texts("notModelled", lambda solved: solved.not_modelled),

@@ -40,28 +40,28 @@ class Health(msgspec.Struct, frozen=True):
 
 def overall(statuses: Iterable[KindStatus], now_ns: int) -> Health:
     """Return the phrase for the top bar: the worst of all kinds."""
-    known = list(statuses)
-    if not known:
+    kind_statuses = list(statuses)
+    if not kind_statuses:
         return Health("○ connecting", "○ connecting", Tone.ACTIVE)
-    worst = max(known, key=_badness)
+    worst = max(kind_statuses, key=_badness)
     match worst.phase:
         case "disconnected":
-            which = _which(known, "disconnected")
+            which = _which(kind_statuses, "disconnected")
             return Health(f"✖ {which}disconnected, {_retry(worst, now_ns)}", "✖ disconnected", Tone.FAULT)
         case "connecting":
             waited = span_text(now_ns - worst.since_ns)
             return Health(f"○ connecting ({waited})", "○ connecting", Tone.ACTIVE)
         case "syncing":
-            slowest = max((s for s in known if s.phase == "syncing"), key=lambda s: s.total_estimate or s.count)
+            slowest = max((s for s in kind_statuses if s.phase == "syncing"), key=lambda s: s.total_estimate or s.count)
             return Health(f"◐ syncing {_progress(slowest)}", f"◐ syncing{_percent(slowest)}", Tone.ACTIVE)
         case "stale":
-            silent = span_text(now_ns - _seen_ns(known, "stale"))
-            return Health(f"◌ {_which(known, 'stale')}stale for {silent}", f"◌ stale {silent}", Tone.WARNING)
+            silent = span_text(now_ns - _seen_ns(kind_statuses, "stale"))
+            return Health(f"◌ {_which(kind_statuses, 'stale')}stale for {silent}", f"◌ stale {silent}", Tone.WARNING)
         case "forbidden":
-            missing = ", ".join(plural(s.kind) for s in known if s.phase == "forbidden")
+            missing = ", ".join(plural(s.kind) for s in kind_statuses if s.phase == "forbidden")
             return Health(f"◍ live, no access to {missing}", "◍ live, partly", Tone.WARNING)
         case "offline":
-            taken = max(s.since_ns for s in known)
+            taken = max(s.since_ns for s in kind_statuses)
             return Health(f"◆ offline, taken {instant_text(taken)}", "◆ offline", Tone.RESERVED)
         case _:
             return Health(f"● live {clock_text(now_ns)}", f"● {clock_text(now_ns)}", Tone.GOOD)
@@ -81,7 +81,7 @@ def notice(statuses: Mapping[str, KindStatus], consequences: Mapping[str, str], 
         why = clean(worst.last_error).rstrip(".") or "the API server stopped answering"
         retry = f"; {_retry(worst, now_ns)}" if worst.retry_at_ns else ""
         return f"{why}{retry}.{seen}", Tone.FAULT if worst.phase == "disconnected" else Tone.WARNING
-    hidden = [kind for kind in consequences if (one := statuses.get(kind)) is not None and one.is_unread]
+    hidden = [kind for kind in consequences if (status := statuses.get(kind)) is not None and status.is_unread]
     if hidden and statuses[hidden[0]].phase == "offline":
         return f"{plural(hidden[0])} could not be listed for this file. {consequences[hidden[0]]}", Tone.WARNING
     if hidden:
@@ -147,21 +147,21 @@ def _badness(status: KindStatus) -> tuple[int, int]:
     return phase, -_last_word(status)
 
 
-def _which(known: Sequence[KindStatus], phase: str) -> str:
+def _which(statuses: Sequence[KindStatus], phase: str) -> str:
     """Return the kinds in a phase, as a prefix; empty if all are."""
-    those = [status for status in known if status.phase == phase]
-    if not any(status.phase == "live" for status in known):
+    those = [status for status in statuses if status.phase == phase]
+    if not any(status.phase == "live" for status in statuses):
         return ""
-    return f"{plural(those[0].kind)} " if len(those) == 1 else f"{len(those)} of {len(known)} kinds "
+    return f"{plural(those[0].kind)} " if len(those) == 1 else f"{len(those)} of {len(statuses)} kinds "
 
 
 def _last_word(status: KindStatus) -> int:
     return status.last_contact_ns or status.since_ns
 
 
-def _seen_ns(known: Iterable[KindStatus], phase: str) -> int:
+def _seen_ns(statuses: Iterable[KindStatus], phase: str) -> int:
     """Return when the server last spoke of any kind in a phase: until then the others were silent for want of news."""
-    return max(_last_word(status) for status in known if status.phase == phase)
+    return max(_last_word(status) for status in statuses if status.phase == phase)
 
 
 def _retry(status: KindStatus, now_ns: int) -> str:

@@ -94,8 +94,8 @@ class TableSpec(msgspec.Struct, Generic[ItemT], frozen=True):
 
     def published(self) -> tuple[Value[ItemT], ...]:
         """Return the values of JSON and CSV, in their order."""
-        own = (value for column in self.every for value in column.values)
-        return in_published_order((*own, *self.more_values))
+        values = (value for column in self.every for value in column.values)
+        return in_published_order((*values, *self.more_values))
 
     def csv_values(self) -> tuple[Value[ItemT], ...]:
         """Return the values of CSV, in their order."""

@@ -23,16 +23,18 @@ _ORIGINS: Final = {
 }
 
 
-def headline(found: ConsolidationPass) -> str:
+def headline(full_pass: ConsolidationPass) -> str:
     """Return which nodes are never evaluated."""
-    if not found.turns:
+    if not full_pass.turns:
         return "no node can be consolidated now: a pass ends at once"
-    limit, nodes = duration_text(SINGLE_SECONDS), counted(len(found.turns), "node")
-    missed, first = found.missed, found.acts_before
+    limit, nodes = duration_text(SINGLE_SECONDS), counted(len(full_pass.turns), "node")
+    missed, first = full_pass.missed, full_pass.acts_before
     if not missed:
-        return f"single-node consolidation evaluates all {nodes} in {_taken(found.seconds)}; its timeout is {limit}"
-    would = [one for one in missed if one.decision]
-    saves = f"; {len(would):,} of them could be removed (saves {per_hour_text(found.missed_savings)})" if would else ""
+        return f"single-node consolidation evaluates all {nodes} in {_taken(full_pass.seconds)}; its timeout is {limit}"
+    would = [turn for turn in missed if turn.decision]
+    saves = (
+        f"; {len(would):,} of them could be removed (saves {per_hour_text(full_pass.missed_savings)})" if would else ""
+    )
     if first is not None:
         return (
             f"a pass ends with {first.decision} {first.node} before its timeout of {limit}; {len(missed):,} of {nodes}"
@@ -40,7 +42,7 @@ def headline(found: ConsolidationPass) -> str:
         )
     return (
         f"single-node consolidation never evaluates {len(missed):,} of {nodes}: it times out after {limit}, and none of"
-        f" the {len(found.turns) - len(missed):,} nodes before them is removable{saves}"
+        f" the {len(full_pass.turns) - len(missed):,} nodes before them is removable{saves}"
     )
 
 
@@ -48,19 +50,19 @@ def _taken(seconds: float) -> str:
     return "less than 1s" if 0 < seconds < 1 else duration_text(seconds)
 
 
-def more_lines(found: ConsolidationPass) -> Iterator[str]:
+def more_lines(turn: ConsolidationPass) -> Iterator[str]:
     """Yield the duration of a simulation with its source, the progress of multi-node consolidation, and timeouts."""
-    origin = "recorded" if found.origin == "assumed" and not found.has_metrics else found.origin
-    yield f"a simulation takes {found.per_simulation:g} s ({_ORIGINS[origin]})"
-    if found.multi_simulations:
-        took = _taken(found.multi_simulations * found.per_simulation)
-        how = "ends" if found.is_multi_through else "does not end"
-        left = f"; {counted(found.multi_left_out, 'more node')} never included" if found.multi_left_out else ""
+    origin = "recorded" if turn.origin == "assumed" and not turn.has_metrics else turn.origin
+    yield f"a simulation takes {turn.per_simulation:g} s ({_ORIGINS[origin]})"
+    if turn.multi_simulations:
+        took = _taken(turn.multi_simulations * turn.per_simulation)
+        how = "ends" if turn.is_multi_through else "does not end"
+        left = f"; {counted(turn.multi_left_out, 'more node')} never included" if turn.multi_left_out else ""
         yield (
             f"multi-node consolidation {how} within {duration_text(MULTI_SECONDS)}:"
-            f" up to {counted(found.multi_simulations, 'simulation')}, {took}{left}"
+            f" up to {counted(turn.multi_simulations, 'simulation')}, {took}{left}"
         )
-    for kind, times in sorted(found.timeouts.items()):
+    for kind, times in sorted(turn.timeouts.items()):
         if times:
             often = counted(times, "time")
             yield f"Karpenter's metrics: {kind}-node consolidation timed out {often} since its start"
@@ -131,46 +133,46 @@ TABLE: Final[TableSpec[NodeTurn]] = TableSpec(
     is_notable=lambda row, _: not row.is_evaluated and bool(row.decision),
 )
 REPORT: Final[tuple[Value[ConsolidationPass], ...]] = (
-    Value("secondsPerSimulation", lambda found, _: found.per_simulation, float),
+    Value("secondsPerSimulation", lambda consolidation_pass, _: consolidation_pass.per_simulation, float),
     Value(
         "origin",
-        lambda found, _: found.origin,
+        lambda consolidation_pass, _: consolidation_pass.origin,
         one_of("given", "measured", "assumed"),
         "Source of that duration: a flag, Karpenter's metrics (approximated), or an assumption.",
     ),
     Value("limitSeconds", lambda *_: SINGLE_SECONDS, float, "Karpenter's timeout of a pass."),
-    Value("passSeconds", lambda found, _: found.seconds, float, "Duration of a complete pass."),
-    Value("candidates", lambda found, _: len(found.turns), int, "Nodes in the order of single-node consolidation."),
-    Value("unreached", lambda found, _: len(found.missed), int, "Those not evaluated before the timeout."),
-    Value("unreachedSavings", lambda found, _: found.missed_savings, float, "Savings per hour of removing those."),
+    Value("passSeconds", lambda turn, _: turn.seconds, float, "Duration of a complete pass."),
+    Value("candidates", lambda turn, _: len(turn.turns), int, "Nodes in the order of single-node consolidation."),
+    Value("unreached", lambda turn, _: len(turn.missed), int, "Those not evaluated before the timeout."),
+    Value("unreachedSavings", lambda turn, _: turn.missed_savings, float, "Savings per hour of removing those."),
     Value(
         "isStarved",
-        lambda found, _: found.is_starved,
+        lambda consolidation_pass, _: consolidation_pass.is_starved,
         bool,
         "Whether removable nodes are never evaluated, because no node before them is removed.",
     ),
     Value(
         "actsBefore",
-        lambda found, _: found.acts_before.node if found.acts_before is not None else None,
+        lambda turn, _: turn.acts_before.node if turn.acts_before is not None else None,
         str | None,
         "The first node that is removed before the timeout: it ends the pass.",
     ),
     record(
         "multiNode",
-        lambda found: found,
+        lambda consolidation_pass: consolidation_pass,
         (
             Value("limitSeconds", lambda *_: MULTI_SECONDS, float),
-            Value("simulations", lambda found, _: found.multi_simulations, int, "At most."),
-            Value("isThrough", lambda found, _: found.is_multi_through, bool),
-            Value("leftOut", lambda found, _: found.multi_left_out, int, "Candidates after the first 101."),
+            Value("simulations", lambda consolidation_pass, _: consolidation_pass.multi_simulations, int, "At most."),
+            Value("isThrough", lambda consolidation_pass, _: consolidation_pass.is_multi_through, bool),
+            Value("leftOut", lambda turn, _: turn.multi_left_out, int, "Candidates after the first 101."),
         ),
     ),
     Value(
         "timeouts",
-        lambda found, _: dict(found.timeouts),
+        lambda consolidation_pass, _: dict(consolidation_pass.timeouts),
         dict[str, int],
         "Passes that timed out by Karpenter's metrics, by single and multi; empty without metrics.",
     ),
-    texts("assumed", lambda found: found.assumed),
+    texts("assumed", lambda consolidation_pass: consolidation_pass.assumed),
 )
 """The values of the document beside its nodes."""

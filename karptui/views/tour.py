@@ -36,8 +36,8 @@ class Story(NamedTuple):
         return tuple(key for step in self.steps for key in step.keys)
 
 
-def _step(said: str, keys: str = "") -> TourStep:
-    return TourStep(said, tuple(keys.split()))
+def _step(text: str, keys: str = "") -> TourStep:
+    return TourStep(text, tuple(keys.split()))
 
 
 STORIES: Final[Mapping[str, Story]] = MappingProxyType(

@@ -166,13 +166,13 @@ def usage_note(live: LiveUsage, now_ns: int) -> Pieces:
 
 def shortages_text(shortages: Iterable[Shortage], *, is_short: bool = False) -> str:
     """Return shortages, rounded up: ``pod slots short by 3: 8 of 11, memory short by 9Mi``, or ``mem −9Mi``."""
-    return ", ".join(_shortage_text(one, is_short=is_short) for one in shortages)
+    return ", ".join(_shortage_text(shortage, is_short=is_short) for shortage in shortages)
 
 
-def _shortage_text(one: Shortage, *, is_short: bool) -> str:
-    name = clean(one.resource)
-    if one.resource == PODS:
-        room, need = lacking_text(name, one.room.nano), lacking_text(name, one.need.nano)
-        return f"pod slots short by {lacking_text(name, one.lacking_nano)}: {room} of {need}"
-    amount = lacking_text(one.resource, one.lacking_nano)
+def _shortage_text(shortage: Shortage, *, is_short: bool) -> str:
+    name = clean(shortage.resource)
+    if shortage.resource == PODS:
+        room, need = lacking_text(name, shortage.room.nano), lacking_text(name, shortage.need.nano)
+        return f"pod slots short by {lacking_text(name, shortage.lacking_nano)}: {room} of {need}"
+    amount = lacking_text(shortage.resource, shortage.lacking_nano)
     return f"{'mem' if name == MEMORY else name} −{amount}" if is_short else f"{name} short by {amount}"

@@ -55,28 +55,28 @@ def name_of(outcome: PolicyOutcome) -> str:
     return UNEDITED if outcome.is_as_it_is else f"{outcome.policy} {outcome.after}".strip()
 
 
-def headline(found: Comparison) -> str:
+def headline(result: Comparison) -> str:
     """Return the recommended outcome with its reason, the result without a change, and the greatest savings."""
-    today = found.outcomes[0]
-    span = span_text(found.horizon_ns)
+    today = result.outcomes[0]
+    span = span_text(result.horizon_ns)
     chance = f" ({today.spread.seeds} seeds)" if today.spread is not None else ""
-    best = found.recommended
+    best = result.recommended
     if best is None:
         return f"now: {_evictions(today)} within {span}{chance}; the savings are unknown"
     as_it_is = f"now it {_saves_text(today)} within {span}, with {_evictions(today)}{chance}"
     if best.is_as_it_is:
-        said = ["Recommended: no change, because nothing else saves more without more evictions", as_it_is]
+        parts = ["Recommended: no change, because nothing else saves more without more evictions", as_it_is]
     else:
-        said = [f"Recommended: {name_of(best)} {_saves_text(best)}, with {_evictions(best)}", as_it_is]
-    greatest = min((one for one in found.outcomes if one.is_saving_known), key=lambda one: one.worst)
+        parts = [f"Recommended: {name_of(best)} {_saves_text(best)}, with {_evictions(best)}", as_it_is]
+    greatest = min((o for o in result.outcomes if o.is_saving_known), key=lambda outcome: outcome.worst)
     if greatest.worst[0] < best.worst[0]:
-        said.append(f"the most: {name_of(greatest)} {_saves_text(greatest)}, with {_evictions(greatest)}")
-    return "; ".join(said)
+        parts.append(f"the most: {name_of(greatest)} {_saves_text(greatest)}, with {_evictions(greatest)}")
+    return "; ".join(parts)
 
 
-def _saves_text(one: PolicyOutcome) -> str:
+def _saves_text(outcome: PolicyOutcome) -> str:
     """Return the savings: ``saves $4.59``; for several seeds the range."""
-    saved = (one.saved,) if one.spread is None else one.spread.saved or (None,)
+    saved = (outcome.saved,) if outcome.spread is None else outcome.spread.saved or (None,)
     known = [round(amount, 2) for amount in saved if amount is not None]
     if not known:
         return f"saves {NA}"
@@ -88,18 +88,18 @@ def _saves_text(one: PolicyOutcome) -> str:
     return f"saves {' to '.join(dict.fromkeys(map(sum_text, known)))}"
 
 
-def _evictions(one: PolicyOutcome) -> str:
-    least, greatest = (one.evictions, one.evictions) if one.spread is None else one.spread.evictions
+def _evictions(outcome: PolicyOutcome) -> str:
+    least, greatest = (outcome.evictions, outcome.evictions) if outcome.spread is None else outcome.spread.evictions
     most = counted(greatest, "eviction")
     return most if least == greatest else f"{count_text(least)} to {most}"
 
 
-def more_lines(found: Comparison) -> Iterator[str]:
+def more_lines(comparison: Comparison) -> Iterator[str]:
     """Yield the current settings of the NodePools."""
-    if not found.pools:
+    if not comparison.pools:
         return
     alike: dict[tuple[str, str], list[str]] = {}
-    for name, policy, after in found.pools:
+    for name, policy, after in comparison.pools:
         alike.setdefault((policy, after), []).append(name)
     named = "; ".join(f"{', '.join(names)} {policy} {after}" for (policy, after), names in alike.items())
     yield f"today: {named}"
@@ -272,7 +272,7 @@ VALUES: Final[TableSpec[PolicyOutcome]] = structs.replace(
 REPORT: Final[tuple[Value[Comparison], ...]] = (
     records(
         "nodePools",
-        lambda found: found.pools,
+        lambda comparison: comparison.pools,
         (
             Value("name", lambda pool, _: pool[0], str),
             Value("consolidationPolicy", lambda pool, _: pool[1], str),
@@ -280,9 +280,9 @@ REPORT: Final[tuple[Value[Comparison], ...]] = (
         ),
         "Edited NodePools with their current settings.",
     ),
-    Value("horizonSeconds", lambda found, _: found.horizon_ns // NS_PER_SECOND, int),
-    texts("assumed", lambda found: found.assumed),
-    texts("notModelled", lambda found: found.not_modelled),
+    Value("horizonSeconds", lambda comparison, _: comparison.horizon_ns // NS_PER_SECOND, int),
+    texts("assumed", lambda comparison: comparison.assumed),
+    texts("notModelled", lambda comparison: comparison.not_modelled),
 )
 """The document's values besides its outcomes."""
 
@@ -350,14 +350,14 @@ _MOST_CHANGES: Final = 2
 """Changes of pending pods that the answer names."""
 
 
-def sweep_answer(found: SweepResult, current: str = "") -> str:
+def sweep_answer(sweep_result: SweepResult, current: str = "") -> str:
     """Return the recommended value with its reason, and at which values the number of pending pods changes.
 
     Args:
         current: The cluster's value, which is kept if it is as good as the best.
     """
-    best = found.recommended
-    valid = [point for point in found.points if not point.problem]
+    best = sweep_result.recommended
+    valid = [point for point in sweep_result.points if not point.problem]
     if best is None:
         return "no value can be set"
     equal = [point for point in valid if point.rank == best.rank]
@@ -366,7 +366,7 @@ def sweep_answer(found: SweepResult, current: str = "") -> str:
     pods = f"{counted(best.pending, 'pod')} pending" if best.pending else "no pod pending"
     drifted = f", {counted(best.drifted, 'NodeClaim')} drifted" if best.drifted else ""
     result = f"{pods}, {cost}{drifted}"
-    if len(valid) < len(found.points) and len(valid) == 1:
+    if len(valid) < len(sweep_result.points) and len(valid) == 1:
         return f"Only {best.value} can be set: {result}"
     if len(equal) == len(valid):
         return f"Recommended: no change, because all values have the same result: {result}"
@@ -452,11 +452,11 @@ def _scenario(sweep: Sweep, value: str, mode: Replay) -> Scenario:
     return Scenario(f"{sweep.name} = {value}", mode, sweep.edits_for(value))
 
 
-def _replay_lines(found: SweepResult, current: str) -> Iterator[str]:
-    before = f", after {counted(len(found.sweep.edits), 'edit')}" if found.sweep.edits else ""
+def _replay_lines(result: SweepResult, current: str) -> Iterator[str]:
+    before = f", after {counted(len(result.sweep.edits), 'edit')}" if result.sweep.edits else ""
     now = f"; now {current}" if current else ""
-    yield f"{mode_text(found.mode)}: {mode_sentence(found.mode)}{before}{now}"
-    left_out = next((point.not_counted for point in found.points if not point.problem), None)
+    yield f"{mode_text(result.mode)}: {mode_sentence(result.mode)}{before}{now}"
+    left_out = next((point.not_counted for point in result.points if not point.problem), None)
     if left_out is not None and (without := without_text(left_out)):
         yield without
 
@@ -517,11 +517,11 @@ def _forecasts(
         ask=ask,
         further=lambda: again(horizon_ns=next_horizon(horizon_ns)),
         with_seeds=lambda: again(seeds=1 if seeds > 1 else _SEEDS),
-        rows=lambda found: found.outcomes,
-        lines=lambda found: answer_lines(headline(found), more_lines(found)),
+        rows=lambda comparison: comparison.outcomes,
+        lines=lambda comparison: answer_lines(headline(comparison), more_lines(comparison)),
         name_of=name_of,
         story=lambda row: answer_lines(sentence(row), story_lines(row)),
-        notes=lambda found: notes_of(found.assumed, found.not_modelled),
+        notes=lambda comparison: notes_of(comparison.assumed, comparison.not_modelled),
         scenario=lambda row: None if row.is_as_it_is else Scenario(name=name_of(row), edits=row.edits),
         tab="pools",
     )

@@ -58,9 +58,9 @@ def verdict_pages(
 
     Long findings wrap to the next line.
     """
-    keys = max((len(one.key) for one, _ in findings), default=0)
-    money = max((len(money_text(one)) for one, _ in findings), default=0)
-    drawn = [_lines(one, text, width, money, keys) for one, text in findings]
+    keys = max((len(finding.key) for finding, _ in findings), default=0)
+    money = max((len(money_text(finding)) for finding, _ in findings), default=0)
+    drawn = [_lines(finding, text, width, money, keys) for finding, text in findings]
     worst = _page(drawn, few)
     if len(worst) == len(drawn):
         return (_as_page(worst, 0),)
@@ -82,12 +82,12 @@ def _as_page(drawn: Sequence[tuple[Pieces, ...]], more: int) -> VerdictPage:
     return VerdictPage(tuple(line for lines in drawn for line in lines), more)
 
 
-def _lines(one: ClusterFinding, text: str, width: int, money: int, keys: int) -> tuple[Pieces, ...]:
+def _lines(finding: ClusterFinding, text: str, width: int, money: int, keys: int) -> tuple[Pieces, ...]:
     """Return the lines of one finding: the first ends with its cost and key."""
-    mark, tone = MARKS[str(one.severity)]
-    is_quiet = str(one.severity) == "info"
-    tail = f"  {money_text(one):>{money}}" if money else ""
-    tail += f"  {one.key:<{keys}}"
+    mark, tone = MARKS[str(finding.severity)]
+    is_quiet = str(finding.severity) == "info"
+    tail = f"  {money_text(finding):>{money}}" if money else ""
+    tail += f"  {finding.key:<{keys}}"
     own = Tone.MUTED if is_quiet else Tone.NORMAL
     ((first, _),), *others = wrapped_from(((f"   {text}", own),), width, 3, cells(tail))
     blanks = " " * (width - cells(first) - cells(tail))
@@ -99,20 +99,20 @@ def verdict_values(findings: Iterable[ClusterFinding], now_ns: int, reasons: Rea
     """Return findings as `karptui verdict -o json` writes them."""
     return [
         {
-            "severity": str(one.severity),
-            "code": str(one.code),
-            "text": sentence(one, now_ns, reasons),
-            "pricePerHour": one.price_per_hour,
-            "isUpperBound": one.is_upper_bound,
-            "savesInSeconds": one.saves_in_seconds,
-            "since": format_timestamp(one.since_ns) if one.since_ns else None,
-            "until": format_timestamp(one.until_ns) if one.until_ns else None,
-            "objects": list(one.objects),
-            "nodes": one.nodes,
-            "pods": one.pods,
-            "pendingPods": list(one.pending.pods),
-            "zones": list(one.zones),
-            "proof": {"screen": one.screen, "key": one.key},
+            "severity": str(finding.severity),
+            "code": str(finding.code),
+            "text": sentence(finding, now_ns, reasons),
+            "pricePerHour": finding.price_per_hour,
+            "isUpperBound": finding.is_upper_bound,
+            "savesInSeconds": finding.saves_in_seconds,
+            "since": format_timestamp(finding.since_ns) if finding.since_ns else None,
+            "until": format_timestamp(finding.until_ns) if finding.until_ns else None,
+            "objects": list(finding.objects),
+            "nodes": finding.nodes,
+            "pods": finding.pods,
+            "pendingPods": list(finding.pending.pods),
+            "zones": list(finding.zones),
+            "proof": {"screen": finding.screen, "key": finding.key},
         }
-        for one in findings
+        for finding in findings
     ]

@@ -48,10 +48,10 @@ _NOUNS: Final = {"Pod": "pod", "Node": "node"}
 def _group_object(group: BlockerGroup) -> Cell:
     """Return the number of blocking objects of a group, and their kind."""
     objects = group.objects
-    kinds = {one.blocker.object_kind for one in group.counted}
+    kinds = {entry.blocker.object_kind for entry in group.counted}
     noun = f"{_NOUNS.get(kind := kinds.pop(), kind)}{'s' if objects > 1 else ''}" if len(kinds) == 1 else "objects"
     text = f"{count_text(objects)} {noun or 'things'}"
-    words = tuple(dict.fromkeys(one.kind for one in group.counted))
+    words = tuple(dict.fromkeys(entry.kind for entry in group.counted))
     more = f" +{len(words) - 1}" if len(words) > 1 else ""
     tone = Tone.MUTED if group.is_only_idle else Tone.NORMAL
     return Cell(f"{text} {words[0]}{more}" if words else text, tone, short=text)
@@ -121,12 +121,12 @@ def _group_nodes(group: BlockerGroup) -> Cell:
 
 
 def _group_value(group: BlockerGroup) -> Cell:
-    values = {one.blocker.value for one in group.counted}
+    values = {entry.blocker.value for entry in group.counted}
     return _value_cell(values.pop(), Tone.MUTED) if len(values) == 1 else NOTHING
 
 
 def _group_since(group: BlockerGroup, now_ns: int) -> Cell:
-    known = [one.blocker.since_ns for one in group.counted if one.blocker.since_ns]
+    known = [entry.blocker.since_ns for entry in group.counted if entry.blocker.since_ns]
     return Cell(age_text(min(known), now_ns), Tone.MUTED) if known and not group.is_idle else NOTHING
 
 
@@ -183,7 +183,7 @@ def _group_recent(group: BlockerGroup) -> Cell:
 
 def recent_pods(members: Iterable[BlockerEntry]) -> int:
     """Return the number of pods scheduled to blocked nodes in the last hour, each node counted once."""
-    return sum({one.findings.key: one.recent_pods for one in members if one.findings is not None}.values())
+    return sum({member.findings.key: member.recent_pods for member in members if member.findings is not None}.values())
 
 
 def _recent(count: int) -> Cell:
@@ -220,7 +220,7 @@ def _recent_words(line: BlockerLine, _: int) -> tuple[str, Tone]:
     """Return the number of new pods as text, if no other line shows it."""
     members: Sequence[BlockerEntry] = line.counted if isinstance(line, BlockerGroup) else (line,)
     count = recent_pods(members)
-    if not count or any(one.blocker.code in BOUNDED for one in members):
+    if not count or any(member.blocker.code in BOUNDED for member in members):
         return NO_WORDS
     return f"{counted(count, 'pod')} started in the last hour", Tone.WARNING
 
@@ -253,8 +253,8 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             "kind", "GROUP · KIND", "The group, or the node's blocker: see the codes below.", min_width=16, max_width=34
         ),
         _kind_cell,
-        _sort(lambda one: one.kind),
-        filters={"kind": _text_field(lambda one: one.kind, "do-not-disrupt, PDB, budget…")},
+        _sort(lambda entry: entry.kind),
+        filters={"kind": _text_field(lambda entry: entry.kind, "do-not-disrupt, PDB, budget…")},
     ),
     Column(
         Heading(
@@ -268,10 +268,10 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         _on_blockers(
             lambda entry, _: text_cell(entry.object_name, short=entry.object_name.rpartition("/")[2]), _group_object
         ),
-        _sort(lambda one: natural_key(one.object_name)),
+        _sort(lambda entry: natural_key(entry.object_name)),
         filters={
-            "object": _text_field(lambda one: one.object_name, "pod, node or NodePool"),
-            "ns": _text_field(lambda one: one.namespace, "namespace of the pod"),
+            "object": _text_field(lambda entry: entry.object_name, "pod, node or NodePool"),
+            "ns": _text_field(lambda entry: entry.namespace, "namespace of the pod"),
         },
     ),
     Column(
@@ -284,28 +284,28 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             is_name=True,
         ),
         _on_blockers(
-            lambda one, _: text_cell(one.blocker.node_name, short=short_name(one.blocker.node_name)), _group_nodes
+            lambda entry, _: text_cell(entry.blocker.node_name, short=short_name(entry.blocker.node_name)), _group_nodes
         ),
-        _sort(lambda one: natural_key(one.blocker.node_name)),
+        _sort(lambda entry: natural_key(entry.blocker.node_name)),
         filters={
-            "node": _text_field(lambda one: one.blocker.node_name, "node"),
-            "pool": _text_field(lambda one: one.blocker.pool_name, "NodePool"),
+            "node": _text_field(lambda entry: entry.blocker.node_name, "node"),
+            "pool": _text_field(lambda entry: entry.blocker.pool_name, "NodePool"),
         },
     ),
     Column(
         Heading("owner", "OWNER", "The controller behind the pod.", max_width=36, drop_order=6),
         _on_blockers(
-            lambda one, _: text_cell(one.blocker.owner, short=one.blocker.owner.rpartition("/")[2]), _group_owner
+            lambda entry, _: text_cell(entry.blocker.owner, short=entry.blocker.owner.rpartition("/")[2]), _group_owner
         ),
-        _sort(lambda one: one.blocker.owner or None),
-        filters={"owner": _text_field(lambda one: one.owner, "owner: Job/gitlab/runner, Deployment/web/front")},
+        _sort(lambda entry: entry.blocker.owner or None),
+        filters={"owner": _text_field(lambda entry: entry.owner, "owner: Job/gitlab/runner, Deployment/web/front")},
         words=Words(3, _owner_words),
     ),
     Column(
         Heading("value", "VALUE", "The annotation, budget or PodDisruptionBudget.", 5, 64, drop_order=5),
-        _on_blockers(lambda one, _: _value_cell(one.blocker.value), _group_value),
-        _sort(lambda one: one.blocker.value or None),
-        filters={"value": _text_field(lambda one: one.blocker.value, "annotation, budget or PodDisruptionBudget")},
+        _on_blockers(lambda entry, _: _value_cell(entry.blocker.value), _group_value),
+        _sort(lambda entry: entry.blocker.value or None),
+        filters={"value": _text_field(lambda entry: entry.blocker.value, "annotation, budget or PodDisruptionBudget")},
         words=Words(4, _value_words),
     ),
     Column(
@@ -313,7 +313,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             "left", "LEFT", "Until it ends automatically; - if it never does.", is_right_aligned=True, drop_order=3
         ),
         _on_blockers(_left_cell),
-        _sort(lambda one: one.blocker.until_ns),
+        _sort(lambda entry: entry.blocker.until_ns),
         words=Words(2, _left_words),
     ),
     Column(
@@ -326,11 +326,11 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             drop_order=2,
         ),
         _since_cell,
-        _sort(lambda one: -one.blocker.since_ns if one.blocker.since_ns else None),
+        _sort(lambda entry: -entry.blocker.since_ns if entry.blocker.since_ns else None),
         filters={
             "since": Field(
                 FieldKind.DURATION,
-                _seconds(lambda one, now_ns: now_ns - one.blocker.since_ns if one.blocker.since_ns else None),
+                _seconds(lambda entry, now_ns: now_ns - entry.blocker.since_ns if entry.blocker.since_ns else None),
                 help="for how long",
             )
         },
@@ -345,7 +345,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             min_width=8,
         ),
         _on_blockers(held_cell, _group_held),
-        _sort(lambda one: one.held),
+        _sort(lambda entry: entry.held),
         filters={
             "held": Field(
                 FieldKind.MONEY,
@@ -364,8 +364,8 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             max_width=24,
         ),
         _on_blockers(_without_cell, _group_without),
-        _sort(lambda one: one.without or None),
-        filters={"without": _text_field(lambda one: one.without, "delete, replace, no, unknown")},
+        _sort(lambda entry: entry.without or None),
+        filters={"without": _text_field(lambda entry: entry.without, "delete, replace, no, unknown")},
     ),
     Column(
         NumberHeading(
@@ -376,7 +376,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             drop_order=1,
         ),
         _on_blockers(_recent_cell, _group_recent),
-        _sort(lambda one: float(one.recent_pods)),
+        _sort(lambda entry: float(entry.recent_pods)),
         filters={
             "new": Field(
                 FieldKind.COUNT,
@@ -393,8 +393,10 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
 def _text(line: BlockerLine) -> str:
     if isinstance(line, BlockerGroup):
         return line.name.lower()
-    one = line.blocker
-    return f"{line.kind} {one.object_key} {one.node_name} {one.pool_name} {line.owner} {one.value}".lower()
+    blocker = line.blocker
+    return (
+        f"{line.kind} {blocker.object_key} {blocker.node_name} {blocker.pool_name} {line.owner} {blocker.value}".lower()
+    )
 
 
 TABLE: Final[TableSpec[BlockerLine]] = TableSpec(

@@ -42,9 +42,9 @@ def remedies(
     Args:
         members: The blockers; those that block no wanted disruption need no remedy.
     """
-    members = [one for one in members if one.blocker.is_wanted]
-    findings = {one.findings.key: one.findings for one in members if one.findings is not None}
-    blockers = [one.blocker for one in members]
+    members = [member for member in members if member.blocker.is_wanted]
+    findings = {member.findings.key: member.findings for member in members if member.findings is not None}
+    blockers = [member.blocker for member in members]
     return blocker_remedies(blockers, objects, findings, now_ns, makes_edits=makes_edits)
 
 
@@ -61,22 +61,22 @@ def _quoted(names: Iterable[str]) -> str:
 
 
 def _pools(members: Sequence[BlockerEntry]) -> list[str]:
-    return list(dict.fromkeys(clean(one.blocker.pool_name) for one in members if one.blocker.pool_name))
+    return list(dict.fromkeys(clean(member.blocker.pool_name) for member in members if member.blocker.pool_name))
 
 
 def _of(members: Sequence[BlockerEntry], code: str) -> list[BlockerEntry]:
-    return [one for one in members if one.blocker.code == code]
+    return [member for member in members if member.blocker.code == code]
 
 
 def _by_namespace(members: Sequence[BlockerEntry]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for one in members:
-        found.setdefault(one.namespace, []).append(one.blocker.object_key.partition("/")[2])
-    return found
+    results: dict[str, list[str]] = {}
+    for member in members:
+        results.setdefault(member.namespace, []).append(member.blocker.object_key.partition("/")[2])
+    return results
 
 
 def _cordon(members: Sequence[BlockerEntry], _: BlockerRemedy) -> str:
-    nodes = (one.blocker.node_name for one in _of(members, "POD_DND") if not one.blocker.blocks_drain)
+    nodes = (entry.blocker.node_name for entry in _of(members, "POD_DND") if not entry.blocker.blocks_drain)
     return f"kubectl cordon {_quoted(nodes)}"
 
 
@@ -135,13 +135,13 @@ def _no_annotation(members: Sequence[BlockerEntry], _: BlockerRemedy) -> str:
 
 
 def _no_node_annotation(members: Sequence[BlockerEntry], _: BlockerRemedy) -> str:
-    nodes = _quoted(one.blocker.node_name for one in _of(members, "NODE_DND"))
+    nodes = _quoted(entry.blocker.node_name for entry in _of(members, "NODE_DND"))
     return f"kubectl annotate node {nodes} {DO_NOT_DISRUPT}-"
 
 
 def _allow(members: Sequence[BlockerEntry], _: BlockerRemedy) -> str:
     lines = []
-    for key in dict.fromkeys(one.blocker.value for one in _of(members, "PDB_EXHAUSTED")):
+    for key in dict.fromkeys(entry.blocker.value for entry in _of(members, "PDB_EXHAUSTED")):
         namespace, _sep, name = clean(key).partition("/")
         patch = shlex.quote('{"spec":{"minAvailable":null,"maxUnavailable":1}}')
         lines.append(f"kubectl -n {shlex.quote(namespace)} patch pdb {shlex.quote(name)} --type merge -p {patch}")
@@ -159,7 +159,7 @@ def _scale(_: Sequence[BlockerEntry], remedy: BlockerRemedy) -> str:
 
 def _several(members: Sequence[BlockerEntry], _: BlockerRemedy) -> str:
     lines = []
-    for value in dict.fromkeys(one.blocker.value for one in _of(members, "PDB_MULTIPLE")):
+    for value in dict.fromkeys(entry.blocker.value for entry in _of(members, "PDB_MULTIPLE")):
         budgets = [clean(key).partition("/") for key in value.split()]
         lines += [
             f"kubectl -n {shlex.quote(namespace)} get pdb {shlex.quote(name)}" for namespace, _sep, name in budgets
@@ -190,8 +190,8 @@ def _budget_patch(_: Sequence[BlockerEntry], remedy: BlockerRemedy) -> str:
         )
     return "\n".join(
         f"kubectl patch nodepool {shlex.quote(name)} --type json -p"
-        f" {shlex.quote(json.dumps(own, separators=(',', ':')))}"
-        for name, own in operations.items()
+        f" {shlex.quote(json.dumps(operation, separators=(',', ':')))}"
+        for name, operation in operations.items()
     )
 
 

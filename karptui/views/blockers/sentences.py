@@ -123,14 +123,14 @@ def blocker_sentences(
     if not members:
         return ()
     behind = tuple(piece for fact in facts for piece in ((" · ", Tone.MUTED), *fact))
-    if all(one.is_idle for one in members):
-        said = _message(members, now_ns)
-        return (*_not_blocking(members, title, behind), *([((said, Tone.MUTED),)] if said else []))
-    members = [one for one in members if not one.is_idle]
+    if all(member.is_idle for member in members):
+        message = _message(members, now_ns)
+        return (*_not_blocking(members, title, behind), *([((message, Tone.MUTED),)] if message else []))
+    members = [member for member in members if not member.is_idle]
     lines = [(*_holds(members, title, held), *behind), _wait(members, now_ns)]
     if remedies:
         lines.append(_offers(remedies, held))
-    elif all(one.is_passing for one in members):
+    elif all(member.is_passing for member in members):
         lines.append((("It ends automatically.", Tone.MUTED),))
     return tuple(lines)
 
@@ -151,8 +151,8 @@ def _not_blocking(members: Sequence[BlockerEntry], title: str, behind: Pieces) -
     nodes = nodes_of(members)
     named = title or (members[0].object_name if len(members) == 1 else f"{count_text(len(members))} things")
     on = f"the node {members[0].blocker.node_name}" if len(nodes) == 1 else counted(len(nodes), "node")
-    said = f"{clean(named)}: blocks nothing now, because no method wants {clean(on)}. Nothing to do."
-    return (((said, Tone.MUTED), *behind),)
+    text = f"{clean(named)}: blocks nothing now, because no method wants {clean(on)}. Nothing to do."
+    return (((text, Tone.MUTED), *behind),)
 
 
 def _holds(members: Sequence[BlockerEntry], title: str, held: Held | None) -> Pieces:
@@ -160,11 +160,11 @@ def _holds(members: Sequence[BlockerEntry], title: str, held: Held | None) -> Pi
     held = held or held_of(nodes)
     on = f" on {counted(len(nodes), 'node')}" if nodes else ""
     if len(members) == 1:
-        one = members[0]
-        what = f"{one.object_name or 'the cluster'} ({CODES[one.blocker.code].meaning})"
+        entry = members[0]
+        what = f"{entry.object_name or 'the cluster'} ({CODES[entry.blocker.code].meaning})"
     else:
-        kinds = ", ".join(dict.fromkeys(one.kind for one in members))
-        things = {one.blocker.object_ref: one.blocker.object_kind for one in members}
+        kinds = ", ".join(dict.fromkeys(member.kind for member in members))
+        things = {member.blocker.object_ref: member.blocker.object_kind for member in members}
         noun = "pod" if set(things.values()) == {"Pod"} else "object"
         named = f"{title}: " if title else ""
         what = f"{named}{counted(len(things), noun)} ({kinds})"
@@ -181,8 +181,8 @@ def _holds(members: Sequence[BlockerEntry], title: str, held: Held | None) -> Pi
 def _wait(members: Sequence[BlockerEntry], now_ns: int) -> Pieces:
     """Return the deadline, and whether the nodes still receive pods."""
     parts: list[tuple[str, Tone]] = []
-    bounded = [one for one in members if one.blocker.code in BOUNDED and one.findings is not None]
-    graces = {one.findings.grace_ns for one in bounded if one.findings is not None}
+    bounded = [member for member in members if member.blocker.code in BOUNDED and member.findings is not None]
+    graces = {entry.findings.grace_ns for entry in bounded if entry.findings is not None}
     known = sorted(grace for grace in graces if grace is not None)
     if known:
         spans = " to ".join(dict.fromkeys(span_text(span) for span in (known[0], known[-1])))
@@ -193,7 +193,7 @@ def _wait(members: Sequence[BlockerEntry], now_ns: int) -> Pieces:
         )  # fmt: skip
     elif bounded:
         parts.append(("No terminationGracePeriod: the block has no time limit for any method. ", Tone.WARNING))
-    arrived = {one.findings.key: one.recent_pods for one in members if one.findings is not None}
+    arrived = {member.findings.key: member.recent_pods for member in members if member.findings is not None}
     total, on = sum(arrived.values()), sum(1 for count in arrived.values() if count)
     if bounded and total:
         noun = "this node" if len(arrived) == 1 else f"{count_text(on)} of these nodes"
@@ -209,7 +209,7 @@ def _wait(members: Sequence[BlockerEntry], now_ns: int) -> Pieces:
 
 
 def _message(members: Sequence[BlockerEntry], now_ns: int) -> str:
-    ends = [one.blocker.until_ns for one in members if one.blocker.until_ns is not None]
-    message = next((one.blocker.message for one in members if one.blocker.message), "")
+    ends = [member.blocker.until_ns for member in members if member.blocker.until_ns is not None]
+    message = next((member.blocker.message for member in members if member.blocker.message), "")
     left = f" · ends in {span_text(min(ends) - now_ns)}" if ends else ""
     return f"{clean(message)}{left}"

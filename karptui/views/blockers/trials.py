@@ -50,7 +50,7 @@ class TriedRemedy(msgspec.Struct, frozen=True):
 def tried_remedies(offered: Sequence[BlockerRemedy], trials: Sequence[Trial]) -> tuple[TriedRemedy, ...]:
     """Return rows, best first, or in order of offering until they are tried."""
     if len(trials) != len(offered):
-        return tuple(TriedRemedy(one, place=_ORDER[one.kind]) for one in offered)
+        return tuple(TriedRemedy(remedy, place=_ORDER[remedy.kind]) for remedy in offered)
     places = ranked(offered, trials)
     return tuple(TriedRemedy(offered[at], trials[at], place) for place, at in enumerate(places))
 
@@ -60,7 +60,7 @@ def tried_group(
 ) -> tuple[TriedRemedy, ...]:
     """Return the tried remedies of a group, best first, with YAML and commands."""
     rows = sorted(tried_remedies(offered, trials), key=lambda row: row.place)
-    text = {one.kind: remedy_text(one, group.members) for one in offered}
+    text = {remedy.kind: remedy_text(remedy, group.members) for remedy in offered}
     return tuple(replace(row, group=group.title, group_place=place, text=text[row.remedy.kind]) for row in rows)
 
 
@@ -176,7 +176,7 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
         lambda row, _: _nodes(row),
         _goes,
         values=(
-            Value("nodes", _of_trial(lambda one: one.nodes), int | None, "Blocked nodes."),
+            Value("nodes", _of_trial(lambda trial: trial.nodes), int | None, "Blocked nodes."),
             Value(
                 "freed_nodes",
                 lambda row, _: list(row.trial.freed) if row.trial else [],
@@ -206,13 +206,13 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
         values=(
             Value(
                 "wait_seconds",
-                _of_trial(lambda one: one.wait_seconds if one.freed and one.is_time_known else None),
+                _of_trial(lambda trial: trial.wait_seconds if trial.freed and trial.is_time_known else None),
                 int | None,
                 "Until the last node is removed (is_forecast), else until its pods' protection ends; null if unknown.",
             ),
             Value(
                 "is_forecast",
-                _of_trial(lambda one: one.is_forecast),
+                _of_trial(lambda trial: trial.is_forecast),
                 bool | None,
                 "Whether nodes, wait, dollars and evictions come from forecasts with and without it; other nodes stay.",
             ),
@@ -225,19 +225,19 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
         values=(
             Value(
                 "saves_per_hour",
-                _of_trial(lambda one: one.saves_per_hour if one.is_saving_known else None),
+                _of_trial(lambda trial: trial.saves_per_hour if trial.is_saving_known else None),
                 float | None,
                 "Savings per hour once the nodes are removed; null if unknown.",
             ),
             Value(
                 "is_upper_bound",
-                _of_trial(lambda one: one.is_upper_bound),
+                _of_trial(lambda trial: trial.is_upper_bound),
                 bool | None,
                 "Whether saves_per_hour is an upper bound: several nodes, ignoring budgets and delays.",
             ),
             Value(
                 "unpriced",
-                _of_trial(lambda one: one.unpriced),
+                _of_trial(lambda trial: trial.unpriced),
                 int | None,
                 "Nodes whose savings are unknown; the savings exclude them.",
             ),
@@ -248,13 +248,13 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
         lambda row, _: _evicts(row),
         lambda row: row.trial.evictions if row.trial is not None else None,
         values=(
-            Value("evictions", _of_trial(lambda one: one.evictions), int | None, "Pods that are moved."),
-            Value("cut_pods", _of_trial(lambda one: one.cut), int | None, "Protected pods that are interrupted."),
-            Value("lost_pods", _of_trial(lambda one: one.lost), int | None, "Moved pods that no controller recreates."),
-            Value("lost_seconds", _of_trial(lambda one: one.lost_seconds), int | None, "Work that is done again."),
+            Value("evictions", _of_trial(lambda trial: trial.evictions), int | None, "Pods that are moved."),
+            Value("cut_pods", _of_trial(lambda trial: trial.cut), int | None, "Protected pods that are interrupted."),
+            Value("lost_pods", _of_trial(lambda t: t.lost), int | None, "Moved pods that no controller recreates."),
+            Value("lost_seconds", _of_trial(lambda trial: trial.lost_seconds), int | None, "Work that is done again."),
             Value(
                 "preempting_pods",
-                _of_trial(lambda one: one.preempting),
+                _of_trial(lambda trial: trial.preempting),
                 int | None,
                 "Lower-priority pods that pending pods would preempt (approximate).",
             ),
@@ -272,11 +272,11 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
         values=(
             Value(
                 "dollars_within_day",
-                _of_trial(lambda one: one.score if one.is_saving_known else None),
+                _of_trial(lambda trial: trial.score if trial.is_saving_known else None),
                 float | None,
                 "Savings in the first day, starting after WHEN, minus the cost of repeated work.",
             ),
-            Value("drifts", _of_trial(lambda one: one.drifts), int | None, "NodeClaims that it drifts."),
+            Value("drifts", _of_trial(lambda trial: trial.drifts), int | None, "NodeClaims that it drifts."),
         ),
     ),
     Column(

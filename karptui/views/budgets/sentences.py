@@ -106,11 +106,11 @@ def _sum(state: BudgetState) -> tuple[str, Tone]:
         return "closed: a budget that cannot be read closes the pool for every reason", Tone.FAULT
     if state.binding is None:
         return "no budget applies now: no limit", Tone.GOOD
-    said = (
+    text = (
         f"{state.allowed} allowed − {len(state.deleting)} deleting − {len(state.not_ready)} NotReady"
         f" = {state.left} left now"
     )
-    return said, Tone.GOOD if state.left else Tone.WARNING
+    return text, Tone.GOOD if state.left else Tone.WARNING
 
 
 def _consumers(state: BudgetState) -> list[Pieces]:
@@ -125,10 +125,10 @@ def _line(entry: BudgetEntry, now_ns: int, local: tzinfo | None) -> list[Pieces]
     if entry.unreadable:
         return [
             (
-                (f"budget {one.line.index + 1} ({line_text(one.line.budget)}) cannot be read: ", Tone.FAULT),
-                (one.line.problem, Tone.NORMAL),
+                (f"budget {window.line.index + 1} ({line_text(window.line.budget)}) cannot be read: ", Tone.FAULT),
+                (window.line.problem, Tone.NORMAL),
             )
-            for one in entry.unreadable
+            for window in entry.unreadable
         ]
     binding, state = entry.binding, entry.state
     if binding is None or state is None:
@@ -138,15 +138,15 @@ def _line(entry: BudgetEntry, now_ns: int, local: tzinfo | None) -> list[Pieces]
     return [((text, Tone.NORMAL), (f" · {window_text(binding, now_ns, local)}", Tone.MUTED))]
 
 
-def window_text(one: LineWindow, now_ns: int, local: tzinfo | None = None) -> str:
+def window_text(window: LineWindow, now_ns: int, local: tzinfo | None = None) -> str:
     """Return when a line applies."""
-    if not one.is_windowed:
+    if not window.is_windowed:
         return "always"
-    said = range_text(one.start_ns, one.end_ns, local)
-    if one.start_ns is not None and one.start_ns > now_ns:
-        return f"next {said}"
-    if one.line.is_active:
-        return said or "open for more than a week"
+    text = range_text(window.start_ns, window.end_ns, local)
+    if window.start_ns is not None and window.start_ns > now_ns:
+        return f"next {text}"
+    if window.line.is_active:
+        return text or "open for more than a week"
     return "not within a week"
 
 
@@ -162,25 +162,29 @@ def _next(entry: BudgetEntry, now_ns: int, local: tzinfo | None) -> str:
 
 def detail_text(entries: Sequence[BudgetEntry], now_ns: int, local: tzinfo | None = None) -> str:
     """Return everything about the budgets of one NodePool as text."""
-    pool, found = entries[0].pool, entries[0].found
+    pool, budgets = entries[0].pool, entries[0].found
     lines = [f"Disruption budgets of NodePool {clean(pool.name)}", ""]
     if not pool.budgets:
         lines += ["It has none: there is no limit.", ""]
-    if found is None:
+    if budgets is None:
         lines += [f"{i:>3}  {clean(line_text(budget))}" for i, budget in enumerate(pool.budgets or (), start=1)]
-    for one in found.windows if found is not None else ():
-        lines.append(f"{one.line.index + 1:>3}  {clean(line_text(one.line.budget))}")
-        text = f"cannot be read: {clean(one.line.problem)}" if one.line.problem else window_text(one, now_ns, local)
-        lines.append(f"       {text}" + (f", allows {one.line.allowed}" if one.line.is_active else ""))
+    for window in budgets.windows if budgets is not None else ():
+        lines.append(f"{window.line.index + 1:>3}  {clean(line_text(window.line.budget))}")
+        text = (
+            f"cannot be read: {clean(window.line.problem)}"
+            if window.line.problem
+            else window_text(window, now_ns, local)
+        )
+        lines.append(f"       {text}" + (f", allows {window.line.allowed}" if window.line.is_active else ""))
     lines.append("")
     for entry in entries:
         lines += [clean("".join(text for text, _ in line)) for line in budget_sentences(entry, now_ns, local)]
         lines.append("")
-    if found is None:
+    if budgets is None:
         return "\n".join(lines)
-    for name, names in (("Deleting", found.use.deleting), ("NotReady", found.use.not_ready)):
+    for name, names in (("Deleting", budgets.use.deleting), ("NotReady", budgets.use.not_ready)):
         lines += [f"{name}: {', '.join(map(clean, names)) or 'none'}"]
-    lines += ["", f"{found.use.nodes} nodes count: managed, initialized, their instance not terminating.", ""]
+    lines += ["", f"{budgets.use.nodes} nodes count: managed, initialized, their instance not terminating.", ""]
     return "\n".join([*lines, *_days(entries)])
 
 

@@ -164,7 +164,7 @@ COLUMNS: Final[tuple[Column[ReplacedClaim], ...]] = (
         values=(
             Value(
                 "successors",
-                lambda item, _: [one.claim for one in item.successors],
+                lambda item, _: [successor.claim for successor in item.successors],
                 list[str],
                 "Replacement NodeClaims, inferred from times and reasons.",
             ),

@@ -230,9 +230,7 @@ def pool_sentences(entry: ChurnEntry, churn: Churn, now_ns: int) -> tuple[Pieces
         lines.append(((_counters_text(entry.counters, now_ns), Tone.MUTED),))
     moved = churn.moved[:_MOST_MOVED]
     if moved:
-        most = ", ".join(
-            f"{clean(one.workload)} {count_text(one.moves)}× ({counted(one.pods, 'pod')})" for one in moved
-        )
+        most = ", ".join(f"{clean(w.workload)} {count_text(w.moves)}× ({counted(w.pods, 'pod')})" for w in moved)
         lines.append(((f"moved most, from all NodePools: {most}", Tone.MUTED),))
     return tuple(lines)
 
@@ -312,15 +310,15 @@ def chart_values(churn: Churn) -> dict[str, Any]:
     }
 
 
-def workload_values(one: Moved) -> dict[str, Any]:
+def workload_values(workload: Moved) -> dict[str, Any]:
     """Return a workload and its moved pods."""
     return {
-        "workload": one.workload,
-        "moves": one.moves,
-        "pods": one.pods,
-        "first": _whole(one.first_ns),
-        "last": _whole(one.last_ns),
-        "reasons": list(one.reasons),
+        "workload": workload.workload,
+        "moves": workload.moves,
+        "pods": workload.pods,
+        "first": _whole(workload.first_ns),
+        "last": _whole(workload.last_ns),
+        "reasons": list(workload.reasons),
     }
 
 

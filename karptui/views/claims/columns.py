@@ -50,8 +50,8 @@ def _life_sort(entry: ClaimEntry) -> float | None:
 
 
 def _drift(entry: ClaimEntry, _: int) -> Cell:
-    found = entry.drifted
-    return NOT_APPLICABLE if found is None else text_cell(found.reason or "Drifted", Tone.WARNING)
+    condition = entry.drifted
+    return NOT_APPLICABLE if condition is None else text_cell(condition.reason or "Drifted", Tone.WARNING)
 
 
 def _deadline(entry: ClaimEntry, now_ns: int) -> Cell:

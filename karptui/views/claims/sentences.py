@@ -54,7 +54,7 @@ def short_wait(entry: ClaimEntry, now_ns: int) -> str:
     text = waiting_on(entry, now_ns)[0]
     drain = entry.findings.drain if entry.findings is not None else None
     if drain is not None and entry.claim.is_deleting and entry.node is not None:
-        held = sum(str(one.hold) != "evicted now" for one in drain.holders) or len(drain.waiting)
+        held = sum(str(holder.hold) != "evicted now" for holder in drain.holders) or len(drain.waiting)
         pods = f", waiting for {counted(held, 'pod')}" if held else ""
         return f"{str(drain.stage).lower()}{pods}"
     if drain is not None and text.startswith("replacements to be ready"):
@@ -66,26 +66,26 @@ def short_wait(entry: ClaimEntry, now_ns: int) -> str:
 
 
 def _before_drift(entry: ClaimEntry, now_ns: int) -> str:
-    found = entry.findings
-    lane = next((one for one in found.lanes if one.method == Method.DRIFT), None) if found is not None else None
-    if found is None or lane is None or not lane.is_held:
-        is_stopped = found is not None and str(found.why.code) == "WAITS"
+    findings = entry.findings
+    lane = next((la for la in findings.lanes if la.method == Method.DRIFT), None) if findings is not None else None
+    if findings is None or lane is None or not lane.is_held:
+        is_stopped = findings is not None and str(findings.why.code) == "WAITS"
         return f"its turn among drifted nodes{', once disruption resumes' if is_stopped else ''}"
     if lane.blocker is None:
         return "room for its pods"
-    first = found.blockers[lane.blocker]
+    first = findings.blockers[lane.blocker]
     left = f", {in_text(first.until_ns, now_ns)}" if first.until_ns is not None else ""
-    others = sum(1 for one in found.blockers if one.blocks & _DRIFT) - 1
+    others = sum(1 for blocker in findings.blockers if blocker.blocks & _DRIFT) - 1
     more = f" and {others} more" if others else ""
     return f"{first.word} {first.object_key or first.claim_name}".rstrip() + left + more
 
 
 def _budget_text(entry: ClaimEntry) -> str:
-    found = entry.findings
-    lane = next((one for one in found.lanes if one.method == Method.DRIFT), None) if found is not None else None
-    if found is None or lane is None or lane.blocker is None or entry.claim.is_deleting or entry.drifted is None:
+    findings = entry.findings
+    lane = next((la for la in findings.lanes if la.method == Method.DRIFT), None) if findings is not None else None
+    if findings is None or lane is None or lane.blocker is None or entry.claim.is_deleting or entry.drifted is None:
         return ""
-    first = found.blockers[lane.blocker]
+    first = findings.blockers[lane.blocker]
     return f": {clean(first.message)}" if lane.is_held and first.code is Code.BUDGET_ZERO else ""
 
 
@@ -173,7 +173,7 @@ def expiry_line(coming: Sequence[Expiry], pool: str, now_ns: int, local: tzinfo 
     """
     if not coming:
         return ()
-    counts = [sum(one.at_ns - now_ns <= span_ns for one in coming) for span_ns in SPANS_NS]
+    counts = [sum(expiry.at_ns - now_ns <= span_ns for expiry in coming) for span_ns in SPANS_NS]
     spans = [span_text(span_ns) for span_ns in SPANS_NS]
     many = counted(len(coming), "NodeClaim")
     if counts[-1]:

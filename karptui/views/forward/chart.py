@@ -26,8 +26,8 @@ def forecast_chart(plays: Sequence[Forecast], horizon_ns: int, unedited: str) ->
     if not found:
         return None
     first = found[0][1]
-    is_priced = all(played.has_prices and not any(one.unpriced for one in played.series) for _, played in found)
-    is_priced = is_priced and any(one.price_per_hour for one in first.series)
+    is_priced = all(played.has_prices and not any(moment.unpriced for moment in played.series) for _, played in found)
+    is_priced = is_priced and any(moment.price_per_hour for moment in first.series)
     lines = tuple(_line(name, played, horizon_ns, is_priced=is_priced) for name, played in found)
     commands = tuple(
         (step.at_ns - first.from_ns) / NS_PER_SECOND for step in first.steps if step.kind is StepKind.DISRUPT

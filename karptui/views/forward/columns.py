@@ -55,9 +55,9 @@ class PlayedStep(msgspec.Struct, frozen=True):
     @property
     def step(self) -> Step:
         """The step in that forecast."""
-        found = self.steps[self.at]
-        assert found is not None
-        return found
+        step = self.steps[self.at]
+        assert step is not None
+        return step
 
     @property
     def play(self) -> Forecast:

@@ -247,27 +247,27 @@ def _sampled(played: Played, count: int) -> list[Moment]:
 
 def waits_text(played: Played) -> str:
     """Return one line per pod that was without a node: those that stay pending first, then by duration."""
-    found = sorted(played.waits, key=_waited)
+    waits = sorted(played.waits, key=_waited)
     lines = [
-        f"{_wait_text(one):>10}  from {clock_text(one.from_ns)}"
-        f"{'' if one.until_ns is None else f' to {clock_text(one.until_ns)}':<13}  {one.pod}"
-        for one in found
+        f"{_wait_text(wait):>10}  from {clock_text(wait.from_ns)}"
+        f"{'' if wait.until_ns is None else f' to {clock_text(wait.until_ns)}':<13}  {wait.pod}"
+        for wait in waits
     ]
     return "\n".join(lines) or "no pod is pending at any time"
 
 
 def longest_waits(played: Played, most: int) -> str:
     """Return the pods that are without a node for longest: ``web/a to the end, web/b 3m and 12 more``."""
-    found = sorted(played.waits, key=_waited)
-    return first_of([f"{one.pod} {_wait_text(one)}" for one in found], most)
+    waits = sorted(played.waits, key=_waited)
+    return first_of([f"{wait.pod} {_wait_text(wait)}" for wait in waits], most)
 
 
-def _wait_text(one: PodWait) -> str:
-    return "to the end" if one.until_ns is None else span_text(one.until_ns - one.from_ns)
+def _wait_text(wait: PodWait) -> str:
+    return "to the end" if wait.until_ns is None else span_text(wait.until_ns - wait.from_ns)
 
 
-def _waited(one: PodWait) -> tuple[bool, int, str]:
-    return one.until_ns is not None, one.from_ns - (one.until_ns or 0), one.pod
+def _waited(wait: PodWait) -> tuple[bool, int, str]:
+    return wait.until_ns is not None, wait.from_ns - (wait.until_ns or 0), wait.pod
 
 
 def waiting_text(played: Played) -> str:
@@ -310,11 +310,11 @@ def claims_text(step: Step, *, is_short: bool = False) -> str:
     parts = []
     for claim in step.claims:
         types, price = claim["instanceTypes"], claim["cheapestPrice"]
-        known = node_price_text(price) if types and price >= 0 else ""
+        text = node_price_text(price) if types and price >= 0 else ""
         if is_short:
-            parts.append(f"1 {claim['nodePool']} {known}".rstrip())
+            parts.append(f"1 {claim['nodePool']} {text}".rstrip())
         else:
-            of = f" ({counted(len(types), 'type')}, from {known}/h)" if known else ""
+            of = f" ({counted(len(types), 'type')}, from {text}/h)" if text else ""
             parts.append(f"1 node in {claim['nodePool']}{of}")
     return first_of(parts, MAX_NAMES)
 

@@ -114,8 +114,8 @@ def held_cell(entry: NodeEntry, _: int) -> Cell:
 
 
 def _without_blockers(entry: NodeEntry, _: int) -> str | None:
-    found = entry.findings
-    return str(found.outlook.lifted.outcome) if found is not None and found.outlook is not None else None
+    findings = entry.findings
+    return str(findings.outlook.lifted.outcome) if findings is not None and findings.outlook is not None else None
 
 
 HELD: Final[Column[NodeEntry]] = Column(

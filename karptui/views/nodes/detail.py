@@ -119,12 +119,12 @@ def _claim_block(entry: NodeEntry, now_ns: int) -> list[Pieces]:
     if delta is not None:
         text = delta_text(delta)
         tone = Tone.WARNING if delta.is_smaller else Tone.NORMAL
-        said = (
+        sentence = (
             f"allocatable differs from the NodeClaim by {text}"
             if text
             else "the node's allocatable matches the NodeClaim"
         )
-        lines.append(((said, tone),))
+        lines.append(((sentence, tone),))
     if not claim.is_deleting:
         lines.append((("expires ", Tone.MUTED), (expiry_text(claim.expires_ns, now_ns), Tone.NORMAL)))
     grace = claim.termination_grace_period_ns
@@ -143,14 +143,14 @@ def _conditions(title: str, conditions: tuple[Condition, ...], now_ns: int) -> l
     for condition in conditions:
         mark, tone = _verdict(condition)
         since = f" {age_text(condition.last_transition_ns, now_ns)}" if condition.last_transition_ns else ""
-        said = clean(condition.message or condition.reason)
-        is_dull = tone is Tone.GOOD or said == condition.type
+        text = clean(condition.message or condition.reason)
+        is_dull = tone is Tone.GOOD or text == condition.type
         lines.append(
             (
                 (f"{mark} ", tone),
                 (f"{clean(condition.type)} {clean(condition.status)}", tone if tone is not Tone.GOOD else Tone.NORMAL),
                 (since, Tone.MUTED),
-                ("" if is_dull else f"  {said}", Tone.NORMAL),
+                ("" if is_dull else f"  {text}", Tone.NORMAL),
             )
         )
     return _block(title, *(lines or [(("none reported", Tone.MUTED),)]))

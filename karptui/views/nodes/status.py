@@ -117,10 +117,10 @@ def _claim_status(claim: NodeClaim, *, may_see_nodes: bool) -> NodeStatus:
     ):
         if not claim.is_true(condition):
             step = claim.condition(condition)
-            said = _said(step)
+            text = _said(step)
             is_failing = claim.refused_launch is not None or (step is not None and step.status == "False")
             tone = Tone.FAULT if is_failing else Tone.ACTIVE
-            return NodeStatus(word, tone, created, said or waits, 1 if is_failing else 5)
+            return NodeStatus(word, tone, created, text or waits, 1 if is_failing else 5)
     if not may_see_nodes:
         word = "Initialized" if claim.is_true("Initialized") else "Registered"
         return NodeStatus(word, Tone.NORMAL, ABSENT_NS, "its node cannot be shown: nodes may not be listed", 8)
@@ -137,8 +137,8 @@ def _leaving(node: Node, claim: NodeClaim | None, *, may_see_claims: bool) -> No
     since = min(item.deletion_ns for item in (node, claim) if item is not None and item.is_deleting)
     if claim is None:
         unseen = "its NodeClaim cannot be shown: NodeClaims may not be listed"
-        said = unseen if not may_see_claims else "the Node is being deleted, but a finalizer remains"
-        return NodeStatus("Deleting", Tone.LEAVING, since, said, 2)
+        text = unseen if not may_see_claims else "the Node is being deleted, but a finalizer remains"
+        return NodeStatus("Deleting", Tone.LEAVING, since, text, 2)
     stage = deletion_stage(claim)[0] if claim.is_deleting else DrainStage.DELETING
     if stage is DrainStage.DELETING:
         return NodeStatus("Deleting", Tone.LEAVING, since, "its drain has not begun", 2)
@@ -147,8 +147,8 @@ def _leaving(node: Node, claim: NodeClaim | None, *, may_see_claims: bool) -> No
         return NodeStatus("Terminating", Tone.LEAVING, since, f"drained; the instance is {step}", 3)
     if stage is DrainStage.VOLUMES:
         return NodeStatus("Detaching", Tone.LEAVING, since, "drained; volumes are being detached", 3)
-    said = _said(claim.condition("Drained"))
-    return NodeStatus("Draining", Tone.LEAVING, since, said or "its pods are being evicted", 2)
+    text = _said(claim.condition("Drained"))
+    return NodeStatus("Draining", Tone.LEAVING, since, text or "its pods are being evicted", 2)
 
 
 def _rebooting(claim: NodeClaim) -> NodeStatus:
@@ -161,7 +161,7 @@ def _rebooting(claim: NodeClaim) -> NodeStatus:
         bound = _reboot_bound(claim)
         until = f" after at most {bound} with its remaining pods" if bound else ""
         step = f"Karpenter evicts its pods, then reboots it{until}"
-    about = f" ({said.removeprefix('rebooting ')})" if (said := _said(condition)) else ""
+    about = f" ({text.removeprefix('rebooting ')})" if (text := _said(condition)) else ""
     return NodeStatus("Rebooting", Tone.WARNING, condition.last_transition_ns, f"{step}{about}", 3)
 
 
@@ -179,24 +179,24 @@ def _starting(node: Node, claim: NodeClaim | None) -> NodeStatus | None:
     if claim is None or claim.is_true("Initialized"):
         return None
     if not claim.is_true("Registered"):
-        said = _said(claim.condition("Registered"))
+        text = _said(claim.condition("Registered"))
         return NodeStatus(
-            "Registering", Tone.ACTIVE, claim.created_ns, said or "Karpenter has not tied it to its claim yet", 5
+            "Registering", Tone.ACTIVE, claim.created_ns, text or "Karpenter has not tied it to its claim yet", 5
         )
-    said = _said(claim.condition("Initialized"))
+    text = _said(claim.condition("Initialized"))
     startup = [taint.key for taint in claim.startup_taints if any(taint.key == t.key for t in node.taints)]
     waits = (
         f"waiting for startup taint {', '.join(startup)}" if startup else "waiting to be ready with all its resources"
     )
-    return NodeStatus("Initializing", Tone.ACTIVE, claim.created_ns, said or waits, 5)
+    return NodeStatus("Initializing", Tone.ACTIVE, claim.created_ns, text or waits, 5)
 
 
 def _not_ready(ready: Condition | None, *, is_cordoned: bool) -> NodeStatus:
     also = "; cordoned as well" if is_cordoned else ""
     if ready is None:
         return NodeStatus("NotReady", Tone.FAULT, ABSENT_NS, f"the kubelet has not reported yet{also}", 0)
-    said = ready.message or ready.reason or "the kubelet does not report it ready"
-    return NodeStatus("NotReady", Tone.FAULT, ready.last_transition_ns, f"{said}{also}", 0)
+    message = ready.message or ready.reason or "the kubelet does not report it ready"
+    return NodeStatus("NotReady", Tone.FAULT, ready.last_transition_ns, f"{message}{also}", 0)
 
 
 def _reason_ns(claim: NodeClaim | None) -> int:

@@ -36,21 +36,21 @@ _FINE: Final = frozenset({Cause.NODE, Cause.CLAIM})
 
 def _karpenter(entry: PendingEntry, now_ns: int) -> Cell:
     group = entry.group
-    said = group.messages.karpenter
-    if said is None:
+    message = group.messages.karpenter
+    if message is None:
         if not entry.may_list_events:
             return FORBIDDEN
         tone = Tone.WARNING if group.cause in SILENT or group.disagreements else Tone.MUTED
         return Cell("no message", tone, "silent")
-    tone = Tone.FAULT if said.reason.startswith("Failed") else Tone.NORMAL
-    return Cell(karpenter_text(group, now_ns), tone, short_verdict(said, now_ns))
+    tone = Tone.FAULT if message.reason.startswith("Failed") else Tone.NORMAL
+    return Cell(karpenter_text(group, now_ns), tone, short_verdict(message, now_ns))
 
 
 def _scheduler(entry: PendingEntry, now_ns: int) -> Cell:
-    said = entry.group.messages.scheduler
-    if said is None:
+    message = entry.group.messages.scheduler
+    if message is None:
         return Cell("no message", Tone.MUTED, "silent")
-    return Cell(scheduler_text(entry.group, now_ns), Tone.NORMAL, short_verdict(said, now_ns))
+    return Cell(scheduler_text(entry.group, now_ns), Tone.NORMAL, short_verdict(message, now_ns))
 
 
 def _now(entry: PendingEntry, _: int) -> Cell:
@@ -72,23 +72,23 @@ def _rank(entry: PendingEntry) -> tuple[float, ...]:
 
 def _requests_values(pod: Pod) -> dict[str, int]:
     """Return requests as integers: ``cpu_millis``, ``mem_bytes``, ``ephemeral_bytes``, others by their own name."""
-    found: dict[str, int] = {"cpu_millis": 0, "mem_bytes": 0}
+    values: dict[str, int] = {"cpu_millis": 0, "mem_bytes": 0}
     names = {CPU: "cpu_millis", MEMORY: "mem_bytes", EPHEMERAL_STORAGE: "ephemeral_bytes"}
     for name, amount in pod.requests.items():
-        found[names.get(name, name)] = amount.nano // (NANO_PER_MILLI if name == CPU else NANO)
-    return found
+        values[names.get(name, name)] = amount.nano // (NANO_PER_MILLI if name == CPU else NANO)
+    return values
 
 
-def _message_values(said: PodMessage | None, now_ns: int) -> dict[str, Any] | None:
+def _message_values(message: PodMessage | None, now_ns: int) -> dict[str, Any] | None:
     """Return a message as a value; None without a message."""
-    if said is None:
+    if message is None:
         return None
     return {
-        "reason": said.reason,
-        "message": said.message,
-        "age_seconds": (now_ns - said.at_ns) // NS_PER_SECOND if said.at_ns else None,
-        "count": said.count,
-        "source": "condition" if said.is_condition else "event",
+        "reason": message.reason,
+        "message": message.message,
+        "age_seconds": (now_ns - message.at_ns) // NS_PER_SECOND if message.at_ns else None,
+        "count": message.count,
+        "source": "condition" if message.is_condition else "event",
     }
 
 
@@ -274,7 +274,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
         values=(
             Value(
                 "disagreements",
-                lambda entry, _: [disagreement_text(one) for one in entry.group.disagreements],
+                lambda entry, _: [disagreement_text(disagreement) for disagreement in entry.group.disagreements],
                 list[str],
                 "Where Karpenter, the scheduler and the engine do not agree.",
             ),

@@ -83,7 +83,7 @@ def explained_lines(
 
 def _findings(explanation: PodExplanation, around: PodSurroundings) -> tuple[Pieces, ...]:
     """Return faulty requirements of excluded NodePools."""
-    idle = {one.nodepool for one in explanation.pools if one.takes_no_part}
+    idle = {pool.nodepool for pool in explanation.pools if pool.takes_no_part}
     return tuple(
         (("! ", Tone.WARNING), (f"{clean(finding.object)}: {clean(finding.fact)}", Tone.NORMAL))
         for pool, finding in around.findings
@@ -102,13 +102,13 @@ def explained_values(entry: PendingEntry, detail: PodDetail | None, now_ns: int)
         "waits_for": cause_sentence(entry.group.first, entry.group.cause),
         "pools": _pool_values(explanation) if explanation is not None else [],
         "existing_nodes": [
-            {"name": one.node, "by": refusal_word(one), "reason": reason_text(one)} for one in explanation.nodes
+            {"name": node.node, "by": refusal_word(node), "reason": reason_text(node)} for node in explanation.nodes
         ]
         if explanation is not None
         else [],
         "given_up": list(explanation.given_up) if explanation is not None else [],
         "changes_tried": remedies.tried if remedies is not None else 0,
-        "remedies": [remedy_values(one) for one in remedies.found] if remedies is not None else [],
+        "remedies": [remedy_values(remedy) for remedy in remedies.found] if remedies is not None else [],
         "not_tried": list(remedies.left_out) if remedies is not None else [],
     }
 
@@ -131,7 +131,7 @@ def _pool(pool: PoolExplanation, row: GateRow) -> dict[str, Any]:
         "karpenter_says": str(pool.rejection) if pool.rejection is not None else None,
         "types_left": {left.after.replace(" ", "_"): left.count for left in pool.types_left},
         "nearest_type": nearest.instance_type if nearest is not None else None,
-        "short": [{"resource": one.resource, "need": str(one.need), "room": str(one.room)} for one in nearest.shortages]
+        "short": [{"resource": s.resource, "need": str(s.need), "room": str(s.room)} for s in nearest.shortages]
         if nearest is not None
         else [],
     }

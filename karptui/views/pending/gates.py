@@ -60,7 +60,7 @@ def _miss_text(pool: PoolExplanation, *, is_short: bool) -> str:
     if pool.takes_no_part:
         return clean(pool.takes_no_part)
     found = (pool.rejection,) if pool.besides_limits is None else (pool.besides_limits, pool.rejection)
-    return "; ".join(_rejection_text(pool, one, is_short=is_short) for one in found)
+    return "; ".join(_rejection_text(pool, rejection, is_short=is_short) for rejection in found)
 
 
 def _rejection_text(pool: PoolExplanation, rejection: Rejection | None, *, is_short: bool) -> str:
@@ -147,7 +147,7 @@ def _types_text(pool: PoolExplanation, rejection: TypesExhausted, *, is_short: b
 
 def _cut_text(pool: PoolExplanation) -> str:
     """Return the number of types within the limits, if limits exclude some: larger types may be excluded."""
-    left = {found.after: found.count for found in pool.types_left}
+    left = {types.after: types.count for types in pool.types_left}
     usable, within = left.get("on offer", 0), left.get("limits", 0)
     return f"; its limits leave {count_text(within)} of {count_text(usable)} types" if 0 < within < usable else ""
 
@@ -157,20 +157,20 @@ def _nearest_text(nearest: NearestMiss) -> str:
 
     The disk, or a large part that is reserved, is added, as another instance type would not have more.
     """
-    absent = [one for one in nearest.shortages if not resources.nano(nearest.capacity, one.resource)]
-    short, name = [one for one in nearest.shortages if one not in absent], clean(nearest.instance_type)
+    absent = [shortage for shortage in nearest.shortages if not resources.nano(nearest.capacity, shortage.resource)]
+    short, name = [shortage for shortage in nearest.shortages if shortage not in absent], clean(nearest.instance_type)
     parts = [f"{shortages_text(short)} on {name}{_set_by_class(nearest)}"] if short else []
     if absent:
-        parts.append(f"{name} has no {clean(', '.join(one.resource for one in absent))}")
+        parts.append(f"{name} has no {clean(', '.join(shortage.resource for shortage in absent))}")
     return "; ".join(parts)
 
 
 def _set_by_class(nearest: NearestMiss) -> str:
     parts = []
-    for one in nearest.shortages:
-        name, lacking = one.resource, one.lacking_nano
+    for shortage in nearest.shortages:
+        name, lacking = shortage.resource, shortage.lacking_nano
         whole = resources.nano(nearest.capacity, name)
-        reserved = whole - one.room.nano
+        reserved = whole - shortage.room.nano
         if name == EPHEMERAL_STORAGE:
             parts.append(f"its disk has {amount_text(name, whole)}")
         elif lacking <= reserved and reserved * _LARGE_PART >= whole:
@@ -184,7 +184,7 @@ def _carried_text(pool: PoolExplanation) -> str:
     rejection = pool.rejection
     if not isinstance(rejection, TypesExhausted):
         return ""
-    loads = [one for one in rejection.overheads if one]
+    loads = [overhead for overhead in rejection.overheads if overhead]
     if not loads:
         return ""
     most = resources.maximum(loads)
@@ -208,12 +208,12 @@ def refusal_word(refusal: NodeRefusal) -> str:
     """Return the reason of one node in a word: ``memory``, ``taint``, ``label``."""
     if refusal.gate is not PlacementGate.ROOM:
         return _gate_word(refusal.gate)
-    return clean(" and ".join(one.resource for one in refusal.shortages)) or "room"
+    return clean(" and ".join(shortage.resource for shortage in refusal.shortages)) or "room"
 
 
 def reason_text(refusal: NodeRefusal) -> str:
     """Return the reason of one node, amounts as Kubernetes writes them: ``memory 240Gi asked, 7374324Ki left``."""
-    short = (f"{one.resource} {one.need} asked, {one.room} left" for one in refusal.shortages)
+    short = (f"{shortage.resource} {shortage.need} asked, {shortage.room} left" for shortage in refusal.shortages)
     return ", ".join(short) or refusal.reason
 
 
@@ -230,8 +230,12 @@ def _room_text(refusal: NodeRefusal) -> str:
 
 
 def _amounts(refusal: NodeRefusal) -> Iterator[tuple[str, str, str]]:
-    for one in refusal.shortages:
-        yield one.resource, amount_text(one.resource, one.need.nano), amount_text(one.resource, one.room.nano)
+    for shortage in refusal.shortages:
+        yield (
+            shortage.resource,
+            amount_text(shortage.resource, shortage.need.nano),
+            amount_text(shortage.resource, shortage.room.nano),
+        )
 
 
 def refusal_counts(explanation: PodExplanation) -> tuple[tuple[str, int], ...]:
@@ -318,7 +322,7 @@ def _row(pool: PoolExplanation) -> GateRow:
             marks[failed] = Mark.FAILED
     left: tuple[tuple[str, int], ...] = ()
     if isinstance(pool.rejection, TypesExhausted):
-        left = tuple((_LEFT.get(one.after, one.after), one.count) for one in pool.types_left)
+        left = tuple((_LEFT.get(types.after, types.after), types.count) for types in pool.types_left)
     return GateRow(pool.nodepool, tuple(marks), failed, miss_text(pool), _carried_text(pool), left, pool.is_certain)
 
 
@@ -419,24 +423,24 @@ NODES_TABLE: Final[TableSpec[NodeRefusal]] = TableSpec(
     columns=(
         Column(
             Heading("name", "NODE", "The node.", 14, 52, is_name=True),
-            lambda one, _: Cell(clean(one.node), Tone.STRONG, short_name(clean(one.node))),
-            lambda one: natural_key(one.node),
-            filters={"name": Field(FieldKind.TEXT, lambda one, _: one.node, help="node")},
+            lambda refusal, _: Cell(clean(refusal.node), Tone.STRONG, short_name(clean(refusal.node))),
+            lambda refusal: natural_key(refusal.node),
+            filters={"name": Field(FieldKind.TEXT, lambda refusal, _: refusal.node, help="node")},
         ),
         Column(
             Heading("by", "BY", "Why it is excluded: the first of Karpenter's checks that fails.", 7, 24),
-            lambda one, _: Cell(refusal_word(one), Tone.FAULT),
+            lambda refusal, _: Cell(refusal_word(refusal), Tone.FAULT),
             refusal_word,
-            filters={"by": Field(FieldKind.TEXT, lambda one, _: refusal_word(one), help="memory, taint, label…")},
+            filters={"by": Field(FieldKind.TEXT, lambda r, _: refusal_word(r), help="memory, taint, label…")},
         ),
         Column(
             Heading("reason", "REASON", "Computed verdict with amounts requested and left.", 24, 140, fill_width=140),
-            lambda one, _: Cell(_room_text(one), short=shortage_text(one)),
+            lambda refusal, _: Cell(_room_text(refusal), short=shortage_text(refusal)),
             reason_text,
         ),
     ),
-    text=lambda one: f"{one.node} {refusal_word(one)} {_room_text(one)} {reason_text(one)}".lower(),
-    key=lambda one: one.node,
+    text=lambda refusal: f"{refusal.node} {refusal_word(refusal)} {_room_text(refusal)} {reason_text(refusal)}".lower(),
+    key=lambda refusal: refusal.node,
     default_sort=Sort("by"),
 )
 """The nodes tried."""

@@ -78,15 +78,15 @@ def _fields(edits: tuple[AnyEdit, ...], origin: str) -> Iterator[str]:
 def _pod_fields(edits: list[SetField], origin: str) -> Iterator[str]:
     first = edits[0].object
     kind, _, name = origin.partition("/")
-    own = [edit for edit in edits if edit.object == first]
+    fields = [edit for edit in edits if edit.object == first]
     if kind == "Pod":
         yield f"in pod {clean(first.key)}, which must be recreated:"
     else:
         yield f"in the pod template of {clean(kind)} {clean(name)} (spec.template):"
-    for edit in own:
+    for edit in fields:
         value = "(removed)" if edit.value is None else _json(edit.value)
         yield f"  {clean(path_text(edit.path))}: {value}"
-    if any(edit.path[1:3] == ("containers", 0) for edit in own):
+    if any(edit.path[1:3] == ("containers", 0) for edit in fields):
         yield "  The amount is the sum of a pod's containers."
 
 
@@ -125,8 +125,8 @@ class RemedyEntry:
 
 def remedy_entries(report: RemedyReport | None) -> tuple[RemedyEntry, ...]:
     """Return the changes that make pods schedulable, in order."""
-    found = () if report is None else report.found
-    return tuple(RemedyEntry(place, remedy) for place, remedy in enumerate(found))
+    remedies = () if report is None else report.found
+    return tuple(RemedyEntry(place, remedy) for place, remedy in enumerate(remedies))
 
 
 def gain_text(gain: Gain) -> str:

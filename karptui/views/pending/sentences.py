@@ -49,12 +49,12 @@ def zone_lines(pod: Pod, volumes: Sequence[tuple[str, frozenset[str]]]) -> tuple
         return ()
     sources = _zone_sources(pod, volumes)
     common = frozenset.intersection(*(zones for _, zones in sources))
-    said = " · ".join(f"{clean(name)} → {clean(', '.join(sorted(zones)))}" for name, zones in sources)
+    text = " · ".join(f"{clean(name)} → {clean(', '.join(sorted(zones)))}" for name, zones in sources)
     if common or len(sources) == 1:
         left = f" · leaves {clean(', '.join(sorted(common)))}" if len(sources) > 1 else ""
-        return ((("zones  ", Tone.STRONG), (f"{said}{left}", Tone.NORMAL)),)
+        return ((("zones  ", Tone.STRONG), (f"{text}{left}", Tone.NORMAL)),)
     never = " · no zone is in all of them: the pod fits no node"
-    return ((("zones  ", Tone.STRONG), (said, Tone.NORMAL), (never, Tone.FAULT)),)
+    return ((("zones  ", Tone.STRONG), (text, Tone.NORMAL), (never, Tone.FAULT)),)
 
 
 def has_no_zone(pod: Pod, volumes: Sequence[tuple[str, frozenset[str]]]) -> bool:
@@ -214,7 +214,7 @@ def now_text(group: PendingGroup, *, is_short: bool = False) -> str:
         if is_short and not first.node:
             more = f" +{count_text(len(group.destinations) - 1)}" if len(group.destinations) > 1 else ""
             return f"→ new {clean(first.instance_type)} in {clean(first.nodepool)}{more}"
-        return f"→ {first_of([destination_text(one) for one in group.destinations], 1)}"
+        return f"→ {first_of([destination_text(destination) for destination in group.destinations], 1)}"
     if group.cause is Cause.NO_POOL:
         return "✘ no NodePool can take pods"
     if group.cause is Cause.OTHER_SCHEDULER:
@@ -229,7 +229,7 @@ def now_text(group: PendingGroup, *, is_short: bool = False) -> str:
 def _by_init(group: PendingGroup, pool: PoolExplanation, *, is_short: bool) -> str:
     """Return that an init container requests what no node has, if it requests more than the app containers do."""
     peaks = group.first.template.init_peaks
-    short = [one.resource for one in pool.nearest.shortages] if pool.nearest is not None and not is_short else []
+    short = [s.resource for s in pool.nearest.shortages] if pool.nearest is not None and not is_short else []
     amounts = {name: amount_text(name, resources.nano(group.first.requests, name)) for name in short if name in peaks}
     parts = [f"init container {clean(peaks[name])} requests {amount} {name}" for name, amount in amounts.items()]
     return f" ({', '.join(parts)})" if parts else ""
@@ -240,11 +240,11 @@ def _unplaced_text(group: PendingGroup, *, is_short: bool) -> str:
     if pool is not None:
         return f"{clean(pool.nodepool)}: {miss_text(pool, is_short=is_short)}{_by_init(group, pool, is_short=is_short)}"
     rejections = () if group.diagnosis.error is None else group.diagnosis.error.rejections
-    if any(one.gate is PlacementGate.DYNAMIC_RESOURCES for _, one in rejections):
+    if any(rejection.gate is PlacementGate.DYNAMIC_RESOURCES for _, rejection in rejections):
         return "uses ResourceClaims (Dynamic Resource Allocation), which Karpenter does not support"
-    if any(one.gate is PlacementGate.NODEPOOLS for _, one in rejections):
+    if any(rejection.gate is PlacementGate.NODEPOOLS for _, rejection in rejections):
         return "no NodePool has any type" if is_short else NO_TYPES
-    gates = [f"{pool}: {one.gate}" if pool else str(one.gate) for pool, one in rejections]
+    gates = [f"{pool}: {rejection.gate}" if pool else str(rejection.gate) for pool, rejection in rejections]
     return clean(", ".join(gates)) or "no destination"
 
 
@@ -273,13 +273,13 @@ def now_words(group: PendingGroup) -> str:
     text = now_text(group)
     if not text.startswith("→"):
         return text.lstrip("✘? ")
-    refused = next((one for one in group.disagreements if one.code in NOT_LAUNCHED), None)
+    refused = next((disagreement for disagreement in group.disagreements if disagreement.code in NOT_LAUNCHED), None)
     if refused is not None:
         return disagreement_text(refused)
-    launched = [_launched_text(one) for one in group.destinations if not one.node]
+    launched = [_launched_text(destination) for destination in group.destinations if not destination.node]
     if launched:
         return f"Karpenter would launch {first_of(launched, 1)}"
-    return f"it fits on {first_of([destination_text(one) for one in group.destinations], 1)}"
+    return f"it fits on {first_of([destination_text(destination) for destination in group.destinations], 1)}"
 
 
 def _unknown_text(group: PendingGroup, *, is_short: bool) -> str:
@@ -292,26 +292,26 @@ def _unknown_text(group: PendingGroup, *, is_short: bool) -> str:
 
 def karpenter_text(group: PendingGroup, now_ns: int) -> str:
     """Return Karpenter's newest verdict with its age."""
-    said = group.messages.karpenter
-    return "no message" if said is None else f"{clean(said.reason)}{_ago(said, now_ns)}"
+    message = group.messages.karpenter
+    return "no message" if message is None else f"{clean(message.reason)}{_ago(message, now_ns)}"
 
 
 def scheduler_text(group: PendingGroup, now_ns: int) -> str:
     """Return the scheduler's newest verdict with its age."""
-    said = group.messages.scheduler
-    return "no message" if said is None else f"{clean(said.reason)}{_ago(said, now_ns)}"
+    message = group.messages.scheduler
+    return "no message" if message is None else f"{clean(message.reason)}{_ago(message, now_ns)}"
 
 
-def short_verdict(said: PodMessage, now_ns: int) -> str:
+def short_verdict(message: PodMessage, now_ns: int) -> str:
     """Return a verdict in few cells: ``failed 2m``, ``refused 12s``, ``nominated``."""
-    word = _SHORT.get(said.reason, clean(said.reason).lower())
-    if not said.at_ns or len(word) >= _LONG_WORD:
+    word = _SHORT.get(message.reason, clean(message.reason).lower())
+    if not message.at_ns or len(word) >= _LONG_WORD:
         return word
-    return f"{word} {short_age_text(said.at_ns, now_ns)}"
+    return f"{word} {short_age_text(message.at_ns, now_ns)}"
 
 
-def _ago(said: PodMessage, now_ns: int) -> str:
-    return f" {age_text(said.at_ns, now_ns)}" if said.at_ns else ""
+def _ago(message: PodMessage, now_ns: int) -> str:
+    return f" {age_text(message.at_ns, now_ns)}" if message.at_ns else ""
 
 
 def quote_lines(group: PendingGroup, now_ns: int, *, may_list_events: bool = True) -> tuple[Pieces, ...]:
@@ -334,11 +334,11 @@ def _silence_lines(group: PendingGroup, *, may_list_events: bool) -> tuple[Piece
     return tuple(lines)
 
 
-def _quoted(who: str, said: PodMessage, now_ns: int) -> Pieces:
-    age = f" {age_text(said.at_ns, now_ns)} ago" if said.at_ns else ""
-    times = f", {count_text(said.count)} times" if said.count > 1 else ""
-    message = _cut_words(clean(said.message), MOST_QUOTED_IN_DETAIL) or "no message"
-    return ((f"{who}{age}{times}: ", Tone.STRONG), (f"{clean(said.reason)}: {message}", Tone.NORMAL))
+def _quoted(who: str, pod_message: PodMessage, now_ns: int) -> Pieces:
+    age = f" {age_text(pod_message.at_ns, now_ns)} ago" if pod_message.at_ns else ""
+    times = f", {count_text(pod_message.count)} times" if pod_message.count > 1 else ""
+    message = _cut_words(clean(pod_message.message), MOST_QUOTED_IN_DETAIL) or "no message"
+    return ((f"{who}{age}{times}: ", Tone.STRONG), (f"{clean(pod_message.reason)}: {message}", Tone.NORMAL))
 
 
 def _cut_words(text: str, most: int) -> str:
@@ -355,58 +355,61 @@ def _them(group: PendingGroup) -> str:
 
 def disagreement_lines(group: PendingGroup) -> tuple[Pieces, ...]:
     """Return the disagreements between the sources, one per line."""
-    return tuple((("≠ ", Tone.WARNING), (disagreement_text(one), Tone.NORMAL)) for one in group.disagreements)
+    return tuple((("≠ ", Tone.WARNING), (disagreement_text(d), Tone.NORMAL)) for d in group.disagreements)
 
 
-def disagreement_short(found: Disagreement) -> str:
+def disagreement_short(disagreement: Disagreement) -> str:
     """Return a disagreement in a few words."""
-    if found.code is DisagreementCode.NOMINATED:
-        return f"nominated {age_text(found.since_ns, found.now_ns)} ago"
-    return str(found.code)
+    if disagreement.code is DisagreementCode.NOMINATED:
+        return f"nominated {age_text(disagreement.since_ns, disagreement.now_ns)} ago"
+    return str(disagreement.code)
 
 
-def disagreement_text(found: Disagreement) -> str:
+def disagreement_text(disagreement: Disagreement) -> str:
     """Return a disagreement between the sources."""
-    age, them = age_text(found.since_ns, found.now_ns), "it" if found.pods == 1 else "them"
-    where = first_of([short_name(clean(node)) for node in found.nodes], 1)
-    match found.code:
+    age, them = age_text(disagreement.since_ns, disagreement.now_ns), "it" if disagreement.pods == 1 else "them"
+    where = first_of([short_name(clean(node)) for node in disagreement.nodes], 1)
+    match disagreement.code:
         case DisagreementCode.LAUNCH_REFUSED:
-            why = error_words(found.error_code) if found.error_code else clean(found.message)
-            return f"the last launch in {clean(found.name)} failed {age} ago: {why}; the next may fail too"
+            why = error_words(disagreement.error_code) if disagreement.error_code else clean(disagreement.message)
+            return f"the last launch in {clean(disagreement.name)} failed {age} ago: {why}; the next may fail too"
         case DisagreementCode.LAUNCHES_STOPPED:
-            have, why = "has" if len(found.nodes) == 1 else "have", f": {clean(found.message)}" if found.message else ""
-            return f"Karpenter launches nothing until {first_of(found.nodes, 1)} {have} a provider ID{why}"
+            have, why = (
+                "has" if len(disagreement.nodes) == 1 else "have",
+                f": {clean(disagreement.message)}" if disagreement.message else "",
+            )
+            return f"Karpenter launches nothing until {first_of(disagreement.nodes, 1)} {have} a provider ID{why}"
         case DisagreementCode.NOMINATED:
-            return f"nominated {age} ago{_stage_text(found)}"
+            return f"nominated {age} ago{_stage_text(disagreement)}"
         case DisagreementCode.UNSCHEDULABLE_NOW:
             return f"Karpenter nominated a node {age} ago, but now it is computed to be unschedulable"
         case DisagreementCode.FITS_NOW:
-            how = "now" if found.knows_volumes else "without its volumes, which were not read,"
-            return f"Karpenter found it unschedulable {age} ago; computed {how} it fits on {_fits_on(found)}"
+            how = "now" if disagreement.knows_volumes else "without its volumes, which were not read,"
+            return f"Karpenter found it unschedulable {age} ago; computed {how} it fits on {_fits_on(disagreement)}"
         case DisagreementCode.NO_EVENT:
             return f"pending for {age} without an event from Karpenter, which has events about other pods"
         case DisagreementCode.VOLUMES_UNREAD:
-            its, fits = ("its", "it fits") if found.pods == 1 else ("their", "they fit")
+            its, fits = ("its", "it fits") if disagreement.pods == 1 else ("their", "they fit")
             return f"kube-scheduler refuses {them}; without {its} volumes, which were not read, {fits} on {where}"
         case DisagreementCode.REFUSED_BY_SCHEDULER:
-            fits = "it fits" if found.pods == 1 else "they fit"
+            fits = "it fits" if disagreement.pods == 1 else "they fit"
             return (
                 f"kube-scheduler refuses {them}, but by Karpenter's rules {fits} on {where},"
                 f" so Karpenter launches no node for {them}"
             )
         case _:
-            return _decisive_text(found)
+            return _decisive_text(disagreement)
 
 
-def _decisive_text(found: Disagreement) -> str:
-    where = first_of([short_name(clean(node)) for node in found.nodes], 1)
-    match found.code:
+def _decisive_text(disagreement: Disagreement) -> str:
+    where = first_of([short_name(clean(node)) for node in disagreement.nodes], 1)
+    match disagreement.code:
         case DisagreementCode.VOLUME_NODE_GONE:
-            return f"its local volume {clean(found.name)} is on node {where}, which does not exist"
+            return f"its local volume {clean(disagreement.name)} is on node {where}, which does not exist"
         case DisagreementCode.VOLUME_IN_USE:
-            return f"pod {clean(found.user)} uses its volume {clean(found.name)}, which is {ONE_POD}"
+            return f"pod {clean(disagreement.user)} uses its volume {clean(disagreement.name)}, which is {ONE_POD}"
         case DisagreementCode.VOLUME_NOT_CREATED:
-            return f"its volume {clean(found.name)} cannot be created: {_driver_error(found.message)}"
+            return f"its volume {clean(disagreement.name)} cannot be created: {_driver_error(disagreement.message)}"
         case _:
             return (
                 f"node {where}, selected by {HOSTNAME}, does not exist, and Karpenter launches no node for a hostname"
@@ -418,10 +421,10 @@ def _driver_error(message: str) -> str:
     return _cut_words(clean(message.rpartition("api error ")[2].rpartition("desc = ")[2]), MOST_QUOTED)
 
 
-def _stage_text(found: Disagreement) -> str:
+def _stage_text(disagreement: Disagreement) -> str:
     """Return the state of a nominated node after ``nominated 3m ago``."""
-    name = clean(found.name)
-    match found.stage:
+    name = clean(disagreement.name)
+    match disagreement.stage:
         case None:
             return ", still pending"
         case "":
@@ -432,15 +435,15 @@ def _stage_text(found: Disagreement) -> str:
             return f", still pending: {name} is {stage.lower()}"
 
 
-def _fits_on(found: Disagreement) -> str:
-    destination = found.destination
+def _fits_on(disagreement: Disagreement) -> str:
+    destination = disagreement.destination
     assert destination is not None
     return short_name(clean(destination.node)) or f"a new node in {clean(destination.nodepool)}"
 
 
 def problem_lines(group: PendingGroup) -> tuple[Pieces, ...]:
     """Return the faults that Karpenter reports, in its words."""
-    return tuple((("✘ ", Tone.FAULT), (clean(one, limit=MOST_QUOTED), Tone.NORMAL)) for one in group.diagnosis.problems)
+    return tuple((("✘ ", Tone.FAULT), (clean(p, limit=MOST_QUOTED), Tone.NORMAL)) for p in group.diagnosis.problems)
 
 
 def pending_sentences(entry: PendingEntry) -> tuple[Pieces, ...]:
@@ -461,7 +464,7 @@ def pending_sentences(entry: PendingEntry) -> tuple[Pieces, ...]:
 
 
 def _destination_lines(group: PendingGroup) -> tuple[Pieces, ...]:
-    named = first_of([destination_text(one) for one in group.destinations], _MOST_DESTINATIONS)
+    named = first_of([destination_text(destination) for destination in group.destinations], _MOST_DESTINATIONS)
     return (((f"→ {named}", Tone.GOOD),),) if named else ()
 
 

@@ -123,7 +123,7 @@ def carries_cell(row: PoolRow, _: int) -> Cell:
         return NOT_APPLICABLE
     more = f" ✘{count_text(row.excluded)}" if row.excluded else ""
     spans = (Span(len(text), len(text + more), Tone.WARNING),) if more else ()
-    fewest = min(one.daemon_pods for one in row.types.carries)
+    fewest = min(carried.daemon_pods for carried in row.types.carries)
     return Cell(text + more, Tone.DAEMON, f"{fewest} ds{more}" if fewest else "none", spans=spans)
 
 
@@ -197,8 +197,10 @@ def shared_cell(row: PoolRow, _: int) -> Cell:
         return FORBIDDEN
     if row.overlap is None:
         return _WAITING
-    found = row.overlap
-    return Cell(f"{count_text(found.shared)}/{count_text(found.matching)}", Tone.NORMAL if found.shared else Tone.MUTED)
+    overlap = row.overlap
+    return Cell(
+        f"{count_text(overlap.shared)}/{count_text(overlap.matching)}", Tone.NORMAL if overlap.shared else Tone.MUTED
+    )
 
 
 def budget_words(left: Mapping[str, int | None]) -> dict[str, int | str]:

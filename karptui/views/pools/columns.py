@@ -62,7 +62,7 @@ def _carried(row: PoolRow) -> Carried | None:
 def _requested_column(
     name: str, unit: str, share: Callable[[PoolRow], Share], cell: Callable[[PoolRow, int], Cell], drop_order: int
 ) -> Column[PoolRow]:
-    def known(row: PoolRow) -> Share | None:
+    def visible_share(row: PoolRow) -> Share | None:
         return share(row) if row.access is PodAccess.KNOWN and not row.hides(Kind.NODE, Kind.NODECLAIM) else None
 
     return Column(
@@ -77,11 +77,11 @@ def _requested_column(
             is_descending_first=True,
         ),
         cell,
-        lambda row: found.percent if (found := known(row)) is not None else None,
+        lambda row: shown.percent if (shown := visible_share(row)) is not None else None,
         values=share_values(
             name,
             unit,
-            known,
+            visible_share,
             lambda row: None if row.hides(Kind.NODE, Kind.NODECLAIM) else share(row).capacity,
             about=("Requests of pods on its nodes.", "Of that, DaemonSets' pods.", "Allocatable of its nodes."),
             after="nodes_last_hour" if name == "cpu" else "",
@@ -118,8 +118,8 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
         lambda row: float(row.pool.weight),
         values=(
             Value("weight", lambda row, _: row.pool.weight, int),
-            Value("same_weight_as", lambda row, _: [one.name for one in row.ties], list[str]),
-            Value("weight_within_10_of", lambda row, _: [one.name for one in row.near], list[str]),
+            Value("same_weight_as", lambda row, _: [tie.name for tie in row.ties], list[str]),
+            Value("weight_within_10_of", lambda row, _: [neighbour.name for neighbour in row.near], list[str]),
         ),
         filters={"weight": Field(FieldKind.COUNT, lambda row, _: row.pool.weight, help="its weight")},
     ),

@@ -53,7 +53,7 @@ def detail_lines(row: PoolRow) -> tuple[Pieces, ...]:
     return (
         order_line(row)[1:],
         *pool_sentences(row)[1:],
-        *_section("What to do", tuple(((clean(one.remedy), Tone.GOOD),) for one in row.types.findings)),
+        *_section("What to do", tuple(((clean(finding.remedy), Tone.GOOD),) for finding in row.types.findings)),
         *_section("Requirements", _requirements(row)),
         *_section("Taints", _taints(row)),
         *_section("Limits", _limits(row)),
@@ -73,25 +73,34 @@ def _section(title: str, lines: tuple[Pieces, ...]) -> tuple[Pieces, ...]:
 def _requirements(row: PoolRow) -> tuple[Pieces, ...]:
     """Return each requirement with how many types it is the first to rule out."""
     pool = row.pool
-    reasons = next((one.reasons for one in row.types.counts if one.filter is Filter.REQUIREMENTS), ())
+    reasons = next((f.reasons for f in row.types.counts if f.filter is Filter.REQUIREMENTS), ())
     removed: dict[str, int] = {}
     for reason, count in reasons:
         key = reason.partition(" ")[0]
         removed[key] = removed.get(key, 0) + count
     lines: list[Pieces] = []
-    for one in pool.requirements:
-        listed = f" [{first_of([clean(value) for value in one.values], _VALUES_SHOWN)}]" if one.values else ""
-        least = f", at least {one.min_values} of them offered" if one.min_values is not None else ""
-        out = removed.get(one.key, 0)
+    for requirement in pool.requirements:
+        listed = (
+            f" [{first_of([clean(value) for value in requirement.values], _VALUES_SHOWN)}]"
+            if requirement.values
+            else ""
+        )
+        least = f", at least {requirement.min_values} of them offered" if requirement.min_values is not None else ""
+        out = removed.get(requirement.key, 0)
         cost = f"  −{counted(out, 'type')}" if out else ""
-        lines.append(((f"{clean(one.key)} {clean(one.operator)}{listed}{least}", Tone.NORMAL), (cost, Tone.MUTED)))
+        lines.append(
+            (
+                (f"{clean(requirement.key)} {clean(requirement.operator)}{listed}{least}", Tone.NORMAL),
+                (cost, Tone.MUTED),
+            )
+        )
     lines += [((f"label {clean(key)}={clean(value)}", Tone.NORMAL),) for key, value in pool.template_labels.items()]
     return tuple(lines) or ((("none: every type of its NodeClass", Tone.WARNING),),)
 
 
 def _taints(row: PoolRow) -> tuple[Pieces, ...]:
-    lines: list[Pieces] = [((clean(str(one)), Tone.NORMAL),) for one in row.pool.taints]
-    lines += [((clean(str(one)), Tone.NORMAL), (" until started", Tone.MUTED)) for one in row.pool.startup_taints]
+    lines: list[Pieces] = [((clean(str(taint)), Tone.NORMAL),) for taint in row.pool.taints]
+    lines += [((clean(str(taint)), Tone.NORMAL), (" until started", Tone.MUTED)) for taint in row.pool.startup_taints]
     return tuple(lines) or ((("none: any pod may be scheduled", Tone.MUTED),),)
 
 
@@ -103,8 +112,8 @@ def _limits(row: PoolRow) -> tuple[Pieces, ...]:
         lines.append(((name, Tone.MUTED), (f"{used} of {limit} · ", Tone.NORMAL), limit_sentence(use)))
     if row.deleting and lines:
         count = row.deleting
-        said = "1 node being deleted does" if count == 1 else f"{count_text(count)} nodes being deleted do"
-        lines.append(((f"{said} not count", Tone.MUTED),))
+        text = "1 node being deleted does" if count == 1 else f"{count_text(count)} nodes being deleted do"
+        lines.append(((f"{text} not count", Tone.MUTED),))
     return tuple(lines) or ((("none: only the cloud's quotas limit it", Tone.MUTED),),)
 
 
@@ -113,13 +122,13 @@ def _disruption(row: PoolRow) -> tuple[Pieces, ...]:
     wait_ns = pool.consolidate_after_ns
     after = span_text(wait_ns) if wait_ns is not None else "Never: no node is consolidated"
     lines: list[Pieces] = [((f"{clean(pool.consolidation_policy)}, consolidateAfter {after}", Tone.NORMAL),)]
-    lines += [((f"budget {i}: {clean(line_text(one))}", Tone.NORMAL),) for i, one in enumerate(pool.budgets or (), 1)]
+    lines += [((f"budget {i}: {clean(line_text(b))}", Tone.NORMAL),) for i, b in enumerate(pool.budgets or (), 1)]
     if not pool.budgets:
         lines.append((("no budgets: there is no limit", Tone.MUTED),))
     left = budget_left(row)
     if left:
-        said = ", ".join(f"{reason} {'any' if n >= UNLIMITED else count_text(n)}" for reason, n in left.items())
-        lines.append((("left now: ", Tone.MUTED), (said, Tone.NORMAL if any(left.values()) else Tone.WARNING)))
+        text = ", ".join(f"{reason} {'any' if n >= UNLIMITED else count_text(n)}" for reason, n in left.items())
+        lines.append((("left now: ", Tone.MUTED), (text, Tone.NORMAL if any(left.values()) else Tone.WARNING)))
     if row.drifted:
         named = f"{count_text(row.drifted)} of {count_text(row.nodes)} nodes drifted"
         lines.append(((named, Tone.WARNING),))
@@ -132,16 +141,16 @@ def _disruption(row: PoolRow) -> tuple[Pieces, ...]:
 
 def _counted(row: PoolRow) -> tuple[Pieces, ...]:
     """Return its NodeClaims and pods as Karpenter counts them, else its pods."""
-    found = row.counted
-    if found is None:
+    counts = row.counted
+    if counts is None:
         return (((f"{counted(row.pods, 'pod')} on its nodes, DaemonSets included", Tone.NORMAL),),)
-    others = found.created - found.provisioned
-    made = f"{count_text(found.created)} NodeClaims created, by Karpenter's own counters"
-    split = f": {count_text(found.provisioned)} for pods that waited, {count_text(others)} to replace others"
-    lately = f" · {count_text(found.created_since_look)} since karptui looks" if found.created_since_look else ""
-    count = row.pods if found.pods is None else found.pods
+    others = counts.created - counts.provisioned
+    text = f"{count_text(counts.created)} NodeClaims created, by Karpenter's own counters"
+    split = f": {count_text(counts.provisioned)} for pods that waited, {count_text(others)} to replace others"
+    lately = f" · {count_text(counts.created_since_look)} since karptui looks" if counts.created_since_look else ""
+    count = row.pods if counts.pods is None else counts.pods
     pods = f"{counted(count, 'pod')} on its nodes, DaemonSets included"
-    return ((((made + split), Tone.NORMAL), (lately, Tone.ACTIVE)), ((pods, Tone.NORMAL),))
+    return ((((text + split), Tone.NORMAL), (lately, Tone.ACTIVE)), ((pods, Tone.NORMAL),))
 
 
 def _nodeclass(row: PoolRow) -> tuple[Pieces, ...]:
@@ -150,30 +159,34 @@ def _nodeclass(row: PoolRow) -> tuple[Pieces, ...]:
     if row.class_absence is not None:
         return (((f"{head} {row.class_absence}", absence_tone(row.class_absence)),),)
     lines: list[Pieces] = [((head, Tone.NORMAL),)]
-    for one in row.class_conditions or ():
-        is_good = one.status == "True"
-        since = f" since {instant_text(one.last_transition_ns)}" if one.last_transition_ns else ""
-        why = f": {one.message or one.reason}" if not is_good and (one.message or one.reason) else ""
+    for condition in row.class_conditions or ():
+        is_good = condition.status == "True"
+        since = f" since {instant_text(condition.last_transition_ns)}" if condition.last_transition_ns else ""
+        why = (
+            f": {condition.message or condition.reason}"
+            if not is_good and (condition.message or condition.reason)
+            else ""
+        )
         mark = ("✔ " if is_good else "✘ ", Tone.GOOD if is_good else Tone.FAULT)
-        lines.append((mark, (clean(f"{one.type}{since}{why}"), Tone.NORMAL if is_good else Tone.FAULT)))
+        lines.append((mark, (clean(f"{condition.type}{since}{why}"), Tone.NORMAL if is_good else Tone.FAULT)))
     return (*lines, *_subnets(row))
 
 
 def _subnets(row: PoolRow) -> Iterator[Pieces]:
-    told = [one for one in row.subnets if one.is_refused or one.free_addresses is not None]
+    told = [subnet for subnet in row.subnets if subnet.is_refused or subnet.free_addresses is not None]
     yield from map(_subnet, told)
-    rest = [clean(one.id) for one in row.subnets if one not in told]
+    rest = [clean(subnet.id) for subnet in row.subnets if subnet not in told]
     if rest:
-        said = f"{counted(len(rest), 'subnet')} ({first_of(rest, _VALUES_SHOWN)}): free addresses are unknown"
-        yield ((said, Tone.MUTED),)
+        text = f"{counted(len(rest), 'subnet')} ({first_of(rest, _VALUES_SHOWN)}): free addresses are unknown"
+        yield ((text, Tone.MUTED),)
 
 
-def _subnet(one: SubnetRoom) -> Pieces:
+def _subnet(room: SubnetRoom) -> Pieces:
     """Return a subnet with its free addresses: by EC2, or by the events of refused launches."""
-    named = f"subnet {clean(one.id)} {clean(one.zone)}: "
-    if one.is_refused:
+    named = f"subnet {clean(room.id)} {clean(room.zone)}: "
+    if room.is_refused:
         return ((named, Tone.NORMAL), ("EC2 just refused a launch, no IPv4 address is free", Tone.FAULT))
-    free = one.free_addresses or 0
+    free = room.free_addresses or 0
     text = counted(free, "free IPv4 address", "free IPv4 addresses")
     return ((named, Tone.NORMAL), (text, Tone.NORMAL if free else Tone.FAULT))
 
@@ -190,14 +203,14 @@ def _types(row: DaemonRow, _: int) -> Cell:
 
 def daemon_note(row: DaemonRow) -> tuple[str, Tone]:
     """Return the reason why a new node does not run a DaemonSet, or which types would fit without it."""
-    found = row.found
+    daemon_set = row.found
     if not row.is_carried:
-        return f"not running: {found.why_not}", Tone.MUTED
-    if found.excluded:
-        return f"without it room on {first_of(found.excluded, _TYPES_NAMED)}", Tone.WARNING
-    if found.one_too_many:
+        return f"not running: {daemon_set.why_not}", Tone.MUTED
+    if daemon_set.excluded:
+        return f"without it room on {first_of(daemon_set.excluded, _TYPES_NAMED)}", Tone.WARNING
+    if daemon_set.one_too_many:
         return (
-            f"with the DaemonSets before it, too large for {first_of(found.one_too_many, _TYPES_NAMED)}",
+            f"with the DaemonSets before it, too large for {first_of(daemon_set.one_too_many, _TYPES_NAMED)}",
             Tone.WARNING,
         )
     return "", Tone.NORMAL
@@ -214,8 +227,12 @@ def daemon_sentence(row: DaemonRow) -> tuple[tuple[str, Tone], ...]:
     if not row.is_carried:
         return ((clean(row.found.key), Tone.STRONG), (f" {clean(text)}", Tone.NORMAL))
     on = f" on {count_text(row.found.types)} of {count_text(row.offered)} types"
-    said = f" · {clean(text)}" if text else " · without it no other type would fit"
-    return ((clean(row.found.key), Tone.STRONG), (f" {asks}{on}", Tone.NORMAL), (said, tone if text else Tone.MUTED))
+    sentence = f" · {clean(text)}" if text else " · without it no other type would fit"
+    return (
+        (clean(row.found.key), Tone.STRONG),
+        (f" {asks}{on}", Tone.NORMAL),
+        (sentence, tone if text else Tone.MUTED),
+    )
 
 
 DAEMON_COLUMNS: Final[tuple[Column[DaemonRow], ...]] = (

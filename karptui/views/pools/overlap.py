@@ -32,44 +32,44 @@ def cluster_lines(
     return (*overlap_lines(around.overlap, overview, is_short=is_short), check_line(around, now_ns, is_short=is_short))
 
 
-def overlap_lines(found: Overlap | None, overview: Overview, *, is_short: bool = False) -> tuple[Pieces, ...]:
+def overlap_lines(overlap: Overlap | None, overview: Overview, *, is_short: bool = False) -> tuple[Pieces, ...]:
     """Return the number of pods that match several NodePools and where they land, or what is still loading."""
-    if found is None:
+    if overlap is None:
         hidden = overview.hidden.intersection(NEEDED_FOR_WHY)
         if hidden:
             named = " and ".join(map(plural, sorted(hidden)))
             return ((("overlap: ", Tone.MUTED), (f"unknown: {named} may not be listed", Tone.WARNING)),)
         return ((("overlap: ", Tone.MUTED), ("which pods match several pools is being computed", Tone.ACTIVE)),)
-    if not found.pods:
+    if not overlap.pods:
         return ()
-    if len(found.pools) < 2:
-        return _without_others(found)
-    share = f" ({100 * found.several // found.pods}%)" if not is_short else ""
-    head = f"{count_text(found.several)} of {count_text(found.pods)} pods{share} match several pools"
-    pieces: list[tuple[str, Tone]] = [("overlap: ", Tone.MUTED), (head, Tone.STRONG if found.several else Tone.MUTED)]
-    where = _where_they_go(found)
+    if len(overlap.pools) < 2:
+        return _without_others(overlap)
+    share = f" ({100 * overlap.several // overlap.pods}%)" if not is_short else ""
+    head = f"{count_text(overlap.several)} of {count_text(overlap.pods)} pods{share} match several pools"
+    pieces: list[tuple[str, Tone]] = [("overlap: ", Tone.MUTED), (head, Tone.STRONG if overlap.several else Tone.MUTED)]
+    where = _where_they_go(overlap)
     if where:
         pieces.append((f"{',' if is_short else ' and'} land on {where}", Tone.NORMAL))
-    if found.stranded:
-        pieces.append((f" · {_matching(found.stranded)} pools whose limits are used up", Tone.FAULT))
-    if found.none:
-        pieces.append((f" · {_matching(found.none)} none", Tone.WARNING))
+    if overlap.stranded:
+        pieces.append((f" · {_matching(overlap.stranded)} pools whose limits are used up", Tone.FAULT))
+    if overlap.none:
+        pieces.append((f" · {_matching(overlap.none)} none", Tone.WARNING))
     lines: list[Pieces] = [tuple(pieces)]
-    if found.several and not is_short:
+    if overlap.several and not is_short:
         lines.append(((f"  {SPREAD}", Tone.MUTED),))
     return tuple(lines)
 
 
-def _without_others(found: Overlap) -> tuple[Pieces, ...]:
+def _without_others(overlap: Overlap) -> tuple[Pieces, ...]:
     """Return the number of pods without a NodePool, if no two NodePools overlap."""
-    of = f"of {counted(found.pods, 'pod')} "
+    of = f"of {counted(overlap.pods, 'pod')} "
     pieces: list[tuple[str, Tone]] = []
-    if found.stranded:
-        text = f"{count_text(found.stranded)} {of}{_match(found.stranded)} a NodePool whose limits are used up"
+    if overlap.stranded:
+        text = f"{count_text(overlap.stranded)} {of}{_match(overlap.stranded)} a NodePool whose limits are used up"
         pieces.append((text, Tone.FAULT))
-    if found.none:
+    if overlap.none:
         lead = " · " if pieces else ""
-        text = f"{lead}{count_text(found.none)} {'' if pieces else of}{_match(found.none)} no NodePool"
+        text = f"{lead}{count_text(overlap.none)} {'' if pieces else of}{_match(overlap.none)} no NodePool"
         pieces.append((text, Tone.WARNING))
     return (tuple(pieces),) if pieces else ()
 
@@ -82,10 +82,10 @@ def _matching(pods: int) -> str:
     return f"{count_text(pods)} {_match(pods)}"
 
 
-def _where_they_go(found: Overlap) -> str:
+def _where_they_go(overlap: Overlap) -> str:
     """Return the NodePools that pods which match several would go to, most pods first."""
     counts: Counter[str] = Counter()
-    for kind in found.kinds:
+    for kind in overlap.kinds:
         if len(kind.pools) > 1 and kind.goes_to:
             counts[kind.goes_to] += kind.pods
     return first_of([f"{clean(name)} {count_text(count)}" for name, count in counts.most_common()], _NAMED)
@@ -94,7 +94,7 @@ def _where_they_go(found: Overlap) -> str:
 def check_line(around: PoolsAround, now_ns: int, *, is_short: bool = False) -> Pieces:
     """Return the number of NodeClaims per NodePool, and the source of the counts."""
     source = around.source
-    made = sorted(((one.created, one.name) for one in around.counts), key=lambda one: (-one[0], one[1]))
+    made = sorted(((count.created, count.name) for count in around.counts), key=lambda one: (-one[0], one[1]))
     named = _counts_text(made, _NAMED_SHORT if is_short else len(made))
     if not source.is_by_controller:
         hours = LATELY_SECONDS // 3600
@@ -105,8 +105,8 @@ def check_line(around: PoolsAround, now_ns: int, *, is_short: bool = False) -> P
     label = f"check: NodeClaims created{since} by Karpenter's own counters ({clean(source.endpoint)}): "
     if is_short:
         label = "check: NodeClaims created: "
-    lately = [(one.since_look or 0, one.name) for one in around.counts]
-    has_two = any(one.since_look is not None for one in around.counts)
+    lately = [(count.since_look or 0, count.name) for count in around.counts]
+    has_two = any(count.since_look is not None for count in around.counts)
     seen = ""
     if has_two:
         new = ", ".join(f"{clean(name)} {count_text(count)}" for count, name in sorted(lately, reverse=True) if count)

@@ -59,7 +59,7 @@ def _tone(use: PoolLimit) -> Tone:
 def limit_line(entry: PoolEntry, uses: Sequence[PoolLimit]) -> Pieces:
     """Return all limits of a NodePool in one line; nothing without limits."""
     pieces: list[tuple[str, Tone]] = []
-    for use in sorted(uses, key=lambda one: not one.is_closed):
+    for use in sorted(uses, key=lambda limit: not limit.is_closed):
         pieces += [(" · ", Tone.MUTED), limit_sentence(use)]
     if not pieces:
         return ()
@@ -73,7 +73,7 @@ def limit_line(entry: PoolEntry, uses: Sequence[PoolLimit]) -> Pieces:
 
 def failing(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
     """Return the conditions that are not True, the sum of them (``Ready``) last."""
-    return tuple(sorted((one for one in conditions if one.status != "True"), key=lambda one: one.type == "Ready"))
+    return tuple(sorted((c for c in conditions if c.status != "True"), key=lambda condition: condition.type == "Ready"))
 
 
 def is_ready(row: PoolRow) -> bool:
@@ -95,7 +95,7 @@ def short_reason(row: PoolRow) -> str:
 
 
 def _own(row: PoolRow) -> tuple[Condition, ...]:
-    return tuple(one for one in row.pool.conditions if one.type in ("Ready", "NodeClassReady", "ValidationSucceeded"))
+    return tuple(c for c in row.pool.conditions if c.type in ("Ready", "NodeClassReady", "ValidationSucceeded"))
 
 
 def ready_lines(row: PoolRow) -> tuple[Pieces, ...]:
@@ -104,18 +104,18 @@ def ready_lines(row: PoolRow) -> tuple[Pieces, ...]:
     ref = row.pool.node_class_ref
     if not row.pool.is_ready:
         bad = failing(_own(row))
-        lines += [_line("NodePool", one) for one in bad if one.type != "Ready" or len(bad) == 1]
+        lines += [_line("NodePool", condition) for condition in bad if condition.type != "Ready" or len(bad) == 1]
         if not bad:
             lines.append(
                 ((f"✘ NodePool {clean(row.name)} reports no Ready condition: it launches nothing", Tone.FAULT),)
             )
     if not row.is_class_ready:
         bad = failing(row.class_conditions or ())
-        lines += [_line(f"{ref.kind} {ref.name}", one) for one in bad if one.type != "Ready" or len(bad) == 1]
+        lines += [_line(f"{ref.kind} {ref.name}", c) for c in bad if c.type != "Ready" or len(bad) == 1]
     if row.class_absence is not None and row.class_absence is not Absence.ON_THE_WAY:
         is_gone = row.class_absence is Absence.GONE
-        said = f"{'✘' if is_gone else '▲'} {clean(ref.kind)} {clean(ref.name)} {row.class_absence}"
-        lines.append(((said, absence_tone(row.class_absence)),))
+        text = f"{'✘' if is_gone else '▲'} {clean(ref.kind)} {clean(ref.name)} {row.class_absence}"
+        lines.append(((text, absence_tone(row.class_absence)),))
     return tuple(lines)
 
 
@@ -133,8 +133,8 @@ def absence_tone(absence: Absence) -> Tone:
 def _line(what: str, condition: Condition) -> Pieces:
     reason = f": {condition.reason}" if condition.reason and condition.reason != condition.type else ""
     message = f": {condition.message}" if condition.message else ""
-    said = clean(f"{what}: {condition.type} is {condition.status}{reason}")
-    return (("✘ ", Tone.FAULT), (said, Tone.FAULT), (clean(message), Tone.NORMAL))
+    text = clean(f"{what}: {condition.type} is {condition.status}{reason}")
+    return (("✘ ", Tone.FAULT), (text, Tone.FAULT), (clean(message), Tone.NORMAL))
 
 
 _POLICIES: Final = {
@@ -159,7 +159,7 @@ def budget_left(row: PoolRow) -> dict[Reason, int]:
     """Return the number of nodes that may be disrupted now by reason; empty if unknown."""
     if row.budgets is None:
         return {}
-    return {one.reason: UNLIMITED if one.allowed >= UNLIMITED else one.left for one in row.budgets.states}
+    return {state.reason: UNLIMITED if state.allowed >= UNLIMITED else state.left for state in row.budgets.states}
 
 
 def budget_text(row: PoolRow, *, is_short: bool = False) -> str:
@@ -183,9 +183,9 @@ def carries_line(row: PoolRow) -> Pieces:
     count = heaviest.daemon_pods
     noun = f"DaemonSet pod{'s' * (count != 1)}"
     amounts = requests_text(heaviest.daemons, " / ")
-    most = "up to " if len({one.daemon_pods for one in row.types.carries}) > 1 else ""
-    said = f"a new node carries {most}{count} {noun} = {amounts} / {count} slot{'s' * (count != 1)}"
-    return ((said, Tone.DAEMON), *_excluded(row))
+    most = "up to " if len({carried.daemon_pods for carried in row.types.carries}) > 1 else ""
+    text = f"a new node carries {most}{count} {noun} = {amounts} / {count} slot{'s' * (count != 1)}"
+    return ((text, Tone.DAEMON), *_excluded(row))
 
 
 def _excluded(row: PoolRow) -> Pieces:
@@ -236,9 +236,9 @@ def order_line(row: PoolRow) -> Pieces:
         return (head, (f"is excluded: {clean(why_not)}", Tone.WARNING))
     share = row.share_percent
     held = f" · {share:.0f}% of the nodes now" if share is not None else ""
-    said = f"tried {ordinal(row.rank)}: {_order(row)}{held}; weights never move running nodes"
+    text = f"tried {ordinal(row.rank)}: {_order(row)}{held}; weights never move running nodes"
     problem: Pieces = ((f" · {clean(why_not)}", Tone.FAULT),) if why_not else ()
-    return (head, (said, Tone.NORMAL), *problem)
+    return (head, (text, Tone.NORMAL), *problem)
 
 
 def _order(row: PoolRow) -> str:
@@ -267,7 +267,7 @@ def types_line(row: PoolRow) -> Pieces:
     if last is None and entry.unlisted:
         return ((f"? {clean(entry.unlisted)}: its launches are unknown", Tone.WARNING),)
     if last is None:
-        first = next((one.reasons for one in entry.counts if one.filter is Filter.REQUIREMENTS and one.reasons), ())
+        first = next((c.reasons for c in entry.counts if c.filter is Filter.REQUIREMENTS and c.reasons), ())
         why = f": {first[0][0]}" if first else ""
         return ((f"✘ its requirements allow no type{clean(why)}", Tone.FAULT),)
     head = ("▲ none of its types fits the pending pods: ", Tone.WARNING)
@@ -281,7 +281,7 @@ def weight_lines(row: PoolRow) -> tuple[Pieces, ...]:
     """Return notes about equal and near weights."""
     lines: list[Pieces] = []
     if row.ties:
-        names = clean(first_of([one.name for one in row.ties], NAMED))
+        names = clean(first_of([tie.name for tie in row.ties], NAMED))
         lines.append(
             (
                 (
@@ -291,34 +291,40 @@ def weight_lines(row: PoolRow) -> tuple[Pieces, ...]:
             )
         )
     if row.near:
-        others = ", ".join(f"{clean(one.name)} {one.weight}" for one in row.near[:NAMED])
-        said = f"≈ {row.pool.weight} is within 10 of {others}: still a strict order"
-        lines.append(((said, Tone.NORMAL),))
+        others = ", ".join(f"{clean(neighbour.name)} {neighbour.weight}" for neighbour in row.near[:NAMED])
+        text = f"≈ {row.pool.weight} is within 10 of {others}: still a strict order"
+        lines.append(((text, Tone.NORMAL),))
     return tuple(lines)
 
 
 def overlap_line(row: PoolRow) -> Pieces:
     """Return the number of matching pods, how many other NodePools match too, and where they land."""
-    found = row.overlap
-    if found is None or not found.matching:
-        return (("no pod of the cluster matches it", Tone.MUTED),) if found is not None and row.rank is not None else ()
-    said = f"matches {counted(found.matching, 'pod')}"
-    if found.shared:
-        amount = "all" if found.shared == found.matching else count_text(found.shared)
-        said += f", {amount} of which also match others ({_by_name(found.shared_with)})"
-    pieces: list[tuple[str, Tone]] = [(said, Tone.NORMAL)]
-    if found.lost_to:
-        pieces.append((f"; {_by_name(found.lost_to)} would get them first", Tone.WARNING))
-    pieces.append((f"; {_from_here(found)}", Tone.GOOD if found.goes_here else Tone.MUTED))
+    overlap = row.overlap
+    if overlap is None or not overlap.matching:
+        return (
+            (("no pod of the cluster matches it", Tone.MUTED),) if overlap is not None and row.rank is not None else ()
+        )
+    text = f"matches {counted(overlap.matching, 'pod')}"
+    if overlap.shared:
+        amount = "all" if overlap.shared == overlap.matching else count_text(overlap.shared)
+        text += f", {amount} of which also match others ({_by_name(overlap.shared_with)})"
+    pieces: list[tuple[str, Tone]] = [(text, Tone.NORMAL)]
+    if overlap.lost_to:
+        pieces.append((f"; {_by_name(overlap.lost_to)} would get them first", Tone.WARNING))
+    pieces.append((f"; {_from_here(overlap)}", Tone.GOOD if overlap.goes_here else Tone.MUTED))
     return tuple(pieces)
 
 
-def _from_here(found: PoolOverlap) -> str:
+def _from_here(overlap: PoolOverlap) -> str:
     """Return the number of its pods that would launch a node from it."""
-    if found.matching == 1:
-        return f"this pool {'launches' if found.goes_here else 'does not launch'} its node"
+    if overlap.matching == 1:
+        return f"this pool {'launches' if overlap.goes_here else 'does not launch'} its node"
     amount = (
-        count_text(found.goes_here) if 0 < found.goes_here < found.matching else "all" if found.goes_here else "none"
+        count_text(overlap.goes_here)
+        if 0 < overlap.goes_here < overlap.matching
+        else "all"
+        if overlap.goes_here
+        else "none"
     )
     return f"this pool launches the nodes for {amount} of them"
 

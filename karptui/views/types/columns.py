@@ -138,8 +138,8 @@ def why_text(entry: TypeEntry) -> str:
     if entry.removed_by is Filter.REQUIREMENTS:
         return clean(entry.reason)
     if entry.removed_by is Filter.OFFERINGS:
-        found = dict.fromkeys(offer.availability for offer in entry.offers)
-        return entry.ruled_out or f"{WORDS[Filter.OFFERINGS]}: {', '.join(found) or 'no zone'}"
+        document = dict.fromkeys(offer.availability for offer in entry.offers)
+        return entry.ruled_out or f"{WORDS[Filter.OFFERINGS]}: {', '.join(document) or 'no zone'}"
     return f"{WORDS[entry.removed_by]}: {shortages_text(entry.shortages)}"
 
 

@@ -48,12 +48,12 @@ def account_lines(entry: TypeEntry, fit: TypeFit | None, origin: str) -> tuple[P
     """
     steps = ledger_steps(entry, fit, origin)
     names = _resources(entry, fit)
-    table = [[one.label, *(_figure(name, one.amounts) for name in names), one.note] for one in steps]
+    table = [[step.label, *(_figure(name, step.amounts) for name in names), step.note] for step in steps]
     heads = ["", *(_TITLES.get(name, clean(name.rpartition("/")[2])) for name in names), ""]
     widths = [max(len(row[index]) for row in (heads, *table)) for index in range(len(heads) - 1)]
     lines: list[Pieces] = [((_aligned(heads, widths), Tone.MUTED),)]
-    for texts, one in zip(table, steps, strict=True):
-        lines.append(((_aligned(texts, widths), one.tone), (f"  {one.note}", Tone.MUTED)))
+    for texts, ledger_step in zip(table, steps, strict=True):
+        lines.append(((_aligned(texts, widths), ledger_step.tone), (f"  {ledger_step.note}", Tone.MUTED)))
     return tuple(lines)
 
 
@@ -96,11 +96,11 @@ def ledger_steps(entry: TypeEntry, fit: TypeFit | None, origin: str) -> list[Led
     results = entry.expressions
     pods = f", pods {results['maxPods']}" if "maxPods" in results else ""
     steps.append(LedgerStep("capacity", "capacity", _nano(capacity), clean(note + pods)))
-    own = _by_expressions(results, "kubeReserved")
-    steps.append(LedgerStep("kube_reserved", "kubeReserved", _minus(overhead.kube_reserved), own))
-    own = _by_expressions(results, "systemReserved")
-    if any(overhead.system_reserved.values()) or own:
-        steps.append(LedgerStep("system_reserved", "systemReserved", _minus(overhead.system_reserved), own))
+    expressions = _by_expressions(results, "kubeReserved")
+    steps.append(LedgerStep("kube_reserved", "kubeReserved", _minus(overhead.kube_reserved), expressions))
+    expressions = _by_expressions(results, "systemReserved")
+    if any(overhead.system_reserved.values()) or expressions:
+        steps.append(LedgerStep("system_reserved", "systemReserved", _minus(overhead.system_reserved), expressions))
     steps.append(LedgerStep("eviction_threshold", "eviction", _minus(overhead.eviction_threshold)))
     steps.append(LedgerStep("allocatable", "allocatable", _nano(entry.allocatable), tone=Tone.STRONG))
     count, daemons = entry.daemon_pods, _minus(entry.daemons)
@@ -141,18 +141,18 @@ def _advertised(ledger: Ledger, origin: str) -> list[LedgerStep]:
     return steps
 
 
-def step_values(one: LedgerStep) -> dict[str, Any]:
+def step_values(step: LedgerStep) -> dict[str, Any]:
     """Return a ledger line as plain values; what is left is rounded down, what is subtracted up."""
-    whole = {name: nano // (NANO_PER_MILLI if name == CPU else NANO) for name, nano in one.amounts.items()}
+    whole = {name: nano // (NANO_PER_MILLI if name == CPU else NANO) for name, nano in step.amounts.items()}
     return {
-        "step": one.step,
+        "step": step.step,
         "memory_bytes": whole.pop(MEMORY, None),
         "cpu_millis": whole.pop(CPU, None),
         "pods": whole.pop(PODS, None),
         "ephemeral_storage_bytes": whole.pop(EPHEMERAL_STORAGE, None),
         "other": {name: amount for name, amount in whole.items() if amount},
-        "label": one.label.removeprefix("✘ "),
-        "note": one.note,
+        "label": step.label.removeprefix("✘ "),
+        "note": step.note,
     }
 
 
@@ -306,15 +306,15 @@ class Grid(msgspec.Struct, frozen=True):
 
 def offering_grid(entry: TypeEntry) -> Grid:
     """Return the offerings of a type by zone and capacity type; several reservations of a zone share a square."""
-    known = {offer.capacity_type for offer in entry.offers}
-    capacity_types = tuple(name for name in _ORDER if name in known) + tuple(sorted(known.difference(_ORDER)))
+    types = {offer.capacity_type for offer in entry.offers}
+    capacity_types = tuple(name for name in _ORDER if name in types) + tuple(sorted(types.difference(_ORDER)))
     zones = sorted({offer.zone for offer in entry.offers})
     rows = []
     for zone in zones:
         squares = []
         for name in capacity_types:
-            offers = [one for one in entry.offers if one.zone == zone and one.capacity_type == name]
-            best = min(offers, key=lambda one: one.availability is not Availability.OFFERED, default=None)
+            offers = [offer for offer in entry.offers if offer.zone == zone and offer.capacity_type == name]
+            best = min(offers, key=lambda offer: offer.availability is not Availability.OFFERED, default=None)
             squares.append(_square(best) if best is not None else EMPTY)
         rows.append((clean(zone) or "-", tuple(squares)))
     return Grid(tuple(clean(name) or "-" for name in capacity_types), tuple(rows))

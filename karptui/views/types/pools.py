@@ -63,7 +63,7 @@ def _count_cell(entry: PoolEntry, step: Filter) -> Cell:
 
 def carries(entry: PoolEntry) -> str:
     """Return the DaemonSet requests of a new node, or their range over the remaining types."""
-    texts = sorted({(one.daemon_pods, resources.memory_bytes(one.daemons), carries_text(one)) for one in entry.carries})
+    texts = sorted({(c.daemon_pods, resources.memory_bytes(c.daemons), carries_text(c)) for c in entry.carries})
     if not texts:
         return ""
     return texts[0][2] if len(texts) == 1 else f"{texts[0][2]} … {texts[-1][2]}"
@@ -151,7 +151,7 @@ COLUMNS: Final[tuple[Column[PoolEntry], ...]] = (
             drop_order=6,
         ),
         _cheapest,
-        lambda entry: one.price_per_hour if (one := cheapest(entry)) is not None else None,
+        lambda entry: type_entry.price_per_hour if (type_entry := cheapest(entry)) is not None else None,
         values=(
             Value(
                 "cheapest",
@@ -191,7 +191,7 @@ COLUMNS: Final[tuple[Column[PoolEntry], ...]] = (
             Value("note", lambda entry, _: note_of(entry)[0] or None, str | None),
             Value(
                 "findings",
-                lambda entry, _: [f"{one.object}: {one.fact} {one.remedy}" for one in entry.findings],
+                lambda entry, _: [f"{finding.object}: {finding.fact} {finding.remedy}" for finding in entry.findings],
                 list[str],
             ),
         ),
@@ -232,7 +232,7 @@ def _filter_words(entry: PoolEntry, count: FilterCount) -> str:
     """Return the name of a filter; without DaemonSets on a new node, pods are compared with nothing."""
     return (
         "no pod fits"
-        if count.filter is Filter.POD and not any(one.daemon_pods for one in entry.carries)
+        if count.filter is Filter.POD and not any(carried.daemon_pods for carried in entry.carries)
         else _WORDS[count.filter]
     )
 
@@ -283,7 +283,7 @@ def _reasons(entry: PoolEntry, count: FilterCount) -> str:
 def finding_lines(entry: PoolEntry) -> tuple[Pieces, ...]:
     """Return the findings that concern the pool, each with what to do."""
     lines: list[Pieces] = []
-    for finding in sorted(entry.findings, key=lambda one: one.severity is not LintSeverity.ERROR):
+    for finding in sorted(entry.findings, key=lambda lint_finding: lint_finding.severity is not LintSeverity.ERROR):
         mark, tone = ("✘", Tone.FAULT) if finding.severity is LintSeverity.ERROR else ("▲", Tone.WARNING)
         lines.append(
             (
@@ -334,7 +334,7 @@ def aws_sentence(evidence: Evidence) -> str:
         if shared:
             words.append(clean(shared))
         else:
-            missing = [kind for kind, one in evidence.fact_statuses.items() if one.phase is FactPhase.UNAVAILABLE]
+            missing = [kind for kind, status in evidence.fact_statuses.items() if status.phase is FactPhase.UNAVAILABLE]
             if missing:
                 words.append(f"AWS does not tell {', '.join(missing)} (see :sources)")
     return " · ".join(words)

@@ -38,10 +38,10 @@ _FIGURES: Final[tuple[tuple[str, FigureOf], ...]] = (
 )
 _OF_UNKNOWN_PRICE: Final = ("  price n/a", "  at most more")
 _COUNTS: Final[tuple[tuple[str, CountOf], ...]] = (
-    ("no longer placed", lambda one: len(one.no_longer_fit)),
-    ("placed now", lambda one: sum(len(move.pods) for move in one.now_fit)),
-    ("placed elsewhere", lambda one: sum(len(move.pods) for move in one.moves)),
-    ("would drift", lambda one: len(one.drift_gained)),
+    ("no longer placed", lambda difference: len(difference.no_longer_fit)),
+    ("placed now", lambda difference: sum(len(move.pods) for move in difference.now_fit)),
+    ("placed elsewhere", lambda difference: sum(len(move.pods) for move in difference.moves)),
+    ("would drift", lambda difference: len(difference.drift_gained)),
 )
 
 
@@ -69,13 +69,13 @@ SCALE: Final = "fewest pending pods, then $/h, then drift"
 """The criteria as text, best first."""
 
 
-def _rank_of(one: Difference) -> _ScenarioRank:
-    return _ScenarioRank(one.after.pending, _dollars(one.after), len(one.drift_gained))
+def _rank_of(difference: Difference) -> _ScenarioRank:
+    return _ScenarioRank(difference.after.pending, _dollars(difference.after), len(difference.drift_gained))
 
 
-def places(found: Sequence[Difference]) -> list[int]:
+def places(differences: Sequence[Difference]) -> list[int]:
     """Return the place of each scenario, 1 for the best; equal scenarios share a place."""
-    ranks = [_rank_of(one) for one in found]
+    ranks = [_rank_of(difference) for difference in differences]
     return [1 + sum(other < rank for other in ranks) for rank in ranks]
 
 
@@ -86,38 +86,38 @@ def numbered(names: Sequence[str]) -> list[str]:
 
 
 def _told_apart(compared: Sequence[Compared]) -> list[Compared]:
-    names = numbered([one.name for one in compared])
-    return [one._replace(name=name) for one, name in zip(compared, names, strict=True)]
+    names = numbered([comparison.name for comparison in compared])
+    return [comparison._replace(name=name) for comparison, name in zip(compared, names, strict=True)]
 
 
 def best_sentence(compared: Sequence[Compared]) -> str:
     """Return the best scenario and why; empty until all are replayed in one mode."""
     compared = _told_apart(compared)
-    known = [(one.name, one.difference) for one in compared if one.difference is not None]
-    if not known or any(one.difference is None and not one.problem for one in compared):
+    known = [(comparison.name, comparison.difference) for comparison in compared if comparison.difference is not None]
+    if not known or any(comparison.difference is None and not comparison.problem for comparison in compared):
         return ""
-    if len({found.mode for _, found in known}) > 1:
+    if len({difference.mode for _, difference in known}) > 1:
         return ""
     first = known[0][1]
     replayed = "Simulated on an empty cluster: " if first.mode is Replay.SCRATCH else ""
     now = _ScenarioRank(first.before.pending, _dollars(first.before), 0)
-    ranked = sorted(((_rank_of(found), name) for name, found in known), key=lambda one: one[0])
+    ranked = sorted(((_rank_of(difference), name) for name, difference in known), key=lambda one: one[0])
     best = ranked[0][0]
     winners = [name for rank, name in ranked if rank == best]
     others = [(rank, name) for rank, name in ranked if rank != best]
     if best == now:
         same = f"{_named(winners)} {verb(len(winners), 'has', 'have')} the same result"
         equal = "equally many pending pods, at the same $/h"
-        said = f"None is better than {AS_IT_IS}; {same}" if others else f"{same} as {AS_IT_IS}: {equal}"
+        text = f"None is better than {AS_IT_IS}; {same}" if others else f"{same} as {AS_IT_IS}: {equal}"
     elif best > now:
-        said = f"None is better than {AS_IT_IS}; {_named(winners)} next: {_against(best, now, 'now')}"
+        text = f"None is better than {AS_IT_IS}; {_named(winners)} next: {_against(best, now, 'now')}"
     elif len(winners) > 1:
-        said = f"{_named(winners)} are equally good: {_against(best, now, 'now')}"
+        text = f"{_named(winners)} are equally good: {_against(best, now, 'now')}"
     else:
-        said = f"{winners[0]} is best: {_against(best, now, 'now')}"
+        text = f"{winners[0]} is best: {_against(best, now, 'now')}"
     if others and best < now:
-        said += f"; {others[0][1]} next: {_against(others[0][0], now, 'now')}"
-    return f"{replayed}{said}."
+        text += f"; {others[0][1]} next: {_against(others[0][0], now, 'now')}"
+    return f"{replayed}{text}."
 
 
 def _dollars(side: Totals) -> float:
@@ -154,38 +154,38 @@ def compare_lines(compared: Sequence[Compared], width: int) -> tuple[Pieces, ...
         compared: The scenarios, up to four.
     """
     compared = _told_apart(compared)
-    known = [one.difference for one in compared if one.difference is not None]
+    differences = [comparison.difference for comparison in compared if comparison.difference is not None]
     column = max(COLUMN_WIDTH, min(26, (width - LABEL_WIDTH) // (len(compared) + 1)))
-    modes = {one.mode for one in known}
-    lines: list[Pieces] = [_row("", ["now", *(one.name for one in compared)], column, Tone.STRONG)]
-    if len(modes) > 1 or len(known) < len(compared):
-        lines.append(_row("replayed", ["", *(_mode(one) for one in compared)], column, Tone.MUTED))
-    if not known:
+    modes = {difference.mode for difference in differences}
+    lines: list[Pieces] = [_row("", ["now", *(comparison.name for comparison in compared)], column, Tone.STRONG)]
+    if len(modes) > 1 or len(differences) < len(compared):
+        lines.append(_row("replayed", ["", *(_mode(comparison) for comparison in compared)], column, Tone.MUTED))
+    if not differences:
         return tuple(lines)
-    before = known[0].before if len(modes) == 1 else None
-    sides = [side for one in known for side in (one.before, one.after)]
+    before = differences[0].before if len(modes) == 1 else None
+    sides = [side for difference in differences for side in (difference.before, difference.after)]
     is_priced = not any(side.unpriced for side in sides)
     for label, figure in _FIGURES:
         if is_priced and label in _OF_UNKNOWN_PRICE:
             continue
         now = figure(before) if before is not None else "differs"
         lines.append(_figure_row(label, now, compared, figure, column))
-    if without := without_text(known[0].not_counted):
+    if without := without_text(differences[0].not_counted):
         lines.append(((f"{'':<{LABEL_WIDTH}}{without}", Tone.MUTED),))
     lines.append(())
     lines.append((("nodes by NodePool", Tone.MUTED),))
-    lines += [_pool_row(name, compared, column, has_now=before is not None) for name in _pool_names(known)]
+    lines += [_pool_row(name, compared, column, has_now=before is not None) for name in _pool_names(differences)]
     lines.append(())
     for label, count in _COUNTS:
-        cells = ["", *((count_text(count(one.difference)) if one.difference is not None else "-") for one in compared)]
+        cells = ["", *((count_text(count(r.difference)) if r.difference is not None else "-") for r in compared)]
         lines.append(_row(label, cells, column, Tone.NORMAL))
     return tuple(lines)
 
 
-def _mode(one: Compared) -> str:
-    if one.difference is not None:
-        return mode_text(one.difference.mode)
-    return "cannot be replayed" if one.problem else "replaying…"
+def _mode(comparison: Compared) -> str:
+    if comparison.difference is not None:
+        return mode_text(comparison.difference.mode)
+    return "cannot be replayed" if comparison.problem else "replaying…"
 
 
 def _row(label: str, cells: Sequence[str], column: int, tone: Tone) -> Pieces:
@@ -199,18 +199,18 @@ def _cut(text: str, width: int) -> str:
 
 def _figure_row(label: str, now: str, compared: Sequence[Compared], figure: FigureOf, column: int) -> Pieces:
     pieces: list[tuple[str, Tone]] = [(f"{label:<{LABEL_WIDTH}}", Tone.MUTED), (f"{now:>{column}}", Tone.NORMAL)]
-    for one in compared:
-        if one.difference is None:
+    for comparison in compared:
+        if comparison.difference is None:
             pieces.append((f"{'-':>{column}}", Tone.MUTED))
             continue
-        after, before = figure(one.difference.after), figure(one.difference.before)
+        after, before = figure(comparison.difference.after), figure(comparison.difference.before)
         pieces.append((f"{after:>{column}}", Tone.MUTED if after == before else Tone.STRONG))
     return tuple(pieces)
 
 
-def _pool_names(known: Sequence[Difference]) -> list[str]:
+def _pool_names(differences: Sequence[Difference]) -> list[str]:
     return list(
-        dict.fromkeys(pool.name for one in known for pool in one.pools if pool.nodes_before or pool.nodes_after)
+        dict.fromkeys(pool.name for diff in differences for pool in diff.pools if pool.nodes_before or pool.nodes_after)
     )
 
 
@@ -219,8 +219,8 @@ def _pool_row(name: str, compared: Sequence[Compared], column: int, *, has_now: 
     pieces: list[tuple[str, Tone]] = [(f"  {label:<{LABEL_WIDTH - 2}}", Tone.NORMAL)]
     now = ""
     cells: list[tuple[str, Tone]] = []
-    for one in compared:
-        pools = one.difference.pools if one.difference is not None else ()
+    for comparison in compared:
+        pools = comparison.difference.pools if comparison.difference is not None else ()
         pool = next((pool for pool in pools if pool.name == name), None)
         if pool is None:
             cells.append((f"{'-':>{column}}", Tone.MUTED))
@@ -235,12 +235,12 @@ GLYPHS = {Reproduction.REPRODUCED: "✔", Reproduction.DIFFERS: "✘", Reproduct
 
 
 SELF_CHECK: Final[tuple[Value[SelfCheck], ...]] = (
-    Value("comparable", lambda found, _: found.comparable, int, "NodeClaims that can be compared."),
-    Value("reproduced", lambda found, _: found.reproduced, int, "NodeClaims that the model launches too."),
-    Value("sentence", lambda found, _: summary(found), str, "The result as text."),
+    Value("comparable", lambda check, _: check.comparable, int, "NodeClaims that can be compared."),
+    Value("reproduced", lambda check, _: check.reproduced, int, "NodeClaims that the model launches too."),
+    Value("sentence", lambda check, _: summary(check), str, "The result as text."),
     records(
         "nodeClaims",
-        lambda found: found.claims,
+        lambda check: check.claims,
         (
             Value("name", lambda claim, _: claim.claim_name, str),
             Value("node", lambda claim, _: claim.node_name, str),
@@ -255,28 +255,28 @@ SELF_CHECK: Final[tuple[Value[SelfCheck], ...]] = (
 )
 
 
-def self_check_text(found: SelfCheck) -> str:
+def self_check_text(check: SelfCheck) -> str:
     """Return the check as a page of text."""
-    return "\n".join((summary(found), "", *_lines(found.claims))) + "\n"
+    return "\n".join((summary(check), "", *_lines(check.claims))) + "\n"
 
 
-def summary(found: SelfCheck) -> str:
+def summary(check: SelfCheck) -> str:
     """Return the check in one sentence."""
-    total = len(found.claims)
+    total = len(check.claims)
     if not total:
         return "there are no launched NodeClaims to compare with"
-    left_out = total - found.comparable
+    left_out = total - check.comparable
     rest = f"; the pods of {count_text(left_out)} are gone" if left_out else ""
-    if not found.comparable:
+    if not check.comparable:
         return f"none of the last {count_text(total)} NodeClaims can still be compared: their pods are gone"
-    made, comparable = count_text(found.reproduced), count_text(found.comparable)
+    made, comparable = count_text(check.reproduced), count_text(check.comparable)
     return f"of the last {count_text(total)} NodeClaims {comparable} can be compared; the model reproduces {made}{rest}"
 
 
 def _lines(claims: tuple[CheckedClaim, ...]) -> Iterator[str]:
-    rows = [(one.claim_name, one.pool_name, one.type_name, str(one.finding)) for one in claims]
+    rows = [(claim.claim_name, claim.pool_name, claim.type_name, str(claim.finding)) for claim in claims]
     widths = [max(len(row[at]) for row in rows) for at in range(4)] if rows else []
-    for one, row in zip(claims, rows, strict=True):
-        because = one.because or ("with the same list of types" if one.has_same_types else "")
+    for checked_claim, row in zip(claims, rows, strict=True):
+        because = checked_claim.because or ("with the same list of types" if checked_claim.has_same_types else "")
         cells = "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
-        yield f"{GLYPHS[one.finding]} {cells}  {because}".rstrip()
+        yield f"{GLYPHS[checked_claim.finding]} {cells}  {because}".rstrip()

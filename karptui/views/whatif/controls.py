@@ -126,9 +126,9 @@ _USUAL: Final = frozenset({"VM_MEMORY_OVERHEAD_PERCENT", "RESERVED_ENIS", "PREFE
 
 def focused(parsed: Parsed, row: int) -> Document | None:
     """Return the document that a line belongs to, None while it cannot be read; off every document the first."""
-    found = parsed.at_line(row)
-    if found is not None:
-        return found if found.body is not None else None
+    line = parsed.at_line(row)
+    if line is not None:
+        return line if line.body is not None else None
     return next((document for document in parsed.documents if document.body is not None), None)
 
 
@@ -161,17 +161,17 @@ def _fields(document: Document, original: Mapping[str, Any] | None) -> Iterator[
 
 def _settings(edits: tuple[AnyEdit, ...], settings: Settings) -> Iterator[Control]:
     changed = {edit.name: edit.value for edit in edits if isinstance(edit, SetSetting)}
-    for one in SETTING_EDITS:
-        if one.name in _USUAL or one.name in changed:
-            before = setting_value(one, settings)
-            now = changed.get(one.name, before)
+    for setting_edit in SETTING_EDITS:
+        if setting_edit.name in _USUAL or setting_edit.name in changed:
+            before = setting_value(setting_edit, settings)
+            now = changed.get(setting_edit.name, before)
             yield Control(
-                f"{SETTING}/{one.name}",
-                one.title,
+                f"{SETTING}/{setting_edit.name}",
+                setting_edit.title,
                 now,
-                hint=f"was {before}" if now != before else one.hint,
+                hint=f"was {before}" if now != before else setting_edit.hint,
                 is_changed=now != before,
-                can_step=bool(one.choices or one.stride),
+                can_step=bool(setting_edit.choices or setting_edit.stride),
             )
 
 
@@ -208,7 +208,7 @@ def line_notes(parsed: Parsed, problems: Sequence[Problem], originals: Originals
     for problem in problems:
         by_line.setdefault(problem.line, []).append(problem)
     for line, found in by_line.items():
-        worst = min(found, key=lambda one: (one.severity is not ProblemSeverity.ERROR, one.column))
+        worst = min(found, key=lambda problem: (problem.severity is not ProblemSeverity.ERROR, problem.column))
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         tone = Tone.FAULT if worst.severity is ProblemSeverity.ERROR else Tone.WARNING
         notes[line] = LineText(f"{worst.message}{more}", tone, worst.column, worst.end_column)

@@ -84,7 +84,7 @@ def claim_lines(difference: Difference) -> tuple[ResultLine, ...]:
     made, before = difference.claims, difference.claims_before
     if not made and not before:
         return ()
-    fresh = sum(one.is_changed for one in made)
+    fresh = sum(line.is_changed for line in made)
     note = f"{count_text(fresh)} other than now" if fresh != len(made) else ""
     lines = [heading("claims", f"New nodes: {count_text(len(made))}", note)]
     lines += [_claim_line(alike, "edited") for alike in _alike(made)]
@@ -98,35 +98,35 @@ def claim_lines(difference: Difference) -> tuple[ResultLine, ...]:
 def _alike(claims: Sequence[ClaimLine]) -> list[list[ClaimLine]]:
     """Return claims with the same NodePool, types and price together, in their order."""
     groups: dict[object, list[ClaimLine]] = {}
-    for one in claims:
-        types = tuple(option.name for option in one.types)
-        cost = (one.price_per_hour, one.at_most_per_hour)
-        groups.setdefault((one.pool_name, types, cost, one.is_changed), []).append(one)
+    for claim in claims:
+        types = tuple(option.name for option in claim.types)
+        cost = (claim.price_per_hour, claim.at_most_per_hour)
+        groups.setdefault((claim.pool_name, types, cost, claim.is_changed), []).append(claim)
     return list(groups.values())
 
 
 def _claim_line(alike: Sequence[ClaimLine], side: str) -> ResultLine:
-    one = alike[0]
+    line = alike[0]
     pods = sorted(pod for claim in alike for pod in claim.pods)
     count = f"{count_text(len(alike))} × " if len(alike) > 1 else ""
     sign = (
         ("+ ", Tone.GOOD)
-        if side == "edited" and one.is_changed
+        if side == "edited" and line.is_changed
         else ("− ", Tone.MUTED)
         if side == "now"
         else ("  ", Tone.MUTED)
     )
     return ResultLine(
-        f"claim/{side}/{one.pool_name}/{pods[0] if pods else ''}",
+        f"claim/{side}/{line.pool_name}/{pods[0] if pods else ''}",
         (
             ("  ", Tone.NORMAL),
             sign,
-            (f"{count}{one.pool_name}", Tone.STRONG),
-            (f"  {_types_text(one)}", Tone.NORMAL),
+            (f"{count}{line.pool_name}", Tone.STRONG),
+            (f"  {_types_text(line)}", Tone.NORMAL),
             (f"  ← {first_of(pods, 2)}", Tone.MUTED),
         ),
-        details=(*_claim_details(one), *_pod_details(alike)),
-        target=Target("NodePool", one.pool_name),
+        details=(*_claim_details(line), *_pod_details(alike)),
+        target=Target("NodePool", line.pool_name),
     )
 
 
@@ -188,22 +188,22 @@ def node_lines(difference: Difference) -> tuple[ResultLine, ...]:
     if not difference.nodes:
         return ()
     lines = [heading("nodes", f"Existing nodes used: {count_text(len(difference.nodes))}")]
-    lines += [_node_line(one) for one in difference.nodes]
+    lines += [_node_line(node) for node in difference.nodes]
     return tuple(lines)
 
 
-def _node_line(one: NodeLine) -> ResultLine:
-    pool = f"  {one.pool_name}" if one.pool_name else ""
+def _node_line(line: NodeLine) -> ResultLine:
+    pool = f"  {line.pool_name}" if line.pool_name else ""
     return ResultLine(
-        f"node/{one.node_name}",
+        f"node/{line.node_name}",
         (
-            ("  + " if one.is_changed else "    ", Tone.GOOD),
-            (short_name(one.node_name), Tone.STRONG),
+            ("  + " if line.is_changed else "    ", Tone.GOOD),
+            (short_name(line.node_name), Tone.STRONG),
             (pool, Tone.MUTED),
-            (f"  ← {first_of(one.pods, 2)}", Tone.MUTED),
+            (f"  ← {first_of(line.pods, 2)}", Tone.MUTED),
         ),
-        details=listed(one.pods, "Pod"),
-        target=Target("Node", one.node_name),
+        details=listed(line.pods, "Pod"),
+        target=Target("Node", line.node_name),
     )
 
 
@@ -215,7 +215,7 @@ def fit_lines(difference: Difference) -> tuple[ResultLine, ...]:
         lines.append(heading("lost", f"No longer placed: {count}", tone=Tone.FAULT))
         lines += _unplaced_lines(difference.no_longer_fit, "lost")
     if difference.now_fit:
-        count = counted(sum(len(one.pods) for one in difference.now_fit), "pod")
+        count = counted(sum(len(line.pods) for line in difference.now_fit), "pod")
         lines.append(heading("gained", f"Placed now: {count}", tone=Tone.GOOD))
         lines += [_move_line(alike, "gained") for alike in _by_origin(difference.now_fit)]
     return tuple(lines)
@@ -233,32 +233,32 @@ def still_pending_lines(difference: Difference) -> tuple[ResultLine, ...]:
 def _unplaced_lines(pods: Sequence[Unplaced], section: str) -> list[ResultLine]:
     """Return pods of one workload with one reason in one line."""
     groups: dict[tuple[str, str], list[Unplaced]] = {}
-    for one in pods:
-        groups.setdefault((one.owner or one.pod_key, one.reason), []).append(one)
+    for pod in pods:
+        groups.setdefault((pod.owner or pod.pod_key, pod.reason), []).append(pod)
     return [line for alike in groups.values() for line in _unplaced_line(alike, section)]
 
 
 def _unplaced_line(alike: Sequence[Unplaced], section: str) -> tuple[ResultLine, ...]:
-    one, keys = alike[0], [pod.pod_key for pod in alike]
-    is_lost = one.was is not None and one.was.kind not in (PlaceKind.NONE, PlaceKind.ABSENT)
+    unplaced, keys = alike[0], [pod.pod_key for pod in alike]
+    is_lost = unplaced.was is not None and unplaced.was.kind not in (PlaceKind.NONE, PlaceKind.ABSENT)
     details: list[Detail] = []
-    says = one.karpenter_says  # rebuilt from the NodePools' rejections on every call
-    if says and says != one.reason:
+    says = unplaced.karpenter_says  # rebuilt from the NodePools' rejections on every call
+    if says and says != unplaced.reason:
         details.append(Detail(((f"      Karpenter's message: {says}", Tone.MUTED),)))
     key = f"{section}/{keys[0]}"
     line = ResultLine(
         key,
         (
             ("  ✘ ", Tone.FAULT),
-            (_pods_text(one.owner, keys), Tone.STRONG),
-            (f"  was: {_place_text(one.was)}" if is_lost else "", Tone.MUTED),
+            (_pods_text(unplaced.owner, keys), Tone.STRONG),
+            (f"  was: {_place_text(unplaced.was)}" if is_lost else "", Tone.MUTED),
         ),
         details=(*details, *(listed(keys, "Pod") if len(keys) > 1 else ())),
         target=Target("Pod", keys[0]),
     )
     return (
         line,
-        ResultLine(f"{key}#why", ((f"    {one.reason}", Tone.NORMAL),), target=Target("Pod", keys[0]), wraps=True),
+        ResultLine(f"{key}#why", ((f"    {unplaced.reason}", Tone.NORMAL),), target=Target("Pod", keys[0]), wraps=True),
     )
 
 
@@ -274,7 +274,7 @@ def move_lines(difference: Difference) -> tuple[ResultLine, ...]:
     """Return the pods that end up elsewhere."""
     if not difference.moves:
         return ()
-    count = counted(sum(len(one.pods) for one in difference.moves), "pod")
+    count = counted(sum(len(move.pods) for move in difference.moves), "pod")
     lines = [heading("moves", f"Placed elsewhere: {count}")]
     return (*lines, *(_move_line(alike, "moves") for alike in _by_origin(difference.moves)))
 
@@ -282,8 +282,8 @@ def move_lines(difference: Difference) -> tuple[ResultLine, ...]:
 def _by_origin(moves: Sequence[MoveLine]) -> list[list[MoveLine]]:
     """Return the moves of a workload's pods together, whatever node they go to; pods on their own stay so."""
     groups: dict[object, list[MoveLine]] = {}
-    for one in moves:
-        groups.setdefault((one.owner, _sort_of(one.before)) if one.owner else one.pods, []).append(one)
+    for move in moves:
+        groups.setdefault((move.owner, _sort_of(move.before)) if move.owner else move.pods, []).append(move)
     return list(groups.values())
 
 
@@ -292,16 +292,16 @@ def _sort_of(place: PodPlace) -> str:
 
 
 def _move_line(alike: Sequence[MoveLine], section: str) -> ResultLine:
-    pods = [pod for one in alike for pod in one.pods]
+    pods = [pod for line in alike for pod in line.pods]
     first = alike[0]
-    before = f"{_places_text([one.before for one in alike])} → " if first.before.kind is not PlaceKind.NONE else "→ "
-    details = [row for one in alike for row in _move_details(one)] if len(pods) > 1 else []
+    before = f"{_places_text([line.before for line in alike])} → " if first.before.kind is not PlaceKind.NONE else "→ "
+    details = [row for line in alike for row in _move_details(line)] if len(pods) > 1 else []
     return ResultLine(
         f"{section}/{first.pods[0]}/{_place_text(first.after)}",
         (
             ("  ✔ " if section == "gained" else "  ~ ", Tone.GOOD if section == "gained" else Tone.ACTIVE),
             (_pods_text(first.owner, pods), Tone.STRONG),
-            (f"  {before}{_places_text([one.after for one in alike])}", Tone.NORMAL),
+            (f"  {before}{_places_text([line.after for line in alike])}", Tone.NORMAL),
         ),
         details=tuple(details),
         target=Target("Pod", pods[0]),
@@ -319,7 +319,7 @@ def _places_text(places: Sequence[PodPlace]) -> str:
     return ", ".join((*others, *words))
 
 
-def _move_details(one: MoveLine) -> tuple[Detail, ...]:
-    text = f"      {_place_text(one.before)} → {_place_text(one.after)}: {counted(len(one.pods), 'pod')}"
-    to = Target("Node", one.after.node_name) if one.after.node_name else None
-    return (Detail(((text, Tone.MUTED),), to), *listed(one.pods, "Pod", "        "))
+def _move_details(line: MoveLine) -> tuple[Detail, ...]:
+    text = f"      {_place_text(line.before)} → {_place_text(line.after)}: {counted(len(line.pods), 'pod')}"
+    to = Target("Node", line.after.node_name) if line.after.node_name else None
+    return (Detail(((text, Tone.MUTED),), to), *listed(line.pods, "Pod", "        "))

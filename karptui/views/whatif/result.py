@@ -56,20 +56,20 @@ def _drift_lines(difference: Difference) -> tuple[ResultLine, ...]:
 
 def _by_cause(drifted: Sequence[DriftLine]) -> list[list[DriftLine]]:
     groups: dict[tuple[str, str, str], list[DriftLine]] = {}
-    for one in drifted:
-        groups.setdefault((one.pool_name, one.reason, one.because), []).append(one)
+    for line in drifted:
+        groups.setdefault((line.pool_name, line.reason, line.because), []).append(line)
     return list(groups.values())
 
 
 def _drift_line(alike: Sequence[DriftLine], section: str) -> ResultLine:
-    one = alike[0]
+    line = alike[0]
     return ResultLine(
-        f"drift-{section}/{one.pool_name}/{one.reason}/{one.because}",
+        f"drift-{section}/{line.pool_name}/{line.reason}/{line.because}",
         (
             ("  ⟳ ", Tone.WARNING if section == "gained" else Tone.GOOD),
-            (f"{count_text(len(alike))} of {one.pool_name}", Tone.STRONG),
-            (f"  {one.because.replace(_OWN_DOMAIN, '')}", Tone.NORMAL),
-            (f"  {one.reason}", Tone.MUTED),
+            (f"{count_text(len(alike))} of {line.pool_name}", Tone.STRONG),
+            (f"  {line.because.replace(_OWN_DOMAIN, '')}", Tone.NORMAL),
+            (f"  {line.reason}", Tone.MUTED),
         ),
         details=tuple(
             Detail(
@@ -78,7 +78,7 @@ def _drift_line(alike: Sequence[DriftLine], section: str) -> ResultLine:
             )
             for claim in alike
         ),
-        target=Target("NodePool", one.pool_name),
+        target=Target("NodePool", line.pool_name),
     )
 
 
@@ -96,22 +96,22 @@ def blocker_lines(gained: Sequence[BlockerLine], lost: Sequence[BlockerLine]) ->
 
 def _alike(blockers: Sequence[BlockerLine]) -> list[list[BlockerLine]]:
     groups: dict[tuple[str, str, str], list[BlockerLine]] = {}
-    for one in blockers:
-        groups.setdefault((one.code, one.pool_name, one.owner), []).append(one)
+    for blocker in blockers:
+        groups.setdefault((blocker.code, blocker.pool_name, blocker.owner), []).append(blocker)
     return list(groups.values())
 
 
 def _blocker_line(alike: Sequence[BlockerLine], section: str) -> ResultLine:
-    one = alike[0]
+    line = alike[0]
     nodes = sorted({blocker.node_name for blocker in alike if blocker.node_name})
     where = f" on {counted(len(nodes), 'node')}" if nodes else ""
-    behind = f"  {one.owner or one.message}"
+    behind = f"  {line.owner or line.message}"
     return ResultLine(
-        f"blockers-{section}/{one.code}/{one.pool_name}/{one.owner}",
+        f"blockers-{section}/{line.code}/{line.pool_name}/{line.owner}",
         (
             ("  + " if section == "gained" else "  − ", Tone.WARNING if section == "gained" else Tone.GOOD),
-            (CODES[Code(one.code)].word, Tone.STRONG),
-            (f"{where} of {one.pool_name}" if one.pool_name else where, Tone.NORMAL),
+            (CODES[Code(line.code)].word, Tone.STRONG),
+            (f"{where} of {line.pool_name}" if line.pool_name else where, Tone.NORMAL),
             (behind, Tone.MUTED),
         ),
         details=tuple(
@@ -121,25 +121,25 @@ def _blocker_line(alike: Sequence[BlockerLine], section: str) -> ResultLine:
             )
             for b in alike
         ),
-        target=Target("Node", one.node_name) if one.node_name else None,
+        target=Target("Node", line.node_name) if line.node_name else None,
     )
 
 
 def _budget_lines(difference: Difference) -> tuple[ResultLine, ...]:
     if not difference.budgets:
         return ()
-    return (heading("budgets", "Disruption budgets"), *(_budget_line(one) for one in difference.budgets))
+    return (heading("budgets", "Disruption budgets"), *(_budget_line(budget) for budget in difference.budgets))
 
 
-def _budget_line(one: BudgetChange) -> ResultLine:
+def _budget_line(change: BudgetChange) -> ResultLine:
     return ResultLine(
-        f"budget/{one.pool_name}/{one.reason}",
+        f"budget/{change.pool_name}/{change.reason}",
         (
-            (f"    {one.pool_name} {one.reason}", Tone.STRONG),
-            (f"  {_limit(one.allowed_before)} → {_limit(one.allowed_after)} nodes", Tone.NORMAL),
-            (f"  left now {_limit(one.left_before)} → {_limit(one.left_after)}", Tone.MUTED),
+            (f"    {change.pool_name} {change.reason}", Tone.STRONG),
+            (f"  {_limit(change.allowed_before)} → {_limit(change.allowed_after)} nodes", Tone.NORMAL),
+            (f"  left now {_limit(change.left_before)} → {_limit(change.left_after)}", Tone.MUTED),
         ),
-        target=Target("NodePool", one.pool_name),
+        target=Target("NodePool", change.pool_name),
     )
 
 
@@ -160,29 +160,29 @@ def next_lines(difference: Difference) -> tuple[ResultLine, ...]:
 
 
 def _side_lines(key: str, title: str, side: NextLines) -> tuple[ResultLine, ...]:
-    known = [one.savings_per_hour for one in side.commands if one.savings_per_hour is not None]
-    if known:
-        note = saved_text(sum(known), is_whole=len(known) == len(side.commands))
+    savings = [command.savings_per_hour for command in side.commands if command.savings_per_hour is not None]
+    if savings:
+        note = saved_text(sum(savings), is_whole=len(savings) == len(side.commands))
     else:
         note = counted(len(side.commands), "command") if side.commands else side.because or "nothing to do"
-    return (heading(key, title, note), *(_command_line(key, one) for one in side.commands))
+    return (heading(key, title, note), *(_command_line(key, command) for command in side.commands))
 
 
-def _command_line(key: str, one: CommandLine) -> ResultLine:
-    new = replacements_text(one.replacements)
+def _command_line(key: str, line: CommandLine) -> ResultLine:
+    new = replacements_text(line.replacements)
     made = f" → {new}" if new else ""
-    details = listed(one.nodes, "Node")
-    saved = one.savings_per_hour
+    details = listed(line.nodes, "Node")
+    saved = line.savings_per_hour
     saves = () if saved is None else ((f"  {saved_text(saved)}", Tone.GOOD if saved > 0 else Tone.MUTED),)
     return ResultLine(
-        f"{key}/{one.method}/{one.nodes[0] if one.nodes else ''}",
+        f"{key}/{line.method}/{line.nodes[0] if line.nodes else ''}",
         (
-            (f"    {one.method}: ", Tone.MUTED),
-            (f"{one.decision} {first_of(one.nodes, MOST_NAMES)}{made}", Tone.NORMAL),
+            (f"    {line.method}: ", Tone.MUTED),
+            (f"{line.decision} {first_of(line.nodes, MOST_NAMES)}{made}", Tone.NORMAL),
             *saves,
         ),
         details=details,
-        target=Target("Node", one.nodes[0]) if one.nodes else None,
+        target=Target("Node", line.nodes[0]) if line.nodes else None,
     )
 
 
@@ -246,11 +246,11 @@ def version_text(accuracy: Accuracy) -> str:
 
 def answer_lines(answer: Answer) -> tuple[ResultLine, ...]:
     """Return everything below the figures: NodePools, accuracy, then differences."""
-    found = answer.difference
-    if found is None:
+    difference = answer.difference
+    if difference is None:
         return ()
     blockers = blocker_lines(answer.blockers_gained or (), answer.blockers_lost or ())
-    return (*pool_lines(found), *trust_line(answer), *result_lines(found, blockers), *_note_lines(answer))
+    return (*pool_lines(difference), *trust_line(answer), *result_lines(difference, blockers), *_note_lines(answer))
 
 
 def result_lines(difference: Difference, blockers: tuple[ResultLine, ...] = ()) -> tuple[ResultLine, ...]:
@@ -288,16 +288,16 @@ def opened(lines: tuple[ResultLine, ...], keys: frozenset[str], width: int) -> t
 
 def text_lines(answer: Answer, refused: Sequence[str] = ()) -> Iterator[str]:
     """Yield an answer as plain text: the sentence, the figures, then the screen's lines without their details."""
-    found, accuracy = answer.difference, answer.accuracy
-    assert found is not None
+    difference, accuracy = answer.difference, answer.accuracy
+    assert difference is not None
     assert accuracy is not None
     yield from (f"{sentence}; the rest assumes that it does" for sentence in refused)
     yield headline_text(answer)
-    yield from map(_text, totals_lines(found, price_note(answer)))
-    without = without_text(found.not_counted)
+    yield from map(_text, totals_lines(difference, price_note(answer)))
+    without = without_text(difference.not_counted)
     yield from ([f"nodes and $/h: {without}"] if without else [])
     blockers = blocker_lines(answer.blockers_gained or (), answer.blockers_lost or ())
-    for section in _sections((*pool_lines(found), *result_lines(found, blockers))):
+    for section in _sections((*pool_lines(difference), *result_lines(difference, blockers))):
         yield ""
         yield from (_text(line.pieces) for line in section[:MAX_LINES])
         if len(section) > MAX_LINES:

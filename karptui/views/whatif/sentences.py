@@ -30,17 +30,17 @@ def headline(answer: Answer, *, is_at_once: bool = False) -> Pieces:
     Args:
         answer: The answer; blockers are included once computed.
     """
-    found = answer.difference
-    if found is None:
+    difference = answer.difference
+    if difference is None:
         return ()
-    said = list(_sentences(answer, found))
-    if not said:  # the text about an edited weight explains it
-        said = [*_weighed(found), _nothing_changes(answer, found, is_at_once=is_at_once)]
+    sentences = list(_sentences(answer, difference))
+    if not sentences:  # the text about an edited weight explains it
+        sentences = [*_weighed(difference), _nothing_changes(answer, difference, is_at_once=is_at_once)]
     else:
-        said += _weighed(found)
-    if found.mode is Replay.SCRATCH:
-        said.insert(0, ("Simulated on an empty cluster:", Tone.MUTED))
-    return tuple((f"{' ' if at else ''}{text}", tone) for at, (text, tone) in enumerate(said))
+        sentences += _weighed(difference)
+    if difference.mode is Replay.SCRATCH:
+        sentences.insert(0, ("Simulated on an empty cluster:", Tone.MUTED))
+    return tuple((f"{' ' if at else ''}{text}", tone) for at, (text, tone) in enumerate(sentences))
 
 
 def headline_text(answer: Answer, *, is_at_once: bool = False) -> str:
@@ -50,34 +50,34 @@ def headline_text(answer: Answer, *, is_at_once: bool = False) -> str:
 
 def placements_text(answer: Answer) -> str:
     """Return pods that land elsewhere, and the cost; empty if none does."""
-    found = answer.difference
-    if found is None or found.places_alike:
+    difference = answer.difference
+    if difference is None or difference.places_alike:
         return ""
-    return " ".join(text for text, tone in _placed(answer, found) if tone is not Tone.WARNING)
+    return " ".join(text for text, tone in _placed(answer, difference) if tone is not Tone.WARNING)
 
 
-def _sentences(answer: Answer, found: Difference) -> Iterator[tuple[str, Tone]]:
+def _sentences(answer: Answer, difference: Difference) -> Iterator[tuple[str, Tone]]:
     if not answer.scenario.edits:
-        yield from _unedited(found)
-        yield from _lost_pods(found)
+        yield from _unedited(difference)
+        yield from _lost_pods(difference)
         return
-    yield from _emptied(found)
-    if found.mode is Replay.NEXT:
-        yield from _next(found)
+    yield from _emptied(difference)
+    if difference.mode is Replay.NEXT:
+        yield from _next(difference)
     else:
-        yield from _placed(answer, found)
-    yield from _lost_pods(found)
-    yield from _drifted(found)
-    yield from _kept(answer, found)
+        yield from _placed(answer, difference)
+    yield from _lost_pods(difference)
+    yield from _drifted(difference)
+    yield from _kept(answer, difference)
 
 
-def _lost_pods(found: Difference) -> Iterator[tuple[str, Tone]]:
-    if found.lost_pods:
-        yield f"{lost_text(found.lost_pods)}.", Tone.FAULT
+def _lost_pods(difference: Difference) -> Iterator[tuple[str, Tone]]:
+    if difference.lost_pods:
+        yield f"{lost_text(difference.lost_pods)}.", Tone.FAULT
 
 
-def _nothing_changes(answer: Answer, found: Difference, *, is_at_once: bool) -> tuple[str, Tone]:
-    waiting = f": {_wait(found.after.pending)}" if found.after.pending else ""
+def _nothing_changes(answer: Answer, difference: Difference, *, is_at_once: bool) -> tuple[str, Tone]:
+    waiting = f": {_wait(difference.after.pending)}" if difference.after.pending else ""
     if answer.blockers_gained is None:
         # About as long as the final text, so that lines do not move once blockers are computed.
         return f"No change so far{waiting}.", Tone.STRONG
@@ -87,73 +87,73 @@ def _nothing_changes(answer: Answer, found: Difference, *, is_at_once: bool) -> 
 # Without edits
 
 
-def _unedited(found: Difference) -> Iterator[tuple[str, Tone]]:
-    match found.mode:
+def _unedited(difference: Difference) -> Iterator[tuple[str, Tone]]:
+    match difference.mode:
         case Replay.NEXT:
-            assert found.next_after is not None
-            yield f"Nothing is edited. {_next_text(found.next_after)}.", Tone.STRONG
+            assert difference.next_after is not None
+            yield f"Nothing is edited. {_next_text(difference.next_after)}.", Tone.STRONG
         case Replay.REMOVE:
             yield "No node is removed yet: a adds one, ctrl+t adds the marked nodes.", Tone.STRONG
         case Replay.SCRATCH:
-            nodes = f"{counted(found.after.nodes, 'node')} at {node_price_text(found.after.price_per_hour)}/h"
+            nodes = f"{counted(difference.after.nodes, 'node')} at {node_price_text(difference.after.price_per_hour)}/h"
             yield f"Nothing is edited: every workload pod would land on {nodes}.", Tone.STRONG
         case _:
-            yield _as_it_is(found), Tone.STRONG
+            yield _as_it_is(difference), Tone.STRONG
 
 
-def _as_it_is(found: Difference) -> str:
-    pods = {pod for one in found.claims for pod in one.pods} | {pod for one in found.nodes for pod in one.pods}
-    waiting, placed = len(pods) + found.after.pending, len(pods)
+def _as_it_is(diff: Difference) -> str:
+    pods = {pod for claim in diff.claims for pod in claim.pods} | {pod for node in diff.nodes for pod in node.pods}
+    waiting, placed = len(pods) + diff.after.pending, len(pods)
     if not waiting:
         return "Nothing is edited, and no pod is pending."
     if not placed:
         fits = "it fits nowhere" if waiting == 1 else "none is schedulable"
         return f"Nothing is edited: {_those(waiting, 'pod')}, and {fits}."
-    rest = f"; {_wait(found.after.pending)}" if found.after.pending else ""
+    rest = f"; {_wait(diff.after.pending)}" if diff.after.pending else ""
     which = f"{counted(waiting, 'pending or displaced pod')}"
     return (
-        f"Nothing is edited: {count_text(placed)} of {which} {verb(placed, 'fits', 'fit')}{_where(pods, found)}{rest}."
+        f"Nothing is edited: {count_text(placed)} of {which} {verb(placed, 'fits', 'fit')}{_where(pods, diff)}{rest}."
     )
 
 
 # Pods and dollars
 
 
-def _placed(answer: Answer, found: Difference) -> Iterator[tuple[str, Tone]]:
-    price = _price(answer, found)
-    parts = list(_placements(found))
-    if not parts and (price or found.before.nodes != found.after.nodes):
-        instead = f"{counted(found.after.nodes, 'node')} instead of {count_text(found.before.nodes)}"
-        parts = [(instead if found.before.nodes != found.after.nodes else "The same nodes", Tone.STRONG)]
+def _placed(answer: Answer, difference: Difference) -> Iterator[tuple[str, Tone]]:
+    price = _price(answer, difference)
+    parts = list(_placements(difference))
+    if not parts and (price or difference.before.nodes != difference.after.nodes):
+        instead = f"{counted(difference.after.nodes, 'node')} instead of {count_text(difference.before.nodes)}"
+        parts = [(instead if difference.before.nodes != difference.after.nodes else "The same nodes", Tone.STRONG)]
     for at, (text, tone) in enumerate(parts):
         is_last = at == len(parts) - 1
         yield f"{text}{(f': {price}' if price else '') if is_last else ''}.", tone
-    if parts and found.still_pending:
-        yield f"{_wait(len(found.still_pending))}.".capitalize(), Tone.WARNING
+    if parts and difference.still_pending:
+        yield f"{_wait(len(difference.still_pending))}.".capitalize(), Tone.WARNING
 
 
-def _placements(found: Difference) -> Iterator[tuple[str, Tone]]:
+def _placements(difference: Difference) -> Iterator[tuple[str, Tone]]:
     for is_new in (False, True):
-        lost = [one for one in found.no_longer_fit if (one.was is None) == is_new]
+        lost = [unplaced for unplaced in difference.no_longer_fit if (unplaced.was is None) == is_new]
         if lost:
             yield _lost(lost, is_new=is_new), Tone.FAULT
     sorts = [
-        ([one for one in found.now_fit if (one.before.kind is PlaceKind.ABSENT) == is_new], is_new)
+        ([line for line in difference.now_fit if (line.before.kind is PlaceKind.ABSENT) == is_new], is_new)
         for is_new in (False, True)
     ]
-    for gained, is_new in sorted(sorts, key=lambda one: -len(_pods(one[0]))):
+    for gained, is_new in sorted(sorts, key=lambda sort: -len(_pods(sort[0]))):
         if gained:
             pods = _pods(gained)
             form = verb(len(pods), "fits", "fit")
-            yield f"{_those_of(gained, len(pods), is_new=is_new)} {form}{_where(pods, found)}", Tone.STRONG
-    if found.moves:
-        yield _moved(found), Tone.STRONG
+            yield f"{_those_of(gained, len(pods), is_new=is_new)} {form}{_where(pods, difference)}", Tone.STRONG
+    if difference.moves:
+        yield _moved(difference), Tone.STRONG
 
 
 def _lost(lost: Sequence[Unplaced], *, is_new: bool) -> str:
-    owners = {one.owner for one in lost}
+    owners = {unplaced.owner for unplaced in lost}
     of = f" of {_short_owner(lost[0].owner)}" if len(owners) == 1 and lost[0].owner else ""
-    reasons = Counter(one.reason for one in lost)
+    reasons = Counter(unplaced.reason for unplaced in lost)
     reason, count = reasons.most_common(1)[0]
     most = f" ({count_text(count)} of them)" if len(reasons) > 1 else ""
     pods = counted(len(lost), "new pod" if is_new else "pod")
@@ -163,17 +163,17 @@ def _lost(lost: Sequence[Unplaced], *, is_new: bool) -> str:
     return f"{pods}{of} {form}: {reason}{most}"
 
 
-def _moved(found: Difference) -> str:
-    pods = _pods(found.moves)
-    those = _those_of(found.moves, len(pods))
-    before = {one.before.pool_name for one in found.moves}
-    after = {one.after.pool_name for one in found.moves}
-    if found.mode is Replay.REMOVE:
-        return f"{those} {verb(len(pods), 'moves', 'move')}{_where(pods, found, 'to')}"
+def _moved(difference: Difference) -> str:
+    pods = _pods(difference.moves)
+    those = _those_of(difference.moves, len(pods))
+    before = {move.before.pool_name for move in difference.moves}
+    after = {move.after.pool_name for move in difference.moves}
+    if difference.mode is Replay.REMOVE:
+        return f"{those} {verb(len(pods), 'moves', 'move')}{_where(pods, difference, 'to')}"
     land = verb(len(pods), "lands", "land")
     if len(before) == len(after) == 1 and before != after:
         return f"{those} {land} on {_pool(after.pop())} instead of {_pool(before.pop())}"
-    return f"{those} {land} elsewhere{_where(pods, found, ': on')}"
+    return f"{those} {land} elsewhere{_where(pods, difference, ': on')}"
 
 
 def replacements_text(replacements: Sequence[tuple[str, str]]) -> str:
@@ -190,11 +190,11 @@ def _pool(name: str) -> str:
 
 
 def _pods(moves: Sequence[MoveLine]) -> set[str]:
-    return {pod for one in moves for pod in one.pods}
+    return {pod for move in moves for pod in move.pods}
 
 
 def _those_of(moves: Sequence[MoveLine], count: int, *, is_new: bool = False) -> str:
-    owners = {one.owner for one in moves}
+    owners = {move.owner for move in moves}
     of = f" of {_short_owner(moves[0].owner)}" if len(owners) == 1 and moves[0].owner else ""
     return f"{counted(count, 'new pod' if is_new else 'pod')}{of}"
 
@@ -204,11 +204,11 @@ def _short_owner(owner: str) -> str:
     return owner.partition("/")[2]
 
 
-def _where(pods: Collection[str], found: Difference, word: str = "on") -> str:
+def _where(pods: Collection[str], difference: Difference, word: str = "on") -> str:
     """Return `` on 3 new r5a.8xlarge and 2 existing nodes``; empty if unknown."""
     wanted = frozenset(pods)
-    claims = [one for one in found.claims if not wanted.isdisjoint(one.pods)]
-    nodes = [one.node_name for one in found.nodes if not wanted.isdisjoint(one.pods)]
+    claims = [claim for claim in difference.claims if not wanted.isdisjoint(claim.pods)]
+    nodes = [node.node_name for node in difference.nodes if not wanted.isdisjoint(node.pods)]
     places = [*([_new_nodes(claims)] if claims else ()), *([_existing(nodes)] if nodes else ())]
     blank = "" if word.startswith(":") else " "
     return f"{blank}{word} {' and '.join(places)}" if places else ""
@@ -221,11 +221,11 @@ def _existing(nodes: Sequence[str]) -> str:
 
 
 def _new_nodes(claims: Sequence[ClaimLine]) -> str:
-    types = {tuple(option.name for option in one.types) for one in claims}
-    pools = Counter(one.pool_name for one in claims)
+    types = {tuple(option.name for option in claim.types) for claim in claims}
+    pools = Counter(claim.pool_name for claim in claims)
     names = [name for name, _ in pools.most_common()]
     of = f" of {names[0]}" if len(names) == 1 else f" ({', '.join(f'{name} {pools[name]}' for name in names[:4])})"
-    cheapest = {one.cheapest.name for one in claims if one.cheapest is not None}
+    cheapest = {claim.cheapest.name for claim in claims if claim.cheapest is not None}
     count = count_text(len(claims))
     if len(cheapest) != 1:
         return f"{count} new {'node' if len(claims) == 1 else 'nodes'}{of}"
@@ -235,19 +235,19 @@ def _new_nodes(claims: Sequence[ClaimLine]) -> str:
     return f"{count} new {'node' if len(claims) == 1 else 'nodes'}{of}, {name} or more expensive"
 
 
-def _price(answer: Answer, found: Difference) -> str:
+def _price(answer: Answer, difference: Difference) -> str:
     """Return ``+$5.42/h (+22%)``, with the maximum for unpriced nodes; empty if prices are off."""
     if not answer.has_prices:
         return ""
-    change, most = found.price_delta_per_hour, found.at_most_delta_per_hour
-    unknown = found.after.unpriced - found.before.unpriced
-    share = found.price_delta_share
+    change, most = difference.price_delta_per_hour, difference.at_most_delta_per_hour
+    unknown = difference.after.unpriced - difference.before.unpriced
+    share = difference.price_delta_share
     if abs(change) < LEAST_CHANGE and abs(most - change) < LEAST_CHANGE and not unknown:
-        return "" if found.before.nodes == found.after.nodes else "the same $/h"
+        return "" if difference.before.nodes == difference.after.nodes else "the same $/h"
     if abs(most - change) >= LEAST_CHANGE:
         first = f"{per_hour_change_text(change)}, " if abs(change) >= LEAST_CHANGE else ""
         spot = f"{first}with spot of unknown price at most {per_hour_change_text(most)}"
-        return f"{spot}{_of_unknown_price(found.after.unbounded - found.before.unbounded)}"
+        return f"{spot}{_of_unknown_price(difference.after.unbounded - difference.before.unbounded)}"
     percent = f" ({_percent(share)})" if share is not None and abs(change) >= LEAST_CHANGE else ""
     more = _of_unknown_price(unknown)
     if more and abs(change) < LEAST_CHANGE:
@@ -269,27 +269,27 @@ def _percent(share: float) -> str:
 # What else follows
 
 
-def _drifted(found: Difference) -> Iterator[tuple[str, Tone]]:
-    if found.drift_gained:
-        pools = Counter(one.pool_name for one in found.drift_gained)
+def _drifted(difference: Difference) -> Iterator[tuple[str, Tone]]:
+    if difference.drift_gained:
+        pools = Counter(line.pool_name for line in difference.drift_gained)
         names = [name for name, _ in pools.most_common()]
         of = f" of {names[0]}" if len(names) == 1 else f" ({', '.join(f'{name} {pools[name]}' for name in names[:4])})"
-        yield f"{counted(len(found.drift_gained), 'node')}{of} would drift.", Tone.WARNING
-    if found.drift_lost:
-        count = len(found.drift_lost)
+        yield f"{counted(len(difference.drift_gained), 'node')}{of} would drift.", Tone.WARNING
+    if difference.drift_lost:
+        count = len(difference.drift_lost)
         yield f"{counted(count, 'node')} would no longer be drifted.", Tone.GOOD
 
 
-def _emptied(found: Difference) -> Iterator[tuple[str, Tone]]:
+def _emptied(difference: Difference) -> Iterator[tuple[str, Tone]]:
     """Yield the NodePools that can no longer launch nodes, which come first."""
-    if found.without_types:
+    if difference.without_types:
         yield (
-            f"No instance type is left in {_names(found.without_types)}: no node can be launched there.",
+            f"No instance type is left in {_names(difference.without_types)}: no node can be launched there.",
             Tone.FAULT,
         )
 
 
-def _kept(answer: Answer, found: Difference) -> Iterator[tuple[str, Tone]]:
+def _kept(answer: Answer, difference: Difference) -> Iterator[tuple[str, Tone]]:
     gained, lost = len(answer.blockers_gained or ()), len(answer.blockers_lost or ())
     parts = [
         *([f"{counted(lost, 'blocker')} removed"] if lost else ()),
@@ -297,28 +297,28 @@ def _kept(answer: Answer, found: Difference) -> Iterator[tuple[str, Tone]]:
     ]
     if parts:
         yield f"{', '.join(parts)}.", Tone.WARNING if gained else Tone.GOOD
-    if found.budgets:
-        pools = dict.fromkeys(one.pool_name for one in found.budgets)
+    if difference.budgets:
+        pools = dict.fromkeys(budget.pool_name for budget in difference.budgets)
         yield f"Disruption budgets of {', '.join(list(pools)[:3])} change.", Tone.NORMAL
 
 
-def _weighed(found: Difference) -> Iterator[tuple[str, Tone]]:
+def _weighed(difference: Difference) -> Iterator[tuple[str, Tone]]:
     """Yield the order of NodePools whose weight is edited.
 
     Users often take weights for shares; if a NodePool is added, its placements are the answer instead.
     """
-    if any(pool.is_new for pool in found.pools):
+    if any(pool.is_new for pool in difference.pools):
         return
-    for at, one in enumerate(found.weights[:MOST_WEIGHTS]):
+    for at, weight in enumerate(difference.weights[:MOST_WEIGHTS]):
         moves = [
-            *([f"before {_names(one.ahead_of)}"] if one.ahead_of else ()),
-            *([f"after {_names(one.behind)}"] if one.behind else ()),
+            *([f"before {_names(weight.ahead_of)}"] if weight.ahead_of else ()),
+            *([f"after {_names(weight.behind)}"] if weight.behind else ()),
         ]
         stands = f"is now tried {' and '.join(moves)}" if moves else "keeps its rank"
-        is_plain = one.is_usable or one.pool_name in found.without_types
+        is_plain = weight.is_usable or weight.pool_name in difference.without_types
         no_types = "" if is_plain else ", but none of its types is left"
         why = "" if at else ": weight is an order, not a share"
-        yield f"{one.pool_name} {stands}{no_types}{why}.", Tone.STRONG
+        yield f"{weight.pool_name} {stands}{no_types}{why}.", Tone.STRONG
 
 
 def _names(names: Sequence[str]) -> str:
@@ -330,8 +330,8 @@ def _names(names: Sequence[str]) -> str:
 # The next disruption
 
 
-def _next(found: Difference) -> Iterator[tuple[str, Tone]]:
-    before, after = found.next_before, found.next_after
+def _next(difference: Difference) -> Iterator[tuple[str, Tone]]:
+    before, after = difference.next_before, difference.next_after
     assert before is not None
     assert after is not None
     if before == after:
@@ -359,14 +359,14 @@ def _commands_text(side: NextLines) -> str:
     return f"{_command_text(side.commands[0])}{rest}"
 
 
-def _command_text(one: CommandLine) -> str:
-    nodes = " and ".join(map(short_name, one.nodes)) if len(one.nodes) <= MOST_NODES else f"{len(one.nodes)} nodes"
-    made = Counter(name for _, name in one.replacements)
-    kinds = " and ".join(f"{count_text(count)} new {name or 'node'}" for name, count in made.items())
-    by = f" with {kinds}" if made else ""
-    saved = one.savings_per_hour
+def _command_text(line: CommandLine) -> str:
+    nodes = " and ".join(map(short_name, line.nodes)) if len(line.nodes) <= MOST_NODES else f"{len(line.nodes)} nodes"
+    counter = Counter(name for _, name in line.replacements)
+    kinds = " and ".join(f"{count_text(count)} new {name or 'node'}" for name, count in counter.items())
+    by = f" with {kinds}" if counter else ""
+    saved = line.savings_per_hour
     saves = f", saving {node_price_text(saved)}/h" if saved is not None and saved >= LEAST_CHANGE else ""
-    return f"{one.decision} {nodes}{by} ({one.method}){saves}"
+    return f"{line.decision} {nodes}{by} ({line.method}){saves}"
 
 
 # Parts

@@ -45,14 +45,14 @@ def totals_lines(difference: Difference, price_note: str = "") -> tuple[Pieces, 
     """Return the table: a heading and a line per figure."""
     columns = f"{'':<{LABEL_WIDTH}}{'now':>{FIGURE_WIDTH}}{'edited':>{FIGURE_WIDTH}}{'Δ':>{FIGURE_WIDTH}}"
     lines: list[Pieces] = [((f"{columns}  {_short_not_counted(difference.not_counted) or COUNTED}", Tone.MUTED),)]
-    for one in figures(difference, price_note):
-        text = f"{one.before:>{FIGURE_WIDTH}}{one.after:>{FIGURE_WIDTH}}"
+    for figure in figures(difference, price_note):
+        text = f"{figure.before:>{FIGURE_WIDTH}}{figure.after:>{FIGURE_WIDTH}}"
         lines.append(
             (
-                (f"{one.label:<{LABEL_WIDTH}}", Tone.MUTED),
+                (f"{figure.label:<{LABEL_WIDTH}}", Tone.MUTED),
                 (text, Tone.NORMAL),
-                (f"{one.delta:>{FIGURE_WIDTH}}", one.tone),
-                (f"  {one.note}" if one.note else "", Tone.MUTED),
+                (f"{figure.delta:>{FIGURE_WIDTH}}", figure.tone),
+                (f"  {figure.note}" if figure.note else "", Tone.MUTED),
             )
         )
     return tuple(lines)
@@ -156,15 +156,15 @@ def short_lines(difference: Difference, price_note: str = "") -> tuple[Pieces, .
     Kept are the nodes that the table says to count: Karpenter's, and staying.
     """
     pieces: list[tuple[str, Tone]] = []
-    for one in figures(difference, price_note):
-        sum_ = f"{one.before} → {one.after}" if one.before != one.after else one.after
+    for figure in figures(difference, price_note):
+        sum_ = f"{figure.before} → {figure.after}" if figure.before != figure.after else figure.after
         pieces += [
             (" · " if pieces else "", Tone.MUTED),
-            (f"{'kept nodes' if one.label == NODES else one.label} ", Tone.MUTED),
-            (sum_, Tone.NORMAL if one.before != one.after else Tone.MUTED),
+            (f"{'kept nodes' if figure.label == NODES else figure.label} ", Tone.MUTED),
+            (sum_, Tone.NORMAL if figure.before != figure.after else Tone.MUTED),
         ]
-        if one.label in ("$/h", "price n/a") and one.note:
-            pieces.append((f" ({one.note})", Tone.MUTED))
+        if figure.label in ("$/h", "price n/a") and figure.note:
+            pieces.append((f" ({figure.note})", Tone.MUTED))
     return (tuple(pieces),)
 
 

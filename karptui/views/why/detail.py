@@ -85,43 +85,45 @@ _NAMED: Final = 6
 
 def why_lines(entry: NodeEntry, detail: NodeDetail | None, now_ns: int) -> tuple[Pieces, ...]:
     """Return the lines of "Why is it still here?", empty until they are computed."""
-    found = entry.findings
+    findings = entry.findings
     head: Pieces = (("Why is it still here?", Tone.STRONG),)
-    if found is None:
+    if findings is None:
         words = "being computed" if entry.is_managed else "Karpenter does not manage it"
         words = words if entry.node is not None else "it has no node yet: State shows the step it is waiting for"
         words = "unknown: a kind it depends on may not be listed" if entry.is_out_of_reach else words
         return head, ((f" {words}", Tone.MUTED),), ()
     lines: list[Pieces] = [head, *lane_lines(entry, now_ns)]
-    own = detail if detail is not None and detail.key == found.key else None
-    if found.drain is not None and entry.is_deleting:
-        lines.append(_line("…", Tone.LEAVING, "its end", drain_text(found, now_ns, names_blockers=False)))
-    is_simulated = found.outlook is not None or (entry.is_managed and not (own is not None and own.problem))
-    lines += _outlook_lines(found) if is_simulated and not entry.is_deleting else []
-    if found.lost_pods:
-        lines.append(((" ! ", Tone.WARNING), (lost_text(found.lost_pods), Tone.STRONG)))
-    if found.recent_pods:
-        many = f"{count_text(found.recent_pods)} in the last hour"
+    node_detail = detail if detail is not None and detail.key == findings.key else None
+    if findings.drain is not None and entry.is_deleting:
+        lines.append(_line("…", Tone.LEAVING, "its end", drain_text(findings, now_ns, names_blockers=False)))
+    is_simulated = findings.outlook is not None or (
+        entry.is_managed and not (node_detail is not None and node_detail.problem)
+    )
+    lines += _outlook_lines(findings) if is_simulated and not entry.is_deleting else []
+    if findings.lost_pods:
+        lines.append(((" ! ", Tone.WARNING), (lost_text(findings.lost_pods), Tone.STRONG)))
+    if findings.recent_pods:
+        many = f"{count_text(findings.recent_pods)} in the last hour"
         lines.append(_line("!", Tone.WARNING, "still receives pods", many))
-    if own is not None and own.problem:
-        lines.append(_line("?", Tone.WARNING, "simulated removal", own.problem))
-    if own is not None or found.is_held:
-        lines += [(), (("Karpenter's checks, in order", Tone.MUTED),)] if found.lanes else []
+    if node_detail is not None and node_detail.problem:
+        lines.append(_line("?", Tone.WARNING, "simulated removal", node_detail.problem))
+    if node_detail is not None or findings.is_held:
+        lines += [(), (("Karpenter's checks, in order", Tone.MUTED),)] if findings.lanes else []
         away = {"NO_NODE": AWAY} if entry.claim is not None and entry.claim.is_true(REBOOTING) else {}
-        lines += _gate_lines(own.gates if own is not None else (), found, {**_SHUT, **away}, now_ns)
-    if own is not None and entry.claim is not None and not entry.is_deleting:
-        lines += _budget_lines(own, found)
-        lines += _rule_lines(own, found)
+        lines += _gate_lines(node_detail.gates if node_detail is not None else (), findings, {**_SHUT, **away}, now_ns)
+    if node_detail is not None and entry.claim is not None and not entry.is_deleting:
+        lines += _budget_lines(node_detail, findings)
+        lines += _rule_lines(node_detail, findings)
     lines.append(())
     return tuple(lines)
 
 
-def _line(mark: str, tone: Tone, what: str, said: str, said_tone: Tone = Tone.NORMAL) -> Pieces:
-    return ((f" {mark} ", tone), (f"{what}  " if said else what, Tone.NORMAL), (clean(said), said_tone))
+def _line(mark: str, tone: Tone, what: str, text: str, said_tone: Tone = Tone.NORMAL) -> Pieces:
+    return ((f" {mark} ", tone), (f"{what}  " if text else what, Tone.NORMAL), (clean(text), said_tone))
 
 
 def _gate_lines(
-    gates: tuple[GateCheck, ...], found: NodeFindings, shut: Mapping[str, str], now_ns: int
+    gates: tuple[GateCheck, ...], findings: NodeFindings, shut: Mapping[str, str], now_ns: int
 ) -> list[Pieces]:
     """Return the gates in order: consecutive open ones share a line, shut ones name their object.
 
@@ -131,8 +133,8 @@ def _gate_lines(
     run: list[str] = []
     is_first = True
     for check in gates:
-        own = [one for one in found.blockers if one.code == str(check.gate)]
-        if check.is_open and not own:
+        blockers = [blocker for blocker in findings.blockers if blocker.code == str(check.gate)]
+        if check.is_open and not blockers:
             # Karpenter reports only the first pod that PodDisruptionBudgets protect.
             run.append(OPEN[check.gate])
             continue
@@ -142,16 +144,16 @@ def _gate_lines(
         if check.is_open is None:
             continue
         kind, _, key = check.object_key.partition("/")
-        said = (key if kind not in _OWN else "") or check.message
-        lines += _shut_lines(shut[check.gate], own, found, now_ns, said=said, is_first=is_first)
+        text = (key if kind not in _OWN else "") or check.message
+        lines += _shut_lines(shut[check.gate], blockers, findings, now_ns, text=text, is_first=is_first)
         is_first = False
     if run:
         lines.append(_met_line(run))
     covered = {str(check.gate) for check in gates} | _RULED | ({str(Code.BUDGET_ZERO)} if gates else set())
-    for code in dict.fromkeys(one.code for one in found.blockers if one.is_wanted and str(one.code) not in covered):
-        own = [one for one in found.blockers if one.code is code]
+    for code in dict.fromkeys(b.code for b in findings.blockers if b.is_wanted and str(b.code) not in covered):
+        blockers = [blocker for blocker in findings.blockers if blocker.code is code]
         what = shut.get(code) or CODES[code].meaning
-        lines += _shut_lines(what, own, found, now_ns, said=own[0].object_key, is_first=is_first)
+        lines += _shut_lines(what, blockers, findings, now_ns, text=blockers[0].object_key, is_first=is_first)
         is_first = False
     return lines
 
@@ -165,113 +167,121 @@ def _met_line(met: Sequence[str]) -> Pieces:
 
 
 def _shut_lines(
-    what: str, own: Sequence[Blocker], found: NodeFindings, now_ns: int, *, said: str, is_first: bool
+    what: str, blockers: Sequence[Blocker], findings: NodeFindings, now_ns: int, *, text: str, is_first: bool
 ) -> list[Pieces]:
     """Return a shut gate: the methods it blocks, then each object with its times and the outcome without it."""
-    if not own:
-        return [_line("✘", Tone.FAULT if is_first else Tone.WARNING, what, said, Tone.STRONG)]
-    what = f"{what}: {count_text(len(own))}" if len(own) > 1 else what
-    kept = _kept_text(own, found)
-    if not any(one.is_wanted or one.code is Code.DELETING for one in own):
+    if not blockers:
+        return [_line("✘", Tone.FAULT if is_first else Tone.WARNING, what, text, Tone.STRONG)]
+    what = f"{what}: {count_text(len(blockers))}" if len(blockers) > 1 else what
+    kept = _kept_text(blockers, findings)
+    if not any(blocker.is_wanted or blocker.code is Code.DELETING for blocker in blockers):
         # Karpenter reports this for every node, wanted or not.
-        named = f"{said}, " if len(own) == 1 and said else ""
-        return [_line("–", Tone.MUTED, what, f"{named}blocks no method now{_would_keep(own, found)}", Tone.MUTED)]
+        named = f"{text}, " if len(blockers) == 1 and text else ""
+        return [
+            _line("–", Tone.MUTED, what, f"{named}blocks no method now{_would_keep(blockers, findings)}", Tone.MUTED)
+        ]
     tone = Tone.FAULT if is_first else Tone.WARNING
-    if len(own) == 1 and own[0].object_kind != "Pod":
-        one = own[0]
-        named = "" if one.object_kind in _OWN else said
-        words = " · ".join(filter(None, (named, times_text(one, now_ns), kept)))
-        return [_line("✘", tone, what, words, Tone.STRONG), *_quoted_lines(one, now_ns)]
+    if len(blockers) == 1 and blockers[0].object_kind != "Pod":
+        blocker = blockers[0]
+        named = "" if blocker.object_kind in _OWN else text
+        words = " · ".join(filter(None, (named, times_text(blocker, now_ns), kept)))
+        return [_line("✘", tone, what, words, Tone.STRONG), *_quoted_lines(blocker, now_ns)]
     lines = [_line("✘", tone, what, kept)]
-    places = {id(one): place for place, one in enumerate(found.blockers)}
-    first = sorted(own, key=lambda one: not one.is_reported)
-    for one in first[:_NAMED]:
-        lines += _object_lines(one, places[id(one)], found, now_ns)
+    places = {id(blocker): place for place, blocker in enumerate(findings.blockers)}
+    first = sorted(blockers, key=lambda blocker: not blocker.is_reported)
+    for blocker in first[:_NAMED]:
+        lines += _object_lines(blocker, places[id(blocker)], findings, now_ns)
     if len(first) > _NAMED:
         lines.append(((f"     and {count_text(len(first) - _NAMED)} more: Blockers (6)", Tone.MUTED),))
     return lines
 
 
-def _kept_text(own: Sequence[Blocker], found: NodeFindings) -> str:
+def _kept_text(blockers: Sequence[Blocker], findings: NodeFindings) -> str:
     """Return the methods blocked by it that want the node, and whether it blocks a drain."""
-    kept = [short_method(lane.method) for lane in found.lanes if lane.is_wanted and _blocks(own, lane)]
-    drain = ["the drain"] if any(one.blocks_drain for one in own) and found.drain is not None else []
+    kept = [short_method(lane.method) for lane in findings.lanes if lane.is_wanted and _blocks(blockers, lane)]
+    drain = ["the drain"] if any(blocker.blocks_drain for blocker in blockers) and findings.drain is not None else []
     return f"blocks {' and '.join(filter(None, (', '.join(kept), *drain)))}" if kept or drain else ""
 
 
-def _would_keep(own: Sequence[Blocker], found: NodeFindings) -> str:
+def _would_keep(blockers: Sequence[Blocker], findings: NodeFindings) -> str:
     """Return the methods it would block, if not all: a grace period opens gates for drift."""
-    blocked = [short_method(lane.method) for lane in found.lanes if _blocks(own, lane)]
-    return f", would block {', '.join(blocked)}" if 0 < len(blocked) < len(found.lanes) else ""
+    blocked = [short_method(lane.method) for lane in findings.lanes if _blocks(blockers, lane)]
+    return f", would block {', '.join(blocked)}" if 0 < len(blocked) < len(findings.lanes) else ""
 
 
-def _blocks(own: Sequence[Blocker], lane: Lane) -> bool:
-    return any(lane_name(method) == lane.method for held in own for method in held.blocks)
+def _blocks(blockers: Sequence[Blocker], lane: Lane) -> bool:
+    return any(lane_name(method) == lane.method for held in blockers for method in held.blocks)
 
 
-def _object_lines(one: Blocker, place: int, found: NodeFindings, now_ns: int) -> list[Pieces]:
-    value = f"by {' + '.join(one.value.split())}" if one.scope is Scope.PDB else f'"{one.value}"' if one.value else ""
-    parts = [" ".join(filter(None, (one.object_key or one.claim_name, value))), times_text(one, now_ns)]
-    reported = (" ◂ named in Karpenter's message", Tone.ACTIVE) if one.is_reported else ("", Tone.NORMAL)
+def _object_lines(blocker: Blocker, place: int, findings: NodeFindings, now_ns: int) -> list[Pieces]:
+    value = (
+        f"by {' + '.join(blocker.value.split())}"
+        if blocker.scope is Scope.PDB
+        else f'"{blocker.value}"'
+        if blocker.value
+        else ""
+    )
+    parts = [" ".join(filter(None, (blocker.object_key or blocker.claim_name, value))), times_text(blocker, now_ns)]
+    reported = (" ◂ named in Karpenter's message", Tone.ACTIVE) if blocker.is_reported else ("", Tone.NORMAL)
     lines: list[Pieces] = [
         (
             (f"     {clean(', '.join(filter(None, parts)))}", Tone.STRONG),
-            (_alone_text(place, found), Tone.MUTED),
+            (_alone_text(place, findings), Tone.MUTED),
             reported,
         )
     ]
-    return [*lines, *_quoted_lines(one, now_ns)]
+    return [*lines, *_quoted_lines(blocker, now_ns)]
 
 
-def _quoted_lines(one: Blocker, now_ns: int) -> list[Pieces]:
-    if one.quoted_ns is None:
+def _quoted_lines(blocker: Blocker, now_ns: int) -> list[Pieces]:
+    if blocker.quoted_ns is None:
         return []
-    said = f'Karpenter said {age_text(one.quoted_ns, now_ns)} ago: "{clean(one.message)}"'
-    return [((f"       {said}", Tone.MUTED),)]
+    text = f'Karpenter said {age_text(blocker.quoted_ns, now_ns)} ago: "{clean(blocker.message)}"'
+    return [((f"       {text}", Tone.MUTED),)]
 
 
-def _alone_text(place: int, found: NodeFindings) -> str:
+def _alone_text(place: int, findings: NodeFindings) -> str:
     """Return the outcome without this blocker alone, if there are others."""
-    if sum(1 for one in found.blockers if one.is_wanted) < 2 or found.outlook is None:
+    if sum(1 for blocker in findings.blockers if blocker.is_wanted) < 2 or findings.outlook is None:
         return ""
-    without = found.outlook.without
+    without = findings.outlook.without
     outcome = str(without[place]) if place < len(without) else ""
     return f" · if only this is lifted: {outcome}" if outcome in ("delete", "replace") else ""
 
 
-def _is_in_the_way(found: NodeFindings, code: str) -> bool:
+def _is_in_the_way(findings: NodeFindings, code: str) -> bool:
     """Return whether blockers of a code stop a method that wants the node, or its drain."""
-    return any(one.code == code and (one.is_wanted or one.code is Code.DELETING) for one in found.blockers)
+    return any(b.code == code and (b.is_wanted or b.code is Code.DELETING) for b in findings.blockers)
 
 
-def _budget_lines(detail: NodeDetail, found: NodeFindings) -> list[Pieces]:
+def _budget_lines(detail: NodeDetail, findings: NodeFindings) -> list[Pieces]:
     if not detail.budgets:
         return []
-    own = [one for one in found.blockers if one.code is Code.BUDGET_ZERO]
-    shut = _is_in_the_way(found, Code.BUDGET_ZERO)
+    blockers = [blocker for blocker in findings.blockers if blocker.code is Code.BUDGET_ZERO]
+    shut = _is_in_the_way(findings, Code.BUDGET_ZERO)
     problem = next((state.problem for state in detail.budgets if state.problem), "")
     left = [
         f"{state.reason} {f'{state.left} of {state.allowed}' if state.allowed < UNLIMITED_FROM else 'no limit'}"
         for state in detail.budgets
     ]
-    said = f"closed, a budget cannot be read: {problem}" if problem else f"left: {', '.join(left)}"
+    text = f"closed, a budget cannot be read: {problem}" if problem else f"left: {', '.join(left)}"
     if all(state.allowed >= UNLIMITED_FROM for state in detail.budgets):
-        said = "no limit"
-    if own and not shut:
-        return [_line("–", Tone.MUTED, "disruption budgets", f"{said} · blocks no method now", Tone.MUTED)]
+        text = "no limit"
+    if blockers and not shut:
+        return [_line("–", Tone.MUTED, "disruption budgets", f"{text} · blocks no method now", Tone.MUTED)]
     if not shut:
-        return [_line("✔", Tone.GOOD, "disruption budgets", said)]
-    kept = _kept_text([one for one in own if one.is_wanted], found)
-    return [_line("✘", Tone.WARNING, "disruption budgets", " · ".join(filter(None, (kept, said))))]
+        return [_line("✔", Tone.GOOD, "disruption budgets", text)]
+    kept = _kept_text([blocker for blocker in blockers if blocker.is_wanted], findings)
+    return [_line("✘", Tone.WARNING, "disruption budgets", " · ".join(filter(None, (kept, text))))]
 
 
-def _rule_lines(detail: NodeDetail, found: NodeFindings) -> list[Pieces]:
+def _rule_lines(detail: NodeDetail, findings: NodeFindings) -> list[Pieces]:
     """Return the NodePool's rules; those that are met share a line. Static NodePools have none."""
-    if found.lanes and not any(lane.method == Method.SINGLE_NODE for lane in found.lanes):
+    if findings.lanes and not any(lane.method == Method.SINGLE_NODE for lane in findings.lanes):
         return []
     lines, met = [], []
     for what, codes, open_text in _RULES:
-        held = next((one for one in found.blockers if one.code in codes), None)
+        held = next((blocker for blocker in findings.blockers if blocker.code in codes), None)
         if held is None and (open_text or detail.consolidation_policy):
             met.append(f"{what} {open_text or detail.consolidation_policy}")
         elif held is not None:
@@ -279,16 +289,18 @@ def _rule_lines(detail: NodeDetail, found: NodeFindings) -> list[Pieces]:
     return [*lines, *([_met_line(met)] if met else [])]
 
 
-def _outlook_lines(found: NodeFindings) -> list[Pieces]:
-    outlook = found.outlook
+def _outlook_lines(findings: NodeFindings) -> list[Pieces]:
+    outlook = findings.outlook
     if outlook is None:
         return [_line("?", Tone.ACTIVE, "simulated removal", "being computed")]
-    if not found.is_held or outlook.now.goes:
+    if not findings.is_held or outlook.now.goes:
         return _simulated_lines("simulated now", outlook.now)
-    if any(one.code is Code.IN_COMMAND and one.is_wanted for one in found.blockers):
+    if any(blocker.code is Code.IN_COMMAND and blocker.is_wanted for blocker in findings.blockers):
         return [_line("…", Tone.LEAVING, "its command is under way", "it is removed when that completes")]
-    one = sum(1 for one in found.blockers if one.is_wanted) == 1
-    return _simulated_lines(f"simulated without the {'blocker' if one else 'blockers'}", found.freed or outlook.freed)
+    one = sum(1 for blocker in findings.blockers if blocker.is_wanted) == 1
+    return _simulated_lines(
+        f"simulated without the {'blocker' if one else 'blockers'}", findings.freed or outlook.freed
+    )
 
 
 def _simulated_lines(what: str, verdict: Verdict) -> list[Pieces]:
@@ -303,17 +315,17 @@ def _cheaper_lines(verdict: Verdict) -> list[Pieces]:
     """Return the cheaper types that spot-to-spot consolidation requires more of, and where to see the others."""
     if not verdict.cheaper_types:
         return []
-    said = f"{', '.join(verdict.cheaper_types)} · Types (8) shows why the others are excluded"
-    return [_line("·", Tone.MUTED, "cheaper types", said)]
+    text = f"{', '.join(verdict.cheaper_types)} · Types (8) shows why the others are excluded"
+    return [_line("·", Tone.MUTED, "cheaper types", text)]
 
 
-def times_text(one: Blocker, now_ns: int) -> str:
+def times_text(blocker: Blocker, now_ns: int) -> str:
     """Return since when and until when a blocker holds, as far as that is known."""
     parts = []
-    if one.since_ns:
-        parts.append(f"for {age_text(one.since_ns, now_ns)}")
-    if one.until_ns is not None:
-        left = (one.until_ns - now_ns) // NS_PER_SECOND
+    if blocker.since_ns:
+        parts.append(f"for {age_text(blocker.since_ns, now_ns)}")
+    if blocker.until_ns is not None:
+        left = (blocker.until_ns - now_ns) // NS_PER_SECOND
         parts.append(f"{duration_text(left)} left" if left > 0 else "time is up")
     return ", ".join(parts)
 
@@ -338,8 +350,8 @@ def landing_cell(landing: Landing | None, pod: Pod) -> Cell:
 
 def no_landing_text(landing: Landing) -> str:
     """Return the reason why a pod would be unschedulable, first plainly, then in Karpenter's words."""
-    said = clean(landing.error)
-    return said if landing.no_place is None else f"{clean(cause_text(landing.no_place))} · Karpenter: {said}"
+    text = clean(landing.error)
+    return text if landing.no_place is None else f"{clean(cause_text(landing.no_place))} · Karpenter: {text}"
 
 
 def with_landings(spec: TableSpec[PodEntry], landing: Callable[[PodEntry], Cell]) -> TableSpec[PodEntry]:

@@ -193,14 +193,14 @@ def _number(why: Why, now_ns: int, *, is_short: bool = False) -> str:
 
 def why_cell(entry: NodeEntry, now_ns: int) -> Cell:
     """Return the WHY of a node; behind the label of a drain, what blocks it if the column is wide."""
-    found = entry.findings
-    if found is None:
+    findings = entry.findings
+    if findings is None:
         if entry.node is None:
             return NOT_APPLICABLE
         if entry.is_out_of_reach:
             return FORBIDDEN
         return Cell("…", Tone.MUTED) if entry.is_managed else NOT_AVAILABLE
-    why, label = found.why, LABELS[found.why.code]
+    why, label = findings.why, LABELS[findings.why.code]
     text = why_label(why, now_ns)
     short = label.short.format(_number(why, now_ns, is_short=True)).rstrip()
     if why.code is WhyCode.DRAIN and len(why.codes) > 1:
@@ -211,16 +211,16 @@ def why_cell(entry: NodeEntry, now_ns: int) -> Cell:
 
 def why_sort(entry: NodeEntry) -> tuple[float | str, ...] | None:
     """Return the sort key of a node by its WHY: worst code first, then the higher number."""
-    found = entry.findings
-    return None if found is None else (float(RANKS[found.why.code]), -float(found.why.count))
+    findings = entry.findings
+    return None if findings is None else (float(RANKS[findings.why.code]), -float(findings.why.count))
 
 
 def why_words(entry: NodeEntry, now_ns: int) -> tuple[str, ...]:
     """Return the values that a filter on WHY matches: every code, the code with its numbers, and the label."""
-    found = entry.findings
-    if found is None:
+    findings = entry.findings
+    if findings is None:
         return ("" if entry.is_managed else NA,)
-    why = found.why
+    why = findings.why
     return tuple(dict.fromkeys((*(str(code) for code in why.codes), why_code(why, now_ns), why_label(why, now_ns))))
 
 

@@ -75,90 +75,88 @@ def short_method(name: str) -> str:
     return _SHORT.get(name, name)
 
 
-def lane_message(found: NodeFindings, lane: Lane, now_ns: int) -> str:
+def lane_message(findings: NodeFindings, lane: Lane, now_ns: int) -> str:
     """Return the blocker or missing condition of a method that wants a node, or the node's outcome."""
-    blocker = found.blockers[lane.blocker] if lane.blocker is not None else None
+    blocker = findings.blockers[lane.blocker] if lane.blocker is not None else None
     if not lane.is_wanted:
         if lane.code == "NOT_EMPTY":
-            return f"has {counted(found.moving_pods, 'pod')} to move" if found.moving_pods else "not empty"
+            return f"has {counted(findings.moving_pods, 'pod')} to move" if findings.moving_pods else "not empty"
         if lane.code == "NOT_CONSOLIDATABLE":
             until = blocker.until_ns if blocker is not None else None
             left = (until - now_ns) // NS_PER_SECOND if until is not None else 0
             return f"not consolidatable for {duration_text(left)}" if left > 0 else "not marked Consolidatable yet"
         return _LACKS.get(lane.code, lane.code)
     if lane.goes:
-        if lane.method == "MultiNodeConsolidation" or found.outlook is None:
+        if lane.method == "MultiNodeConsolidation" or findings.outlook is None:
             return f"would be {lane.outcome}d with others"
-        return verdict_text(found.outlook.now)
+        return verdict_text(findings.outlook.now)
     if blocker is not None:
-        return _held_text(found, lane, now_ns)
+        return _held_text(findings, lane, now_ns)
     if lane.code:
-        return _refused_text(found, lane)
+        return _refused_text(findings, lane)
     if lane.method == "MultiNodeConsolidation":
         return "only as part of a multi-node move (see Next)"
-    if found.outlook is None:
+    if findings.outlook is None:
         return "being simulated"
-    return "another method removes it first" if found.outlook.now.goes else "its pods fit no NodePool"
+    return "another method removes it first" if findings.outlook.now.goes else "its pods fit no NodePool"
 
 
-def _held_text(found: NodeFindings, lane: Lane, now_ns: int) -> str:
+def _held_text(findings: NodeFindings, lane: Lane, now_ns: int) -> str:
     assert lane.blocker is not None
-    first = found.blockers[lane.blocker]
-    alike = sum(1 for one in found.blockers if one.code is first.code and one.is_wanted)
+    first = findings.blockers[lane.blocker]
+    alike = sum(1 for blocker in findings.blockers if blocker.code is first.code and blocker.is_wanted)
     what = CODES[first.code].meaning
     if first.code is Code.BUDGET_ZERO:
         return clean(f"{first.object_key}: {first.message}")
     more = f" and {count_text(alike - 1)} more" if alike > 1 else ""
     since = f", for {age_text(first.since_ns, now_ns)}" if first.since_ns else ""
     named = f" ({first.object_key}{more}{since})" if first.object_kind == "Pod" else since
-    others = sum(
-        1 for one in found.blockers if one.code is not first.code and one.is_wanted and one.object_kind == "Pod"
-    )
+    others = sum(1 for b in findings.blockers if b.code is not first.code and b.is_wanted and b.object_kind == "Pod")
     also = f" · {counted(others, 'pod')} blocked by another rule" if others else ""
     return clean(f"{what}{named}{also}")
 
 
-def _refused_text(found: NodeFindings, lane: Lane) -> str:
-    outlook = found.outlook
+def _refused_text(findings: NodeFindings, lane: Lane) -> str:
+    outlook = findings.outlook
     if outlook is None:
         return lane.code
     if lane.code == outlook.now.refusal_code:
         return clean(refusal_parts(outlook.now)[0])
-    return clean(next((one.message for one in outlook.now.refused if one.method == lane.method), lane.code))
+    return clean(next((refused.message for refused in outlook.now.refused if refused.method == lane.method), lane.code))
 
 
 def lane_lines(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
     """Return a line per method, expiry and interruption: wanted or not, blockers, and outcome."""
-    found = entry.findings
-    if found is None or not found.lanes:
+    findings = entry.findings
+    if findings is None or not findings.lanes:
         return ()
     named: dict[Pieces, list[Lane]] = {}
-    for lane in found.lanes:
-        named.setdefault(_said(entry, found, lane, now_ns), []).append(lane)
+    for lane in findings.lanes:
+        named.setdefault(_said(entry, findings, lane, now_ns), []).append(lane)
     lines = [_line(lanes, pieces) for pieces, lanes in named.items()]
-    if found.is_static:
+    if findings.is_static:
         lines.insert(0, ((" Emptiness, Multi, Single –  ", Tone.MUTED), (_LACKS["STATIC"], Tone.NORMAL)))
-    return (*lines, *_health_line(found, now_ns), *_expiry_line(entry, now_ns), _interruption_line(found, now_ns))
+    return (*lines, *_health_line(findings, now_ns), *_expiry_line(entry, now_ns), _interruption_line(findings, now_ns))
 
 
-def _line(lanes: Sequence[Lane], said: Pieces) -> Pieces:
+def _line(lanes: Sequence[Lane], pieces: Pieces) -> Pieces:
     names = ", ".join(short_method(lane.method) for lane in lanes)
     tone = Tone.MUTED
     if any(lane.is_wanted for lane in lanes):
         tone = Tone.STRONG if any(lane.is_held or lane.goes for lane in lanes) else Tone.NORMAL
-    return ((f" {names:<{NAME_WIDTH}}{' ' if len(names) >= NAME_WIDTH else ''}", tone), *said)
+    return ((f" {names:<{NAME_WIDTH}}{' ' if len(names) >= NAME_WIDTH else ''}", tone), *pieces)
 
 
-def _said(entry: NodeEntry, found: NodeFindings, lane: Lane, now_ns: int) -> Pieces:
+def _said(entry: NodeEntry, findings: NodeFindings, lane: Lane, now_ns: int) -> Pieces:
     """Return a method's verdict on a node."""
-    message = lane_message(found, lane, now_ns)
+    message = lane_message(findings, lane, now_ns)
     if not lane.is_wanted:
         return (("–  ", Tone.MUTED), (message, Tone.MUTED))
     wanted = f"wanted{_since(entry, lane, now_ns)}  "
     if lane.is_held:
         return ((wanted, Tone.NORMAL), ("✘ ", Tone.FAULT), (message, Tone.STRONG))
     if lane.goes:
-        waits = str(found.why.code) == "WAITS"
+        waits = str(findings.why.code) == "WAITS"
         mark = ("… once disruption resumes (6 shows why it is blocked): ", Tone.ACTIVE) if waits else ("✔ ", Tone.GOOD)
         return ((wanted, Tone.NORMAL), mark, (message, Tone.STRONG))
     return ((wanted, Tone.NORMAL), ("? ", Tone.ACTIVE), (message, Tone.NORMAL))
@@ -203,10 +201,10 @@ def _health_text(unhealthy: HealthDeletion, now_ns: int) -> str:
     return f"unhealthy: deleted {when} with its pods, regardless of blockers"
 
 
-def _health_line(found: NodeFindings, now_ns: int) -> tuple[Pieces, ...]:
-    if found.unhealthy is None:
+def _health_line(findings: NodeFindings, now_ns: int) -> tuple[Pieces, ...]:
+    if findings.unhealthy is None:
         return ()
-    return (((f" {REPAIR:<{NAME_WIDTH}}", Tone.MUTED), (_health_text(found.unhealthy, now_ns), Tone.WARNING)),)
+    return (((f" {REPAIR:<{NAME_WIDTH}}", Tone.MUTED), (_health_text(findings.unhealthy, now_ns), Tone.WARNING)),)
 
 
 def _health_values(unhealthy: HealthDeletion, now_ns: int) -> dict[str, Any]:
@@ -219,38 +217,38 @@ def _health_values(unhealthy: HealthDeletion, now_ns: int) -> dict[str, Any]:
     }
 
 
-def _interruption_text(found: NodeFindings, now_ns: int) -> tuple[bool, str]:
+def _interruption_text(findings: NodeFindings, now_ns: int) -> tuple[bool, str]:
     """Return the cloud's interruption notice, if any."""
-    warning = found.warning
+    warning = findings.warning
     if warning is None:
         return False, "no warning from the cloud"
     ago = f" {age_text(warning.at_ns, now_ns)} ago" if warning.at_ns else ""
     return True, f"{clean(warning.reason)}{ago}: nothing in the cluster blocks it"
 
 
-def _interruption_line(found: NodeFindings, now_ns: int) -> Pieces:
-    is_warned, text = _interruption_text(found, now_ns)
+def _interruption_line(findings: NodeFindings, now_ns: int) -> Pieces:
+    is_warned, text = _interruption_text(findings, now_ns)
     return ((f" {INTERRUPTION:<{NAME_WIDTH}}", Tone.MUTED), (text, Tone.WARNING if is_warned else Tone.MUTED))
 
 
 def lanes_values(entry: NodeEntry, now_ns: int) -> dict[str, Any] | None:
     """Return the lanes by method."""
-    found = entry.findings
-    if found is None or entry.claim is None:
+    findings = entry.findings
+    if findings is None or entry.claim is None:
         return None
     lanes: dict[str, Any] = {
         lane.method: {
             "wanted": lane.is_wanted,
             "heldBy": lane.code if lane.is_held else "",
             "lacks": "" if lane.is_wanted else lane.code,
-            "message": lane_message(found, lane, now_ns),
+            "message": lane_message(findings, lane, now_ns),
         }
-        for lane in found.lanes
+        for lane in findings.lanes
     }
-    if found.unhealthy is not None:
-        lanes = {REPAIR: _health_values(found.unhealthy, now_ns)} | lanes
+    if findings.unhealthy is not None:
+        lanes = {REPAIR: _health_values(findings.unhealthy, now_ns)} | lanes
     is_due, text = _expiry_text(entry, now_ns)
-    is_warned, warning = _interruption_text(found, now_ns)
+    is_warned, warning = _interruption_text(findings, now_ns)
     return {
         **lanes,
         EXPIRY: {"wanted": is_due, "heldBy": "", "lacks": "" if is_due else "NOT_EXPIRED", "message": text},

@@ -45,12 +45,12 @@ def held_title(rows: Held, total: Held | None) -> str:
     Args:
         total: The sum in the top bar, which updates slowly; None if rows are hidden.
     """
-    said, before = held_text(rows), held_text(total) if total is not None else "…"
-    known = f"{said} held" if said != "…" else "held …"
-    if before in (said, "…"):
-        more = "+" if said.endswith("+") else ""
-        bound = "up to " if said.startswith("up to") else ""
-        return f"{known} ({bound}{per_month_text(rows.per_hour, rows.currency)}{more})" if said != "…" else known
+    text, before = held_text(rows), held_text(total) if total is not None else "…"
+    known = f"{text} held" if text != "…" else "held …"
+    if before in (text, "…"):
+        more = "+" if text.endswith("+") else ""
+        bound = "up to " if text.startswith("up to") else ""
+        return f"{known} ({bound}{per_month_text(rows.per_hour, rows.currency)}{more})" if text != "…" else known
     return f"{known} now ({before} before)"
 
 
@@ -74,13 +74,13 @@ _BETWEEN: Final = (" · ", Tone.MUTED)
 
 def why_sentence(entry: NodeEntry, now_ns: int) -> Pieces:
     """Return the meaning of a node's WHY code; empty until computed."""
-    found = entry.findings
-    if found is None or entry.claim is None:
+    findings = entry.findings
+    if findings is None or entry.claim is None:
         return ()
-    why = found.why
+    why = findings.why
     pieces: list[tuple[str, Tone]] = [(why_label(why, now_ns), LABELS[why.code].tone), ("  ", Tone.NORMAL)]
-    pieces.append((f"{_wanting(found)}{_fact(found, now_ns)}", Tone.NORMAL))
-    for part in (*_wanted(found), *_without(found), *_also(found), *_arrivals(found)):
+    pieces.append((f"{_wanting(findings)}{_fact(findings, now_ns)}", Tone.NORMAL))
+    for part in (*_wanted(findings), *_without(findings), *_also(findings), *_arrivals(findings)):
         pieces += [_BETWEEN, part]
     return tuple(pieces)
 
@@ -89,59 +89,60 @@ _LACKED: Final = ("AFTER", "NEVER", "POLICY", "BUFFER", "STATIC", "NO-TYPE", "NO
 _LANES: Final = {"MultiNodeConsolidation": "consolidation", "SingleNodeConsolidation": "consolidation"}
 
 
-def _wanting(found: NodeFindings) -> str:
+def _wanting(findings: NodeFindings) -> str:
     """Return that no method wants the node, or which takes it once disruption resumes; else nothing."""
-    code = str(found.why.code)
-    if code == "WAITS" and found.why.outcome is None:
-        return f"{_method_words(found.why.method)} wants it, "
+    code = str(findings.why.code)
+    if code == "WAITS" and findings.why.outcome is None:
+        return f"{_method_words(findings.why.method)} wants it, "
     if code == "WAITS":
-        return f"{_method_words(found.why.method)} takes it once disruption resumes: "
-    return "no method wants it: " if not found.why.method and code in _LACKED else ""
+        return f"{_method_words(findings.why.method)} takes it once disruption resumes: "
+    return "no method wants it: " if not findings.why.method and code in _LACKED else ""
 
 
-def _wanted(found: NodeFindings) -> list[tuple[str, Tone]]:
+def _wanted(findings: NodeFindings) -> list[tuple[str, Tone]]:
     """Return the method that wants the node, if it is blocked and not for consolidation."""
-    is_plain = str(found.why.code) in ("OK", "WAITS") or found.why.method in ("", *_LANES)
-    return [] if is_plain else [(f"wanted by {found.why.method}", Tone.NORMAL)]
+    is_plain = str(findings.why.code) in ("OK", "WAITS") or findings.why.method in ("", *_LANES)
+    return [] if is_plain else [(f"wanted by {findings.why.method}", Tone.NORMAL)]
 
 
 def _method_words(method: str) -> str:
     return _LANES.get(method, method)
 
 
-def _fact(found: NodeFindings, now_ns: int) -> str:
-    code = str(found.why.code)
-    own = [one for one in found.blockers if CODES[one.code].why is found.why.code]
-    if found.why.method:
-        own = [one for one in own if found.why.method in one.blocks] or own
+def _fact(findings: NodeFindings, now_ns: int) -> str:
+    code = str(findings.why.code)
+    blockers = [blocker for blocker in findings.blockers if CODES[blocker.code].why is findings.why.code]
+    if findings.why.method:
+        blockers = [blocker for blocker in blockers if findings.why.method in blocker.blocks] or blockers
     match code:
         case "DND":
-            return f"{names_of(own)} {'have' if len(own) > 1 else 'has'} do-not-disrupt ({time_text(own, now_ns)})"
+            has = "have" if len(blockers) > 1 else "has"
+            return f"{names_of(blockers)} {has} do-not-disrupt ({time_text(blockers, now_ns)})"
         case "PDB":
-            return f"{_held_by_budgets(own)} ({time_text(own, now_ns)})"
+            return f"{_held_by_budgets(blockers)} ({time_text(blockers, now_ns)})"
         case "NODE-DND":
             return "the node itself has do-not-disrupt, without a time limit"
         case "BUDGET" | "NEVER" | "POLICY" | "NO-POOL" | "NO-TYPES" | "NO-TYPE" | "NO-LABEL" | "AFTER" | "REPAIR":
-            return next((one.message for one in own), "")
+            return next((blocker.message for blocker in blockers), "")
         case "DRAIN" | "DELETING":
-            return drain_text(found, now_ns)
-        case "WAITS" if found.why.outcome is None:
+            return drain_text(findings, now_ns)
+        case "WAITS" if findings.why.outcome is None:
             return "but disruption is blocked cluster-wide, and until then its outcome is unknown"
         case "OK" | "WAITS":
-            outlook = found.outlook
+            outlook = findings.outlook
             if outlook is None or not outlook.now.goes:
-                return f"would be {found.why.outcome}d together with others (MultiNodeConsolidation)"
+                return f"would be {findings.why.outcome}d together with others (MultiNodeConsolidation)"
             return verdict_text(outlook.now)
         case _:
-            refusal = refusal_text(found.outlook.now) if found.outlook is not None else ""
-            return refusal or LABELS[found.why.code].meaning
+            refusal = refusal_text(findings.outlook.now) if findings.outlook is not None else ""
+            return refusal or LABELS[findings.why.code].meaning
 
 
 def _held_by_budgets(blockers: Sequence[Blocker]) -> str:
     """Return pods with their PodDisruptionBudgets, listed separately if they differ."""
-    if len({one.value for one in blockers}) == 1:
+    if len({blocker.value for blocker in blockers}) == 1:
         return f"{names_of(blockers)} blocked by {' + '.join(blockers[0].value.split())}"
-    of_pod = dict.fromkeys((one.object_key, _without_namespace(one)) for one in blockers)
+    of_pod = dict.fromkeys((blocker.object_key, _without_namespace(blocker)) for blocker in blockers)
     return first_of([f"{pod} blocked by {budgets}" for pod, budgets in of_pod], NAMED)
 
 
@@ -152,13 +153,13 @@ def _without_namespace(blocker: Blocker) -> str:
 
 def names_of(blockers: Sequence[Blocker]) -> str:
     """Return the objects of blockers, the first by name."""
-    return first_of(list(dict.fromkeys(one.object_key for one in blockers)), NAMED)
+    return first_of(list(dict.fromkeys(blocker.object_key for blocker in blockers)), NAMED)
 
 
 def time_text(blockers: Sequence[Blocker], now_ns: int) -> str:
     """Return the start and end of blockers."""
-    since = min((one.since_ns for one in blockers if one.since_ns), default=None)
-    ends = [one.until_ns for one in blockers]
+    since = min((blocker.since_ns for blocker in blockers if blocker.since_ns), default=None)
+    ends = [blocker.until_ns for blocker in blockers]
     until = None if None in ends or not ends else max(end for end in ends if end is not None)
     began = f"for {age_text(since, now_ns)}" if since else "start unknown"
     if until is None:
@@ -167,13 +168,13 @@ def time_text(blockers: Sequence[Blocker], now_ns: int) -> str:
     return f"{began}, {duration_text(left)} left" if left > 0 else f"{began}, time is up"
 
 
-def drain_text(found: NodeFindings, now_ns: int, *, names_blockers: bool = True) -> str:
+def drain_text(findings: NodeFindings, now_ns: int, *, names_blockers: bool = True) -> str:
     """Return the stage of a node's removal, its blockers, and the deadline.
 
     Args:
         names_blockers: Whether to name pods that are also blockers.
     """
-    drain = found.drain
+    drain = findings.drain
     if drain is None:
         return "being removed"
     is_begun = drain.stage is not DrainStage.DELETING
@@ -184,12 +185,12 @@ def drain_text(found: NodeFindings, now_ns: int, *, names_blockers: bool = True)
         parts[0] += f" ({drain.initiator})"
     if not is_begun:
         parts.append("its drain has not begun")
-    named = set() if names_blockers else {one.object_key for one in found.blockers}
-    holders = [one for one in drain.holders if str(one.hold) != "evicted now"]
-    if holders and all(one.pod.key in named for one in holders):
+    named = set() if names_blockers else {blocker.object_key for blocker in findings.blockers}
+    holders = [holder for holder in drain.holders if str(holder.hold) != "evicted now"]
+    if holders and all(holder.pod.key in named for holder in holders):
         pass
     elif holders:
-        names = first_of([f"{one.pod.key} ({one.hold})" for one in holders], NAMED)
+        names = first_of([f"{holder.pod.key} ({holder.hold})" for holder in holders], NAMED)
         parts.append(f"waiting for {names}")
     elif drain.waiting and drain.stage is DrainStage.DRAINING:
         being = "pod that is" if len(drain.waiting) == 1 else "pods that are"
@@ -215,16 +216,16 @@ _PLAIN: Final = {
 
 def refusal_parts(verdict: Verdict) -> tuple[str, str]:
     """Return the reason why a node stays, plainly and in Karpenter's words; empty if it is removed."""
-    said = verdict.refusal_message
-    plain = _PLAIN.get(str(verdict.refusal_code), "") if said else ""
+    message = verdict.refusal_message
+    plain = _PLAIN.get(str(verdict.refusal_code), "") if message else ""
     if verdict.no_place is not None:
         words = clean(no_place_text(verdict.no_place))
-        return words, f"Karpenter: {said if len(said) <= QUOTED else said[: QUOTED - 1] + '…'}"
+        return words, f"Karpenter: {message if len(message) <= QUOTED else message[: QUOTED - 1] + '…'}"
     if plain and verdict.others_need is not None:
         return clean(_with_others(verdict, verdict.others_need)), ""
     if plain:
         return plain.format(count=count_text(verdict.count), nodes=counted(verdict.count, "new node")), ""
-    return said, ""
+    return message, ""
 
 
 def _with_others(verdict: Verdict, need: OthersNeed) -> str:
@@ -273,9 +274,9 @@ def verdict_text(verdict: Verdict, *, would: bool = True) -> str:
     if verdict.is_first:
         how = f"{'would be deleted' if would else 'delete'} before a replacement can exist (terminate-first)"
         return "; ".join((how, *_aside(verdict)))
-    made = verdict.replacements[0] if verdict.replacements else None
-    kinds = "" if made is None or not made.type_names else f" by {made.type_names[0]}"
-    more = 0 if made is None else len(made.type_names) - 1
+    replacement = verdict.replacements[0] if verdict.replacements else None
+    kinds = "" if replacement is None or not replacement.type_names else f" by {replacement.type_names[0]}"
+    more = 0 if replacement is None else len(replacement.type_names) - 1
     others = f" or {counted(more, 'other type')}" if more > 0 else ""
     return "; ".join((f"{'would be replaced' if would else 'replace'}{kinds}{others}{saves}", *_aside(verdict)))
 
@@ -307,23 +308,25 @@ def _kept_text(verdict: Verdict) -> str:
     return f"Karpenter does not place {counted(verdict.kept, 'pod')} that may not be evicted yet"
 
 
-def _without(found: NodeFindings) -> list[tuple[str, Tone]]:
-    outlook = found.outlook
-    if not found.blockers or str(found.why.code) in ("OK", "WAITS", "DRAIN", "DELETING"):
+def _without(findings: NodeFindings) -> list[tuple[str, Tone]]:
+    outlook = findings.outlook
+    if not findings.blockers or str(findings.why.code) in ("OK", "WAITS", "DRAIN", "DELETING"):
         return []
     if outlook is None:
         return [("removable once unblocked? simulating…", Tone.ACTIVE)]
-    if not found.why.method:
+    if not findings.why.method:
         then = outlook.lifted
-        return [(f"once that is over: {then.outcome} (simulated)", Tone.NORMAL)] if then.goes and _ends(found) else []
-    freed = found.freed or outlook.freed
-    codes = [code for code in codes_shown_as(found.why.code) if any(one.code is code for one in found.blockers)]
+        return (
+            [(f"once that is over: {then.outcome} (simulated)", Tone.NORMAL)] if then.goes and _ends(findings) else []
+        )
+    freed = findings.freed or outlook.freed
+    codes = [code for code in codes_shown_as(findings.why.code) if any(b.code is code for b in findings.blockers)]
     if not codes:
         return []
     alone = outlook.without_code.get(codes[0], freed.outcome) if len(codes) == 1 else freed.outcome
     if alone in ("delete", "replace"):
         return [(f"removable once unblocked: {alone}{_saves(freed)} (simulated)", Tone.STRONG)]
-    if freed.goes and not any(one.is_wanted and one.code not in codes for one in found.blockers):
+    if freed.goes and not any(blocker.is_wanted and blocker.code not in codes for blocker in findings.blockers):
         return [(f"removable once disruption resumes: {freed.outcome} (simulated)", Tone.NORMAL)]
     if freed.goes:
         return [(f"removable only without all of them: {freed.outcome} (simulated)", Tone.NORMAL)]
@@ -332,17 +335,17 @@ def _without(found: NodeFindings) -> list[tuple[str, Tone]]:
     return [("the outcome is unknown" if alone == "unknown" else words, Tone.MUTED)]
 
 
-def _ends(found: NodeFindings) -> bool:
+def _ends(findings: NodeFindings) -> bool:
     """Whether all blockers of a node end automatically."""
-    return all(one.is_passing for one in found.blockers)
+    return all(blocker.is_passing for blocker in findings.blockers)
 
 
-def _also(found: NodeFindings) -> list[tuple[str, Tone]]:
-    others = [bare_label(code) for code in found.why.codes[1:]]
+def _also(findings: NodeFindings) -> list[tuple[str, Tone]]:
+    others = [bare_label(code) for code in findings.why.codes[1:]]
     return [(f"also {', '.join(others)}", Tone.NORMAL)] if others else []
 
 
-def _arrivals(found: NodeFindings) -> list[tuple[str, Tone]]:
-    if not found.recent_pods or str(found.why.code) not in ("DND", "NODE-DND", "PDB", "DRAIN"):
+def _arrivals(findings: NodeFindings) -> list[tuple[str, Tone]]:
+    if not findings.recent_pods or str(findings.why.code) not in ("DND", "NODE-DND", "PDB", "DRAIN"):
         return []
-    return [(f"still receives pods: {count_text(found.recent_pods)} in the last hour", Tone.WARNING)]
+    return [(f"still receives pods: {count_text(findings.recent_pods)} in the last hour", Tone.WARNING)]
