@@ -44,7 +44,7 @@ def budget_changes(before: Situation, after: Situation) -> tuple[BudgetChange, .
     """Return the NodePools and reasons whose budgets change."""
     if before is after:
         return ()
-    reasons = [one for one in reasons_of(before.settings) if one in reasons_of(after.settings)]
+    reasons = [reason for reason in reasons_of(before.settings) if reason in reasons_of(after.settings)]
     old, new = _allowances(before, reasons), _allowances(after, reasons)
     nothing = (0, 0)
     sides = {key: (old.get(key, nothing), new.get(key, nothing)) for key in (*new, *old)}
@@ -57,32 +57,32 @@ def budget_changes(before: Situation, after: Situation) -> tuple[BudgetChange, .
 
 def _allowances(situation: Situation, reasons: Iterable[Reason]) -> _Allowance:
     use = situation.budget_use
-    found: _Allowance = {}
+    allowance: _Allowance = {}
     for pool in served_pools(situation.inventory.nodepools):
         for reason in reasons:
             state = budget_state(pool, reason, use.get(pool.name), situation.now_ns)
             is_unlimited = state.allowed >= UNLIMITED
-            found[pool.name, str(reason)] = (None, None) if is_unlimited else (state.allowed, state.left)
-    return found
+            allowance[pool.name, str(reason)] = (None, None) if is_unlimited else (state.allowed, state.left)
+    return allowance
 
 
 def next_lines(outcome: ReplayOutcome) -> NextLines:
     """Return the next disruption of one side."""
-    found = outcome.next_pass
-    assert found is not None
-    method = found.acting.method if found.acting is not None else None
+    next_pass = outcome.next_pass
+    assert next_pass is not None
+    method = next_pass.acting.method if next_pass.acting is not None else None
     settings = settings_of(outcome.prices)
-    commands = tuple(_command_line(method, one, settings) for one in found.commands) if method is not None else ()
-    return NextLines(commands, because="" if commands else _because(found))
+    commands = tuple(_command_line(method, c, settings) for c in next_pass.commands) if method is not None else ()
+    return NextLines(commands, because="" if commands else _because(next_pass))
 
 
-def _because(found: NextPass) -> str:
-    if found.paused_by:
-        names = ", ".join(found.paused_by[:3])
+def _because(next_pass: NextPass) -> str:
+    if next_pass.paused_by:
+        names = ", ".join(next_pass.paused_by[:3])
         return f"Karpenter disrupts nothing while NodeClaims have no provider ID: {names}"
-    if found.error:
-        return f"the pass ends early: {found.error}"
-    candidates = max((len(result.candidates) for result in found.results), default=0)
+    if next_pass.error:
+        return f"the pass ends early: {next_pass.error}"
+    candidates = max((len(result.candidates) for result in next_pass.results), default=0)
     if not candidates:
         return "no node passes the gates: each is blocked, too young or not Karpenter's"
     return f"nothing to gain: {candidates} node{'s' if candidates > 1 else ''} considered"
@@ -148,12 +148,12 @@ def blocker_changes(
 def _survey(situation: Situation, reporter: Reporter) -> dict[tuple[str, ...], Blocker]:
     fleet = observed_fleet(situation.prepared)
     survey = BlockerSurvey(fleet)
-    found = {_key(blocker): blocker for blocker in survey.cluster}
+    blockers = {_key(blocker): blocker for blocker in survey.cluster}
     for index, node in enumerate(fleet.nodes):
         if not index % _REPORT_EVERY:
             reporter(index, len(fleet.nodes))
-        found.update((_key(blocker), blocker) for blocker in survey.of(node))
-    return found
+        blockers.update((_key(blocker), blocker) for blocker in survey.of(node))
+    return blockers
 
 
 def _key(blocker: Blocker) -> tuple[str, ...]:
@@ -163,16 +163,16 @@ def _key(blocker: Blocker) -> tuple[str, ...]:
 def _lines(blockers: Iterable[Blocker], settings: PriceSettings) -> tuple[BlockerLine, ...]:
     lines = [
         BlockerLine(
-            code=str(one.code),
-            node_name=one.node_name,
-            pool_name=one.pool_name,
-            object=one.object_ref,
-            owner=one.owner,
-            value=one.value,
-            message=one.message,
-            price_per_hour=settings.paid(one.price_per_hour),
+            code=str(blocker.code),
+            node_name=blocker.node_name,
+            pool_name=blocker.pool_name,
+            object=blocker.object_ref,
+            owner=blocker.owner,
+            value=blocker.value,
+            message=blocker.message,
+            price_per_hour=settings.paid(blocker.price_per_hour),
         )
-        for one in blockers
+        for blocker in blockers
     ]
     return tuple(sorted(lines, key=lambda line: (line.node_name, line.code, line.object)))
 
@@ -296,8 +296,8 @@ def _weights(before: Prepared, after: Prepared) -> tuple[WeightChange, ...]:
         found.append(
             WeightChange(
                 pool.name,
-                ahead_of=tuple(one.name for one in both[at + 1 :] if places[one.name] < place),
-                behind=tuple(one.name for one in both[:at] if places[one.name] > place),
+                ahead_of=tuple(node_pool.name for node_pool in both[at + 1 :] if places[node_pool.name] < place),
+                behind=tuple(node_pool.name for node_pool in both[:at] if places[node_pool.name] > place),
                 is_usable=pool.name not in after.left_out,
             )
         )
@@ -311,14 +311,14 @@ def _without_types(before: Prepared, after: Prepared) -> tuple[str, ...]:
 def _totals(outcome: ReplayOutcome, drifted: int) -> Totals:
     pools = outcome.pools.values()
     return Totals(
-        nodes=sum(one.nodes for one in pools),
-        launched=sum(one.launched for one in pools),
-        price_per_hour=sum(one.price_per_hour for one in pools),
-        unpriced=sum(one.unpriced for one in pools),
+        nodes=sum(pool.nodes for pool in pools),
+        launched=sum(pool.launched for pool in pools),
+        price_per_hour=sum(pool.price_per_hour for pool in pools),
+        unpriced=sum(pool.unpriced for pool in pools),
         pending=len(outcome.unplaced),
         drifted=drifted,
-        unpriced_at_most_per_hour=sum(one.unpriced_at_most_per_hour for one in pools),
-        unbounded=sum(one.unbounded for one in pools),
+        unpriced_at_most_per_hour=sum(pool.unpriced_at_most_per_hour for pool in pools),
+        unbounded=sum(pool.unbounded for pool in pools),
     )
 
 

@@ -297,9 +297,9 @@ class _Ranking:
     def __init__(self, catalogue: Catalogue, requirements: Requirements) -> None:
         best = _best_offerings(catalogue, requirements)
         options = []
-        for i, one in enumerate(catalogue.types):
+        for i, instance_type in enumerate(catalogue.types):
             price, capacity_type, zone = best.get(i, (None, "", ""))
-            options.append((i, TypeOption(one.name, price, zone, capacity_type)))
+            options.append((i, TypeOption(instance_type.name, price, zone, capacity_type)))
         options.sort(key=lambda pair: (pair[1].price_per_hour is None, pair[1].price_per_hour or 0.0, pair[1].name))
         self._options = [option for _, option in options]
         self._places = [i for i, _ in options]

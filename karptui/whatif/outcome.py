@@ -48,8 +48,8 @@ def cost_of_node(prices: NodePrices | None, books: Mapping[str, ReckonedPrices],
     """
     labels = state.labels
     place = labels.get(INSTANCE_TYPE, ""), labels.get(ZONE, ""), labels.get(CAPACITY_TYPE, "")
-    own = books.get(state.nodepool_name)
-    return _cost(prices, *place, own.price(*place) if own is not None else None)
+    reckoned_prices = books.get(state.nodepool_name)
+    return _cost(prices, *place, reckoned_prices.price(*place) if reckoned_prices is not None else None)
 
 
 def cost_of_option(prices: NodePrices | None, option: TypeOption | None) -> Cost:
@@ -172,34 +172,34 @@ class ReplayOutcome:
         """Existing nodes that receive pods, by name."""
         filled = [*(() if self.solution is None else self.solution.nodes), *self._bound]
         pods: dict[str, tuple[Pod, ...]] = {}
-        for one in filled:
-            pods[one.state.name] = (*pods.get(one.state.name, ()), *one.pods)
-        states = {one.state.name: one.state for one in filled}
+        for node in filled:
+            pods[node.state.name] = (*pods.get(node.state.name, ()), *node.pods)
+        states = {state_node.state.name: state_node.state for state_node in filled}
         return tuple(FilledStateNode(states[name], pods[name]) for name in sorted(pods))
 
     @cached_property
     def places(self) -> Mapping[str, PodPlace]:
         """Place of each pod of the replay, by ``namespace/name``; `NOWHERE` for unschedulable pods."""
-        found: dict[str, PodPlace] = {}
+        places: dict[str, PodPlace] = {}
         if self.solution is None:
-            return found
+            return places
         for filled in self.nodes:
             place = PodPlace(PlaceKind.NODE, filled.state.nodepool_name, filled.state.name)
-            found.update((pod.key, place) for pod in filled.pods)
+            places.update((pod.key, place) for pod in filled.pods)
         by_pool: dict[str, PodPlace] = {}
         for claim in self.solution.claims:
             place = by_pool.setdefault(claim.nodepool_name, PodPlace(PlaceKind.CLAIM, claim.nodepool_name))
-            found.update((pod.key, place) for pod in claim.pods)
+            places.update((pod.key, place) for pod in claim.pods)
         for pod in self.waiting:
-            found.setdefault(pod.key, NOWHERE)
-        return found
+            places.setdefault(pod.key, NOWHERE)
+        return places
 
     @cached_property
     def waiting(self) -> tuple[Pod, ...]:
         """The pods to be placed, including pods that Karpenter skips, without those of CapacityBuffers."""
         prepared = self.prepared
         virtual = {pod.uid for pod in prepared.buffer_pods}
-        ignored = [one.pod for one in prepared.ignored]
+        ignored = [pod.pod for pod in prepared.ignored]
         return tuple(
             pod for pod in (*prepared.pending, *ignored, *prepared.leaving, *self.moved) if pod.uid not in virtual
         )

@@ -52,7 +52,7 @@ class Reasons:
     def __init__(self, outcome: ReplayOutcome) -> None:
         self._outcome = outcome
         self._known: dict[tuple[object, ...], tuple[str, str]] = {}
-        self._ignored = {one.pod.uid: one for one in outcome.prepared.ignored}
+        self._ignored = {pod.pod.uid: pod for pod in outcome.prepared.ignored}
 
     def of(self, pod: Pod) -> tuple[str, str]:
         """Return why a pod is unschedulable, and the gate that excluded it, if any."""
@@ -67,11 +67,11 @@ class Reasons:
             if not is_kube_scheduled(pod):
                 return _OTHER_SCHEDULER.format(pod.template.scheduler_name), ""
             return _NO_NODE, ""
-        signature = (pod.template, tuple((pool, type(one)) for pool, one in error.rejections))
-        known = self._known.get(signature)
-        if known is None:
-            known = self._known[signature] = self._find(pod, error)
-        return known
+        signature = (pod.template, tuple((pool, type(rejection)) for pool, rejection in error.rejections))
+        result = self._known.get(signature)
+        if result is None:
+            result = self._known[signature] = self._find(pod, error)
+        return result
 
     def remark(self, pod: Pod) -> str:
         """Return Karpenter's message about a skipped pod."""
@@ -87,7 +87,7 @@ class Reasons:
         solution = self._outcome.solution
         if solution is not None and len(self._known) < MOST_EXPLAINED:
             return reason_of(no_place(solution, pod))
-        misses = tuple(PoolMiss(pool, str(one.gate)) for pool, one in error.rejections)
+        misses = tuple(PoolMiss(pool, str(rejection.gate)) for pool, rejection in error.rejections)
         return reason_of(NoPlace(pod.key, pools=misses))
 
 
@@ -123,7 +123,7 @@ def claim_lines(before: ReplayOutcome, after: ReplayOutcome) -> tuple[tuple[Clai
             left[signature] -= 1
             gone.append(_claim_line(claim, paid, prices, is_changed=True))
     order = _by_pool_and_pods
-    return tuple(sorted(made, key=lambda one: (not one.is_changed, *order(one)))), tuple(sorted(gone, key=order))
+    return tuple(sorted(made, key=lambda line: (not line.is_changed, *order(line)))), tuple(sorted(gone, key=order))
 
 
 def _by_pool_and_pods(line: ClaimLine) -> tuple[str, tuple[str, ...]]:
@@ -145,7 +145,7 @@ class _PaidTypes:
             return options
         known = self._paid.get(id(options))
         if known is None:
-            paid = tuple(replace(one, price_per_hour=self._settings.paid(one.price_per_hour)) for one in options)
+            paid = tuple(replace(o, price_per_hour=self._settings.paid(o.price_per_hour)) for o in options)
             known = self._paid[id(options)] = (options, paid)
         return known[1]
 
@@ -172,17 +172,17 @@ def node_lines(before: ReplayOutcome, after: ReplayOutcome) -> tuple[NodeLine, .
     """Return the nodes that exist and receive pods on the edited side, those first that receive others than before."""
     if after.solution is None:
         return ()
-    old = {one.state.name: one.pods for one in before.nodes}
-    made = [
+    old = {node.state.name: node.pods for node in before.nodes}
+    lines = [
         NodeLine(
-            node_name=one.state.name,
-            pool_name=one.state.labels.get(NODEPOOL, ""),
-            pods=tuple(sorted(pod.key for pod in one.pods)),
-            is_changed=Counter(map(_kind_of, one.pods)) != Counter(map(_kind_of, old.get(one.state.name, ()))),
+            node_name=node.state.name,
+            pool_name=node.state.labels.get(NODEPOOL, ""),
+            pods=tuple(sorted(pod.key for pod in node.pods)),
+            is_changed=Counter(map(_kind_of, node.pods)) != Counter(map(_kind_of, old.get(node.state.name, ()))),
         )
-        for one in after.nodes
+        for node in after.nodes
     ]
-    return tuple(sorted(made, key=lambda one: (not one.is_changed, one.node_name)))
+    return tuple(sorted(lines, key=lambda line: (not line.is_changed, line.node_name)))
 
 
 # Pods
@@ -232,7 +232,7 @@ def unplaced_lines(after: ReplayOutcome, shifts: Iterable[Shift]) -> tuple[tuple
 
 def _folded(groups: Mapping[tuple[str, PodPlace, PodPlace], list[str]]) -> tuple[MoveLine, ...]:
     lines = [MoveLine(owner, old, new, tuple(sorted(pods))) for (owner, old, new), pods in groups.items()]
-    return tuple(sorted(lines, key=lambda one: (one.owner, one.pods)))
+    return tuple(sorted(lines, key=lambda line: (line.owner, line.pods)))
 
 
 def shifts_of(before: ReplayOutcome, after: ReplayOutcome) -> tuple[Shift, ...]:

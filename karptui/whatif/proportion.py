@@ -48,9 +48,9 @@ class EditedOwner(msgspec.Struct, frozen=True):
     template: PodTemplate
 
 
-def first_shares(pools: Sequence[str], known: Mapping[str, NodePool]) -> str:
+def first_shares(pools: Sequence[str], node_pools: Mapping[str, NodePool]) -> str:
     """Return the proposed shares: the weights, since users mean these, or else equal shares."""
-    weights = [known[name].weight for name in pools if name in known]
+    weights = [node_pools[name].weight for name in pools if name in node_pools]
     shares = weights if len(weights) == len(pools) and all(weights) else [1] * len(pools)
     common = gcd(*shares)
     return " ".join(f"{name}={share // common}" for name, share in zip(pools, shares, strict=True))
@@ -138,9 +138,9 @@ def proportion_edits(
         edits.append(SetField(ObjectRef("NodePool", name), POOL_REQUIREMENTS, [*others, own]))
         first += count
     edits += [
-        SetField(one.ref, (*(() if one.ref.kind == "Pod" else ("spec", "template")), *_SPREADS), _spreads(one.template))
-        for one in edited
-        if workload_labels(one.template.labels)
+        SetField(o.ref, (*(() if o.ref.kind == "Pod" else ("spec", "template")), *_SPREADS), _spreads(o.template))
+        for o in edited
+        if workload_labels(o.template.labels)
     ]
     return tuple(edits)
 
@@ -154,7 +154,7 @@ def _spreads(template: PodTemplate) -> list[dict[str, Any]]:
         "whenUnsatisfiable": "DoNotSchedule",
         "labelSelector": {"matchLabels": workload_labels(template.labels)},
     }
-    return [*(one for one in written if one.get("topologyKey") != LABEL), own]
+    return [*(document for document in written if document.get("topologyKey") != LABEL), own]
 
 
 def proportion_opening(values: Mapping[str, int], state: ClusterState, overlap: Overlap) -> Opening:
@@ -171,7 +171,7 @@ def proportion_opening(values: Mapping[str, int], state: ClusterState, overlap: 
         named = " and ".join(values)
         raise ProportionError(f"no pod with labels can go to {named} alike: there is nothing to spread")
     edits = proportion_edits(values, state.nodepools, edited)
-    documents = dict.fromkeys(one.object for one in edits if isinstance(one, SetField) and one.object.kind != "Pod")
+    documents = dict.fromkeys(edit.object for edit in edits if isinstance(edit, SetField) and edit.object.kind != "Pod")
     name = ", ".join(f"{pool} {count}" for pool, count in values.items())
     return Opening(name[:MOST_NAME], tuple(documents)[:MOST_DOCUMENTS], edits, Replay.SCRATCH)
 
@@ -180,15 +180,15 @@ def owners_of_shared(pools: Iterable[str], state: ClusterState, overlap: Overlap
     """Return the owners of pods that all of the NodePools accept, each with one of its pods."""
     all_of = frozenset(pools)
     index = OwnerIndex(item for kind in WORKLOAD_KINDS for item in state.of(kind).values())
-    found: dict[Owner | ObjectRef, Pod] = {}
+    pods: dict[Owner | ObjectRef, Pod] = {}
     for kind in overlap.kinds:
         if not all_of <= frozenset(kind.pools):
             continue
         for key in kind.examples:
             pod = state.pods.get(key)
             if pod is not None and workload_labels(pod.template.labels):
-                found.setdefault(index.of(pod) or ObjectRef(str(Kind.POD), pod.name, pod.namespace), pod)
-    return found
+                pods.setdefault(index.of(pod) or ObjectRef(str(Kind.POD), pod.name, pod.namespace), pod)
+    return pods
 
 
 def _edited_owners(owners: Mapping[Owner | ObjectRef, Pod], state: ClusterState) -> Iterator[EditedOwner]:

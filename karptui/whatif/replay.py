@@ -30,10 +30,10 @@ def replay(situation: Situation, mode: Replay, reporter: Reporter = silent) -> R
     modes
     their pods are new pods.
     """
-    known = situation.outcomes.get(mode)
-    if known is None:
-        known = situation.outcomes[mode] = _replay(situation, mode, reporter)
-    return known
+    outcome = situation.outcomes.get(mode)
+    if outcome is None:
+        outcome = situation.outcomes[mode] = _replay(situation, mode, reporter)
+    return outcome
 
 
 def _replay(situation: Situation, mode: Replay, reporter: Reporter) -> ReplayOutcome:
@@ -92,7 +92,7 @@ def _bound(
         gone: Provider ids of the nodes that are removed.
         moved: Their pods.
     """
-    pods = [one.pod for one in prepared.ignored]
+    pods = [ignored_pod.pod for ignored_pod in prepared.ignored]
     if not prepared.pools:
         virtual = {pod.uid for pod in prepared.buffer_pods}
         pods += [pod for pod in (*prepared.pending, *prepared.leaving, *moved) if pod.uid not in virtual]
@@ -131,8 +131,8 @@ def _without_uninitialized(solution: Solution, moved: Collection[str]) -> tuple[
     }
     if not refused:
         return solution, refused
-    kept = (replace(one, pods=tuple(pod for pod in one.pods if pod.key not in refused)) for one in solution.nodes)
-    return replace(solution, nodes=tuple(one for one in kept if one.pods)), refused
+    kept = (replace(node, pods=tuple(pod for pod in node.pods if pod.key not in refused)) for node in solution.nodes)
+    return replace(solution, nodes=tuple(node for node in kept if node.pods)), refused
 
 
 def _next(situation: Situation, replayed: Situation, reporter: Reporter) -> ReplayOutcome:

@@ -98,27 +98,27 @@ def _spelled_out(document: Mapping[str, Any]) -> dict[str, Any]:
     edits = document.get("edits")
     if not isinstance(edits, list):
         return dict(document)
-    return {**document, "edits": [_edit(one, f"edits[{index}]") for index, one in enumerate(edits)]}
+    return {**document, "edits": [_edit(edit, f"edits[{index}]") for index, edit in enumerate(edits)]}
 
 
 def _edit(edit: Any, place: str) -> Any:
     if not isinstance(edit, Mapping):
         return edit
-    made = dict(edit)
-    reference = made.get("object")
+    document = dict(edit)
+    reference = document.get("object")
     if isinstance(reference, str):
-        made["object"] = _reference(reference)
-    if isinstance(made.get("path"), str):
+        document["object"] = _reference(reference)
+    if isinstance(document.get("path"), str):
         try:
-            made["path"] = list(parse_path(made["path"]))
+            document["path"] = list(parse_path(document["path"]))
         except PathError as error:
             raise PathError(f"{place}.path: {error}") from None
-    if isinstance(made.get("text"), Mapping):
-        made["text"] = to_yaml(made["text"])
-    if made.get("edit") == "setting" and isinstance(made.get("value"), bool | int | float):
-        value = made["value"]
-        made["value"] = str(value).lower() if isinstance(value, bool) else str(value)
-    return made
+    if isinstance(document.get("text"), Mapping):
+        document["text"] = to_yaml(document["text"])
+    if document.get("edit") == "setting" and isinstance(document.get("value"), bool | int | float):
+        value = document["value"]
+        document["value"] = str(value).lower() if isinstance(value, bool) else str(value)
+    return document
 
 
 def _reference(text: str) -> dict[str, str]:
@@ -129,18 +129,18 @@ def _reference(text: str) -> dict[str, str]:
 
 def scenario_document(scenario: Scenario) -> dict[str, Any]:
     """Return a scenario as a file has it, before it is written."""
-    made: dict[str, Any] = {"name": scenario.name, "replay": str(scenario.replay), "edits": []}
+    document: dict[str, Any] = {"name": scenario.name, "replay": str(scenario.replay), "edits": []}
     for edit in scenario.edits:
-        one: dict[str, Any] = msgspec.to_builtins(edit)
-        if "object" in one:
-            one["object"] = "/".join(filter(None, (one["object"]["kind"], edit.object.key)))  # type: ignore[union-attr]
+        builtins: dict[str, Any] = msgspec.to_builtins(edit)
+        if "object" in builtins:
+            builtins["object"] = "/".join(filter(None, (builtins["object"]["kind"], edit.object.key)))  # type: ignore[union-attr]
         if isinstance(edit, SetField):
-            one["path"] = path_text(edit.path)
-            one["value"] = edit.value
+            builtins["path"] = path_text(edit.path)
+            builtins["value"] = edit.value
         if isinstance(edit, PutObject):
-            one["text"] = edit.text
-        made["edits"].append(one)
-    return made
+            builtins["text"] = edit.text
+        document["edits"].append(builtins)
+    return document
 
 
 class Opening(msgspec.Struct, frozen=True):
@@ -186,16 +186,16 @@ def opening_for_all(state: ClusterState, objects: Sequence[tuple[str, str]]) -> 
     Args:
         objects: Kind and key of each.
     """
-    found = [opening_for(state, *one) for one in objects]
-    if len(found) == 1:
-        return found[0]
-    documents = dict.fromkeys(ref for one in found for ref in one.documents)
-    edits = tuple(edit for one in found for edit in one.edits)
+    openings = [opening_for(state, *one) for one in objects]
+    if len(openings) == 1:
+        return openings[0]
+    documents = dict.fromkeys(ref for opening in openings for ref in opening.documents)
+    edits = tuple(edit for opening in openings for edit in opening.edits)
     kinds = {kind for kind, _ in objects}
     noun = "node" if kinds <= {Kind.NODE, Kind.NODECLAIM} else str(objects[0][0]) if len(kinds) == 1 else "object"
     name = f"{'without ' if edits else ''}{counted(len(objects), noun)}"
     replay = Replay.REMOVE if edits else Replay.PENDING
-    return Opening(name, tuple(documents), edits, replay, is_new=any(one.is_new for one in found))
+    return Opening(name, tuple(documents), edits, replay, is_new=any(opening.is_new for opening in openings))
 
 
 def ref_of(kind: str, key: str) -> ObjectRef:

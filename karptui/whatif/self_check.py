@@ -74,12 +74,12 @@ class SelfCheck(msgspec.Struct, frozen=True):
     @property
     def comparable(self) -> int:
         """Number of NodeClaims that could be compared."""
-        return sum(1 for one in self.claims if one.finding is not Reproduction.NOT_COMPARABLE)
+        return sum(1 for claim in self.claims if claim.finding is not Reproduction.NOT_COMPARABLE)
 
     @property
     def reproduced(self) -> int:
         """Number of NodeClaims that the model also creates."""
-        return sum(1 for one in self.claims if one.finding is Reproduction.REPRODUCED)
+        return sum(1 for claim in self.claims if claim.finding is Reproduction.REPRODUCED)
 
 
 def self_check(base: WhatIfBase, *, last: int = CLAIMS, reporter: Reporter = silent) -> SelfCheck:
@@ -127,26 +127,26 @@ def _check(
     by_claim = {claim.name: on_nodes.made_for(claim) for claim in batch}
     gone = {claim.name: _not_comparable(base, claim, by_claim[claim.name], on_nodes) for claim in batch}
     left = [claim for claim in batch if not gone[claim.name]]
-    found = [_finding(claim, Reproduction.NOT_COMPARABLE, gone[claim.name]) for claim in batch if gone[claim.name]]
+    claims = [_finding(claim, Reproduction.NOT_COMPARABLE, gone[claim.name]) for claim in batch if gone[claim.name]]
     if not left:
-        return found
+        return claims
     began = min(claim.created_ns for claim in batch)
     pods = [pod for claim in left for pod in by_claim[claim.name]]
     inventory = _as_it_was(base.inventory, began, launched, pods)
     then = Situation(inventory, base.settings, base.types, max(claim.created_ns for claim in batch))
     outcome = replay(then, Replay.PENDING)
-    made = list(outcome.claims)
+    new_claims = list(outcome.claims)
     # NodeClaims with an exact match in the replay are matched first, so that no other takes it.
-    for claim in sorted(left, key=lambda one: not any(_has_types(other, one) for other in made)):
-        match = _match(claim, made)
+    for claim in sorted(left, key=lambda node_claim: not any(_has_types(other, node_claim) for other in new_claims)):
+        match = _match(claim, new_claims)
         if match is not None:
-            made.remove(match)
-            found.append(replace(_finding(claim, Reproduction.REPRODUCED), has_same_types=_has_types(match, claim)))
+            new_claims.remove(match)
+            claims.append(replace(_finding(claim, Reproduction.REPRODUCED), has_same_types=_has_types(match, claim)))
         elif len(left) < len(batch):
-            found.append(_finding(claim, Reproduction.NOT_COMPARABLE, _WITH_OTHERS))
+            claims.append(_finding(claim, Reproduction.NOT_COMPARABLE, _WITH_OTHERS))
         else:
-            found.append(_finding(claim, Reproduction.DIFFERS, _why(claim, by_claim[claim.name], outcome)))
-    return sorted(found, key=lambda one: one.claim_name)
+            claims.append(_finding(claim, Reproduction.DIFFERS, _why(claim, by_claim[claim.name], outcome)))
+    return sorted(claims, key=lambda checked_claim: checked_claim.claim_name)
 
 
 class _OnNodes:
@@ -169,7 +169,7 @@ class _OnNodes:
 
 def _not_comparable(base: WhatIfBase, claim: NodeClaim, pods: Sequence[Pod], on_nodes: _OnNodes) -> str:
     """Return the reason why a NodeClaim cannot be compared, empty if it can."""
-    pool = next((one for one in base.inventory.nodepools if one.name == claim.labels.get(NODEPOOL, "")), None)
+    pool = next((n for n in base.inventory.nodepools if n.name == claim.labels.get(NODEPOOL, "")), None)
     if pool is None:
         return "its NodePool is gone"
     marked = pool.annotations.get(NODEPOOL_HASH)
@@ -213,25 +213,27 @@ def _as_it_was(inventory: Inventory, began: int, launched: Sequence[NodeClaim], 
     )
 
 
-def _match(claim: NodeClaim, made: Sequence[NewClaim]) -> NewClaim | None:
+def _match(claim: NodeClaim, claims: Sequence[NewClaim]) -> NewClaim | None:
     """Return the replayed NodeClaim that matches a real one, preferring an equal list of types."""
     pool, launched = claim.labels.get(NODEPOOL, ""), claim.labels.get(INSTANCE_TYPE, "")
-    fitting = [one for one in made if one.nodepool_name == pool and launched in one.instance_type_names]
-    return next((one for one in fitting if _has_types(one, claim)), next(iter(fitting), None))
+    fitting = [n for n in claims if n.nodepool_name == pool and launched in n.instance_type_names]
+    return next((new_claim for new_claim in fitting if _has_types(new_claim, claim)), next(iter(fitting), None))
 
 
-def _has_types(made: NewClaim, claim: NodeClaim) -> bool:
-    return made.nodepool_name == claim.labels.get(NODEPOOL, "") and set(made.instance_type_names) == _types_of(claim)
+def _has_types(new_claim: NewClaim, claim: NodeClaim) -> bool:
+    return new_claim.nodepool_name == claim.labels.get(NODEPOOL, "") and set(
+        new_claim.instance_type_names
+    ) == _types_of(claim)
 
 
 def _types_of(claim: NodeClaim) -> set[str]:
-    return {value for one in claim.requirements if one.key == INSTANCE_TYPE for value in one.values}
+    return {value for r in claim.requirements if r.key == INSTANCE_TYPE for value in r.values}
 
 
 def _why(claim: NodeClaim, pods: Sequence[Pod], outcome: ReplayOutcome) -> str:
     pool, launched = claim.labels.get(NODEPOOL, ""), claim.labels.get(INSTANCE_TYPE, "")
     uids = {pod.uid for pod in pods}
-    pools = Counter(one.nodepool_name for one in outcome.claims for pod in one.pods if pod.uid in uids)
+    pools = Counter(n.nodepool_name for n in outcome.claims for pod in n.pods if pod.uid in uids)
     if pools and pool not in pools:
         return f"the model uses NodePool {pools.most_common(1)[0][0]}"
     if pools:

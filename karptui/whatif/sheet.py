@@ -112,8 +112,8 @@ def joined(texts: Iterable[str]) -> str:
 def with_document(text: str, document_text: str) -> str:
     """Return a text with a document in the place of the one about the same object, or at its end."""
     added = parse(document_text).documents
-    found = parse(text).find(added[0].ref) if added else None
-    if found is None:
+    document = parse(text).find(added[0].ref) if added else None
+    if document is None:
         return joined([text, document_text])
     ending = "" if document_text.endswith("\n") else "\n"
-    return f"{text[: found.offset]}{document_text}{ending}{text[found.offset + len(found.text) :]}"
+    return f"{text[: document.offset]}{document_text}{ending}{text[document.offset + len(document.text) :]}"

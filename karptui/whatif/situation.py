@@ -130,9 +130,9 @@ class Situation:
     @cached_property
     def books(self) -> Mapping[str, ReckonedPrices]:
         """Prices by NodePool; NodePools that draw on one list share one."""
-        made: dict[int, ReckonedPrices] = {}
+        prices: dict[int, ReckonedPrices] = {}
         types = self.prepared.types_by_pool
-        return {name: made.setdefault(id(own), ReckonedPrices(own)) for name, own in types.items()}
+        return {name: prices.setdefault(id(ins), ReckonedPrices(ins)) for name, ins in types.items()}
 
 
 class WhatIfBase(Situation):
@@ -177,15 +177,15 @@ class WhatIfBase(Situation):
         Args:
             key_of: Tells an object's key; the same for every call with one field.
         """
-        found = self._indexes.get(field)
-        if found is None:
-            found = self._indexes[field] = {key_of(one): one for one in getattr(self.inventory, field)}
-        return found
+        document = self._indexes.get(field)
+        if document is None:
+            document = self._indexes[field] = {key_of(one): one for one in getattr(self.inventory, field)}
+        return document
 
     def types_of(self, inventory: Inventory, settings: Settings) -> TypesResult:
         """Return the instance types of an edited cluster, kept for a few NodeClasses and settings."""
         key = (
-            tuple((one.key, _text(one.spec), _text(one.status)) for one in inventory.nodeclasses),
+            tuple((n.key, _text(n.spec), _text(n.status)) for n in inventory.nodeclasses),
             tuple((pool.name, pool.node_class_ref) for pool in inventory.nodepools),
             settings_of_types(settings),
         )
@@ -244,8 +244,8 @@ class EditedCluster(Situation):
 
     @property
     def _has_same_fleet(self) -> bool:
-        own, known = self.inventory, self.base.inventory
-        return own.nodes is known.nodes and own.nodeclaims is known.nodeclaims
+        inventory, known = self.inventory, self.base.inventory
+        return inventory.nodes is known.nodes and inventory.nodeclaims is known.nodeclaims
 
 
 def as_pending(pod: Pod) -> Pod:

@@ -200,10 +200,10 @@ def proposed_values(current: str, *, stride: float = 0, most: int = 0, is_durati
     if most:
         usual_numbers = {1, most // 10, most // 4, most // 2, most * 3 // 4, most}
         return ",".join(map(str, sorted({*usual_numbers, *([int(current)] if current.isdecimal() else [])})))
-    found = _QUANTITY.fullmatch(current)
-    if found is None:
+    match = _QUANTITY.fullmatch(current)
+    if match is None:
         return ""
-    amount, unit = Decimal(found[1]), found[2]
+    amount, unit = Decimal(match[1]), match[2]
     if stride and stride < 1:
         top = amount * 4 / 3 if amount else Decimal(str(stride)) * 10
         return f"0..{round(top, 4).normalize():f}/{round(top / 8, 5).normalize():f}"
@@ -234,11 +234,11 @@ def sweep_point(base: WhatIfBase, sweep: Sweep, value: str, mode: Replay, report
     return SweepPoint(
         value=value,
         place=place,
-        nodes=sum(one.nodes for one in figures),
-        launched=sum(one.launched for one in figures),
-        price_per_hour=sum(one.price_per_hour for one in figures),
-        unpriced=sum(one.unpriced for one in figures),
-        unpriced_at_most_per_hour=sum(one.unpriced_at_most_per_hour for one in figures),
+        nodes=sum(figure.nodes for figure in figures),
+        launched=sum(figure.launched for figure in figures),
+        price_per_hour=sum(figure.price_per_hour for figure in figures),
+        unpriced=sum(figure.unpriced for figure in figures),
+        unpriced_at_most_per_hour=sum(figure.unpriced_at_most_per_hour for figure in figures),
         pending=len(outcome.unplaced),
         drifted=edited.drifted + len(gained) - len(lost),
         not_counted=not_counted(outcome.prepared),

@@ -75,9 +75,9 @@ class DriftModel:
     def __init__(self, situation: Situation, base: Situation) -> None:
         self._situation = situation
         self._pools = {pool.name: pool for pool in situation.inventory.nodepools}
-        self._nodeclasses = {one.key: one for one in situation.inventory.nodeclasses}
+        self._nodeclasses = {nodeclass.key: nodeclass for nodeclass in situation.inventory.nodeclasses}
         self._base_pools = {pool.name: pool for pool in base.inventory.nodepools}
-        self._base_nodeclasses = {one.key: one for one in base.inventory.nodeclasses}
+        self._base_nodeclasses = {nodeclass.key: nodeclass for nodeclass in base.inventory.nodeclasses}
         self._pool_hashes: dict[str, tuple[str | None, str]] = {}
         self._nodeclass_hashes: dict[str, tuple[str | None, str]] = {}
         self._types: dict[int, _Offered] = {}
@@ -98,30 +98,30 @@ class DriftModel:
 
     def _of_nodepool(self, claim: NodeClaim, pool: NodePool) -> Drift | None:
         current, because = self._pool_hash(pool)
-        known = self._base_pools.get(pool.name)
-        if known is None:
+        node_pool = self._base_pools.get(pool.name)
+        if node_pool is None:
             return None
-        own = _hash_of(claim.annotations, known.annotations, NODEPOOL_HASH, NODEPOOL_HASH_VERSION_KEY)
+        own = _hash_of(claim.annotations, node_pool.annotations, NODEPOOL_HASH, NODEPOOL_HASH_VERSION_KEY)
         return Drift(DriftReason.NODEPOOL, because) if own not in (None, current) else None
 
     def _pool_hash(self, pool: NodePool) -> tuple[str | None, str]:
-        found = self._pool_hashes.get(pool.name)
-        if found is None:
-            found = self._pool_hashes[pool.name] = self._new_pool_hash(pool)
-        return found
+        pool_hash = self._pool_hashes.get(pool.name)
+        if pool_hash is None:
+            pool_hash = self._pool_hashes[pool.name] = self._new_pool_hash(pool)
+        return pool_hash
 
     def _new_pool_hash(self, pool: NodePool) -> tuple[str | None, str]:
         """Return the hash annotation that a NodePool would have, and the fields that changed it."""
-        known = self._base_pools.get(pool.name)
-        annotated = (known or pool).annotations.get(NODEPOOL_HASH, _UNMARKED)
-        if known is None or known is pool:
+        node_pool = self._base_pools.get(pool.name)
+        annotated = (node_pool or pool).annotations.get(NODEPOOL_HASH, _UNMARKED)
+        if node_pool is None or node_pool is pool:
             return annotated, _MADE_EARLIER
-        fields = changed_nodepool_fields(known, pool)
+        fields = changed_nodepool_fields(node_pool, pool)
         if not fields:
             return annotated, _MADE_EARLIER
         because = f"{_listed(fields)} changed"
-        version = known.annotations.get(NODEPOOL_HASH_VERSION_KEY, NODEPOOL_HASH_VERSION)
-        if version == NODEPOOL_HASH_VERSION and nodepool_hash(known) == annotated:
+        version = node_pool.annotations.get(NODEPOOL_HASH_VERSION_KEY, NODEPOOL_HASH_VERSION)
+        if version == NODEPOOL_HASH_VERSION and nodepool_hash(node_pool) == annotated:
             return nodepool_hash(pool), because
         return _CHANGED, because
 
@@ -129,47 +129,47 @@ class DriftModel:
         requirements = self._requirements.get(pool.name)
         if requirements is None:
             requirements = self._requirements[pool.name] = Requirements.from_selectors(pool.requirements)
-        key = (pool.name, *(claim.labels.get(one.key) for one in requirements))
+        key = (pool.name, *(claim.labels.get(requirement.key) for requirement in requirements))
         if key not in self._known:
             self._known[key] = _unmet(claim, requirements)
         return self._known[key]
 
     def _of_types(self, claim: NodeClaim, pool: NodePool) -> Drift | None:
-        own = self._situation.types.of_pool(pool.name)
-        if not own or self._situation.now_ns - claim.created_ns <= _TYPES_AFTER_NS:
+        types = self._situation.types.of_pool(pool.name)
+        if not types or self._situation.now_ns - claim.created_ns <= _TYPES_AFTER_NS:
             return None
-        offered = self._types.get(id(own))
+        offered = self._types.get(id(types))
         if offered is None:
-            offered = self._types[id(own)] = _Offered(own)
+            offered = self._types[id(types)] = _Offered(types)
         return offered.missing(claim)
 
     def _of_nodeclass(self, claim: NodeClaim, pool: NodePool) -> Drift | None:
         ref = claim.node_class_ref if claim.node_class_ref.name else pool.node_class_ref
-        nodeclass, known = self._nodeclasses.get(ref.key), self._base_nodeclasses.get(ref.key)
-        if nodeclass is None or known is None:
+        nodeclass, node_class = self._nodeclasses.get(ref.key), self._base_nodeclasses.get(ref.key)
+        if nodeclass is None or node_class is None:
             return None
-        current, because = self._nodeclass_hash(nodeclass, known)
-        own = _hash_of(claim.annotations, known.annotations, NODECLASS_HASH, NODECLASS_HASH_VERSION_KEY)
+        current, because = self._nodeclass_hash(nodeclass, node_class)
+        own = _hash_of(claim.annotations, node_class.annotations, NODECLASS_HASH, NODECLASS_HASH_VERSION_KEY)
         return Drift(DriftReason.NODECLASS, because) if own not in (None, current) else None
 
-    def _nodeclass_hash(self, nodeclass: NodeClass, known: NodeClass) -> tuple[str | None, str]:
-        found = self._nodeclass_hashes.get(nodeclass.key)
-        if found is None:
-            found = self._nodeclass_hashes[nodeclass.key] = _new_nodeclass_hash(nodeclass, known)
-        return found
+    def _nodeclass_hash(self, nodeclass: NodeClass, node_class: NodeClass) -> tuple[str | None, str]:
+        nodeclass_hash = self._nodeclass_hashes.get(nodeclass.key)
+        if nodeclass_hash is None:
+            nodeclass_hash = self._nodeclass_hashes[nodeclass.key] = _new_nodeclass_hash(nodeclass, node_class)
+        return nodeclass_hash
 
 
 class _Offered:
     """The offerings of a list of types, available or not."""
 
     def __init__(self, types: Iterable[InstanceType]) -> None:
-        self._types = {one.name: one for one in types}
+        self._types = {instance_type.name: instance_type for instance_type in types}
         self._keys = tuple(
             sorted(
                 {
                     requirement.key
-                    for one in self._types.values()
-                    for offering in one.offerings
+                    for instance_type in self._types.values()
+                    for offering in instance_type.offerings
                     for requirement in offering.requirements
                 }
             )
@@ -179,7 +179,7 @@ class _Offered:
     def missing(self, claim: NodeClaim) -> Drift | None:
         """Return the reason why a NodeClaim's instance could no longer be launched."""
         name = claim.labels.get(INSTANCE_TYPE, "")
-        key = (name, *(claim.labels.get(one) for one in self._keys))
+        key = (name, *(claim.labels.get(key) for key in self._keys))
         if key not in self._known:
             self._known[key] = self._find(claim, name)
         return self._known[key]
@@ -215,14 +215,14 @@ _CHANGED: Final = "changed"
 _MADE_EARLIER: Final = "it was made from an earlier template"
 
 
-def _new_nodeclass_hash(nodeclass: NodeClass, known: NodeClass) -> tuple[str | None, str]:
-    annotated = known.annotations.get(NODECLASS_HASH, _UNMARKED)
-    version = known.annotations.get(NODECLASS_HASH_VERSION_KEY, EC2_NODECLASS_HASH_VERSION)
-    fields = () if nodeclass is known else changed_nodeclass_fields(known, nodeclass, version)
+def _new_nodeclass_hash(nodeclass: NodeClass, node_class: NodeClass) -> tuple[str | None, str]:
+    annotated = node_class.annotations.get(NODECLASS_HASH, _UNMARKED)
+    version = node_class.annotations.get(NODECLASS_HASH_VERSION_KEY, EC2_NODECLASS_HASH_VERSION)
+    fields = () if nodeclass is node_class else changed_nodeclass_fields(node_class, nodeclass, version)
     if not fields:
         return annotated, "it was made from an earlier NodeClass"
     because = f"{nodeclass.kind} {nodeclass.name}: {_listed(fields)} changed"
-    return shifted_nodeclass_hash(annotated, known, nodeclass, version) or _CHANGED, because
+    return shifted_nodeclass_hash(annotated, node_class, nodeclass, version) or _CHANGED, because
 
 
 def _hash_of(claim: Mapping[str, str], owner: Mapping[str, str], key: str, version_key: str) -> str | None:
@@ -290,17 +290,17 @@ def _marked(claim: NodeClaim, reasons: dict[str, str], cleared: set[str], now_ns
         return claim
     if claim.name in cleared:
         return replace(claim, conditions=without_condition(claim.conditions, DRIFTED))
-    made = Condition(type=DRIFTED, status="True", reason=reasons[claim.name], last_transition_ns=now_ns)
-    return replace(claim, conditions=with_condition(claim.conditions, made))
+    condition = Condition(type=DRIFTED, status="True", reason=reasons[claim.name], last_transition_ns=now_ns)
+    return replace(claim, conditions=with_condition(claim.conditions, condition))
 
 
 def _changed_pools(before: Situation, after: Situation) -> frozenset[str]:
     """Return the NodePools with differences that drift depends on."""
     if before is after:
         return frozenset()
-    known = {pool.name: pool for pool in before.inventory.nodepools}
-    old = {one.key: one for one in before.inventory.nodeclasses}
-    new = {one.key: one for one in after.inventory.nodeclasses}
+    pools = {pool.name: pool for pool in before.inventory.nodepools}
+    old = {nodeclass.key: nodeclass for nodeclass in before.inventory.nodeclasses}
+    new = {nodeclass.key: nodeclass for nodeclass in after.inventory.nodeclasses}
     same_types: dict[tuple[int, int], bool] = {}
     changed = set()
     for pool in after.inventory.nodepools:
@@ -311,15 +311,15 @@ def _changed_pools(before: Situation, after: Situation) -> frozenset[str]:
             same_types[pair] = _offer_the_same(*types)
         if (
             not same_types[pair]
-            or _is_changed_pool(known.get(pool.name), pool)
+            or _is_changed_pool(pools.get(pool.name), pool)
             or _is_changed_nodeclass(old.get(key), new.get(key))
         ):
             changed.add(pool.name)
     return frozenset(changed)
 
 
-def _is_changed_pool(known: NodePool | None, pool: NodePool) -> bool:
-    return known is not None and is_template_changed(known, pool)
+def _is_changed_pool(node_pool: NodePool | None, pool: NodePool) -> bool:
+    return node_pool is not None and is_template_changed(node_pool, pool)
 
 
 def is_template_changed(before: NodePool, after: NodePool) -> bool:
@@ -329,17 +329,17 @@ def is_template_changed(before: NodePool, after: NodePool) -> bool:
     return before.requirements != after.requirements or bool(changed_nodepool_fields(before, after))
 
 
-def _is_changed_nodeclass(known: NodeClass | None, nodeclass: NodeClass | None) -> bool:
-    if known is nodeclass or known is None or nodeclass is None:
+def _is_changed_nodeclass(node_class: NodeClass | None, nodeclass: NodeClass | None) -> bool:
+    if node_class is nodeclass or node_class is None or nodeclass is None:
         return False
-    return bool(changed_nodeclass_fields(known, nodeclass))
+    return bool(changed_nodeclass_fields(node_class, nodeclass))
 
 
 def _offer_the_same(some: Sequence[InstanceType], others: Sequence[InstanceType]) -> bool:
     """Return whether two lists have types of the same names with offerings in the same places."""
     if len(some) == len(others) and all(
-        one.name == other.name and _are_identical(one.offerings, other.offerings)
-        for one, other in zip(some, others, strict=True)
+        instance_type.name == other.name and _are_identical(instance_type.offerings, other.offerings)
+        for instance_type, other in zip(some, others, strict=True)
     ):
         return True
     return _offered(some) == _offered(others)
@@ -349,12 +349,12 @@ def _are_identical(some: Sequence[Offering], others: Sequence[Offering]) -> bool
     """Return whether offerings share their requirements, which is quick to see and so with most edits."""
     return some is others or (
         len(some) == len(others)
-        and all(one.requirements is other.requirements for one, other in zip(some, others, strict=True))
+        and all(offering.requirements is other.requirements for offering, other in zip(some, others, strict=True))
     )
 
 
 def _offered(types: Sequence[InstanceType]) -> dict[str, frozenset[object]]:
-    return {one.name: frozenset(offering.requirements for offering in one.offerings) for one in types}
+    return {type_.name: frozenset(offering.requirements for offering in type_.offerings) for type_ in types}
 
 
 def _line(claim: NodeClaim, drift: Drift) -> DriftLine:

@@ -147,7 +147,7 @@ def is_zero(value: Any, field: GoField, path: str) -> bool:
         case GoStruct():
             if not isinstance(value, Mapping):
                 raise HashError(f"{path}: must be an object")
-            return all(is_zero(value.get(one.json_name), one, f"{path}.{one.json_name}") for one in field.shape.fields)
+            return all(is_zero(value.get(g.json_name), g, f"{path}.{g.json_name}") for g in field.shape.fields)
         case _:
             # An empty list or map that is written down is not the same as none.
             return False

@@ -200,14 +200,14 @@ _BEHIND_ENCLAVES: Final = ("connectionTracking", "context", "cpuOptions")
 EC2_NODECLASS_SPEC_V6: Final = GoStruct(
     "EC2NodeClassSpec",
     (
-        *(one for one in EC2_NODECLASS_SPEC.fields if one.json_name not in ("kubelet", *_BEHIND_ENCLAVES)),
+        *(field for field in EC2_NODECLASS_SPEC.fields if field.json_name not in ("kubelet", *_BEHIND_ENCLAVES)),
         GoField(
             "EnclaveOptions",
             "enclaveOptions",
             GoStruct("EnclaveOptions", (GoField("Enabled", "enabled", Scalar.BOOL),)),
             is_pointer=True,
         ),
-        *(one for one in EC2_NODECLASS_SPEC.fields if one.json_name in _BEHIND_ENCLAVES),
+        *(field for field in EC2_NODECLASS_SPEC.fields if field.json_name in _BEHIND_ENCLAVES),
     ),
 )
 """The same in 1.15, where ``spec.kubelet`` is hashed separately."""
@@ -237,8 +237,8 @@ def ec2_nodeclass_hash(
     Args:
         ca_bundle: The cluster's CA bundle, which only the controller knows.
     """
-    own = _nodeclass_part(nodeclass, version)
-    return None if own is None else str(own ^ text_hash(ca_bundle))
+    part = _nodeclass_part(nodeclass, version)
+    return None if part is None else str(part ^ text_hash(ca_bundle))
 
 
 def shifted_nodeclass_hash(annotation: str, before: NodeClass, after: NodeClass, version: str) -> str | None:
@@ -269,9 +269,9 @@ def changed_nodeclass_fields(
 
 def ami_family(spec: Mapping[str, Any]) -> str:
     """Return the AMI family of a spec, as Karpenter hashes it."""
-    own = spec.get("amiFamily")
-    if isinstance(own, str):
-        return own
+    family = spec.get("amiFamily")
+    if isinstance(family, str):
+        return family
     terms = spec.get("amiSelectorTerms")
     for term in terms if isinstance(terms, list) else ():
         alias = term.get("alias") if isinstance(term, Mapping) else None

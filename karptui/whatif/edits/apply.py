@@ -116,8 +116,8 @@ def _is_its_own(pod: Pod, path: Path) -> bool:
 def _changed(template: PodTemplate, edit: SetField, path: Path) -> PodTemplate:
     """Return a template with a field set; the same object if nothing modelled changes."""
     document = with_field(template_document(template), path, edit.value)
-    made = _read(document, template, edit.object.kind, edit.object.key).template
-    return template if is_same(template, made) else made
+    pod_template = _read(document, template, edit.object.kind, edit.object.key).template
+    return template if is_same(template, pod_template) else pod_template
 
 
 def _set_workload(draft: ClusterDraft, kind: Kind, item: Any, edit: SetField) -> None:
@@ -141,9 +141,9 @@ def _set_template(draft: ClusterDraft, kind: Kind, item: Any, edit: SetField) ->
     ref, path = edit.object, edit.path[len(_TEMPLATE) :]
     pods = draft.pods_of(ref)
     count = give_template(draft, pods, lambda pod: _changed(pod.template, edit, path))
-    own = None if item.template is None else _changed(item.template, edit, path)
-    if own is not item.template:
-        draft.put(kind, replace(item, template=own))
+    template = None if item.template is None else _changed(item.template, edit, path)
+    if template is not item.template:
+        draft.put(kind, replace(item, template=template))
     elif not count:
         _note_idle(draft, edit)
     if count:
@@ -258,7 +258,7 @@ def _types(base: WhatIfBase, draft: ClusterDraft, inventory: Inventory) -> tuple
     if draft.outages:
         made, counts = without_offerings(types.types, draft.outages)
         types = replace(types, types=made)
-        missed = [one.words for one, count in zip(draft.outages, counts, strict=True) if not count]
+        missed = [outage.words for outage, count in zip(draft.outages, counts, strict=True) if not count]
         notes.extend(f"there is no such offering: {text}" for text in missed)
     return types, notes
 
@@ -271,8 +271,8 @@ def _covers(types: TypesResult, before: Inventory, after: Inventory) -> bool:
     """Return whether the types of every NodePool are known from one with the same NodeClass."""
     if not isinstance(types.types, Mapping) or after.nodepools is before.nodepools:
         return True
-    known = {pool.node_class_ref for pool in before.nodepools}
-    return all(pool.node_class_ref in known for pool in after.nodepools)
+    refs = {pool.node_class_ref for pool in before.nodepools}
+    return all(pool.node_class_ref in refs for pool in after.nodepools)
 
 
 def _by_reference(types: Any, before: Inventory, after: Inventory) -> Any:
@@ -292,24 +292,24 @@ def without_offerings(types: InstanceTypes, outages: Sequence[TakeOut]) -> tuple
     counts = [0] * len(outages)
     if not isinstance(types, Mapping):
         return _marked(types, outages, counts), counts
-    made: dict[int, Sequence[InstanceType]] = {}
+    instance_types: dict[int, Sequence[InstanceType]] = {}
     result: dict[str, Sequence[InstanceType]] = {}
     for name, own in types.items():
-        if id(own) not in made:
-            made[id(own)] = _marked(own, outages, counts)
-        result[name] = made[id(own)]
+        if id(own) not in instance_types:
+            instance_types[id(own)] = _marked(own, outages, counts)
+        result[name] = instance_types[id(own)]
     return result, counts
 
 
 def _marked(types: Sequence[InstanceType], outages: Sequence[TakeOut], counts: list[int]) -> tuple[InstanceType, ...]:
-    return tuple(_marked_type(one, outages, counts) for one in types)
+    return tuple(_marked_type(instance_type, outages, counts) for instance_type in types)
 
 
 def _marked_type(instance_type: InstanceType, outages: Sequence[TakeOut], counts: list[int]) -> InstanceType:
     hits = [
-        (i, one)
-        for i, one in enumerate(outages)
-        if not one.instance_type or fnmatchcase(instance_type.name, one.instance_type)
+        (i, outage)
+        for i, outage in enumerate(outages)
+        if not outage.instance_type or fnmatchcase(instance_type.name, outage.instance_type)
     ]
     if not hits:
         return instance_type
@@ -330,7 +330,7 @@ def _is_out(outage: TakeOut, offering: Offering) -> bool:
 
 
 def _has(offering: Offering, key: str, value: str) -> bool:
-    return not value or any(one.key == key and value in one.values for one in offering.requirements)
+    return not value or any(r.key == key and value in r.values for r in offering.requirements)
 
 
 GATES: Final = "FEATURE_GATES"

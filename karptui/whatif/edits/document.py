@@ -33,9 +33,9 @@ def with_field(document: Mapping[str, Any], path: Path, value: Any) -> dict[str,
     """
     if not path:
         raise EditError("the path of a field is empty")
-    made = _with(document, path, 0, value)
-    assert isinstance(made, dict)
-    return made
+    field = _with(document, path, 0, value)
+    assert isinstance(field, dict)
+    return field
 
 
 def _with(node: Any, path: Path, depth: int, value: Any) -> Any:
@@ -49,14 +49,14 @@ def _with(node: Any, path: Path, depth: int, value: Any) -> Any:
         raise EditError(
             f"{path_text(path[:depth]) or 'the document'} is not an object, {path_text(path)} cannot be set"
         )
-    made = dict(node)
+    document = dict(node)
     if is_last and value is None:
-        made.pop(part, None)
-    elif value is None and part not in made:
+        document.pop(part, None)
+    elif value is None and part not in document:
         pass
     else:
-        made[part] = value if is_last else _with(made.get(part), path, depth + 1, value)
-    return made
+        document[part] = value if is_last else _with(document.get(part), path, depth + 1, value)
+    return document
 
 
 def _with_item(node: Any, path: Path, depth: int, value: Any, index: int, *, is_last: bool) -> Any:
@@ -64,16 +64,16 @@ def _with_item(node: Any, path: Path, depth: int, value: Any, index: int, *, is_
         node = []
     if isinstance(node, str) or not isinstance(node, Sequence):
         raise EditError(f"{path_text(path[:depth])} is not a list, {path_text(path)} cannot be set")
-    made = list(node)
-    if not 0 <= index <= len(made) or (value is None and index == len(made)):
-        raise EditError(f"{path_text(path[:depth])} has {len(made)} items, there is no [{index}]")
+    results = list(node)
+    if not 0 <= index <= len(results) or (value is None and index == len(results)):
+        raise EditError(f"{path_text(path[:depth])} has {len(results)} items, there is no [{index}]")
     if is_last and value is None:
-        del made[index]
-    elif index == len(made):
-        made.append(value if is_last else _with(None, path, depth + 1, value))
+        del results[index]
+    elif index == len(results):
+        results.append(value if is_last else _with(None, path, depth + 1, value))
     else:
-        made[index] = value if is_last else _with(made[index], path, depth + 1, value)
-    return made
+        results[index] = value if is_last else _with(results[index], path, depth + 1, value)
+    return results
 
 
 _MISSING: Final = object()
@@ -94,20 +94,20 @@ def as_stored(document: Mapping[str, Any], present: Mapping[str, Any] | None, cr
     Raises:
         EditError: if a value that must be an object is not.
     """
-    made = dict(document)
+    item = dict(document)
     for path, value in _defaults(str(document["kind"]), crds):
-        if value_at(made, path, _MISSING) is not _MISSING:
+        if value_at(item, path, _MISSING) is not _MISSING:
             continue
         if present is None or value_at(present, path, _MISSING) is not _MISSING:
-            made = with_field(made, path, value)
-    return made
+            item = with_field(item, path, value)
+    return item
 
 
 @cache
 def _defaults(kind: str, crds: str) -> tuple[tuple[Path, Any], ...]:
     """Return the fields of a kind's spec with defaults, outer ones first, without fields of list items."""
-    own = (one.schema for one in shipped_schemas(crds).kinds.values() if one.kind == kind and not one.built_in)
-    spec = next(own, {}).get("properties", {}).get("spec", {})
+    schemas = (s.schema for s in shipped_schemas(crds).kinds.values() if s.kind == kind and not s.built_in)
+    spec = next(schemas, {}).get("properties", {}).get("spec", {})
     return tuple(_defaults_below(spec, ("spec",)))
 
 
@@ -130,14 +130,12 @@ def template_document(template: PodTemplate, volumes: Iterable[PodVolume] = ()) 
         "terminationGracePeriodSeconds": template.termination_grace_seconds,
         "nodeSelector": dict(template.node_selector),
         "tolerations": [
-            _without_empty(
-                key=one.key, operator=one.operator, value=one.value, effect=one.effect, tolerationSeconds=one.seconds
-            )
-            for one in template.tolerations
+            _without_empty(key=t.key, operator=t.operator, value=t.value, effect=t.effect, tolerationSeconds=t.seconds)
+            for t in template.tolerations
         ],
         "affinity": _affinity(template),
-        "topologySpreadConstraints": [_spread(one) for one in template.topology_spread],
-        "volumes": [_volume(one) for one in volumes],
+        "topologySpreadConstraints": [_spread(constraint) for constraint in template.topology_spread],
+        "volumes": [_volume(volume) for volume in volumes],
         "priority": template.priority,
         "priorityClassName": template.priority_class_name,
         "schedulerName": template.scheduler_name,
@@ -166,7 +164,7 @@ def selector_document(selector: LabelSelector) -> dict[str, Any]:
     return {
         "matchLabels": dict(selector.match_labels),
         "matchExpressions": [
-            {"key": one.key, "operator": one.operator, "values": list(one.values)} for one in selector.match_expressions
+            {"key": e.key, "operator": e.operator, "values": list(e.values)} for e in selector.match_expressions
         ],
     }
 
@@ -174,8 +172,8 @@ def selector_document(selector: LabelSelector) -> dict[str, Any]:
 def requirement_documents(requirements: Iterable[NodeSelectorRequirement]) -> list[dict[str, Any]]:
     """Return requirements in the API's own shape."""
     return [
-        _without_empty(key=one.key, operator=one.operator, values=list(one.values), minValues=one.min_values)
-        for one in requirements
+        _without_empty(key=r.key, operator=r.operator, values=list(r.values), minValues=r.min_values)
+        for r in requirements
     ]
 
 
@@ -185,8 +183,8 @@ def _container(template: PodTemplate) -> dict[str, Any]:
         "limits": amounts_document(template.limits),
     }
     ports = [
-        _without_empty(hostPort=one.port, containerPort=one.port, protocol=one.protocol, hostIP=one.host_ip)
-        for one in template.host_ports
+        _without_empty(hostPort=port.port, containerPort=port.port, protocol=port.protocol, hostIP=port.host_ip)
+        for port in template.host_ports
     ]
     image = template.images[0] if template.images else ""
     return _without_empty(name="containers", image=image, resources=resources, ports=ports)
@@ -195,11 +193,11 @@ def _container(template: PodTemplate) -> dict[str, Any]:
 def _affinity(template: PodTemplate) -> dict[str, Any]:
     node: dict[str, Any] = {}
     if template.required_node_terms is not None:
-        terms = [_term(one) for one in template.required_node_terms]
+        terms = [_term(term) for term in template.required_node_terms]
         node["requiredDuringSchedulingIgnoredDuringExecution"] = {"nodeSelectorTerms": terms}
     if template.preferred_node_terms:
         node["preferredDuringSchedulingIgnoredDuringExecution"] = [
-            {"weight": one.weight, "preference": _term(one.preference)} for one in template.preferred_node_terms
+            {"weight": term.weight, "preference": _term(term.preference)} for term in template.preferred_node_terms
         ]
     return _without_empty(
         nodeAffinity=node,
@@ -217,7 +215,7 @@ def _term(term: NodeSelectorTerm) -> dict[str, Any]:
 
 def _pod_affinity(required: Iterable[PodAffinityTerm], preferred: Iterable[Any]) -> dict[str, Any]:
     return _without_empty(
-        requiredDuringSchedulingIgnoredDuringExecution=[_pod_term(one) for one in required],
+        requiredDuringSchedulingIgnoredDuringExecution=[_pod_term(term) for term in required],
         preferredDuringSchedulingIgnoredDuringExecution=[
             {"weight": one.weight, "podAffinityTerm": _pod_term(one.term)} for one in preferred
         ],
@@ -225,17 +223,17 @@ def _pod_affinity(required: Iterable[PodAffinityTerm], preferred: Iterable[Any])
 
 
 def _pod_term(term: PodAffinityTerm) -> dict[str, Any]:
-    made = _without_empty(
+    document = _without_empty(
         topologyKey=term.topology_key,
         namespaces=list(term.namespaces),
         matchLabelKeys=list(term.match_label_keys),
         mismatchLabelKeys=list(term.mismatch_label_keys),
     )
-    return made | _selectors(labelSelector=term.label_selector, namespaceSelector=term.namespace_selector)
+    return document | _selectors(labelSelector=term.label_selector, namespaceSelector=term.namespace_selector)
 
 
 def _spread(constraint: TopologySpreadConstraint) -> dict[str, Any]:
-    made = _without_empty(
+    document = _without_empty(
         maxSkew=constraint.max_skew,
         topologyKey=constraint.topology_key,
         whenUnsatisfiable=constraint.when_unsatisfiable,
@@ -244,12 +242,12 @@ def _spread(constraint: TopologySpreadConstraint) -> dict[str, Any]:
         nodeTaintsPolicy=constraint.node_taints_policy,
         matchLabelKeys=list(constraint.match_label_keys),
     )
-    return made | _selectors(labelSelector=constraint.label_selector)
+    return document | _selectors(labelSelector=constraint.label_selector)
 
 
 def _selectors(**selectors: LabelSelector | None) -> dict[str, Any]:
     # The empty selector means everything and an absent one nothing, so it must not be dropped.
-    return {name: selector_document(one) for name, one in selectors.items() if one is not None}
+    return {name: selector_document(selector) for name, selector in selectors.items() if selector is not None}
 
 
 def _volume(volume: PodVolume) -> dict[str, Any]:
@@ -275,28 +273,28 @@ def record_document(kind: Kind, item: Any) -> dict[str, Any] | None:
     """Return an object as a document of the fields that can be set; None if the kind has none."""
     match item:
         case Pod():
-            made = template_document(item.template, item.volumes)
-            made["metadata"]["labels"] |= item.own_labels
+            document = template_document(item.template, item.volumes)
+            document["metadata"]["labels"] |= item.own_labels
         case Node():
-            made = _node(item)
+            document = _node(item)
         case NodeClaim():
-            made = _nodeclaim(item)
+            document = _nodeclaim(item)
         case PodDisruptionBudget():
-            made = _pdb(item)
+            document = _pdb(item)
         case DaemonSet():
-            made = {"spec": {"template": template_document(item.template, item.volumes)}}
+            document = {"spec": {"template": template_document(item.template, item.volumes)}}
         case Workload():
             template = None if item.template is None else template_document(item.template, item.volumes)
-            made = {"spec": {"replicas": item.replicas, "template": template}}
+            document = {"spec": {"replicas": item.replicas, "template": template}}
         case _:
             return None
-    meta = made.setdefault("metadata", {})
+    meta = document.setdefault("metadata", {})
     meta["name"] = item.name
     if item.namespace:
         meta["namespace"] = item.namespace
     if not isinstance(item, Pod):
         meta["labels"], meta["annotations"] = dict(item.labels), dict(item.annotations)
-    return {"kind": str(getattr(item, "kind", kind)), **made}
+    return {"kind": str(getattr(item, "kind", kind)), **document}
 
 
 def taken_over(kind: Kind, item: Any, changed: Any) -> Any:
@@ -312,7 +310,7 @@ def taken_over(kind: Kind, item: Any, changed: Any) -> Any:
 
 def _node(node: Node) -> dict[str, Any]:
     return {
-        "spec": {"taints": [taint_document(one) for one in node.taints], "unschedulable": node.is_unschedulable},
+        "spec": {"taints": [taint_document(taint) for taint in node.taints], "unschedulable": node.is_unschedulable},
         "status": {"capacity": amounts_document(node.capacity), "allocatable": amounts_document(node.allocatable)},
     }
 
@@ -320,8 +318,8 @@ def _node(node: Node) -> dict[str, Any]:
 def _nodeclaim(claim: NodeClaim) -> dict[str, Any]:
     return {
         "spec": {
-            "taints": [taint_document(one) for one in claim.taints],
-            "startupTaints": [taint_document(one) for one in claim.startup_taints],
+            "taints": [taint_document(taint) for taint in claim.taints],
+            "startupTaints": [taint_document(taint) for taint in claim.startup_taints],
             "requirements": requirement_documents(claim.requirements),
             "expireAfter": _duration(claim.expire_after_ns),
             "terminationGracePeriod": _duration(claim.termination_grace_period_ns),

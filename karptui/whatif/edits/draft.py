@@ -102,10 +102,10 @@ class ClusterDraft:
         Raises:
             EditError: when there is none, or its kind is not modelled.
         """
-        found = self.find(ref)
-        if found is None:
+        get = self.find(ref)
+        if get is None:
             raise EditError(f"there is no {ref.kind} {ref.key}")
-        return found
+        return get
 
     def find(self, ref: ObjectRef) -> Any:
         """Return an object; None if it does not exist.
@@ -121,7 +121,7 @@ class ClusterDraft:
     def is_unread(self, ref: NodeClassRef) -> bool:
         """Return whether a NodeClass exists, according to its NodePools, but could not be read."""
         unread = unread_nodeclasses(self._inventory.nodepools, self._inventory.nodeclasses)
-        return any((one.kind, one.name) == (ref.kind, ref.name) for one in unread)
+        return any((class_ref.kind, class_ref.name) == (ref.kind, ref.name) for class_ref in unread)
 
     def put(self, kind: Kind, item: Any) -> None:
         """Put an object in the place of the one with its key, or add it at the end."""
@@ -147,15 +147,15 @@ class ClusterDraft:
     def pods_of(self, ref: ObjectRef) -> list[Pod]:
         """Return the running pods of a workload or DaemonSet, in order."""
         owned: dict[PodTemplate, bool] = {}
-        found: list[Pod] = []
+        pods: list[Pod] = []
         for pod in self.values(Kind.POD):
             template = pod.template
             is_own = owned.get(template)
             if is_own is None:
                 is_own = owned[template] = self._owns(ref, pod)
             if is_own and not pod.is_terminal:
-                found.append(pod)
-        return found
+                pods.append(pod)
+        return pods
 
     def _owns(self, ref: ObjectRef, pod: Pod) -> bool:
         namespace = ref.namespace or "default"
@@ -172,10 +172,10 @@ class ClusterDraft:
     def interned(self, edit: SetField, template: PodTemplate, make: Callable[[], PodTemplate]) -> PodTemplate:
         """Return the edited template; pods that shared a template share the edited one."""
         key = (template, edit.path, msgspec.json.encode(edit.value))
-        made = self._interned.get(key)
-        if made is None:
-            made = self._interned[key] = make()
-        return made
+        pod_template = self._interned.get(key)
+        if pod_template is None:
+            pod_template = self._interned[key] = make()
+        return pod_template
 
     # The result
 

@@ -139,18 +139,18 @@ def stored(document: Mapping[str, Any], present: Mapping[str, Any] | None, crds:
     Raises:
         EditError: if a value that must be an object is not.
     """
-    made = dict(document)
+    item = dict(document)
     if present is not None:
-        metadata, before = dict(made["metadata"]), present.get("metadata") or {}
+        metadata, before = dict(item["metadata"]), present.get("metadata") or {}
         metadata |= {key: before[key] for key in _KEPT_METADATA if key in before}
         hashes = {key: value for key, value in (before.get("annotations") or {}).items() if key.startswith(_HASHES)}
         if hashes:
             metadata["annotations"] = {**(metadata.get("annotations") or {}), **hashes}
-        made["metadata"] = metadata
-        made.pop("status", None)
+        item["metadata"] = metadata
+        item.pop("status", None)
         if "status" in present:
-            made["status"] = present["status"]
-    return as_stored(made, present, crds)
+            item["status"] = present["status"]
+    return as_stored(item, present, crds)
 
 
 def _ref(document: Mapping[str, Any]) -> ObjectRef:
@@ -206,16 +206,16 @@ def _put_pdb(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> None:
 
 
 def _put_pod(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> None:
-    made: Pod = convert(kind, document)
+    pod: Pod = convert(kind, document)
     present = draft.find(_ref(document))
-    read = read_template(document, kind="Pod", key=made.key, namespace=made.namespace, owners=made.owners)
+    read = read_template(document, kind="Pod", key=pod.key, namespace=pod.namespace, owners=pod.owners)
     template = with_priority(draft, read.template)
     typed = document["metadata"].get("uid")
-    uid = made.uid if typed or present is None else present.uid
-    made = replace(made, template=template, uid=uid, created_ns=made.created_ns or draft.now_ns)
-    if not made.node_name and not made.is_terminal and made.scheduled_reason != SCHEDULING_GATED:
-        made = replace(made, phase="Pending", scheduled_reason=UNSCHEDULABLE, nominated_node_name="")
-    draft.put(kind, made)
+    uid = pod.uid if typed or present is None else present.uid
+    pod = replace(pod, template=template, uid=uid, created_ns=pod.created_ns or draft.now_ns)
+    if not pod.node_name and not pod.is_terminal and pod.scheduled_reason != SCHEDULING_GATED:
+        pod = replace(pod, phase="Pending", scheduled_reason=UNSCHEDULABLE, nominated_node_name="")
+    draft.put(kind, pod)
 
 
 def _put_daemonset(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> None:

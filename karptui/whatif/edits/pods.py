@@ -121,12 +121,12 @@ def with_priority(draft: ClusterDraft, template: PodTemplate) -> PodTemplate:
 
 def give_template(draft: ClusterDraft, pods: Iterable[Pod], make: Callable[[Pod], PodTemplate]) -> int:
     """Replace the templates of pods, one per shared template; return the number of changed pods."""
-    made: dict[PodTemplate, PodTemplate] = {}
+    templates: dict[PodTemplate, PodTemplate] = {}
     count = 0
     for pod in pods:
-        template = made.get(pod.template)
+        template = templates.get(pod.template)
         if template is None:
-            template = made[pod.template] = make(pod)
+            template = templates[pod.template] = make(pod)
         if template is not pod.template:
             draft.put(Kind.POD, replace(pod, template=template))
             count += 1
@@ -141,8 +141,8 @@ def like_its_pods(template: PodTemplate, pod: Pod) -> PodTemplate:
     labels = dict(template.labels)
     if _HASH_LABEL in pod.template.labels:
         labels[_HASH_LABEL] = pod.template.labels[_HASH_LABEL]
-    made = replace(template, owners=pod.template.owners, labels=labels)
-    return pod.template if is_same(pod.template, made) else made
+    pod_template = replace(template, owners=pod.template.owners, labels=labels)
+    return pod.template if is_same(pod.template, pod_template) else pod_template
 
 
 def is_same(left: PodTemplate, right: PodTemplate) -> bool:
@@ -210,8 +210,8 @@ def add_copies(draft: ClusterDraft, sample: Pod, count: int, *, siblings: Sequen
             labels = {key: value for key, value in labels.items() if key in sample.own_labels}
         volumes = tuple(_own_volume(draft, sample, volume, name) for volume in sample.volumes)
         uid = f"whatif-{sample.namespace}/{name}"
-        made = replace(as_pending(sample), name=name, uid=uid, created_ns=draft.now_ns, own_labels=labels)
-        draft.put(Kind.POD, replace(made, volumes=volumes))
+        pod = replace(as_pending(sample), name=name, uid=uid, created_ns=draft.now_ns, own_labels=labels)
+        draft.put(Kind.POD, replace(pod, volumes=volumes))
 
 
 def add_first(
@@ -269,13 +269,13 @@ def _own_volume(draft: ClusterDraft, sample: Pod, volume: PodVolume, name: str) 
     present = volume.claim_of(sample.name)
     if not volume.is_ephemeral and not present.endswith(f"-{sample.name}"):
         return volume
-    made = replace(volume, claim_name="" if volume.is_ephemeral else f"{present.removesuffix(sample.name)}{name}")
+    pod_volume = replace(volume, claim_name="" if volume.is_ephemeral else f"{present.removesuffix(sample.name)}{name}")
     claim = draft.find(ObjectRef("PersistentVolumeClaim", present, sample.namespace))
     if claim is not None:
-        claim_name = made.claim_of(name)
+        claim_name = pod_volume.claim_of(name)
         uid = f"whatif-{sample.namespace}/{claim_name}"
         draft.put(Kind.PVC, replace(claim, name=claim_name, uid=uid, volume_name="", phase="Pending"))
-    return made
+    return pod_volume
 
 
 def _check_count(count: int, field: str) -> None:

@@ -41,22 +41,24 @@ def judge_nodeclasses(draft: ClusterDraft, rules: Rules, before: tuple[NodeClass
     """
     if not draft.settings.rules.evaluates_kubelet:
         return
-    known = {one.key: one for one in before} if draft.settings.rules is rules else {}
+    classes = {node_class.key: node_class for node_class in before} if draft.settings.rules is rules else {}
     for nodeclass in filter(is_ec2, list(draft.values(Kind.NODECLASS))):
-        if known.get(nodeclass.key) is nodeclass:
+        if classes.get(nodeclass.key) is nodeclass:
             continue
-        made = _judged(draft, nodeclass)
-        if made is not nodeclass:
-            draft.put(Kind.NODECLASS, made)
-            settle_pools_of(draft, made.kind, made.name)
+        node_class = _judged(draft, nodeclass)
+        if node_class is not nodeclass:
+            draft.put(Kind.NODECLASS, node_class)
+            settle_pools_of(draft, node_class.kind, node_class.name)
 
 
 def _judged(draft: ClusterDraft, nodeclass: NodeClass) -> NodeClass:
-    found = _refusal(draft, nodeclass)
-    if found is not None:
-        draft.note(f"{EC2_KIND} {nodeclass.name} is not ready: {found.reason}: {found.message}")
-        return replace(nodeclass, conditions=with_condition(nodeclass.conditions, ready("False", found.message)))
-    was_refused = any(one.type == _VALIDATION and one.reason in REASONS for one in nodeclass.conditions)
+    class_refusal = _refusal(draft, nodeclass)
+    if class_refusal is not None:
+        draft.note(f"{EC2_KIND} {nodeclass.name} is not ready: {class_refusal.reason}: {class_refusal.message}")
+        return replace(
+            nodeclass, conditions=with_condition(nodeclass.conditions, ready("False", class_refusal.message))
+        )
+    was_refused = any(c.type == _VALIDATION and c.reason in REASONS for c in nodeclass.conditions)
     if not was_refused or nodeclass.is_ready:
         return nodeclass
     draft.note(f"{EC2_KIND} {nodeclass.name} is ready, as far as spec.kubelet and its annotations tell")

@@ -151,7 +151,7 @@ def _items_field(
     texts: Callable[[Body], list[str]],
 ) -> QuickEdit:
     def options(body: Body, _: KnownValues) -> tuple[Option, ...]:
-        return tuple(Option(one, is_on=True) for one in texts(body))
+        return tuple(Option(text, is_on=True) for text in texts(body))
 
     return QuickEdit(
         id=id_,
@@ -169,8 +169,8 @@ def _items_field(
 
 
 def _pairs(body: Body, path: Path) -> list[str]:
-    found = value_at(body, path)
-    return [f"{name}={as_text(value)}" for name, value in found.items()] if isinstance(found, dict) else []
+    value = value_at(body, path)
+    return [f"{name}={as_text(value)}" for name, value in value.items()] if isinstance(value, dict) else []
 
 
 def _list_field(
@@ -187,8 +187,8 @@ def _list_field(
     """Make a quick edit of a list of mappings, each shown as text by ``write``."""
 
     def texts(body: Body) -> list[str]:
-        found = value_at(body, path)
-        return [write(item) for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+        value = value_at(body, path)
+        return [write(item) for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
     def drop(text: str, at: At, value: str) -> str:
         found = get_value(text, at, path)

@@ -26,7 +26,7 @@ def requirement_field(id_: str, title: str, key: str, *, usual: tuple[str, ...] 
 
     def options(body: Body, known: KnownValues) -> tuple[Option, ...]:
         requirements = value_at(body, POOL_REQUIREMENTS)
-        named = [value for one in _of_key(requirements, key) for value in one.get("values") or ()]
+        named = [value for document in _of_key(requirements, key) for value in document.get("values") or ()]
         own = [str(value) for value in named]
         values = dict.fromkeys((*usual, *known.labels.get(key, ()), *own))
         left = values_left(requirements, key, known.types)
@@ -35,7 +35,7 @@ def requirement_field(id_: str, title: str, key: str, *, usual: tuple[str, ...] 
         lost = [value for value in dict.fromkeys(own) if value not in left]
         return tuple(
             Option(value, allows(requirements, key, value), NO_TYPE if value in lost else "")
-            for value in (*lost, *(one for one in values if one in left))
+            for value in (*lost, *(value for value in values if value in left))
         )
 
     return QuickEdit(
@@ -81,18 +81,18 @@ def set_requirement(text: str, at: At, key: str, operator: str, values: Iterable
     """Give a requirement an operator and values, in the place of the first one of that key if there is one."""
     path, requirements = POOL_REQUIREMENTS, get_value(text, at, POOL_REQUIREMENTS)
     new = {"key": key, "operator": operator, "values": list(values)}
-    for index, one in enumerate(requirements if isinstance(requirements, list) else ()):
-        if isinstance(one, dict) and one.get("key") == key and one.get("operator") in _COUNTED:
-            return set_value(text, at, (*path, index), {**one, **new})
+    for index, requirement in enumerate(requirements if isinstance(requirements, list) else ()):
+        if isinstance(requirement, dict) and requirement.get("key") == key and requirement.get("operator") in _COUNTED:
+            return set_value(text, at, (*path, index), {**requirement, **new})
     return append_item(text, at, path, new)
 
 
 def allows(requirements: Any, key: str, value: str) -> bool:
     """Say whether the In and NotIn requirements of a key leave a value."""
-    for one in _of_key(requirements, key):
-        values = [str(item) for item in one.get("values") or ()]
-        if (one.get("operator") == "In" and value not in values) or (
-            one.get("operator") == "NotIn" and value in values
+    for document in _of_key(requirements, key):
+        values = [str(item) for item in document.get("values") or ()]
+        if (document.get("operator") == "In" and value not in values) or (
+            document.get("operator") == "NotIn" and value in values
         ):
             return False
     return True
@@ -109,7 +109,7 @@ def values_left(requirements: Any, key: str, types: Types) -> frozenset[str] | N
     """
     if not any(key in labels for labels in types):
         return None
-    others = [one for one in _all(requirements) if one.get("key") != key]
+    others = [document for document in _all(requirements) if document.get("key") != key]
     return frozenset(value for labels in types if _meets(labels, others) for value in labels.get(key, ()))
 
 
@@ -119,12 +119,12 @@ def types_left(requirements: Any, types: Types) -> int | None:
 
 
 def _all(requirements: Any) -> list[Mapping[str, Any]]:
-    return [one for one in requirements if isinstance(one, Mapping)] if isinstance(requirements, list) else []
+    return [r for r in requirements if isinstance(r, Mapping)] if isinstance(requirements, list) else []
 
 
 def _meets(labels: Mapping[str, tuple[str, ...]], requirements: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether a type meets requirements about labels that types have."""
-    return all(_allowed(labels[key], one) for one in requirements if (key := one.get("key", "")) in labels)
+    return all(_allowed(labels[key], r) for r in requirements if (key := r.get("key", "")) in labels)
 
 
 def _allowed(values: tuple[str, ...], requirement: Mapping[str, Any]) -> bool:
@@ -146,9 +146,9 @@ def _allowed(values: tuple[str, ...], requirement: Mapping[str, Any]) -> bool:
 def requirement_text(requirements: Any, key: str) -> str:
     """Return the requirements of a key on one line; empty if there are none."""
     words: list[str] = []
-    for one in _of_key(requirements, key):
-        values = ", ".join(str(value) for value in one.get("values") or ())
-        operator = str(one.get("operator", ""))
+    for document in _of_key(requirements, key):
+        values = ", ".join(str(value) for value in document.get("values") or ())
+        operator = str(document.get("operator", ""))
         words.append(values if operator == "In" else f"{operator} {values}".strip())
     return " and ".join(words)
 
@@ -160,9 +160,9 @@ def _of_key(requirements: Any, key: str) -> list[Mapping[str, Any]]:
 
 def _counted(requirements: Any, key: str) -> tuple[int, dict[str, Any] | None]:
     found = [
-        (index, one)
-        for index, one in enumerate(requirements if isinstance(requirements, list) else [])
-        if isinstance(one, dict) and one.get("key") == key and one.get("operator") in _COUNTED
+        (index, requirement)
+        for index, requirement in enumerate(requirements if isinstance(requirements, list) else [])
+        if isinstance(requirement, dict) and requirement.get("key") == key and requirement.get("operator") in _COUNTED
     ]
     # In decides the values; NotIn only removes some.
     found.sort(key=lambda pair: pair[1]["operator"] != "In")

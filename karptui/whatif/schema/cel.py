@@ -96,14 +96,14 @@ def _network_functions(tagged: Any) -> Iterator[_Row]:
 
 def find(text: str, pattern: str) -> str:
     """Give the first match of a pattern, or nothing."""
-    found = _pattern(pattern).search(text)
-    return found.group(0) if found else ""
+    match = _pattern(pattern).search(text)
+    return match.group(0) if match else ""
 
 
 def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
     """Give the matches of a pattern, at most ``limit`` of them if that is not negative."""
-    found = [match.group(0) for match in _pattern(pattern).finditer(text)]
-    return found if limit < 0 else found[:limit]
+    groups = [match.group(0) for match in _pattern(pattern).finditer(text)]
+    return groups if limit < 0 else groups[:limit]
 
 
 def _pattern(pattern: str) -> re.Pattern[str]:

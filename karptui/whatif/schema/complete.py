@@ -80,9 +80,9 @@ def complete(text: str, line: int, column: int, schemas: Schemas, values: KnownV
 
 def _kind(top: Mapping[str, str], schemas: Schemas) -> KindSchema | None:
     name, version = top.get("kind", ""), top.get("apiVersion", "")
-    known = schemas.get(version, name)
-    if known is not None:
-        return known
+    schema = schemas.get(version, name)
+    if schema is not None:
+        return schema
     versions = schemas.versions(name)
     return schemas.get(versions[-1], name) if versions else None
 
@@ -99,8 +99,8 @@ def _schema_at(kind: KindSchema | None, path: Path) -> Mapping[str, Any]:
         if not isinstance(schema, Mapping):
             return {}
         schema = schema.get(OFFERED, schema)
-    found: Mapping[str, Any] = schema
-    return found
+    document: Mapping[str, Any] = schema
+    return document
 
 
 def _items(asked: _CompletionRequest, schemas: Schemas) -> Iterator[Item]:
@@ -127,9 +127,9 @@ def _kinds(context: CursorContext, schemas: Schemas) -> Iterator[Item]:
     lead = " " if context.is_tight else ""
     if context.path == ("kind",):
         version = top.get("apiVersion", "")
-        for one in schemas.kinds.values():
-            if not version or one.api_version == version:
-                yield Item(one.kind, one.api_version, lead + one.kind)
+        for schema in schemas.kinds.values():
+            if not version or schema.api_version == version:
+                yield Item(schema.kind, schema.api_version, lead + schema.kind)
         return
     for version in schemas.versions(top.get("kind", "")) or sorted({one for one, _ in schemas.kinds}):
         yield Item(version, ", ".join(kind for api, kind in schemas.kinds if api == version), lead + version)

@@ -162,7 +162,7 @@ class _Scan:
     """Goes through the lines of one document once, with the levels that are open."""
 
     def __init__(self, lines: Sequence[str], line: int, column: int) -> None:
-        self._lines = [one.rstrip("\r") for one in lines]
+        self._lines = [line.rstrip("\r") for line in lines]
         self._line = line
         self._before = self._lines[line][:column]
         self._rest = self._lines[line][column:]

@@ -107,7 +107,7 @@ _ANNOTATIONS: Final = ("karpenter.sh/do-not-disrupt",)
 _LABEL_MAPS: Final = frozenset({"labels", "nodeSelector", "matchLabels"})
 
 
-def offered_names(path: Path, known: KnownValues, kind: str) -> Iterator[Offer]:
+def offered_names(path: Path, values: KnownValues, kind: str) -> Iterator[Offer]:
     """Offer names for a mapping without fixed names in the schema."""
     last = path[-1] if path else ""
     if last == "limits" and kind == "NodePool":
@@ -121,10 +121,10 @@ def offered_names(path: Path, known: KnownValues, kind: str) -> Iterator[Offer]:
     elif last == "annotations":
         yield from (Offer(name, "Karpenter") for name in _ANNOTATIONS)
     elif last in _LABEL_MAPS:
-        yield from _label_keys(known)
+        yield from _label_keys(values)
 
 
-def offered_values(path: Path, known: KnownValues, taken: Taken) -> Iterator[Offer]:
+def offered_values(path: Path, values: KnownValues, taken: Taken) -> Iterator[Offer]:
     """Offer values for a field or list item.
 
     Args:
@@ -135,55 +135,55 @@ def offered_values(path: Path, known: KnownValues, taken: Taken) -> Iterator[Off
     around = names[-2] if len(names) > 1 else ""
     siblings = taken.get(path[:-1], {})
     if last == "values":
-        yield from _label_values(_requirement_key(path, taken), known)
+        yield from _label_values(_requirement_key(path, taken), values)
     elif around in _LABEL_MAPS and isinstance(path[-1], str):
-        yield from _label_values(last, known)
+        yield from _label_values(last, values)
     elif last == "key":
-        yield from _keys(around, known)
+        yield from _keys(around, values)
     elif last == "value" and around in _TAINT_LISTS:
-        yield from _label_values(siblings.get("key", ""), known)
+        yield from _label_values(siblings.get("key", ""), values)
     elif last == "nodes" and around == "budgets":
         yield from (Offer(value) for value in ("0", "1", "10%", "20%", "50%", "100%"))
     elif around == "nodeClassRef":
-        yield from _node_class(last, siblings.get("kind", ""), known)
+        yield from _node_class(last, siblings.get("kind", ""), values)
     elif last in _DURATIONS or last in _COMMON:
         yield from (Offer(value) for value in _DURATIONS.get(last) or _COMMON[last])
     else:
-        yield from _NAMED.get((around, last), _NAMED.get(("", last), lambda _: ()))(known)
+        yield from _NAMED.get((around, last), _NAMED.get(("", last), lambda _: ()))(values)
 
 
 _TAINT_LISTS: Final = frozenset({"taints", "startupTaints", "tolerations"})
 
 
-def _node_class(field: str, kind: str, known: KnownValues) -> Iterator[Offer]:
+def _node_class(field: str, kind: str, values: KnownValues) -> Iterator[Offer]:
     if field == "kind":
-        yield from (Offer(name, "node class") for name in known.node_classes or ("EC2NodeClass",))
+        yield from (Offer(name, "node class") for name in values.node_classes or ("EC2NodeClass",))
     elif field == "group":
         yield from (Offer(name) for name in ("karpenter.k8s.aws", "karpenter.kwok.sh"))
     elif field == "name":
-        for one, names in known.node_classes.items():
+        for one, names in values.node_classes.items():
             if not kind or kind == one:
                 yield from (Offer(name, one) for name in names)
 
 
-def _keys(around: str, known: KnownValues) -> Iterator[Offer]:
+def _keys(around: str, values: KnownValues) -> Iterator[Offer]:
     if around in _TAINT_LISTS:
-        yield from (Offer(name, "taint") for name in known.taints)
+        yield from (Offer(name, "taint") for name in values.taints)
     elif around in {"requirements", "matchExpressions", "preferences"}:
-        yield from _label_keys(known)
+        yield from _label_keys(values)
 
 
-def _label_keys(known: KnownValues) -> Iterator[Offer]:
-    for key in dict.fromkeys((*WELL_KNOWN_KEYS, *known.labels)):
-        count = len(known.labels.get(key, ()))
+def _label_keys(values: KnownValues) -> Iterator[Offer]:
+    for key in dict.fromkeys((*WELL_KNOWN_KEYS, *values.labels)):
+        count = len(values.labels.get(key, ()))
         yield Offer(key, f"{count} value{'' if count == 1 else 's'} here" if count else "label")
 
 
 _NAMED: Mapping[tuple[str, str], Callable[[KnownValues], Iterable[Offer]]] = {
-    ("", "namespace"): lambda known: (Offer(name, "namespace") for name in known.namespaces),
-    ("", "priorityClassName"): lambda known: (Offer(name, "PriorityClass") for name in known.priority_classes),
+    ("", "namespace"): lambda values: (Offer(name, "namespace") for name in values.namespaces),
+    ("", "priorityClassName"): lambda values: (Offer(name, "PriorityClass") for name in values.priority_classes),
     ("", "topologyKey"): _label_keys,
-    ("scalableRef", "name"): lambda known: (Offer(name, "workload") for name in known.workloads),
+    ("scalableRef", "name"): lambda values: (Offer(name, "workload") for name in values.workloads),
 }
 
 

@@ -102,13 +102,13 @@ class _Run:
             self.walk(value, part, old, path)
 
     def _has_rules(self, schema: Mapping[str, Any]) -> bool:
-        known = self._ruled.get(id(schema))
-        if known is None:
+        rules = self._ruled.get(id(schema))
+        if rules is None:
             parts = [schema.get("items"), schema.get("additionalProperties"), *schema.get("allOf", ())]
             inner = (*schema.get("properties", {}).values(), *(part for part in parts if isinstance(part, Mapping)))
-            known = "x-kubernetes-validations" in schema or any(self._has_rules(part) for part in inner)
-            self._ruled[id(schema)] = known
-        return known
+            rules = "x-kubernetes-validations" in schema or any(self._has_rules(part) for part in inner)
+            self._ruled[id(schema)] = rules
+        return rules
 
     def _walk_mapping(self, value: dict[str, Any], schema: Mapping[str, Any], old: Any, path: Path) -> None:
         before = old if isinstance(old, dict) else {}

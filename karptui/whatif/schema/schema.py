@@ -80,11 +80,11 @@ class Schemas:
     @property
     def origin(self) -> str:
         """Short description of the origin of the schemas of Karpenter's kinds."""
-        own = [kind.origin for kind in self.kinds.values() if not kind.built_in]
-        if all(origin is Origin.CLUSTER for origin in own):
+        origins = [kind.origin for kind in self.kinds.values() if not kind.built_in]
+        if all(origin is Origin.CLUSTER for origin in origins):
             return "the cluster's CRDs"
         shipped = f"Karpenter {self.shipped}'s CRDs (shipped with karptui)"
-        if Origin.CLUSTER not in own:
+        if Origin.CLUSTER not in origins:
             return shipped
         return f"the cluster's CRDs, for kinds it lacks {shipped}"
 
@@ -132,18 +132,18 @@ OFFERED: Final = "x-karptui-offered"
 
 
 def _known_schema(schemas: Schemas, api_version: str, kind: str) -> Mapping[str, Any]:
-    found = schemas.get(api_version, kind)
-    return found.schema if found is not None else {}
+    schema = schemas.get(api_version, kind)
+    return schema.schema if schema is not None else {}
 
 
-def _with_offers(schema: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_offers(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Mapping[str, Any]:
     """Add the offers of open maps, which a CustomResourceDefinition lacks."""
     fields = schema.get("properties")
-    if OFFERED in known and fields is None:
-        return {**schema, OFFERED: known[OFFERED]}
+    if OFFERED in document and fields is None:
+        return {**schema, OFFERED: document[OFFERED]}
     if not isinstance(fields, Mapping):
         return schema
-    others = known.get("properties", {})
+    others = document.get("properties", {})
     return {
         **schema,
         "properties": {

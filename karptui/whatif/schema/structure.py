@@ -149,8 +149,8 @@ def _map_key(item: Any, keys: list[str], schema: Schema) -> Any:
     if not isinstance(item, dict):
         return item
     properties = schema.get("properties", {})
-    found = {key: item.get(key, properties.get(key, {}).get("default")) for key in keys}
-    return {key: value for key, value in found.items() if value is not None}
+    document = {key: item.get(key, properties.get(key, {}).get("default")) for key in keys}
+    return {key: value for key, value in document.items() if value is not None}
 
 
 def _twice(value: list[Any], path: Path, key_of: Any, words: str) -> Iterator[Violation]:

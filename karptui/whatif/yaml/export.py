@@ -89,7 +89,7 @@ def _list(name: str, before: list[Any], value: list[Any], part: Schema) -> dict[
     if key is None or not (_is_keyed(before, key) and _is_keyed(value, key)):
         return {name: [*value, {"$patch": "replace"}]} if key is not None else _set_list(name, before, value)
     old_items, new_items = {item[key]: item for item in before}, {item[key]: item for item in value}
-    if [one for one in old_items if one in new_items] != [one for one in new_items if one in old_items]:
+    if [o for o in old_items if o in new_items] != [new_item for new_item in new_items if new_item in old_items]:
         return {name: [*value, {"$patch": "replace"}]}
     changed: list[Any] = []
     for one, item in new_items.items():
@@ -97,10 +97,10 @@ def _list(name: str, before: list[Any], value: list[Any], part: Schema) -> dict[
             changed.append(item)
         elif not _same(old_items[one], item):
             changed.append({key: one, **strategic_patch(old_items[one], item, part.get("items", {}))})
-    changed += [{key: one, "$patch": "delete"} for one in old_items if one not in new_items]
+    changed += [{key: old_item, "$patch": "delete"} for old_item in old_items if old_item not in new_items]
     patch: dict[str, Any] = {name: changed}
-    if any(one not in old_items for one in new_items):
-        patch[f"$setElementOrder/{name}"] = [{key: one} for one in new_items]
+    if any(new_item not in old_items for new_item in new_items):
+        patch[f"$setElementOrder/{name}"] = [{key: new_item} for new_item in new_items]
     return patch
 
 
@@ -238,8 +238,8 @@ def _document_command(change: Change, schemas: Schemas) -> str:
     command = shlex.join(words)
     if document.kind == "Job" and "template" in patch.get("spec", ()):
         # https://kubernetes.io/docs/concepts/workloads/controllers/job/: the template of a Job is immutable.
-        said = f"the template of a Job cannot be changed once it exists: change what creates {document.ref.key}"
-        return f"# {_comment(said)}, like so\n# {' '.join(command.splitlines())}"
+        text = f"the template of a Job cannot be changed once it exists: change what creates {document.ref.key}"
+        return f"# {_comment(text)}, like so\n# {' '.join(command.splitlines())}"
     return command
 
 
@@ -304,10 +304,10 @@ def _edit_lines(edit: AnyEdit, schemas: Schemas) -> Iterator[str]:
 def _setting_lines(edits: list[SetSetting], gates: Mapping[str, bool], controller: str) -> Iterator[str]:
     """Yield commands that change Karpenter's settings: in the Deployment now, and permanently as chart values."""
     namespace, _, name = (controller or USUAL_CONTROLLER).rpartition("/")
-    for edit in [one for one in edits if one.name == VERSION_SETTING]:
+    for edit in [setting for setting in edits if setting.name == VERSION_SETTING]:
         words = ["helm", "upgrade", name, CHART, "-n", namespace, "--reuse-values", "--version", edit.value]
         yield f"# first its CustomResourceDefinitions, then: {_comment(shlex.join(words))}"
-    edits = [one for one in edits if one.name != VERSION_SETTING]
+    edits = [setting for setting in edits if setting.name != VERSION_SETTING]
     if not edits:
         return
     changed = {edit.name.removeprefix(GATE_PREFIX): edit.value for edit in edits if edit.name.startswith(GATE_PREFIX)}

@@ -28,7 +28,7 @@ class FieldPlace:
         depth = len(self._trail) - 1
         node = self._trail[-1]
         rest = self._path[depth:]
-        shared = next((index for index, one in enumerate(self._trail) if one.alias), None)
+        shared = next((index for index, yaml_node in enumerate(self._trail) if yaml_node.alias), None)
         if shared is not None:
             # The fields of an alias are defined elsewhere: a copy of them is written here.
             whole = _with(self._trail[shared].value, self._path[shared:], value)
@@ -47,7 +47,7 @@ class FieldPlace:
 
     def remove(self) -> str:
         """Return the text without the field or item at the path."""
-        shared = next((index for index, one in enumerate(self._trail[:-1]) if one.alias), None)
+        shared = next((index for index, node in enumerate(self._trail[:-1]) if node.alias), None)
         if shared is not None:
             return self._replace(shared, _without(self._trail[shared].value, self._path[shared:]))
         if len(self._trail) <= len(self._path):

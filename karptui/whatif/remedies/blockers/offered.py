@@ -35,7 +35,7 @@ def exhausted_remedies(
     """
     effect = effect_of(blockers, findings)
     edits: list[AnyEdit] = []
-    for key in dict.fromkeys(one.value for one in blockers):
+    for key in dict.fromkeys(blocker.value for blocker in blockers):
         ref = _pdb_ref(key)
         if key in objects.pdbs:
             if objects.pdbs[key].min_available is not None:
@@ -48,7 +48,7 @@ def exhausted_remedies(
         tuple(edits),
         effect,
     )
-    yield preemption_remedy([objects.pods[one.object_key] for one in blockers if one.object_key in objects.pods])
+    yield preemption_remedy([objects.pods[b.object_key] for b in blockers if b.object_key in objects.pods])
     owners = _counting_owners(blockers, objects)
     if owners:
         yield BlockerRemedy(
@@ -62,7 +62,7 @@ def several_remedies(
     blockers: Sequence[Blocker], objects: ChangedObjects, findings: Findings
 ) -> Iterator[BlockerRemedy]:
     """Yield remedies for pods that several PodDisruptionBudgets select, which are the value of a blocker."""
-    spare = dict.fromkeys(key for one in blockers for key in one.value.split()[1:])
+    spare = dict.fromkeys(key for blocker in blockers for key in blocker.value.split()[1:])
     yield BlockerRemedy(
         BlockerRemedyKind.ONE_PDB,
         "A pod that two PodDisruptionBudgets select can never be evicted, whatever they allow: delete one, or narrow"
@@ -80,13 +80,13 @@ def _pdb_ref(key: str) -> ObjectRef:
 def _counting_owners(blockers: Sequence[Blocker], objects: ChangedObjects) -> dict[str, str]:
     """Return the workloads behind pods whose budget asks for a number of pods, with the key of one pod each."""
     return {
-        one.owner: one.object_key
-        for one in blockers
-        if one.owner in objects.workloads
-        and one.owner.partition("/")[0] in _SCALED
-        and one.object_key in objects.pods
-        and one.value in objects.pdbs
-        and isinstance(objects.pdbs[one.value].min_available, int)
+        blocker.owner: blocker.object_key
+        for blocker in blockers
+        if blocker.owner in objects.workloads
+        and blocker.owner.partition("/")[0] in _SCALED
+        and blocker.object_key in objects.pods
+        and blocker.value in objects.pdbs
+        and isinstance(objects.pdbs[blocker.value].min_available, int)
     }
 
 
@@ -99,7 +99,7 @@ def _one_more(owners: Mapping[str, str], objects: ChangedObjects) -> Iterator[Sc
 
 def node_remedies(blockers: Sequence[Blocker], _: ChangedObjects, findings: Findings) -> Iterator[BlockerRemedy]:
     """Yield remedies for nodes with do-not-disrupt."""
-    names = dict.fromkeys(one.node_name for one in blockers)
+    names = dict.fromkeys(blocker.node_name for blocker in blockers)
     yield BlockerRemedy(
         BlockerRemedyKind.REMOVE_NODE_ANNOTATION,
         'On a node only "true" counts, and it never runs out.',
@@ -113,8 +113,8 @@ def budget_remedies(
 ) -> Iterator[BlockerRemedy]:
     """Yield remedies for closed disruption budgets; other budgets and fields stay."""
     methods: dict[str, set[Method]] = {}
-    for one in blockers:
-        methods.setdefault(one.pool_name, set()).update(one.blocks)
+    for blocker in blockers:
+        methods.setdefault(blocker.pool_name, set()).update(blocker.blocks)
     uses = count_use(StateNode(*pair) for pair in tracked(objects.nodes, objects.nodeclaims))
     edits, before = [], []
     for name, blocked in methods.items():
@@ -156,9 +156,9 @@ def headroom_remedies(
 ) -> Iterator[BlockerRemedy]:
     """Yield remedies for a static NodePool whose limit allows no replacement."""
     limits = {
-        one.pool_name: (objects.nodepools[one.pool_name].limits or {}).get("nodes")
-        for one in blockers
-        if one.pool_name in objects.nodepools
+        blocker.pool_name: (objects.nodepools[blocker.pool_name].limits or {}).get("nodes")
+        for blocker in blockers
+        if blocker.pool_name in objects.nodepools
     }
     yield BlockerRemedy(
         BlockerRemedyKind.NODE_LIMIT,
@@ -186,13 +186,13 @@ def blocker_remedies(
         blockers: Blockers of the analysis: the effect of a remedy comes from their simulations.
         makes_edits: Whether to make edits of pods; without them it is fast for thousands of blockers too.
     """
-    protected = [one for one in blockers if one.code is Code.POD_DND]
-    found: list[BlockerRemedy] = []
+    protected = [blocker for blocker in blockers if blocker.code is Code.POD_DND]
+    remedies: list[BlockerRemedy] = []
     if protected:
-        found.extend(protected_pod_remedies(protected, objects, findings, now_ns, makes_edits=makes_edits))
-    exhausted = [one for one in blockers if one.code is Code.PDB_EXHAUSTED]
+        remedies.extend(protected_pod_remedies(protected, objects, findings, now_ns, makes_edits=makes_edits))
+    exhausted = [blocker for blocker in blockers if blocker.code is Code.PDB_EXHAUSTED]
     if exhausted:
-        found.extend(exhausted_remedies(exhausted, objects, findings, makes_edits=makes_edits))
+        remedies.extend(exhausted_remedies(exhausted, objects, findings, makes_edits=makes_edits))
     makers: dict[Code, _Maker] = {
         Code.NODE_DND: node_remedies,
         Code.PDB_MULTIPLE: several_remedies,
@@ -200,10 +200,10 @@ def blocker_remedies(
         Code.STATIC_NO_HEADROOM: headroom_remedies,
     }
     for code, make in makers.items():
-        own = [one for one in blockers if one.code is code]
+        own = [blocker for blocker in blockers if blocker.code is code]
         if own:
-            found.extend(make(own, objects, findings))
+            remedies.extend(make(own, objects, findings))
     by_kind: dict[BlockerRemedyKind, BlockerRemedy] = {}
-    for one in found:  # of pods that are protected twice preemption is offered once
-        by_kind.setdefault(one.kind, one)
+    for remedy in remedies:  # of pods that are protected twice preemption is offered once
+        by_kind.setdefault(remedy.kind, remedy)
     return tuple(by_kind.values())

@@ -39,14 +39,14 @@ def preemptions(situation: Situation, lowered: Collection[str], priority: int) -
     if not waiting or not lowered:
         return ()
     pods = situation.inventory.pods
-    emptied = situation.derive(replace(situation.inventory, pods=tuple(one for one in pods if one.key not in lowered)))
+    emptied = situation.derive(replace(situation.inventory, pods=tuple(pod for pod in pods if pod.key not in lowered)))
     present: dict[str, list[Pod]] = {}
     for one in pods:
         if one.key in lowered and one.node_name:
             present.setdefault(one.node_name, []).append(one)
-    as_it_is, without = (Scheduler(one.prepared, bound_pods(one.inventory.pods)) for one in (situation, emptied))
+    as_it_is, without = (Scheduler(s.prepared, bound_pods(s.inventory.pods)) for s in (situation, emptied))
     found: list[Preemption] = []
-    for pod in sorted(waiting, key=lambda one: (-one.template.priority, one.created_ns, one.key)):
+    for pod in sorted(waiting, key=lambda pod: (-pod.template.priority, pod.created_ns, pod.key)):
         if as_it_is.place([pod]):  # it fits without preemption
             continue
         choices: list[tuple[tuple[Pod, ...], Taker]] = []
@@ -58,11 +58,11 @@ def preemptions(situation: Situation, lowered: Collection[str], priority: int) -
             continue
         victims, taker = min(
             choices,
-            key=lambda one: (len(one[0]), -min((pod.start_ns for pod in one[0]), default=0), one[1][0].index),
+            key=lambda c: (len(c[0]), -min((pod.start_ns for pod in c[0]), default=0), c[1][0].index),
         )
         without.add(pod, taker)
         node_name = taker[0].state.name
-        present[node_name] = [one for one in present.get(node_name, ()) if one not in victims]
+        present[node_name] = [pod for pod in present.get(node_name, ()) if pod not in victims]
         if victims:
             found.append(Preemption(pod.key, node_name, victims))
     return tuple(found)

@@ -53,9 +53,9 @@ def protected_pod_remedies(
         blockers: ``POD_DND`` blockers.
         makes_edits: Whether to make edits; thousands of pods need many.
     """
-    pods = [objects.pods[one.object_key] for one in blockers if one.object_key in objects.pods]
+    pods = [objects.pods[blocker.object_key] for blocker in blockers if blocker.object_key in objects.pods]
     edited = _edited_owners(blockers, objects) if makes_edits else {}
-    jobs = [one for one in blockers if ends_by_itself(one)]
+    jobs = [blocker for blocker in blockers if ends_by_itself(blocker)]
     later = effect_of(blockers, findings, is_at_once=not jobs)
     yield BlockerRemedy(
         BlockerRemedyKind.OWN_POOL,
@@ -65,7 +65,7 @@ def protected_pod_remedies(
         Replay.SCRATCH,
         has_jobs=bool(jobs),
     )
-    nodes = dict.fromkeys(one.node_name for one in jobs if one.node_name and not one.blocks_drain)
+    nodes = dict.fromkeys(job.node_name for job in jobs if job.node_name and not job.blocks_drain)
     if nodes:
         yield BlockerRemedy(
             BlockerRemedyKind.CORDON,
@@ -81,7 +81,7 @@ def protected_pod_remedies(
         if longest_ns
         else "None of these pods ends automatically."
     )
-    endless = [one for one in blockers if _value(one, objects) == "true"]
+    endless = [blocker for blocker in blockers if _value(blocker, objects) == "true"]
     if endless:
         left = _left_seconds(endless, objects, now_ns, hours)
         yield BlockerRemedy(
@@ -126,9 +126,9 @@ def protected_pod_remedies(
     )
 
 
-def _value(one: Blocker, objects: ChangedObjects) -> str:
-    pod = objects.pods.get(one.object_key)
-    return one.value if pod is None else pod.annotations.get(DO_NOT_DISRUPT, "")
+def _value(blocker: Blocker, objects: ChangedObjects) -> str:
+    pod = objects.pods.get(blocker.object_key)
+    return blocker.value if pod is None else pod.annotations.get(DO_NOT_DISRUPT, "")
 
 
 def _edited_owners(blockers: Sequence[Blocker], objects: ChangedObjects) -> dict[ObjectRef, PodTemplate]:
@@ -136,16 +136,16 @@ def _edited_owners(blockers: Sequence[Blocker], objects: ChangedObjects) -> dict
 
     These are the workloads with a template, or else each pod.
     """
-    found: dict[ObjectRef, PodTemplate] = {}
-    for one in blockers:
-        pod = objects.pods.get(one.object_key)
+    templates: dict[ObjectRef, PodTemplate] = {}
+    for blocker in blockers:
+        pod = objects.pods.get(blocker.object_key)
         if pod is None:
             continue
-        kind = one.owner.partition("/")[0]
-        is_made = kind in _SERVICES and one.owner in objects.workloads
-        ref = ref_of(one.owner) if is_made else ObjectRef("Pod", pod.name, pod.namespace)
-        found.setdefault(ref, pod.template)
-    return found
+        kind = blocker.owner.partition("/")[0]
+        is_made = kind in _SERVICES and blocker.owner in objects.workloads
+        ref = ref_of(blocker.owner) if is_made else ObjectRef("Pod", pod.name, pod.namespace)
+        templates.setdefault(ref, pod.template)
+    return templates
 
 
 def _path(ref: ObjectRef, *path: str) -> tuple[str | int, ...]:
@@ -163,7 +163,7 @@ def _own_pool(
     blockers: Sequence[Blocker], objects: ChangedObjects, edited: Mapping[ObjectRef, PodTemplate]
 ) -> tuple[AnyEdit, ...]:
     """Return a tainted copy of their NodePool, and pods that require it; empty if the NodePool is unknown."""
-    pool = next((objects.nodepools[one.pool_name] for one in blockers if one.pool_name in objects.nodepools), None)
+    pool = next((objects.nodepools[b.pool_name] for b in blockers if b.pool_name in objects.nodepools), None)
     if pool is None or not pool.raw:
         return ()
     edits: list[AnyEdit] = [PutObject(to_yaml(tainted_copy(pool)))]
@@ -203,9 +203,14 @@ _TOLERATION: Final = {
 }
 
 
-def _toleration(one: Toleration) -> dict[str, Any]:
-    written = {"key": one.key, "operator": one.operator, "value": one.value, "effect": one.effect}
-    seconds = {} if one.seconds is None else {"tolerationSeconds": one.seconds}
+def _toleration(toleration: Toleration) -> dict[str, Any]:
+    written = {
+        "key": toleration.key,
+        "operator": toleration.operator,
+        "value": toleration.value,
+        "effect": toleration.effect,
+    }
+    seconds = {} if toleration.seconds is None else {"tolerationSeconds": toleration.seconds}
     return {name: text for name, text in written.items() if text} | seconds
 
 
@@ -224,8 +229,8 @@ def longest_job_ns(blockers: Iterable[Blocker], objects: ChangedObjects, now_ns:
     """
     ages = [
         now_ns - pod.start_ns
-        for one in blockers
-        if ends_by_itself(one) and (pod := objects.pods.get(one.object_key)) is not None and pod.start_ns != ABSENT_NS
+        for b in blockers
+        if ends_by_itself(b) and (pod := objects.pods.get(b.object_key)) is not None and pod.start_ns != ABSENT_NS
     ]
     return max(0, *ages) if ages else 0
 
@@ -240,7 +245,7 @@ def hours_beyond(longest_ns: int) -> int:
 
 def _left_seconds(blockers: Sequence[Blocker], objects: ChangedObjects, now_ns: int, hours: int) -> int:
     """Return the seconds until the last pod has run for a number of hours; 0 or less if all have."""
-    pods = [objects.pods[one.object_key] for one in blockers if one.object_key in objects.pods]
+    pods = [objects.pods[blocker.object_key] for blocker in blockers if blocker.object_key in objects.pods]
     starts = [pod.start_ns if pod.start_ns != ABSENT_NS else now_ns for pod in pods]
     return (max(starts) + hours * NS_PER_HOUR - now_ns) // NS_PER_SECOND if starts else 0
 
@@ -249,7 +254,7 @@ def _without_fitting_grace(
     blockers: Sequence[Blocker], objects: ChangedObjects, hours: int, longest_ns: int
 ) -> tuple[str, ...]:
     """Return the NodePools whose terminationGracePeriod is missing, longer than need be, or would cut a job."""
-    names = dict.fromkeys(one.pool_name for one in blockers)
+    names = dict.fromkeys(blocker.pool_name for blocker in blockers)
     graces = {name: objects.nodepools[name].termination_grace_period_ns for name in names if name in objects.nodepools}
     return tuple(
         name

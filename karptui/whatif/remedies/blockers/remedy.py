@@ -127,7 +127,7 @@ def effect_of(lifted: Iterable[Blocker], findings: Mapping[str, NodeFindings], *
     by_claim: dict[str, list[Blocker]] = {}
     for blocker in lifted:
         by_claim.setdefault(blocker.claim_name, []).append(blocker)
-    outcomes = [_outcome(findings.get(claim_key(name)), own) for name, own in by_claim.items()]
+    outcomes = [_outcome(findings.get(claim_key(name)), blockers) for name, blockers in by_claim.items()]
     untried = sum(outcome is None for outcome, _ in outcomes)
     return Effect(
         deleted=sum(outcome is Outcome.DELETE for outcome, _ in outcomes),
@@ -141,36 +141,36 @@ def effect_of(lifted: Iterable[Blocker], findings: Mapping[str, NodeFindings], *
     )
 
 
-def _outcome(found: NodeFindings | None, lifted: list[Blocker]) -> tuple[Outcome | None, float | None]:
+def _outcome(findings: NodeFindings | None, lifted: list[Blocker]) -> tuple[Outcome | None, float | None]:
     """Return the outcome of one node and its savings per hour; None if it was never simulated.
 
     The savings are None if the node is removed and they are unknown.
     """
-    outlook = found.outlook if found is not None else None
-    if found is None or outlook is None:
+    outlook = findings.outlook if findings is not None else None
+    if findings is None or outlook is None:
         return Outcome.UNKNOWN, 0.0
     if outlook.lifted.outcome is Outcome.NO:
         # A node that stays without all of its blockers stays without some.
         return Outcome.NO, 0.0
-    outcome = _without(found, {id(one) for one in lifted})
+    outcome = _without(findings, {id(blocker) for blocker in lifted})
     if outcome not in (Outcome.DELETE, Outcome.REPLACE):
         return outcome, 0.0
     # A node being deleted is already saved; no command is needed for it.
-    if any(one.blocks_drain for one in found.blockers):
-        return outcome, found.price_per_hour
-    is_known = found.price_per_hour is not None and outlook.lifted.is_saving_known and not outlook.lifted.is_open
+    if any(blocker.blocks_drain for blocker in findings.blockers):
+        return outcome, findings.price_per_hour
+    is_known = findings.price_per_hour is not None and outlook.lifted.is_saving_known and not outlook.lifted.is_open
     return outcome, outlook.lifted.savings_per_hour if is_known else None
 
 
-def _without(found: NodeFindings, lifted: set[int]) -> Outcome | None:
-    outlook, own = found.outlook, found.blockers
+def _without(findings: NodeFindings, lifted: set[int]) -> Outcome | None:
+    outlook, blockers = findings.outlook, findings.blockers
     assert outlook is not None
-    if all(id(one) in lifted for one in own):
+    if all(id(blocker) in lifted for blocker in blockers):
         return outlook.lifted.outcome
-    codes = {one.code for one in own if id(one) in lifted}
-    if len(codes) == 1 and all((id(one) in lifted) == (one.code in codes) for one in own):
+    codes = {blocker.code for blocker in blockers if id(blocker) in lifted}
+    if len(codes) == 1 and all((id(blocker) in lifted) == (blocker.code in codes) for blocker in blockers):
         return outlook.without_code[codes.pop()]
-    places = [index for index, one in enumerate(own) if id(one) in lifted]
+    places = [index for index, blocker in enumerate(blockers) if id(blocker) in lifted]
     if len(places) == 1:
         return outlook.without[places[0]]
     return None

@@ -192,20 +192,20 @@ def try_remedies(
     nodes
     are simulated without these pods.
     """
-    blockers = [one for one in blockers if one.is_wanted]
-    names = frozenset(one.claim_name for one in blockers if one.claim_name)
-    protected = frozenset(one.object_key for one in blockers if one.code is Code.POD_DND)
-    jobs = frozenset(one.object_key for one in blockers if one.code is Code.POD_DND and ends_by_itself(one))
-    evictable = frozenset(one.object_key for one in blockers if one.code is Code.PDB_EXHAUSTED)
+    blockers = [blocker for blocker in blockers if blocker.is_wanted]
+    names = frozenset(blocker.claim_name for blocker in blockers if blocker.claim_name)
+    protected = frozenset(blocker.object_key for blocker in blockers if blocker.code is Code.POD_DND)
+    jobs = frozenset(b.object_key for b in blockers if b.code is Code.POD_DND and ends_by_itself(b))
+    evictable = frozenset(blocker.object_key for blocker in blockers if blocker.code is Code.PDB_EXHAUSTED)
     going = frozenset(_going(base, names).freed)
-    found: list[Trial] = []
+    trials: list[Trial] = []
     for at, remedy in enumerate(remedies):
         reporter(at, len(remedies))
         if remedy.preempts:
-            found.append(_preempted(base, remedy, names, protected | evictable))
+            trials.append(_preempted(base, remedy, names, protected | evictable))
         else:
-            found.append(_tried(base, remedy, names, protected=protected, jobs=jobs, going=going))
-    return tuple(found)
+            trials.append(_tried(base, remedy, names, protected=protected, jobs=jobs, going=going))
+    return tuple(trials)
 
 
 def ranked(remedies: Sequence[BlockerRemedy], trials: Sequence[Trial]) -> tuple[int, ...]:
@@ -216,9 +216,9 @@ def ranked(remedies: Sequence[BlockerRemedy], trials: Sequence[Trial]) -> tuple[
     """
 
     def rank(at: int) -> tuple[bool, bool, bool, float, int, int]:
-        one = trials[at]
-        is_tried = bool(remedies[at].edits or remedies[at].preempts) and not one.problem
-        return not is_tried, not one.freed, one.cut > 0, -round(one.score, 2), one.evictions, at
+        trial = trials[at]
+        is_tried = bool(remedies[at].edits or remedies[at].preempts) and not trial.problem
+        return not is_tried, not trial.freed, trial.cut > 0, -round(trial.score, 2), trial.evictions, at
 
     return tuple(sorted(range(len(remedies)), key=rank))
 
@@ -247,7 +247,7 @@ def _tried(
     if waits:
         # Services go on: where their protection ends they are as if they had none.
         is_over = remedy.kind is BlockerRemedyKind.DURATION
-        lifted = [replace(one, value=None) for one in remedy.edits if isinstance(one, SetField)]
+        lifted = [replace(edit, value=None) for edit in remedy.edits if isinstance(edit, SetField)]
         after = apply(base, lifted) if is_over else edited
         gone = protected if is_moving else jobs
         after = after.derive(replace(after.inventory, pods=tuple(p for p in after.inventory.pods if p.key not in gone)))
@@ -297,8 +297,8 @@ def _joint_saving(
         )
         for node, saved in freed.values()
     ]
-    if any((one.saves_per_hour or 0.0) < 0 for one in alone):
-        total, is_one = sum(one.saves_per_hour or 0.0 for one in alone), len(alone) == 1
+    if any((saving.saves_per_hour or 0.0) < 0 for saving in alone):
+        total, is_one = sum(saving.saves_per_hour or 0.0 for saving in alone), len(alone) == 1
         return JointSaving(total, len(alone), is_joint=is_one, is_upper_bound=not is_one)
     joint = JointFigures()
     joint.simulate_at_once(JointRemovals(after.prepared, fleet, prices=settings).of)
@@ -321,8 +321,8 @@ def _launched_for(edited: Situation, services: frozenset[str]) -> list[float | N
 def _preempted(base: WhatIfBase, remedy: BlockerRemedy, names: Collection[str], lowered: Collection[str]) -> Trial:
     """Return the pods that would preempt pods whose priority is lowered."""
     found = preemptions(base, lowered, int(remedy.value))
-    victims = [pod for one in found for pod in one.victims]
-    ages = dict.fromkeys((one.node_name for one in found), 0)
+    victims = [pod for preemption in found for pod in preemption.victims]
+    ages = dict.fromkeys((preemption.node_name for preemption in found), 0)
     for pod in victims:
         ages[pod.node_name] = max(ages[pod.node_name], _age_seconds(pod, base.now_ns))
     fleet, settings = observed_fleet(base.prepared), settings_of(base.prices)
@@ -354,31 +354,31 @@ def _going(situation: Situation, names: Collection[str], *, is_later: bool = Fal
     """
     fleet = observed_fleet(situation.prepared)
     survey, outlook = BlockerSurvey(fleet), RemovalSimulator(situation.prepared, fleet)
-    found = _Going({}, Counter())
+    result = _Going({}, Counter())
     for node in fleet.nodes:
         if node.claim is None or node.node is None or node.claim.name not in names:
             continue
-        blockers = [one for one in survey.of(node) if not (is_later and CODES[one.code].is_passing)]
+        blockers = [blocker for blocker in survey.of(node) if not (is_later and CODES[blocker.code].is_passing)]
         prospect = outlook.now(node, blockers)
         if node.is_marked_for_deletion:
-            holding = [one for one in blockers if one.blocks_drain]
+            holding = [blocker for blocker in blockers if blocker.blocks_drain]
             if not holding:
-                found.freed[node.node.name] = node, price_of(fleet, node)
+                result.freed[node.node.name] = node, price_of(fleet, node)
         else:
-            holding = [one for one in blockers if one.is_wanted]
+            holding = [blocker for blocker in blockers if blocker.is_wanted]
             if prospect.outcome in _GOES:
-                known = prospect.savings_per_hour if prospect.is_saving_known else None
-                found.freed[node.node.name] = node, known
+                savings = prospect.savings_per_hour if prospect.is_saving_known else None
+                result.freed[node.node.name] = node, savings
                 continue
         if holding:
-            found.held[_holder(holding[0])] += 1
-    return found
+            result.held[_holder(holding[0])] += 1
+    return result
 
 
-def _holder(one: Blocker) -> Holder:
-    if one.origin:
-        return Holder(one.origin.partition("/")[2])
-    return Holder(one.pool_name if one.code is Code.BUDGET_ZERO else "", one.code)
+def _holder(blocker: Blocker) -> Holder:
+    if blocker.origin:
+        return Holder(blocker.origin.partition("/")[2])
+    return Holder(blocker.pool_name if blocker.code is Code.BUDGET_ZERO else "", blocker.code)
 
 
 def _price(fleet: Fleet, node: StateNode) -> float:

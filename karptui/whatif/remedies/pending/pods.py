@@ -41,7 +41,7 @@ def pod_trials(question: UnplacedPods) -> Iterator[Attempt]:
     if question.explanation is None:
         yield from _selector_trials(question, None)
         return
-    pools = [one for one in question.explanation.pools if one.rejection is not None]
+    pools = [explanation for explanation in question.explanation.pools if explanation.rejection is not None]
     taints: dict[tuple[Taint, ...], None] = {}
     keys: dict[str, None] = {}
     for pool in pools:
@@ -84,9 +84,9 @@ def _asks(template: PodTemplate) -> Iterator[tuple[str, str, Path]]:
     for t, term in enumerate(terms):
         at: Path = ("spec", "affinity", "nodeAffinity", _REQUIRED, "nodeSelectorTerms", t)
         for field, expressions in (("matchExpressions", term.match_expressions), ("matchFields", term.match_fields)):
-            for e, one in enumerate(expressions):
-                words = f"{one.key} {one.operator} {', '.join(one.values)}".rstrip()
-                yield KEY_ALIASES.get(one.key, one.key), words, (*at, field, e)
+            for e, expression in enumerate(expressions):
+                words = f"{expression.key} {expression.operator} {', '.join(expression.values)}".rstrip()
+                yield KEY_ALIASES.get(expression.key, expression.key), words, (*at, field, e)
 
 
 def _selector_trials(question: UnplacedPods, keys: Iterable[str] | None) -> Iterator[Attempt]:
@@ -109,14 +109,14 @@ def _smaller(question: UnplacedPods, pools: Iterable[PoolExplanation]) -> Iterat
     requests = question.first.requests
     for pool in pools:
         short = pool.nearest.shortages if pool.nearest is not None else ()
-        if not short or any(one.resource == PODS or one.resource not in requests for one in short):
+        if not short or any(shortage.resource == PODS or shortage.resource not in requests for shortage in short):
             continue
         left = tuple(
             (
-                one.resource,
-                whole_nano(one.resource, requests[one.resource].nano - (one.need.nano - one.room.nano), is_up=False),
+                s.resource,
+                whole_nano(s.resource, requests[s.resource].nano - (s.need.nano - s.room.nano), is_up=False),
             )
-            for one in short
+            for s in short
         )
         if left in seen or any(nano <= 0 for _, nano in left):
             continue

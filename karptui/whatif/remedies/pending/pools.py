@@ -59,7 +59,7 @@ def allow_value(pool: NodePool, index: int, value: str, kind: RemedyKind) -> Att
     if requirement.operator == _IN and value not in values:
         return once(kind, subject_of(pool), words, (set_pool(pool, (*path, "values"), [*values, value]),))
     if requirement.operator == "NotIn" and value in values:
-        left = [one for one in values if one != value]
+        left = [other for other in values if other != value]
         edit = set_pool(pool, (*path, "values"), left) if left else set_pool(pool, path, None)
         return once(kind, subject_of(pool), words, (edit,))
     number = parse_integer(value)
@@ -75,7 +75,7 @@ STEPS: Final = 16
 _LIMITS: Final = ("spec", "limits")
 
 
-def limit_trial(question: UnplacedPods, pool: NodePool, one: PoolExplanation) -> Iterator[Attempt]:
+def limit_trial(question: UnplacedPods, pool: NodePool, explanation: PoolExplanation) -> Iterator[Attempt]:
     """Yield the limits that new nodes of the pods would need; nothing if limits are not the only reason."""
     assert pool.limits is not None
     solution = solved(question.base, (set_pool(pool, _LIMITS, None),))
@@ -85,7 +85,7 @@ def limit_trial(question: UnplacedPods, pool: NodePool, one: PoolExplanation) ->
     claims = [claim for claim in solution.claims if claim.nodepool_name == pool.name]
     if not any(pod.uid in wanted for claim in claims for pod in claim.pods):
         return
-    template = next(found for found in question.prepared.templates if found.name == one.nodepool)
+    template = next(template for template in question.prepared.templates if template.name == explanation.nodepool)
     remaining = question.prepared.remaining_limits(template, Variant())
     least, surely = _needs(claims, remaining)
     steps: list[AttemptStep] = []
@@ -95,16 +95,16 @@ def limit_trial(question: UnplacedPods, pool: NodePool, one: PoolExplanation) ->
             need = least[name] + (surely[name] - least[name]) * step // (STEPS - 1)
             if need > left:
                 raised[name] = _whole(name, pool.limits[name].nano - left + need)
-        made = _step(pool, raised)
-        if raised and made not in steps[-1:]:
-            steps.append(made)
+        attempt_step = _step(pool, raised)
+        if raised and attempt_step not in steps[-1:]:
+            steps.append(attempt_step)
     if steps:
         yield Attempt(RemedyKind.LIMIT, subject_of(pool), tuple(steps))
 
 
-def limits_cut(one: PoolExplanation) -> bool:
+def limits_cut(explanation: PoolExplanation) -> bool:
     """Return whether limits rule out some of a NodePool's types, if not all."""
-    left = {found.after: found.count for found in one.types_left}
+    left = {types.after: types.count for types in explanation.types_left}
     return left.get("limits", 0) < left.get("on offer", 0)
 
 
@@ -162,20 +162,24 @@ def type_trials(question: UnplacedPods, pool: NodePool) -> Iterator[Attempt]:
     need = _need(question, pool)
     families = _families(question, pool)
     for index, requirement in enumerate(pool.requirements):
-        others = tuple(one for i, one in enumerate(pool.requirements) if i != index)
+        others = tuple(selector_requirement for i, selector_requirement in enumerate(pool.requirements) if i != index)
         wanted = template_requirements(replace(pool, requirements=others))
         if not wanted.compatible(asked, wanted.well_known):
             continue
-        found = _candidates(catalogue, wanted.merge(asked), requirement.key, need)
+        candidates = _candidates(catalogue, wanted.merge(asked), requirement.key, need)
         known: set[tuple[str, ...]] = set()
-        for one in (next((c for c in found if _family(c.name) in families), None), next(iter(found), None)):
-            if one is None or not one.values:
+        for candidate in (
+            next((c for c in candidates if _family(c.name) in families), None),
+            next(iter(candidates), None),
+        ):
+            if candidate is None or not candidate.values:
                 continue
             trial = next(
-                filter(None, (allow_value(pool, index, value, RemedyKind.INSTANCE_TYPE) for value in one.values)), None
+                filter(None, (allow_value(pool, index, value, RemedyKind.INSTANCE_TYPE) for value in candidate.values)),
+                None,
             )
-            if trial is not None and (one.values[0],) not in known:
-                known.add((one.values[0],))
+            if trial is not None and (candidate.values[0],) not in known:
+                known.add((candidate.values[0],))
                 yield trial
 
 
@@ -192,7 +196,7 @@ def _need(question: UnplacedPods, pool: NodePool) -> list[tuple[str, int]]:
     """Return the minimum resources of a type: the pod, and the DaemonSets on any type of the NodePool."""
     columns = question.prepared.columns
     row = list(columns.row(question.first.requests, pods=1))
-    template = next((one for one in question.prepared.templates if one.name == pool.name), None)
+    template = next((template for template in question.prepared.templates if template.name == pool.name), None)
     if template is not None and template.groups:
         least = [min(group.row[i] for group in template.groups) for i in range(len(row))]
         row = [a + b for a, b in zip(row, least, strict=True)]
@@ -200,7 +204,7 @@ def _need(question: UnplacedPods, pool: NodePool) -> list[tuple[str, int]]:
 
 
 def _families(question: UnplacedPods, pool: NodePool) -> frozenset[str]:
-    template = next((one for one in question.prepared.templates if one.name == pool.name), None)
+    template = next((template for template in question.prepared.templates if template.name == pool.name), None)
     if template is None:
         return frozenset()
     return frozenset(_family(template.catalogue.types[i].name) for i in bits(template.types))
@@ -215,12 +219,12 @@ def _candidates(catalogue: Catalogue, wanted: Requirements, key: str, need: list
     rows = catalogue.offering_rows(wanted) & catalogue.usable_rows & catalogue.fitting_rows(need)
     mask = catalogue.compatible(wanted) & catalogue.types_of_rows(rows)
     prices = catalogue.prices(wanted)
-    found = [
+    candidates = [
         _Candidate(prices[i], catalogue.types[i].name, _values(catalogue, i, key, wanted))
         for i in bits(mask)
         if prices[i] != NO_PRICE
     ]
-    return sorted(found, key=lambda one: (one.price, one.name))
+    return sorted(candidates, key=lambda candidate: (candidate.price, candidate.name))
 
 
 def _values(catalogue: Catalogue, i: int, key: str, wanted: Requirements) -> tuple[str, ...]:
@@ -230,12 +234,12 @@ def _values(catalogue: Catalogue, i: int, key: str, wanted: Requirements) -> tup
             (offering.price_per_hour, value)
             for offering in instance_type.offerings
             if offering.is_available
-            and wanted.compatible(own := catalogue.requirements_of(offering.requirements), WELL_KNOWN)
-            for value in own.get(key).values
+            and wanted.compatible(requirements := catalogue.requirements_of(offering.requirements), WELL_KNOWN)
+            for value in requirements.get(key).values
         )
         return tuple(dict.fromkeys(value for _, value in offered))
-    said = catalogue.requirements_of(instance_type.requirements).find(key)
-    return () if said is None or said.complement else tuple(sorted(said.values))
+    requirement = catalogue.requirements_of(instance_type.requirements).find(key)
+    return () if requirement is None or requirement.complement else tuple(sorted(requirement.values))
 
 
 def pool_trials(question: UnplacedPods) -> Iterator[Attempt]:
@@ -243,22 +247,22 @@ def pool_trials(question: UnplacedPods) -> Iterator[Attempt]:
     if question.explanation is None:
         return
     pools = {pool.name: pool for pool in question.base.inventory.nodepools}
-    for one in question.explanation.pools:
-        pool = pools[one.nodepool]
-        if one.position < 0:
+    for explanation in question.explanation.pools:
+        pool = pools[explanation.nodepool]
+        if explanation.position < 0:
             yield from _left_out(question, pool)
             continue
-        rejection = one.rejection
+        rejection = explanation.rejection
         if isinstance(rejection, TaintsNotTolerated):
             yield _untainted(pool, rejection.taints)
         elif isinstance(rejection, LimitReached):
-            yield from limit_trial(question, pool, one)
+            yield from limit_trial(question, pool, explanation)
         elif isinstance(rejection, RequirementsUnmet):
             yield from _labelled(question, pool, rejection)
             yield from type_trials(question, pool)
         elif isinstance(rejection, TypesExhausted):
-            if limits_cut(one):
-                yield from limit_trial(question, pool, one)
+            if limits_cut(explanation):
+                yield from limit_trial(question, pool, explanation)
             yield from _fewer_values(pool, rejection)
             yield from type_trials(question, pool)
 

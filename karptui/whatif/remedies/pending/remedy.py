@@ -233,7 +233,7 @@ def gain_of(
 ) -> Gain | None:
     """Return the effect of a run on pods; None if there is none."""
     nodes = [(filled.state.name, sum(pod.uid in uids for pod in filled.pods)) for filled in solution.nodes]
-    nodes = [one for one in nodes if one[1]]
+    nodes = [node for node in nodes if node[1]]
     claims = [claim for claim in solution.claims if any(pod.uid in uids for pod in claim.pods)]
     placed = sum(count for _, count in nodes) + sum(pod.uid in uids for claim in claims for pod in claim.pods)
     if not placed:

@@ -43,9 +43,9 @@ def node_trials(question: UnplacedPods) -> Iterator[Attempt]:
     if question.explanation is None:
         return
     pools = {pool.name: pool for pool in question.base.inventory.nodepools}
-    misses = [one for one in question.explanation.pools if one.nearest is not None and one.nearest.shortages]
+    misses = [pool for pool in question.explanation.pools if pool.nearest is not None and pool.nearest.shortages]
     if not question.base.types.is_fixed:
-        if any(one.resource == MEMORY for miss in misses if miss.nearest for one in miss.nearest.shortages):
+        if any(shortage.resource == MEMORY for miss in misses if miss.nearest for shortage in miss.nearest.shortages):
             yield from _overhead(question, [pools[miss.nodepool] for miss in misses], misses)
         for miss in misses:
             yield from _max_pods(question, pools[miss.nodepool], miss)
@@ -64,9 +64,9 @@ def _covers(daemonset: DaemonSet, short: tuple[Shortage, ...]) -> bool:
     """Return whether the requests of a DaemonSet cover the shortage."""
     requests = daemonset.template.requests
     return all(
-        (NANO if one.resource == PODS else requests[one.resource].nano if one.resource in requests else 0)
-        >= one.need.nano - one.room.nano
-        for one in short
+        (NANO if s.resource == PODS else requests[s.resource].nano if s.resource in requests else 0)
+        >= s.need.nano - s.room.nano
+        for s in short
     )
 
 
@@ -99,10 +99,10 @@ def _guess(question: UnplacedPods, pool: NodePool, miss: PoolExplanation) -> flo
     nodeclass = _nodeclass(question, pool)
     if nearest is None or nodeclass is None:
         return None
-    short = next((one for one in nearest.shortages if one.resource == MEMORY), None)
+    short = next((shortage for shortage in nearest.shortages if shortage.resource == MEMORY), None)
     facts = instance_type_facts().get(nearest.instance_type)
     types = question.prepared.catalogues[pool.name].types
-    instance_type = next((one for one in types if one.name == nearest.instance_type), None)
+    instance_type = next((type_ for type_ in types if type_.name == nearest.instance_type), None)
     if short is None or facts is None or instance_type is None:
         return None
     try:
@@ -117,12 +117,12 @@ def _guess(question: UnplacedPods, pool: NodePool, miss: PoolExplanation) -> flo
 def _nodeclass(question: UnplacedPods, pool: NodePool) -> NodeClass | None:
     ref = pool.node_class_ref
     nodeclasses = question.base.inventory.nodeclasses if is_ec2(ref) else ()
-    return next((one for one in nodeclasses if is_ec2(one) and one.name == ref.name), None)
+    return next((nodeclass for nodeclass in nodeclasses if is_ec2(nodeclass) and nodeclass.name == ref.name), None)
 
 
 def _max_pods(question: UnplacedPods, pool: NodePool, miss: PoolExplanation) -> Iterator[Attempt]:
     assert miss.nearest is not None
-    short = next((one for one in miss.nearest.shortages if one.resource == PODS), None)
+    short = next((shortage for shortage in miss.nearest.shortages if shortage.resource == PODS), None)
     nodeclass = _nodeclass(question, pool)
     if short is None or nodeclass is None:
         return
@@ -169,12 +169,12 @@ class RemedySearch:
     @property
     def report(self) -> RemedyReport:
         """The results so far."""
-        found = [remedy for _, remedy in sorted(self._found, key=_order)]
+        remedies = [remedy for _, remedy in sorted(self._found, key=_order)]
         return RemedyReport(
             pods=tuple(pod.key for pod in self._question.pods),
             tried=self._tried,
             to_try=len(self._trials) if self._is_listed else self._tried + 1,
-            found=tuple(found),
+            found=tuple(remedies),
             left_out=tuple(self._left_out),
         )
 
@@ -203,21 +203,21 @@ class RemedySearch:
             self._left_out.append(f"{len(trials) - MOST_TRIALS} of {len(trials)} changes are left out")
         self._trials, self._is_listed = trials[:MOST_TRIALS], True
         for index, trial in enumerate(self._trials):
-            found: list[Remedy] = []
-            for _ in self._try(trial, found):
+            remedies: list[Remedy] = []
+            for _ in self._try(trial, remedies):
                 yield True
             self._tried += 1
-            self._found += [(index, remedy) for remedy in found]
+            self._found += [(index, remedy) for remedy in remedies]
             yield True
 
-    def _try(self, trial: Attempt, found: list[Remedy]) -> Iterator[bool]:
+    def _try(self, trial: Attempt, remedies: list[Remedy]) -> Iterator[bool]:
         """Find the gentlest step that places as many pods as the strongest, and put it into a list."""
-        known: dict[int, Gain | None] = {}
+        gains: dict[int, Gain | None] = {}
 
         def gain(position: int) -> Gain | None:
-            if position not in known:
-                known[position] = self._gain(trial, position)
-            return known[position]
+            if position not in gains:
+                gains[position] = self._gain(trial, position)
+            return gains[position]
 
         def is_enough(position: int, most: int) -> bool:
             one = gain(position)
@@ -240,7 +240,7 @@ class RemedySearch:
         chosen = gain(high)
         assert chosen is not None
         step = trial.steps[high]
-        found.append(Remedy(trial.kind, trial.subject, step.words, step.edits, chosen))
+        remedies.append(Remedy(trial.kind, trial.subject, step.words, step.edits, chosen))
 
     def _gain(self, trial: Attempt, position: int) -> Gain | None:
         assert self._solution is not None
