@@ -83,9 +83,9 @@ def together(parts: Sequence[str]) -> str:
 def by_object(parts: Sequence[str]) -> list[str]:
     """Return changes as a text for each object: ``NodePool spot: allow m5a, r5a``, ``NodePool x: weight 4``."""
     found: dict[str, list[str]] = {}
-    for one in parts:
-        subject, colon, words = one.partition(": ")
-        found.setdefault(subject if colon else "", []).append(words if colon else one)
+    for part in parts:
+        subject, colon, words = part.partition(": ")
+        found.setdefault(subject if colon else "", []).append(words if colon else part)
     return [
         f"{subject}: {', '.join(_verb_once(words))}" if subject else "; ".join(words)
         for subject, words in found.items()
@@ -94,11 +94,11 @@ def by_object(parts: Sequence[str]) -> list[str]:
 
 def _verb_once(words: Sequence[str]) -> list[str]:
     """Return the edits of one object, without repeating words of the previous edit."""
-    said = [words[0]]
+    parts = [words[0]]
     for before, one in pairwise(words):
         head, _, last = one.rpartition(" ")
-        said.append(last if head and head == before.rpartition(" ")[0] else one)
-    return said
+        parts.append(last if head and head == before.rpartition(" ")[0] else one)
+    return parts
 
 
 class Effort(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,27 +173,27 @@ class Criterion(msgspec.Struct, frozen=True):
 
 def key_of(criteria: Sequence[Criterion]) -> Callable[[Tried], tuple[float, ...]]:
     """Return the sort key of changes: the first criterion first."""
-    return lambda tried: tuple(one.value(tried) for one in criteria)
+    return lambda tried: tuple(criterion.value(tried) for criterion in criteria)
 
 
 def why_lost(criteria: Iterable[Criterion], best: Tried, other: Tried) -> str:
     """Return a change's first disadvantage compared with the answer, and any advantage."""
     better = ""
-    for one in criteria:
-        ours, theirs = one.value(best), one.value(other)
+    for criterion in criteria:
+        ours, theirs = criterion.value(best), criterion.value(other)
         if theirs > ours:
-            return one.says(ours, theirs) + better
+            return criterion.says(ours, theirs) + better
         if theirs < ours:
-            better = one.better(ours, theirs)
+            better = criterion.better(ours, theirs)
     return "same result, but tried later"
 
 
 def _best_of(tried: Sequence[Tried], criteria: Sequence[Criterion]) -> Tried:
     """Return the best change: each criterion in turn keeps the best, within its tolerance."""
     left = tried
-    for one in criteria:
-        least = min(map(one.value, left))
-        left = [each for each in left if one.value(each) <= least + one.tolerance(least)]
+    for criterion in criteria:
+        least = min(map(criterion.value, left))
+        left = [each for each in left if criterion.value(each) <= least + criterion.tolerance(least)]
     return min(left, key=key_of(criteria))
 
 
@@ -209,11 +209,11 @@ def ranked(
     if not in_order:
         return None, None, ()
     best = _best_of(in_order, criteria)
-    rest = [one for one in in_order if one is not best]
-    losers = [msgspec.structs.replace(one, why_not=why_lost(criteria, best, one)) for one in rest]
+    rest = [attempt for attempt in in_order if attempt is not best]
+    losers = [msgspec.structs.replace(attempt, why_not=why_lost(criteria, best, attempt)) for attempt in rest]
     held = set(map(repr, best.edits))
-    runner_up = next((one for one in losers if not held <= set(map(repr, one.edits))), None)
-    return best, runner_up, tuple(one for one in losers if one is not runner_up)[:MOST_NOTED]
+    runner_up = next((attempt for attempt in losers if not held <= set(map(repr, attempt.edits))), None)
+    return best, runner_up, tuple(attempt for attempt in losers if attempt is not runner_up)[:MOST_NOTED]
 
 
 def _wait(ours: float, theirs: float) -> str:
@@ -248,7 +248,7 @@ def costs_more(more: float, *, has_prices: bool) -> str:
 def cheaper(*, has_prices: bool) -> Criterion:
     """Return the criterion of dollars, which says them or only that another change costs more."""
     return Criterion(
-        lambda one: round(one.figures.price_per_hour, 4),
+        lambda attempt: round(attempt.figures.price_per_hour, 4),
         lambda ours, theirs: costs_more(theirs - ours, has_prices=has_prices),
     )
 
@@ -277,11 +277,11 @@ NEARLY_SAME_SHARE: Final = 0.01
 """Price per hour, or share of the cheapest change's difference, that is too small to drift nodes for."""
 LEAST_CHANGE: Final = 0.005
 """Smallest price per hour that two digits show."""
-FEWER_WAIT: Final = Criterion(lambda one: one.figures.pending, _wait)
-FEWER_LOSE: Final = Criterion(lambda one: len(one.figures.lost), _lose)
-FEWER_DRIFT: Final = Criterion(lambda one: one.figures.drifts, _drift)
+FEWER_WAIT: Final = Criterion(lambda attempt: attempt.figures.pending, _wait)
+FEWER_LOSE: Final = Criterion(lambda attempt: len(attempt.figures.lost), _lose)
+FEWER_DRIFT: Final = Criterion(lambda attempt: attempt.figures.drifts, _drift)
 FEWER_CHANGES: Final = Criterion(
-    lambda one: len(one.parts), lambda ours, theirs: f"makes {counted(int(theirs), 'change')}, not {int(ours):,}"
+    lambda a: len(a.parts), lambda ours, theirs: f"makes {counted(int(theirs), 'change')}, not {int(ours):,}"
 )
 
 
@@ -323,9 +323,9 @@ def _changes(base: WhatIfBase, edits: Iterable[AnyEdit]) -> tuple[tuple[Change, 
 
 def _document(base: WhatIfBase, ref: ObjectRef) -> dict[str, Any] | None:
     if ref.kind == "NodePool":
-        pool = next((one for one in base.inventory.nodepools if one.name == ref.name and one.raw), None)
+        pool = next((n for n in base.inventory.nodepools if n.name == ref.name and n.raw), None)
         return {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", **pool.raw} if pool is not None else None
-    nodeclass = next((one for one in base.inventory.nodeclasses if one.name == ref.name and one.raw), None)
+    nodeclass = next((n for n in base.inventory.nodeclasses if n.name == ref.name and n.raw), None)
     if nodeclass is None or nodeclass.kind != ref.kind:
         return None
     own = {"apiVersion": f"{nodeclass.group}/{nodeclass.version}", "kind": nodeclass.kind}

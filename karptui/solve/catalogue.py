@@ -199,17 +199,17 @@ def with_defaults(goal: Goal, given: Mapping[str, str]) -> dict[str, str]:
     Raises:
         SolveError: A value is unknown, invalid or missing.
     """
-    known = {one.name: one for one in goal.parameters}
+    parameters = {parameter.name: parameter for parameter in goal.parameters}
     for name in given:
-        if name not in known:
-            raise SolveError(f"{goal.name}: there is no {name}; it takes {', '.join(known)}")
-    found = {name: given.get(name) or one.default for name, one in known.items()}
-    for name, one in known.items():
-        if one.is_required and not found[name]:
-            raise SolveError(f"{goal.name}: {name} is missing: {one.help}")
-        if found[name] and (fault := one.fault(found[name])):
+        if name not in parameters:
+            raise SolveError(f"{goal.name}: there is no {name}; it takes {', '.join(parameters)}")
+    defaults = {name: given.get(name) or parameter.default for name, parameter in parameters.items()}
+    for name, parameter in parameters.items():
+        if parameter.is_required and not defaults[name]:
+            raise SolveError(f"{goal.name}: {name} is missing: {parameter.help}")
+        if defaults[name] and (fault := parameter.fault(defaults[name])):
             raise SolveError(fault)
-    return found
+    return defaults
 
 
 def given_of(text: str) -> dict[str, str]:
@@ -218,10 +218,10 @@ def given_of(text: str) -> dict[str, str]:
     Raises:
         SolveError: A word is not name=value.
     """
-    found: dict[str, str] = {}
+    results: dict[str, str] = {}
     for word in text.split():
         name, separator, value = word.partition("=")
         if not name or not separator:
             raise SolveError(f"{word!r:.60} is not name=value, such as nodepool=general")
-        found[name] = value
-    return found
+        results[name] = value
+    return results

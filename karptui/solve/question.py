@@ -226,9 +226,9 @@ def figures_of(outcome: ReplayOutcome, as_it_is: ReplayOutcome) -> Figures:
     return Figures(
         pending=len(outcome.unplaced),
         lost=tuple(sorted(waiting_keys(outcome) - before)),
-        nodes=sum(one.nodes for one in figures),
-        price_per_hour=sum(one.price_per_hour + one.unpriced_at_most_per_hour for one in figures),
-        unpriced=sum(one.unpriced for one in figures),
+        nodes=sum(figure.nodes for figure in figures),
+        price_per_hour=sum(figure.price_per_hour + figure.unpriced_at_most_per_hour for figure in figures),
+        unpriced=sum(figure.unpriced for figure in figures),
         not_counted=not_counted(outcome.prepared) if outcome is as_it_is else NotCounted(),
     )
 
@@ -240,7 +240,7 @@ def waiting_keys(outcome: ReplayOutcome) -> frozenset[str]:
 
 def names_of(pods: Iterable[Pod | str], most: int = 2) -> str:
     """Return some pods by name: ``a/b, a/c and 3 more``."""
-    return first_of([one if isinstance(one, str) else one.key for one in pods], most)
+    return first_of([pod if isinstance(pod, str) else pod.key for pod in pods], most)
 
 
 _LIMITS = ("spec", "limits")
@@ -252,18 +252,18 @@ def composed(base: WhatIfBase, changes: Sequence[tuple[AnyEdit, ...]]) -> tuple[
     Lists get all additions and lose all removals; limits get the sum of the increases; the lower overhead and the
     higher number win.
     """
-    found: dict[object, AnyEdit] = {}
+    edits: dict[object, AnyEdit] = {}
     for edit in chain.from_iterable(changes):
         place = _place(edit)
-        known = found.get(place)
+        known = edits.get(place)
         both = edit if known is None else _both(base, known, edit)
         if both is None:
             return None
-        found[place] = both
+        edits[place] = both
     # An item that is taken out of a list moves those after it: such edits come last, the last item first.
-    stay = [one for one in found.values() if not _takes_item(one)]
-    gone = [one for one in found.values() if isinstance(one, SetField) and _takes_item(one)]
-    return (*stay, *sorted(gone, key=lambda one: str(one.path[:-1]) + f"{one.path[-1]:>8}", reverse=True))
+    stay = [edit for edit in edits.values() if not _takes_item(edit)]
+    gone = [edit for edit in edits.values() if isinstance(edit, SetField) and _takes_item(edit)]
+    return (*stay, *sorted(gone, key=lambda field: str(field.path[:-1]) + f"{field.path[-1]:>8}", reverse=True))
 
 
 def _place(edit: AnyEdit) -> object:
@@ -280,22 +280,22 @@ def _takes_item(edit: AnyEdit) -> bool:
     return isinstance(edit, SetField) and edit.value is None and isinstance(edit.path[-1], int)
 
 
-def _both(base: WhatIfBase, one: AnyEdit, two: AnyEdit) -> AnyEdit | None:
-    if one == two:
-        return one
-    if isinstance(one, SetSetting) and isinstance(two, SetSetting):
-        return _lower(one, two)
-    if not isinstance(one, SetField) or not isinstance(two, SetField):
+def _both(base: WhatIfBase, edit: AnyEdit, two: AnyEdit) -> AnyEdit | None:
+    if edit == two:
+        return edit
+    if isinstance(edit, SetSetting) and isinstance(two, SetSetting):
+        return _lower(edit, two)
+    if not isinstance(edit, SetField) or not isinstance(two, SetField):
         return None
-    before = value_at(_raw(base, one.object), one.path)
+    before = value_at(_raw(base, edit.object), edit.path)
     value: Any = None
-    if isinstance(one.value, list) and isinstance(two.value, list):
-        value = _lists(before if isinstance(before, list) else [], one.value, two.value)
-    elif one.path[:-1] == _LIMITS and isinstance(one.path[-1], str):
-        value = _limits(one.path[-1], before, one.value, two.value)
-    elif isinstance(one.value, int) and isinstance(two.value, int):
-        value = max(one.value, two.value)
-    return None if value is None else SetField(one.object, one.path, value)
+    if isinstance(edit.value, list) and isinstance(two.value, list):
+        value = _lists(before if isinstance(before, list) else [], edit.value, two.value)
+    elif edit.path[:-1] == _LIMITS and isinstance(edit.path[-1], str):
+        value = _limits(edit.path[-1], before, edit.value, two.value)
+    elif isinstance(edit.value, int) and isinstance(two.value, int):
+        value = max(edit.value, two.value)
+    return None if value is None else SetField(edit.object, edit.path, value)
 
 
 def _raw(base: WhatIfBase, ref: ObjectRef) -> Any:
@@ -303,9 +303,9 @@ def _raw(base: WhatIfBase, ref: ObjectRef) -> Any:
     return next((found.raw for found in of_kind if found.name == ref.name), {})
 
 
-def _lower(one: SetSetting, two: SetSetting) -> SetSetting | None:
+def _lower(setting: SetSetting, two: SetSetting) -> SetSetting | None:
     try:
-        return min(one, two, key=lambda setting: float(setting.value))
+        return min(setting, two, key=lambda setting: float(setting.value))
     except ValueError:
         return None
 

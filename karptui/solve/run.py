@@ -58,8 +58,8 @@ def _with_dollars(base: WhatIfBase) -> WhatIfBase:
 
 
 def _types(types_for: TypesFor, outages: tuple[TakeOut, ...], inventory: Inventory, settings: Settings) -> TypesResult:
-    found = types_for(inventory, settings)
-    return replace(found, types=without_offerings(found.types, outages)[0]) if outages else found
+    result = types_for(inventory, settings)
+    return replace(result, types=without_offerings(result.types, outages)[0]) if outages else result
 
 
 _FINDERS: Final[Mapping[str, Callable[[GoalQuestion], Solved]]] = MappingProxyType(
@@ -100,5 +100,5 @@ def solve_goal(
     except EditError as error:
         raise SolveError(str(error)) from error
     asked = GoalQuestion(_with_dollars(start), known, given, reporter, each, has_prices=start.has_prices)
-    found = _FINDERS[goal](asked)
-    return replace(found, on_top_of=on_top_of) if on_top_of is not None else found
+    solution = _FINDERS[goal](asked)
+    return replace(solution, on_top_of=on_top_of) if on_top_of is not None else solution

@@ -110,12 +110,12 @@ def search_sets(
 
         def allowed(size: int) -> Iterator[Chosen]:
             nonlocal tried, excluded
-            for one in combinations(range(count), size):
-                if excludes(one):
+            for combination in combinations(range(count), size):
+                if excludes(combination):
                     excluded += 1
                 elif tried < most:
                     tried += 1
-                    yield one
+                    yield combination
 
         # One size after another: results of smaller sets may exclude larger ones.
         for size in sizes:

@@ -48,7 +48,7 @@ def find(question: GoalQuestion) -> Solved:
     horizon_ns = days * DAY_NS
     as_it_is = rollout(question.base).play(horizon_ns=horizon_ns, reporter=question.report, pause=question.base.pause)
     now = figures_of_plays([as_it_is], days)
-    known: dict[int, Tried] = {}
+    attempts: dict[int, Tried] = {}
     assumed: list[str] = list(as_it_is.assumptions)
 
     def edits_at(position: int) -> tuple[AnyEdit, ...]:
@@ -59,7 +59,7 @@ def find(question: GoalQuestion) -> Solved:
         for position, figures in question.asked_of_each(_days_of, (days, seeds), changes):
             evictions = figures.evictions or 0
             is_enough = evictions <= most
-            known[position] = Tried(
+            attempts[position] = Tried(
                 parts=(f"{whose}: consolidateAfter {LADDER[position]}",),
                 outcome=f"{counted(evictions, 'eviction')} {within}",
                 edits=edits_at(position),
@@ -70,13 +70,13 @@ def find(question: GoalQuestion) -> Solved:
             yield is_enough
 
     line = highest_good(len(LADDER), are_good, len(LADDER))
-    good = {at: one for at, one in known.items() if one.is_enough}
+    good = {at: attempt for at, attempt in attempts.items() if attempt.is_enough}
     # Of equal cost the calmest.
     best_at = min(good, key=lambda at: (round(good[at].figures.price_per_hour, 4), at), default=None)
-    best = known[best_at] if best_at is not None else None
-    runner_up = _runner_up(known, best_at, line.highest, has_prices=question.has_prices)
-    shown = {best_at, _place(known, runner_up)}
-    said = [one for at, one in sorted(known.items(), reverse=True) if at not in shown]
+    best = attempts[best_at] if best_at is not None else None
+    runner_up = _runner_up(attempts, best_at, line.highest, has_prices=question.has_prices)
+    shown = {best_at, _place(attempts, runner_up)}
+    said = [attempt for at, attempt in sorted(attempts.items(), reverse=True) if at not in shown]
     is_cheaper_when_shorter = _falls([good[at].figures.price_per_hour for at in sorted(good)])
     return Solved(
         goal="consolidate-after",
@@ -86,7 +86,7 @@ def find(question: GoalQuestion) -> Solved:
         best=best,
         runner_up=runner_up,
         is_reached=best is not None,
-        others=tuple(_with_reason(one, best, has_prices=question.has_prices) for one in said)[:MOST_NOTED],
+        others=tuple(_with_reason(attempt, best, has_prices=question.has_prices) for attempt in said)[:MOST_NOTED],
         because=""
         if best is not None
         else f"even Never evicts more than {most:,} pods within a day, through drift, expiry or commands in progress",
@@ -144,8 +144,8 @@ def _mean_price(played: Played, days: int) -> float:
     until = played.from_ns + span_ns
     moments = [*played.series, msgspec.structs.replace(played.end, at_ns=until)]
     return sum(
-        one.price_per_hour * (min(after.at_ns, until) - min(one.at_ns, until)) / span_ns
-        for one, after in pairwise(moments)
+        moment.price_per_hour * (min(after.at_ns, until) - min(moment.at_ns, until)) / span_ns
+        for moment, after in pairwise(moments)
     )
 
 
@@ -156,16 +156,16 @@ def _evictions_by_day(played: Played, days: int) -> list[int]:
     return counts
 
 
-def _runner_up(known: dict[int, Tried], best: int | None, highest: int | None, *, has_prices: bool) -> Tried | None:
+def _runner_up(attempts: dict[int, Tried], best: int | None, highest: int | None, *, has_prices: bool) -> Tried | None:
     """Return the next shorter value with too many evictions, else the next best of the others."""
     if best is None:
         return None
-    beyond = [at for at, one in known.items() if not one.is_enough and at > best]
+    beyond = [at for at, attempt in attempts.items() if not attempt.is_enough and at > best]
     if highest is not None and beyond:
-        return known[min(beyond)]
-    rest = [one for at, one in known.items() if at != best and one.is_enough]
-    nearest = min(rest, key=lambda one: one.figures.price_per_hour, default=None)
-    return _with_reason(nearest, known[best], has_prices=has_prices) if nearest is not None else None
+        return attempts[min(beyond)]
+    rest = [attempt for at, attempt in attempts.items() if at != best and attempt.is_enough]
+    nearest = min(rest, key=lambda attempt: attempt.figures.price_per_hour, default=None)
+    return _with_reason(nearest, attempts[best], has_prices=has_prices) if nearest is not None else None
 
 
 def _with_reason(tried: Tried, best: Tried | None, *, has_prices: bool) -> Tried:
@@ -177,8 +177,8 @@ def _with_reason(tried: Tried, best: Tried | None, *, has_prices: bool) -> Tried
     return msgspec.structs.replace(tried, why_not=why)
 
 
-def _place(known: dict[int, Tried], tried: Tried | None) -> int | None:
-    return next((at for at, one in known.items() if tried is not None and one.edits == tried.edits), None)
+def _place(attempts: dict[int, Tried], tried: Tried | None) -> int | None:
+    return next((at for at, attempt in attempts.items() if tried is not None and attempt.edits == tried.edits), None)
 
 
 def _falls(prices: Sequence[float]) -> bool:

@@ -55,7 +55,7 @@ def find(question: GoalQuestion) -> Solved:
     mode = Replay(question.text("replay"))
     question.asked = f"of the instance families tried, those to add that make NodePool {pool.name} cheapest"
     now = question.now(mode)
-    families = sorted(_families(question, pool), key=lambda one: (one.price_per_hour, one.words))
+    families = sorted(_families(question, pool), key=lambda family: (family.price_per_hour, family.words))
     question.to_try = most
     criteria = _criteria(has_prices=question.has_prices)
     tried: list[Tried] = []
@@ -71,15 +71,15 @@ def find(question: GoalQuestion) -> Solved:
                 yield (float("inf"),)
                 continue
             (figures,) = measured
-            one = Tried(
+            attempt = Tried(
                 parts=tuple(f"NodePool {pool.name}: allow {families[one].words}" for one in chosen),
                 outcome=_outcome(figures, now),
                 edits=edits,
                 figures=figures,
                 is_enough=not figures.lost and figures.price_per_hour < now.price_per_hour - LEAST_CHANGE,
             )
-            tried.append(one)
-            yield tuple(criterion.value(one) for criterion in criteria)
+            tried.append(attempt)
+            yield tuple(criterion.value(attempt) for criterion in criteria)
 
     sets = search_sets(len(families), largest, most, values, lambda chosen: edits_of(chosen) is None)
     cut = len(families) - most
@@ -116,12 +116,12 @@ def _counted(count: int) -> str:
 def _families(question: GoalQuestion, pool: NodePool) -> Iterator[_Family]:
     """Yield the families excluded by each requirement on families, types, categories or generations."""
     catalogue = question.base.prepared.catalogues[pool.name]
-    template = next((one for one in question.base.prepared.templates if one.name == pool.name), None)
+    template = next((template for template in question.base.prepared.templates if template.name == pool.name), None)
     allowed = template.types if template is not None else 0
     for index, requirement in enumerate(pool.requirements):
         if requirement.key not in _KEYS:
             continue
-        others = tuple(one for at, one in enumerate(pool.requirements) if at != index)
+        others = tuple(selector_requirement for at, selector_requirement in enumerate(pool.requirements) if at != index)
         wanted = template_requirements(replace(pool, requirements=others))
         rows = catalogue.offering_rows(wanted) & catalogue.usable_rows
         prices = catalogue.prices(wanted)
@@ -149,7 +149,7 @@ def _allowing(pool: NodePool, index: int, value: str, names: Sequence[str]) -> t
     if requirement.operator == "In":
         return (set_pool(pool, (*path, "values"), [*values, *names]),)
     if requirement.operator == "NotIn":
-        left = [one for one in values if one not in names]
+        left = [value for value in values if value not in names]
         return (set_pool(pool, (*path, "values"), left) if left else set_pool(pool, path, None),)
     return ()
 
@@ -163,6 +163,6 @@ def _words(key: str, value: str, names: Sequence[str]) -> str:
 
 def _criteria(*, has_prices: bool) -> tuple[Criterion, ...]:
     fewest = Criterion(
-        lambda one: len(one.parts), lambda ours, theirs: f"the same with {_counted(int(theirs - ours))} more"
+        lambda attempt: len(attempt.parts), lambda ours, theirs: f"the same with {_counted(int(theirs - ours))} more"
     )
     return FEWER_LOSE, cheaper(has_prices=has_prices), fewest

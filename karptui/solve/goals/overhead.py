@@ -47,22 +47,22 @@ def find(question: GoalQuestion) -> Solved:
     now = question.now(Replay.SCRATCH)
     bounds = _Bounds(now, share, question.has_prices)
     question.to_try = 28  # to halve a thousand steps, and the values on either side of the answer
-    known: dict[int, Tried] = {}
+    attempts: dict[int, Tried] = {}
 
     def are_good(positions: Iterable[int]) -> Iterator[bool]:
         changes = ((position, _edits(position)) for position in positions)
         for position, measured in question.measured(changes, (Replay.PENDING, Replay.SCRATCH)):
-            known[position] = _tried(position, measured, bounds)
-            yield known[position].is_enough
+            attempts[position] = _tried(position, measured, bounds)
+            yield attempts[position].is_enough
 
     line = highest_good(STEPS, are_good, most)
-    is_idle = all(one.is_enough for one in known.values())
-    best = known[line.highest] if line.highest is not None and not is_idle else None
-    above = known.get(line.highest + 1) if line.highest is not None else None
+    is_idle = all(attempt.is_enough for attempt in attempts.values())
+    best = attempts[line.highest] if line.highest is not None and not is_idle else None
+    above = attempts.get(line.highest + 1) if line.highest is not None else None
     others = (
-        replace(one, why_not=one.why_not or (_NO_OTHER if is_idle else _LOWER))
-        for one in known.values()
-        if one is not best and one is not above
+        replace(attempt, why_not=attempt.why_not or (_NO_OTHER if is_idle else _LOWER))
+        for attempt in attempts.values()
+        if attempt is not best and attempt is not above
     )
     rest = sorted(others, key=_percent, reverse=True)
     accuracy = question.accuracy(best.edits if best is not None else (), Replay.SCRATCH)
@@ -131,7 +131,7 @@ def _because(best: Tried | None, today: int) -> str:
 
 
 def _percent(tried: Tried) -> float:
-    settings: Sequence[SetSetting] = [one for one in tried.edits if isinstance(one, SetSetting)]
+    settings: Sequence[SetSetting] = [edit for edit in tried.edits if isinstance(edit, SetSetting)]
     return float(settings[0].value)
 
 

@@ -62,13 +62,13 @@ def find(question: GoalQuestion) -> Solved:
     most = question.count("tries")
     may_change = question.text("change")
     now = question.now(Replay.PENDING)
-    found = question.as_it_is(Replay.PENDING)
-    if not found.unplaced:
+    outcome = question.as_it_is(Replay.PENDING)
+    if not outcome.unplaced:
         return question.settled(Replay.PENDING, now, "every pod is scheduled or will be without a change")
-    assert found.solution is not None  # only a replay of the next command has none
-    groups = _groups(found.unplaced, found.solution)
+    assert outcome.solution is not None  # only a replay of the next command has none
+    groups = _groups(outcome.unplaced, outcome.solution)
     left_out = list(_left_out(groups[MOST_GROUPS:]))
-    changes, notes = _changes(question, groups[:MOST_GROUPS], found.solution, has_pods=may_change == "any")
+    changes, notes = _changes(question, groups[:MOST_GROUPS], outcome.solution, has_pods=may_change == "any")
     left_out += notes
     criteria = criteria_of(now, has_prices=question.has_prices)
     tried: list[Tried] = []
@@ -85,15 +85,15 @@ def find(question: GoalQuestion) -> Solved:
                 yield (float("inf"),)
                 continue
             (figures,) = measured
-            one = Tried(
+            attempt = Tried(
                 parts=_parts([changes[one] for one in chosen], edits),
                 outcome=_outcome(figures),
                 edits=edits,
                 figures=figures,
                 is_enough=not figures.pending,
             )
-            tried.append(one)
-            yield tuple(criterion.value(one) for criterion in criteria)
+            tried.append(attempt)
+            yield tuple(criterion.value(attempt) for criterion in criteria)
 
     largest = max(min(len(groups), MOST_GROUPS), 1)
     sets = search_sets(len(changes), largest, most, values, lambda chosen: edits_of(chosen) is None)
@@ -132,7 +132,7 @@ def _changes(
     question: GoalQuestion, groups: Sequence[Sequence[Pod]], solution: Solution, *, has_pods: bool
 ) -> tuple[list[_Change], list[str]]:
     """Return changes that schedule pods: of Karpenter's objects, and of pods only if nothing else helps."""
-    found: dict[str, _Change] = {}
+    changes: dict[str, _Change] = {}
     notes: list[str] = []
     passed_over = 0
     question.to_try = len(groups)
@@ -144,12 +144,12 @@ def _changes(
         question.tried += 1
         report = search.report
         notes += report.left_out
-        own = [one for one in report.found if one.kind not in _OF_PODS]
-        of_pods = [one for one in report.found if one.kind in _OF_PODS]
-        if of_pods and (own or not has_pods):
+        remedies = [remedy for remedy in report.found if remedy.kind not in _OF_PODS]
+        of_pods = [remedy for remedy in report.found if remedy.kind in _OF_PODS]
+        if of_pods and (remedies or not has_pods):
             passed_over += len(of_pods)
-        for one in own or (of_pods if has_pods else ()):
-            found.setdefault(repr(one.edits), _change(one, group))
+        for remedy in remedies or (of_pods if has_pods else ()):
+            changes.setdefault(repr(remedy.edits), _change(remedy, group))
     if passed_over:
         notes.append(
             f"{counted(passed_over, 'change')} to the pods themselves or to DaemonSets: a change to Karpenter's"
@@ -157,13 +157,13 @@ def _changes(
             if has_pods
             else f"{counted(passed_over, 'change')} to the pods themselves or to DaemonSets"
         )
-    return list(found.values()), list(dict.fromkeys(notes))
+    return list(changes.values()), list(dict.fromkeys(notes))
 
 
 def _change(remedy: Remedy, pods: Sequence[Pod]) -> _Change:
     if remedy.kind is RemedyKind.OVERHEAD:
         settings = [edit for edit in remedy.edits if isinstance(edit, SetSetting)]
-        words = ", ".join(f"{one.name} {one.value}" for one in settings)
+        words = ", ".join(f"{setting.name} {setting.value}" for setting in settings)
     else:
         subject = f"pods {names_of(pods, 1)}" if remedy.subject == SUBJECT else remedy.subject
         words = f"{subject}: {remedy.words}"
@@ -181,18 +181,18 @@ def _explained(solution: Solution, pod: Pod) -> PodExplanation | None:
 
 def _parts(changes: Sequence[_Change], edits: tuple[AnyEdit, ...]) -> tuple[str, ...]:
     """Return the edits of combined changes; a limit that several raise appears once."""
-    said: list[str] = []
-    for one in changes:
-        is_whole = all(edit in edits for edit in one.edits)
-        if is_whole or one.kind not in (RemedyKind.LIMIT, RemedyKind.OVERHEAD, RemedyKind.MAX_PODS):
-            said.append(one.words)
-        elif one.kind is RemedyKind.LIMIT:
-            subject = one.words.partition(":")[0]
-            places = {(part.object, part.path) for part in one.edits if isinstance(part, SetField)}
-            own = [edit for edit in edits if isinstance(edit, SetField) and (edit.object, edit.path) in places]
-            limits = ", ".join(f"{edit.path[-1]} to {edit.value}" for edit in own)
-            said.append(f"{subject}: raise its limit of {limits}")
-    return tuple(dict.fromkeys(said))
+    parts: list[str] = []
+    for change in changes:
+        is_whole = all(edit in edits for edit in change.edits)
+        if is_whole or change.kind not in (RemedyKind.LIMIT, RemedyKind.OVERHEAD, RemedyKind.MAX_PODS):
+            parts.append(change.words)
+        elif change.kind is RemedyKind.LIMIT:
+            subject = change.words.partition(":")[0]
+            places = {(part.object, part.path) for part in change.edits if isinstance(part, SetField)}
+            fields = [edit for edit in edits if isinstance(edit, SetField) and (edit.object, edit.path) in places]
+            limits = ", ".join(f"{edit.path[-1]} to {edit.value}" for edit in fields)
+            parts.append(f"{subject}: raise its limit of {limits}")
+    return tuple(dict.fromkeys(parts))
 
 
 def _still(question: GoalQuestion, best: Tried | None) -> str:
@@ -207,7 +207,7 @@ def _is_risky(edits: Iterable[AnyEdit]) -> bool:
     return any(isinstance(edit, SetSetting) for edit in edits)
 
 
-NO_RISK: Final = Criterion(lambda one: _is_risky(one.edits), lambda _ours, _theirs: f"is a risk: {LESS_MEMORY}")
+NO_RISK: Final = Criterion(lambda attempt: _is_risky(attempt.edits), lambda _ours, _theirs: f"is a risk: {LESS_MEMORY}")
 
 
 def criteria_of(now: Figures, *, has_prices: bool) -> tuple[Criterion, ...]:

@@ -91,7 +91,7 @@ def find(question: GoalQuestion) -> Solved:
         for chosen in sets:
             picked = [moves[one] for one in chosen]
             orders.add(_order(pools, picked))
-            yield picked, tuple(one.edit for one in picked)
+            yield picked, tuple(move.edit for move in picked)
 
     def values(sets: Iterable[Chosen]) -> Iterator[tuple[float, ...]]:
         given = mode, wanted, pool.name
@@ -99,24 +99,24 @@ def find(question: GoalQuestion) -> Solved:
             if figures is None:
                 yield (float("inf"),)
                 continue
-            one = Tried(
-                parts=tuple(one.words for one in picked),
+            attempt = Tried(
+                parts=tuple(move.words for move in picked),
                 outcome=_outcome(figures, len(wanted), pool.name),
-                edits=tuple(one.edit for one in picked),
+                edits=tuple(move.edit for move in picked),
                 figures=figures,
                 is_enough=figures.wanted == len(wanted) and not figures.lost,
             )
-            tried.append(one)
-            if one.is_enough:
+            tried.append(attempt)
+            if attempt.is_enough:
                 enough.append(len(picked))
-            yield tuple(criterion.value(one) for criterion in criteria)
+            yield tuple(criterion.value(attempt) for criterion in criteria)
 
     def excludes(chosen: Chosen) -> bool:
         picked = [moves[one] for one in chosen]
         # Only the order of NodePools counts, and fewer changes win: neither need be tried twice.
         return _is_twice(picked) or (bool(enough) and len(chosen) > enough[0]) or _order(pools, picked) in orders
 
-    weights = {one.name: one.weight for one in pools}
+    weights = {node_pool.name: node_pool.weight for node_pool in pools}
     criteria = _criteria(len(wanted), weights, has_prices=question.has_prices)
     sets = search_sets(len(moves), MOST_POOLS, most, values, excludes, listed=MOST_LISTED)
     effort = Effort(
@@ -151,14 +151,14 @@ def _asked(question: GoalQuestion, text: str) -> tuple[list[Pod], Replay]:
     parts = text.split("/")
     scratch = question.as_it_is(Replay.SCRATCH).waiting
     owners = OwnerIndex(question.base.inventory.workloads)
-    found = [pod for pod in scratch if _is_asked(pod, parts, owners)]
-    if not found:
+    pods = [pod for pod in scratch if _is_asked(pod, parts, owners)]
+    if not pods:
         raise SolveError(
             f"pods: no pod that Karpenter would place is {text!r:.100}; write namespace/name (* matches anything),"
             " or Kind/namespace/name of their owner"
         )
     waiting = {pod.key for pod in question.as_it_is(Replay.PENDING).waiting}
-    return found, Replay.PENDING if all(pod.key in waiting for pod in found) else Replay.SCRATCH
+    return pods, Replay.PENDING if all(pod.key in waiting for pod in pods) else Replay.SCRATCH
 
 
 def _is_asked(pod: Pod, parts: Sequence[str], owners: OwnerIndex) -> bool:
@@ -194,33 +194,36 @@ def _pool(place: PodPlace | None) -> str:
 
 def _moves(pools: Sequence[NodePool], pool: NodePool) -> Iterator[_Move]:
     """Yield a weight for each place in the order that one NodePool can take: first of the wanted one, forwards."""
-    rest = [one for one in pools if one is not pool]
-    for one in (pool, *rest):
-        slots = {other.weight + step for other in pools if other is not one for step in (1, -1)} | {HIGHEST}
-        usable = [slot for slot in slots if LEAST <= slot <= HIGHEST and slot != one.weight]
-        yield from (_Move(one, slot) for slot in sorted(usable, key=lambda slot, at=one.weight: (abs(slot - at), slot)))  # type: ignore[misc]
+    rest = [node_pool for node_pool in pools if node_pool is not pool]
+    for other in (pool, *rest):
+        slots = {each.weight + step for each in pools if each is not other for step in (1, -1)} | {HIGHEST}
+        usable = [slot for slot in slots if LEAST <= slot <= HIGHEST and slot != other.weight]
+        yield from (
+            _Move(other, slot)
+            for slot in sorted(usable, key=lambda slot, at=other.weight: (abs(slot - at), slot))  # type: ignore[misc]
+        )
 
 
 def _is_twice(moves: Sequence[_Move]) -> bool:
-    return len({one.pool.name for one in moves}) < len(moves)
+    return len({move.pool.name for move in moves}) < len(moves)
 
 
 def _order(pools: Sequence[NodePool], moves: Sequence[_Move]) -> tuple[str, ...]:
-    weights = {one.pool.name: one.weight for one in moves}
-    weighed = usable_pools(replace(one, weight=weights.get(one.name, one.weight)) for one in pools)
-    return tuple(one.name for one in weighed)
+    weights = {move.pool.name: move.weight for move in moves}
+    weighed = usable_pools(replace(pool, weight=weights.get(pool.name, pool.weight)) for pool in pools)
+    return tuple(pool.name for pool in weighed)
 
 
 def _criteria(asked: int, weights: dict[str, int], *, has_prices: bool) -> tuple[Criterion, ...]:
     return (
-        Criterion(lambda one: asked - (one.figures.wanted or 0), _fewer),
+        Criterion(lambda attempt: asked - (attempt.figures.wanted or 0), _fewer),
         FEWER_LOSE,
         FEWER_CHANGES,
-        Criterion(lambda one: one.figures.moved or 0, _moves_more),
+        Criterion(lambda attempt: attempt.figures.moved or 0, _moves_more),
         cheaper(has_prices=has_prices),
         Criterion(
-            lambda one: sum(
-                abs(edit.value - weights[edit.object.name]) for edit in one.edits if isinstance(edit, SetField)
+            lambda attempt: sum(
+                abs(edit.value - weights[edit.object.name]) for edit in attempt.edits if isinstance(edit, SetField)
             ),
             lambda ours, theirs: f"the same, with weights {int(theirs - ours)} further from today's",
         ),
@@ -246,10 +249,10 @@ def _alone(
     question: GoalQuestion, pools: Sequence[NodePool], pool: NodePool, wanted: frozenset[str], mode: Replay
 ) -> tuple[str, int]:
     """Return why pods do not use a NodePool that is the only one left, and the number of unschedulable pods."""
-    alone = tuple(DeleteObject(ObjectRef("NodePool", one.name)) for one in pools if one is not pool)
+    alone = tuple(DeleteObject(ObjectRef("NodePool", node_pool.name)) for node_pool in pools if node_pool is not pool)
     edited = apply(question.base, alone)
     found = difference(question.base, edited, mode, question.report)
-    left = [one for one in (*found.no_longer_fit, *found.still_pending) if one.pod_key in wanted]
+    left = [unplaced for unplaced in (*found.no_longer_fit, *found.still_pending) if unplaced.pod_key in wanted]
     if not left:
         where = "some fit on existing nodes, or its limits are used up"
         return f"as the only NodePool, {pool.name} takes them: {where}", 0
