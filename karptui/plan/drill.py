@@ -104,7 +104,7 @@ class LeftBehind(NamedTuple):
 
     def launches(self, found: Difference) -> tuple[DrillLaunch, ...]:
         """Return the new nodes that some of them get, by NodePool."""
-        return _launches(one for one in found.claims if not self.moved.isdisjoint(one.pods))
+        return _launches(claim for claim in found.claims if not self.moved.isdisjoint(claim.pods))
 
 
 class Drill(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,12 +146,12 @@ class Drill(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def launched(self) -> int:
         """How many new nodes come for pods that have to move."""
-        return sum(one.nodes for one in self.launches)
+        return sum(launch.nodes for launch in self.launches)
 
     @property
     def price_per_hour(self) -> float:
         """Dollars of these nodes."""
-        return sum(one.price_per_hour for one in self.launches)
+        return sum(launch.price_per_hour for launch in self.launches)
 
 
 def losses(inventory: Inventory) -> tuple[Loss, ...]:
@@ -189,7 +189,7 @@ def drill(base: WhatIfBase, loss: Loss, reporter: Reporter = silent) -> Drill:
     members = list(_members(inventory))
     gone = tuple(sorted(name for name, labels in members if loss.kind.of(labels) == loss.name))
     pool = loss.name if loss.kind is LossKind.NODEPOOL else ""
-    has_pool = pool in {one.name for one in inventory.nodepools}
+    has_pool = pool in {nodepool.name for nodepool in inventory.nodepools}
     if not gone and not has_pool:
         raise DrillError(_unknown(inventory, loss))
     left = left_by(inventory, gone)
@@ -203,7 +203,7 @@ def drill(base: WhatIfBase, loss: Loss, reporter: Reporter = silent) -> Drill:
     found = difference(base, edited, Replay.PENDING, reporter)
     places = left.places(edited)
     limits = accuracy_of(base, edited, Replay.PENDING)
-    unplaced = sorted((*found.no_longer_fit, *found.still_pending), key=lambda one: one.pod_key)
+    unplaced = sorted((*found.no_longer_fit, *found.still_pending), key=lambda unplaced: unplaced.pod_key)
     return Drill(
         loss=loss,
         nodes=gone,
@@ -213,8 +213,8 @@ def drill(base: WhatIfBase, loss: Loss, reporter: Reporter = silent) -> Drill:
         on_nodes=places[PlaceKind.NODE],
         on_new=places[PlaceKind.CLAIM],
         launches=left.launches(found),
-        pending=tuple(one for one in unplaced if one.pod_key in left.moved),
-        also_pending=tuple(one for one in found.no_longer_fit if one.pod_key not in left.moved),
+        pending=tuple(unplaced for unplaced in unplaced if unplaced.pod_key in left.moved),
+        also_pending=tuple(unplaced for unplaced in found.no_longer_fit if unplaced.pod_key not in left.moved),
         lost=left.lost_keys,
         closed=tuple(sorted(set(edited.prepared.left_out) - set(base.prepared.left_out))),
         edits=tuple(edits),
@@ -239,10 +239,10 @@ def _members(inventory: Inventory) -> Iterator[tuple[str, Mapping[str, str]]]:
 
 
 def _unknown(inventory: Inventory, loss: Loss) -> str:
-    known = {one.name for one in losses(inventory) if one.kind is loss.kind}
+    names = {other.name for other in losses(inventory) if other.kind is loss.kind}
     if loss.kind is LossKind.NODEPOOL:
-        known |= {pool.name for pool in inventory.nodepools}
-    there = f"there are {', '.join(sorted(known))}" if known else "none is known"
+        names |= {pool.name for pool in inventory.nodepools}
+    there = f"there are {', '.join(sorted(names))}" if names else "none is known"
     return f"{loss}: no node has it; {there}"
 
 
@@ -265,17 +265,17 @@ def _launches(claims: Iterable[ClaimLine]) -> tuple[DrillLaunch, ...]:
 
 
 def _launch(pool_name: str, claims: list[ClaimLine]) -> DrillLaunch:
-    prices = [one.at_most_per_hour if one.price_per_hour is None else one.price_per_hour for one in claims]
+    prices = [claim.at_most_per_hour if claim.price_per_hour is None else claim.price_per_hour for claim in claims]
     types = Counter(
-        " ".join(filter(None, (one.cheapest.name, one.cheapest.capacity_type, one.cheapest.zone)))
-        for one in claims
-        if one.cheapest is not None
+        " ".join(filter(None, (claim.cheapest.name, claim.cheapest.capacity_type, claim.cheapest.zone)))
+        for claim in claims
+        if claim.cheapest is not None
     )
     return DrillLaunch(
         pool_name,
         nodes=len(claims),
         price_per_hour=sum(price for price in prices if price is not None),
         unpriced=prices.count(None),
-        is_at_most=any(one.price_per_hour is None and one.at_most_per_hour is not None for one in claims),
+        is_at_most=any(claim.price_per_hour is None and claim.at_most_per_hour is not None for claim in claims),
         types=tuple(sorted(types.items(), key=lambda pair: (-pair[1], pair[0]))),
     )

@@ -136,14 +136,14 @@ def pool_samples(base: WhatIfBase, pool: str) -> tuple[SamplePod, ...]:
     Raises:
         HeadroomError: There is no such NodePool.
     """
-    if pool not in {one.name for one in base.inventory.nodepools}:
-        known = ", ".join(sorted(one.name for one in base.inventory.nodepools))
+    if pool not in {nodepool.name for nodepool in base.inventory.nodepools}:
+        known = ", ".join(sorted(nodepool.name for nodepool in base.inventory.nodepools))
         raise HeadroomError(f"there is no NodePool {pool}; there are {known or 'none'}")
     names = {node.name for node in base.inventory.nodes if node.labels.get(NODEPOOL) == pool}
     origins = OriginIndex(OwnerIndex(base.inventory.workloads))
     there = {origins.of(pod) for pod in base.inventory.pods if pod.node_name in names and pod.is_active}
     every = samples(base.inventory)
-    return tuple(one for one in every if one.name in there) or every
+    return tuple(pod for pod in every if pod.name in there) or every
 
 
 def _of_sample(common: Any, sample: Any, _reporter: Reporter) -> Headroom:
@@ -176,7 +176,7 @@ def headroom(
         raise HeadroomError(f"{sample.name}: its pods cannot be copied")
     usable = [pool.name for pool in edited.prepared.pools]
     asked = usable if pools is None else pools
-    ignored = {one.pod.uid: one for one in edited.prepared.ignored}
+    ignored = {pod.pod.uid: pod for pod in edited.prepared.ignored}
     if not usable or all(pod.uid in ignored for pod in copies):
         reason = passed_over_text(ignored[copies[0].uid]) if usable else NO_POOLS
         return _without_karpenter(base, sample, edited, copies, asked=asked, reason=reason)
@@ -318,7 +318,7 @@ def _has_preferences(template: PodTemplate) -> bool:
         template.preferred_node_terms
         or template.preferred_pod_affinity
         or template.preferred_pod_anti_affinity
-        or any(one.when_unsatisfiable == SCHEDULE_ANYWAY for one in template.topology_spread)
+        or any(constraint.when_unsatisfiable == SCHEDULE_ANYWAY for constraint in template.topology_spread)
     )
 
 

@@ -78,10 +78,10 @@ def refusals(edited: EditedCluster) -> tuple[str, ...]:
     schemas = shipped_schemas(edited.settings.rules.crds)
     old = _documents(edited.base)
     found: dict[ObjectRef, dict[str, None]] = {}
-    for ref, said in _said(edited, schemas, old):
-        known = old.get(ref)
-        before = set(_objections(known, schemas)) if known is not None and said else ()
-        found.setdefault(ref, {}).update((one, None) for one in said if one not in before)
+    for ref, parts in _said(edited, schemas, old):
+        document = old.get(ref)
+        before = set(_objections(document, schemas)) if document is not None and parts else ()
+        found.setdefault(ref, {}).update((part, None) for part in parts if part not in before)
     return tuple(
         f"the API server refuses {ref.kind} {ref.key}: {'; '.join(reasons)}"
         for ref, reasons in found.items()
@@ -98,7 +98,7 @@ def _said(
         if isinstance(edit, PutObject):
             for document in parse(edit.text).documents:
                 violations, _ = document_violations(document, schemas, old.get(document.ref))
-                yield document.ref, [_words(one.path, one.message) for one in violations if _refuses(one.severity)]
+                yield document.ref, [_words(v.path, v.message) for v in violations if _refuses(v.severity)]
         elif isinstance(edit, SetField) and edit.object in made:
             yield edit.object, _objections(made[edit.object], schemas, old.get(edit.object))
 
@@ -108,7 +108,7 @@ def _objections(document: Mapping[str, Any], schemas: Schemas, old: Mapping[str,
     if kind is None:
         return []
     violations, _ = object_violations(document, kind, old)
-    return [_words(one.path, one.message) for one in violations if _refuses(one.severity)]
+    return [_words(violation.path, violation.message) for violation in violations if _refuses(violation.severity)]
 
 
 def _refuses(severity: ProblemSeverity) -> bool:
@@ -122,11 +122,11 @@ def _words(path: tuple[str | int, ...], message: str) -> str:
 def _documents(situation: Situation) -> dict[ObjectRef, Mapping[str, Any]]:
     """Return the NodePools and NodeClasses whose original objects are known."""
     inventory = situation.inventory
-    pools = {_ref("NodePool", one): {**_NODEPOOL, **one.raw} for one in inventory.nodepools if one.raw}
+    pools = {_ref("NodePool", n): {**_NODEPOOL, **n.raw} for n in inventory.nodepools if n.raw}
     return pools | {
-        _ref(one.kind, one): {"apiVersion": f"{one.group}/{one.version}", "kind": one.kind, **one.raw}
-        for one in inventory.nodeclasses
-        if one.raw
+        _ref(n.kind, n): {"apiVersion": f"{n.group}/{n.version}", "kind": n.kind, **n.raw}
+        for n in inventory.nodeclasses
+        if n.raw
     }
 
 

@@ -120,7 +120,7 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         """Drifted nodes that are left at the end, with the label of their blocker; empty without one."""
         going = _nodes_of(self.edited, StepKind.DISRUPT) | _nodes_of(self.edited, StepKind.EXPIRE)
         by = dict.fromkeys(going, "its drain, which goes on")
-        by |= {one.node: CODES[Code(one.code)].word for one in self.edited.kept}
+        by |= {node.node: CODES[Code(node.code)].word for node in self.edited.kept}
         return tuple((name, by.get(name, "")) for name in self.unfinished)
 
     def risks(self) -> list[str]:
@@ -128,16 +128,16 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return list(self._risks())
 
     def _risks(self) -> Iterator[str]:
-        found = self.difference
+        difference = self.difference
         yield from self.refused
-        if found.no_longer_fit:
-            first = found.no_longer_fit[0]
-            yield f"{_pods(len(found.no_longer_fit))} no place any more, such as {first.pod_key}: {first.reason}"
+        if difference.no_longer_fit:
+            first = difference.no_longer_fit[0]
+            yield f"{_pods(len(difference.no_longer_fit))} no place any more, such as {first.pod_key}: {first.reason}"
         for finding in self.gained:
             if finding.severity is Severity.ERROR:
                 yield f"Advice {finding.rule}: {finding.fact}"
         more = self.edited.end.pending - self.now.end.pending
-        if more > 0 and not found.no_longer_fit:
+        if more > 0 and not difference.no_longer_fit:
             yield f"{counted(more, 'pod')} more without a node at the end of the play"
         left = self.unfinished
         if left:
@@ -146,8 +146,8 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             yield f"the rollout stalls: {nodes}" if is_stuck else f"not through after {_span(self.edited)}: {nodes}"
         if self.answer.blockers_gained:
             yield f"{counted(len(self.answer.blockers_gained), 'new blocker')} of disruption"
-        if found.at_most_delta_per_hour > _CENT:
-            yield f"costs rise by {per_hour_change_text(found.at_most_delta_per_hour).lstrip('+')} at once"
+        if difference.at_most_delta_per_hour > _CENT:
+            yield f"costs rise by {per_hour_change_text(difference.at_most_delta_per_hour).lstrip('+')} at once"
         if self.drifted and not left:
             last = f", the last after {span_text(self.rollout_ns)}" if self.rollout_ns else ""
             yield (
@@ -210,8 +210,8 @@ def plan_of(base: WhatIfBase, edits: Sequence[AnyEdit], now: Played, then: Playe
 
 def _placed_again(base: WhatIfBase, edited: EditedCluster, answer: Answer, reporter: Reporter) -> Answer | None:
     """Return the edits with every pod placed again, if they change nothing now and something then."""
-    found = answer.difference
-    if found is None or not found.places_alike or found.drift_gained or found.drift_lost:
+    difference = answer.difference
+    if difference is None or not difference.places_alike or difference.drift_gained or difference.drift_lost:
         return None
     *_, anew = answers(base, msgspec.structs.replace(answer.scenario, replay=Replay.SCRATCH), reporter, edited=edited)
     return None if anew.difference is None or anew.difference.places_alike else anew
@@ -226,7 +226,7 @@ def _paused(base: WhatIfBase, edited: EditedCluster, then: Played) -> Iterator[P
         states = [
             budget_state(pool, reason, use.get(pool.name), edited.now_ns) for reason in reasons_of(edited.settings)
         ]
-        if was.get(pool.name) == pool.budgets or any(one.allowed for one in states):
+        if was.get(pool.name) == pool.budgets or any(state.allowed for state in states):
             continue
         claims = [claim for claim in edited.inventory.nodeclaims if claim.labels.get(NODEPOOL) == pool.name]
         names = {claim.node_name or claim.name for claim in claims}
@@ -286,7 +286,7 @@ def _decisions(situation: Situation) -> dict[str, Any]:
 
 def _advice(before: Situation, after: Situation) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
     """Return the findings that come, and those that go; another number in the same finding is no change."""
-    was, now = (advise(AdviceContext(one.prepared, one.fleet)).findings for one in (before, after))
+    was, now = (advise(AdviceContext(situation.prepared, situation.fleet)).findings for situation in (before, after))
     subjects_before, subjects_after = set(map(_subject, was)), set(map(_subject, now))
     return (
         tuple(finding for finding in now if _subject(finding) not in subjects_before),

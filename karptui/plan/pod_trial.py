@@ -50,7 +50,7 @@ class PodTrial:
         self._rest = tuple(pod for pod in inventory.pods if pod.key not in self.keys)
         own = situation if inventory is situation.inventory else situation.derive(inventory)
         self._prepared = own.prepared
-        self._ignored = {one.pod.uid: one for one in own.prepared.ignored if one.pod.key in self.keys}
+        self._ignored = {pod.pod.uid: pod for pod in own.prepared.ignored if pod.pod.key in self.keys}
         """Pods that Karpenter skips, by uid."""
         self._latest = self._prepared
         """Last prepared cluster. The next is derived from it, as pending pods change little of it."""
@@ -100,19 +100,19 @@ class PodTrial:
 
     def needs_no_node(self, count: int) -> bool:
         """Return whether all pods are scheduled without an additional node."""
-        found = self.solved(count)
-        is_placed = not self._passed_over(count) and not any(pod.key in self.keys for pod in found.failed)
-        return is_placed and len(found.claims) <= len(self.solved(0).claims)
+        solution = self.solved(count)
+        is_placed = not self._passed_over(count) and not any(pod.key in self.keys for pod in solution.failed)
+        return is_placed and len(solution.claims) <= len(self.solved(0).claims)
 
     def claim_of(self, place: int) -> NewClaim | None:
         """Return the NodeClaim for the pod after the first ``count``."""
         known = [frozenset(pod.key for pod in claim.pods) for claim in self.solved(place).claims]
-        made = self.solved(place + 1).claims
-        mine = [claim for claim in made if any(pod.key in self.keys for pod in claim.pods)]
-        if len(made) <= len(known):
+        claims = self.solved(place + 1).claims
+        mine = [claim for claim in claims if any(pod.key in self.keys for pod in claim.pods)]
+        if len(claims) <= len(known):
             return mine[0] if mine else None
-        new = [claim for claim in made if frozenset(pod.key for pod in claim.pods) not in known]
-        return next(iter([one for one in new if one in mine] or new), None)
+        new = [claim for claim in claims if frozenset(pod.key for pod in claim.pods) not in known]
+        return next(iter([claim for claim in new if claim in mine] or new), None)
 
     def first_type(self, claim: NewClaim | None) -> Any:
         """Return the cheapest type of a claim."""
@@ -135,10 +135,10 @@ class PodTrial:
         for number in range(_MOST_PASSES):
             solution = solve(prepared) if number else self.solved(count)
             for claim in solution.claims:
-                own = sum(1 for pod in claim.pods if pod.key in self.keys)
-                on_new += own
-                nodes += bool(own)
-                price_per_hour += (self.price_of(claim) or 0.0) if own else 0.0
+                total = sum(1 for pod in claim.pods if pod.key in self.keys)
+                on_new += total
+                nodes += bool(total)
+                price_per_hour += (self.price_of(claim) or 0.0) if total else 0.0
             left = [pod for pod in solution.failed if pod.key in self.keys]
             launched = dict(self._launched(solution.claims, number)) if left and solution.claims else {}
             if not launched:
@@ -225,7 +225,7 @@ def sample_of(base: WhatIfBase, ref: ObjectRef) -> SamplePod:
 
 
 def _scalable(base: WhatIfBase) -> Iterable[Any]:
-    return (one for one in base.inventory.workloads if hasattr(one, "replicas"))
+    return (workload for workload in base.inventory.workloads if hasattr(workload, "replicas"))
 
 
 def sample_of_manifest(base: WhatIfBase, edit: PutObject, ref: ObjectRef) -> SamplePod:

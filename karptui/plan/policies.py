@@ -40,17 +40,17 @@ def afters_of(text: str) -> tuple[str, ...]:
     Raises:
         PolicyError: A value is invalid, or there is none.
     """
-    found = tuple(text.replace(",", " ").split())
-    for one in found:
+    afters = tuple(text.replace(",", " ").split())
+    for one in afters:
         try:
             is_well = one == NEVER or parse_duration(one) >= 0
         except DurationError:
             is_well = False
         if not is_well:
             raise PolicyError(f"{one!r:.60} is not a duration such as 30s or 1h, and not Never")
-    if not found:
+    if not afters:
         raise PolicyError("names no value of consolidateAfter")
-    return found
+    return afters
 
 
 class Worth(StrEnum):
@@ -147,12 +147,12 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         today = self.outcomes[0]
         if not today.is_saving_known:
             return None
-        found = [
-            one
-            for one in self.outcomes
-            if one.is_saving_known and one.worst[1] <= today.worst[1] and one.pending <= today.pending
+        outcomes = [
+            outcome
+            for outcome in self.outcomes
+            if outcome.is_saving_known and outcome.worst[1] <= today.worst[1] and outcome.pending <= today.pending
         ]
-        return min(found, key=lambda one: one.worst)
+        return min(outcomes, key=lambda outcome: outcome.worst)
 
 
 def compare(
@@ -186,7 +186,7 @@ def compare(
         for policy in policies
         for after in afters or tried_afters(chosen)
     ]
-    found = compare_variants(
+    comparison = compare_variants(
         base,
         (Variant(edits=tuple(edits)), *variants),
         horizon_ns=horizon_ns,
@@ -196,7 +196,7 @@ def compare(
         each=each,
     )
     pool_settings = tuple((pool.name, pool.consolidation_policy, _after_text(pool)) for pool in chosen)
-    return msgspec.structs.replace(found, pools=pool_settings)
+    return msgspec.structs.replace(comparison, pools=pool_settings)
 
 
 def compare_variants(
@@ -219,12 +219,12 @@ def compare_variants(
     for one in each(_played, (base, horizon_ns), parts, report):
         every.append(one)
         reporter(len(every), len(parts))
-    by_seed = [[one.outcome for one in every[at : at + seeds]] for at in range(0, len(every), seeds)]
-    found = [with_spread(outcomes) for outcomes in by_seed]
-    beaten = [any(beats(other, one) for other in by_seed) for one in by_seed]
+    by_seed = [[outcome.outcome for outcome in every[at : at + seeds]] for at in range(0, len(every), seeds)]
+    policy_outcomes = [with_spread(outcomes) for outcomes in by_seed]
+    beaten = [any(beats(other, outcomes) for other in by_seed) for outcomes in by_seed]
     marked = tuple(
-        msgspec.structs.replace(one, is_beaten=is_so, worth=worth_of(outcomes, by_seed[0], is_beaten=is_so))
-        for one, outcomes, is_so in zip(found, by_seed, beaten, strict=True)
+        msgspec.structs.replace(outcome, is_beaten=is_so, worth=worth_of(outcomes, by_seed[0], is_beaten=is_so))
+        for outcome, outcomes, is_so in zip(policy_outcomes, by_seed, beaten, strict=True)
     )
     return Comparison(
         pools=(),
@@ -264,9 +264,9 @@ def with_spread(outcomes: Sequence[PolicyOutcome]) -> PolicyOutcome:
     first = outcomes[0]
     if len(outcomes) == 1:
         return first
-    is_known = all(one.is_saving_known for one in outcomes)
-    saved = [one.dollars_unchanged - one.dollars for one in outcomes]
-    evictions = [one.evictions for one in outcomes]
+    is_known = all(outcome.is_saving_known for outcome in outcomes)
+    saved = [outcome.dollars_unchanged - outcome.dollars for outcome in outcomes]
+    evictions = [outcome.evictions for outcome in outcomes]
     spread = PolicySpread(
         seeds=len(outcomes),
         saved=(min(saved), max(saved)) if is_known else None,
@@ -283,13 +283,13 @@ def tried_afters(pools: Iterable[NodePool]) -> tuple[str, ...]:
 
 
 def _chosen(base: WhatIfBase, names: tuple[str, ...]) -> list[NodePool]:
-    known = {pool.name: pool for pool in base.inventory.nodepools}
+    pools = {pool.name: pool for pool in base.inventory.nodepools}
     for name in names:
-        if name not in known:
-            raise PolicyError(f"there is no NodePool {name}; there are {', '.join(sorted(known)) or 'none'}")
-        if known[name].is_static:
+        if name not in pools:
+            raise PolicyError(f"there is no NodePool {name}; there are {', '.join(sorted(pools)) or 'none'}")
+        if pools[name].is_static:
             raise PolicyError(f"NodePool {name} is static: Karpenter does not consolidate it")
-    chosen = [pool for name, pool in known.items() if (name in names if names else not pool.is_static)]
+    chosen = [pool for name, pool in pools.items() if (name in names if names else not pool.is_static)]
     if not chosen:
         raise PolicyError("there is no NodePool that Karpenter consolidates")
     return chosen
@@ -330,34 +330,34 @@ def _outcome(policy: str, after: str, edits: tuple[AnyEdit, ...], played: Played
     )
 
 
-def beats(one: Sequence[PolicyOutcome], other: Sequence[PolicyOutcome]) -> bool:
+def beats(outcomes: Sequence[PolicyOutcome], other: Sequence[PolicyOutcome]) -> bool:
     """Return whether one policy is never worse in cost, evictions and pending pods with any seed, and better in some.
 
     False if a cost is unknown.
     """
-    if not all(each.is_saving_known for each in (*one, *other)):
+    if not all(each.is_saving_known for each in (*outcomes, *other)):
         return False
-    pairs = [(_figures(mine), _figures(its)) for mine, its in zip(one, other, strict=True)]
+    pairs = [(_figures(mine), _figures(its)) for mine, its in zip(outcomes, other, strict=True)]
     never_worse = all(a <= b for mine, its in pairs for a, b in zip(mine, its, strict=True))
     return never_worse and any(mine != its for mine, its in pairs)
 
 
-def worth_of(one: Sequence[PolicyOutcome], today: Sequence[PolicyOutcome], *, is_beaten: bool) -> Worth:
+def worth_of(outcomes: Sequence[PolicyOutcome], today: Sequence[PolicyOutcome], *, is_beaten: bool) -> Worth:
     """Return whether a policy is worth it.
 
     Args:
-        one: Its results by seed.
+        outcomes: Its results by seed.
         today: Results without a change.
     """
-    if not all(each.is_saving_known for each in (*one, *today)):
+    if not all(each.is_saving_known for each in (*outcomes, *today)):
         return Worth.UNKNOWN
-    is_today = one[0].is_as_it_is
-    if not is_today and [*map(_figures, one)] == [*map(_figures, today)]:
+    is_today = outcomes[0].is_as_it_is
+    if not is_today and [*map(_figures, outcomes)] == [*map(_figures, today)]:
         return Worth.SAME
-    saved, before = (sum(each.dollars_unchanged - each.dollars for each in of) for of in (one, today))
+    saved, before = (sum(each.dollars_unchanged - each.dollars for each in of) for of in (outcomes, today))
     is_no_gain = round(saved, 2) <= 0 and round(saved, 2) < round(before, 2)
     return Worth.NO if is_beaten or is_no_gain else Worth.YES
 
 
-def _figures(one: PolicyOutcome) -> tuple[float, int, int]:
-    return round(one.dollars, 2), one.evictions, one.pending
+def _figures(outcome: PolicyOutcome) -> tuple[float, int, int]:
+    return round(outcome.dollars, 2), outcome.evictions, outcome.pending

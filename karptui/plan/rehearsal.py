@@ -73,13 +73,13 @@ class GroupDrain(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def took_ns(self) -> int | None:
         """Time until the last node is removed; None if some are left."""
-        ends = [one.gone_ns for one in self.nodes if one.gone_ns is not None]
+        ends = [node.gone_ns for node in self.nodes if node.gone_ns is not None]
         return max(ends, default=self.from_ns) - self.from_ns if len(ends) == len(self.nodes) else None
 
     @property
     def left(self) -> tuple[str, ...]:
         """Nodes that are not empty at the end."""
-        return tuple(one.node for one in self.nodes if one.empty_ns is None)
+        return tuple(node.node for node in self.nodes if node.empty_ns is None)
 
     def waited_ns(self, held: HeldPod) -> int:
         """Return how long a pod's eviction was refused."""
@@ -155,21 +155,21 @@ def drain_groups(
 def _costs(series: Iterable[Moment], nodes: Sequence[DrainedNode], prices: Mapping[str, float]) -> Iterable[float]:
     """Yield the price per hour of the managed nodes and the node group at each moment."""
     for moment in series:
-        left = (one.node for one in nodes if one.gone_ns is None or one.gone_ns > moment.at_ns)
+        left = (node.node for node in nodes if node.gone_ns is None or node.gone_ns > moment.at_ns)
         yield round(moment.price_per_hour + sum(prices.get(name, 0.0) for name in left), 6)
 
 
 def _longest_first(held: Iterable[HeldPod], now_ns: int) -> tuple[HeldPod, ...]:
-    def key(one: HeldPod) -> tuple[bool, int, str]:
-        until_ns = now_ns if one.until_ns is None else one.until_ns
-        return one.until_ns is not None, one.from_ns - until_ns, one.pod
+    def key(pod: HeldPod) -> tuple[bool, int, str]:
+        until_ns = now_ns if pod.until_ns is None else pod.until_ns
+        return pod.until_ns is not None, pod.from_ns - until_ns, pod.pod
 
     return tuple(sorted(held, key=key))
 
 
 def _longest_wait(played: Played, now_ns: int) -> int:
-    waits = (one for one in played.waits if one.from_ns >= played.from_ns)
-    return max(((now_ns if one.until_ns is None else one.until_ns) - one.from_ns for one in waits), default=0)
+    waits = (wait for wait in played.waits if wait.from_ns >= played.from_ns)
+    return max(((now_ns if wait.until_ns is None else wait.until_ns) - wait.from_ns for wait in waits), default=0)
 
 
 GROUP_LABELS: Final = (
@@ -232,17 +232,17 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def launched(self) -> int:
         """How many new nodes come."""
-        return sum(one.nodes for one in self.launches)
+        return sum(launch.nodes for launch in self.launches)
 
     @property
     def price_after(self) -> float:
         """Dollars per hour of these."""
-        return sum(one.price_per_hour for one in self.launches)
+        return sum(launch.price_per_hour for launch in self.launches)
 
     @property
     def unpriced_after(self) -> int:
         """New nodes without a known price."""
-        return sum(one.unpriced for one in self.launches)
+        return sum(launch.unpriced for launch in self.launches)
 
     @property
     def assumed(self) -> tuple[str, ...]:
@@ -309,15 +309,15 @@ def _nodes(inventory: Inventory, name: str) -> tuple[Node, ...]:
     free = unmanaged(inventory)
     key, has_value, value = name.partition("=")
     if has_value:
-        found = tuple(node for node in free if node.labels.get(key) == value)
-        if not found:
+        nodes = tuple(node for node in free if node.labels.get(key) == value)
+        if not nodes:
             raise RehearsalError(f"no node without NodePool has the label {name}")
-        return found
-    found = tuple(node for node in free if group_of(node.labels) == name)
-    if not found:
+        return nodes
+    nodes = tuple(node for node in free if group_of(node.labels) == name)
+    if not nodes:
         known = ", ".join(filter(None, groups(inventory)))
         raise RehearsalError(f"there is no node group {name}; there are {known or 'none'}")
-    return found
+    return nodes
 
 
 def _rehearse(common: Any, part: Any, reporter: Reporter) -> Rehearsal:
@@ -350,7 +350,7 @@ def _rehearse(common: Any, part: Any, reporter: Reporter) -> Rehearsal:
         on_nodes=places[PlaceKind.NODE],
         on_new=places[PlaceKind.CLAIM],
         launches=launches,
-        pending=tuple(one for one in (*found.no_longer_fit, *found.still_pending) if one.pod_key in left.moved),
+        pending=tuple(u for u in (*found.no_longer_fit, *found.still_pending) if u.pod_key in left.moved),
         lost=left.lost_keys,
         held=tuple(sorted(held)),
         daemons=tuple(sorted(daemons.items())),
@@ -372,11 +372,9 @@ def _absent_daemons(
     edited: Situation, daemons: Iterable[str], launches: Iterable[DrillLaunch]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the DaemonSets that run on no instance type of some NodePools whose nodes come, with these."""
-    wanted = {one.pool_name for one in launches}
-    templates = [one for one in edited.prepared.templates if one.name in wanted]
-    running = {
-        one.name: {daemon.daemonset_key for group in one.groups for daemon in group.daemons} for one in templates
-    }
+    wanted = {launch.pool_name for launch in launches}
+    templates = [template for template in edited.prepared.templates if template.name in wanted]
+    running = {t.name: {daemon.daemonset_key for group in t.groups for daemon in group.daemons} for t in templates}
     for name in daemons:
         without = tuple(pool for pool, keys in running.items() if name.partition("/")[2] not in keys)
         if without:
@@ -389,5 +387,5 @@ def _price(base: Situation, node: Node) -> float | None:
     if base.prices is not None:
         price = base.prices.price(*place)
         return price.per_hour if price is not None else None
-    known = (book.price(*place) for book in base.books.values() if place[0] in book.types)
-    return next((price for price in known if price), None)
+    prices = (book.price(*place) for book in base.books.values() if place[0] in book.types)
+    return next((price for price in prices if price), None)

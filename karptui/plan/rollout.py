@@ -271,17 +271,17 @@ class RemovalForecasts:
         then. Clusters without prices or of more than `MOST_FORECAST_NODES` nodes get no forecast.
         """
         base = self._base
-        found = {key: self._findings[key] for key in keys if key in self._findings}
-        blockers = [one for node in found.values() for one in node.blockers if one.is_wanted]
-        is_waiting = any(one.code is Code.POD_DND and ends_by_itself(one) for one in blockers)
+        findings = {key: self._findings[key] for key in keys if key in self._findings}
+        blockers = [blocker for node in findings.values() for blocker in node.blockers if blocker.is_wanted]
+        is_waiting = any(blocker.code is Code.POD_DND and ends_by_itself(blocker) for blocker in blockers)
         is_too_large = len(base.inventory.nodes) > MOST_FORECAST_NODES
-        if is_waiting or is_too_large or len(found) < len(keys) or not base.has_prices:
+        if is_waiting or is_too_large or len(findings) < len(keys) or not base.has_prices:
             return removal
         before = self._without_disruption
-        key_by_name = {node.node_name: key for key, node in found.items()}
+        key_by_name = {node.node_name: key for key, node in findings.items()}
         after = self._play(_lifted(base.inventory, blockers), key_by_name.keys())
         gone = drained(after, key_by_name.keys())
-        blocked = {one.node for one in after.kept} | {one.node_name for one in blockers if one.code not in _LIFTED}
+        blocked = {node.node for node in after.kept} | {b.node_name for b in blockers if b.code not in _LIFTED}
         staying = key_by_name.keys() - gone.keys()
         if (
             not gone
@@ -296,7 +296,7 @@ class RemovalForecasts:
         return JointRemoval(
             keys=frozenset(key_by_name[name] for name in gone),
             new_nodes=after.end.nodes + len(gone) - before.end.nodes,
-            price_per_hour=sum(found[key_by_name[name]].price_per_hour or 0.0 for name in gone),
+            price_per_hour=sum(findings[key_by_name[name]].price_per_hour or 0.0 for name in gone),
             saves_per_hour=before.end.price_per_hour - after.end.price_per_hour,
             seconds=seconds_to_last(gone, base.now_ns),
         )
@@ -316,9 +316,9 @@ class RemovalForecasts:
 
 def _lifted(inventory: Inventory, blockers: Collection[Blocker]) -> Inventory:
     """Return a cluster without the do-not-disrupt annotations and PodDisruptionBudgets among some blockers."""
-    pods = {one.object_key for one in blockers if one.code is Code.POD_DND}
-    nodes = {one.node_name for one in blockers if one.code is Code.NODE_DND}
-    pdbs = {key for one in blockers if one.code in (Code.PDB_EXHAUSTED, Code.PDB_MULTIPLE) for key in one.value.split()}
+    pods = {blocker.object_key for blocker in blockers if blocker.code is Code.POD_DND}
+    nodes = {blocker.node_name for blocker in blockers if blocker.code is Code.NODE_DND}
+    pdbs = {key for b in blockers if b.code in (Code.PDB_EXHAUSTED, Code.PDB_MULTIPLE) for key in b.value.split()}
     templates = {
         pod.template: replace(pod.template, annotations=_unprotected(pod.template.annotations))
         for pod in inventory.pods

@@ -70,27 +70,27 @@ class ConsolidationPass(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def missed(self) -> tuple[NodeTurn, ...]:
         """Nodes that are never evaluated."""
-        return tuple(one for one in self.turns if not one.is_evaluated)
+        return tuple(turn for turn in self.turns if not turn.is_evaluated)
 
     @property
     def missed_savings(self) -> float:
         """Savings per hour from removable nodes that were not evaluated."""
-        return sum(one.saves_per_hour for one in self.missed)
+        return sum(turn.saves_per_hour for turn in self.missed)
 
     @property
     def seconds(self) -> float:
         """Duration of a complete pass."""
-        return self.per_simulation * sum(1 for one in self.turns if not one.passed_over)
+        return self.per_simulation * sum(1 for turn in self.turns if not turn.passed_over)
 
     @property
     def acts_before(self) -> NodeTurn | None:
         """The first evaluated node that is removed: it ends the pass."""
-        return next((one for one in self.turns if one.is_evaluated and one.decision), None)
+        return next((turn for turn in self.turns if turn.is_evaluated and turn.decision), None)
 
     @property
     def is_starved(self) -> bool:
         """Whether removable nodes are never evaluated, because no node before them is removed, so none moves up."""
-        return self.acts_before is None and any(one.decision for one in self.missed)
+        return self.acts_before is None and any(turn.decision for turn in self.missed)
 
     @property
     def is_multi_through(self) -> bool:
@@ -159,7 +159,7 @@ def consolidation_pass(
             )
         )
         elapsed += 0.0 if passed_over else seconds
-    together = min(sum(1 for one in candidates if budgets.get(one.pool.name, 0)), MAX_TOGETHER + 1)
+    together = min(sum(1 for candidate in candidates if budgets.get(candidate.pool.name, 0)), MAX_TOGETHER + 1)
     return ConsolidationPass(
         per_simulation=seconds,
         origin="given" if per_simulation else "measured" if measured else "assumed",
