@@ -161,21 +161,21 @@ class Calendar:
     def expect_repairs(self, settings: Settings) -> None:
         """Schedule the next check of unhealthy nodes by the node repair controller, if it runs."""
         due: dict[int, list[str]] = {}
-        for name, one in self._health_deletions(settings).items():
-            due.setdefault(max(one.at_ns, self._agenda.now_ns), []).append(name)
+        for name, deletion in self._health_deletions(settings).items():
+            due.setdefault(max(deletion.at_ns, self._agenda.now_ns), []).append(name)
         for at_ns, names in due.items():
             self._agenda.at(at_ns, partial(self._repair, names, settings), Turn.CALENDAR)
 
     def _repair(self, names: Iterable[str], settings: Settings) -> None:
         """Delete unhealthy nodes by force, their pods with them, but not where too many others are."""
         world, now_ns = self._world, self._agenda.now_ns
-        found = self._health_deletions(settings)
+        deletions = self._health_deletions(settings)
         for name in names:
-            one = found.get(name)
-            claim = world.claim_of(world.nodes[name]) if one is not None else None
-            if one is None or claim is None:
+            deletion = deletions.get(name)
+            claim = world.claim_of(world.nodes[name]) if deletion is not None else None
+            if deletion is None or claim is None:
                 continue
-            if one.is_tripped:
+            if deletion.is_tripped:
                 self._look_again(name, settings)
             elif claim.is_deleting:
                 world.end_drain(claim, now_ns)

@@ -109,13 +109,13 @@ def waiting(nodes: Iterable[Node], claims: Iterable[NodeClaim]) -> list[Waiting]
         if mark is not None and node is not None and claim is not None:
             held.append((mark.last_transition_ns, mark.reason, node, claim))
     names = {claim.name for *_, claim in held}
-    made: dict[int, list[NodeClaim]] = {}
+    node_claims: dict[int, list[NodeClaim]] = {}
     for claim in claims:
         begun = [mark_ns for mark_ns, *_ in held if mark_ns <= claim.created_ns + _SKEW_NS]
         if begun and claim.name not in names and claim.created_ns - max(begun) <= _MADE_WITHIN_NS:
-            made.setdefault(max(begun), []).append(claim)
+            node_claims.setdefault(max(begun), []).append(claim)
     return [
-        Waiting(node.name, claim.name, mark_ns, reason, tuple(made.get(mark_ns, ())))
+        Waiting(node.name, claim.name, mark_ns, reason, tuple(node_claims.get(mark_ns, ())))
         for mark_ns, reason, node, claim in held
     ]
 
@@ -152,12 +152,12 @@ class CommandQueue:
         """Commands that have been carried out."""
         begun = waiting(world.nodes.values(), world.claims.values())
         bounds_ns = _bounds_of(begun, observation)
-        for one in begun:
-            if one.replacements:
-                world.hold(one.claim_name)
-                self._await(Running([one.claim_name], one.awaited, one.began_ns, bounds_ns=bounds_ns))
+        for held_node in begun:
+            if held_node.replacements:
+                world.hold(held_node.claim_name)
+                self._await(Running([held_node.claim_name], held_node.awaited, held_node.began_ns, bounds_ns=bounds_ns))
             else:
-                world.release(one.node_name)
+                world.release(held_node.node_name)
 
     @property
     def has_ended(self) -> bool:
@@ -207,7 +207,7 @@ class CommandQueue:
         if self.has_ended:
             return False
         candidates, now_ns = command.candidates, self._agenda.now_ns
-        nodes = tuple(sorted(one.name for one in candidates))
+        nodes = tuple(sorted(candidate.name for candidate in candidates))
         launches = [self._launches.prepare(order) for order in self._orders(command)]
         if None in launches:
             decision = str(command.decision)
@@ -221,23 +221,23 @@ class CommandQueue:
             method=str(method),
             decision=str(command.decision),
             nodes=nodes,
-            equivalence_keys=tuple(sorted(self._equivalence.of(one.name, one.node.labels) for one in candidates)),
+            equivalence_keys=tuple(sorted(self._equivalence.of(c.name, c.node.labels) for c in candidates)),
             claims=tuple(written["replacements"]),
             savings_per_hour=command.priced_savings,
             reckoned_savings=written["savings"] if command.is_reboot or command.is_priced else None,
-            evicted=[pod for one in candidates for pod in one.reschedulable_pods],
+            evicted=[pod for candidate in candidates for pod in candidate.reschedulable_pods],
         )
         if command.decision is Decision.REBOOT:
             self._reboot(command)
             return True
-        for one in candidates:
-            self._world.taint(one.name, str(method.reason), now_ns)
-        awaited = {self._launches.add(one) for one in launches if one is not None}
+        for candidate in candidates:
+            self._world.taint(candidate.name, str(method.reason), now_ns)
+        awaited = {self._launches.add(launch) for launch in launches if launch is not None}
         for name, pods in command.simulation.placements.items() if command.simulation is not None else ():
             if pods:
                 self._observation.nominate(name, self._durations.nomination_ns)
-        claims = [one.claim.name for one in candidates]
-        bounds_ns = _bounds((one.candidate.claim, one.ailment) for one in command.repairs.values())
+        claims = [candidate.claim.name for candidate in candidates]
+        bounds_ns = _bounds((repair.candidate.claim, repair.ailment) for repair in command.repairs.values())
         if awaited:
             self._await(Running(claims, awaited, now_ns, str(method), bounds_ns))
         else:
@@ -256,27 +256,27 @@ class CommandQueue:
                 node.pods,
                 node.annotations,
             )
-        for one in command.candidates[: command.from_template]:
-            yield template_order(one.pool, one.book)
+        for candidate in command.candidates[: command.from_template]:
+            yield template_order(candidate.pool, candidate.book)
 
     def _reboot(self, command: Command) -> None:
-        for one in command.candidates:
-            node = self._world.nodes.get(one.name)
+        for candidate in command.candidates:
+            node = self._world.nodes.get(candidate.name)
             if node is not None:
-                kept = tuple(found for found in node.conditions if found.type == "Ready")
-                healthy = tuple(msgspec.structs.replace(found, status="True") for found in kept)
+                kept = tuple(condition for condition in node.conditions if condition.type == "Ready")
+                healthy = tuple(msgspec.structs.replace(condition, status="True") for condition in kept)
                 self._world.add_node(msgspec.structs.replace(node, conditions=healthy))
 
 
 def _bounds_of(begun: Iterable[Waiting], observation: Observation) -> dict[str, int]:
     """Return the drain limits of repaired nodes by NodeClaim, from their conditions."""
-    names = {one.claim_name for one in begun if one.reason == Reason.UNHEALTHY and one.replacements}
+    names = {h.claim_name for h in begun if h.reason == Reason.UNHEALTHY and h.replacements}
     if not names:
         return {}
     fleet = observation.fleet()
     repair = Repair(fleet, Recorder())
     repaired = ((node.claim, repair.ailment_of(node)) for node in fleet.nodes)
-    return _bounds((claim, found) for claim, found in repaired if claim and found and claim.name in names)
+    return _bounds((claim, ailment) for claim, ailment in repaired if claim and ailment and claim.name in names)
 
 
 def _bounds(repaired: Iterable[tuple[NodeClaim, Ailment]]) -> dict[str, int]:

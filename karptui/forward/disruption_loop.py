@@ -139,7 +139,7 @@ class DisruptionLoop:
         simulator = EngineSimulator(prepared, fleet)
         found = validated(MethodRun(fleet, simulator, Recorder()), simulator, method, command)
         if found is None:
-            names = tuple(sorted(one.name for one in command.candidates))
+            names = tuple(sorted(candidate.name for candidate in command.candidates))
             self._agenda.note(StepKind.REJECT, method=str(method), nodes=names, because=Failure.NO_LONGER_VALID)
             self._disrupt(method)
         elif self._queue.execute(method, found):

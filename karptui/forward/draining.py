@@ -65,10 +65,10 @@ class Drains:
         states = {state.claim.name: state for state in fleet.nodes if state.is_marked_for_deletion and state.claim}
         for claim in leaving:
             state = states.get(claim.name)
-            found = (
+            pods = (
                 waiting_pods(fleet, state, deadline_of(claim)) if state is not None and state.node is not None else ()
             )
-            waiting = [one for one in found if one.pod.uid in world.pods]
+            waiting = [pod for pod in pods if pod.pod.uid in world.pods]
             if waiting:
                 versions = self._versions(claim)
                 dates = [at_ns for at_ns in (self._expect(waiting), self._evict_free(waiting)) if at_ns is not None]
@@ -98,9 +98,9 @@ class Drains:
         """Schedule the ends of temporary blockers, and return the first."""
         now_ns = self._agenda.now_ns
         dates = [
-            (at_ns, one.pod.uid)
-            for one in waiting
-            for at_ns in (one.until_ns, one.forced_ns)
+            (at_ns, pod.pod.uid)
+            for pod in waiting
+            for at_ns in (pod.until_ns, pod.forced_ns)
             if at_ns is not None and at_ns >= now_ns
         ]
         for at_ns, uid in dates:
@@ -115,14 +115,16 @@ class Drains:
         Returns:
             The time of the next eviction attempt, None without refused evictions.
         """
-        tier = min(one.tier for one in waiting)
+        tier = min(pod.tier for pod in waiting)
         tries = []
-        for one in waiting:
-            is_free = one.hold is Hold.EVICTED_NOW and one.tier == tier and self._is_granted(one.pod)
-            if is_free or one.hold is Hold.FORCED:
-                self._evict(self._world.pods[one.pod.uid])
-            elif one.pod.uid in self._tries:
-                tries.append(self._tries[one.pod.uid] - 1)
+        for waiting_pod in waiting:
+            is_free = (
+                waiting_pod.hold is Hold.EVICTED_NOW and waiting_pod.tier == tier and self._is_granted(waiting_pod.pod)
+            )
+            if is_free or waiting_pod.hold is Hold.FORCED:
+                self._evict(self._world.pods[waiting_pod.pod.uid])
+            elif waiting_pod.pod.uid in self._tries:
+                tries.append(self._tries[waiting_pod.pod.uid] - 1)
         return min(tries, default=None)
 
     def _is_granted(self, pod: Pod) -> bool:
@@ -249,41 +251,43 @@ class KubectlDrain:
     @property
     def is_over(self) -> bool:
         """Whether no node is left."""
-        return all(one.gone_ns is not None for one in self._nodes.values())
+        return all(node.gone_ns is not None for node in self._nodes.values())
 
     def advance(self) -> None:
         """Evict what may be evicted now, and go on to the next nodes where some are empty."""
         now_ns = self._agenda.now_ns
         for _ in range(len(self._nodes)):
-            before = [one.empty_ns for one in self.nodes]
-            at_work = [one for one in self.nodes if one.from_ns is not None and one.empty_ns is None]
-            coming = [one for one in self.nodes if one.from_ns is None][: self._at_once - len(at_work)]
-            for one in (*at_work, *coming):
-                self._nodes[one.node] = begun = one if one in at_work else msgspec.structs.replace(one, from_ns=now_ns)
+            before = [node.empty_ns for node in self.nodes]
+            at_work = [node for node in self.nodes if node.from_ns is not None and node.empty_ns is None]
+            coming = [node for node in self.nodes if node.from_ns is None][: self._at_once - len(at_work)]
+            for drained_node in (*at_work, *coming):
+                self._nodes[drained_node.node] = begun = (
+                    drained_node if drained_node in at_work else msgspec.structs.replace(drained_node, from_ns=now_ns)
+                )
                 self._go_on(begun)
-            if before == [one.empty_ns for one in self.nodes]:
+            if before == [node.empty_ns for node in self.nodes]:
                 return
 
-    def _go_on(self, one: DrainedNode) -> None:
+    def _go_on(self, node: DrainedNode) -> None:
         now_ns = self._agenda.now_ns
-        left = [pod for pod in self._world.pods_on(one.node) if _has_to_go(pod)]
+        left = [pod for pod in self._world.pods_on(node.node) if _has_to_go(pod)]
         for pod in left:
             if not pod.is_terminating:
                 self._try(pod)
         if not left:
-            self._nodes[one.node] = msgspec.structs.replace(one, empty_ns=now_ns)
-            self._agenda.at(now_ns + self._durations.instance_end_ns, partial(self._node_gone, one.node))
+            self._nodes[node.node] = msgspec.structs.replace(node, empty_ns=now_ns)
+            self._agenda.at(now_ns + self._durations.instance_end_ns, partial(self._node_gone, node.node))
 
     def _try(self, pod: Pod) -> None:
         """Evict a pod; where PodDisruptionBudgets refuse it, at the next try at which they do not."""
-        now_ns, known = self._agenda.now_ns, self._refused.get(pod.uid)
+        now_ns, held_pod = self._agenda.now_ns, self._refused.get(pod.uid)
         budgets = self._world.credits.refusing(pod)
         if budgets:
-            if known is None:
+            if held_pod is None:
                 self._refused[pod.uid] = HeldPod(pod.key, pod.node_name, budgets, now_ns, None)
             return
-        if known is not None:
-            try_ns = known.from_ns + -(-(now_ns - known.from_ns) // _RETRY_NS) * _RETRY_NS
+        if held_pod is not None:
+            try_ns = held_pod.from_ns + -(-(now_ns - held_pod.from_ns) // _RETRY_NS) * _RETRY_NS
             if try_ns > now_ns:
                 if (pod.uid, try_ns) not in self._tries:
                     self._tries.add((pod.uid, try_ns))

@@ -135,11 +135,11 @@ def observed(claims: Iterable[NodeClaim]) -> Durations:
         if 0 < taken_ns <= _LONGEST_START_NS:
             seen[claim.labels.get(NODEPOOL, "")].append(taken_ns)
     usual = {pool: int(median(times)) for pool, times in seen.items() if len(times) >= _LEAST_SEEN}
-    found = Durations(start_ns_by_pool=MappingProxyType(usual))
+    durations = Durations(start_ns_by_pool=MappingProxyType(usual))
     together = [taken_ns for times in seen.values() for taken_ns in times]
     if len(together) >= _LEAST_SEEN:
-        found = msgspec.structs.replace(found, start_ns=int(median(together)))
-    return found
+        durations = msgspec.structs.replace(durations, start_ns=int(median(together)))
+    return durations
 
 
 _JOB: Final = "Job"

@@ -60,11 +60,11 @@ class Journal:
             return beginning
         things: dict[str, dict[str, Any]] = {}
         for field, key, thing in self._changes[: self._ends[place - 1]]:
-            known = things.get(field)
-            if known is None:
-                known = things[field] = {_key(one): one for one in getattr(beginning, field)}
+            document = things.get(field)
+            if document is None:
+                document = things[field] = {_key(one): one for one in getattr(beginning, field)}
             if thing is None:
-                known.pop(key, None)
+                document.pop(key, None)
             else:
-                known[key] = thing
-        return msgspec.structs.replace(beginning, **{field: tuple(known.values()) for field, known in things.items()})
+                document[key] = thing
+        return msgspec.structs.replace(beginning, **{field: tuple(item.values()) for field, item in things.items()})

@@ -88,11 +88,11 @@ def order_again(claim: NodeClaim, pool: NodePool, types: Iterable[InstanceType],
     requirements = Requirements.from_selectors(claim.requirements)
     named = requirements.get(INSTANCE_TYPE)
     fitting = [
-        one
-        for one in types
-        if named.allows(one.name)
-        and requirements.compatible(Requirements.from_selectors(one.requirements), WELL_KNOWN)
-        and _has_room(allocatable_nano(one, rules=rules), claim.requests)
+        instance_type
+        for instance_type in types
+        if named.allows(instance_type.name)
+        and requirements.compatible(Requirements.from_selectors(instance_type.requirements), WELL_KNOWN)
+        and _has_room(allocatable_nano(instance_type, rules=rules), claim.requests)
     ]
     return LaunchOrder(pool, fitting, requirements, claim.requests)
 
@@ -117,15 +117,15 @@ class Launch(msgspec.Struct, frozen=True, eq=False):
 def choose(order: LaunchOrder, rules: Rules) -> tuple[InstanceType, Offering] | None:
     """Return the type and offering to launch, None if none is available."""
     by_capacity: dict[str, tuple[float, int, str, InstanceType, Offering]] = {}
-    for rank, one in enumerate(order.types):
-        for offering in one.offerings:
+    for rank, instance_type in enumerate(order.types):
+        for offering in instance_type.offerings:
             if not offering.is_launchable(rules):
                 continue
             if not order.requirements.compatible(Requirements.from_selectors(offering.requirements), WELL_KNOWN):
                 continue
             capacity_type = _value(offering.requirements, CAPACITY_TYPE)
             zone = str(sorted(value for key in offering.requirements for value in key.values))
-            found = (offering.price_per_hour, rank, zone, one, offering)
+            found = (offering.price_per_hour, rank, zone, instance_type, offering)
             known = by_capacity.get(capacity_type)
             if known is None or found[:3] < known[:3]:
                 by_capacity[capacity_type] = found
@@ -182,7 +182,7 @@ def launch(order: LaunchOrder, rules: Rules, *, name: str, now_ns: int) -> Launc
 def ready(claim: NodeClaim, node: Node | None, now_ns: int) -> tuple[NodeClaim, Node]:
     """Return a NodeClaim and its Node once the node is ready."""
     conditions = (
-        *(one for one in claim.conditions if one.type not in ("Registered", "Initialized", "Ready")),
+        *(condition for condition in claim.conditions if condition.type not in ("Registered", "Initialized", "Ready")),
         Condition("Registered", "True", "Registered", last_transition_ns=now_ns),
         Condition("Initialized", "True", "Initialized", last_transition_ns=now_ns),
         Condition("Ready", "True", "Ready", last_transition_ns=now_ns),
@@ -264,8 +264,8 @@ class Launches:
     def is_any_starting(self) -> bool:
         """Whether a node is starting."""
         return any(
-            not one.is_deleting and not one.is_true("Initialized") and one.name not in self._stuck
-            for one in self._world.claims.values()
+            not claim.is_deleting and not claim.is_true("Initialized") and claim.name not in self._stuck
+            for claim in self._world.claims.values()
         )
 
     def prepare(self, order: LaunchOrder) -> Launch | None:
@@ -356,9 +356,12 @@ def _allocatable(instance_type: InstanceType, offering: Offering, rules: Rules) 
 
 
 def _selectors(requirements: Requirements) -> Iterable[NodeSelectorRequirement]:
-    for one in requirements.as_selectors():
+    for selector in requirements.as_selectors():
         yield NodeSelectorRequirement(
-            one["key"], one["operator"], tuple(one.get("values", ())), min_values=one.get("minValues")
+            selector["key"],
+            selector["operator"],
+            tuple(selector.get("values", ())),
+            min_values=selector.get("minValues"),
         )
 
 
@@ -367,26 +370,26 @@ def _custom_labels(requirements: Requirements) -> dict[str, str]:
 
     Of several values Karpenter takes any, and of bounded ones any number.
     """
-    found = {one.key: _any_value(one) for one in requirements if one.key not in WELL_KNOWN}
+    found = {r.key: _any_value(r) for r in requirements if r.key not in WELL_KNOWN}
     return {key: value for key, value in found.items() if value}
 
 
-def _any_value(one: Requirement) -> str:
-    if one.operator == "In":
-        return min(one.values)
-    if one.operator not in ("NotIn", "Exists"):
+def _any_value(requirement: Requirement) -> str:
+    if requirement.operator == "In":
+        return min(requirement.values)
+    if requirement.operator not in ("NotIn", "Exists"):
         return ""
-    least = max(one.gte or 0, 0)
-    return next((text for number in count(least) if (text := str(number)) not in one.values), "")
+    least = max(requirement.gte or 0, 0)
+    return next((text for number in count(least) if (text := str(number)) not in requirement.values), "")
 
 
 def _single_values(requirements: Requirements) -> dict[str, str]:
-    return {one.key: next(iter(one.values)) for one in requirements if one.operator == "In" and len(one.values) == 1}
+    return {r.key: next(iter(r.values)) for r in requirements if r.operator == "In" and len(r.values) == 1}
 
 
 def _single_selectors(selectors: Iterable[NodeSelectorRequirement]) -> dict[str, str]:
-    return {one.key: one.values[0] for one in selectors if one.operator == "In" and len(one.values) == 1}
+    return {s.key: s.values[0] for s in selectors if s.operator == "In" and len(s.values) == 1}
 
 
 def _value(selectors: Iterable[NodeSelectorRequirement], key: str) -> str:
-    return next((one.values[0] for one in selectors if one.key == key and one.values), "")
+    return next((selector.values[0] for selector in selectors if selector.key == key and selector.values), "")

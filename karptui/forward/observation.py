@@ -86,14 +86,14 @@ class Observation:
         if known is not None and known[:2] == (world.version, now_ns):
             return known[2]
         if known is None:
-            made = Prepared(world.inventory, self._types, self._settings, now_ns, self._pause)
-            world.adopt(made.states)
+            result = Prepared(world.inventory, self._types, self._settings, now_ns, self._pause)
+            world.adopt(result.states)
         else:
-            made = known[2]
+            result = known[2]
         if known is not None or world.commanded:
-            made = made.later(world.inventory, world.states(), now_ns, pods=world.pods, unbound=world.without_node)
-        self._prepared = (world.version, now_ns, made)
-        return made
+            result = result.later(world.inventory, world.states(), now_ns, pods=world.pods, unbound=world.without_node)
+        self._prepared = (world.version, now_ns, result)
+        return result
 
     @property
     def types_by_pool(self) -> Mapping[str, Sequence[InstanceType]]:

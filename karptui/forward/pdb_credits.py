@@ -35,23 +35,26 @@ class PdbCredits:
 
     def refusing(self, pod: Pod) -> tuple[str, ...]:
         """Return the PodDisruptionBudgets that refuse a pod's eviction now: ``namespace/name``."""
-        found = [self._pdbs[pdb.key] for pdb in self._limits.matching(pod)]
-        if not found or pod.phase == "Pending":
+        budgets = [self._pdbs[pdb.key] for pdb in self._limits.matching(pod)]
+        if not budgets or pod.phase == "Pending":
             return ()
-        one = found[0]
-        is_allowed = one.disruptions_allowed > 0 or (
+        budget = budgets[0]
+        is_allowed = budget.disruptions_allowed > 0 or (
             pod.ready is False
-            and (one.unhealthy_pod_eviction_policy == "AlwaysAllow" or one.current_healthy >= one.desired_healthy > 0)
+            and (
+                budget.unhealthy_pod_eviction_policy == "AlwaysAllow"
+                or budget.current_healthy >= budget.desired_healthy > 0
+            )
         )
-        return () if len(found) == 1 and is_allowed else tuple(pdb.key for pdb in found)
+        return () if len(budgets) == 1 and is_allowed else tuple(pdb.key for pdb in budgets)
 
     def change(self, pod: Pod, count: int) -> Iterator[PodDisruptionBudget]:
         """Count a pod that became healthy (1) or ends (-1); yield each changed PodDisruptionBudget."""
-        for found in self._limits.matching(pod):
+        for budget in self._limits.matching(pod):
             self.version += 1
-            credit = self._credits[found.key] = self._credits[found.key] + count
-            pdb = self._pdbs[found.key]
+            credit = self._credits[budget.key] = self._credits[budget.key] + count
+            pdb = self._pdbs[budget.key]
             healthy = max(pdb.current_healthy + count, 0)
             pdb = msgspec.structs.replace(pdb, disruptions_allowed=max(credit, 0), current_healthy=healthy)
-            self._pdbs[found.key] = pdb
+            self._pdbs[budget.key] = pdb
             yield pdb

@@ -68,12 +68,12 @@ class ProvisioningLoop:
         solution = solve(prepared, watch=UNCONCERNED)
         self._seen = self._world.version
         self._expect(frozenset(filled.state.name for filled in solution.nodes if filled.pods))
-        made = [claim for claim in solution.claims if self._launch(claim)]
-        if made:
+        claims = [claim for claim in solution.claims if self._launch(claim)]
+        if claims:
             self._agenda.note(
                 StepKind.PROVISION,
-                claims=tuple(one.as_json() for one in made),
-                pods=tuple(sorted(pod.key for one in made for pod in one.pods)),
+                claims=tuple(claim.as_json() for claim in claims),
+                pods=tuple(sorted(pod.key for claim in claims for pod in claim.pods)),
             )
 
     def _launch(self, claim: NewClaim) -> bool:

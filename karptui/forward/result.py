@@ -202,7 +202,7 @@ class Played(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     @property
     def kept_by(self) -> tuple[tuple[str, int], ...]:
         """How many nodes are kept at the end by what, most first, in the words of Nodes."""
-        counts = Counter(CODES[Code(one.code)].word for one in self.kept)
+        counts = Counter(CODES[Code(node.code)].word for node in self.kept)
         return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
@@ -252,11 +252,11 @@ def circle_of(played: Played) -> Circle | None:
 def _is_round(last: Sequence[Step], length: int, series: Sequence[Moment]) -> bool:
     """Return whether commands are the same in every round, and the cluster at the same command of each."""
     pairs = list(zip(last, last[length:], strict=False))
-    return all(_key(one) == _key(other) and _state(one, series) == _state(other, series) for one, other in pairs)
+    return all(_key(step) == _key(other) and _state(step, series) == _state(other, series) for step, other in pairs)
 
 
-def _is_like(one: Step, other: Step, made: set[str]) -> bool:
-    return _key(one) == _key(other) and made.issuperset(one.nodes)
+def _is_like(step: Step, other: Step, made: set[str]) -> bool:
+    return _key(step) == _key(other) and made.issuperset(step.nodes)
 
 
 def _key(step: Step) -> tuple[str, str, tuple[str, ...], int]:
@@ -265,7 +265,7 @@ def _key(step: Step) -> tuple[str, str, tuple[str, ...], int]:
 
 def _state(step: Step, series: Sequence[Moment]) -> tuple[int, float]:
     """Return nodes and $/h right before a command, as its replacements count at once."""
-    moment = series[max(bisect_right(series, step.at_ns - 1, key=lambda one: one.at_ns) - 1, 0)]
+    moment = series[max(bisect_right(series, step.at_ns - 1, key=lambda moment: moment.at_ns) - 1, 0)]
     return moment.nodes, moment.price_per_hour
 
 

@@ -171,9 +171,9 @@ def kept_nodes(fleet: Fleet) -> tuple[KeptNode, ...]:
     kept = []
     for node in fleet.nodes:
         held = () if node.claim is None or node.is_marked_for_deletion else survey.of(node)
-        found = [one for one in held if one.is_wanted and not one.is_passing]
-        if found:
-            worst = min(found, key=_rank)
+        blockers = [blocker for blocker in held if blocker.is_wanted and not blocker.is_passing]
+        if blockers:
+            worst = min(blockers, key=_rank)
             kept.append(KeptNode(node.name, str(worst.code), worst.object_ref))
     return tuple(kept)
 
@@ -252,7 +252,7 @@ def about_dollars(played: Played, prices: PriceSettings = LIST_PRICES) -> Iterat
 
 
 def _refused_launches(inventory: Inventory) -> Iterator[str]:
-    refused = sorted(one.name for one in inventory.nodeclaims if one.refused_launch is not None and not one.is_deleting)
+    refused = sorted(n.name for n in inventory.nodeclaims if n.refused_launch is not None and not n.is_deleting)
     if refused:
         fails, are = verb(len(refused), "launch fails", "launches fail"), verb(len(refused), "is", "are")
         end = "Karpenter deletes a NodeClaim if its launch fails for five minutes"
@@ -260,11 +260,11 @@ def _refused_launches(inventory: Inventory) -> Iterator[str]:
 
 
 def _stuck_nodes(inventory: Inventory, durations: Durations, now_ns: int) -> list[str]:
-    claims = [one for one in inventory.nodeclaims if is_stuck(one, durations, now_ns)]
+    claims = [nodeclaim for nodeclaim in inventory.nodeclaims if is_stuck(nodeclaim, durations, now_ns)]
     if not claims:
         return []
-    oldest_ns = min(joined_since(one) for one in claims)
-    names = first_of(sorted(one.node_name or one.name for one in claims), _MOST_NAMES)
+    oldest_ns = min(joined_since(claim) for claim in claims)
+    names = first_of(sorted(claim.node_name or claim.name for claim in claims), _MOST_NAMES)
     stays = f"{verb(len(claims), 'is', 'are')} not initialized"
     since = f"{'' if len(claims) == 1 else 'up to '}{duration_text((now_ns - oldest_ns) // NS_PER_SECOND)}"
     joined = verb(len(claims), "it joined", "they joined")
@@ -285,7 +285,7 @@ def _left_out(inventory: Inventory) -> list[str]:
     times = job_times(inventory.pods)
     kinds = Counter(kind for pod in inventory.pods if pod.is_active and (kind := kind_of(pod)))
     jobs = sum(count for kind, count in kinds.items() if kind not in times.usual)
-    said = [
+    parts = [
         "spot interruptions, and offerings that become unavailable",
         "drift caused by later changes, such as new images",
         "preemption",
@@ -293,8 +293,8 @@ def _left_out(inventory: Inventory) -> list[str]:
     if jobs:
         others = "" if jobs == kinds.total() else "other "
         pods, go_on = counted(jobs, f"{others}pod"), verb(jobs, "runs", "run")
-        said.insert(0, f"{pods} of Jobs {go_on} to the end of the forecast: their durations are not known")
-    return said
+        parts.insert(0, f"{pods} of Jobs {go_on} to the end of the forecast: their durations are not known")
+    return parts
 
 
 def _seconds(duration_ns: int) -> str:

@@ -69,20 +69,20 @@ class StaticPools:
                 nodes=(shown,),
                 evicted=evicted,
             )
-        made: list[NodePool] = []
+        pools: list[NodePool] = []
         for pool, count in self.missing():
             book = books.get(pool.name)
             for _ in range(count if book is not None else 0):
-                one = self._launches.prepare(template_order(pool, book)) if book is not None else None
-                if one is not None:
-                    self._launches.add(one)
-                    made.append(pool)
-        if made:
-            self._agenda.note(StepKind.PROVISION, claims=tuple(template_json(pool) for pool in made))
+                launch = self._launches.prepare(template_order(pool, book)) if book is not None else None
+                if launch is not None:
+                    self._launches.add(launch)
+                    pools.append(pool)
+        if pools:
+            self._agenda.note(StepKind.PROVISION, claims=tuple(template_json(pool) for pool in pools))
 
     def missing(self) -> list[tuple[NodePool, int]]:
         """Return the number of missing nodes by NodePool; nothing if no NodeClaim has changed."""
-        found: list[tuple[NodePool, int]] = []
+        results: list[tuple[NodePool, int]] = []
         for pool in self._changed():
             running, held = self._counts(pool)
             if not is_refillable(pool) or running + held >= (pool.replicas or 0):
@@ -91,8 +91,8 @@ class StaticPools:
             room = headroom(self._fleet(), pool).room
             count = wanted if room is None else min(wanted, room)
             if count > 0:
-                found.append((pool, count))
-        return found
+                results.append((pool, count))
+        return results
 
     def surplus(self) -> list[NodeClaim]:
         """Return the NodeClaims that go because there are more than replicas: no instance, then empty, then cheap."""
@@ -113,13 +113,13 @@ class StaticPools:
 
     def _running(self, pool: NodePool) -> list[NodeClaim]:
         held = self._world.commanded
-        own = (claim for claim in self._world.claims.values() if claim.labels.get(NODEPOOL) == pool.name)
-        return [claim for claim in own if not claim.is_deleting and claim.name not in held]
+        claims = (claim for claim in self._world.claims.values() if claim.labels.get(NODEPOOL) == pool.name)
+        return [claim for claim in claims if not claim.is_deleting and claim.name not in held]
 
     def _counts(self, pool: NodePool) -> tuple[int, int]:
         """Return the numbers of remaining NodeClaims, and of NodeClaims held by a command but not being deleted yet."""
-        own = [claim for claim in self._world.claims.values() if claim.labels.get(NODEPOOL) == pool.name]
-        left = [claim for claim in own if not claim.is_deleting]
+        claims = [claim for claim in self._world.claims.values() if claim.labels.get(NODEPOOL) == pool.name]
+        left = [claim for claim in claims if not claim.is_deleting]
         held = sum(1 for claim in left if claim.name in self._world.commanded)
         return len(left) - held, held
 

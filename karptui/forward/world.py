@@ -53,7 +53,7 @@ class World:
         self.claims: dict[str, NodeClaim] = {claim.name: claim for claim in inventory.nodeclaims}
         self._rest = inventory
         self._volume_claims = {claim.key: claim for claim in inventory.claims}
-        self._late_classes = {one.name for one in inventory.storage_classes if one.volume_binding_mode != IMMEDIATE}
+        self._late_classes = {s.name for s in inventory.storage_classes if s.volume_binding_mode != IMMEDIATE}
         """Names of the StorageClasses whose claims are bound once their pods have nodes."""
         self.credits = PdbCredits(inventory.pdbs)
         self._by_node: dict[str, dict[str, None]] = {}
@@ -92,14 +92,14 @@ class World:
     def inventory(self) -> Inventory:
         """All current objects."""
         if self._known[0] != self.version:
-            made = msgspec.structs.replace(
+            inventory = msgspec.structs.replace(
                 self._rest,
                 pods=tuple(self.pods.values()),
                 nodes=tuple(self.nodes.values()),
                 nodeclaims=tuple(self.claims.values()),
                 pdbs=self.credits.pdbs,
             )
-            self._known = (self.version, made)
+            self._known = (self.version, inventory)
         return self._known[1]
 
     def pods_on(self, node_name: str) -> list[Pod]:
@@ -121,15 +121,15 @@ class World:
         """Return the nodes that Karpenter tracks; unchanged ones are the same objects as last time."""
         if self._tracked_at != self._objects_version:
             self._tracked_at = self._objects_version
-            made: dict[str, StateNode] = {}
+            nodes: dict[str, StateNode] = {}
             for key, node, claim in tracked(self.nodes.values(), self.claims.values()):
                 state = self._states.get(key)
                 is_commanded = claim is not None and claim.name in self.commanded
                 is_same = state is not None and state.node is node and state.claim is claim
                 if state is None or not is_same or state.is_commanded is not is_commanded:
                     state = self._state(key, node, claim)
-                made[key] = state
-            self._states = made
+                nodes[key] = state
+            self._states = nodes
         for key in self._stale & self._states.keys():
             was = self._states[key]
             node = self.nodes[was.node.name] if was.node is not None else None
@@ -214,7 +214,7 @@ class World:
             return False
         priority = pod.template.priority
         return any(
-            one.is_terminating and one.template.priority < priority for one in self.pods_on(pod.nominated_node_name)
+            pod.is_terminating and pod.template.priority < priority for pod in self.pods_on(pod.nominated_node_name)
         )
 
     def start(self, uid: str, now_ns: int) -> None:
@@ -267,8 +267,8 @@ class World:
     def add_claim(self, claim: NodeClaim) -> None:
         """Add a NodeClaim, or put a changed one in the place of the one of its name."""
         self.claims_version += 1
-        known = self.claims.get(claim.name)
-        if known is None or known.provider_id != claim.provider_id:
+        node_claim = self.claims.get(claim.name)
+        if node_claim is None or node_claim.provider_id != claim.provider_id:
             self._objects_version += 1
         self._stale.add(claim.provider_id)
         self.claims[claim.name] = claim
@@ -370,7 +370,7 @@ class World:
         node = self.nodes.get(claim.node_name)
         if node is not None:
             return node
-        return next((one for one in self.nodes.values() if one.provider_id == claim.provider_id), None)
+        return next((node for node in self.nodes.values() if node.provider_id == claim.provider_id), None)
 
     def remove_claim(self, name: str, now_ns: int) -> None:
         """Remove a NodeClaim, its node and its pods; owners recreate the pods."""
@@ -433,12 +433,12 @@ class World:
             claim = self._volume_claims.get(f"{pod.namespace}/{volume.claim_of(pod.name)}")
             if not volume.is_ephemeral or claim is None:
                 continue
-            own = msgspec.structs.replace(claim, name=volume.claim_of(again.name))
+            volume_claim = msgspec.structs.replace(claim, name=volume.claim_of(again.name))
             if claim.storage_class_name in self._late_classes:
-                own = msgspec.structs.replace(own, volume_name="", phase="Pending")
-            self._volume_claims[own.key] = own
+                volume_claim = msgspec.structs.replace(volume_claim, volume_name="", phase="Pending")
+            self._volume_claims[volume_claim.key] = volume_claim
             self._rest = msgspec.structs.replace(self._rest, claims=tuple(self._volume_claims.values()))
-            self._note(CLAIMS, own)
+            self._note(CLAIMS, volume_claim)
 
     def _note(self, field: str, thing: Changed, *, is_gone: bool = False) -> None:
         if self._journal is not None:
@@ -508,8 +508,8 @@ def _is_stateful(pod: Pod) -> bool:
 
 def _ended_by(claim: NodeClaim, ends_ns: int) -> dict[str, str]:
     """Return a NodeClaim's annotations with when its drain ends by force: a deadline may come earlier, never later."""
-    known = deadline_of(claim)
-    if known is not None and known.at_ns <= ends_ns:
+    deadline = deadline_of(claim)
+    if deadline is not None and deadline.at_ns <= ends_ns:
         return dict(claim.annotations)
     return {**claim.annotations, TERMINATION_TIMESTAMP: format_timestamp(ends_ns - ends_ns % NS_PER_SECOND)}
 
