@@ -41,8 +41,8 @@ _SUBJECTS: Final[dict[str, tuple[ModuleType, ...]]] = {
 
 
 def _declared(modules: tuple[ModuleType, ...]) -> tuple[Rule, ...]:
-    found = [value for module in modules for value in vars(module).values() if isinstance(value, Rule)]
-    return tuple(sorted(found, key=lambda rule: rule.id))
+    rules = [value for module in modules for value in vars(module).values() if isinstance(value, Rule)]
+    return tuple(sorted(rules, key=lambda rule: rule.id))
 
 
 RULES_BY_SUBJECT: Final = {heading: _declared(modules) for heading, modules in _SUBJECTS.items()}

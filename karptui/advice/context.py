@@ -189,7 +189,7 @@ class AdviceContext:
         for pod in (*shared[:1], *(pod for pod in pods if pod.own_labels)):
             matching = limits.matching(pod)
             if matching:
-                own = by_budgets.setdefault(tuple(one.key for one in matching), (matching, []))[1]
+                own = by_budgets.setdefault(tuple(budget.key for budget in matching), (matching, []))[1]
                 own.extend((pod,) if pod.own_labels else shared)
         for matching, own in by_budgets.values():
             yield matching, tuple(own)
@@ -211,8 +211,8 @@ class AdviceContext:
 
     def pool_types(self, names: Container[str]) -> Mapping[str, PoolTypes]:
         """Return the instance types of NodePools after each filter, by name."""
-        found = pool_types(self.inventory, self.prepared.given_types, self.settings, names)
-        return {one.pool.name: one for one in found}
+        types = pool_types(self.inventory, self.prepared.given_types, self.settings, names)
+        return {types.pool.name: types for types in types}
 
     @cached_property
     def _requirements(self) -> dict[str, Requirements]:
@@ -224,10 +224,10 @@ class AdviceContext:
 
     def catalogue_of(self, pool: NodePool) -> Catalogue:
         """Return the indexed instance types that a NodePool draws on."""
-        known = self.prepared.catalogues.get(pool.name)
+        catalogue = self.prepared.catalogues.get(pool.name)
         return (
-            known
-            if known is not None
+            catalogue
+            if catalogue is not None
             else catalogue_of(tuple(self.prepared.types_by_pool[pool.name]), self.settings.rules)
         )
 
@@ -266,11 +266,11 @@ class AdviceContext:
 
     @cached_property
     def _nodes_by_pool(self) -> dict[str, list[StateNode]]:
-        found: dict[str, list[StateNode]] = {}
+        nodes: dict[str, list[StateNode]] = {}
         for node in self.fleet.nodes:
             if node.claim is not None:
-                found.setdefault(node.nodepool_name, []).append(node)
-        return found
+                nodes.setdefault(node.nodepool_name, []).append(node)
+        return nodes
 
     def nodes_of(self, pool: NodePool) -> tuple[StateNode, ...]:
         """Return the nodes of a NodePool that Karpenter manages."""
@@ -302,8 +302,8 @@ class AdviceContext:
 
     def nodes_with(self, pods: Iterable[Pod], *, managed: bool = True) -> tuple[StateNode, ...]:
         """Return the nodes of pods, each once; only managed nodes by default."""
-        found = {pod.node_name: self.node_by_name.get(pod.node_name) for pod in pods if pod.node_name}
-        return tuple(node for node in found.values() if node is not None and (node.claim is not None or not managed))
+        nodes = {pod.node_name: self.node_by_name.get(pod.node_name) for pod in pods if pod.node_name}
+        return tuple(node for node in nodes.values() if node is not None and (node.claim is not None or not managed))
 
     def accepting(self, template: PodTemplate) -> int:
         """Return the tried NodePools that accept a template by taints and labels, as bits."""
@@ -326,7 +326,7 @@ class AdviceContext:
     @cached_property
     def held_by_limits(self) -> Mapping[str, int]:
         """How many pods that wait only its limits keep from each NodePool, types and offerings included."""
-        found: Counter[str] = Counter()
+        counter: Counter[str] = Counter()
         known: dict[object, tuple[str, ...]] = {}
         for pod in self.prepared.pending:
             if pod.key not in self.solution.errors:
@@ -334,24 +334,24 @@ class AdviceContext:
             kind: object = pod.uid if pod.volumes else pod.template
             if kind not in known:
                 known[kind] = self._kept_by_limits(pod)
-            found.update(known[kind])
-        return found
+            counter.update(known[kind])
+        return counter
 
     def _kept_by_limits(self, pod: Pod) -> tuple[str, ...]:
         """Return the NodePools that would take a pod if they were within their limits."""
         if not any(pool.limits for pool in self.pools_for(pod.template)):
             return ()
         pools = explain(self.solution, pod, asks_nodes=False).pools
-        return tuple(one.nodepool for one in pools if one.failed is PlacementGate.LIMITS and one.besides_limits is None)
+        return tuple(p.nodepool for p in pools if p.failed is PlacementGate.LIMITS and p.besides_limits is None)
 
     @cached_property
     def pods_by_pools(self) -> Mapping[int, int]:
         """How many workload pods may go to exactly these NodePools, by bits of ``tried_pools``."""
-        found: dict[int, int] = {}
+        pods: dict[int, int] = {}
         for group in self.workload_groups:
             mask = self.accepting(group.template)
-            found[mask] = found.get(mask, 0) + len(group.pods)
-        return found
+            pods[mask] = pods.get(mask, 0) + len(group.pods)
+        return pods
 
     def pods_for_all(self, pools: Iterable[NodePool]) -> int:
         """Return the number of workload pods that all these NodePools accept."""
@@ -395,11 +395,11 @@ class AdviceContext:
         ]
         if not nodes:
             return ()
-        known = live_instance_types(self.evidence.facts)
+        facts = live_instance_types(self.evidence.facts)
         return tuple(
-            ReportedType(known[name], one.node_count, one.capacity[MEMORY].smallest.units)
-            for name, one in observed_types(nodes).items()
-            if name in known and MEMORY in one.capacity
+            ReportedType(facts[name], observed_type.node_count, observed_type.capacity[MEMORY].smallest.units)
+            for name, observed_type in observed_types(nodes).items()
+            if name in facts and MEMORY in observed_type.capacity
         )
 
     @cached_property

@@ -112,15 +112,15 @@ def _eaten(context: AdviceContext) -> Iterator[Finding]:
         stuck = frozenset(node.name for node in nodes if _has_drained_long(node, context.now_ns))
         use = context.fleet.use.get(pool.name)
         states = [budget_state(pool, reason, use, context.now_ns) for reason in _reasons(context, pool)]
-        eaten = [one for one in states if _is_eaten(one, stuck)]
+        eaten = [state for state in states if _is_eaten(state, stuck)]
         if not eaten:
             continue
         first = eaten[0]
-        eaten = [one for one in eaten if (one.allowed, one.not_ready) == (first.allowed, first.not_ready)]
-        rest = [one for one in nodes if one.name not in (*first.not_ready, *first.deleting)]
+        eaten = [state for state in eaten if (state.allowed, state.not_ready) == (first.allowed, first.not_ready)]
+        rest = [node for node in nodes if node.name not in (*first.not_ready, *first.deleting)]
         if first.reason is Reason.UNHEALTHY:
             repair = Repair(context.fleet, Recorder())
-            rest = [one for one in rest if repair.ailment_of(one) is not None]
+            rest = [node for node in rest if repair.ailment_of(node) is not None]
         if not rest:
             continue
         cost = context.cost(rest)
@@ -134,7 +134,7 @@ def _eaten(context: AdviceContext) -> Iterator[Finding]:
             severity=Severity.WARNING,
             objects=(pool_ref(pool), *(ObjectRef("Node", name) for name in (*first.not_ready, *first.deleting))),
             fact=f"{pool.name} allows {first.allowed:,} of {counted(first.nodes, 'node')} to be disrupted for "
-            f"{joined([one.reason for one in eaten])}, and {joined(parts)} "
+            f"{joined([state.reason for state in eaten])}, and {joined(parts)} "
             f"{verb(len(first.not_ready) + len(first.deleting), 'uses', 'use')} all of it: the other "
             f"{counted(len(rest), 'node')}{at_cost(cost)} {verb(len(rest), 'waits', 'wait')}, without an event.",
             per_hour=cost,

@@ -33,21 +33,21 @@ _LONGEST: Final = 160
 def _no_capacity(context: AdviceContext) -> Iterator[Finding]:
     refusals = recent_launch_refusals(context.inventory, context.history, since_ns=context.now_ns - _HOUR_NS)
     for pool in context.pools:
-        own = [one for one in refusals if one.nodepool == pool.name]
+        launch_refusals = [refusal for refusal in refusals if refusal.nodepool == pool.name]
         counts: dict[str, int] = {}
-        for one in own:
-            counts[one.nodeclaim] = max(counts.get(one.nodeclaim, 0), one.count)
+        for launch_refusal in launch_refusals:
+            counts[launch_refusal.nodeclaim] = max(counts.get(launch_refusal.nodeclaim, 0), launch_refusal.count)
         times = sum(counts.values())
         if times < _MANY:
             continue
-        last = own[-1]
+        last = launch_refusals[-1]
         message = ": ".join(filter(None, (last.error_code, last.message)))
-        said = message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
+        text = message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
         yield Finding(
             severity=Severity.WARNING,
             objects=(pool_ref(pool),),
             fact=f"Launches of {pool.name} failed {counted(times, 'time')} for lack of capacity within the last hour, "
-            f"last {span(context.now_ns - last.last_ns)} ago: {said}",
+            f"last {span(context.now_ns - last.last_ns)} ago: {text}",
         )
 
 
@@ -75,12 +75,12 @@ def _unsynced(context: AdviceContext) -> Iterator[Finding]:
     if not claims:
         return
     launched = claims[0].refused_launch
-    said = f" ({launched.message or launched.reason})" if launched is not None else ""
+    text = f" ({launched.message or launched.reason})" if launched is not None else ""
     yield Finding(
         severity=Severity.ERROR,
         objects=tuple(ObjectRef("NodeClaim", claim.name) for claim in claims),
         fact=f"{counted(len(claims), 'NodeClaim')} ({listed(claim.name for claim in claims)}) "
         f"{'has' if len(claims) == 1 else 'have'} had no instance for up to "
-        f"{span(context.now_ns - claims[0].created_ns)}{said}: while there is one, Karpenter disrupts nothing "
+        f"{span(context.now_ns - claims[0].created_ns)}{text}: while there is one, Karpenter disrupts nothing "
         "anywhere.",
     )

@@ -60,9 +60,9 @@ _POOLS: Final = 2
 )
 def _or_terms(context: AdviceContext) -> Iterator[Finding]:
     found = sorted(
-        (one.key, one.name, one.namespace, len(one.template.required_node_terms or ()))
-        for one in context.inventory.daemonsets
-        if len(one.template.required_node_terms or ()) > 1
+        (daemonset.key, daemonset.name, daemonset.namespace, len(daemonset.template.required_node_terms or ()))
+        for daemonset in context.inventory.daemonsets
+        if len(daemonset.template.required_node_terms or ()) > 1
     )
     if found and len(context.tried_pools) >= _POOLS:
         names = (f"{key} ({terms} terms)" for key, _, _, terms in found)
@@ -138,8 +138,8 @@ def _pending(context: AdviceContext) -> Iterator[Finding]:
         return
     owners = tuple(dict.fromkeys(owner for owner, _ in waiting))
     oldest = min(pod.created_ns for _, pod in waiting)
-    said = next((pod.scheduled_message for _, pod in waiting if pod.scheduled_message), "")
-    quoted = f' kube-scheduler: "{said}"' if said else ""
+    text = next((pod.scheduled_message for _, pod in waiting if pod.scheduled_message), "")
+    quoted = f' kube-scheduler: "{text}"' if text else ""
     yield Finding(
         severity=Severity.WARNING,
         objects=owners,

@@ -50,8 +50,8 @@ def _candidate_only(context: AdviceContext) -> Iterator[Finding]:
         is_old = 0 < event.first_ns < context.now_ns - _REMAINED_LONG_NS
         if node is None or node.is_marked_for_deletion or event.count < 2 or not is_old:
             continue
-        known = context.findings.get(claim_key(node.claim.name)) if node.claim is not None else None
-        if known is not None and known.drain is not None and known.drain.stage is not DrainStage.WANTED:
+        findings = context.findings.get(claim_key(node.claim.name)) if node.claim is not None else None
+        if findings is not None and findings.drain is not None and findings.drain.stage is not DrainStage.WANTED:
             continue
         first[event.involved_name] = min(first.get(event.involved_name, event.first_ns), event.first_ns)
         times += event.count
@@ -297,11 +297,12 @@ _CORDONED: Final = 20
 def _receives_pods(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
         found = [
-            (node, one.recent_pods)
+            (node, findings.recent_pods)
             for node in context.nodes_of(pool)
-            if (one := context.findings.get(claim_key(node.claim.name) if node.claim is not None else "")) is not None
-            and one.recent_pods
-            and any(blocker.code in _PROTECTED for blocker in one.blockers)
+            if (findings := context.findings.get(claim_key(node.claim.name) if node.claim is not None else ""))
+            is not None
+            and findings.recent_pods
+            and any(blocker.code in _PROTECTED for blocker in findings.blockers)
             and node.node is not None
             and not node.node.is_unschedulable
         ]

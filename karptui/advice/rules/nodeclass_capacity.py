@@ -36,11 +36,11 @@ def _eviction_soft(context: AdviceContext) -> Iterator[Finding]:
         soft = nodeclass.kubelet.eviction_soft
         if not soft:
             continue
-        said = ", ".join(f"{signal} {value}" for signal, value in sorted(soft.items()))
+        text = ", ".join(f"{signal} {value}" for signal, value in sorted(soft.items()))
         yield Finding(
             severity=Severity.INFO,
             objects=(ObjectRef(EC2_KIND, nodeclass.name), *map(pool_ref, context.pools_with(nodeclass.name))),
-            fact=f"{EC2_KIND} {nodeclass.name} sets evictionSoft ({said}): the kubelet obeys it, and Karpenter "
+            fact=f"{EC2_KIND} {nodeclass.name} sets evictionSoft ({text}): the kubelet obeys it, and Karpenter "
             "subtracts only evictionHard from what a node offers.",
         )
 
@@ -68,10 +68,10 @@ def _max_pods_memory(context: AdviceContext) -> Iterator[Finding]:
         by_limit_mib = _BASE_MIB + _PER_POD_MIB * limit
         most, name = max(
             (
-                (abs((memory_bytes(one.overhead.kube_reserved) >> 20) - by_limit_mib), one.name)
+                (abs((memory_bytes(instance_type.overhead.kube_reserved) >> 20) - by_limit_mib), instance_type.name)
                 for pool in pools
                 for i in bits(context.catalogue_of(pool).compatible(context.requirements_of(pool)))
-                if pod_count((one := context.catalogue_of(pool).types[i]).capacity) == limit
+                if pod_count((instance_type := context.catalogue_of(pool).types[i]).capacity) == limit
             ),
             default=(0, ""),
         )
@@ -108,9 +108,9 @@ def _raid0_size(context: AdviceContext) -> Iterator[Finding]:
             offered = frozenset(context.offered_types(pool))
             total += len(offered)
             without += sum(
-                one.name in offered
-                for one in context.catalogue_of(pool).types
-                if not any(need.key == _LOCAL_DISK and need.operator == "In" for need in one.requirements)
+                instance_type.name in offered
+                for instance_type in context.catalogue_of(pool).types
+                if not any(need.key == _LOCAL_DISK and need.operator == "In" for need in instance_type.requirements)
             )
         if not without:
             continue
@@ -144,23 +144,23 @@ def _reserved_node(context: AdviceContext) -> Iterator[Finding]:
         if not _exhausted(catalogue, allowed):
             continue
         types = [catalogue.types[i] for i in bits(allowed)]
-        for one in reserved_more_than_node(nodeclass.name, types):
+        for finding in reserved_more_than_node(nodeclass.name, types):
             yield Finding(
-                severity=Severity(str(one.severity)),
+                severity=Severity(str(finding.severity)),
                 objects=(ObjectRef(EC2_KIND, nodeclass.name), pool_ref(pool)),
-                fact=f"In {pool.name} {one.fact}",
-                remedy=one.remedy,
+                fact=f"In {pool.name} {finding.fact}",
+                remedy=finding.remedy,
             )
 
 
 def _exhausted(catalogue: Catalogue, allowed: int) -> int:
     """Return the types with nothing left of something that can be reserved, or without it: cheap to tell."""
-    found = 0
+    result = 0
     for resource in (CPU, MEMORY, EPHEMERAL_STORAGE):
         ladder = catalogue.allocatable.get(resource)
         if ladder is not None:
-            found |= allowed & ~ladder.at_least(1)
-    return found
+            result |= allowed & ~ladder.at_least(1)
+    return result
 
 
 @rule(
@@ -177,12 +177,12 @@ def _exhausted(catalogue: Catalogue, allowed: int) -> int:
 def _userdata_kubelet(context: AdviceContext) -> Iterator[Finding]:
     for nodeclass in context.ec2_nodeclasses:
         users = tuple(map(pool_ref, context.pools_with(nodeclass.name)))
-        for one in user_data_settings(nodeclass):
+        for setting in user_data_settings(nodeclass):
             yield Finding(
-                severity=Severity(str(one.severity)),
+                severity=Severity(str(setting.severity)),
                 objects=(ObjectRef(EC2_KIND, nodeclass.name), *users),
-                fact=one.fact,
-                remedy=one.remedy,
+                fact=setting.fact,
+                remedy=setting.remedy,
             )
 
 
@@ -213,14 +213,14 @@ def _size_problem(nodeclass: Ec2NodeClass) -> str:
     devices = nodeclass.block_devices
     if not devices or nodeclass.uses_raid0:
         return ""
-    device, named = nodeclass.family.data_device, [one for one in devices if one.root_volume][:1]
-    named += [devices[-1]] if device is None else [one for one in devices if one.device_name == device][:1]
+    device, named = nodeclass.family.data_device, [b for b in devices if b.root_volume][:1]
+    named += [devices[-1]] if device is None else [b for b in devices if b.device_name == device][:1]
     if not named:
         return f"maps {_names(devices)}, and pods' storage is on {device}, which it does not map"
-    if any(one.ebs is None or one.ebs.volume_size is not None for one in named):
+    if any(block_device.ebs is None or block_device.ebs.volume_size is not None for block_device in named):
         return ""
     return f"gives {_names(tuple(named))} no volumeSize, and the size of a snapshot does not count"
 
 
 def _names(devices: tuple[BlockDevice, ...]) -> str:
-    return ", ".join(one.device_name or "a device without a name" for one in devices)
+    return ", ".join(device.device_name or "a device without a name" for device in devices)

@@ -79,7 +79,7 @@ def _no_interfaces(context: AdviceContext) -> Iterator[Finding]:
     remedy="Fix the cause named in the condition; usually a selector matches nothing.",
 )
 def _not_ready(context: AdviceContext) -> Iterator[Finding]:
-    for nodeclass in sorted(context.inventory.nodeclasses, key=lambda one: one.key):
+    for nodeclass in sorted(context.inventory.nodeclasses, key=lambda node_class: node_class.key):
         users = [pool for pool in context.pools if pool.node_class_ref.key == nodeclass.key]
         reason = _not_ready_fact(nodeclass)
         if not reason:
@@ -93,10 +93,10 @@ def _not_ready(context: AdviceContext) -> Iterator[Finding]:
 
 
 def _not_ready_fact(nodeclass: NodeClass) -> str:
-    failing = [one for one in nodeclass.conditions if one.status != "True"]
+    failing = [condition for condition in nodeclass.conditions if condition.status != "True"]
     if failing:
-        own = [one for one in failing if one.type != "Ready"] or failing
-        words = [f"{one.type} is {one.status}" + (f" ({one.message})" if one.message else "") for one in own]
+        conditions = [condition for condition in failing if condition.type != "Ready"] or failing
+        words = [f"{c.type} is {c.status}" + (f" ({c.message})" if c.message else "") for c in conditions]
         return f"is not ready: {'; '.join(words)}"
     if is_ec2(nodeclass):
         try:
@@ -119,10 +119,10 @@ def _not_ready_fact(nodeclass: NodeClass) -> str:
 def _refused(context: AdviceContext) -> Iterator[Finding]:
     runs = context.settings.rules.evaluates_kubelet
     facts = live_instance_types(context.evidence.facts).values()
-    given = {one.name: one for one in context.inventory.nodeclasses if is_ec2(one)}
+    given = {node_class.name: node_class for node_class in context.inventory.nodeclasses if is_ec2(node_class)}
     for nodeclass in context.ec2_nodeclasses:
-        found = refusal(given[nodeclass.name], nodeclass, context.settings, facts)
-        if found is None:
+        class_refusal = refusal(given[nodeclass.name], nodeclass, context.settings, facts)
+        if class_refusal is None:
             continue
         pools = context.pools_with(nodeclass.name)
         when = (
@@ -131,7 +131,7 @@ def _refused(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=(Severity.ERROR if runs else Severity.WARNING) if pools else Severity.INFO,
             objects=(ObjectRef(EC2_KIND, nodeclass.name), *map(pool_ref, pools)),
-            fact=f"{EC2_KIND} {nodeclass.name}: {when}: {found.reason}: {found.message}.",
+            fact=f"{EC2_KIND} {nodeclass.name}: {when}: {class_refusal.reason}: {class_refusal.message}.",
         )
 
 
@@ -179,8 +179,8 @@ def _problems(nodeclass: Ec2NodeClass) -> Iterator[str]:
 )
 def _subnet_zone_id(context: AdviceContext) -> Iterator[Finding]:
     for nodeclass in context.ec2_nodeclasses:
-        bare = [one for one in nodeclass.status.subnets or () if not one.zone_id]
-        zones = list(dict.fromkeys(one.zone for one in bare))
+        bare = [subnet for subnet in nodeclass.status.subnets or () if not subnet.zone_id]
+        zones = list(dict.fromkeys(subnet.zone for subnet in bare))
         if len(zones) > 1:
             yield Finding(
                 severity=Severity.WARNING,
@@ -207,17 +207,17 @@ FEW_ADDRESSES: Final = 32
 def _subnet_addresses(context: AdviceContext) -> Iterator[Finding]:
     for nodeclass in context.ec2_nodeclasses:
         by_zone: dict[str, list[SubnetRoom]] = {}
-        for one in subnet_rooms(nodeclass.status.subnets or (), context.evidence):
-            by_zone.setdefault(one.zone, []).append(one)
+        for room in subnet_rooms(nodeclass.status.subnets or (), context.evidence):
+            by_zone.setdefault(room.zone, []).append(room)
         for zone, rooms in sorted(by_zone.items()):
-            refused = [one for one in rooms if one.is_refused]
-            is_told = all(one.free_addresses is not None for one in rooms)
-            free = sum(one.free_addresses or 0 for one in rooms)
+            refused = [subnet_room for subnet_room in rooms if subnet_room.is_refused]
+            is_told = all(subnet_room.free_addresses is not None for subnet_room in rooms)
+            free = sum(subnet_room.free_addresses or 0 for subnet_room in rooms)
             if not refused and not (is_told and free < FEW_ADDRESSES):
                 continue
             told = f"{counted(free, 'free IPv4 address', 'free IPv4 addresses')}" if is_told else ""
-            why = f"EC2 just refused a launch in {listed([one.id for one in refused])}" if refused else ""
-            named = listed([one.id for one in rooms])
+            why = f"EC2 just refused a launch in {listed([s.id for s in refused])}" if refused else ""
+            named = listed([subnet_room.id for subnet_room in rooms])
             yield Finding(
                 severity=Severity.ERROR if len(refused) == len(rooms) or (is_told and not free) else Severity.WARNING,
                 objects=(ObjectRef(EC2_KIND, nodeclass.name), *map(pool_ref, context.pools_with(nodeclass.name))),

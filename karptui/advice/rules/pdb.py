@@ -27,7 +27,7 @@ from karptui.whatif.edits import ObjectRef, SetField
     remedy="Find out why the disruption controller does not keep the status up; it should be mended within seconds.",
 )
 def _contradicts_status(context: AdviceContext) -> Iterator[Finding]:
-    for pdb in sorted(context.inventory.pdbs, key=lambda one: one.key):
+    for pdb in sorted(context.inventory.pdbs, key=lambda budget: budget.key):
         if not is_always_blocking(pdb) or pdb.disruptions_allowed <= 0:
             continue
         yield Finding(
@@ -51,7 +51,7 @@ def _contradicts_status(context: AdviceContext) -> Iterator[Finding]:
 )
 def _never_allows(context: AdviceContext) -> Iterator[Finding]:
     pods_of = _pods_by_pdb(context)
-    for pdb in sorted(context.inventory.pdbs, key=lambda one: one.key):
+    for pdb in sorted(context.inventory.pdbs, key=lambda budget: budget.key):
         pods = pods_of.get(pdb.key, [])
         because = _because(pdb)
         if not because or not pods:
@@ -73,11 +73,11 @@ def _never_allows(context: AdviceContext) -> Iterator[Finding]:
 
 
 def _pods_by_pdb(context: AdviceContext) -> dict[str, list[Pod]]:
-    found: dict[str, list[Pod]] = {}
+    pods: dict[str, list[Pod]] = {}
     for matching, group in context.budgeted:
         for pdb in matching:
-            found.setdefault(pdb.key, []).extend(group.pods)
-    return found
+            pods.setdefault(pdb.key, []).extend(group.pods)
+    return pods
 
 
 def _because(pdb: PodDisruptionBudget) -> str:
@@ -107,7 +107,7 @@ _PATIENCE_NS: Final = 300 * NS_PER_SECOND
     remedy="Check the disruption controller of kube-controller-manager; the budget's events show its error.",
 )
 def _without_status(context: AdviceContext) -> Iterator[Finding]:
-    for pdb in sorted(context.inventory.pdbs, key=lambda one: one.key):
+    for pdb in sorted(context.inventory.pdbs, key=lambda budget: budget.key):
         age_ns = context.now_ns - pdb.created_ns
         if pdb.observed_generation is not None or not pdb.created_ns or age_ns < _PATIENCE_NS:
             continue

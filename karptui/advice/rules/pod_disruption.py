@@ -224,18 +224,18 @@ def _several_pdbs(context: AdviceContext) -> Iterator[Finding]:
     for matching, group in context.budgeted:
         pods = [(group.owner, pod) for pod in group.pods if predicates.is_evictable(pod)] if len(matching) > 1 else []
         if pods:
-            by_budgets.setdefault(tuple(one.key for one in matching), []).extend(pods)
-    for budgets, found in sorted(by_budgets.items()):
-        owners = tuple(dict.fromkeys(owner for owner, _ in found))
-        nodes = context.nodes_with(pod for _, pod in found)
+            by_budgets.setdefault(tuple(budget.key for budget in matching), []).extend(pods)
+    for budgets, pairs in sorted(by_budgets.items()):
+        owners = tuple(dict.fromkeys(owner for owner, _ in pairs))
+        nodes = context.nodes_with(pod for _, pod in pairs)
         cost = context.cost(nodes)
         refs = tuple(ObjectRef("PodDisruptionBudget", *reversed(key.split("/", 1))) for key in budgets)
         yield Finding(
             severity=Severity.ERROR,
             objects=(*refs, *owners),
-            fact=f"{counted(len(found), 'pod')} ({listed(map(ref_text, owners))}) {verb(len(found), 'is', 'are')} "
+            fact=f"{counted(len(pairs), 'pod')} ({listed(map(ref_text, owners))}) {verb(len(pairs), 'is', 'are')} "
             f"selected by {counted(len(budgets), 'PodDisruptionBudget')} ({joined(list(budgets[:_SHOWN]))}): no "
-            f"eviction is ever allowed; {verb(len(found), 'it runs', 'they run')} on "
+            f"eviction is ever allowed; {verb(len(pairs), 'it runs', 'they run')} on "
             f"{counted(len(nodes), 'node')} of Karpenter{at_cost(cost)}.",
             per_hour=cost,
         )

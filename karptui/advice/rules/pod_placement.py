@@ -47,7 +47,7 @@ def _affinity_and_spread(context: AdviceContext) -> Iterator[Finding]:
 
 
 def _both(template: PodTemplate) -> tuple[str, ...]:
-    spread = {one.topology_key for one in template.topology_spread if one.when_unsatisfiable == DO_NOT_SCHEDULE}
+    spread = {c.topology_key for c in template.topology_spread if c.when_unsatisfiable == DO_NOT_SCHEDULE}
     return tuple(sorted(spread & {term.topology_key for term in template.pod_affinity}))
 
 
@@ -70,7 +70,7 @@ def _preference_first_term(context: AdviceContext) -> Iterator[Finding]:
         if len(terms) < 2 or not preferred:
             continue
         first = Requirements.from_selectors(terms[0].match_expressions)
-        wishes = [Requirements.from_selectors(one.preference.match_expressions) for one in preferred]
+        wishes = [Requirements.from_selectors(term.preference.match_expressions) for term in preferred]
         if any(not first.intersects(wish) for wish in wishes):
             groups.append(group)
     if groups:
@@ -121,7 +121,7 @@ def _wishes(template: PodTemplate) -> tuple[str, ...]:
         "node affinity": bool(template.preferred_node_terms),
         "pod affinity": bool(template.preferred_pod_affinity),
         "pod anti-affinity": bool(template.preferred_pod_anti_affinity),
-        "ScheduleAnyway spread": any(one.when_unsatisfiable == SCHEDULE_ANYWAY for one in template.topology_spread),
+        "ScheduleAnyway spread": any(c.when_unsatisfiable == SCHEDULE_ANYWAY for c in template.topology_spread),
     }
     return tuple(name for name, is_there in found.items() if is_there)
 
@@ -146,7 +146,7 @@ def _spread_shared_group(context: AdviceContext) -> Iterator[Finding]:
     for identity, variants in shared.items():
         if len(variants) < 2:
             continue
-        groups = [group for own in variants.values() for group in own]
+        groups = [group for variant in variants.values() for group in variant]
         owners = owner_refs(groups)
         fields = {unseen[0] for unseen in variants}
         what = "minDomains" if len(fields) > 1 else "values of the pods' node selector"
@@ -226,9 +226,9 @@ def _domains(
     template = group.template
     honours_taints = spread.node_taints_policy == "Honor"
     counted_zones = set(universe.domains(ZONE, template.tolerations if honours_taints else None))
-    own = _own_zones(group) if spread.node_affinity_policy != "Ignore" else None
-    if own is not None:
-        counted_zones &= own
+    zones = _own_zones(group) if spread.node_affinity_policy != "Ignore" else None
+    if zones is not None:
+        counted_zones &= zones
     reach = {zone for pool in context.pools_for(template) for zone in context.zones_of(pool)}
     # Nodes in a zone accept pods there, whatever the NodePools offer.
     with_nodes = {node.labels.get(ZONE, "") for node in context.fleet.nodes}
@@ -240,8 +240,8 @@ def _own_zones(group: PodGroup) -> set[str] | None:
     template = group.template
     alternatives = [Requirements.from_selectors(term.match_expressions) for term in template.required_node_terms or ()]
     zones: set[str] = set()
-    for one in alternatives or [Requirements()]:
-        asked = Requirements.from_labels(template.node_selector).merge(one).find(ZONE)
+    for alternative in alternatives or [Requirements()]:
+        asked = Requirements.from_labels(template.node_selector).merge(alternative).find(ZONE)
         if asked is None or asked.complement:
             return None
         zones |= asked.values
@@ -274,9 +274,9 @@ def _spread_zonal_volumes(context: AdviceContext) -> Iterator[Finding]:
     for group in context.workload_groups:
         skew = min(
             (
-                one.max_skew
-                for one in group.template.topology_spread
-                if one.topology_key == ZONE and one.when_unsatisfiable == DO_NOT_SCHEDULE
+                constraint.max_skew
+                for constraint in group.template.topology_spread
+                if constraint.topology_key == ZONE and constraint.when_unsatisfiable == DO_NOT_SCHEDULE
             ),
             default=None,
         )
@@ -317,7 +317,7 @@ def _finding_of_group(context: AdviceContext, group: PodGroup, skew: int) -> Fin
 )
 def _stored_not_in(context: AdviceContext) -> Iterator[Finding]:
     every = [context.requirements_of(pool) for pool in context.tried_pools]
-    defined = {one.key for requirements in every for one in requirements}
+    defined = {requirement.key for requirements in every for requirement in requirements}
     well_known = WELL_KNOWN.union(*(requirements.well_known for requirements in every))
     excluding: dict[str, list[PodGroup]] = {}
     demanded = {
@@ -343,10 +343,10 @@ def _stored_not_in(context: AdviceContext) -> Iterator[Finding]:
 
 def _keys(group: PodGroup, operators: frozenset[str]) -> list[str]:
     return [
-        KEY_ALIASES.get(one.key, one.key)
+        KEY_ALIASES.get(expression.key, expression.key)
         for term in group.template.required_node_terms or ()
-        for one in term.match_expressions
-        if one.operator in operators
+        for expression in term.match_expressions
+        if expression.operator in operators
     ]
 
 

@@ -37,12 +37,12 @@ from karptui.whatif.edits import ObjectRef
 )
 def _fails_silently(context: AdviceContext) -> Iterator[Finding]:
     by_cause: dict[tuple[str, bool], list[Pod]] = {}
-    for one in context.prepared.ignored:
-        cause = "; ".join(one.problems)
-        by_cause.setdefault((cause, not cause), []).append(one.pod)
+    for pod in context.prepared.ignored:
+        cause = "; ".join(pod.problems)
+        by_cause.setdefault((cause, not cause), []).append(pod.pod)
     for (cause, is_silent), pods in sorted(by_cause.items()):
         owners = tuple(dict.fromkeys(map(context.owner_of, pods)))
-        said = (
+        text = (
             f"{verb(len(pods), 'it asks', 'they ask')} for karpenter.sh/nodepool DoesNotExist, which excludes the pods "
             "even as a preference, without error or event"
             if is_silent
@@ -52,7 +52,7 @@ def _fails_silently(context: AdviceContext) -> Iterator[Finding]:
             severity=Severity.WARNING if is_silent else Severity.ERROR,
             objects=owners,
             fact=f"{counted(len(pods), 'pending pod')} ({listed(map(ref_text, owners))}) "
-            f"{'is' if len(pods) == 1 else 'are'} ignored by Karpenter; {said}.",
+            f"{'is' if len(pods) == 1 else 'are'} ignored by Karpenter; {text}.",
         )
 
 
@@ -75,11 +75,11 @@ def _host_port_daemonset(context: AdviceContext) -> Iterator[Finding]:
 
 def _blocking_daemonsets(context: AdviceContext, group: PodGroup) -> Finding | None:
     """Return a finding where on every type of every NodePool open to the pods a DaemonSet has the port."""
-    templates = [one for one in context.prepared.templates if one.pool in context.pools_for(group.template)]
+    templates = [t for t in context.prepared.templates if t.pool in context.pools_for(group.template)]
     taken: list[OwnedPorts] = []
     for template in templates:
-        for own in template.groups:
-            found = clash("", group.template.host_ports, own.ports)
+        for daemon_group in template.groups:
+            found = clash("", group.template.host_ports, daemon_group.ports)
             if found is None:
                 return None
             taken.append((found[0], (found[1],)))
@@ -111,17 +111,17 @@ _MANY: Final = 10
     remedy="Set requests, at least by a LimitRange of the namespace: memory at the pod's need, cpu at its usual use.",
 )
 def _no_requests(context: AdviceContext) -> Iterator[Finding]:
-    found = [
+    groups = [
         group
         for group in context.workload_groups
         if not any((asked := group.template.requests.get(name)) is not None and asked.nano for name in (CPU, MEMORY))
         and context.nodes_with(group.pods)
     ]
-    if not found:
+    if not groups:
         return
-    pods = sum(len(group.pods) for group in found)
+    pods = sum(len(group.pods) for group in groups)
     total = sum(len(group.pods) for group in context.workload_groups)
-    owners = owner_refs(found)
+    owners = owner_refs(groups)
     yield Finding(
         severity=Severity.WARNING if _MANY * pods >= total else Severity.INFO,
         objects=owners,
@@ -185,8 +185,8 @@ def _nominated_limbo(context: AdviceContext) -> Iterator[Finding]:
         return
     pods = [waiting[f"{event.involved_namespace}/{event.involved_name}"] for event in events]
     owners = tuple(dict.fromkeys(map(context.owner_of, pods)))
-    said = next((pod.scheduled_message for pod in pods if pod.scheduled_message), "")
-    quoted = f' kube-scheduler: "{said}"' if said else ""
+    text = next((pod.scheduled_message for pod in pods if pod.scheduled_message), "")
+    quoted = f' kube-scheduler: "{text}"' if text else ""
     yield Finding(
         severity=Severity.WARNING,
         objects=owners,
@@ -278,16 +278,16 @@ def _requests_above_usage(context: AdviceContext) -> Iterator[Finding]:
         by_owner.setdefault(group.owner, []).append(group)
     for owner, groups in by_owner.items():
         pods = tuple(_measured(context, groups))
-        found = [waste for name in (resources.CPU, resources.MEMORY) if (waste := _waste(context, pods, name))]
-        if not found:
+        wastes = [waste for name in (resources.CPU, resources.MEMORY) if (waste := _waste(context, pods, name))]
+        if not wastes:
             continue
-        costs = [waste.per_hour for waste in found if waste.per_hour is not None]
+        costs = [waste.per_hour for waste in wastes if waste.per_hour is not None]
         per_hour = max(costs) if costs else None
-        most = max(found, key=lambda waste: waste.nodes)
+        most = max(wastes, key=lambda waste: waste.nodes)
         yield Finding(
             severity=Severity.INFO,
             objects=(owner,),
-            fact=f"{counted(len(pods), 'pod')} of {ref_text(owner)} request {'; '.join(waste.text for waste in found)}"
+            fact=f"{counted(len(pods), 'pod')} of {ref_text(owner)} request {'; '.join(waste.text for waste in wastes)}"
             f" ({_seen(pods)}). The unused requests take up to {most.nodes:.1f} of their nodes"
             f"{at_cost(per_hour)}.",
             per_hour=per_hour,
@@ -329,8 +329,8 @@ def _waste(context: AdviceContext, pods: Iterable[_Measured], name: str) -> _Was
 
 def _seen(pods: Iterable[_Measured]) -> str:
     """Return the number and duration of the measurements as text."""
-    used = [one.used for one in pods]
-    most = max(used, key=lambda one: one.samples)
+    used = [pod.used for pod in pods]
+    most = max(used, key=lambda used: used.samples)
     if most.samples == 1:
         return "one sample, which says nothing of peaks"
     return f"the most of {most.samples:,} samples seen over {span(most.latest.at_ns - most.first_ns)}"

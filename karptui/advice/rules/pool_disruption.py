@@ -196,17 +196,17 @@ _SHARE: Final = 3
 def _expiry_wave(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
         nodes = context.nodes_of(pool)
-        coming = [one for one in expiry_calendar(nodes) if context.now_ns < one.at_ns <= context.now_ns + _AHEAD_NS]
+        coming = [e for e in expiry_calendar(nodes) if context.now_ns < e.at_ns <= context.now_ns + _AHEAD_NS]
         wave = expiry_wave(coming)
         if len(wave) < _FEWEST_NODES or _SHARE * len(wave) < len(nodes):
             continue
         if pool.expire_after_ns and len(wave) * pool.expire_after_ns < 2 * len(nodes) * WAVE_NS:
             # Nodes of so short a life expire at this rate however evenly they are spread.
             continue
-        names = {one.claim_name for one in wave}
+        names = {expiry.claim_name for expiry in wave}
         cost = context.cost(node for node in nodes if node.claim is not None and node.claim.name in names)
         until_ns = wave[0].at_ns - context.now_ns
-        endless = sum(one.forced_end_ns is None for one in wave)
+        endless = sum(expiry.forced_end_ns is None for expiry in wave)
         drains = f" {counted(endless, 'drain')} may never end: no terminationGracePeriod." if endless else ""
         yield Finding(
             severity=Severity.WARNING if until_ns < _SOON_NS else Severity.INFO,
@@ -294,7 +294,7 @@ def _protects_nodes(context: AdviceContext) -> Iterator[Finding]:
         value = pool.template_annotations.get(DO_NOT_DISRUPT)
         if value is None:
             continue
-        nodes = [one for one in context.nodes_of(pool) if protects_node(one.annotations)]
+        nodes = [node for node in context.nodes_of(pool) if protects_node(node.annotations)]
         cost = context.cost(nodes)
         if protects_node(pool.template_annotations):
             fact = f"Every new node of {pool.name} says do-not-disrupt: neither consolidation nor drift ever takes "
@@ -331,12 +331,12 @@ def _spot_gate_off(context: AdviceContext) -> Iterator[Finding]:
         if not pool.is_static
         and pool.consolidation_policy != WHEN_EMPTY
         and pool.consolidate_after_ns is not None
-        and (nodes := [one for one in context.nodes_of(pool) if one.labels.get(CAPACITY_TYPE) == SPOT])
+        and (nodes := [node for node in context.nodes_of(pool) if node.labels.get(CAPACITY_TYPE) == SPOT])
     ]
     if not found:
         return
     pools = [pool for pool, _ in found]
-    nodes = [node for _, own in found for node in own]
+    nodes = [node for _, state_nodes in found for node in state_nodes]
     cost = context.cost(nodes)
     yield Finding(
         severity=Severity.INFO,

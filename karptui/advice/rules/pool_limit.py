@@ -91,7 +91,7 @@ def _smallest(context: AdviceContext, pool: NodePool, resource: str) -> int | No
     if not context.knows_types(pool):
         return None
     catalogue = context.catalogue_of(pool)
-    template = next((one for one in context.prepared.templates if one.name == pool.name), None)
+    template = next((template for template in context.prepared.templates if template.name == pool.name), None)
     allowed = [catalogue.types[i].capacity for i in bits(template.types if template is not None else 0)]
     if any(resource not in capacity for capacity in allowed):
         return None

@@ -63,13 +63,13 @@ def _lost(context: AdviceContext, pool: NodePool, nodeclass: Ec2NodeClass) -> di
     catalogue = context.catalogue_of(pool)
     offered = frozenset(context.offered_types(pool))
     index = catalogue.keys.get(ARCH)
-    found: dict[str, int] = {}
+    results: dict[str, int] = {}
     for arch, mask in (index.by_value if index is not None else {}).items():
         types = sum(1 for i in bits(mask) if catalogue.types[i].name in offered)
         asked = Requirements((Requirement.of(ARCH, "In", (arch,)),))
         if types and not any(image.intersects(asked) for image in images):
-            found[arch] = types
-    return found
+            results[arch] = types
+    return results
 
 
 @rule(
@@ -137,16 +137,16 @@ def _requirements(raw: object) -> list[object]:
     "where the CNI has the addresses (prefix delegation).",
 )
 def _daemonset_types(context: AdviceContext) -> Iterator[Finding]:
-    crowded = {one.name: one for one in context.prepared.templates if _is_crowded(one)}
-    for name, found in context.pool_types(crowded).items() if crowded else ():
+    crowded = {template.name: template for template in context.prepared.templates if _is_crowded(template)}
+    for name, pool_type in context.pool_types(crowded).items() if crowded else ():
         template = crowded[name]
         removed = [
-            one
-            for one in found.verdicts
-            if one.removed_by is Filter.DAEMONSETS or (one.removed_by is Filter.POD and one.reason.startswith(PODS))
+            v
+            for v in pool_type.verdicts
+            if v.removed_by is Filter.DAEMONSETS or (v.removed_by is Filter.POD and v.reason.startswith(PODS))
         ]
         if removed:
-            yield _finding(template, found, removed)
+            yield _finding(template, pool_type, removed)
 
 
 def _is_crowded(template: Template) -> bool:
@@ -161,12 +161,12 @@ def _is_crowded(template: Template) -> bool:
     return False
 
 
-def _finding(template: Template, found: PoolTypes, removed: list[TypeVerdict]) -> Finding:
+def _finding(template: Template, types: PoolTypes, removed: list[TypeVerdict]) -> Finding:
     allowed = template.types.bit_count()
-    heaviest = max(removed, key=lambda one: (one.daemon_pods, one.instance_type.name))
+    heaviest = max(removed, key=lambda verdict: (verdict.daemon_pods, verdict.instance_type.name))
     amounts = f"{cpu_text(cpu_millis(heaviest.daemons))}, {mebibytes_text(memory_bytes(heaviest.daemons))}"
     carried = f"{counted(heaviest.daemon_pods, 'DaemonSet pod')} ({amounts})"
-    is_dead = not any(one.removed_by in (None, Filter.LIMITS) for one in found.verdicts)
+    is_dead = not any(verdict.removed_by in (None, Filter.LIMITS) for verdict in types.verdicts)
     consequence = (
         "it can launch no node" if is_dead else f"{verb(len(removed), 'it is', 'they are')} left out without a message"
     )
@@ -236,7 +236,7 @@ def _fractional_gpu(context: AdviceContext) -> Iterator[Finding]:
 )
 def _min_values(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.tried_pools:
-        floors = [f"{one.key} {one.min_values}" for one in pool.requirements if (one.min_values or 0) > 1]
+        floors = [f"{r.key} {r.min_values}" for r in pool.requirements if (r.min_values or 0) > 1]
         if floors and context.ec2_nodeclass_of(pool) is not None:
             yield Finding(
                 severity=Severity.INFO,
@@ -270,18 +270,18 @@ def _no_types(context: AdviceContext) -> Iterator[Finding]:
     without = [pool for pool in context.pools if left_out_of.get(pool.name) is not None and not pool.is_static]
     types = context.pool_types({pool.name for pool in without}) if without else {}
     for pool in without:
-        left_out, found = left_out_of[pool.name], types[pool.name]
-        if not found.verdicts:
+        left_out, pool_types = left_out_of[pool.name], types[pool.name]
+        if not pool_types.verdicts:
             continue
-        if found.unlisted and found.counts and not found.counts[0].left:
+        if pool_types.unlisted and pool_types.counts and not pool_types.counts[0].left:
             # An incomplete list does not prove that a type is missing, except for types of existing nodes.
             yield Finding(
                 severity=Severity.INFO,
                 objects=(pool_ref(pool),),
-                fact=f"What {pool.name} launches is not known: {context.evidence.lacks_text(found.unlisted)}.",
+                fact=f"What {pool.name} launches is not known: {context.evidence.lacks_text(pool_types.unlisted)}.",
             )
             continue
-        because = found.why_not if left_out else _why_no_types(found)
+        because = pool_types.why_not if left_out else _why_no_types(pool_types)
         yield Finding(
             severity=Severity.ERROR,
             objects=(pool_ref(pool),),
@@ -289,12 +289,12 @@ def _no_types(context: AdviceContext) -> Iterator[Finding]:
         )
 
 
-def _why_no_types(found: PoolTypes) -> str:
-    counts = [count for count in found.counts if count.filter in _WORDS and count.removed]
-    most = len(found.verdicts)
+def _why_no_types(types: PoolTypes) -> str:
+    counts = [count for count in types.counts if count.filter in _WORDS and count.removed]
+    most = len(types.verdicts)
     if len(counts) == 1 and counts[0].removed == most > 1:
         return f"{_WORDS[counts[0].filter]} all {counted(most, 'instance type')}{_reasons(counts[0])}"
-    removed = [f"{_WORDS[one.filter]} {one.removed:,}{_reasons(one)}" for one in counts]
+    removed = [f"{_WORDS[count.filter]} {count.removed:,}{_reasons(count)}" for count in counts]
     return f"{', '.join(removed)} of {counted(most, 'instance type')}"
 
 
@@ -313,7 +313,7 @@ def _reasons(count: FilterCount) -> str:
     "groups or images that matches nothing, or the instance profile's role.",
 )
 def _not_ready(context: AdviceContext) -> Iterator[Finding]:
-    classes = {one.key for one in context.inventory.nodeclasses}
+    classes = {nodeclass.key for nodeclass in context.inventory.nodeclasses}
     for pool in context.pools:
         if pool.is_ready:
             continue
@@ -333,11 +333,11 @@ def _not_ready(context: AdviceContext) -> Iterator[Finding]:
 
 def _reason(pool: NodePool) -> str:
     """Return the failing conditions as text, Ready last."""
-    failing = [one for one in pool.conditions if one.status != "True"]
-    own = [one for one in failing if one.type != "Ready"] or failing
-    if not own:
+    failing = [condition for condition in pool.conditions if condition.status != "True"]
+    conditions = [condition for condition in failing if condition.type != "Ready"] or failing
+    if not conditions:
         return "it has no Ready condition yet"
-    return "; ".join(f"{one.type} is {one.status}{_why_not_ready(one.message or one.reason, one.type)}" for one in own)
+    return "; ".join(f"{c.type} is {c.status}{_why_not_ready(c.message or c.reason, c.type)}" for c in conditions)
 
 
 def _why_not_ready(text: str, type_: str) -> str:
@@ -364,9 +364,9 @@ def _reserved_waits(context: AdviceContext) -> Iterator[Finding]:
         reservations = {
             identity: left
             for kind in context.catalogue_of(pool).reserved_kinds
-            for one in kind.requirements
-            if one.key.endswith("capacity-reservation-id")
-            for identity in one.values
+            for requirement in kind.requirements
+            if requirement.key.endswith("capacity-reservation-id")
+            for identity in requirement.values
             if (left := context.prepared.reservation_capacity.get(identity)) is not None
         }
         left = sum(reservations.values())
@@ -395,19 +395,23 @@ _SPELLED: Final = {name.lower(): name for name in OPERATORS}
 def _unknown_operator(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
         ref, edits = pool_ref(pool), _respelled(pool)
-        for one in unknown_operators(f"NodePool {pool.name}", path_text(POOL_REQUIREMENTS), pool.requirements):
+        for operator in unknown_operators(f"NodePool {pool.name}", path_text(POOL_REQUIREMENTS), pool.requirements):
             yield Finding(
-                severity=Severity(str(one.severity)), objects=(ref,), fact=one.fact, remedy=one.remedy, edits=edits
+                severity=Severity(str(operator.severity)),
+                objects=(ref,),
+                fact=operator.fact,
+                remedy=operator.remedy,
+                edits=edits,
             )
 
 
 def _respelled(pool: NodePool) -> tuple[SetField, ...]:
     """Return edits with the operators in Karpenter's capitalization; none if an operator is unknown."""
-    written = [one.operator for one in pool.requirements]
+    written = [requirement.operator for requirement in pool.requirements]
     spelled = [_SPELLED.get(one.strip().lower(), "") for one in written]
     if not all(spelled):
         return ()
-    mended = [replace(one, operator=operator) for one, operator in zip(pool.requirements, spelled, strict=True)]
+    mended = [replace(r, operator=operator) for r, operator in zip(pool.requirements, spelled, strict=True)]
     return (SetField(pool_ref(pool), POOL_REQUIREMENTS, requirement_documents(mended)),)
 
 
@@ -422,22 +426,22 @@ def _respelled(pool: NodePool) -> tuple[SetField, ...]:
 )
 def _wildcard_value(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
-        for one in wildcard_values(f"NodePool {pool.name}", path_text(POOL_REQUIREMENTS), pool.requirements):
+        for value in wildcard_values(f"NodePool {pool.name}", path_text(POOL_REQUIREMENTS), pool.requirements):
             yield Finding(
-                severity=Severity(str(one.severity)),
+                severity=Severity(str(value.severity)),
                 objects=(pool_ref(pool),),
-                fact=one.fact,
-                remedy=one.remedy,
+                fact=value.fact,
+                remedy=value.remedy,
                 edits=(SetField(pool_ref(pool), POOL_REQUIREMENTS, _without_stars(pool)),),
             )
 
 
 def _without_stars(pool: NodePool) -> list[dict[str, Any]]:
     """Return the requirements in the API's form, without values that hold a star and requirements made of these."""
-    found: list[NodeSelectorRequirement] = []
+    requirements: list[NodeSelectorRequirement] = []
     for requirement in pool.requirements:
         values = tuple(value for value in requirement.values if "*" not in value)
         if requirement.values and not values:
             continue
-        found.append(replace(requirement, values=values))
-    return requirement_documents(found)
+        requirements.append(replace(requirement, values=values))
+    return requirement_documents(requirements)

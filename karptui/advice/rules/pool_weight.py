@@ -73,9 +73,9 @@ def _are_twins(first: NodePool, second: NodePool) -> bool:
 def _fixed(pool: NodePool) -> frozenset[tuple[str, str, tuple[str, ...]]]:
     """Return the requirements that do not choose among types or capacity types."""
     return frozenset(
-        (one.key, one.operator, one.values)
-        for one in pool.requirements
-        if not one.key.startswith(_CHOICE_OF_TYPE) and one.key not in (CAPACITY_TYPE, INSTANCE_TYPE)
+        (requirement.key, requirement.operator, requirement.values)
+        for requirement in pool.requirements
+        if not requirement.key.startswith(_CHOICE_OF_TYPE) and requirement.key not in (CAPACITY_TYPE, INSTANCE_TYPE)
     )
 
 
@@ -155,11 +155,11 @@ def _weight_tie(context: AdviceContext) -> Iterator[Finding]:
             continue
         first, others = pools[0], [pool for pool, _ in rivals]
         nodes = ", ".join(f"{pool.name} {len(context.nodes_of(pool)):,}" for pool in (first, *others[:2]))
-        said = f"weight {weight}" if weight else "no weight"
+        text = f"weight {weight}" if weight else "no weight"
         yield Finding(
             severity=Severity.INFO,
             objects=tuple(map(pool_ref, (first, *others))),
-            fact=f"{listed(pool.name for pool in (first, *others))} all have {said}, and up to "
+            fact=f"{listed(pool.name for pool in (first, *others))} all have {text}, and up to "
             f"{counted(max(count for _, count in rivals), 'pod')} may go to either: {first.name} is always tried "
             f"first, because its name sorts last. Nodes now: {nodes}.",
             edits=(SetField(pool_ref(first), ("spec", "weight"), weight + 1),) if weight < _HEAVIEST else (),

@@ -67,8 +67,8 @@ def _gate_off(context: AdviceContext) -> Iterator[Finding]:
     inventory = context.inventory
     static = [ObjectRef("NodePool", pool.name) for pool in context.pools if pool.is_static]
     lacks_nodes = any(len(context.nodes_of(pool)) < (pool.replicas or 0) for pool in context.pools if pool.is_static)
-    overlays = [ObjectRef("NodeOverlay", one.name) for one in inventory.overlays]
-    buffers = [ObjectRef("CapacityBuffer", one.name, one.namespace) for one in inventory.capacity_buffers]
+    overlays = [ObjectRef("NodeOverlay", overlay.name) for overlay in inventory.overlays]
+    buffers = [ObjectRef("CapacityBuffer", buffer.name, buffer.namespace) for buffer in inventory.capacity_buffers]
     for gate, kind, refs, effect in (
         ("StaticCapacity", "static NodePool", static, f"{verb(len(static), 'its', 'their')} replicas are not kept up"),
         ("NodeOverlay", "NodeOverlay", overlays, "prices and extended resources stay as the provider has them"),
@@ -133,17 +133,17 @@ _WORTH_BYTES: Final = 1 << 30
 )
 def _overhead_high(context: AdviceContext) -> Iterator[Finding]:
     reported = context.reported_types
-    safe = safe_overhead_percent((one.facts, one.memory_bytes) for one in reported)
+    safe = safe_overhead_percent((reported_type.facts, reported_type.memory_bytes) for reported_type in reported)
     percent = context.settings.vm_memory_overhead_percent
     if safe is None or safe >= percent:
         return
-    gaps = [(one.memory_bytes - (estimated_memory_mib(one.facts, percent) << 20), one) for one in reported]
+    gaps = [(r.memory_bytes - (estimated_memory_mib(r.facts, percent) << 20), r) for r in reported]
     gap, worst = max(gaps, key=lambda pair: (pair[0], pair[1].facts.name))
     if gap < _WORTH_BYTES:
         return
     suggested = rounded_up(safe)
     assumed = ", assumed because it is unknown" if context.is_assumed(_OVERHEAD) else ""
-    nodes = sum(one.nodes for one in reported)
+    nodes = sum(reported_type.nodes for reported_type in reported)
     yield Finding(
         severity=Severity.INFO if context.is_assumed(_OVERHEAD) else Severity.WARNING,
         objects=(ObjectRef("Setting", _OVERHEAD),),
@@ -167,14 +167,14 @@ def _overhead_high(context: AdviceContext) -> Iterator[Finding]:
 def _overhead_low(context: AdviceContext) -> Iterator[Finding]:
     percent = context.settings.vm_memory_overhead_percent
     short = [
-        (one, lacking)
-        for one in context.reported_types
-        if (lacking := (estimated_memory_mib(one.facts, percent) << 20) - one.memory_bytes) >= 1 << 20
+        (r, lacking)
+        for r in context.reported_types
+        if (lacking := (estimated_memory_mib(r.facts, percent) << 20) - r.memory_bytes) >= 1 << 20
     ]
-    safe = safe_overhead_percent((one.facts, one.memory_bytes) for one, _ in short)
+    safe = safe_overhead_percent((reported_type.facts, reported_type.memory_bytes) for reported_type, _ in short)
     if safe is None:
         return
-    names = (f"{one.facts.name} by {mebibytes_text(lacking)}" for one, lacking in short)
+    names = (f"{reported_type.facts.name} by {mebibytes_text(lacking)}" for reported_type, lacking in short)
     suggested = rounded_up(safe)
     assumed = ", assumed because it is unknown," if context.is_assumed(_OVERHEAD) else ""
     yield Finding(
