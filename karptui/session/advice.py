@@ -55,12 +55,12 @@ class AdviceGroup(GroupHeading[AdviceEntry], frozen=True, eq=False):
     @property
     def severity(self) -> Severity:
         """That of the worst member."""
-        return min((one.severity for one in self.members), key=lambda severity: severity.rank)
+        return min((member.severity for member in self.members), key=lambda severity: severity.rank)
 
     @property
     def severities(self) -> tuple[Severity, ...]:
         """Severities of the members."""
-        return tuple(one.severity for one in self.members)
+        return tuple(member.severity for member in self.members)
 
 
 AdviceLine: TypeAlias = AdviceEntry | AdviceGroup

@@ -59,9 +59,9 @@ class AdviceRounds:
             yield
         self._asked_at = self._clock()
         self._cost_seconds = self._asked_at - began
-        found = adviser.report
-        if self.report is None or not _is_same(self.report, found):
-            self.report = found
+        report = adviser.report
+        if self.report is None or not _is_same(self.report, report):
+            self.report = report
 
 
 def _is_same(left: AdviceReport, right: AdviceReport) -> bool:

@@ -30,10 +30,16 @@ class BlockerEntry(msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def key(self) -> str:
         """Identity across refreshes."""
-        one = self.blocker
+        blocker = self.blocker
         owner = self.findings.key if self.findings is not None else "cluster"
-        value = one.value if one.code is Code.BUDGET_ZERO else "" if self.findings is not None else one.claim_name
-        return f"{owner}/{one.code}/{one.object_key}/{value}"
+        value = (
+            blocker.value
+            if blocker.code is Code.BUDGET_ZERO
+            else ""
+            if self.findings is not None
+            else blocker.claim_name
+        )
+        return f"{owner}/{blocker.code}/{blocker.object_key}/{value}"
 
     @property
     def kind(self) -> str:
@@ -53,11 +59,11 @@ class BlockerEntry(msgspec.Struct, frozen=True, eq=False, dict=True):
     @property
     def owner(self) -> str:
         """The pod's origin (shared by CI jobs of one kind), or the object itself."""
-        one = self.blocker
-        if one.origin:
-            return one.origin
-        if one.object_kind == "NodePool":
-            return f"NodePool/{one.object_key}"
+        blocker = self.blocker
+        if blocker.origin:
+            return blocker.origin
+        if blocker.object_kind == "NodePool":
+            return f"NodePool/{blocker.object_key}"
         return "the nodes themselves" if self.findings is not None else "the cluster"
 
     @cached_property
@@ -86,11 +92,11 @@ class BlockerEntry(msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def others(self) -> tuple[Blocker, ...]:
         """What else holds the node."""
-        own = self.findings.blockers if self.findings is not None else ()
+        blockers = self.findings.blockers if self.findings is not None else ()
         return tuple(
-            one
-            for place, one in enumerate(own)
-            if one.is_wanted and place != self.index and one.code not in HOLDS_NOBODY
+            blocker
+            for place, blocker in enumerate(blockers)
+            if blocker.is_wanted and place != self.index and blocker.code not in HOLDS_NOBODY
         )
 
     @property
@@ -139,12 +145,12 @@ class BlockerGroup(GroupHeading[BlockerEntry], frozen=True, eq=False):
     @cached_property
     def owners(self) -> tuple[str, ...]:
         """Controllers of its pods, each once."""
-        return tuple(dict.fromkeys(one.blocker.owner for one in self.counted if one.blocker.owner))
+        return tuple(dict.fromkeys(entry.blocker.owner for entry in self.counted if entry.blocker.owner))
 
     @cached_property
     def counted(self) -> tuple[BlockerEntry, ...]:
         """The members that block a method that wants the node; all of them if there are none."""
-        return tuple(one for one in self.members if not one.is_idle) or self.members
+        return tuple(member for member in self.members if not member.is_idle) or self.members
 
     @cached_property
     def nodes(self) -> tuple[NodeEntry, ...]:
@@ -154,15 +160,15 @@ class BlockerGroup(GroupHeading[BlockerEntry], frozen=True, eq=False):
     @cached_property
     def held(self) -> Held:
         """Savings that its nodes hold, each counted once; zero if no method wants any of them."""
-        return self.joint_held or held_of(nodes_of(one for one in self.members if not one.is_idle))
+        return self.joint_held or held_of(nodes_of(member for member in self.members if not member.is_idle))
 
     @cached_property
     def without(self) -> Without:
         """Outcomes for its nodes, each alone, without the group's blockers."""
         by_node: dict[str, list[BlockerEntry]] = {}
-        for one in self.counted:
-            if one.findings is not None and not one.is_idle:
-                by_node.setdefault(one.findings.key, []).append(one)
+        for entry in self.counted:
+            if entry.findings is not None and not entry.is_idle:
+                by_node.setdefault(entry.findings.key, []).append(entry)
         outcomes = [_without_all(members) for members in by_node.values()]
         unknown = outcomes.count(_UNKNOWN)
         return Without(
@@ -176,7 +182,7 @@ class BlockerGroup(GroupHeading[BlockerEntry], frozen=True, eq=False):
     @property
     def is_only_idle(self) -> bool:
         """Whether no method wants any of its nodes."""
-        return all(one.is_idle for one in self.members)
+        return all(member.is_idle for member in self.members)
 
     @property
     def opens_last(self) -> bool:
@@ -186,7 +192,7 @@ class BlockerGroup(GroupHeading[BlockerEntry], frozen=True, eq=False):
     @property
     def objects(self) -> int:
         """Number of blocking objects."""
-        return len({one.blocker.object_ref for one in self.counted})
+        return len({entry.blocker.object_ref for entry in self.counted})
 
 
 _GOES: Final = "goes"
@@ -197,14 +203,14 @@ _GONE: Final = frozenset({"delete", "replace"})
 
 def _without_all(members: Sequence[BlockerEntry]) -> str:
     """Return the outcome for a node without some of its blockers; empty until it is simulated."""
-    if not all(one.without for one in members):
+    if not all(member.without for member in members):
         return ""
-    if any(one.without in _GONE for one in members):
+    if any(member.without in _GONE for member in members):
         return _GOES
-    places = {one.index for one in members}
+    places = {member.index for member in members}
     first = members[0]
-    own = first.findings.blockers if first.findings is not None else ()
-    others = any(one not in places for one, blocker in enumerate(own) if blocker in first.others)
+    blockers = first.findings.blockers if first.findings is not None else ()
+    others = any(one not in places for one, blocker in enumerate(blockers) if blocker in first.others)
     if not others and first.lifted == _UNKNOWN:
         return _UNKNOWN
     if others or first.lifted not in _GONE:
@@ -218,7 +224,7 @@ BlockerLine: TypeAlias = BlockerEntry | BlockerGroup
 
 def nodes_of(entries: Iterable[BlockerEntry]) -> tuple[NodeEntry, ...]:
     """Return the nodes of blockers, each once."""
-    return tuple({one.node.key: one.node for one in entries if one.node is not None}.values())
+    return tuple({entry.node.key: entry.node for entry in entries if entry.node is not None}.values())
 
 
 def blocker_entries(view: ClusterView) -> tuple[BlockerEntry, ...]:
@@ -226,15 +232,15 @@ def blocker_entries(view: ClusterView) -> tuple[BlockerEntry, ...]:
     analysis = view.analysis
     if analysis is None:
         return ()
-    whole = [BlockerEntry(one, index) for index, one in enumerate(analysis.cluster)]
+    whole = [BlockerEntry(blocker, index) for index, blocker in enumerate(analysis.cluster)]
     nodes = {entry.key: entry for entry in view.node_entries}
     return (
         *whole,
         *(
-            BlockerEntry(one, index, found, nodes.get(found.key))
-            for found in analysis.findings.values()
-            for index, one in enumerate(found.blockers)
-            if one.code not in HOLDS_NOBODY
+            BlockerEntry(blocker, index, finding, nodes.get(finding.key))
+            for finding in analysis.findings.values()
+            for index, blocker in enumerate(finding.blockers)
+            if blocker.code not in HOLDS_NOBODY
         ),
     )
 
@@ -281,7 +287,7 @@ def grouped(
     if not grouping.has_groups:
         return without_idle(entries, "idle", folding)
     members = members_by_name(entries, lambda entry: group_name(entry, grouping))
-    groups = [_group(name, own, folding, joint) for name, own in members.items()]
+    groups = [_group(name, member, folding, joint) for name, member in members.items()]
     groups.sort(key=lambda group: (group.is_only_idle, -round(group.held.per_hour, 4), -len(group.counted), group.name))
     lines: list[BlockerLine] = []
     for group in groups:
@@ -293,7 +299,7 @@ def grouped(
 
 def _group(name: str, members: tuple[BlockerEntry, ...], folding: Folding, joint: JointFigures | None) -> BlockerGroup:
     """Return a group; one without wanted nodes is folded until the user opens it, or all groups."""
-    held = held_of(nodes_of(one for one in members if not one.is_idle), joint)
+    held = held_of(nodes_of(member for member in members if not member.is_idle), joint)
     group = BlockerGroup(name, members, is_folded=True, joint_held=held)
     return msgspec.structs.replace(group, is_folded=folding.hides(name, opens_last=group.opens_last))
 

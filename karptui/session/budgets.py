@@ -63,7 +63,7 @@ class BudgetEntry(msgspec.Struct, frozen=True, eq=False, dict=True):
     @property
     def unreadable(self) -> tuple[LineWindow, ...]:
         """Lines that cannot be read; one of them closes the pool for every reason."""
-        return tuple(one for one in self.found.windows if one.line.problem) if self.found is not None else ()
+        return tuple(window for window in self.found.windows if window.line.problem) if self.found is not None else ()
 
     def change(self, now_ns: int) -> WindowChange | None:
         """Return the next time more or fewer nodes are allowed, by windows alone and within a week."""
@@ -78,12 +78,12 @@ class BudgetEntry(msgspec.Struct, frozen=True, eq=False, dict=True):
 
 def budget_entries(view: ClusterView) -> tuple[BudgetEntry, ...]:
     """Return a row for every NodePool and reason."""
-    known = view.analysis.budgets if view.analysis is not None else None
+    budgets = view.analysis.budgets if view.analysis is not None else None
     reasons = reasons_of(view.evidence.settings)
-    missing = unready_because(view) if known is None and is_out_of_reach(view) else ""
+    missing = unready_because(view) if budgets is None and is_out_of_reach(view) else ""
     return tuple(
-        BudgetEntry(pool, reason, found, known is not None and found is None, missing)
+        BudgetEntry(pool, reason, pool_budgets, budgets is not None and pool_budgets is None, missing)
         for name, pool in view.state.nodepools.items()
-        for found in (known.get(name) if known is not None else None,)
-        for reason in (reasons if found is None else [state.reason for state in found.states])
+        for pool_budgets in (budgets.get(name) if budgets is not None else None,)
+        for reason in (reasons if pool_budgets is None else [state.reason for state in pool_budgets.states])
     )

@@ -91,7 +91,7 @@ def capacity_entries(
             cpu=total_share(entry.cpu for entry in group),
             memory=total_share(entry.memory for entry in group),
             pods=total_share(entry.pods for entry in group),
-            access=next((one.access for one in group if one.access is not PodAccess.KNOWN), PodAccess.KNOWN),
+            access=next((n.access for n in group if n.access is not PodAccess.KNOWN), PodAccess.KNOWN),
             total=totals[place],
             held=held_of(group, joint),
             all_nodes=all_nodes,

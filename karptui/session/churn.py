@@ -125,7 +125,7 @@ class ReplacedClaim(msgspec.Struct, frozen=True, eq=False):
     @property
     def is_same_type(self) -> bool:
         """Whether one of the same type and capacity type came."""
-        return self.back is not None or any(is_same_kind(one, self.life) for one in self.successors)
+        return self.back is not None or any(is_same_kind(successor, self.life) for successor in self.successors)
 
     @property
     def is_short(self) -> bool:
@@ -136,21 +136,21 @@ class ReplacedClaim(msgspec.Struct, frozen=True, eq=False):
 def churn_entries(view: ClusterView, churn: Churn) -> tuple[ChurnEntry, ...]:
     """Return a row for every NodePool."""
     return tuple(
-        ChurnEntry(one, churn.window, view.state.nodepools.get(one.pool), _counters(view, one.pool))
-        for one in churn.pools
+        ChurnEntry(pool, churn.window, view.state.nodepools.get(pool.pool), _counters(view, pool.pool))
+        for pool in churn.pools
     )
 
 
 def _counters(view: ClusterView, name: str) -> Counters | None:
     metrics = _usable_metrics(view)
-    own = metrics.pools.get(name) if metrics is not None else None
-    if metrics is None or own is None:
+    pool_metrics = metrics.pools.get(name) if metrics is not None else None
+    if metrics is None or pool_metrics is None:
         return None
     return Counters(
         since_ns=metrics.started_at_ns,
-        created=sum(own.nodeclaims_created.values()),
-        disrupted=tuple(sorted(own.nodeclaims_disrupted.items(), key=lambda item: (-item[1], item[0]))),
-        terminated=own.nodeclaims_terminated,
+        created=sum(pool_metrics.nodeclaims_created.values()),
+        disrupted=tuple(sorted(pool_metrics.nodeclaims_disrupted.items(), key=lambda item: (-item[1], item[0]))),
+        terminated=pool_metrics.nodeclaims_terminated,
     )
 
 
@@ -167,10 +167,10 @@ def replacements(churn: Churn, pool: str | None = None) -> tuple[ReplacedClaim, 
     moves: dict[str, int] = {}
     for move in churn.moves:
         moves[move.node] = moves.get(move.node, 0) + 1
-    found: list[ReplacedClaim] = []
+    claims: list[ReplacedClaim] = []
     for own in by_pool.values():
-        found += _of_pool(churn, own, moves)
-    return tuple(found)
+        claims += _of_pool(churn, own, moves)
+    return tuple(claims)
 
 
 def _of_pool(churn: Churn, own: Sequence[Life], moves: dict[str, int]) -> list[ReplacedClaim]:
@@ -242,13 +242,13 @@ def controller_counts(view: ClusterView, name: str) -> ControllerCounts | None:
     metrics = _usable_metrics(view)
     if metrics is None:
         return None
-    own, before = metrics.pools.get(name), view.evidence.metrics_before
-    created_by = own.nodeclaims_created if own is not None else {}
+    pool_metrics, before = metrics.pools.get(name), view.evidence.metrics_before
+    created_by = pool_metrics.nodeclaims_created if pool_metrics is not None else {}
     created = sum(created_by.values())
     since_look = None
     if before is not None and before.read_at_ns < metrics.read_at_ns:
-        known = before.pools.get(name)
-        since_look = created - (sum(known.nodeclaims_created.values()) if known is not None else 0)
+        pool = before.pools.get(name)
+        since_look = created - (sum(pool.nodeclaims_created.values()) if pool is not None else 0)
     return ControllerCounts(
         created=created,
         provisioned=created_by.get(PROVISIONED, 0),

@@ -75,8 +75,8 @@ class ClaimEntry(msgspec.Struct, frozen=True, eq=False, dict=True):
     @property
     def drifted(self) -> Condition | None:
         """The Drifted condition if it is True."""
-        found = self.claim.condition("Drifted")
-        return found if found is not None and found.status == "True" else None
+        condition = self.claim.condition("Drifted")
+        return condition if condition is not None and condition.status == "True" else None
 
     @property
     def expires_ns(self) -> int | None:
@@ -121,13 +121,14 @@ def _since(start_ns: int, end_ns: int) -> int | None:
 
 def expiries_of(entries: Iterable[ClaimEntry], pool: str) -> tuple[Expiry, ...]:
     """Return when the NodeClaims of a NodePool expire, soonest first; without the permanent ones."""
-    found = (claim_expiry(one.claim, one.node_name) for one in entries if one.pool == pool)
-    return tuple(sorted((one for one in found if one is not None), key=lambda one: (one.at_ns, one.claim_name)))
+    expiries = (claim_expiry(entry.claim, entry.node_name) for entry in entries if entry.pool == pool)
+    return tuple(sorted((expiry for expiry in expiries if expiry is not None), key=lambda e: (e.at_ns, e.claim_name)))
 
 
 def claim_entries(view: ClusterView) -> tuple[ClaimEntry, ...]:
     """Return a row for every NodeClaim."""
-    state, known = view.state, view.analysis.findings if view.analysis is not None else {}
+    state, findings = view.state, view.analysis.findings if view.analysis is not None else {}
     return tuple(
-        ClaimEntry(claim, state.node_of(name), known.get(claim_key(name))) for name, claim in state.nodeclaims.items()
+        ClaimEntry(claim, state.node_of(name), findings.get(claim_key(name)))
+        for name, claim in state.nodeclaims.items()
     )

@@ -270,22 +270,22 @@ class ClusterView:
             entries[key] = self._entry(before.get(key), None, claim)
         return _Nodes(entries, tuple(entries.values()))
 
-    def _entry(self, known: NodeEntry | None, node: Node | None, claim: NodeClaim | None) -> NodeEntry:
+    def _entry(self, entry: NodeEntry | None, node: Node | None, claim: NodeClaim | None) -> NodeEntry:
         usage = self.state.node_usage.get(node.name) if node is not None else None
         used = self.live_usage.nodes.get(node.name) if node is not None else None
         findings = self._findings_of(node, claim)
-        is_same_object = known is not None and known.node is node and known.claim is claim and self._is_same_book
+        is_same_object = entry is not None and entry.node is node and entry.claim is claim and self._is_same_book
         if (
-            known is not None
+            entry is not None
             and is_same_object
-            and known.usage is usage
-            and known.access is self.access
-            and known.findings is findings
-            and known.hidden == self.hidden
-            and known.used is used
+            and entry.usage is usage
+            and entry.access is self.access
+            and entry.findings is findings
+            and entry.hidden == self.hidden
+            and entry.used is used
         ):
-            return known
-        price = known.price if known is not None and is_same_object else self._price(NodeEntry(node, claim))
+            return entry
+        price = entry.price if entry is not None and is_same_object else self._price(NodeEntry(node, claim))
         return NodeEntry(node, claim, usage, self.access, price, findings, self.hidden, used)
 
     def _findings_of(self, node: Node | None, claim: NodeClaim | None) -> NodeFindings | None:
@@ -316,18 +316,18 @@ class ClusterView:
             if pod.is_terminal:
                 continue
             pool = pools.get(pod.node_name, "")
-            known = before.by_key.get(key)
-            is_same_pod = known is not None and known.pod is pod
-            kept_by = known.kept_by if known is not None and is_same_pod and is_same_pdbs else _kept_by(pod, predicates)
+            entry = before.by_key.get(key)
+            is_same_pod = entry is not None and entry.pod is pod
+            kept_by = entry.kept_by if entry is not None and is_same_pod and is_same_pdbs else _kept_by(pod, predicates)
             if (
-                known is not None
+                entry is not None
                 and is_same_pod
                 and is_same_owners
-                and known.pool == pool
-                and known.used is used.get(key)
-                and known.kept_by == kept_by
+                and entry.pool == pool
+                and entry.used is used.get(key)
+                and entry.kept_by == kept_by
             ):
-                entries[key] = known
+                entries[key] = entry
             else:
                 entries[key] = PodEntry(pod, pool, owners.of(pod), used.get(key), kept_by)
         return _PodTable(entries, tuple(entries.values()), pdbs)

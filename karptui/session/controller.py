@@ -54,7 +54,7 @@ def controller_of_view(view: ClusterView, pods: Sequence[Pod], now_ns: int) -> C
         if event.reason in _BACK_OFF and event.involved_kind == "Pod" and key in unready:
             said_ns[key] = min(event.first_ns, said_ns.get(key, event.first_ns))
     leases = [one for one in view.state.of(Kind.LEASE).values() if one.name == LEADER_LEASE]
-    lease = next((one for one in leases if one.namespace in namespaces), None)
+    lease = next((lease for lease in leases if lease.namespace in namespaces), None)
     usual = namespaces_of(None)
     # A rollout's old pods do not count among the replicas.
     lasting = [pod for pod in pods if not pod.is_terminating]
@@ -63,9 +63,7 @@ def controller_of_view(view: ClusterView, pods: Sequence[Pod], now_ns: int) -> C
         lease_holder=lease.holder.partition("_")[0] if lease is not None else None,
         lease_renewed_ns=lease.renewed_ns if lease is not None else 0,
         led_namespaces=tuple(
-            sorted(
-                one.namespace for one in leases if _is_held(one, now_ns) and (one is lease or one.namespace in usual)
-            )
+            sorted(o.namespace for o in leases if _is_held(o, now_ns) and (o is lease or o.namespace in usual))
         ),
         lease_seconds=lease.duration_seconds if lease is not None else 0,
         replicas=deployment.replicas if deployment is not None else None,

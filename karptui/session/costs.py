@@ -105,16 +105,16 @@ def held_per_hour(entry: NodeEntry) -> float | None:
     Zero if no method wants it, if it would stay anyway, if nothing blocks it, and if its replacement
     costs as much or more. After a change the last known value holds until the node is simulated again.
     """
-    found = entry.findings
-    if found is None:
+    findings = entry.findings
+    if findings is None:
         return None
-    if not found.is_held:
+    if not findings.is_held:
         return 0.0
-    freed = found.freed
-    if freed is None or (freed.outcome == "unknown" and not any(one.is_passing for one in found.blockers)):
+    freed = findings.freed
+    if freed is None or (freed.outcome == "unknown" and not any(blocker.is_passing for blocker in findings.blockers)):
         return None
-    keeps_drain = any(blocker.blocks_drain for blocker in found.blockers)
-    goes_anyway = found.outlook is not None and found.outlook.now.goes and not keeps_drain
+    keeps_drain = any(blocker.blocks_drain for blocker in findings.blockers)
+    goes_anyway = findings.outlook is not None and findings.outlook.now.goes and not keeps_drain
     if not freed.goes or goes_anyway or (entry.price is not None and entry.capacity_type == RESERVED):
         # What goes of a reservation saves nothing, whatever comes in its place.
         return 0.0
@@ -128,14 +128,14 @@ def share_saved(entry: NodeEntry, verdict: Verdict) -> float | None:
     The saving is the share that Karpenter reckons with, of the price that is shown for the node. A reservation is
     billed even if unused: removing such a node saves nothing, and only its replacement costs.
     """
-    found = entry.findings
-    if entry.price is None or found is None or verdict.is_open:
+    findings = entry.findings
+    if entry.price is None or findings is None or verdict.is_open:
         return None
     if entry.capacity_type == RESERVED:
-        return -sum(one.price_per_hour for one in verdict.replacements)
-    if verdict.outcome == "delete" or not found.price_per_hour:
+        return -sum(replacement.price_per_hour for replacement in verdict.replacements)
+    if verdict.outcome == "delete" or not findings.price_per_hour:
         return entry.price.per_hour
-    return entry.price.per_hour * min(verdict.savings_per_hour / found.price_per_hour, 1.0)
+    return entry.price.per_hour * min(verdict.savings_per_hour / findings.price_per_hour, 1.0)
 
 
 def held_of(entries: Iterable[NodeEntry], joint: JointFigures | None = None) -> Held:
@@ -147,16 +147,16 @@ def held_of(entries: Iterable[NodeEntry], joint: JointFigures | None = None) -> 
     currency, unpriced, waiting = "USD", 0, 0
     alone: list[NodeSaving] = []
     for entry in entries:
-        found = entry.findings
-        if found is None:
+        findings = entry.findings
+        if findings is None:
             waiting += entry.node is not None and entry.is_managed
             continue
-        if not found.is_held:
+        if not findings.is_held:
             continue
-        waiting += found.freed is None
+        waiting += findings.freed is None
         amount = held_per_hour(entry)
         if amount is None:
-            unpriced += found.freed is not None
+            unpriced += findings.freed is not None
         elif amount > 0:
             alone.append(NodeSaving(entry.key, amount, entry.price.per_hour if entry.price is not None else 0.0))
             currency = entry.price.currency if entry.price is not None else currency

@@ -99,8 +99,8 @@ def transitions(item: Node | NodeClaim) -> Iterator[EventEntry]:
         yield _moment(item, DELETED, "its deletion began", item.deletion_ns)
     for condition in item.conditions:
         if _says_something(condition):
-            said = condition.message or condition.reason
-            message = "" if said == condition.type else said
+            text = condition.message or condition.reason
+            message = "" if text == condition.type else text
             yield _moment(item, _word(condition), message, condition.last_transition_ns, condition)
 
 

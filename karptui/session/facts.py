@@ -67,12 +67,12 @@ def advice_around(report: AdviceReport | None, finding: str = "") -> AdviceAroun
     if report is None:
         return None
     return AdviceAround(
-        severities=tuple(one.severity for one in report.findings),
+        severities=tuple(finding.severity for finding in report.findings),
         failures=report.failures,
         now_ns=report.now_ns,
         rules=report.rules,
-        found=frozenset(one.rule for one in report.findings),
-        is_there=any(one.key == finding for one in report.findings),
+        found=frozenset(finding.rule for finding in report.findings),
+        is_there=any(other.key == finding for other in report.findings),
     )
 
 

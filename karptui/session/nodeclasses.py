@@ -50,7 +50,7 @@ def assumed_nodeclasses(
     if not unread:
         return ()
     nodes, nodepools = tuple(nodes), tuple(nodepools)
-    zones = [{"zone": one.name, "zoneID": one.zone_id} for one in node_zones(nodes)]
+    zones = [{"zone": zone.name, "zoneID": zone.zone_id} for zone in node_zones(nodes)]
     return tuple(
         NodeClass(
             name=ref.name,
@@ -68,8 +68,8 @@ def _alias(ref: NodeClassRef, nodepools: Iterable[NodePool], nodes: Sequence[Nod
     pools = {pool.name: pool for pool in nodepools if pool.node_class_ref.key == ref.key}
     own = [node for node in nodes if node.labels.get(NODEPOOL) in pools]
     is_windows = bool(pools) and all(_asks_for_windows(pool) for pool in pools.values())
-    found = Counter(alias for node in own or nodes if (alias := _alias_of(node)))
-    fitting = [alias for alias, _ in found.most_common() if own or alias.startswith("windows") == is_windows]
+    counter = Counter(alias for node in own or nodes if (alias := _alias_of(node)))
+    fitting = [alias for alias, _ in counter.most_common() if own or alias.startswith("windows") == is_windows]
     return next(iter(fitting), _WINDOWS if is_windows else _LINUX)
 
 
@@ -121,7 +121,7 @@ class UnreadClasses(NamedTuple):
             return Absence.GONE
         ref = pool.node_class_ref
         # What-ifs add NodePools that are ready; only NodePools of the cluster prove what exists.
-        exists = pool.nodeclass_exists and (not is_ec2(ref) or any(one.key == ref.key for one in self.refs))
+        exists = pool.nodeclass_exists and (not is_ec2(ref) or any(class_ref.key == ref.key for class_ref in self.refs))
         return Absence.UNREAD if exists else Absence.UNKNOWN
 
     def why_no_types(self, pool: NodePool) -> str:
@@ -163,6 +163,6 @@ def assumed_of(view: ClusterView) -> tuple[NodeClass, ...]:
 
 def lacks_nodeclasses(view: ClusterView) -> bool:
     """Whether a NodePool refers to a NodeClass that was neither read nor is assumed; so without any NodePool."""
-    assumed = {one.key for one in assumed_of(view)}
+    assumed = {node_class.key for node_class in assumed_of(view)}
     refs = {pool.node_class_ref.key for pool in view.state.nodepools.values()}
     return not refs or not refs <= {*view.state.nodeclasses, *assumed}

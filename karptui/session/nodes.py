@@ -137,8 +137,8 @@ class NodeEntry(msgspec.Struct, frozen=True, eq=False, dict=True):
     @property
     def capacity_type(self) -> str:
         """``spot``, ``on-demand``, ``reserved`` or nothing; of an EKS node group by its own label."""
-        found = karpenter_labels.capacity_type_of(self.labels)
-        return found or (karpenter_labels.capacity_type_of(self.claim.labels) if self.claim is not None else "")
+        capacity_type = karpenter_labels.capacity_type_of(self.labels)
+        return capacity_type or (karpenter_labels.capacity_type_of(self.claim.labels) if self.claim is not None else "")
 
     @property
     def zone(self) -> str:
@@ -236,6 +236,6 @@ def going_nodes(entries: Iterable[NodeEntry]) -> tuple[NodeEntry, ...]:
     return tuple(
         entry
         for entry in entries
-        if (found := entry.findings) is not None
-        and (found.why.outcome is not None or (found.freed is not None and found.freed.goes))
+        if (findings := entry.findings) is not None
+        and (findings.why.outcome is not None or (findings.freed is not None and findings.freed.goes))
     )

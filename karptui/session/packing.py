@@ -53,16 +53,16 @@ class Bin(msgspec.Struct, frozen=True, kw_only=True):
 
 def bins_of(view: ClusterView) -> tuple[Bin, ...]:
     """Return the nodes with known allocatable resources, grouped by NodePool, fullest first."""
-    found = [
+    nodes = [
         _bin(view, entry)
         for entry in view.node_entries
         if entry.node is not None and entry.cpu.capacity and entry.access is PodAccess.KNOWN
     ]
-    return tuple(sorted(found, key=lambda one: (one.pool == "", one.pool, -one.cpu, -_filled(one), one.name)))
+    return tuple(sorted(nodes, key=lambda node: (node.pool == "", node.pool, -node.cpu, -_filled(node), node.name)))
 
 
-def _filled(one: Bin) -> float:
-    return (one.daemons.cpu + sum(pod.cpu for pod in one.pods)) / one.cpu
+def _filled(node: Bin) -> float:
+    return (node.daemons.cpu + sum(pod.cpu for pod in node.pods)) / node.cpu
 
 
 def _bin(view: ClusterView, entry: NodeEntry) -> Bin:
@@ -111,15 +111,15 @@ class Packed(NamedTuple):
 def packed(before: ReplayOutcome, after: ReplayOutcome) -> Packed:
     """Return the nodes of two replays, each with the pods that the replay leaves on it or puts there."""
     old, new = _Side(before), _Side(after)
-    found = [
+    nodes = [
         PackedNode(before=old.nodes.get(key), after=new.nodes.get(key))
         for key in dict.fromkeys((*old.nodes, *new.nodes))
     ]
-    found += [
+    nodes += [
         PackedNode(before=old.launched.get(key), after=new.launched.get(key), is_launched=True)
         for key in dict.fromkeys((*old.launched, *new.launched))
     ]
-    return Packed(tuple(found), new.left_out, len(before.unplaced), len(after.unplaced))
+    return Packed(tuple(nodes), new.left_out, len(before.unplaced), len(after.unplaced))
 
 
 def packed_sides(base: WhatIfBase, scenario: Scenario) -> Packed:
@@ -154,20 +154,20 @@ class _Side:
             if one is None:
                 self.left_out += 1
                 continue
-            made, keys = one
-            alike = (made.pool, made.name, *keys)
+            node, keys = one
+            alike = (node.pool, node.name, *keys)
             numbers[alike] += 1
-            self.launched[*alike, str(numbers[alike])] = made
+            self.launched[*alike, str(numbers[alike])] = node
 
     def _add(self, state: StateNode, coming: Iterable[Pod]) -> None:
         have = state.allocatable_nano
         if state.is_marked_for_deletion or not have.get(resources.CPU):
             self.left_out += 1
             return
-        own = [pod for pod in state.pods if pod.template.is_daemonset_owned]
+        pods = [pod for pod in state.pods if pod.template.is_daemonset_owned]
         rest = [pod for pod in state.pods if not pod.template.is_daemonset_owned]
         name = state.node_name
-        self.nodes[state.provider_id] = _bin_of(name, state.nodepool_name, have, _sum(own), (*rest, *coming))
+        self.nodes[state.provider_id] = _bin_of(name, state.nodepool_name, have, _sum(pods), (*rest, *coming))
 
 
 _Made = tuple[Bin, tuple[str, ...]]
@@ -185,7 +185,7 @@ def _of_claims(outcome: ReplayOutcome) -> Iterator[_Made | None]:
 
 
 def _allocatable(claim: NewClaim, name: str) -> Mapping[str, int] | None:
-    return next((allocatable_nano(one) for one in claim.catalogue.types if one.name == name), None)
+    return next((allocatable_nano(type_) for type_ in claim.catalogue.types if type_.name == name), None)
 
 
 def _of_commands(outcome: ReplayOutcome, moved: Mapping[str, Pod]) -> Iterator[_Made | None]:
@@ -207,8 +207,8 @@ def _replacement(node: NewNode, moved: Mapping[str, Pod]) -> _Made | None:
 def _made(name: str, pool: str, have: Mapping[str, int], asked: ResourceList, pods: Iterable[Pod]) -> _Made:
     """Return a launched node; requests that its pods do not explain are those of DaemonSets."""
     placed = tuple(pods)
-    whole, own = _block_of(asked), _sum(placed)
-    daemons = Block(max(whole.cpu - own.cpu, 0), max(whole.memory - own.memory, 0))
+    whole, block = _block_of(asked), _sum(placed)
+    daemons = Block(max(whole.cpu - block.cpu, 0), max(whole.memory - block.memory, 0))
     return _bin_of(name, pool, have, daemons, placed), tuple(sorted(pod.key for pod in placed))
 
 
@@ -220,10 +220,10 @@ def _bin_of(name: str, pool: str, have: Mapping[str, int], daemons: Block, pods:
         cpu=have.get(resources.CPU, 0) // NANO_PER_MILLI,
         memory=have.get(resources.MEMORY, 0) // NANO,
         daemons=daemons,
-        pods=tuple(sorted((_block_of(pod.requests) for pod in pods), key=lambda one: (-one.cpu, -one.memory))),
+        pods=tuple(sorted((_block_of(pod.requests) for pod in pods), key=lambda block: (-block.cpu, -block.memory))),
     )
 
 
 def _sum(pods: Iterable[Pod]) -> Block:
     blocks = [_block_of(pod.requests) for pod in pods]
-    return Block(sum(one.cpu for one in blocks), sum(one.memory for one in blocks))
+    return Block(sum(block.cpu for block in blocks), sum(block.memory for block in blocks))

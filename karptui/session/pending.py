@@ -81,48 +81,48 @@ class PendingQuestions:
 
     def _publish(self, pod_key: str) -> None:
         assert self._study is not None
-        known = self._study.report
+        report = self._study.report
         self._asked = pod_key
         self._report = PendingAnswer(
-            known.generation, known.now_ns, known.groups, known.notes, self._details.get(pod_key)
+            report.generation, report.now_ns, report.groups, report.notes, self._details.get(pod_key)
         )
 
     def _look_closely(self, pod_key: str, group: PendingGroup, reporter: Reporter) -> bool:
         """Explain a pod, then try one more change for it; return whether anything was left to do."""
-        known = self._details.get(pod_key)
-        if known is None or self._is_outdated(known):
+        detail = self._details.get(pod_key)
+        if detail is None or self._is_outdated(detail):
             self._explain(pod_key, group)
             return True
         if self._search is None or self._search[0] != pod_key:
             return False
         search = self._search[1]
         is_open = search.step(reporter)
-        self._details[pod_key] = PodDetail(pod_key, known.generation, known.now_ns, known.explanation, search.report)
+        self._details[pod_key] = PodDetail(pod_key, detail.generation, detail.now_ns, detail.explanation, search.report)
         if not is_open:
             self._search = None
         return True
 
-    def _is_outdated(self, known: PodDetail) -> bool:
+    def _is_outdated(self, detail: PodDetail) -> bool:
         assert self._view is not None
         assert self._prepared is not None
-        if known.generation == self._view.state.generation:
-            return known.remedies is not None and not known.remedies.is_complete and self._is_dropped(known)
-        is_at_work = self._search is not None and self._search[0] == known.pod_key
-        return not is_at_work and self._prepared.now_ns - known.now_ns > AGAIN_NS
+        if detail.generation == self._view.state.generation:
+            return detail.remedies is not None and not detail.remedies.is_complete and self._is_dropped(detail)
+        is_at_work = self._search is not None and self._search[0] == detail.pod_key
+        return not is_at_work and self._prepared.now_ns - detail.now_ns > AGAIN_NS
 
-    def _is_dropped(self, known: PodDetail) -> bool:
+    def _is_dropped(self, detail: PodDetail) -> bool:
         """Whether the search behind an unfinished answer was given up for another pod's."""
-        return self._search is None or self._search[0] != known.pod_key
+        return self._search is None or self._search[0] != detail.pod_key
 
     def _explain(self, pod_key: str, group: PendingGroup) -> None:
         assert self._study is not None
         assert self._view is not None
         assert self._prepared is not None
-        pod = next(one for one in group.pods if one.key == pod_key)
+        pod = next(pod for pod in group.pods if pod.key == pod_key)
         explanation = self._study.explanation(pod)
         remedies = None
         if self._tries_changes and group.cause in REMEDIED:
-            pods = (pod, *(one for one in group.pods if one is not pod))
+            pods = (pod, *(other for other in group.pods if other is not pod))
             search = self._new_search(pods, group)
             self._search = (pod_key, search)
             remedies = search.report

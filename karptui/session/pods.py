@@ -40,20 +40,20 @@ class Owners(NamedTuple):
 
     def of(self, pod: Pod) -> PodOwner | None:
         """Return a pod's owner, None if nothing would recreate the pod."""
-        found, controller = self.known.of(pod), controller_of(pod.owners)
-        if found is None or controller is None:
+        owner, controller = self.known.of(pod), controller_of(pod.owners)
+        if owner is None or controller is None:
             return None
-        if found.kind == Kind.REPLICASET and f"{pod.namespace}/{found.name}" not in self.sources[0]:
-            stem = found.name.removesuffix(f"-{pod.template.labels.get(POD_TEMPLATE_HASH, '')}")
-            if stem and stem != found.name:
+        if owner.kind == Kind.REPLICASET and f"{pod.namespace}/{owner.name}" not in self.sources[0]:
+            stem = owner.name.removesuffix(f"-{pod.template.labels.get(POD_TEMPLATE_HASH, '')}")
+            if stem and stem != owner.name:
                 return PodOwner(Kind.DEPLOYMENT.value, stem, is_by_name=True)
-        return PodOwner(found.kind, found.name)
+        return PodOwner(owner.kind, owner.name)
 
 
 def owners_of(state: ClusterState, before: Owners | None = None) -> Owners:
     """Return the owner index of a state; the same object if no relevant workload has changed."""
     sources = tuple(state.of(kind) for kind in _MADE_BY_OTHERS)
-    if before is not None and all(one is other for one, other in zip(sources, before.sources, strict=True)):
+    if before is not None and all(source is other for source, other in zip(sources, before.sources, strict=True)):
         return before
     return Owners(sources, OwnerIndex(item for objects in sources for item in objects.values()))
 

@@ -63,7 +63,7 @@ def asked_keys(inventory: Inventory) -> frozenset[str]:
 
 def _selected(template: PodTemplate) -> Iterable[str]:
     yield from template.node_selector
-    for terms in (template.required_node_terms or (), (one.preference for one in template.preferred_node_terms)):
+    for terms in (template.required_node_terms or (), (p.preference for p in template.preferred_node_terms)):
         for term in terms:
             yield from (requirement.key for requirement in term.match_expressions)
 
@@ -143,41 +143,39 @@ def with_metrics(
     offerings = _offerings(metrics) if metrics is not None else {}
     if metrics is None or not offerings:
         return seen
-    priced = tuple(
-        msgspec.structs.replace(one, offerings=offerings[one.name]) if one.name in offerings else one for one in seen
-    )
+    priced = tuple(msgspec.structs.replace(t, offerings=offerings[t.name]) if t.name in offerings else t for t in seen)
     if asked - _IN_METRICS - {NODEPOOL}:
         return priced
-    known = {one.name for one in seen}
-    share = {name: max((_kept_share(one, name) for one in seen), default=0.0) for name in (CPU, MEMORY)}
-    named = sorted((metrics.cpu_cores.keys() & metrics.memory_bytes.keys() & offerings.keys()) - known)
+    names = {instance_type.name for instance_type in seen}
+    share = {name: max((_kept_share(type_, name) for type_ in seen), default=0.0) for name in (CPU, MEMORY)}
+    named = sorted((metrics.cpu_cores.keys() & metrics.memory_bytes.keys() & offerings.keys()) - names)
     return (*priced, *(_named(name, metrics, offerings[name], share) for name in named))
 
 
 def _offerings(metrics: ControllerMetrics) -> dict[str, tuple[Offering, ...]]:
     """Return the offerings in the metrics, by type; without a price nothing can be launched there."""
-    found: dict[str, list[Offering]] = {}
+    offerings: dict[str, list[Offering]] = {}
     has_spot_prices = metrics.has_spot_prices
-    for name, one in metrics.offerings.items():
-        found.setdefault(name.instance_type, []).append(
+    for name, offering in metrics.offerings.items():
+        offerings.setdefault(name.instance_type, []).append(
             Offering(
                 requirements=tuple(
                     NodeSelectorRequirement(key, "In", (value,))
                     for key, value in ((CAPACITY_TYPE, name.capacity_type), (ZONE, name.zone))
                     if value
                 ),
-                price_per_hour=one.price_per_hour or 0.0,
-                is_available=one.is_available is not False,
+                price_per_hour=offering.price_per_hour or 0.0,
+                is_available=offering.is_available is not False,
                 is_price_assumed=name.capacity_type == SPOT and not has_spot_prices,
             )
         )
-    return {name: tuple(offerings) for name, offerings in found.items()}
+    return {name: tuple(offerings) for name, offerings in offerings.items()}
 
 
-def _kept_share(one: InstanceType, name: str) -> float:
+def _kept_share(instance_type: InstanceType, name: str) -> float:
     """Return the share of a resource that nodes of a type reserve."""
-    whole = resources.nano(one.capacity, name)
-    return resources.nano(one.overhead.kube_reserved, name) / whole if whole else 0.0
+    whole = resources.nano(instance_type.capacity, name)
+    return resources.nano(instance_type.overhead.kube_reserved, name) / whole if whole else 0.0
 
 
 def _named(
@@ -255,15 +253,15 @@ def offered_types(
     )
     by_pool: dict[str, Sequence[InstanceType]] = {}
     auto_mode = _AutoMode(inventory, settings, evidence)
-    notes = [assumed_text(one) for one in assumed]
+    notes = [assumed_text(node_class) for node_class in assumed]
     seen: tuple[InstanceType, ...] | None = None
     for pool in inventory.nodepools:
-        found = resolved.of(pool.node_class_ref)
-        if found is not None:
-            by_pool[pool.name] = found.types
+        types = resolved.of(pool.node_class_ref)
+        if types is not None:
+            by_pool[pool.name] = types.types
         elif is_auto_mode(pool.node_class_ref):
-            by_pool[pool.name] = own = auto_mode.of(pool)
-            notes.append(_auto_mode_note(pool, own))
+            by_pool[pool.name] = instance_types = auto_mode.of(pool)
+            notes.append(_auto_mode_note(pool, instance_types))
         elif not is_ec2(pool.node_class_ref):
             by_pool[pool.name] = seen = _seen(inventory, evidence) if seen is None else seen
             notes.append(_seen_note(pool, seen))
@@ -311,12 +309,12 @@ class _AutoMode:
         pools &= {pool.name for pool in inventory.nodepools if pool.node_class_ref.name == name}
         nodes = [node for node in inventory.nodes if node.labels.get(NODEPOOL) in pools]
         asked, zones = asked_keys(inventory), node_zones(inventory.nodes)
-        nodeclass = next((one for one in inventory.nodeclasses if is_auto_mode(one) and one.name == name), None)
+        nodeclass = next((n for n in inventory.nodeclasses if is_auto_mode(n) and n.name == name), None)
         if nodeclass is None:
             return seen_types(nodes, asked)
-        own = zones_of(nodeclass) or zones
-        region = next(filter(None, (region_of(zone.name) for zone in own)), "")
-        market = markets_of(evidence, has_overlays=bool(inventory.overlays))(region, own)
+        subnet_zones = zones_of(nodeclass) or zones
+        region = next(filter(None, (region_of(zone.name) for zone in subnet_zones)), "")
+        market = markets_of(evidence, has_overlays=bool(inventory.overlays))(region, subnet_zones)
         try:
             documented = auto_mode_types(
                 nodeclass,
@@ -330,13 +328,13 @@ class _AutoMode:
             )
         except NodeClassError:
             return seen_types(nodes, asked)
-        known = {one.name for one in documented}
-        return (*documented, *(one for one in seen_types(nodes, asked) if one.name not in known))
+        names = {instance_type.name for instance_type in documented}
+        return (*documented, *(seen_type for seen_type in seen_types(nodes, asked) if seen_type.name not in names))
 
 
 def _auto_mode_note(pool: NodePool, types: Sequence[InstanceType]) -> str:
     """Return the source of the types of an EKS Auto Mode NodePool, and the approximations."""
-    documented = sum(not one.seen_on for one in types)
+    documented = sum(not instance_type.seen_on for instance_type in types)
     if not documented:
         return _seen_note(pool, types)
     return (
@@ -349,11 +347,11 @@ def _seen_note(pool: NodePool, types: Sequence[InstanceType]) -> str:
     kind = pool.node_class_ref.kind or "its NodeClass"
     if not types:
         return f"NodePool {pool.name}: no instance types of {kind} are known, and no node shows one"
-    seen = [one for one in types if one.seen_on]
-    shown = f"{counted(len(seen), 'type')} seen on {counted(sum(one.seen_on for one in seen), 'node')}"
-    if not any(one.price_per_hour for found in types for one in found.offerings):
+    seen = [instance_type for instance_type in types if instance_type.seen_on]
+    shown = f"{counted(len(seen), 'type')} seen on {counted(sum(type_.seen_on for type_ in seen), 'node')}"
+    if not any(offering.price_per_hour for instance_type in types for offering in instance_type.offerings):
         return f"NodePool {pool.name}: the instance types and prices of {kind} are not known: {shown} stand for them"
-    if named := sum(one.is_named for one in types):
+    if named := sum(instance_type.is_named for instance_type in types):
         return (
             f"NodePool {pool.name}: of {kind} Karpenter's metrics tell prices, and cpu and memory of "
             f"{counted(named, 'type')} beside the {shown}; what those keep back and their labels are not known"

@@ -68,19 +68,19 @@ def limit_uses(types: TypesOfPool) -> tuple[PoolLimit, ...]:
 
 
 def _use(types: TypesOfPool, name: str, limit: int) -> PoolLimit:
-    found, allowed = types.found, types.allowed
+    pool_types, allowed = types.found, types.allowed
     smallest, type_name = None, ""
     if allowed and name == NODES:
         smallest = NANO
     elif allowed:
         smallest, type_name = min(
-            (resources.nano(one.instance_type.capacity, name), one.instance_type.name) for one in allowed
+            (resources.nano(verdict.instance_type.capacity, name), verdict.instance_type.name) for verdict in allowed
         )
     return PoolLimit(
         resource=name,
-        used=found.used.get(name, 0),
+        used=pool_types.used.get(name, 0),
         limit=limit,
-        left=found.remaining.get(name, limit),
+        left=pool_types.remaining.get(name, limit),
         smallest=smallest,
         smallest_type=type_name,
     )
@@ -92,8 +92,8 @@ def _usable_types(types: TypesOfPool) -> int:
     if left.get(NODES) == 0:
         return 0
     return sum(
-        all(resources.nano(one.instance_type.capacity, name) <= amount for name, amount in left.items())
-        for one in types.allowed
+        all(resources.nano(verdict.instance_type.capacity, name) <= amount for name, amount in left.items())
+        for verdict in types.allowed
     )
 
 
@@ -232,7 +232,7 @@ class PoolRow(msgspec.Struct, frozen=True, eq=False, dict=True, kw_only=True):
 
     def limit(self, resource: str) -> PoolLimit | None:
         """Return the limit of a resource, None if there is none."""
-        return next((one for one in self.limits if one.resource == resource), None)
+        return next((limit for limit in self.limits if limit.resource == resource), None)
 
     @property
     def excluded(self) -> int:
@@ -282,23 +282,23 @@ def _rows(view: ClusterView, pools: Sequence[TypesOfPool], hidden: frozenset[str
     for node in view.node_entries:
         if node.pool:
             by_pool.setdefault(node.pool, []).append(node)
-    known = {one.name for one in pools}
-    all_nodes = sum(len(nodes) for name, nodes in by_pool.items() if name in known)
-    order = tuple(Neighbour(one.name, one.found.pool.weight) for one in pools if one.found.rank is not None)
+    names = {pool.name for pool in pools}
+    all_nodes = sum(len(nodes) for name, nodes in by_pool.items() if name in names)
+    order = tuple(Neighbour(pool.name, pool.found.pool.weight) for pool in pools if pool.found.rank is not None)
     overlap: Overlap | None = analysis.overlap if analysis is not None else None
     budgets: Mapping[str, PoolBudgets] | None = analysis.budgets if analysis is not None else None
     rows = []
-    for one in pools:
-        nodes = by_pool.get(one.name, [])
-        nodeclass = view.state.nodeclasses.get(one.found.pool.node_class_ref.key)
+    for pool in pools:
+        nodes = by_pool.get(pool.name, [])
+        nodeclass = view.state.nodeclasses.get(pool.found.pool.node_class_ref.key)
         claims = [claim for node in nodes if (claim := node.claim) is not None]
         rows.append(
             PoolRow(
-                pool=msgspec.structs.replace(one.found.pool, raw={}),
-                types=one.entry,
-                usable=_usable_types(one),
-                used=one.found.used,
-                limits=limit_uses(one),
+                pool=msgspec.structs.replace(pool.found.pool, raw={}),
+                types=pool.entry,
+                usable=_usable_types(pool),
+                used=pool.found.used,
+                limits=limit_uses(pool),
                 nodes=len(nodes),
                 starting=sum(node.node is None for node in nodes),
                 all_nodes=all_nodes,
@@ -306,18 +306,18 @@ def _rows(view: ClusterView, pools: Sequence[TypesOfPool], hidden: frozenset[str
                 deleting=sum(node.is_deleting for node in nodes),
                 total=total_of(nodes),
                 claims_created_ns=tuple(claim.created_ns for claim in claims),
-                class_absence=unread.absence(one.found.pool) if nodeclass is None else None,
+                class_absence=unread.absence(pool.found.pool) if nodeclass is None else None,
                 class_conditions=nodeclass.conditions if nodeclass is not None else None,
                 subnets=subnet_rooms(subnets_of(nodeclass), view.evidence) if nodeclass is not None else (),
                 pods=sum(len(view.state.pods_on(node.node.name)) for node in nodes if node.node is not None),
                 cpu=total_share(node.cpu for node in nodes),
                 memory=total_share(node.memory for node in nodes),
                 access=next((node.access for node in nodes if node.access is not PodAccess.KNOWN), PodAccess.KNOWN),
-                counted=controller_counts(view, one.name),
+                counted=controller_counts(view, pool.name),
                 order=order,
-                budgets=budgets.get(one.name) if budgets is not None else None,
-                is_passed_over=budgets is not None and one.name not in budgets,
-                overlap=overlap.pools.get(one.name, _NO_OVERLAP) if overlap is not None else None,
+                budgets=budgets.get(pool.name) if budgets is not None else None,
+                is_passed_over=budgets is not None and pool.name not in budgets,
+                overlap=overlap.pools.get(pool.name, _NO_OVERLAP) if overlap is not None else None,
                 hidden=hidden,
             )
         )
@@ -353,7 +353,7 @@ def pools_around(view: ClusterView, now_ns: int) -> PoolsAround:
         for row in pool_rows(view)
     )
     entries = [node for node in view.node_entries if node.pool]
-    names = {one.name for one in counts}
+    names = {count.name for count in counts}
     strays = sum(1 for node in entries if node.pool not in names)
     overlap = view.analysis.overlap if view.analysis is not None else None
     return PoolsAround(total_of(entries), count_source(view), counts, overlap, strays)
@@ -388,4 +388,4 @@ def daemon_rows(view: ClusterView, pool: str) -> tuple[DaemonRow, ...]:
     if types is None:
         return ()
     offered = types.entry.left_after.get(Filter.RESERVED, 0)
-    return tuple(DaemonRow(one, offered) for one in types.found.daemonsets)
+    return tuple(DaemonRow(daemonset, offered) for daemonset in types.found.daemonsets)

@@ -133,8 +133,8 @@ class Replayer:
 
         report = _Report(self, question.number)
         with self.shared_base.borrowed(question.view, question.now_ns) as base:
-            for found in answers(base, question.scenario, report, self._clock):
-                self._give(question, found)
+            for answer in answers(base, question.scenario, report, self._clock):
+                self._give(question, answer)
 
     def _give(self, question: ReplayQuestion, answer: Answer) -> None:
         self.answered = question.number

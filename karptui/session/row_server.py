@@ -155,13 +155,13 @@ class RowServer:
             arranged = _in_order_of(before.arranged.keys, arranged)
         with self._lock:
             self._number += 1
-            found = RowSet(self._number, arranged.keys, arranged.items, arranged.shown, len(source))
-            self._rows[found.number] = _Rows(source, query, arranged, found, _sums_of(view), _joint_of(view), holds)
+            row_set = RowSet(self._number, arranged.keys, arranged.items, arranged.shown, len(source))
+            self._rows[row_set.number] = _Rows(source, query, arranged, row_set, _sums_of(view), _joint_of(view), holds)
             numbers = [number for number, rows in self._rows.items() if rows.query.list == query.list]
             of_same = [number for number in numbers if self._rows[number].query.of == query.of]
             for number in {*of_same[:-KEPT], *numbers[:-MOST_KEPT]}:
                 del self._rows[number]
-        return found
+        return row_set
 
     def _last(self, query: RowQuery, source: Sequence[Any]) -> _Rows | None:
         """Return the last rows of a query, preferably of the same items."""
@@ -226,10 +226,10 @@ class RowServer:
         return around(self._view(), of, now_ns) if around is not None else None
 
     def _list(self, name: str) -> List:
-        known = self._known.get(name)
-        if known is None:
-            known = self._known[name] = self._lists[name]()
-        return known
+        result = self._known.get(name)
+        if result is None:
+            result = self._known[name] = self._lists[name]()
+        return result
 
 
 def _in_order_of(keys: Sequence[str], arranged: Arranged) -> Arranged:

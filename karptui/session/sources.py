@@ -52,17 +52,17 @@ def source_rows(view: ClusterView, now_ns: int) -> tuple[SourceRow, ...]:
     usage = usage_row(view.live_usage, now_ns)
     kinds = (
         SourceRow(
-            kind=str(one.kind),
-            phase=str(one.phase),
-            since_ns=one.since_ns,
-            last_error=one.last_error or (_LEFT_OUT if one.is_unread else ""),
-            count=one.count,
-            total_estimate=one.total_estimate,
-            last_contact_ns=one.last_contact_ns,
-            retry_at_ns=one.retry_at_ns,
-            is_unread=one.is_unread,
+            kind=str(status.kind),
+            phase=str(status.phase),
+            since_ns=status.since_ns,
+            last_error=status.last_error or (_LEFT_OUT if status.is_unread else ""),
+            count=status.count,
+            total_estimate=status.total_estimate,
+            last_contact_ns=status.last_contact_ns,
+            retry_at_ns=status.retry_at_ns,
+            is_unread=status.is_unread,
         )
-        for one in view.statuses.values()
+        for status in view.statuses.values()
     )
     return (*kinds, *evidence_rows(view.evidence, now_ns), *((usage,) if usage is not None else ()))
 

@@ -67,16 +67,16 @@ class TypeReader:
 
     def read(self) -> TypeEntry:
         """Return the value."""
-        verdict, own, context = self._verdict, self._type, self._context
+        verdict, instance_type, context = self._verdict, self._type, self._context
         ledger = self._ledger()
         allocatable = {
-            name: Quantity(amount, own.capacity[name].format)
-            for name, amount in allocatable_nano(own).items()
-            if name in own.capacity
+            name: Quantity(amount, instance_type.capacity[name].format)
+            for name, amount in allocatable_nano(instance_type).items()
+            if name in instance_type.capacity
         }
         ruled_out = self._ruled_out()
         return TypeEntry(
-            name=own.name,
+            name=instance_type.name,
             removed_by=verdict.removed_by,
             reason=verdict.reason,
             shortages=verdict.shortages,
@@ -84,12 +84,12 @@ class TypeReader:
             price_per_hour=verdict.price_per_hour,
             daemon_pods=verdict.daemon_pods,
             daemons=verdict.daemons,
-            capacity=own.capacity,
-            overhead=own.overhead,
+            capacity=instance_type.capacity,
+            overhead=instance_type.overhead,
             allocatable=allocatable,
             largest_pod=self._largest(ledger, allocatable),
             memory_mib=self._facts.memory_mib if self._facts is not None else None,
-            observed=context.observed.get(own.name),
+            observed=context.observed.get(instance_type.name),
             matching_overhead_percent=self._matching_percent(),
             ledger=ledger,
             expressions=(
@@ -136,11 +136,11 @@ class TypeReader:
         return incompatible_types(resolved.nodeclass, [self._facts]).get(self._type.name, "")
 
     def _offers(self, ruled_out: str) -> tuple[TypeOffer, ...]:
-        found = {
+        offers = {
             (offer.zone, offer.capacity_type, offer.reservation_id): offer
             for offer in (self._offer(offering, ruled_out) for offering in self._type.offerings)
         }
-        return tuple(found[key] for key in sorted(found))
+        return tuple(offers[key] for key in sorted(offers))
 
     def _offer(self, offering: Offering, ruled_out: str) -> TypeOffer:
         zone, capacity_type = offering_value(offering, ZONE), offering_value(offering, CAPACITY_TYPE)
@@ -174,7 +174,7 @@ class TypeReader:
             return Availability.NO_ADDRESSES if error_code == NO_FREE_ADDRESSES else Availability.SOLD_OUT
         if zone not in market.zones_by_type.get(self._type.name, frozenset()):
             return Availability.NOT_SOLD
-        if zone not in {one.name for one in resolved.nodeclass.zones}:
+        if zone not in {subnet_zone.name for subnet_zone in resolved.nodeclass.zones}:
             return Availability.NO_SUBNET
         return (
             Availability.NO_PRICE
@@ -184,8 +184,8 @@ class TypeReader:
 
     def _price(self, offering: Offering, zone: str, capacity_type: str) -> Price | None:
         book = self._context.book
-        known = book.price(self._type.name, zone, capacity_type)
+        price = book.price(self._type.name, zone, capacity_type)
         if not offering.is_price_overlaid or book.settings.is_disabled:
-            return known
-        listed, currency = offering.price_per_hour, known.currency if known is not None else "USD"
+            return price
+        listed, currency = offering.price_per_hour, price.currency if price is not None else "USD"
         return Price(book.settings.applied(listed), listed, currency, PriceOrigin(PriceSource.OVERLAY, 0))

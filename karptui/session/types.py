@@ -95,8 +95,8 @@ class TypeEntry(msgspec.Struct, frozen=True, eq=False, dict=True, kw_only=True):
 
     def cheapest(self, capacity_type: str) -> Price | None:
         """Return the least known price of a capacity type among available offerings, else among all."""
-        known = [offer for offer in self.offers if offer.capacity_type == capacity_type and offer.price is not None]
-        had = [offer for offer in known if offer.availability is Availability.OFFERED] or known
+        offers = [offer for offer in self.offers if offer.capacity_type == capacity_type and offer.price is not None]
+        had = [offer for offer in offers if offer.availability is Availability.OFFERED] or offers
         return min((offer.price for offer in had if offer.price is not None), key=lambda p: p.per_hour, default=None)
 
     @cached_property
@@ -192,12 +192,12 @@ class PoolEntry(msgspec.Struct, frozen=True, eq=False, dict=True, kw_only=True):
     @cached_property
     def left_after(self) -> Mapping[Filter, int]:
         """How many types each filter leaves."""
-        return {one.filter: one.left for one in self.counts}
+        return {count.filter: count.left for count in self.counts}
 
     @cached_property
     def removed_by(self) -> Mapping[Filter, int]:
         """How many types each filter removes."""
-        return {one.filter: one.removed for one in self.counts}
+        return {count.filter: count.removed for count in self.counts}
 
     @property
     def without_pod_slots(self) -> tuple[tuple[int, str], ...]:

@@ -43,15 +43,15 @@ _STEPS: Final = tuple(Filter)
 class TypesOfPool:
     """The types of one NodePool; each is converted to a value once, when it is first asked for."""
 
-    def __init__(self, found: PoolTypes, context: PoolContext, *, problem: str, pods: tuple[AskingPod, ...]) -> None:
+    def __init__(self, types: PoolTypes, context: PoolContext, *, problem: str, pods: tuple[AskingPod, ...]) -> None:
         """Store the inputs.
 
         Args:
             problem: Why there are no types, as text; empty if there are.
             pods: Pending pods that may go to the pool, one of each kind, largest memory request first.
         """
-        self.found, self.context, self.problem, self.pods = found, context, problem, pods
-        self._verdicts = {one.instance_type.name: one for one in reversed(found.verdicts)}
+        self.found, self.context, self.problem, self.pods = types, context, problem, pods
+        self._verdicts = {verdict.instance_type.name: verdict for verdict in reversed(types.verdicts)}
         self._made: dict[str, TypeEntry] = {}
         self._allowed: dict[tuple[NodeSelectorRequirement, ...], bool] = {}
 
@@ -62,16 +62,16 @@ class TypesOfPool:
 
     def type(self, name: str) -> TypeEntry | None:
         """Return a type by its name."""
-        known = self._made.get(name)
-        if known is None and (verdict := self._verdicts.get(name)) is not None:
-            known = self._made[name] = TypeReader(self.context, verdict, self._allowed).read()
-        return known
+        entry = self._made.get(name)
+        if entry is None and (verdict := self._verdicts.get(name)) is not None:
+            entry = self._made[name] = TypeReader(self.context, verdict, self._allowed).read()
+        return entry
 
     def _types(self, verdicts: Iterable[TypeVerdict]) -> Iterator[TypeEntry]:
-        for one in verdicts:
-            found = self.type(one.instance_type.name)
-            assert found is not None
-            yield found
+        for verdict in verdicts:
+            entry = self.type(verdict.instance_type.name)
+            assert entry is not None
+            yield entry
 
     @cached_property
     def types(self) -> tuple[TypeEntry, ...]:
@@ -81,48 +81,48 @@ class TypesOfPool:
     @cached_property
     def wanted(self) -> tuple[TypeEntry, ...]:
         """The types that the requirements allow."""
-        return tuple(self._types(one for one in self.found.verdicts if one.removed_by is not Filter.REQUIREMENTS))
+        return tuple(self._types(v for v in self.found.verdicts if v.removed_by is not Filter.REQUIREMENTS))
 
     @cached_property
     def left(self) -> tuple[TypeVerdict, ...]:
         """The types that a new node may have, cheapest first."""
         left = self.found.left
-        return tuple(sorted(left, key=lambda one: (one.rank or len(left) + 1, one.instance_type.name)))
+        return tuple(sorted(left, key=lambda verdict: (verdict.rank or len(left) + 1, verdict.instance_type.name)))
 
     @cached_property
     def allowed(self) -> tuple[TypeVerdict, ...]:
         """The types that a new node could have were there no limits, whichever pods wait."""
         allowed = (None, Filter.LIMITS, Filter.POD) if self.pods else (None, Filter.LIMITS)
-        return tuple(one for one in self.found.verdicts if one.removed_by in allowed)
+        return tuple(verdict for verdict in self.found.verdicts if verdict.removed_by in allowed)
 
     def family(self, name: str) -> tuple[str, ...]:
         """Return the types of a type's family, from the least memory on."""
         family = name.partition(".")[0]
         facts = self.context.facts
         sizes = [
-            (known.memory_mib if (known := facts.get(one)) is not None else 0, one)
-            for one in self._verdicts
-            if one.partition(".")[0] == family
+            (type_facts.memory_mib if (type_facts := facts.get(verdict)) is not None else 0, verdict)
+            for verdict in self._verdicts
+            if verdict.partition(".")[0] == family
         ]
         return tuple(one for _, one in sorted(sizes))
 
     @cached_property
     def entry(self) -> PoolEntry:
         """Counts and findings of its types."""
-        found, verdicts = self.found, self.found.verdicts
-        wanted = [one for one in verdicts if one.removed_by is not Filter.REQUIREMENTS]
+        types, verdicts = self.found, self.found.verdicts
+        wanted = [verdict for verdict in verdicts if verdict.removed_by is not Filter.REQUIREMENTS]
         observed = self.context.observed
         return PoolEntry(
             name=self.name,
-            rank=found.rank,
-            why_not=found.why_not,
+            rank=types.rank,
+            why_not=types.why_not,
             problem=self.problem,
             origin=self.context.origin,
             types=len(verdicts),
-            is_guessed=any(one.instance_type.is_guessed for one in verdicts),
-            named=sum(one.instance_type.is_named for one in verdicts),
-            counts=found.counts,
-            left=tuple(one.instance_type.name for one in self.left),
+            is_guessed=any(verdict.instance_type.is_guessed for verdict in verdicts),
+            named=sum(verdict.instance_type.is_named for verdict in verdicts),
+            counts=types.counts,
+            left=tuple(verdict.instance_type.name for verdict in self.left),
             allowed=len(self.allowed),
             first=self._first(),
             unlisted=self.context.unlisted,
@@ -130,45 +130,44 @@ class TypesOfPool:
             carries=self._carries(),
             heaviest=self._heaviest(),
             crowded=tuple(
-                (one.instance_type.name, one.shortages[0]) for one in verdicts if one.removed_by is Filter.DAEMONSETS
+                (v.instance_type.name, v.shortages[0]) for v in verdicts if v.removed_by is Filter.DAEMONSETS
             ),
             without_slot=sum(
-                one.removed_by is Filter.POD and any(short.resource == PODS for short in one.shortages)
-                for one in verdicts
+                verdict.removed_by is Filter.POD and any(short.resource == PODS for short in verdict.shortages)
+                for verdict in verdicts
             ),
-            findings=_findings(found, self.context.nodeclass),
+            findings=_findings(types, self.context.nodeclass),
             pods=self.pods,
-            observed=sum(one.instance_type.name in observed for one in wanted),
+            observed=sum(verdict.instance_type.name in observed for verdict in wanted),
             safe_overhead_percent=safe_overhead_percent(
                 (facts, resources.memory_bytes({MEMORY: spread.smallest}))
-                for one in wanted
-                if (facts := self.context.facts.get(one.instance_type.name)) is not None
-                and (seen := observed.get(one.instance_type.name)) is not None
+                for verdict in wanted
+                if (facts := self.context.facts.get(verdict.instance_type.name)) is not None
+                and (seen := observed.get(verdict.instance_type.name)) is not None
                 and (spread := seen.capacity.get(MEMORY)) is not None
             ),
         )
 
     def _first(self) -> TypeEntry | None:
-        if not self.left or self.left[0].rank is None or any(one.instance_type.is_guessed for one in self.left):
+        if not self.left or self.left[0].rank is None or any(verdict.instance_type.is_guessed for verdict in self.left):
             return None
         return self.type(self.left[0].instance_type.name)
 
     def _furthest(self, wanted: list[TypeVerdict]) -> list[TypeVerdict]:
         if self.left or not wanted:
             return []
-        return [max(wanted, key=lambda one: (_STEPS.index(one.removed_by or Filter.LIMITS), -_scarcity(one)))]
+        return [max(wanted, key=lambda v: (_STEPS.index(v.removed_by or Filter.LIMITS), -_scarcity(v)))]
 
     def _carries(self) -> tuple[Carried, ...]:
-        looked_at = self.left or [one for one in self.found.verdicts if one.daemon_pods]
+        looked_at = self.left or [verdict for verdict in self.found.verdicts if verdict.daemon_pods]
         loads = {
-            (one.daemon_pods, resources.memory_bytes(one.daemons), resources.cpu_millis(one.daemons)): one
-            for one in looked_at
+            (v.daemon_pods, resources.memory_bytes(v.daemons), resources.cpu_millis(v.daemons)): v for v in looked_at
         }
         return tuple(Carried(loads[key].daemon_pods, loads[key].daemons) for key in sorted(loads))
 
     def _heaviest(self) -> Carried | None:
         looked_at = self.left or self.found.verdicts
-        most = max(looked_at, key=lambda one: one.daemon_pods, default=None)
+        most = max(looked_at, key=lambda verdict: verdict.daemon_pods, default=None)
         return Carried(most.daemon_pods, most.daemons) if most is not None else None
 
     def fit(self, entry: TypeEntry, meant: Collection[str] = ()) -> TypeFit | None:
@@ -179,7 +178,7 @@ class TypesOfPool:
         """
         if not self.pods:
             return None
-        asking = next((one for one in self.pods if one.key in meant), self.pods[0])
+        asking = next((pod for pod in self.pods if pod.key in meant), self.pods[0])
         requests = with_pod_slots(asking.requests)
         short = _shortage(entry, requests)
         return TypeFit(
@@ -200,16 +199,14 @@ class TypesOfPool:
 
     def _next_type(self, entry: TypeEntry, requests: ResourceList) -> NextType | None:
         family = entry.name.partition(".")[0]
-        fitting = [
-            one for one in self.wanted if one.offered and one.name != entry.name and not _shortage(one, requests)
-        ]
-        own = [one for one in fitting if one.name.partition(".")[0] == family]
+        fitting = [t for t in self.wanted if t.offered and t.name != entry.name and not _shortage(t, requests)]
+        entries = [type_entry for type_entry in fitting if type_entry.name.partition(".")[0] == family]
         best = min(
-            own or fitting,
-            key=lambda one: (
-                one.price_per_hour if one.price_per_hour is not None else float("inf"),
-                resources.memory_bytes(one.capacity),
-                one.name,
+            entries or fitting,
+            key=lambda type_entry: (
+                type_entry.price_per_hour if type_entry.price_per_hour is not None else float("inf"),
+                resources.memory_bytes(type_entry.capacity),
+                type_entry.name,
             ),
             default=None,
         )
@@ -218,7 +215,7 @@ class TypesOfPool:
 
 def _scarcity(verdict: TypeVerdict) -> float:
     """Return the ratio of request to capacity of a type's scarcest resource, as pod refusals measure it."""
-    return max((one.need.nano / max(one.room.nano, 1) for one in verdict.shortages), default=0.0)
+    return max((shortage.need.nano / max(shortage.room.nano, 1) for shortage in verdict.shortages), default=0.0)
 
 
 def _shortage(entry: TypeEntry, requests: ResourceList) -> dict[str, Quantity]:
@@ -238,12 +235,12 @@ _ENTRIES: Final[LastAnswer[tuple[PoolEntry, ...]]] = LastAnswer()
 def pool_entries(view: ClusterView) -> tuple[PoolEntry, ...]:
     """Return the counts of every NodePool's types; the same object as long as no relevant input has changed."""
     pools = types_of_pools(view)
-    return _ENTRIES.get((pools,), lambda: tuple(one.entry for one in pools))
+    return _ENTRIES.get((pools,), lambda: tuple(pool.entry for pool in pools))
 
 
 def types_of_pool(view: ClusterView, name: str) -> TypesOfPool | None:
     """Return the types of a NodePool; None if there is no such NodePool."""
-    return next((one for one in types_of_pools(view) if one.name == name), None)
+    return next((pool for pool in types_of_pools(view) if pool.name == name), None)
 
 
 def types_of_pools(view: ClusterView) -> tuple[TypesOfPool, ...]:
@@ -272,50 +269,50 @@ def _pools(view: ClusterView, offered: OfferedTypes) -> tuple[TypesOfPool, ...]:
     found_pools = pool_types(inventory, offered.types, view.evidence.settings)
     observed = observed_types(inventory.nodes)
     pending = [pod for pod in view.state.pending_pods.values() if pod.is_active]
-    return tuple(_types_of(view, one, offered.nodeclasses, observed, pending) for one in found_pools)
+    return tuple(_types_of(view, pool, offered.nodeclasses, observed, pending) for pool in found_pools)
 
 
 def _types_of(
     view: ClusterView,
-    found: PoolTypes,
+    types: PoolTypes,
     resolved: ClusterTypes,
     observed: Mapping[str, ObservedType],
     pending: Iterable[Pod],
 ) -> TypesOfPool:
-    evidence, pool = view.evidence, found.pool
+    evidence, pool = view.evidence, types.pool
     nodeclass_types = resolved.of(pool.node_class_ref)
     nodeclass = nodeclass_types.nodeclass if nodeclass_types is not None else _nodeclass(view, pool)
     context = PoolContext(
         pool_name=pool.name,
-        requirements=found.requirements,
+        requirements=types.requirements,
         settings=evidence.settings,
         book=view.prices,
         nodeclass=nodeclass,
         nodeclass_types=nodeclass_types,
-        unlisted=evidence.lacks_text(found.unlisted) if found.verdicts else "",
+        unlisted=evidence.lacks_text(types.unlisted) if types.verdicts else "",
         facts=live_instance_types(evidence.facts) if nodeclass is not None else {},
         observed=observed,
         origin=_origin(
             pool,
             evidence,
-            is_assumed=any(one.name == pool.node_class_ref.name for one in assumed_of(view)),
+            is_assumed=any(node_class.name == pool.node_class_ref.name for node_class in assumed_of(view)),
         ),
     )
     return TypesOfPool(
-        found,
+        types,
         context,
-        problem=_problem(view, pool, resolved, has_types=bool(found.verdicts)),
-        pods=_waiting(found, pending),
+        problem=_problem(view, pool, resolved, has_types=bool(types.verdicts)),
+        pods=_waiting(types, pending),
     )
 
 
 def _nodeclass(view: ClusterView, pool: NodePool) -> Ec2NodeClass | None:
     """Return the NodeClass of a pool whose types came with a snapshot."""
-    known = view.state.nodeclasses.get(pool.node_class_ref.key)
-    if known is None or not is_ec2(known):
+    node_class = view.state.nodeclasses.get(pool.node_class_ref.key)
+    if node_class is None or not is_ec2(node_class):
         return None
     try:
-        return parse_nodeclass(known)
+        return parse_nodeclass(node_class)
     except NodeClassError:
         return None
 
@@ -343,25 +340,25 @@ def _problem(view: ClusterView, pool: NodePool, resolved: ClusterTypes, *, has_t
     return resolved.problems.get(ref.name) or f"{ref.kind} {ref.name} {why}"
 
 
-def _waiting(found: PoolTypes, pending: Iterable[Pod]) -> tuple[AskingPod, ...]:
+def _waiting(types: PoolTypes, pending: Iterable[Pod]) -> tuple[AskingPod, ...]:
     """Return one pod of each kind that asks for something, the largest first."""
     by_template: dict[int, Pod] = {}
-    for pod in sorted(pending, key=lambda one: (one.namespace, one.name)):
-        if id(pod.template) not in by_template and may_go_to(pod, found.pool, found.requirements):
+    for pod in sorted(pending, key=lambda pod: (pod.namespace, pod.name)):
+        if id(pod.template) not in by_template and may_go_to(pod, types.pool, types.requirements):
             by_template[id(pod.template)] = pod
     largest = sorted(by_template.values(), key=lambda pod: -resources.memory_bytes(pod.template.requests))
     return tuple(AskingPod(pod.namespace, pod.name, pod.template.requests) for pod in largest)
 
 
-def _findings(found: PoolTypes, nodeclass: Ec2NodeClass | None) -> tuple[LintFinding, ...]:
-    pool = found.pool
+def _findings(types: PoolTypes, nodeclass: Ec2NodeClass | None) -> tuple[LintFinding, ...]:
+    pool = types.pool
     written = (f"NodePool {pool.name}", "spec.template.spec.requirements", pool.requirements)
     findings = [*unknown_operators(*written), *wildcard_values(*written)]
-    looked_at = [one for one in found.verdicts if one.removed_by not in ("requirements", "offerings", "reserved")]
-    daemon_pods = {one.instance_type.name: one.daemon_pods for one in looked_at}
-    findings += too_few_pod_slots(pool.name, [one.instance_type for one in looked_at], daemon_pods)
+    looked_at = [v for v in types.verdicts if v.removed_by not in ("requirements", "offerings", "reserved")]
+    daemon_pods = {verdict.instance_type.name: verdict.daemon_pods for verdict in looked_at}
+    findings += too_few_pod_slots(pool.name, [verdict.instance_type for verdict in looked_at], daemon_pods)
     if nodeclass is not None:
         findings += user_data_settings(nodeclass)
-        allowed = [one.instance_type for one in found.verdicts if one.removed_by != "requirements"]
+        allowed = [verdict.instance_type for verdict in types.verdicts if verdict.removed_by != "requirements"]
         findings += reserved_more_than_node(nodeclass.name, allowed)
     return tuple(findings)

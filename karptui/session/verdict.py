@@ -113,7 +113,7 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
             limits=tuple(_limits(view)),
             closed_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if is_always_closed(pdb)),
             hidden=tuple(map(plural, hidden)),
-            assumed={one.name: alias_of(one) for one in assumed_of(view)},
+            assumed={node_class.name: alias_of(node_class) for node_class in assumed_of(view)},
             unread=tuple(_unread_volumes(view)) if view.state.unread else (),
             sees_nodes=Kind.NODE not in view.hidden,
             sees_claims=Kind.NODECLAIM not in view.hidden,
@@ -139,10 +139,10 @@ def _is_assumed(view: ClusterView, kind: Kind) -> bool:
 
 
 def _line(view: ClusterView, entry: NodeEntry, now_ns: int) -> VerdictNode:
-    found, node = entry.findings, entry.node
+    findings, node = entry.findings, entry.node
     would_save = None
-    if found is not None and found.outlook is not None and found.outlook.now.goes:
-        would_save = share_saved(entry, found.outlook.now)
+    if findings is not None and findings.outlook is not None and findings.outlook.now.goes:
+        would_save = share_saved(entry, findings.outlook.now)
     ready = node.ready if node is not None else None
     is_sick = node is not None and entry.is_managed and not entry.is_deleting and _has_joined(entry)
     is_down = ready is None or ready.status != "True"
@@ -151,9 +151,9 @@ def _line(view: ClusterView, entry: NodeEntry, now_ns: int) -> VerdictNode:
         pool=entry.pool,
         claim=entry.claim,
         has_node=node is not None,
-        findings=found,
+        findings=findings,
         per_hour=entry.price.per_hour if entry.price is not None else None,
-        held=held_per_hour(entry) if found is not None and found.is_held else None,
+        held=held_per_hour(entry) if findings is not None and findings.is_held else None,
         would_save=would_save,
         not_ready_ns=(ready.last_transition_ns if ready is not None else 0) if is_sick and is_down else None,
         deleted_ns=min(
@@ -184,17 +184,17 @@ class _Pods(NamedTuple):
 
 def _pods(view: ClusterView, replicasets: AbstractSet[str]) -> _Pods:
     """Return the pods that findings are about, in one pass over all pods."""
-    found, origins = _Pods([], [], Counter()), OriginIndex(OwnerIndex(()))
+    pods, origins = _Pods([], [], Counter()), OriginIndex(OwnerIndex(()))
     namespaces = namespaces_of(view.evidence.controller)
     for key, pod in view.state.pods.items():
         if is_karpenter(pod, namespaces):
-            found.karpenter.append(pod)
+            pods.karpenter.append(pod)
         if pod.waiting_reason in NOT_STARTED and pod.node_name and pod.phase == "Pending" and pod.is_active:
             since_ns, image = pod.start_ns or pod.scheduled_ns or pod.created_ns, next(iter(pod.template.images), "")
-            found.starting.append(StartingPod(key, pod.node_name, since_ns, pod.waiting_reason, image, origins.of(pod)))
+            pods.starting.append(StartingPod(key, pod.node_name, since_ns, pod.waiting_reason, image, origins.of(pod)))
         if replicasets and pod.is_active and (owner := controller_of(pod.owners)) is not None:
-            found.of_replicasets.update({f"{pod.namespace}/{owner.name}"} & replicasets)
-    return found
+            pods.of_replicasets.update({f"{pod.namespace}/{owner.name}"} & replicasets)
+    return pods
 
 
 def _refused_replicasets(view: ClusterView) -> dict[str, int]:
@@ -215,7 +215,7 @@ def _stuck_pods(view: ClusterView, entry: NodeEntry, now_ns: int) -> Iterator[st
 def _protected_pods(entry: NodeEntry) -> Iterator[str]:
     """Yield the pods of a node that do-not-disrupt or a PodDisruptionBudget protects."""
     blockers = entry.findings.blockers if entry.findings is not None else ()
-    protected = (one.object_key for one in blockers if one.object_kind == "Pod" and CODES[one.code].why in _PROTECTING)
+    protected = (b.object_key for b in blockers if b.object_kind == "Pod" and CODES[b.code].why in _PROTECTING)
     yield from dict.fromkeys(protected)
 
 
@@ -302,9 +302,9 @@ def _group_line(view: ClusterView, group: PendingGroup, now_ns: int) -> PendingL
 
 def _rule_off_nodes(view: ClusterView, group: PendingGroup, pool: str) -> str:
     """Return why nodes of a NodePool with room do not take pods, if a topology rule keeps them off; else nothing."""
-    own = {entry.name for entry in view.node_entries if entry.pool == pool}
+    names = {entry.name for entry in view.node_entries if entry.pool == pool}
     refusals = group.explanation.nodes if group.explanation is not None else ()
-    return next((one.reason for one in refusals if one.gate is PlacementGate.TOPOLOGY and one.node in own), "")
+    return next((r.reason for r in refusals if r.gate is PlacementGate.TOPOLOGY and r.node in names), "")
 
 
 def _daemonsets_in_the_way(view: ClusterView, pool: PoolExplanation) -> Iterator[str]:
@@ -313,7 +313,7 @@ def _daemonsets_in_the_way(view: ClusterView, pool: PoolExplanation) -> Iterator
         return
     for key, daemonset in view.state.daemonsets.items():
         requests = daemonset.template.requests
-        if all(resources.nano(requests, one.resource) >= one.lacking_nano for one in pool.nearest.shortages):
+        if all(resources.nano(requests, s.resource) >= s.lacking_nano for s in pool.nearest.shortages):
             yield f"DaemonSet/{key}"
 
 
