@@ -65,15 +65,15 @@ def run(args: argparse.Namespace) -> int:
     reason = unready_because(loaded.view)
     if reason:
         fail(f"the rules cannot run: {reason}")
-    found, notes = advice_of(loaded.view, loaded.now_ns)
-    rows = rows_of(TABLE, advice_entries(found), args, loaded.now_ns)
+    advice_report, notes = advice_of(loaded.view, loaded.now_ns)
+    rows = rows_of(TABLE, advice_entries(advice_report), args, loaded.now_ns)
     print_rows(rows, args)
-    for sentence in (*notes, *found.failures):
+    for sentence in (*notes, *advice_report.failures):
         say(sentence)
     status = report(loaded)
     shown = [line for line in rows.items if isinstance(line, AdviceEntry)]
     worst = min((line.severity for line in shown), key=lambda severity: severity.rank, default=None)
-    return _status(None if worst is None else str(worst), args.fail_on) or status or int(bool(found.failures))
+    return _status(None if worst is None else str(worst), args.fail_on) or status or int(bool(advice_report.failures))
 
 
 def _status(worst: str | None, fail_on: str) -> int:

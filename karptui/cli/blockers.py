@@ -59,9 +59,9 @@ def run(args: argparse.Namespace) -> int:
     for note in notes:
         say(note)
     paid = {entry.name: entry.price.per_hour for entry in loaded.view.node_entries if entry.price is not None}
-    found = blocker_rows(prepared, node_name=args.node, simulates=not args.no_simulation)
+    rows = blocker_rows(prepared, node_name=args.node, simulates=not args.no_simulation)
     # The price that Nodes shows; Karpenter reckons spot of unknown price as on demand.
-    _print([{**row, "pricePerHour": paid.get(row["node"])} for row in found], args.output)
+    _print([{**row, "pricePerHour": paid.get(row["node"])} for row in rows], args.output)
     return report(loaded)
 
 
@@ -80,12 +80,12 @@ def blocker_rows(prepared: Prepared, *, node_name: str | None, simulates: bool) 
     for node in fleet.nodes:
         if node_name is not None and node_name not in (node.name, node.claim.name if node.claim is not None else ""):
             continue
-        found = survey.of(node)
+        blockers = survey.of(node)
         recent = len(arrivals(fleet, node))
-        for blocker in found:
+        for blocker in blockers:
             without = Outcome.UNKNOWN
             if simulates:
-                without = outlook.without(node, blocker, (*survey.cluster, *found)).outcome
+                without = outlook.without(node, blocker, (*survey.cluster, *blockers)).outcome
             yield blocker_json(blocker, without, recent)
 
 
@@ -115,7 +115,7 @@ def without_idle(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     blank = {"pricePerHour": "-", "since": None, "podsInLastHour": 0}
     return [
         *(row for row in rows if row["wanted"]),
-        *({**own[0], **blank, **_folded(own)} for own in idle.values()),
+        *({**documents[0], **blank, **_folded(documents)} for documents in idle.values()),
     ]
 
 

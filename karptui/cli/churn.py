@@ -90,8 +90,8 @@ def _details(churn: Churn, pools: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "chart": chart_values(churn),
         "pools": pools,
-        "workloads": [workload_values(one) for one in churn.moved],
-        "loops": [loop_values(one) for one in churn.loops],
+        "workloads": [workload_values(workload) for workload in churn.moved],
+        "loops": [loop_values(loop) for loop in churn.loops],
     }
 
 

@@ -98,7 +98,7 @@ def _bash(commands: Mapping[str, str], flags: dict[str, tuple[Flag, ...]], of_ap
     ]
     for name, group in (("", of_app), *flags.items()):
         lines += [
-            f"        {'|'.join(f'{name}:{one}' for one in flag.names)}) "
+            f"        {'|'.join(f'{name}:{other}' for other in flag.names)}) "
             f'COMPREPLY=($(compgen -W "{" ".join(flag.choices)}" -- "$word")); return ;;'
             for flag in group
             if flag.choices

@@ -68,25 +68,25 @@ def _drilled(named: NamedBase, args: Any, each: Each, reporter: Reporter) -> Stu
     )
 
 
-def _failures(found: Iterable[Drill]) -> Iterator[str]:
-    for one in found:
-        if one.waiting:
-            noun = "pod is" if one.waiting == 1 else "pods are"
-            yield f"--fail-on pending: {one.loss}: {one.waiting} {noun} unschedulable"
+def _failures(drills: Iterable[Drill]) -> Iterator[str]:
+    for drill in drills:
+        if drill.waiting:
+            noun = "pod is" if drill.waiting == 1 else "pods are"
+            yield f"--fail-on pending: {drill.loss}: {drill.waiting} {noun} unschedulable"
 
 
-def _lines(name: str, found: tuple[Drill, ...], rows: Rows[Drill], args: Any) -> Iterator[str]:
+def _lines(name: str, drills: tuple[Drill, ...], rows: Rows[Drill], args: Any) -> Iterator[str]:
     from karptui.views.drill import detail_lines, headline, overview
 
     if not args.without:
-        yield f"{name}: {overview(found)}"
-        if found:
+        yield f"{name}: {overview(drills)}"
+        if drills:
             yield ""
             yield from table_lines(rows, args)
             yield ""
-            worst = max(found, key=lambda one: one.waiting)
+            worst = max(drills, key=lambda drill: drill.waiting)
             yield f"karptui drill --without {worst.loss} shows which pods stay pending, and why"
         return
-    for one in rows.items:
-        yield f"{name}: {headline(one)}"
-        yield from detail_lines(one)
+    for item in rows.items:
+        yield f"{name}: {headline(item)}"
+        yield from detail_lines(item)

@@ -68,8 +68,8 @@ def _configured(config: Config, version: str) -> Evidence:
     from karptui.aws.evidence import Evidence
     from karptui.karpenter.controller import DEFAULTS, layered
 
-    said = _said(config)
-    settings, origin = layered((said,), version).settings, said.origin if said.values else DEFAULTS
+    layer = _said(config)
+    settings, origin = layered((layer,), version).settings, layer.origin if layer.values else DEFAULTS
     return Evidence(
         settings=settings, settings_origin=origin, price_settings=_price_settings(config), stated_version=version
     )
@@ -96,21 +96,21 @@ def _of_snapshot(snapshot: Snapshot, config: Config) -> EvidenceSource:
     from karptui.karpenter.controller import Layer, layered
     from karptui.sources.evidence import EvidenceSource
 
-    known, said = snapshot.evidence, _said(config)
-    settings = layered((said, Layer("", known.settings.environment)), known.karpenter_version).settings
-    origins = {**known.setting_origins, **dict.fromkeys(said.values, said.origin)}
-    known = msgspec.structs.replace(
-        known,
+    evidence, layer = snapshot.evidence, _said(config)
+    settings = layered((layer, Layer("", evidence.settings.environment)), evidence.karpenter_version).settings
+    origins = {**evidence.setting_origins, **dict.fromkeys(layer.values, layer.origin)}
+    evidence = msgspec.structs.replace(
+        evidence,
         settings=msgspec.structs.replace(
             settings,
-            repair_policies=known.settings.repair_policies,
-            reboot_history=known.settings.reboot_history,
+            repair_policies=evidence.settings.repair_policies,
+            reboot_history=evidence.settings.reboot_history,
         ),
         settings_origin=_origin(origins.values()),
         setting_origins=origins,
         price_settings=_price_settings(config),
     )
-    return EvidenceSource(known, recorded_usage=snapshot.live_usage)
+    return EvidenceSource(evidence, recorded_usage=snapshot.live_usage)
 
 
 def _of_demo(source: DemoSource, base: Evidence) -> EvidenceSource:
@@ -121,9 +121,9 @@ def _of_demo(source: DemoSource, base: Evidence) -> EvidenceSource:
     from karptui.sources.evidence import EvidenceSource
     from karptui.sources.usage import UsageSource
 
-    known = with_controller(base, CONTROLLER, FactStatus(phase=FactPhase.LIVE, as_of_ns=source.clock.now_ns()))
+    evidence = with_controller(base, CONTROLLER, FactStatus(phase=FactPhase.LIVE, as_of_ns=source.clock.now_ns()))
     return EvidenceSource(
-        with_rules(known),
+        with_rules(evidence),
         metrics=DemoMetrics(source.clock, is_stepped=source.is_stepped),
         usage=UsageSource(DemoMetricsServer(source), clock=source.clock),
     )

@@ -73,18 +73,18 @@ def explain_node(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[st
 
 
 def _find(view: ClusterView, name: str) -> NodeEntry:
-    found = _found(view, name)
-    if found is None:
+    node_entry = _found(view, name)
+    if node_entry is None:
         raise no_such("node", name, [entry.name for entry in view.node_entries])
-    return found
+    return node_entry
 
 
 def _found(view: ClusterView, name: str) -> NodeEntry | None:
     short = [entry for entry in view.node_entries if entry.name.partition(".")[0] == name]
-    found = view.node_of(name) or next((one for one in view.node_entries if name in (one.name, _claim(one))), None)
-    if found is None and len(short) == 1:
+    node_entry = view.node_of(name) or next((row for row in view.node_entries if name in (row.name, _claim(row))), None)
+    if node_entry is None and len(short) == 1:
         return short[0]
-    return found
+    return node_entry
 
 
 def _gone(loaded: Loaded, name: str) -> ReplacedClaim | None:
@@ -95,9 +95,9 @@ def _gone(loaded: Loaded, name: str) -> ReplacedClaim | None:
     removed = replacements(churn_of(inventory_of(state), loaded.now_ns, state.history))
     return next(
         (
-            one
-            for one in sorted(removed, key=lambda one: one.life.removed_ns, reverse=True)
-            if name in (one.life.claim, one.life.node, one.life.node.partition(".")[0])
+            claim
+            for claim in sorted(removed, key=lambda claim: claim.life.removed_ns, reverse=True)
+            if name in (claim.life.claim, claim.life.node, claim.life.node.partition(".")[0])
         ),
         None,
     )
@@ -105,25 +105,25 @@ def _gone(loaded: Loaded, name: str) -> ReplacedClaim | None:
 
 def _events_of(view: ClusterView, gone: ReplacedClaim) -> list[Event]:
     names = {gone.life.claim, gone.life.node} - {""}
-    found = (*view.state.history.events, *view.state.events.values())
-    about = {one.key: one for one in found if one.involved_kind in _KINDS and one.involved_name in names}
-    return sorted(about.values(), key=lambda one: one.last_ns)
+    events = (*view.state.history.events, *view.state.events.values())
+    about = {event.key: event for event in events if event.involved_kind in _KINDS and event.involved_name in names}
+    return sorted(about.values(), key=lambda event: event.last_ns)
 
 
 def _gone_lines(gone: ReplacedClaim, events: Iterable[Event], now_ns: int) -> Iterator[Pieces]:
     yield (("The node is gone.", Tone.STRONG),)
     yield from replacement_sentences(gone, now_ns)
-    for number, one in enumerate(events):
+    for number, event in enumerate(events):
         if not number:
             yield ()
             yield (("Events", Tone.STRONG),)
-        yield ((f"{clock_text(one.last_ns)}  {one.involved_kind}  {one.reason}: {one.message}", Tone.NORMAL),)
+        yield ((f"{clock_text(event.last_ns)}  {event.involved_kind}  {event.reason}: {event.message}", Tone.NORMAL),)
 
 
 def _gone_values(gone: ReplacedClaim, events: Iterable[Event], now_ns: int) -> dict[str, Any]:
     told = [
-        {"at": instant_value(one.last_ns), "kind": one.involved_kind, "reason": one.reason, "message": one.message}
-        for one in events
+        {"at": instant_value(e.last_ns), "kind": e.involved_kind, "reason": e.reason, "message": e.message}
+        for e in events
     ]
     return {"gone": True, **REPLACEMENTS.values(gone, now_ns), "events": told}
 
@@ -162,21 +162,23 @@ def _pod_lines(pods: tuple[PodEntry, ...], detail: NodeDetail | None, now_ns: in
 
 
 def _values(entry: NodeEntry, detail: NodeDetail | None, pods: tuple[PodEntry, ...], now_ns: int) -> dict[str, Any]:
-    found = entry.findings
+    findings = entry.findings
     landings = detail.landings if detail is not None else {}
     return {
         **nodes_table().values(entry, now_ns),
         "gates": [
             {
-                "gate": str(one.gate),
-                "open": one.is_open,
-                "message": one.message or None,
-                "object": one.object_key or None,
+                "gate": str(gate.gate),
+                "open": gate.is_open,
+                "message": gate.message or None,
+                "object": gate.object_key or None,
             }
-            for one in (detail.gates if detail is not None else ())
+            for gate in (detail.gates if detail is not None else ())
         ],
-        "blockers": _blockers(found),
-        "outcome_now": str(found.outlook.now.outcome) if found is not None and found.outlook is not None else None,
+        "blockers": _blockers(findings),
+        "outcome_now": str(findings.outlook.now.outcome)
+        if findings is not None and findings.outlook is not None
+        else None,
         "simulation_problem": (detail.problem or None) if detail is not None else None,
         "pods_on_node": [
             {
@@ -196,12 +198,12 @@ def _values(entry: NodeEntry, detail: NodeDetail | None, pods: tuple[PodEntry, .
     }
 
 
-def _blockers(found: NodeFindings | None) -> list[dict[str, Any]]:
-    if found is None:
+def _blockers(findings: NodeFindings | None) -> list[dict[str, Any]]:
+    if findings is None:
         return []
 
-    without: tuple[Outcome, ...] = found.outlook.without if found.outlook is not None else ()
+    without: tuple[Outcome, ...] = findings.outlook.without if findings.outlook is not None else ()
     return [
-        blocker_json(one, without[place] if place < len(without) else Outcome.UNKNOWN, found.recent_pods)
-        for place, one in enumerate(found.blockers)
+        blocker_json(blocker, without[place] if place < len(without) else Outcome.UNKNOWN, findings.recent_pods)
+        for place, blocker in enumerate(findings.blockers)
     ]

@@ -81,13 +81,13 @@ def find_pod(view: ClusterView, name: str, namespace: str) -> Pod:
         if key not in pods:
             raise no_such("pod", key, pods)
         return pods[key]
-    found = [pod for pod in pods.values() if pod.name == name]
-    if not found:
+    values = [pod for pod in pods.values() if pod.name == name]
+    if not values:
         raise no_such("pod", name, [pod.name for pod in pods.values()])
-    if len(found) > 1:
-        spaces = ", ".join(sorted(pod.namespace for pod in found)[:5])
-        raise UsageError(f"there are {len(found)} pods {name}, in {spaces}: name one with -n or NAMESPACE/NAME")
-    return found[0]
+    if len(values) > 1:
+        spaces = ", ".join(sorted(pod.namespace for pod in values)[:5])
+        raise UsageError(f"there are {len(values)} pods {name}, in {spaces}: name one with -n or NAMESPACE/NAME")
+    return values[0]
 
 
 def _settled(view: ClusterView, pod: Pod, loaded: Loaded) -> Explained:
@@ -131,14 +131,12 @@ def explain_pool(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[st
     view, notes = compared(loaded.view, loaded.now_ns)
     loaded = with_notes(replace(loaded, view=view), notes)
     pools = with_last_hour(pool_rows(view), churn_of(loaded))
-    row = next(one for one in pools if one.name == args.name)
+    row = next(pool for pool in pools if pool.name == args.name)
     daemonsets = daemon_rows(view, row.name)
-    counts = [
-        {"filter": str(one.filter), "left": one.left, "removed_by": dict(one.reasons)} for one in row.types.counts
-    ]
+    counts = [{"filter": str(c.filter), "left": c.left, "removed_by": dict(c.reasons)} for c in row.types.counts]
     values = {
         **pools_table().values(row, loaded.now_ns),
-        "daemonsets": [DAEMONSETS.values(one, loaded.now_ns) for one in daemonsets],
+        "daemonsets": [DAEMONSETS.values(daemonset, loaded.now_ns) for daemonset in daemonsets],
         "types_after_each_filter": counts,
     }
     lines: list[Pieces] = [title_parts(row, has_prices=not args.disable_pricing), *detail_lines(row)]

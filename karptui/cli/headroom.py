@@ -87,7 +87,7 @@ def _reference(text: str) -> tuple[str, str, str] | str:
 
 
 def _requests(text: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    requests: dict[str, str] = {}
     for part in text.split(","):
         name, _, amount = part.partition("=")
         try:
@@ -96,8 +96,8 @@ def _requests(text: str) -> dict[str, str]:
             amount = ""
         if not name or not amount:
             raise argparse.ArgumentTypeError(f"{text!r} is not NAME=AMOUNT, such as cpu=500m,memory=1Gi")
-        found[name] = amount
-    return found
+        requests[name] = amount
+    return requests
 
 
 def _label(text: str) -> tuple[str, str]:
@@ -146,11 +146,11 @@ def _added(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> Stud
     except (HeadroomError, EditError) as error:
         return StudyAnswer(problem=str(error))
     rows = chosen(views.TABLE, found, args)
-    few = [one for one in found if _fitting(one, ref) < args.at_least]
+    few = [headroom for headroom in found if _fitting(headroom, ref) < args.at_least]
     return StudyAnswer(
         written(rows, args),
         tuple(_lines(named.name, found, rows, ref, args)),
-        tuple(f"--at-least {args.at_least}: {one.sample.name}: {_fitting(one, ref):,} fit" for one in few),
+        tuple(f"--at-least {args.at_least}: {room.sample.name}: {_fitting(room, ref):,} fit" for room in few),
     )
 
 
@@ -200,37 +200,37 @@ def _wanted(args: argparse.Namespace) -> tuple[PutObject | None, ObjectRef | Non
     return manifests.edits[0], ObjectRef(kind, name, namespace)
 
 
-def _fitting(found: Headroom, ref: ObjectRef | None) -> int:
+def _fitting(headroom: Headroom, ref: ObjectRef | None) -> int:
     """Return the headroom on new nodes of the named NodePool, else in all."""
-    return found.pools[0].pods if ref is not None and ref.kind == "NodePool" else found.total
+    return headroom.pools[0].pods if ref is not None and ref.kind == "NodePool" else headroom.total
 
 
 def _lines(
-    name: str, found: Sequence[Headroom], rows: Rows[Headroom], ref: ObjectRef | None, args: Any
+    name: str, headrooms: Sequence[Headroom], rows: Rows[Headroom], ref: ObjectRef | None, args: Any
 ) -> Iterator[str]:
     from karptui.views import headroom as views
     from karptui.views.table import Rows
 
     if ref is not None and ref.kind == "NodePool":
-        yield f"{name}: {views.pool_overview(ref.name, found)}"
-        yield from (f"  {line}" for line in views.pool_lines(ref.name, found))
+        yield f"{name}: {views.pool_overview(ref.name, headrooms)}"
+        yield from (f"  {line}" for line in views.pool_lines(ref.name, headrooms))
         yield ""
         yield from table_lines(chosen(views.POOL_TABLE, rows.items, args), args)
     elif ref is None:
-        yield f"{name}: {views.overview(found)}"
-        if found:
+        yield f"{name}: {views.overview(headrooms)}"
+        if headrooms:
             yield ""
             yield from table_lines(rows, args)
             yield ""
-            yield f"karptui headroom {found[0].sample.name} shows one workload, with each NodePool"
+            yield f"karptui headroom {headrooms[0].sample.name} shows one workload, with each NodePool"
     else:
-        (one,) = found
-        yield f"{name}: {views.headline(one)}"
-        yield f"  one asks for {views.requests_text(one)}"
-        yield from (f"  {line}" for line in views.more_lines(one))
-        if one.pools:
+        (headroom,) = headrooms
+        yield f"{name}: {views.headline(headroom)}"
+        yield f"  one asks for {views.requests_text(headroom)}"
+        yield from (f"  {line}" for line in views.more_lines(headroom))
+        if headroom.pools:
             yield ""
-            yield from table_lines(Rows(views.POOLS_TABLE, one.pools, total=len(one.pools), now_ns=0), args)
+            yield from table_lines(Rows(views.POOLS_TABLE, headroom.pools, total=len(headroom.pools), now_ns=0), args)
             yield ""
-            yield from (f"  {views.limits_text(room.pool_name, room.limits)}" for room in one.pools if room.limits)
-        yield from (f"  assumed: {sentence}" for sentence in one.assumed)
+            yield from (f"  {views.limits_text(room.pool_name, room.limits)}" for room in headroom.pools if room.limits)
+        yield from (f"  assumed: {sentence}" for sentence in headroom.assumed)

@@ -132,9 +132,9 @@ def rows_of(
         sort = Sort(*parse_node_sort(args.sort_by, "--sort-by")) if args.sort_by else spec.default_sort
     except (QueryError, ConfigError) as error:
         raise UsageError(str(error)) from error
-    known = [heading.id for heading in spec.headings()]
-    if sort.column_id not in known:
-        raise UsageError(f"--sort-by: there is no column {sort.column_id}; the columns are {', '.join(known)}")
+    ids = [heading.id for heading in spec.headings()]
+    if sort.column_id not in ids:
+        raise UsageError(f"--sort-by: there is no column {sort.column_id}; the columns are {', '.join(ids)}")
     rows = build_rows(spec, items, query=query, sort=sort, now_ns=now_ns)
     if not keeps_order or args.sort_by:
         return rows
@@ -218,7 +218,7 @@ def refuse_unseen(loaded: Loaded, *kinds: Kind) -> None:
 
     statuses = [status for status in map(loaded.view.statuses.get, kinds) if status is not None]
     absent = (Phase.NOT_INSTALLED, Phase.CONNECTING)
-    is_hidden = any(one.is_unread or (one.phase not in absent and one.last_error) for one in statuses)
+    is_hidden = any(status.is_unread or (status.phase not in absent and status.last_error) for status in statuses)
     if is_hidden and not any(status.count for status in statuses):
         raise SystemExit(report(loaded))
 

@@ -123,15 +123,15 @@ def _pending(args: argparse.Namespace, loaded: Loaded) -> Loaded:
     from karptui.views.row import Tone
 
     prepared, notes = prepare_view(loaded.view, loaded.now_ns)
-    found = study_pending(prepared, loaded.view.state, prices=loaded.view.evidence.price_settings)
-    entries = [PendingEntry(group, may_list_events(loaded.view)) for group in found.groups]
+    pending_report = study_pending(prepared, loaded.view.state, prices=loaded.view.evidence.price_settings)
+    entries = [PendingEntry(group, may_list_events(loaded.view)) for group in pending_report.groups]
     if args.namespace and not args.all_namespaces:
         entries = [entry for entry in entries if entry.group.first.namespace == args.namespace]
     rows = rows_of(TABLE, entries, args, loaded.now_ns)
     print_rows(rows, args)
     if args.output in ("table", "wide"):
         groups = [entry.group for entry in rows.items]
-        lines = [((f"{one.name}: ", Tone.NORMAL), *line) for one in groups for line in disagreement_lines(one)]
+        lines = [((f"{group.name}: ", Tone.NORMAL), *line) for group in groups for line in disagreement_lines(group)]
         print_lines(lines, is_error=True)
     return with_notes(loaded, notes)
 

@@ -98,11 +98,11 @@ def load(args: argparse.Namespace, needed: Sequence[Kind], *, is_listed: bool = 
     awaited = () if is_listed else (*ASKED_BY_ENGINES, Kind.EVENT)
     state, statuses = follow(source, needed, PATIENCE_SECONDS, awaited=awaited, and_then=ask)
     by_kind = {str(kind): status for kind, status in statuses.items()}
-    known = with_refusals(evidence.latest(), state, clock.now_ns())
-    view = ClusterView(state, by_kind, evidence=known, live_usage=usage[0])
+    refusals = with_refusals(evidence.latest(), state, clock.now_ns())
+    view = ClusterView(state, by_kind, evidence=refusals, live_usage=usage[0])
     snapshot = getattr(source, "snapshot", None)
     # A snapshot's problems say all that its kinds do, each once.
-    missing = () if snapshot is not None else (one for one in statuses.values() if _is_missing(one, needed))
+    missing = () if snapshot is not None else (status for status in statuses.values() if _is_missing(status, needed))
     complaints = [status.last_error for status in missing]
     complaints += [_late_text(kind, statuses.get(kind)) for kind in awaited if not _is_settled(statuses.get(kind))]
     notes = [usage[0].sentence] if usage[0].sentence else []

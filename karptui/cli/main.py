@@ -126,8 +126,8 @@ def parser_of(parser: argparse.ArgumentParser, command: str | None) -> argparse.
     """Return the parser of the command inside the whole one; the whole one for the app."""
     for action in parser._actions:  # noqa: SLF001 - argparse offers no other way to reach it
         if command is not None and isinstance(action.choices, dict):
-            own: argparse.ArgumentParser = action.choices[command]
-            return own
+            argument_parser: argparse.ArgumentParser = action.choices[command]
+            return argument_parser
     return parser
 
 
@@ -198,11 +198,11 @@ def _execute(command: str | None, words: list[str]) -> int:
         return 0
     parser = build_parser(command)
     args, unknown = parser.parse_known_args(words)
-    own = parser_of(parser, command)
+    argument_parser = parser_of(parser, command)
     if command is None and unknown and not unknown[0].startswith("-"):
         return _say_no_command(unknown[0])
-    if unknown and not _take_late(own, args, unknown):
-        own.error(_unrecognized(command, unknown))
+    if unknown and not _take_late(argument_parser, args, unknown):
+        argument_parser.error(_unrecognized(command, unknown))
     merge_files(args)
     if command is not None:
         heartbeat.start(command)
@@ -222,15 +222,15 @@ def _unrecognized(command: str | None, unknown: Sequence[str]) -> str:
 
 
 def _has(command: str | None, flag: str) -> bool:
-    own = parser_of(build_parser(command), command)
-    return any(flag in action.option_strings for action in own._actions)  # noqa: SLF001 - as in `parser_of`
+    parser = parser_of(build_parser(command), command)
+    return any(flag in action.option_strings for action in parser._actions)  # noqa: SLF001 - as in `parser_of`
 
 
 def _take_late(parser: argparse.ArgumentParser, args: argparse.Namespace, words: Sequence[str]) -> bool:
     """Give words behind flags, where argparse takes none, to the command's list; return whether it has one."""
     if any(word.startswith("-") and word != "-" for word in words):
         return False
-    arguments = [one for one in parser._actions if not one.option_strings]  # noqa: SLF001 - as in `parser_of`
+    arguments = [action for action in parser._actions if not action.option_strings]  # noqa: SLF001 - as in `parser_of`
     last = arguments[-1] if arguments else None
     if last is None or last.nargs not in {"*", "+"}:
         return False
@@ -293,8 +293,8 @@ def _takes_value(flag: str, command: str) -> bool:
     """Return whether the next word is this flag's value: ``--context nodes`` names a context."""
     if not flag.startswith("-") or "=" in flag:
         return False
-    own, app = parser_of(build_parser(command), command), build_parser()
-    actions = (*own._actions, *app._actions)  # noqa: SLF001 - argparse offers no other way
+    parser, app = parser_of(build_parser(command), command), build_parser()
+    actions = (*parser._actions, *app._actions)  # noqa: SLF001 - argparse offers no other way
     return not any(flag in action.option_strings and action.nargs == 0 for action in actions)
 
 

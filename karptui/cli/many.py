@@ -254,8 +254,8 @@ def run_study(args: argparse.Namespace, ask: AskWhole, given: object, spec: Tabl
         rows += [{**own, **row} for row in answer.rows]
         lines += ["", *answer.lines] if lines else answer.lines
         of = f"{named.name}: " if is_of_several else ""
-        sentences += [answer.problem] if answer.problem else [f"{of}{one}" for one in answer.notes]
-        sentences += [f"{of}{one}" for one in answer.failures]
+        sentences += [answer.problem] if answer.problem else [f"{of}{note}" for note in answer.notes]
+        sentences += [f"{of}{failure}" for failure in answer.failures]
         status = max(status, named.report(), bool(answer.problem), FAILED * bool(answer.failures))
     if args.output == "json":
         put(json_text(rows))

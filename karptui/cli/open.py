@@ -287,9 +287,9 @@ def _check_nodes(config: Config) -> None:
         raise UsageError(str(error)) from error
     except ValueError as error:
         raise UsageError(f"node_selector: {error}") from error
-    known = [heading.id for heading in nodes_table(config.extra_labels).headings()]
-    if column not in known:
-        raise UsageError(f"node_sort: there is no column {column}; the columns are {', '.join(known)}")
+    ids = [heading.id for heading in nodes_table(config.extra_labels).headings()]
+    if column not in ids:
+        raise UsageError(f"node_sort: there is no column {column}; the columns are {', '.join(ids)}")
 
 
 def _check_resources(names: Sequence[str]) -> None:

@@ -105,12 +105,12 @@ def seconds(text: str) -> float:
     from karptui.kube.durations import DurationError, parse_duration
 
     try:
-        found = parse_duration(f"{text}s" if text.isdigit() else text) / 1e9
+        result = parse_duration(f"{text}s" if text.isdigit() else text) / 1e9
     except DurationError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 10s or 1m") from None
-    if found < 0:
+    if result < 0:
         raise argparse.ArgumentTypeError(f"{text!r} is negative")
-    return found
+    return result
 
 
 def version(text: str) -> str:
@@ -150,12 +150,12 @@ def amount(text: str) -> float:
     from math import isfinite
 
     try:
-        found = float(text)
+        result = float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
-    if not isfinite(found) or found < 0:
+    if not isfinite(result) or result < 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 up")
-    return found
+    return result
 
 
 def setting(text: str) -> tuple[str, str]:

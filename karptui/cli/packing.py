@@ -46,7 +46,7 @@ def _print_now(args: argparse.Namespace) -> int:
     refuse_unseen(loaded, Kind.NODE, Kind.POD)
     bins = bins_of(loaded.view)
     if args.output == "json":
-        nodes = [{"name": one.name, "pool": one.pool or None, **_bin_json(one)} for one in bins]
+        nodes = [{"name": node.name, "pool": node.pool or None, **_bin_json(node)} for node in bins]
         put(json_text({"nodes": nodes}))
     else:
         print_lines(packing_lines(bins, args.by, width_of_terminal()))
@@ -61,24 +61,24 @@ def _print_sides(args: argparse.Namespace) -> int:
     named, base = one_base(args)
     status = named.report()
     for scenario in scenarios:
-        found = packed_sides(base, scenario)
-        if found.problem:
+        packing = packed_sides(base, scenario)
+        if packing.problem:
             status = 1
         if args.output == "json":
-            put(json_text(_sides_json(named.name, scenario, found)))
+            put(json_text(_sides_json(named.name, scenario, packing)))
         else:
-            print_lines((*packed_lines(found, scenario, args.by, width_of_terminal()), ()))
+            print_lines((*packed_lines(packing, scenario, args.by, width_of_terminal()), ()))
     return status
 
 
-def _sides_json(name: str, scenario: Scenario, found: Packed) -> dict[str, Any]:
+def _sides_json(name: str, scenario: Scenario, packing: Packed) -> dict[str, Any]:
     from karptui.views.packing import packed_sentence
 
     head = {"name": name, "scenario": scenario.name, "replay": str(scenario.replay)}
-    if found.problem:
-        return {**head, "error": found.problem}
+    if packing.problem:
+        return {**head, "error": packing.problem}
     nodes = []
-    for node in found.nodes:
+    for node in packing.nodes:
         shown = node.after or node.before
         nodes.append(
             {
@@ -91,20 +91,20 @@ def _sides_json(name: str, scenario: Scenario, found: Packed) -> dict[str, Any]:
         )
     return {
         **head,
-        "sentence": packed_sentence(found),
+        "sentence": packed_sentence(packing),
         "nodes": nodes,
-        "nodes_not_drawn": found.left_out,
-        "waiting_before": found.waiting_before,
-        "waiting_after": found.waiting_after,
+        "nodes_not_drawn": packing.left_out,
+        "waiting_before": packing.waiting_before,
+        "waiting_after": packing.waiting_after,
     }
 
 
-def _bin_json(one: Bin) -> dict[str, Any]:
+def _bin_json(node: Bin) -> dict[str, Any]:
     return {
-        "cpu_millis": one.cpu,
-        "mem_bytes": one.memory,
-        "daemonsets": _block_json(one.daemons),
-        "pods": [_block_json(pod) for pod in one.pods],
+        "cpu_millis": node.cpu,
+        "mem_bytes": node.memory,
+        "daemonsets": _block_json(node.daemons),
+        "pods": [_block_json(pod) for pod in node.pods],
     }
 
 

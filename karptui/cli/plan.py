@@ -103,29 +103,29 @@ def read_manifests(names: Sequence[str]) -> Iterator[tuple[str, str]]:
     for name in names:
         path = Path(name)
         try:
-            inside = sorted(one for one in path.iterdir() if one.suffix in _SUFFIXES) if path.is_dir() else [path]
+            inside = sorted(path for path in path.iterdir() if path.suffix in _SUFFIXES) if path.is_dir() else [path]
         except OSError as error:
             raise UsageError(f"{name}: {error.strerror}") from error
         for file in map(str, inside):
             yield "standard input" if file == "-" else file, given_text(file, _MOST_BYTES)
 
 
-def _failures(found: Plan, conditions: Sequence[FailCondition | str]) -> Iterator[str]:
-    for one in conditions:
-        if one == REFUSED:
-            yield from (f"--fail-on {one}: {why}" for why in found.refused)
-        elif isinstance(one, str):
-            if found.unfinished:
-                yield f"--fail-on {one}: {counted(len(found.unfinished), 'drifted node')} left"
-        elif why := one.met(found.difference):
-            yield f"--fail-on {one.text}: {why}"
+def _failures(plan: Plan, conditions: Sequence[FailCondition | str]) -> Iterator[str]:
+    for condition in conditions:
+        if condition == REFUSED:
+            yield from (f"--fail-on {condition}: {why}" for why in plan.refused)
+        elif isinstance(condition, str):
+            if plan.unfinished:
+                yield f"--fail-on {condition}: {counted(len(plan.unfinished), 'drifted node')} left"
+        elif why := condition.met(plan.difference):
+            yield f"--fail-on {condition.text}: {why}"
 
 
-def _text(named: NamedBase, manifests: Manifests, found: Plan, form: str) -> str:
+def _text(named: NamedBase, manifests: Manifests, plan: Plan, form: str) -> str:
     from karptui.views.plan import document, markdown_lines, text_lines
 
     if form == "json":
-        return json_text({**document(named.name, found), "objects": list(manifests.names), **named.versions}) + "\n"
+        return json_text({**document(named.name, plan), "objects": list(manifests.names), **named.versions}) + "\n"
     if form == "markdown":
-        return text_of(markdown_lines(named.name, manifests.names, found))
-    return text_of(text_lines(named.name, found))
+        return text_of(markdown_lines(named.name, manifests.names, plan))
+    return text_of(text_lines(named.name, plan))

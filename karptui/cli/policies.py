@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
         rows_of(TABLE, (), args, 0)  # refuses a filter or an order before anything is simulated
         named, base = one_base(args)
         with opened(args.workers or "1") as workers:
-            found = compare(
+            comparison = compare(
                 base,
                 pools=args.pool,
                 policies=args.policy or POLICIES,
@@ -74,9 +74,9 @@ def run(args: argparse.Namespace) -> int:
             )
     except (PolicyError, EditError) as error:
         fail(str(error))
-    rows = chosen(TABLE, found.outcomes, args)
-    head = {"name": named.name, **plain(REPORT, found)}
-    print_document(head, ("outcomes", rows), named.versions, _lines(named.name, found, rows, args), args)
+    rows = chosen(TABLE, comparison.outcomes, args)
+    head = {"name": named.name, **plain(REPORT, comparison)}
+    print_document(head, ("outcomes", rows), named.versions, _lines(named.name, comparison, rows, args), args)
     return named.report()
 
 
@@ -84,17 +84,17 @@ def _progress(done: int, total: int) -> None:
     show_progress(f"{done} of {total} played")
 
 
-def _lines(name: str, found: Comparison, rows: Rows[PolicyOutcome], args: argparse.Namespace) -> Iterator[str]:
+def _lines(name: str, comparison: Comparison, rows: Rows[PolicyOutcome], args: argparse.Namespace) -> Iterator[str]:
     from karptui.views.table import Rows, sort_items
     from karptui.views.values import headline, more_lines
 
-    yield f"{name}: {headline(found)}"
-    yield from (f"  {line}" for line in more_lines(found))
+    yield f"{name}: {headline(comparison)}"
+    yield from (f"  {line}" for line in more_lines(comparison))
     yield ""
     best_first, _ = sort_items(rows.spec, rows.items, rows.spec.default_sort, 0)
     yield from table_lines(rows if args.sort_by else Rows(rows.spec, best_first, total=rows.total, now_ns=0), args)
     yield ""
-    for sentence in found.assumed:
+    for sentence in comparison.assumed:
         yield f"  assumed: {sentence}"
-    for sentence in found.not_modelled:
+    for sentence in comparison.not_modelled:
         yield f"  not modelled: {sentence}"

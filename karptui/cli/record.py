@@ -160,9 +160,9 @@ def _inventory_of(objects: Sequence[Mapping[str, Any]], kinds: Sequence[Kind]) -
     from karptui.sources.snapshot.objects import Manifest, ObjectPile
 
     pile = ObjectPile()
-    for one in objects:
-        if kind_of(one["apiVersion"], one["kind"]) in kinds:
-            pile.add(Manifest(one, ""), "", has_defaults=True)
+    for document in objects:
+        if kind_of(document["apiVersion"], document["kind"]) in kinds:
+            pile.add(Manifest(document, ""), "", has_defaults=True)
     return pile.inventory()
 
 

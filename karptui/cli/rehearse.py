@@ -91,30 +91,31 @@ def _rehearsed(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> 
     )
 
 
-def _failures(found: Sequence[Rehearsal], conditions: Sequence[str]) -> Iterator[str]:
+def _failures(rehearsals: Sequence[Rehearsal], conditions: Sequence[str]) -> Iterator[str]:
     from karptui.views.rehearsal import name_of
 
-    for one in found:
-        if one.pending and "pending" in conditions:
-            yield f"--fail-on pending: {name_of(one)}: {len(one.pending)} unschedulable"
-        if one.drain.took_ns is None and "stall" in conditions:
-            yield f"--fail-on stall: {name_of(one)}: {len(one.drain.left)} of {len(one.nodes)} nodes are left"
+    for rehearsal in rehearsals:
+        if rehearsal.pending and "pending" in conditions:
+            yield f"--fail-on pending: {name_of(rehearsal)}: {len(rehearsal.pending)} unschedulable"
+        if rehearsal.drain.took_ns is None and "stall" in conditions:
+            left = len(rehearsal.drain.left)
+            yield f"--fail-on stall: {name_of(rehearsal)}: {left} of {len(rehearsal.nodes)} nodes are left"
 
 
-def _lines(name: str, found: Sequence[Rehearsal], rows: Rows[Rehearsal], args: Any) -> Iterator[str]:
+def _lines(name: str, rehearsals: Sequence[Rehearsal], rows: Rows[Rehearsal], args: Any) -> Iterator[str]:
     from karptui.views.rehearsal import detail_lines, headline, name_of, overview
 
     if not args.groups:
-        yield f"{name}: {overview(found)}"
-        if found:
+        yield f"{name}: {overview(rehearsals)}"
+        if rehearsals:
             yield ""
             yield from table_lines(rows, args)
             yield ""
-            yield f"karptui rehearse {name_of(found[0])} shows the unschedulable pods and what blocks the drain"
+            yield f"karptui rehearse {name_of(rehearsals[0])} shows the unschedulable pods and what blocks the drain"
     else:
-        for one in rows.items:
-            yield f"{name}: {headline(one)}"
-            yield from detail_lines(one)
-    if found:
-        yield from (f"  assumed: {sentence}" for sentence in found[0].assumed)
-        yield from (f"  not modelled: {sentence}" for sentence in found[0].drain.not_modelled)
+        for item in rows.items:
+            yield f"{name}: {headline(item)}"
+            yield from detail_lines(item)
+    if rehearsals:
+        yield from (f"  assumed: {sentence}" for sentence in rehearsals[0].assumed)
+        yield from (f"  not modelled: {sentence}" for sentence in rehearsals[0].drain.not_modelled)

@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     loaded = analysed(loaded, simulates=True, asks_next=False)
     joint = loaded.view.analysis.joint if loaded.view.analysis is not None else None
     lines = grouped(blocker_entries(loaded.view), BlockerGrouping(args.by), Folding(is_folded=True), joint)
-    groups = [one for one in lines if isinstance(one, BlockerGroup) and not one.is_only_idle]
+    groups = [line for line in lines if isinstance(line, BlockerGroup) and not line.is_only_idle]
     groups = _named(groups, args.of) if args.of else groups
     tried = _tried(groups, loaded)
     is_whole = bool(args.of) or args.output not in ("table", "wide")
@@ -91,11 +91,11 @@ def _named(groups: Sequence[BlockerGroup], name: str) -> list[BlockerGroup]:
     Raises:
         UsageError: when there is none.
     """
-    found = [one for one in groups if name in (one.title, one.name)]
-    if not found:
-        known = ", ".join(one.title for one in groups) or "nothing"
+    blocker_groups = [group for group in groups if name in (group.title, group.name)]
+    if not blocker_groups:
+        known = ", ".join(group.title for group in groups) or "nothing"
         raise UsageError(f"--of: nothing called {name} keeps nodes; there is {known}")
-    return found
+    return blocker_groups
 
 
 def _tried(groups: Sequence[BlockerGroup], loaded: Loaded) -> list[TriedRemedy]:
@@ -111,6 +111,6 @@ def _tried(groups: Sequence[BlockerGroup], loaded: Loaded) -> list[TriedRemedy]:
     rows: list[TriedRemedy] = []
     for place, group in enumerate(groups):
         offered = remedies(group.members, objects, loaded.now_ns)
-        trials = try_remedies(base, offered, [one.blocker for one in group.members])
+        trials = try_remedies(base, offered, [member.blocker for member in group.members])
         rows += tried_group(group, place, offered, forecasts.of(offered, trials))
     return rows

@@ -139,12 +139,12 @@ class Answer(msgspec.Struct, frozen=True, eq=False):
         methods = self.document.get("disruption", [])
         if self.names_static_drift or not methods:
             return self.document
-        left_out = [one for one in methods if one["name"] == Method.STATIC_DRIFT]
+        left_out = [method for method in methods if method["name"] == Method.STATIC_DRIFT]
         more = [STATIC_DRIFT_LEFT_OUT] if any(one["candidates"] for one in left_out) else []
         return {
             **self.document,
             "notModelled": [*self.document["notModelled"], *more],
-            "disruption": [one for one in methods if one not in left_out],
+            "disruption": [method for method in methods if method not in left_out],
         }
 
 

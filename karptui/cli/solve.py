@@ -31,8 +31,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     listed = "; ".join(f"{goal.name} ({goal.title})" for goal in GOALS.values())
     parser.add_argument("goal", metavar="GOAL", choices=tuple(GOALS), help=f"the goal: {listed}")
     add_snapshots(parser, "files or directories, one cluster each, instead of a live cluster")
-    for name, (metavar, said) in _flags().items():
-        parser.add_argument(f"--{name}", metavar=metavar, dest=_dest(name), help=said.replace("%", "%%"))
+    for name, (metavar, text) in _flags().items():
+        parser.add_argument(f"--{name}", metavar=metavar, dest=_dest(name), help=text.replace("%", "%%"))
     add_base_scenario_flag(parser)
     add_output_flag(
         parser, FORMS, about="scenario is for simulate --scenario, yaml the edited manifests, patch kubectl commands"
@@ -51,10 +51,10 @@ def _flags() -> dict[str, tuple[str, str]]:
     said: dict[str, dict[str, list[str]]] = {}
     metavars: dict[str, str] = {}
     for goal in GOALS.values():
-        for one in goal.parameters:
-            metavars[one.name] = one.metavar
-            text = f"{one.help} (default: {one.default})" if one.default else one.help
-            said.setdefault(one.name, {}).setdefault(text, []).append(goal.name)
+        for parameter in goal.parameters:
+            metavars[parameter.name] = parameter.metavar
+            text = f"{parameter.help} (default: {parameter.default})" if parameter.default else parameter.help
+            said.setdefault(parameter.name, {}).setdefault(text, []).append(goal.name)
     return {
         name: (metavars[name], "; ".join(f"{', '.join(goals)}: {text}" for text, goals in said[name].items()))
         for name in said

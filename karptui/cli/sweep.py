@@ -104,14 +104,14 @@ def _answer(cluster: NamedBase, sweep: Sweep, mode: Replay, points: Sequence[Swe
 
     of = {"name": cluster.name, "parameter": sweep.name}
     if form == "json":
-        answer = {"parameter": sweep.name, "replay": str(mode), "points": [plain(POINT, one) for one in points]}
+        answer = {"parameter": sweep.name, "replay": str(mode), "points": [plain(POINT, point) for point in points]}
         put(json_text({"name": cluster.name, **({"error": cluster.problem} if cluster.problem else answer)}))
     elif cluster.problem and form == "csv":
         say(cluster.problem)
     elif cluster.problem:
         put(page(clean(cluster.problem)))
     elif form == "csv":
-        print_csv(_columns(), [{**of, **plain(POINT, one)} for one in points], has_header=False)
+        print_csv(_columns(), [{**of, **plain(POINT, point)} for point in points], has_header=False)
     else:
         rows = Rows(POINTS, points, total=len(points), now_ns=0)
         put(page(clean(f"{cluster.name}: {sweep.name} ({mode_text(mode)})")))

@@ -70,7 +70,7 @@ def _lines(name: str, result: ConsolidationPass, rows: Rows[NodeTurn], args: arg
     yield from (f"  {line}" for line in more_lines(result))
     shown = list(rows.items)
     if not args.sort_by:
-        shown.sort(key=lambda one: (one.is_evaluated or not one.decision, one.is_evaluated, one.place))
+        shown.sort(key=lambda turn: (turn.is_evaluated or not turn.decision, turn.is_evaluated, turn.place))
     if shown:
         yield ""
         yield from table_lines(Rows(rows.spec, shown[:_MOST_ROWS], total=len(shown), now_ns=0), args)

@@ -105,21 +105,21 @@ def _objects_in(path: str) -> str:
     """Return the kinds of objects in a file as text: then it is a recording or manifests, and not a case."""
     from karptui.sources.snapshot.documents import documents
 
-    return next(filter(None, (object_words(one.value) for one in documents([path]))), "")
+    return next(filter(None, (object_words(document.value) for document in documents([path]))), "")
 
 
 def _case(path: str) -> TypesCase:
     from karptui.aws.case import parse_case
     from karptui.sources.snapshot.documents import documents
 
-    found = list(documents([path]))
-    for document in found:
+    snapshot_documents = list(documents([path]))
+    for document in snapshot_documents:
         objects = object_words(document.value)
         if objects:
             raise UsageError(f"{document.where}: is {objects}, not a case: --snapshot FILE reads objects")
-    if len(found) > 1:
-        raise UsageError(f"{path}: holds {len(found)} documents; a case is one")
-    return parse_case(found[0].value)
+    if len(snapshot_documents) > 1:
+        raise UsageError(f"{path}: holds {len(snapshot_documents)} documents; a case is one")
+    return parse_case(snapshot_documents[0].value)
 
 
 def _run_pools(args: argparse.Namespace) -> int:
@@ -162,7 +162,7 @@ def _pool_of(pools: tuple[TypesOfPool, ...], name: str) -> TypesOfPool:
 def _print_pools(pools: tuple[TypesOfPool, ...], args: argparse.Namespace, loaded: Loaded) -> None:
     from karptui.views.types.pools import TABLE
 
-    print_rows(rows_of(TABLE, [one.entry for one in pools], args, loaded.now_ns), args)
+    print_rows(rows_of(TABLE, [pool.entry for pool in pools], args, loaded.now_ns), args)
 
 
 def _print_pool(pool: TypesOfPool, args: argparse.Namespace, loaded: Loaded) -> None:
@@ -176,7 +176,7 @@ def _print_pool(pool: TypesOfPool, args: argparse.Namespace, loaded: Loaded) -> 
     for name in sorted(only or ()):
         if pool.type(name) is None:
             raise UsageError(f"--types: NodePool {pool.name} has no type {name}")
-    types = [one for one in (pool.types if args.all or only else pool.wanted) if only is None or one.name in only]
+    types = [entry for entry in (pool.types if args.all or only else pool.wanted) if only is None or entry.name in only]
     table = types_table(pool.name, pool.fit, has_prices=not args.disable_pricing)
     rows = rows_of(table, types, args, loaded.now_ns)
     print_rows(rows, args)
@@ -198,7 +198,7 @@ def _print_ledger(pool: TypesOfPool, args: argparse.Namespace, loaded: Loaded) -
         return
     if args.output == "csv":
         steps = ledger_steps(entry, pool.fit(entry), loaded.view.evidence.overhead_origin)
-        rows = [{"pool": pool.name, "type": entry.name, **step_values(one)} for one in steps]
+        rows = [{"pool": pool.name, "type": entry.name, **step_values(step)} for step in steps]
         print_csv(list(rows[0]), rows, has_header=not args.no_headers)
         return
     _print_ledger_text(pool, entry, args, loaded)
@@ -219,7 +219,7 @@ def _print_ledger_text(pool: TypesOfPool, entry: TypeEntry, args: argparse.Names
     for section in filter(None, sections[:-1]):
         print_lines((*section, ()))
     grid = offering_grid(entry)
-    lines = (("zone", *grid.capacity_types), *((zone, *(one.text for one in row)) for zone, row in grid.rows))
+    lines = (("zone", *grid.capacity_types), *((zone, *(square.text for square in row)) for zone, row in grid.rows))
     for texts in lines[skipped:]:
         cells = (f"{text:<{width}}" for text, width in zip(texts, grid.widths, strict=True))
         put(page("  ".join(cells).rstrip()))

@@ -80,7 +80,7 @@ def _run_one(args: argparse.Namespace, name: str = "") -> int:
     else:
         make = _markdown if args.output == "markdown" else _text
         title = [*(["## " + clean(name), ""] if args.output == "markdown" else [f"{clean(name)}:"])] if name else []
-        lines = [*title, *make(rows, [money_text(one) for one in findings]), *([""] if name else [])]
+        lines = [*title, *make(rows, [money_text(finding) for finding in findings]), *([""] if name else [])]
         put(page("".join(f"{line}\n" for line in lines)), end="")
     if name:
         loaded = replace(loaded, notes=tuple(f"{name}: {note}" for note in loaded.notes))
@@ -107,8 +107,10 @@ def _loaded(args: argparse.Namespace) -> Loaded:
     view, notes = loaded.view, loaded.notes
     if view.state.pending_pods and Kind.NODEPOOL not in view.hidden:
         prepared, more = prepare_view(view, loaded.now_ns)
-        found = study_pending(prepared, view.state, prices=view.evidence.price_settings)
-        answer = PendingAnswer(found.generation, found.now_ns, found.groups, found.notes)
+        pending_report = study_pending(prepared, view.state, prices=view.evidence.price_settings)
+        answer = PendingAnswer(
+            pending_report.generation, pending_report.now_ns, pending_report.groups, pending_report.notes
+        )
         view = view.with_answers(pending=answer)
         notes = (*notes, *more)
     if not unready_because(view):

@@ -188,33 +188,33 @@ def run_scenarios(args: argparse.Namespace) -> int:
     status = 0
     for named in bases(args):
         status = max(status, named.report())
-        found = [scenario_answer(named, scenario, replay, args.fail_on or ()) for scenario in scenarios]
-        comparison = _compare(found)
-        for one in found:
-            if one.difference is None:
+        answers = [scenario_answer(named, scenario, replay, args.fail_on or ()) for scenario in scenarios]
+        comparison = _compare(answers)
+        for answer in answers:
+            if answer.difference is None:
                 status = max(status, 1)
-            elif one.failures:
+            elif answer.failures:
                 status = FAILED
-            _print(one.document, one.lines, args.output)
-            for failure in one.failures:
-                say(f"{named.name}: {one.document['scenario']}: {failure}")
+            _print(answer.document, answer.lines, args.output)
+            for failure in answer.failures:
+                say(f"{named.name}: {answer.document['scenario']}: {failure}")
         if comparison and args.output != "json":
             put(page(f"{clean(comparison)}\n"))
     return status
 
 
-def _compare(found: Sequence[ScenarioAnswer]) -> str:
+def _compare(answers: Sequence[ScenarioAnswer]) -> str:
     """Return a comparison of several scenarios, and add it to their documents; empty if unknown."""
     from karptui.views.whatif.compare import Compared, best_sentence, places
 
-    known = [(one.document, one.difference) for one in found if one.difference is not None]
+    known = [(answer.document, answer.difference) for answer in answers if answer.difference is not None]
     if len(known) < 2:
         return ""
-    said = best_sentence([Compared(document["scenario"], difference) for document, difference in known])
-    if said:
-        for (document, _), place in zip(known, places([one for _, one in known]), strict=True):
-            document |= {"place": place, "comparison": said}
-    return said
+    sentence = best_sentence([Compared(document["scenario"], difference) for document, difference in known])
+    if sentence:
+        for (document, _), place in zip(known, places([difference for _, difference in known]), strict=True):
+            document |= {"place": place, "comparison": sentence}
+    return sentence
 
 
 def run_self_check(args: argparse.Namespace) -> int:
@@ -239,11 +239,11 @@ def run_self_check(args: argparse.Namespace) -> int:
             status = 1
             _print({"name": named.name, "error": named.problem}, (named.name, f"  {named.problem}"), args.output)
             continue
-        found = self_check(named.base)
-        if found.reproduced < found.comparable:
+        check = self_check(named.base)
+        if check.reproduced < check.comparable:
             status = 1
-        lines = f"{named.name}: {self_check_text(found)}".splitlines()
-        _print({"name": named.name, **plain(SELF_CHECK, found)}, lines, args.output)
+        lines = f"{named.name}: {self_check_text(check)}".splitlines()
+        _print({"name": named.name, **plain(SELF_CHECK, check)}, lines, args.output)
     return status
 
 
@@ -255,13 +255,13 @@ def read_files(paths: Sequence[str]) -> list[Scenario]:
     """
     from karptui.whatif.scenario import MOST_BYTES, ScenarioError, read_scenarios
 
-    found: list[Scenario] = []
+    scenarios: list[Scenario] = []
     for path in paths:
         try:
-            found.extend(read_scenarios(given_text(path, MOST_BYTES), "standard input" if path == "-" else path))
+            scenarios.extend(read_scenarios(given_text(path, MOST_BYTES), "standard input" if path == "-" else path))
         except ScenarioError as error:
             raise UsageError(str(error)) from error
-    return found
+    return scenarios
 
 
 def scenario_answer(
@@ -290,23 +290,28 @@ def scenario_answer(
         edited = apply(named.base, asked.edits)
     except EditError as error:
         return refuse(str(error))
-    *_, found = answers(named.base, asked, edited=edited)
+    *_, answer = answers(named.base, asked, edited=edited)
     refused = refusals(edited)
-    assert found.difference is not None
-    failures = list(_failures(conditions, found.difference, refused))
-    document |= {"sentence": headline_text(found), "refused": list(refused), **answer_values(found), "failed": failures}
-    lines = (f"{title} ({mode_text(asked.replay)})", *(f"  {line}" for line in text_lines(found, refused)))
-    return ScenarioAnswer(document, lines, failures, found.difference)
+    assert answer.difference is not None
+    failures = list(_failures(conditions, answer.difference, refused))
+    document |= {
+        "sentence": headline_text(answer),
+        "refused": list(refused),
+        **answer_values(answer),
+        "failed": failures,
+    }
+    lines = (f"{title} ({mode_text(asked.replay)})", *(f"  {line}" for line in text_lines(answer, refused)))
+    return ScenarioAnswer(document, lines, failures, answer.difference)
 
 
 def _failures(
     conditions: Sequence[FailCondition | str], difference: Difference, refused: Sequence[str]
 ) -> Iterator[str]:
-    for one in conditions:
-        if isinstance(one, str):
-            yield from (f"--fail-on {one}: {why}" for why in refused)
-        elif why := one.met(difference):
-            yield f"--fail-on {one.text}: {why}"
+    for condition in conditions:
+        if isinstance(condition, str):
+            yield from (f"--fail-on {condition}: {why}" for why in refused)
+        elif why := condition.met(difference):
+            yield f"--fail-on {condition.text}: {why}"
 
 
 def _print(document: dict[str, Any], lines: Sequence[str], form: str) -> None:
