@@ -91,7 +91,7 @@ class BlockersScreen(ListScreen[BlockerLine]):
         for line in self.listing.rows.items if self.listing.rows is not None else ():
             if line.key in seen:
                 members = line.members[:KEYS_OF_GROUP] if isinstance(line, BlockerGroup) else (line,)
-                keys.update((one.findings.key, None) for one in members if one.findings is not None)
+                keys.update((member.findings.key, None) for member in members if member.findings is not None)
         return tuple(keys)[:FIRST_KEYS]
 
     def _members(self) -> tuple[BlockerEntry, ...]:
@@ -112,18 +112,18 @@ class BlockersScreen(ListScreen[BlockerLine]):
         """Return the remedies of the row or group under the cursor; cached for the same row."""
 
         def offered() -> Sequence[BlockerRemedy]:
-            keys = tuple(one.key for one in self._members())
+            keys = tuple(member.key for member in self._members())
             return self.host.session.remedies(keys, now_ns, makes_edits=False).remedies if keys else ()
 
         return self._offered.get((self.current,), offered)
 
     def summary(self) -> str:
         """Return the held cost of the rows; empty before nodes are analysed."""
-        found = self.asked.found if self.asked is not None else None
-        if found is None or self.host.session.overview().analysed is None:
+        row_set = self.asked.found if self.asked is not None else None
+        if row_set is None or self.host.session.overview().analysed is None:
             return ""
         rows = self.listing.rows
-        sums = self._sums.get((found,), lambda: self.host.session.totals(found.number).held or Held())
+        sums = self._sums.get((row_set,), lambda: self.host.session.totals(row_set.number).held or Held())
         are_all = rows is not None and self.listing.shown == rows.total
         return held_title(sums, self.host.held()[0] if are_all else None)
 

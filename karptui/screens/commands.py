@@ -65,12 +65,12 @@ class CommandHost(Host, Protocol):
 
 def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, ...]:
     """Return every command."""
-    found = [_open(app, entry) if entry.name != "types" else _types(app, entry) for entry in ENTRIES]
+    commands = [_open(app, entry) if entry.name != "types" else _types(app, entry) for entry in ENTRIES]
     if can_switch:
-        found.append(
+        commands.append(
             TypedCommand("ctx", "Another context", app.switch_context, ("context",), app.context_names, "NAME")
         )
-    found += [
+    commands += [
         TypedCommand(
             "theme", "Another theme", lambda name: _theme(app, name), (), lambda: sorted(app.available_themes), "[NAME]"
         ),
@@ -152,7 +152,7 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
         TypedCommand("help", "Keys, commands, columns and filters", lambda _: _help(app), ("h",)),
         TypedCommand("quit", "Quit", lambda _: app.exit(), ("q", "q!", "exit")),
     ]
-    return tuple(found)
+    return tuple(commands)
 
 
 def _open(app: CommandHost, entry: ScreenEntry) -> TypedCommand:
@@ -281,8 +281,8 @@ def _solve(app: CommandHost, text: str) -> None:
 
 
 def _workload_words(app: CommandHost) -> Sequence[str]:
-    found = app.session.names("Deployment", "StatefulSet", "Pod")
-    return [f"{one.kind} {one.key}" for one in found]
+    refs = app.session.names("Deployment", "StatefulSet", "Pod")
+    return [f"{ref.kind} {ref.key}" for ref in refs]
 
 
 def _next(app: CommandHost) -> None:
@@ -327,9 +327,9 @@ def _whatif(app: CommandHost, text: str) -> None:
 
 
 def _whatif_words(app: CommandHost) -> Sequence[str]:
-    found = app.session.names("NodePool", "NodeClass", "DaemonSet")
-    return [f"{one.kind} {one.key}" for one in found]
+    refs = app.session.names("NodePool", "NodeClass", "DaemonSet")
+    return [f"{ref.kind} {ref.key}" for ref in refs]
 
 
 def _names(app: CommandHost, kind: str) -> Sequence[str]:
-    return [one.key for one in app.session.names(kind)]
+    return [name.key for name in app.session.names(kind)]

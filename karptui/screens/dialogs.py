@@ -41,8 +41,8 @@ class ChoiceList(OptionList):
 
 def _lines(choices: Iterable[Choice], chosen: frozenset[str] | None) -> list[Option]:
     shown = list(choices)
-    width = min(max((cell_len(clean(one.title)) for one in shown), default=0), 44)
-    return [Option(_line(one, width, chosen), id=one.id) for one in shown]
+    width = min(max((cell_len(clean(choice.title)) for choice in shown), default=0), 44)
+    return [Option(_line(choice, width, chosen), id=choice.id) for choice in shown]
 
 
 def _line(choice: Choice, width: int, chosen: frozenset[str] | None) -> Beside:
@@ -88,7 +88,7 @@ class PickScreen(DimmedScreen["str | None"]):
             yield ChoiceList(*_lines(self._choices, None), markup=False)
 
     def on_mount(self) -> None:
-        ids = [one.id for one in self._choices]
+        ids = [choice.id for choice in self._choices]
         self.options.highlighted = ids.index(self._current) if self._current in ids else 0
         self.set_focus(self.line)
 
@@ -128,7 +128,7 @@ class PickScreen(DimmedScreen["str | None"]):
         if event.value:
             self.line.styles.height = 1
         words = event.value.casefold().split()
-        left = [one for one in self._choices if all(word in f"{one.title} {one.detail}".casefold() for word in words)]
+        left = [c for c in self._choices if all(word in f"{c.title} {c.detail}".casefold() for word in words)]
         self.options.set_options(_lines(left, None))
         self.options.highlighted = 0 if left else None
         self.query_one(".dialog").border_subtitle = Content(_LEAVES if left else _NOTHING)
@@ -177,11 +177,11 @@ class ChecklistScreen(DimmedScreen["frozenset[str] | None"]):
     def __init__(self, title: str, choices: Sequence[Choice], chosen: Iterable[str]) -> None:
         super().__init__()
         self._heading = clean(title)
-        self._choices = {one.id: one for one in choices}
+        self._choices = {choice.id: choice for choice in choices}
         self._shown = tuple(self._choices)
         """Ids of the choices that match the typed text."""
         self._chosen = frozenset(chosen)
-        self._width = min(max((cell_len(clean(one.title)) for one in choices), default=0), 44)
+        self._width = min(max((cell_len(clean(choice.title)) for choice in choices), default=0), 44)
 
     def compose(self) -> ComposeResult:
         """Yield the list, below a line to narrow it."""
@@ -227,11 +227,11 @@ class ChecklistScreen(DimmedScreen["frozenset[str] | None"]):
             self.line.styles.height = 1
         words = event.value.casefold().split()
         left = [
-            one
-            for one in self._choices.values()
-            if all(word in f"{one.title} {one.detail}".casefold() for word in words)
+            choice
+            for choice in self._choices.values()
+            if all(word in f"{choice.title} {choice.detail}".casefold() for word in words)
         ]
-        self._shown = tuple(one.id for one in left)
+        self._shown = tuple(choice.id for choice in left)
         self.options.set_options(_lines(left, self._chosen))
         self.options.highlighted = 0 if left else None
 

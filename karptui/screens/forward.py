@@ -165,7 +165,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
         """Show the answer, the chart and the rows, or the progress."""
         self.host.cluster.look_at(Focus())
         span = span_text(self._horizon_ns)
-        names = f" ─ before and after {first_of([clean(one.name) for one in self._scenarios], 2)}" * bool(
+        names = f" ─ before and after {first_of([clean(scenario.name) for scenario in self._scenarios], 2)}" * bool(
             self._scenarios
         )
         self.panel.show_title(Content(f" Forward ─ {span}{names} "))
@@ -244,7 +244,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
         if played is None:
             return super().help_text()
         notes = (("Assumed", played.assumptions), ("Not modelled", played.not_modelled))
-        sections = ((title, tuple(("·", clean(one)) for one in sentences)) for title, sentences in notes)
+        sections = ((title, tuple(("·", clean(sentence)) for sentence in sentences)) for title, sentences in notes)
         return (*sections, *super().help_text())
 
     def open_row(self, item: PlayedStep) -> None:
@@ -271,7 +271,7 @@ class ForwardScreen(ListScreen[PlayedStep]):
     def action_waits(self) -> None:
         """Show how long each pod is pending, in the forecast under the cursor."""
         row = self.current
-        play = row.play if row is not None else next((one for one in self._plays if one.played is not None), None)
+        play = row.play if row is not None else next((f for f in self._plays if f.played is not None), None)
         if play is not None and (played := play.played) is not None:
             title = f"Pending pods, the longest first ─ {clean(play.name) or UNEDITED}"
             routes.show_made_text(self, title, lambda: waits_text(played))

@@ -40,11 +40,11 @@ class HelpScreen(DimmedScreen[None]):
         Binding("k", "scroll(-1)", "Up", show=False, id="help.up"),
     ]
 
-    def __init__(self, explained: Screen[Any], own: Sequence[Section]) -> None:
+    def __init__(self, explained: Screen[Any], sections: Sequence[Section]) -> None:
         super().__init__()
         keys = dict(_key_sections(explained))
         this_screen = [(OWN, keys.pop(OWN))] if OWN in keys else []
-        self._sections: list[Section] = [*this_screen, *own, *keys.items(), _command_section(explained)]
+        self._sections: list[Section] = [*this_screen, *sections, *keys.items(), _command_section(explained)]
 
     def compose(self) -> ComposeResult:
         with VerticalScroll() as scroll:

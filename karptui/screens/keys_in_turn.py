@@ -66,10 +66,10 @@ class KeysInTurn:
     def _leaves(self, typed: Typed) -> Leaving | None:
         """Return the destination of a key that leaves the front screen."""
         screen = self._app.screen
-        found = screen.active_bindings.get(typed.key) if isinstance(typed, events.Key) else None
-        if found is None or takes_text(screen):
+        binding = screen.active_bindings.get(typed.key) if isinstance(typed, events.Key) else None
+        if binding is None or takes_text(screen):
             return None
-        return _LEAVING.get(found.binding.action.partition("(")[0])
+        return _LEAVING.get(binding.binding.action.partition("(")[0])
 
     def _say_waiting(self) -> None:
         host_of(self._app).tell("keys wait until the screen is open; esc skips it")

@@ -231,10 +231,10 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         """Return whether a key is one of the screen's own and its rows are still loading."""
         if not self.table.awaits_rows or len(self.table.rows):
             return False
-        found = self.active_bindings.get(key)
-        if found is None or found.node is not self or found.binding.priority:
+        binding = self.active_bindings.get(key)
+        if binding is None or binding.node is not self or binding.binding.priority:
             return False
-        return found.binding.action.partition("(")[0] not in _WITHOUT_ROWS
+        return binding.binding.action.partition("(")[0] not in _WITHOUT_ROWS
 
     def show_rows(self, rows: Rows[ItemT]) -> None:
         """Show rows in the table, or why there are none."""
@@ -251,10 +251,10 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         beside, table = self._beside, self.table
         if beside is None or (cap := beside.styles.base.max_height) is None:
             return
-        others = (one for one in self.children if one.display and one not in (beside, table))
+        others = (child for child in self.children if child.display and child not in (beside, table))
         least = table.styles.min_height.resolve(self.size, self.size) if table.styles.min_height is not None else 0
         rows = (len(table.rows) or LEAST_ROWS) + TABLE_EDGE
-        left = self.size.height - sum(one.outer_size.height for one in others) - max(rows, int(least))
+        left = self.size.height - sum(widget.outer_size.height for widget in others) - max(rows, int(least))
         wanted = left if left > cap.resolve(self.size, self.size) else None
         if wanted != self._lines_beside:
             beside.styles.max_height = self._lines_beside = wanted
@@ -419,9 +419,9 @@ class ListScreen(FrameScreen, Generic[ItemT]):
 
     def action_group(self) -> None:
         if (groups := self.listing.groups) is not None:
-            said = groups.advance()
+            text = groups.advance()
             self.regroup()
-            self.say(said)
+            self.say(text)
 
     def action_fold_all(self) -> None:
         """Fold every group, or unfold all."""

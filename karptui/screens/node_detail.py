@@ -90,11 +90,11 @@ class NodeDetailScreen(ListScreen[PodEntry]):
         """Show the current node, or its last state if it is gone."""
         before = self._entry.node if self._entry is not None else None
         self._found = asked = self.host.session.node(self._key, before.name if before is not None else "")
-        found = asked.entry
-        self._is_gone = found is None
+        node_entry = asked.entry
+        self._is_gone = node_entry is None
         now_ns = self.host.now_ns()
-        if found is not None:
-            self._entry = found
+        if node_entry is not None:
+            self._entry = node_entry
         entry = self._entry
         if entry is not None:
             parts = title_parts(entry, now_ns)

@@ -143,15 +143,15 @@ class NodesScreen(ListScreen[NodeEntry]):
         self._hour = last_hour_words(found)
         self.show_title()
 
-    def _show_findings(self, found: Sequence[ClusterFinding]) -> None:
+    def _show_findings(self, findings: Sequence[ClusterFinding]) -> None:
         now_ns = self.host.now_ns()
-        self.verdict.display = bool(found)
-        if not found:
+        self.verdict.display = bool(findings)
+        if not findings:
             return
         few = FEW if self.size.height < ROOMY else MORE
-        many = Room(len(found), max(self.size.height - BESIDE, few.lines))
+        many = Room(len(findings), max(self.size.height - BESIDE, few.lines))
         reasons = self.host.session.pending_reasons()
-        sentences = [(one, sentence(one, now_ns, reasons)) for one in found]
+        sentences = [(finding, sentence(finding, now_ns, reasons)) for finding in findings]
         pages = verdict_pages(sentences, self.size.width - 1, few, many)
         self._page %= len(pages)
         self.verdict.set_lines(pages[self._page].lines)
@@ -190,10 +190,10 @@ class NodesScreen(ListScreen[NodeEntry]):
 
     def _sum_up(self) -> tuple[Fact, ...]:
         session, marked = self.host.session, self.table.marked
-        found = self.asked.found if self.asked is not None else None
-        if found is None:
+        row_set = self.asked.found if self.asked is not None else None
+        if row_set is None:
             return ()
-        totals = session.totals(found.number, marked or None)
+        totals = session.totals(row_set.number, marked or None)
         return cluster_facts(totals, marked_scope(totals) if marked else shown_scope(totals, session.overview().totals))
 
     def explain_item(self, item: NodeEntry) -> Pieces:

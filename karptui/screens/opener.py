@@ -115,7 +115,7 @@ def show_whatif(app: App[None], whatif: WhatIf, opening: Opening) -> None:
     """Show the what-if, beginning with some documents and edits."""
     from karptui.screens.whatif.screen import WhatIfScreen
 
-    is_open = any(isinstance(one, WhatIfScreen) for one in app.screen_stack)
+    is_open = any(isinstance(screen, WhatIfScreen) for screen in app.screen_stack)
     while is_open and not isinstance(app.screen, WhatIfScreen):
         app.pop_screen()  # screens opened from the what-if
     if isinstance(app.screen, WhatIfScreen):

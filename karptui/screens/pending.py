@@ -169,40 +169,40 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         """Show the pod, or its end."""
         self.host.cluster.look_at(Focus(asks_pending=True, pod=self._pod_key))
         now_ns = self.host.now_ns()
-        found = self._found = self.host.session.pending_pod(self._pod_key)
-        self._group = found.group or self._group
-        self._detail = found.detail or self._detail
-        if found.exists or found.group is not None:
-            self._around = found.around
+        pod = self._found = self.host.session.pending_pod(self._pod_key)
+        self._group = pod.group or self._group
+        self._detail = pod.detail or self._detail
+        if pod.exists or pod.group is not None:
+            self._around = pod.around
         gone = self._gone()
-        said: tuple[Pieces, ...] = (gone, ()) if gone else ()
+        pieces: tuple[Pieces, ...] = (gone, ()) if gone else ()
         if self._group is not None:
             self.panel.show_title(Content(f" {title_text(self._group, now_ns)} "))
-            said = (
-                *said,
+            pieces = (
+                *pieces,
                 *explained_lines(
                     self._group,
                     self._detail,
                     self._around,
                     now_ns=now_ns,
                     width=max(self.panel.lines.content_size.width, 40),
-                    may_list_events=found.may_list_events,
+                    may_list_events=pod.may_list_events,
                 ),
             )
         elif not gone:
-            said = (pending_freshness(self.host.session.overview(), now_ns),)
-        self.panel.lines.set_hanging(said)
+            pieces = (pending_freshness(self.host.session.overview(), now_ns),)
+        self.panel.lines.set_hanging(pieces)
         super().show_state()
 
     def _gone(self) -> Pieces:
         """Return whether the pod was scheduled or deleted since; empty while it is pending."""
-        found = self._found
-        if found is None:
+        pod = self._found
+        if pod is None:
             return ()
-        if not found.exists:
+        if not pod.exists:
             return ((f"the pod {clean(self._pod_key)} is gone; this is why it was pending", Tone.FAULT),)
-        if found.node_name:
-            return ((f"the pod is scheduled to {clean(found.node_name)}", Tone.GOOD),)
+        if pod.node_name:
+            return ((f"the pod is scheduled to {clean(pod.node_name)}", Tone.GOOD),)
         return ()
 
     # The changes

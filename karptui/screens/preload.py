@@ -67,4 +67,4 @@ def screen_modules() -> Iterator[str]:
     """Return the names of all modules of screens, and of what answers them."""
     for package in PACKAGES:
         path = import_module(package).__path__
-        yield from (found.name for found in pkgutil.walk_packages(path, f"{package}."))
+        yield from (info.name for info in pkgutil.walk_packages(path, f"{package}."))

@@ -43,7 +43,7 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         )
         super().__init__(TABLE, OwnRows(self._held), below=(self._text,))
         self.title_text = clean(title)
-        self._opened = tuple(one.key for one in members)
+        self._opened = tuple(member.key for member in members)
         self._members = tuple(members)
         self._remedies: Kept[tuple[BlockerRemedy, ...]] = Kept()
         self._rows: Kept[tuple[TriedRemedy, ...]] = Kept()
@@ -54,18 +54,18 @@ class RemediesScreen(ListScreen[TriedRemedy]):
     def _held(self) -> Sequence[TriedRemedy]:
         """Return the remedies, best first once all are tried."""
         offered = self._offered()
-        trials = self._trials.trials if tuple(one.kind for one in offered) == self._trials.kinds else ()
+        trials = self._trials.trials if tuple(remedy.kind for remedy in offered) == self._trials.kinds else ()
         return self._rows.get((offered, trials), lambda: tried_remedies(offered, trials))
 
     def _offered(self) -> tuple[BlockerRemedy, ...]:
         """Return the remedies of the current blockers; of blockers that are gone, their last remedies."""
 
         def made() -> tuple[BlockerRemedy, ...]:
-            found = self.host.session.remedies(self._opened, self.host.now_ns())
-            if not found.members:
+            remedy_list = self.host.session.remedies(self._opened, self.host.now_ns())
+            if not remedy_list.members:
                 return self._remedies.latest or ()
-            self._members = found.members
-            return found.remedies
+            self._members = remedy_list.members
+            return remedy_list.remedies
 
         return self._remedies.get((self.host.session.overview().analysed,), made)
 
@@ -74,7 +74,7 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         super().show_state()
         self._show_text()
         offered = self._offered()
-        asked = tuple((one.kind, one.edits) for one in offered)
+        asked = tuple((remedy.kind, remedy.edits) for remedy in offered)
         if asked != self._tried:
             self._tried = asked
             self._try_all(offered)

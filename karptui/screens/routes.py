@@ -122,9 +122,9 @@ def show_explanation(screen: FrameScreen, kind: str, key: str) -> None:
 
 def show_headroom(screen: FrameScreen) -> None:
     """Show how many more of the pod under the cursor fit."""
-    found = screen.current_object()
-    if found is not None:
-        screen.host.go(ToHeadroom(*found))
+    current_object = screen.current_object()
+    if current_object is not None:
+        screen.host.go(ToHeadroom(*current_object))
 
 
 # What-ifs
@@ -141,11 +141,11 @@ def ask_for_proportion(screen: FrameScreen, pools: Sequence[str]) -> None:
     def asked(shares: str | None = None) -> Proportion:
         return screen.host.session.proportion(pools, shares)
 
-    found = asked()
-    if not found.is_known:
+    proportion = asked()
+    if not proportion.is_known:
         screen.say("the pods that several NodePools match are still being computed", Tone.ACTIVE)
         return
-    if len(pools) < 2 or not found.pods:
+    if len(pools) < 2 or not proportion.pods:
         screen.say("no pod matches two NodePools: there is nothing to share", Tone.MUTED)
         return
 
@@ -155,5 +155,5 @@ def ask_for_proportion(screen: FrameScreen, pools: Sequence[str]) -> None:
             screen.host.open_whatif(opening)
 
     title = f"Proportion of {' and '.join(pools)}"
-    dialog = AskScreen(title, value=found.first, hint=found.hint, check=lambda text: asked(text).problem)
+    dialog = AskScreen(title, value=proportion.first, hint=proportion.hint, check=lambda text: asked(text).problem)
     screen.app.push_screen(dialog, answered)

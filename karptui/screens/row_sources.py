@@ -91,10 +91,10 @@ class SessionRows(Generic[ItemT]):
             opens_all=folding.opens_all,
             now_ns=now_ns,
         )
-        found = session.rows(query)
-        if found is not self.found or self._asked_of is not session:
-            self.found, self._asked_of = found, session
-            self._rows = Rows(spec, found.items, total=found.total, now_ns=now_ns, keys=found.keys)
+        row_set = session.rows(query)
+        if row_set is not self.found or self._asked_of is not session:
+            self.found, self._asked_of = row_set, session
+            self._rows = Rows(spec, row_set.items, total=row_set.total, now_ns=now_ns, keys=row_set.keys)
         return self._rows.at(now_ns)
 
     def around(self, now_ns: int, of: str | None = None) -> Around | None:

@@ -125,7 +125,7 @@ class StudyScreen(ListScreen[Any]):
     def help_text(self) -> HelpSections:
         """Explain assumptions and omissions, columns and filters."""
         notes = self.study.notes(self._found) if self._found is not None else ()
-        sections = ((title, tuple(("·", clean(one)) for one in sentences)) for title, sentences in notes if sentences)
+        sections = ((title, tuple(("·", clean(s)) for s in sentences)) for title, sentences in notes if sentences)
         return (*sections, *super().help_text())
 
     def scenarios_to_play(self) -> Sequence[Scenario]:
@@ -134,10 +134,10 @@ class StudyScreen(ListScreen[Any]):
 
     def whatif_opening(self) -> Opening:
         """Return a what-if with the edits of the row under the cursor."""
-        found = self.scenarios_to_play()
-        if not found:
+        scenarios = self.scenarios_to_play()
+        if not scenarios:
             return super().whatif_opening()
-        return Opening(found[0].name, edits=found[0].edits, replay=found[0].replay, is_new=True)
+        return Opening(scenarios[0].name, edits=scenarios[0].edits, replay=scenarios[0].replay, is_new=True)
 
     def open_row(self, item: Any) -> None:
         """Open the row's own study, or its what-if."""
@@ -203,12 +203,12 @@ async def ask_for_goal(screen: FrameScreen) -> None:
     if chosen is None:
         return
     goal, given = GOALS[chosen], dict[str, str]()
-    for one in goal.parameters:
-        answer = await _answer(screen, goal, one)
+    for parameter in goal.parameters:
+        answer = await _answer(screen, goal, parameter)
         if answer is None:
             return
         if answer:
-            given[one.name] = answer
+            given[parameter.name] = answer
     screen.host.go(ToSolve(goal.name, tuple(given.items()), screen.scenario_in_front()))
 
 

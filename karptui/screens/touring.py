@@ -42,7 +42,7 @@ class TourGuide:
             return ""
         if place.screen in self._app.screen_stack:
             return "continues on the screen behind this one: esc goes back."
-        entry = next((one for one in ENTRIES if one.name == place.mode), None)
+        entry = next((screen_entry for screen_entry in ENTRIES if screen_entry.name == place.mode), None)
         if place.is_first and entry is not None:
             return f"goes on on {entry.title}: {entry.key} goes back there."
         return "cannot continue, because its screen is closed: q leaves, and the same command starts it again."

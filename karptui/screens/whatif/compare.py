@@ -73,8 +73,8 @@ class CompareScreen(FrameScreen):
         self._show()
         for place, at in enumerate(indices):
             scenario = replace(self._book.scenario_at(at), replay=self._mode)
-            found = await asyncio.to_thread(self.host.session.whatif.compare, scenario, self.host.now_ns())
-            self._compared[place] = Compared(names[at], found.difference, found.problem)
+            answer = await asyncio.to_thread(self.host.session.whatif.compare, scenario, self.host.now_ns())
+            self._compared[place] = Compared(names[at], answer.difference, answer.problem)
             self._show()
 
     @property

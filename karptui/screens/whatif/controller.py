@@ -183,7 +183,7 @@ class WhatIf:
 
     def _problem_elsewhere(self) -> str:
         """Return the first thing that is wrong with another line than that of the cursor."""
-        wrong = [one for one in self.documents.problems if one.severity is ProblemSeverity.ERROR]
+        wrong = [problem for problem in self.documents.problems if problem.severity is ProblemSeverity.ERROR]
         if not wrong:
             return ""
         more = f" · {count_text(len(wrong) - 1)} more" if len(wrong) > 1 else ""
@@ -280,7 +280,7 @@ class WhatIf:
 
     def _crds(self) -> str:
         """Return the release whose schemas count where the cluster has none: of the version that the sheet asks for."""
-        asked = {one.name: one.value for one in self.book.sheet.edits if isinstance(one, SetSetting)}
+        asked = {edit.name: edit.value for edit in self.book.sheet.edits if isinstance(edit, SetSetting)}
         return rules_for(asked.get(VERSION_SETTING) or self.controller.version).crds
 
     def follow_names(self) -> None:
@@ -418,7 +418,7 @@ class WhatIf:
         sheets = [sheet_of(scenario) for scenario in scenarios]
         for sheet in sheets:
             await self._reader.remember(sheet.text)
-        return [replace(one, is_named=self.book.name_of_edits(one, parse(one.text)) != one.name) for one in sheets]
+        return [replace(s, is_named=self.book.name_of_edits(s, parse(s.text)) != s.name) for s in sheets]
 
     def keep(self) -> None:
         """Keep unsaved scenarios for the next start, with those not restored yet."""

@@ -57,7 +57,7 @@ def ask_aside(screen: FrameScreen, talk: Callable[[], Awaitable[None]]) -> None:
         if screen.is_current:
             await talk()
 
-    if not any(one.group == GROUP and one.node is screen and not one.is_finished for one in screen.app.workers):
+    if not any(w.group == GROUP and w.node is screen and not w.is_finished for w in screen.app.workers):
         screen.run_worker(run(), group=GROUP)
 
 
@@ -212,7 +212,7 @@ class Dialogs:
         chosen = await pick(self._app, "Export as", FORMS)
         if chosen is not None:
             text = self._whatif.exported(chosen)
-            title = next(one.title for one in FORMS if one.id == chosen)
+            title = next(choice.title for choice in FORMS if choice.id == chosen)
             language = {"yaml": "yaml", "scenario": "yaml", "patch": "sh"}.get(chosen)
             routes.show_made_text(self._screen, f"{title} ─ {self._whatif.name}", lambda: text, language)
 
@@ -230,7 +230,7 @@ class Dialogs:
         """Ask for a parameter and values to compare; the quick edit under the cursor and a range are proposed."""
         offers = list(_parameters(document))
         meant = _parameter_of(control_id, document)
-        choices = [one.choice for one in offers]
+        choices = [sweepable.choice for sweepable in offers]
         pool = document.name if document is not None and document.kind == Kind.NODEPOOL else ""
         if pool:
             policies = f"consolidation policy of {pool}"
@@ -242,7 +242,7 @@ class Dialogs:
         if chosen == POLICIES:
             self._screen.host.go(ToPolicies(pool, scenario.edits))
             return
-        offer = next(one for one in offers if one.choice.id == chosen)
+        offer = next(sweepable for sweepable in offers if sweepable.choice.id == chosen)
 
         def fault(text: str) -> str:
             try:

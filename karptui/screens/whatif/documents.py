@@ -52,38 +52,38 @@ class DocumentReader:
 
     async def add_to(self, sheet: Sheet, opening: Opening) -> Made:
         """Return a sheet's text and edits with the opening's added."""
-        made = Made(sheet.text, sheet.edits)
+        opened = Made(sheet.text, sheet.edits)
         for ref in opening.documents:
-            await self._add_document(made, ref)
+            await self._add_document(opened, ref)
         for edit in opening.edits:
-            await self._add_edit(made, edit)
-        return made
+            await self._add_edit(opened, edit)
+        return opened
 
-    async def _add_document(self, made: Made, ref: ObjectRef) -> bool:
+    async def _add_document(self, opened: Made, ref: ObjectRef) -> bool:
         """Add an object's document to a text unless it is there; return whether it is there then."""
-        if parse(made.text).find(ref) is not None:
+        if parse(opened.text).find(ref) is not None:
             return True
         try:
-            made.text = joined([made.text, await self.read(ref)])
+            opened.text = joined([opened.text, await self.read(ref)])
         except SourceError as error:
-            made.failed = made.failed or str(error)
+            opened.failed = opened.failed or str(error)
             return False
         return True
 
-    async def _add_edit(self, made: Made, edit: AnyEdit) -> None:
+    async def _add_edit(self, opened: Made, edit: AnyEdit) -> None:
         """Add an edit, as text if its object can be a document: then it is visible and can be changed."""
         if isinstance(edit, PutObject):
             await self.remember(edit.text)
-            made.text = with_document(made.text, edit.text)
+            opened.text = with_document(opened.text, edit.text)
         elif isinstance(edit, SetField) and edit.object.kind not in NO_DOCUMENTS:
-            if await self._add_document(made, edit.object):
+            if await self._add_document(opened, edit.object):
                 try:
                     value = REMOVE if edit.value is None else edit.value
-                    made.text = set_value(made.text, edit.object, edit.path, value)
+                    opened.text = set_value(opened.text, edit.object, edit.path, value)
                 except EditRefusedError as error:
-                    made.failed = made.failed or str(error)
-        elif edit not in made.edits:
-            made.edits = (*made.edits, edit)
+                    opened.failed = opened.failed or str(error)
+        elif edit not in opened.edits:
+            opened.edits = (*opened.edits, edit)
 
     async def read(self, ref: ObjectRef) -> str:
         """Return an object of the cluster as a document, and remember its state.
@@ -189,7 +189,7 @@ class Documents:
     @property
     def first_broken_line(self) -> int:
         """Where the first of those is."""
-        errors = [one.line for one in self.parsed.problems if one.severity is ProblemSeverity.ERROR]
+        errors = [problem.line for problem in self.parsed.problems if problem.severity is ProblemSeverity.ERROR]
         return min(errors, default=0)
 
     def complete(self, text: str, line: int, column: int) -> Completion:

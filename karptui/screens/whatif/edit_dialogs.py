@@ -72,7 +72,7 @@ class EditDialogs:
             case Input.CHOICE:
                 options = quick.options(body, KnownValues())
                 chosen = await pick(
-                    self._app, quick.title, [Choice(one.value, one.value, one.detail) for one in options], current
+                    self._app, quick.title, [Choice(o.value, o.value, o.detail) for o in options], current
                 )
                 if chosen is not None:
                     self._quick.put(quick, document, chosen)
@@ -90,8 +90,8 @@ class EditDialogs:
 
     async def _toggles(self, quick: QuickEdit, document: Document) -> None:
         options = quick.options(document.body or {}, await self._whatif.names())
-        before = {one.value for one in options if one.is_on}
-        choices = [Choice(one.value, one.value, one.detail) for one in options]
+        before = {option.value for option in options if option.is_on}
+        choices = [Choice(option.value, option.value, option.detail) for option in options]
         asked = ChecklistScreen(f"{quick.title} of {document.name}", choices, before)
         chosen = await self._app.push_screen_wait(asked)
         if chosen is not None:
@@ -109,7 +109,7 @@ class EditDialogs:
 
     async def _items(self, quick: QuickEdit, document: Document) -> None:
         options = quick.options(document.body or {}, await self._whatif.names())
-        choices = [Choice(one.value, one.value, one.detail or "enter removes it") for one in options if one.is_on]
+        choices = [Choice(o.value, o.value, o.detail or "enter removes it") for o in options if o.is_on]
         chosen: str | None = ADD
         if choices:
             chosen = await pick(self._app, quick.title, [*choices, Choice(ADD, ADD, quick.hint)])
@@ -124,7 +124,7 @@ class EditDialogs:
     async def _setting(self, setting: SettingEdit) -> None:
         current = self._quick.setting_value(setting)
         if setting.choices:
-            answer = await pick(self._app, setting.name, [Choice(one, one) for one in setting.choices], current)
+            answer = await pick(self._app, setting.name, [Choice(c, c) for c in setting.choices], current)
         else:
             asked = AskScreen(setting.name, value=current, hint=setting.hint, check=setting.fault)
             answer = await self._app.push_screen_wait(asked)
@@ -152,7 +152,7 @@ class EditDialogs:
             case "daemonset":
                 await self._daemonset()
             case _:
-                await self._act(next(one for one in QUICK_ACTIONS if one.id == name), document)
+                await self._act(next(action for action in QUICK_ACTIONS if action.id == name), document)
 
     async def _open_object(self) -> None:
         chosen = await self._pick_object("Which document", OPENABLE)
@@ -172,14 +172,12 @@ class EditDialogs:
         self._pane.show_document(self._whatif.documents.parsed.find(ref))
 
     async def _pick_object(self, title: str, kinds: Iterable[str]) -> ObjectRef | None:
-        found = self._named(kinds)
-        if not found:
+        refs = self._named(kinds)
+        if not refs:
             self._whatif.say(f"{title}: the cluster has none", Tone.MUTED)
             return None
-        chosen = await pick(
-            self._app, title, [Choice(str(at), f"{ref.kind} {ref.key}") for at, ref in enumerate(found)]
-        )
-        return found[int(chosen)] if chosen is not None else None
+        chosen = await pick(self._app, title, [Choice(str(at), f"{ref.kind} {ref.key}") for at, ref in enumerate(refs)])
+        return refs[int(chosen)] if chosen is not None else None
 
     def _named(self, kinds: Iterable[str]) -> Sequence[ObjectRef]:
         return self._whatif.session.names(*kinds)
@@ -189,10 +187,10 @@ class EditDialogs:
         key = await pick(self._app, "Prefer some values of", [Choice(key, title, key) for key, title in SPLIT_KEYS])
         if key is None:
             return
-        known = await self._whatif.names()
+        names = await self._whatif.names()
         requirements = value_at(document.body or {}, POOL_REQUIREMENTS, [])
-        left = values_left(requirements, key, known.types)
-        values = [one for one in known.labels.get(key, ()) if left is None or one in left]
+        left = values_left(requirements, key, names.types)
+        values = [one for one in names.labels.get(key, ()) if left is None or one in left]
         asked = ChecklistScreen("Requirements of the preferred pool", [Choice(value, value) for value in values], ())
         chosen = await self._app.push_screen_wait(asked)
         name = chosen and await self._ask_name("Name of the preferred pool", f"{document.name}-preferred")
@@ -207,7 +205,7 @@ class EditDialogs:
     async def _own_pool(self, document: Document) -> None:
         """Ask which pool is copied for a workload, and write pool, toleration and selector."""
         pools = self._named([str(Kind.NODEPOOL)])
-        pool = await pick(self._app, "Copy which NodePool", [Choice(one.name, one.name) for one in pools])
+        pool = await pick(self._app, "Copy which NodePool", [Choice(ref.name, ref.name) for ref in pools])
         name = pool and await self._ask_name("Name of the new pool", document.name)
         if pool and name and await self._have_document(ObjectRef("NodePool", pool)):
             self._write(
@@ -226,14 +224,14 @@ class EditDialogs:
         answer = await self._app.push_screen_wait(AskScreen(title, value=value, check=needed))
         return answer.strip() if answer is not None else ""
 
-    def _write(self, change: Callable[[str], str], why: str, made: ObjectRef) -> None:
+    def _write(self, change: Callable[[str], str], why: str, ref: ObjectRef) -> None:
         if self._quick.change_text("", why, change):
-            self._show_document(made)
+            self._show_document(ref)
 
     async def _choose_setting(self) -> None:
-        choices = [Choice(one.name, one.name, one.hint) for one in SETTING_EDITS]
+        choices = [Choice(edit.name, edit.name, edit.hint) for edit in SETTING_EDITS]
         chosen = await pick(self._app, "Which setting of Karpenter", choices)
-        setting = next((one for one in SETTING_EDITS if one.name == chosen), None)
+        setting = next((edit for edit in SETTING_EDITS if edit.name == chosen), None)
         if setting is not None:
             await self._setting(setting)
 
@@ -267,4 +265,4 @@ def _offers(document: Document | None) -> Iterator[Choice]:
     yield Choice("open/", "open a document", "a NodePool, NodeClass, workload, PodDisruptionBudget, …")
     yield Choice("setting/", "a setting of Karpenter", "VM overhead, reserved ENIs, policies, feature gates")
     yield Choice("daemonset/", "a DaemonSet", "the cost of one more on every new node")
-    yield from (Choice(f"action/{one.id}", one.title) for one in QUICK_ACTIONS)
+    yield from (Choice(f"action/{action.id}", action.title) for action in QUICK_ACTIONS)

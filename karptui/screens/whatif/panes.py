@@ -272,9 +272,10 @@ class EditorPane(TitledPane):
     # Keys
 
     def _complete(self, text: str, line: int, column: int) -> Completions:
-        found = self._whatif.documents.complete(text, line, column)
+        completion = self._whatif.documents.complete(text, line, column)
         return Completions(
-            found.start_column, tuple(CompletionItem(item.label, item.insert, item.detail) for item in found.items)
+            completion.start_column,
+            tuple(CompletionItem(item.label, item.insert, item.detail) for item in completion.items),
         )
 
     @on(TextArea.Changed)

@@ -31,9 +31,9 @@ def control_of(control_id: str) -> QuickControl:
     """Return the target of a control."""
     sort, _, name = control_id.partition("/")
     if sort == QUICK:
-        return QuickControl(quick=next(one for one in QUICK_EDITS if one.id == name))
+        return QuickControl(quick=next(edit for edit in QUICK_EDITS if edit.id == name))
     if sort == SETTING:
-        return QuickControl(setting=next(one for one in SETTING_EDITS if one.name == name))
+        return QuickControl(setting=next(edit for edit in SETTING_EDITS if edit.name == name))
     return QuickControl(edit=int(name)) if sort == EDIT else QuickControl()
 
 
@@ -126,16 +126,16 @@ class QuickEdits:
         if original is None:
             self._whatif.say("the cluster has no such object", Tone.MUTED)
             return
-        known = KnownValues()
+        values = KnownValues()
 
         def change(text: str) -> str:
             if quick.input is not Input.TOGGLES:
                 value = value_at(original, quick.path, REMOVE)
                 return set_value(text, document.index, quick.path, value, prune=True)
-            before = {one.value for one in quick.options(original, known) if one.is_on}
-            for one in quick.options(document.body or {}, known):
-                if one.is_on != (one.value in before):
-                    text = quick.put(text, document.index, one.value)
+            before = {option.value for option in quick.options(original, values) if option.is_on}
+            for option in quick.options(document.body or {}, values):
+                if option.is_on != (option.value in before):
+                    text = quick.put(text, document.index, option.value)
             return text
 
         self.change_text(quick.title, f"{quick.title} as it was", change)
@@ -144,7 +144,7 @@ class QuickEdits:
 
     def setting_value(self, setting: SettingEdit) -> str:
         """Return the value of a setting on the current sheet."""
-        changed = {one.name: one.value for one in self._whatif.book.sheet.edits if isinstance(one, SetSetting)}
+        changed = {edit.name: edit.value for edit in self._whatif.book.sheet.edits if isinstance(edit, SetSetting)}
         return changed.get(setting.name, self._own_value(setting))
 
     def _own_value(self, setting: SettingEdit) -> str:
@@ -152,7 +152,7 @@ class QuickEdits:
 
     def _other_settings(self, setting: SettingEdit) -> tuple[AnyEdit, ...]:
         edits = self._whatif.book.sheet.edits
-        return tuple(one for one in edits if not (isinstance(one, SetSetting) and one.name == setting.name))
+        return tuple(edit for edit in edits if not (isinstance(edit, SetSetting) and edit.name == setting.name))
 
     def put_setting(self, setting: SettingEdit, value: str) -> None:
         """Give a setting a value; the cluster's own is no edit."""
@@ -174,7 +174,7 @@ class QuickEdits:
         except EditRefusedError as error:
             whatif.say(f"{action.title}: {error}", Tone.WARNING)
             return
-        whatif.book.put_edits((*sheet.edits, *(one for one in edits if one not in sheet.edits)), edit_text(edits[0]))
+        whatif.book.put_edits((*sheet.edits, *(edit for edit in edits if edit not in sheet.edits)), edit_text(edits[0]))
         if action.id == "remove-node" and sheet.replay is Replay.PENDING:
             whatif.book.choose_replay(Replay.REMOVE)
         whatif.changed()
@@ -183,9 +183,9 @@ class QuickEdits:
 
     def current_value(self, parameter: str, document: Document | None) -> str:
         """Return the cluster's value of a sweep parameter; empty if unknown."""
-        for one in SETTING_EDITS:
-            if one.name == parameter:
-                return self._own_value(one)
+        for edit in SETTING_EDITS:
+            if edit.name == parameter:
+                return self._own_value(edit)
         original = self._whatif.book.originals.get(document.ref) if document is not None else None
         if document is not None and original is not None:
             for quick in quick_edits_for(document.kind):

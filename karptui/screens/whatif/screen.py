@@ -321,14 +321,14 @@ class WhatIfScreen(FrameScreen):
 
     def scenario_in_front(self) -> Scenario | None:
         """Return the current scenario; None if it edits nothing."""
-        found = self.whatif.book.scenario_at(self.whatif.book.index)
-        return found if found.edits else None
+        scenario = self.whatif.book.scenario_at(self.whatif.book.index)
+        return scenario if scenario.edits else None
 
     def scenarios_to_play(self) -> Sequence[Scenario]:
         """Return the scenarios with changes, the current one first."""
         at = self.whatif.book.index
-        found = self.whatif.scenarios()
-        return [one for one in (*found[at:], *found[:at]) if one.edits]
+        scenarios = self.whatif.scenarios()
+        return [scenario for scenario in (*scenarios[at:], *scenarios[:at]) if scenario.edits]
 
     def action_compare(self) -> None:
         self._dialogs.compare()

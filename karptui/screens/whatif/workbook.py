@@ -143,7 +143,7 @@ class Workbook:
         """
         count, is_empty = len(sheets), self.is_untouched and not self.sheet.text
         self.histories[:0] = [History(sheet) for sheet in sheets]
-        self.answers = {at + count: one for at, one in self.answers.items()}
+        self.answers = {at + count: answer for at, answer in self.answers.items()}
         self.index += count
         if sheets and is_empty and not keeps_empty:
             self.drop()
@@ -164,7 +164,7 @@ class Workbook:
     def drop(self) -> None:
         """Drop the current sheet."""
         del self.histories[self.index]
-        self.answers = {at - (at > self.index): one for at, one in self.answers.items() if at != self.index}
+        self.answers = {at - (at > self.index): answer for at, answer in self.answers.items() if at != self.index}
         if not self.histories:
             self.histories.append(History(Sheet()))
         self.index = min(self.index, len(self.histories) - 1)
@@ -173,12 +173,12 @@ class Workbook:
 
     def note_saved(self, scenarios: Iterable[Scenario]) -> None:
         """Mark scenarios as saved."""
-        self._saved.update(write_scenarios([one]) for one in scenarios)
+        self._saved.update(write_scenarios([scenario]) for scenario in scenarios)
 
     def unsaved(self) -> list[Scenario]:
         """Return the scenarios with changes that no file contains."""
         scenarios = [self.scenario_at(at) for at in range(len(self.histories))]
-        return [one for one in scenarios if one.edits and write_scenarios([one]) not in self._saved]
+        return [scenario for scenario in scenarios if scenario.edits and write_scenarios([scenario]) not in self._saved]
 
     def note_opened(self) -> None:
         """Mark the current sheet as made by a key: the same key makes it again, so the user is not asked about it."""
@@ -186,7 +186,7 @@ class Workbook:
 
     def to_ask_about(self) -> int:
         """Return the number of unsaved scenarios that the user was not asked about."""
-        texts = {write_scenarios([one]) for one in self.unsaved()}
+        texts = {write_scenarios([scenario]) for scenario in self.unsaved()}
         if texts <= self._asked_about:
             return 0
         self._asked_about |= texts
@@ -296,8 +296,8 @@ class KeptScenarios:
         Scenarios written by another instance meanwhile stay.
         """
         with _locked_folder():
-            others = [one for one in self._read() if _text(one) not in self._mine]
-            texts = {_text(one): one for one in (*others, *scenarios)}
+            others = [scenario for scenario in self._read() if _text(scenario) not in self._mine]
+            texts = {_text(scenario): scenario for scenario in (*others, *scenarios)}
             data = write_scenarios(tuple(texts.values())).encode() if texts else b""
             if len(data) > MOST_KEPT_BYTES:
                 return False
