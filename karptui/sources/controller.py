@@ -55,14 +55,14 @@ def read_controller(client: ProxyClient, *, read_seconds: float = READ_SECONDS) 
         for kind, group, resource in _PLACES:
             asked += 1
             try:
-                found = _list(client, path_in(group, place.namespace, resource), read_seconds)
+                documents = _list(client, path_in(group, place.namespace, resource), read_seconds)
             except ApiError as error:
                 refusals.append(error)
                 continue
-            own = [one for one in found if place.is_proven_by(text(one, "metadata", "name"), _account_of(one, kind))]
-            if not own:
+            items = [d for d in documents if place.is_proven_by(text(d, "metadata", "name"), _account_of(d, kind))]
+            if not items:
                 continue
-            best = min(own, key=order_of)
+            best = min(items, key=order_of)
             if not is_idle(best):
                 return _info(client, best, kind, place.doubt, read_seconds)
             idle = idle or (best, kind, place.doubt)
@@ -109,8 +109,8 @@ def _others(client: ProxyClient, own: str, read_seconds: float) -> tuple[str, ..
             items = _list(client, f"{group}/{resource}", read_seconds)
         except ApiError:
             continue
-        for one in sorted(items, key=order_of):
-            namespace, name = (text(one, "metadata", field) for field in ("namespace", "name"))
+        for item in sorted(items, key=order_of):
+            namespace, name = (text(item, "metadata", field) for field in ("namespace", "name"))
             made = any(f"Pod {namespace}/{name}".startswith(f"Pod {each.partition(' ')[2]}-") for each in found)
             if namespace != own and not made:
                 found.append(f"{kind} {namespace}/{name}")

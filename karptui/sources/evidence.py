@@ -40,7 +40,7 @@ class EvidenceSource:
         self._aws = aws
         self._controller = controller
         self._usage = usage
-        self._periodic: list[PeriodicSource[Any]] = [one for one in (metrics, controller, usage) if one is not None]
+        self._periodic: list[PeriodicSource[Any]] = [s for s in (metrics, controller, usage) if s is not None]
         self._recorded_usage = recorded_usage
         self._base = base
         self._region = ""
@@ -93,7 +93,7 @@ class EvidenceSource:
     def is_settled(self) -> bool:
         """Whether every source has answered or refused at least once."""
         metrics, aws, controller = self._heard()
-        statuses = [one.status for one in (metrics, controller) if one is not None]
+        statuses = [news.status for news in (metrics, controller) if news is not None]
         if aws is not None and self._region:
             statuses += aws.statuses.values()
         return all(status.phase is not FactPhase.WAITING for status in statuses)
@@ -101,7 +101,7 @@ class EvidenceSource:
     def latest(self) -> Evidence:
         """Return the current evidence; the same object as long as nothing changes."""
         news = self._heard()
-        if any(new is not known for new, known in zip(news, self._news, strict=True)):
+        if any(new is not news for new, news in zip(news, self._news, strict=True)):
             self._news = news
             self._latest = _joined(self._base, *news)
         return self._latest
@@ -117,13 +117,13 @@ class EvidenceSource:
 def _joined(
     base: Evidence, metrics: MetricsNews | None, aws: AwsNews | None, controller: ControllerNews | None
 ) -> Evidence:
-    known = base
+    evidence = base
     if metrics is not None:
-        known = msgspec.structs.replace(
-            known, metrics=metrics.metrics, metrics_before=metrics.first, metrics_status=metrics.status
+        evidence = msgspec.structs.replace(
+            evidence, metrics=metrics.metrics, metrics_before=metrics.first, metrics_status=metrics.status
         )
     if controller is not None:
-        known = with_controller(known, controller.info, controller.status, controller.others)
+        evidence = with_controller(evidence, controller.info, controller.status, controller.others)
     if aws is not None:
-        known = msgspec.structs.replace(known, facts=aws.facts, fact_statuses=aws.statuses, account=aws.account)
-    return with_rules(known)
+        evidence = msgspec.structs.replace(evidence, facts=aws.facts, fact_statuses=aws.statuses, account=aws.account)
+    return with_rules(evidence)

@@ -128,11 +128,11 @@ def places(client: ProxyClient, *, read_seconds: float) -> Iterator[Home]:
     if proven is not None:
         yield from (Home(namespace, accounts=accounts) for namespace, accounts in proven.items())
     elif asked.is_karpenter_at_work():
-        own = leases.get(OWN_NAMESPACE)
+        document = leases.get(OWN_NAMESPACE)
         for namespace, holder in holders.items():
-            if own is None or _was_given_up_before(own, leases[namespace]):
+            if document is None or _was_given_up_before(document, leases[namespace]):
                 yield Home(namespace, holder, doubt=_BY_LEASE.format(namespace=namespace))
-        if own is None:
+        if document is None:
             yield Home(USUAL_NAMESPACE, doubt=_BY_NAME.format(namespace=USUAL_NAMESPACE))
 
 
@@ -208,7 +208,7 @@ class _Questions:
 
     def is_karpenter_at_work(self) -> bool:
         """Return whether a Karpenter writes NodePools, NodeClaims, or events about its own kinds."""
-        if any(_is_karpenters(one) for path in _MANAGED for one in self._items(path, limit=_SOME) or ()):
+        if any(_is_karpenters(item) for path in _MANAGED for item in self._items(path, limit=_SOME) or ()):
             return True
         events = self._items(_EVENTS, fieldSelector=f"source={MANAGER}", limit=_SOME) or ()
         return any(
@@ -249,7 +249,7 @@ def _accounts(binding: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _is_for_everybody(binding: Mapping[str, Any]) -> bool:
     """Return whether a binding is for every service account of the cluster."""
     subjects = mappings(binding, "subjects")
-    return any(text(one, "kind") == "Group" and text(one, "name") in _EVERYBODY for one in subjects)
+    return any(text(subject, "kind") == "Group" and text(subject, "name") in _EVERYBODY for subject in subjects)
 
 
 def _lets_write(rule: Mapping[str, Any]) -> bool:
@@ -267,4 +267,4 @@ def _is_karpenters(managed: Mapping[str, Any]) -> bool:
     reference = ("nodeClassRef", "group")
     groups = {text(managed, "spec", *reference), text(managed, "spec", "template", "spec", *reference)}
     managers = mappings(managed, "metadata", "managedFields")
-    return groups.isdisjoint(OTHER_PROVIDERS) and any(text(one, "manager") == MANAGER for one in managers)
+    return groups.isdisjoint(OTHER_PROVIDERS) and any(text(manager, "manager") == MANAGER for manager in managers)

@@ -80,7 +80,7 @@ def read_nodes(client: ProxyClient) -> UsageReading:
         SourceError: if the API server does not answer.
     """
     items = _items(client, "nodes", _MetricsPage[_NodeMetrics])
-    return _reading({one.metadata.name: (one, (one.usage,)) for one in items})
+    return _reading({item.metadata.name: (item, (item.usage,)) for item in items})
 
 
 def read_pods(client: ProxyClient) -> UsageReading:
@@ -93,15 +93,15 @@ def read_pods(client: ProxyClient) -> UsageReading:
     items = _items(client, "pods", _MetricsPage[_PodMetrics])
     return _reading(
         {
-            f"{one.metadata.namespace}/{one.metadata.name}": (one, tuple(part.usage for part in one.containers))
-            for one in items
+            f"{item.metadata.namespace}/{item.metadata.name}": (item, tuple(part.usage for part in item.containers))
+            for item in items
         }
     )
 
 
 def _items(client: ProxyClient, resource: str, shape: type[_MetricsPage[_ItemT]]) -> list[_ItemT]:
     """Return every item, page by page; metrics-server may answer with all of them at once."""
-    found: list[_ItemT] = []
+    items: list[_ItemT] = []
     query = {"limit": PAGE}
     while True:
         with answers_counted():
@@ -111,9 +111,9 @@ def _items(client: ProxyClient, resource: str, shape: type[_MetricsPage[_ItemT]]
                 raise _refusal(error, resource) from error
             page = decoded(body, shape, "metrics-server's answer cannot be read")
             del body
-        found += page.items
+        items += page.items
         if not page.metadata.next:
-            return found
+            return items
         if not page.items:
             raise SourceError("metrics-server's list never ends")
         query = {"limit": PAGE, "continue": page.metadata.next}
@@ -132,14 +132,14 @@ def _refusal(error: ApiError, resource: str) -> SourceError:
 def _reading(measured: dict[str, tuple[_NodeMetrics | _PodMetrics, tuple[_Amounts, ...]]]) -> UsageReading:
     samples: dict[str, Sample] = {}
     window_ns = 0
-    for name, (one, parts) in measured.items():
+    for name, (metrics, parts) in measured.items():
         try:
             sample = Sample(
-                parse_timestamp(one.timestamp),
+                parse_timestamp(metrics.timestamp),
                 -(-sum(parse_quantity(part.cpu).nano for part in parts) // 1_000_000),
                 sum(parse_quantity(part.memory).nano for part in parts) // 1_000_000_000,
             )
-            window_ns = max(window_ns, parse_duration(one.window))
+            window_ns = max(window_ns, parse_duration(metrics.window))
         except ValueError:
             # An unreadable measurement stays unknown; the others count.
             continue

@@ -106,7 +106,7 @@ def _price_of(text: str, currency: str) -> dict[str, float]:
         item = _ITEM.decode(text)
     except msgspec.DecodeError as error:
         raise AwsError(Trouble.OTHER, f"{ACTION} returned an unreadable product: {error}") from error
-    found: dict[str, float] = {}
+    results: dict[str, float] = {}
     for term in item.terms.on_demand.values():
         for dimension in term.price_dimensions.values():
             try:
@@ -114,8 +114,8 @@ def _price_of(text: str, currency: str) -> dict[str, float]:
             except ValueError:
                 continue
             if item.product.attributes.instance_type and price > 0 and math.isfinite(price):
-                found[item.product.attributes.instance_type] = price
-    return found
+                results[item.product.attributes.instance_type] = price
+    return results
 
 
 SPOT_PRODUCTS: Final = ("Linux/UNIX", "Linux/UNIX (Amazon VPC)")
@@ -149,7 +149,7 @@ def instance_types(caller: Caller, ec2: Any) -> dict[str, InstanceTypeFacts]:
     """
     action = "ec2:DescribeInstanceTypes"
     built_in = instance_type_facts()
-    found: dict[str, InstanceTypeFacts] = {}
+    facts: dict[str, InstanceTypeFacts] = {}
     filters = [
         {"Name": "supported-virtualization-type", "Values": ["hvm"]},
         {"Name": "processor-info.supported-architecture", "Values": sorted(SUPPORTED_ARCHITECTURES)},
@@ -159,16 +159,16 @@ def instance_types(caller: Caller, ec2: Any) -> dict[str, InstanceTypeFacts]:
             name = info["InstanceType"]
             if not is_usable(info):
                 continue
-            known = built_in.get(name)
-            found[name] = facts_from_ec2(
+            type_facts = built_in.get(name)
+            facts[name] = facts_from_ec2(
                 info,
-                network_mbps=known.network_mbps if known is not None else None,
-                branch_enis=known.branch_enis if known is not None else 0,
-                windows_ipv4=known.windows_ipv4 if known is not None else 0,
+                network_mbps=type_facts.network_mbps if type_facts is not None else None,
+                branch_enis=type_facts.branch_enis if type_facts is not None else 0,
+                windows_ipv4=type_facts.windows_ipv4 if type_facts is not None else 0,
             )
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise _unreadable(action, info.get("InstanceType", "?"), error) from error
-    return _some(action, found)
+    return _some(action, facts)
 
 
 def zones_by_type(caller: Caller, ec2: Any) -> dict[str, tuple[str, ...]]:
@@ -236,7 +236,7 @@ def subnets(caller: Caller, ec2: Any) -> tuple[AccountSubnet, ...]:
     Raises:
         AwsError: when EC2 does not answer.
     """
-    found = caller.items("ec2:DescribeSubnets", ec2.describe_subnets, "Subnets", MaxResults=1000)
+    items = caller.items("ec2:DescribeSubnets", ec2.describe_subnets, "Subnets", MaxResults=1000)
     return tuple(
         sorted(
             (
@@ -246,7 +246,7 @@ def subnets(caller: Caller, ec2: Any) -> tuple[AccountSubnet, ...]:
                     subnet.get("AvailabilityZoneId", ""),
                     int(subnet.get("AvailableIpAddressCount", 0)),
                 )
-                for subnet in found
+                for subnet in items
             ),
             key=lambda subnet: subnet.id,
         )
@@ -259,7 +259,7 @@ def reservations(caller: Caller, ec2: Any) -> tuple[AccountReservation, ...]:
     Raises:
         AwsError: when EC2 does not answer.
     """
-    found = caller.items(
+    items = caller.items(
         "ec2:DescribeCapacityReservations",
         ec2.describe_capacity_reservations,
         "CapacityReservations",
@@ -278,7 +278,7 @@ def reservations(caller: Caller, ec2: Any) -> tuple[AccountReservation, ...]:
                     instances_left=int(reservation.get("AvailableInstanceCount", 0)),
                     ends_at=_instant(reservation.get("EndDate")),
                 )
-                for reservation in found
+                for reservation in items
             ),
             key=lambda reservation: reservation.id,
         )
@@ -297,11 +297,11 @@ def _instant(moment: object) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if isinstance(moment, datetime) else ""
 
 
-def _some(action: str, found: dict[str, Any]) -> dict[str, Any]:
+def _some(action: str, document: dict[str, Any]) -> dict[str, Any]:
     """Return an answer that cannot rightly be empty."""
-    if not found:
+    if not document:
         raise AwsError(Trouble.OTHER, f"{action} returned nothing")
-    return found
+    return document
 
 
 def _unreadable(action: str, name: str, error: Exception) -> AwsError:

@@ -97,10 +97,10 @@ class Collection:
             data = self._transport.get(path, query, accept=METADATA_LIST, read_seconds=PEEK_SECONDS)
         except ApiError:
             return None
-        found = decoded(
+        versioned_list = decoded(
             data, _VersionedList, f"{self._transport.server} did not answer with a list of {self._resource.title}"
         )
-        return (found.items[0].metadata.resource_version or None) if found.items else ""
+        return (versioned_list.items[0].metadata.resource_version or None) if versioned_list.items else ""
 
     def _peeked(self, seconds: float) -> _Peek:
         data = self._transport.get(self._resource.path, {"limit": "1"}, accept=METADATA_LIST, read_seconds=seconds)
@@ -179,7 +179,7 @@ def export_cluster(
     Raises:
         SourceError: if the server is unreachable, or no credential is available.
     """
-    found = Export()
+    export = Export()
     for resource in (NODES, *discover(transport), *LATER):
         count = 0
         try:
@@ -187,14 +187,14 @@ def export_cluster(
                 count += 1
                 kept = keep(item)
                 if kept is not None:
-                    found.objects.append(kept)
+                    export.objects.append(kept)
                 if count % PAGE_LIMIT == 0:
                     progress(resource.title, count)
         except ApiError as error:
-            found.missing.append(f"{resource.title}: {error}")
-            found.unread.add(str(resource.kind))
+            export.missing.append(f"{resource.title}: {error}")
+            export.unread.add(str(resource.kind))
         progress(resource.title, count)
-    return found
+    return export
 
 
 def _items(resource: Resource, transport: Transport) -> Iterator[dict[str, Any]]:

@@ -99,28 +99,28 @@ def discover(transport: Transport) -> tuple[Resource, ...]:
 def chosen(served: Iterable[_Served]) -> tuple[Resource, ...]:
     """Return the resources that matter, each in the version to use; versions come best first."""
     best: dict[tuple[str, str], _Served] = {}
-    for one in served:
-        if not one.verbs >= VERBS or _kind(one) is None:
+    for resource in served:
+        if not resource.verbs >= VERBS or _kind(resource) is None:
             continue
-        key = (one.group, one.plural)
-        if key not in best or (one.group == KARPENTER and _rank(one.version) < _rank(best[key].version)):
-            best[key] = one
+        key = (resource.group, resource.plural)
+        if key not in best or (resource.group == KARPENTER and _rank(resource.version) < _rank(best[key].version)):
+            best[key] = resource
     return tuple(
         Resource(
             kind=kind,
-            group=one.group,
-            version=one.version,
-            plural=one.plural,
-            api_kind=one.kind,
-            is_namespaced=one.is_namespaced,
+            group=resource.group,
+            version=resource.version,
+            plural=resource.plural,
+            api_kind=resource.kind,
+            is_namespaced=resource.is_namespaced,
         )
-        for one in best.values()
-        if (kind := _kind(one)) is not None
+        for resource in best.values()
+        if (kind := _kind(resource)) is not None
     )
 
 
-def _kind(one: _Served) -> Kind | None:
-    kind = kind_of(f"{one.group}/{one.version}", one.kind)
+def _kind(resource: _Served) -> Kind | None:
+    kind = kind_of(f"{resource.group}/{resource.version}", resource.kind)
     return kind if kind in KINDS else None
 
 
@@ -148,9 +148,9 @@ def _asked(transport: Transport, groups: Iterable[_ApiGroup]) -> Iterator[_Serve
             continue
         for version in group.versions or ():
             listed = _decoded(transport, f"/apis/{group.name}/{version.version}", _PlainResources)
-            for one in listed.resources or ():
-                verbs = frozenset(one.verbs or ())
-                yield _Served(group.name, version.version, one.name, one.kind, one.namespaced, verbs)
+            for resource in listed.resources or ():
+                verbs = frozenset(resource.verbs or ())
+                yield _Served(group.name, version.version, resource.name, resource.kind, resource.namespaced, verbs)
 
 
 def _decoded(transport: Transport, path: str, type_: type[Document], *, accept: str = "application/json") -> Document:

@@ -243,7 +243,7 @@ def printed(process: subprocess.Popen[bytes], seconds: float) -> tuple[bytes, by
 
 def without_secrets(text: str) -> str:
     """Return a plugin's message without possible secrets: it may contain its token, or a URL with a password."""
-    text = _SAID_SECRET.sub(lambda found: f"{found[1]}…", without_password(text))
+    text = _SAID_SECRET.sub(lambda match: f"{match[1]}…", without_password(text))
     return _OPAQUE.sub("…", text)
 
 

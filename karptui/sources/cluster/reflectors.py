@@ -135,22 +135,22 @@ class Reflectors:
     def rediscover(self) -> None:
         """Discover Karpenter's resources, and follow new ones."""
         try:
-            found = discover(self.transport)
+            resources = discover(self.transport)
         except SourceError as error:
             # Karpenter's own kinds then speak for themselves; of NodeClasses not even the names are known.
-            found = () if self.resources_of(Kind.NODEPOOL) else KARPENTER_KINDS
+            resources = () if self.resources_of(Kind.NODEPOOL) else KARPENTER_KINDS
             self._announce(Phase.DISCONNECTED, Kind.NODECLASS, error=f"NodeClass kinds cannot be discovered: {error}")
             self._discover_at = self._waits.monotonic() + REDISCOVER_SOON_SECONDS
         else:
-            kinds = {resource.kind for resource in found}
+            kinds = {resource.kind for resource in resources}
             for kind in OPTIONAL:
                 if kind not in kinds:
                     self._announce(Phase.NOT_INSTALLED, kind, error=f"the API server has no {kind.value} kind")
             seconds = REDISCOVER_SECONDS if kinds >= EXPECTED else REDISCOVER_SOON_SECONDS
             self._discover_at = self._waits.monotonic() + seconds
-        for resource in found:
+        for resource in resources:
             self._follow(resource)
-        if any(resource.group == AUTO_MODE for resource in found):
+        if any(resource.group == AUTO_MODE for resource in resources):
             self._follow(AUTO_MODE_EVENTS)
 
     def check_contact(self) -> None:

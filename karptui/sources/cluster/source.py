@@ -103,7 +103,7 @@ class ClusterSource:
             SourceError: when it is gone, forbidden, or the server does not answer.
         """
         reflectors = self._await_reflectors()
-        resource = next((one for one in reflectors.resources_of(kept_as(kind)) if one.api_kind == kind), None)
+        resource = next((r for r in reflectors.resources_of(kept_as(kind)) if r.api_kind == kind), None)
         if resource is None:
             raise SourceError(f"{kind} {key}: the API server has no such kind")
         return _fetched(reflectors, resource, key)
@@ -116,7 +116,7 @@ class ClusterSource:
         """
         reflectors = self._await_reflectors()
         kinds = (Kind.NODEPOOL, Kind.NODECLAIM, Kind.NODEOVERLAY, Kind.NODECLASS)
-        names = [f"{one.plural}.{one.group}" for kind in kinds for one in reflectors.resources_of(kind)]
+        names = [f"{resource.plural}.{resource.group}" for kind in kinds for resource in reflectors.resources_of(kind)]
         return tuple(_document(reflectors, f"{CRDS}/{name}") for name in names)
 
     def may(self, verb: str, kind: Kind, key: str = "", *, subresource: str = "", group: str = "") -> Permission:

@@ -58,9 +58,9 @@ def is_quiet(node: Manifest) -> bool:
     )
 
 
-def join(play: DemoPlay, *, made: Manifest, node_model: Manifest) -> None:
+def join(play: DemoPlay, *, manifest: Manifest, node_model: Manifest) -> None:
     """Register the node of a launched claim, as its kubelet does; it is not ready yet."""
-    claim = current(play, made)
+    claim = current(play, manifest)
     if claim is None or "deletionTimestamp" in claim["metadata"]:
         return
     name = f"ip-10-0-{play.rng.randint(128, 250)}-{play.rng.randint(4, 250)}.ec2.internal"
@@ -92,22 +92,22 @@ def join(play: DemoPlay, *, made: Manifest, node_model: Manifest) -> None:
 
 
 def _daemons(play: DemoPlay, *, node: Manifest) -> None:
-    found = current(play, node)
-    if found is not None:
-        daemon_pods(play, found)
+    manifest = current(play, node)
+    if manifest is not None:
+        daemon_pods(play, manifest)
 
 
 def become_ready(play: DemoPlay, *, node: Manifest) -> None:
     """Make a node that has joined ready for pods."""
-    found = current(play, node)
-    if found is None or "deletionTimestamp" in found["metadata"]:
+    manifest = current(play, node)
+    if manifest is None or "deletionTimestamp" in manifest["metadata"]:
         return
     ready = condition("Ready", "True", play.now_ns, reason="KubeletReady", message="kubelet is posting ready status")
-    found = labelled(
-        untainted(with_condition(found, ready), NOT_READY, UNREGISTERED), {"karpenter.sh/initialized": "true"}
+    manifest = labelled(
+        untainted(with_condition(manifest, ready), NOT_READY, UNREGISTERED), {"karpenter.sh/initialized": "true"}
     )
-    play.world.put(found)
-    claim = play.world.claim_of(found)
+    play.world.put(manifest)
+    claim = play.world.claim_of(manifest)
     if claim is not None:
         claim = with_condition(claim, condition("Initialized", "True", play.now_ns))
         play.world.put(with_condition(claim, condition("Ready", "True", play.now_ns)))
@@ -123,7 +123,7 @@ def consolidate(play: DemoPlay) -> bool:
         and is_quiet(node)
         and not any(map(world.is_held, world.pods_on(node["metadata"]["name"])))
     ]
-    for node in sorted(candidates, key=lambda one: (len(world.pods_on(one["metadata"]["name"])), key_of(one))):
+    for node in sorted(candidates, key=lambda c: (len(world.pods_on(c["metadata"]["name"])), key_of(c))):
         if len(candidates) >= FEWEST and _fits_elsewhere(world, node):
             disrupt(play, node)
             return True
@@ -132,17 +132,17 @@ def consolidate(play: DemoPlay) -> bool:
 
 def _fits_elsewhere(world: DemoWorld, node: Manifest) -> bool:
     """Whether each pod of a node has room on another; not all of them together, which seldom differs."""
-    pods = (one for one in world.pods_on(node["metadata"]["name"]) if not is_owned_by(one, "DaemonSet"))
-    return all(any(key_of(other) != key_of(node) for other in world.nodes_for(one)) for one in pods)
+    pods = (pod for pod in world.pods_on(node["metadata"]["name"]) if not is_owned_by(pod, "DaemonSet"))
+    return all(any(key_of(other) != key_of(node) for other in world.nodes_for(pod)) for pod in pods)
 
 
 def disrupt(play: DemoPlay, node: Manifest) -> None:
     """Taint a node and publish the reason; its drain begins shortly."""
-    found = current(play, node)
-    claim = play.world.claim_of(found) if found is not None else None
-    if found is None or claim is None:
+    manifest = current(play, node)
+    claim = play.world.claim_of(manifest) if manifest is not None else None
+    if manifest is None or claim is None:
         return
-    play.world.put(tainted(found, DISRUPTED))
+    play.world.put(tainted(manifest, DISRUPTED))
     reason = condition("DisruptionReason", "True", play.now_ns, reason="Underutilized", message="Underutilized")
     play.world.put(with_condition(claim, reason))
     play.after(play.rng.uniform(5, 9), partial(terminate, node=node))
@@ -150,13 +150,13 @@ def disrupt(play: DemoPlay, node: Manifest) -> None:
 
 def terminate(play: DemoPlay, *, node: Manifest) -> None:
     """Delete a claim and its node, and drain it pod by pod."""
-    found = current(play, node)
-    claim = play.world.claim_of(found) if found is not None else None
-    if found is None or claim is None:
+    manifest = current(play, node)
+    claim = play.world.claim_of(manifest) if manifest is not None else None
+    if manifest is None or claim is None:
         return
-    for one in (found, claim):
+    for one in (manifest, claim):
         play.world.say(one, "DisruptionTerminating", "Disrupting Node: Underutilized", play.now_ns)
-    play.world.put(terminating(found, play.now_ns, grace_seconds=0))
+    play.world.put(terminating(manifest, play.now_ns, grace_seconds=0))
     draining = condition("Drained", "Unknown", play.now_ns, reason="Draining", message="Draining")
     play.world.put(with_condition(terminating(claim, play.now_ns, grace_seconds=0), draining))
     play.after(2.0, partial(drain, node=node))
@@ -164,11 +164,11 @@ def terminate(play: DemoPlay, *, node: Manifest) -> None:
 
 def drain(play: DemoPlay, *, node: Manifest) -> None:
     """Evict the next pod of a node; when none is left, the machine goes. Pods that may not be evicted hold it."""
-    found = current(play, node)
-    if found is None:
+    manifest = current(play, node)
+    if manifest is None:
         return
-    pods = [one for one in play.world.pods_on(found["metadata"]["name"]) if not is_owned_by(one, "DaemonSet")]
-    movable = [one for one in pods if "deletionTimestamp" not in one["metadata"] and not play.world.is_held(one)]
+    pods = [pod for pod in play.world.pods_on(manifest["metadata"]["name"]) if not is_owned_by(pod, "DaemonSet")]
+    movable = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"] and not play.world.is_held(pod)]
     if movable:
         play.world.say(movable[0], "Evicted", "Evicted pod: Underutilized", play.now_ns)
         evict(play, movable[0])
@@ -180,11 +180,11 @@ def drain(play: DemoPlay, *, node: Manifest) -> None:
 
 
 def _remove(play: DemoPlay, *, node: Manifest) -> None:
-    found = current(play, node)
-    if found is None:
+    manifest = current(play, node)
+    if manifest is None:
         return
-    claim = play.world.claim_of(found)
-    for one in (*play.world.pods_on(found["metadata"]["name"]), found, *([claim] if claim is not None else [])):
+    claim = play.world.claim_of(manifest)
+    for one in (*play.world.pods_on(manifest["metadata"]["name"]), manifest, *([claim] if claim is not None else [])):
         play.world.remove(one)
 
 
@@ -224,8 +224,8 @@ def launch(play: DemoPlay) -> None:
         if claim is None or any(_has_room(world, pods)):
             continue
         world.put(job)
-        for one in pods:
-            arrive(play, one)
+        for pod in pods:
+            arrive(play, pod)
         play.after(play.rng.uniform(2, 3), partial(_create, pods=pods, model=claim, node_model=node))
         play.after(play.rng.uniform(180, 300), partial(end_job, job=job))
         return
@@ -235,12 +235,12 @@ def _has_room(world: DemoWorld, pods: Sequence[Manifest]) -> Iterator[bool]:
     """Yield for each node whether a pod fits there, now or once it is ready."""
     for node in world.of("Node"):
         ready = untainted(node, NOT_READY, UNREGISTERED)
-        yield from (world.fits(one, ready) for one in pods)
+        yield from (world.fits(pod, ready) for pod in pods)
 
 
 def _room(world: DemoWorld, node: Manifest) -> tuple[int, int]:
     """Return the millicores and bytes that a node like this has for pods."""
-    taken = [asks(one) for one in world.daemons_on(node["metadata"]["name"])]
+    taken = [asks(daemon) for daemon in world.daemons_on(node["metadata"]["name"])]
     millis, memory_bytes, _ = asked(node["status"]["allocatable"])
     return millis - sum(one[0] for one in taken), memory_bytes - sum(one[1] for one in taken)
 
@@ -277,7 +277,7 @@ def _create(play: DemoPlay, *, pods: Sequence[Manifest], model: Manifest, node_m
     daemons = play.world.daemons_on(node_model["metadata"]["name"])
     millis, memory_bytes, slots = (sum(amounts) for amounts in zip(*map(asks, (*pods, *daemons)), strict=True))
     requests = {"cpu": f"{millis}m", "memory": str(memory_bytes), "pods": str(slots)}
-    made: Manifest = {
+    manifest: Manifest = {
         **{key: model[key] for key in ("apiVersion", "kind")},
         "metadata": {**meta, **inherited, "generation": 1},
         "spec": {**model["spec"], "resources": {"requests": requests}},
@@ -287,18 +287,18 @@ def _create(play: DemoPlay, *, pods: Sequence[Manifest], model: Manifest, node_m
             ]
         },
     }
-    play.world.put(made)
-    for one in pods:
-        waiting = current(play, one)
+    play.world.put(manifest)
+    for pod in pods:
+        waiting = current(play, pod)
         if waiting is not None:
             message = f"Pod should schedule on: nodeclaim/{meta['name']}"
             play.world.say(waiting, "Nominated", message, play.now_ns)
-    play.after(play.rng.uniform(3, 6), partial(launched, made=made, model=model, node_model=node_model))
+    play.after(play.rng.uniform(3, 6), partial(launched, manifest=manifest, model=model, node_model=node_model))
 
 
-def launched(play: DemoPlay, *, made: Manifest, model: Manifest, node_model: Manifest) -> None:
+def launched(play: DemoPlay, *, manifest: Manifest, model: Manifest, node_model: Manifest) -> None:
     """EC2 has given an instance like another; its node joins some seconds later."""
-    claim = current(play, made)
+    claim = current(play, manifest)
     if claim is None:
         return
     status = {**claim["status"], **{key: model["status"][key] for key in _KNOWN_ONCE_LAUNCHED}}
@@ -306,7 +306,7 @@ def launched(play: DemoPlay, *, made: Manifest, model: Manifest, node_model: Man
     status["providerID"] = f"aws:///{zone}/i-0{play.rng.getrandbits(64):016x}"
     claim = labelled({**claim, "status": status}, model["metadata"]["labels"])
     play.world.put(with_condition(claim, condition("Launched", "True", play.now_ns)))
-    play.after(play.rng.uniform(14, 24), partial(join, made=made, node_model=node_model))
+    play.after(play.rng.uniform(14, 24), partial(join, manifest=manifest, node_model=node_model))
 
 
 SOLD_OUT_POOL: Final = "gpu"
@@ -319,22 +319,22 @@ NO_CAPACITY: Final = (
 def try_in_vain(play: DemoPlay) -> None:
     """Create a NodeClaim without available capacity, and delete it at once."""
     world = play.world
-    model = next((one for one in world.of("NodeClaim") if pool_of(one) == SOLD_OUT_POOL), None)
-    waiting = [one for one in world.of("Pod") if _is_for_sold_out(one)]
+    model = next((manifest for manifest in world.of("NodeClaim") if pool_of(manifest) == SOLD_OUT_POOL), None)
+    waiting = [manifest for manifest in world.of("Pod") if _is_for_sold_out(manifest)]
     if model is None or not waiting:
         return
     labels = {key: model["metadata"]["labels"][key] for key in _LAUNCHING_LABELS}
     name = f"{SOLD_OUT_POOL}-{a_suffix(play.rng)}"
     meta = metadata(name, uid=a_uid(play.rng), created_ns=play.now_ns, labels=labels)
     unknown = [condition(kind, "Unknown", play.now_ns, reason="AwaitingReconciliation") for kind in LIFECYCLE]
-    made: Manifest = {
+    manifest: Manifest = {
         **{key: model[key] for key in ("apiVersion", "kind", "spec")},
         "metadata": {**meta, "generation": 1},
         "status": {"conditions": unknown},
     }
-    world.put(made)
+    world.put(manifest)
     world.say(waiting[-1], "Nominated", f"Pod should schedule on: nodeclaim/{name}", play.now_ns)
-    play.after(2.5, partial(_refused, made=made, waiting=waiting[-1]))
+    play.after(2.5, partial(_refused, manifest=manifest, waiting=waiting[-1]))
 
 
 def _is_for_sold_out(pod: Manifest) -> bool:
@@ -342,13 +342,13 @@ def _is_for_sold_out(pod: Manifest) -> bool:
     return "nvidia.com/gpu" in requests and "nodeName" not in pod["spec"]
 
 
-def _refused(play: DemoPlay, *, made: Manifest, waiting: Manifest) -> None:
+def _refused(play: DemoPlay, *, manifest: Manifest, waiting: Manifest) -> None:
     error = NO_CAPACITY.format(type="g5.2xlarge", zone="us-east-1a")
-    name = made["metadata"]["name"]
+    name = manifest["metadata"]["name"]
     said = (
-        (made, f"NodeClaim {name} event: {error}"),
+        (manifest, f"NodeClaim {name} event: {error}"),
         (waiting, f"NodeClaim {name} nominated for this pod failed to launch: {error}"),
     )
     for about, message in said:
         play.world.say(about, "InsufficientCapacityError", message, play.now_ns, type_="Warning")
-    play.world.remove(made)
+    play.world.remove(manifest)

@@ -70,15 +70,15 @@ def current(play: DemoPlay, manifest: Manifest) -> Manifest | None:
     return now if now is not None and now["metadata"]["uid"] == manifest["metadata"]["uid"] else None
 
 
-def arrive(play: DemoPlay, made: Manifest) -> None:
+def arrive(play: DemoPlay, manifest: Manifest) -> None:
     """Create a pod, and let the scheduler look for a node."""
-    play.world.put(made)
-    play.after(1.0, partial(schedule, made=made))
+    play.world.put(manifest)
+    play.after(1.0, partial(schedule, manifest=manifest))
 
 
-def schedule(play: DemoPlay, *, made: Manifest) -> None:
+def schedule(play: DemoPlay, *, manifest: Manifest) -> None:
     """Bind a pod to a node that has room for it, now or as soon as there is one."""
-    waiting = current(play, made)
+    waiting = current(play, manifest)
     if waiting is None or "nodeName" in waiting["spec"]:
         return
     node = _choose(play.world, waiting)
@@ -87,10 +87,10 @@ def schedule(play: DemoPlay, *, made: Manifest) -> None:
             total = len(play.world.of("Node"))
             message = f"0/{total} nodes are available: {total} nodes without room or not allowed."
             play.world.put(unschedulable(waiting, message, play.now_ns))
-        play.after(RETRY_SECONDS, partial(schedule, made=made))
+        play.after(RETRY_SECONDS, partial(schedule, manifest=manifest))
         return
     play.world.put(bound(waiting, node["metadata"]["name"], play.now_ns))
-    play.after(play.rng.uniform(3, 7), partial(_run, made=made))
+    play.after(play.rng.uniform(3, 7), partial(_run, manifest=manifest))
 
 
 def _choose(world: DemoWorld, waiting: Manifest) -> Manifest | None:
@@ -107,8 +107,8 @@ def _protected_count(world: DemoWorld, node: Manifest) -> int:
     return sum(map(is_protected, world.pods_on(node["metadata"]["name"])))
 
 
-def _run(play: DemoPlay, *, made: Manifest) -> None:
-    starting = current(play, made)
+def _run(play: DemoPlay, *, manifest: Manifest) -> None:
+    starting = current(play, manifest)
     if starting is not None and "deletionTimestamp" not in starting["metadata"]:
         play.world.put(running(starting, play.now_ns))
 
@@ -116,24 +116,22 @@ def _run(play: DemoPlay, *, made: Manifest) -> None:
 def start_ci_job(play: DemoPlay) -> None:
     """Start a job of a pipeline; its pod protects the node it lands on until it ends."""
     world = play.world
-    open_jobs = [one for one in world.of("Pod") if one["metadata"].get("labels", {}).get("app") == "ci"]
+    open_jobs = [manifest for manifest in world.of("Pod") if manifest["metadata"].get("labels", {}).get("app") == "ci"]
     if len(open_jobs) >= MAX_CI_PODS:
         return
     number = FIRST_PIPELINE + play.rng.randrange(10**5)
-    job, made = ci_job(play.rng, number, play.now_ns)
+    job, manifest = ci_job(play.rng, number, play.now_ns)
     world.put(job)
-    arrive(play, made)
+    arrive(play, manifest)
     play.after(play.rng.uniform(60, 240), partial(end_job, job=job))
 
 
 def end_job(play: DemoPlay, *, job: Manifest) -> None:
     """Clear a Job away with its pods, when it has done its work."""
     uid = job["metadata"]["uid"]
-    owned = (
-        one for one in play.world.of("Pod") if uid in (it["uid"] for it in one["metadata"].get("ownerReferences", ()))
-    )
-    for one in (*owned, job):
-        found = current(play, one)
+    owned = (m for m in play.world.of("Pod") if uid in (it["uid"] for it in m["metadata"].get("ownerReferences", ())))
+    for manifest in (*owned, job):
+        found = current(play, manifest)
         if found is not None:
             play.world.remove(found)
 
@@ -141,30 +139,30 @@ def end_job(play: DemoPlay, *, job: Manifest) -> None:
 def roll_out(play: DemoPlay) -> None:
     """Replace one of the pods of a Deployment."""
     candidates = [
-        one
-        for one in play.world.of("Pod")
-        if one["status"]["phase"] == "Running" and one["metadata"]["namespace"] in ("web", "shop", "teams")
+        manifest
+        for manifest in play.world.of("Pod")
+        if manifest["status"]["phase"] == "Running" and manifest["metadata"]["namespace"] in ("web", "shop", "teams")
     ]
     evict(play, play.rng.choice(sorted(candidates, key=key_of)))
 
 
 def evict(play: DemoPlay, running_pod: Manifest) -> None:
     """End a pod with its grace; its controller makes another."""
-    found = current(play, running_pod)
-    if found is None or "deletionTimestamp" in found["metadata"]:
+    manifest = current(play, running_pod)
+    if manifest is None or "deletionTimestamp" in manifest["metadata"]:
         return
-    play.world.put(terminating(found, play.now_ns))
-    is_stateful = is_owned_by(found, "StatefulSet")
+    play.world.put(terminating(manifest, play.now_ns))
+    is_stateful = is_owned_by(manifest, "StatefulSet")
     if not is_stateful:
-        arrive(play, successor(play, found))
-    play.after(play.rng.uniform(4, 9), partial(_gone, ended=found, is_stateful=is_stateful))
+        arrive(play, successor(play, manifest))
+    play.after(play.rng.uniform(4, 9), partial(_gone, ended=manifest, is_stateful=is_stateful))
 
 
 def _gone(play: DemoPlay, *, ended: Manifest, is_stateful: bool) -> None:
-    found = current(play, ended)
-    if found is None:
+    manifest = current(play, ended)
+    if manifest is None:
         return
-    play.world.remove(found)
+    play.world.remove(manifest)
     if is_stateful:
         # A StatefulSet waits for the name to be free.
         arrive(play, successor(play, ended))
@@ -193,11 +191,11 @@ def daemon_pods(play: DemoPlay, node: Manifest) -> None:
     for daemonset in play.world.of("DaemonSet"):
         selector = daemonset["spec"]["template"]["spec"].get("nodeSelector", {})
         probe = {**node, "spec": {**node["spec"], "taints": _lasting(node)}}
-        made = pod_of(daemonset, play.rng, play.now_ns)
-        if any(labels.get(key) != value for key, value in selector.items()) or not play.world.fits(made, probe):
+        manifest = pod_of(daemonset, play.rng, play.now_ns)
+        if any(labels.get(key) != value for key, value in selector.items()) or not play.world.fits(manifest, probe):
             continue
-        play.world.put(bound(made, node["metadata"]["name"], play.now_ns))
-        play.after(play.rng.uniform(3, 8), partial(_run, made=made))
+        play.world.put(bound(manifest, node["metadata"]["name"], play.now_ns))
+        play.after(play.rng.uniform(3, 8), partial(_run, manifest=manifest))
 
 
 def _lasting(node: Manifest) -> list[dict[str, str]]:

@@ -51,23 +51,23 @@ def _rotate(play: DemoPlay) -> None:
 def _go_on(play: DemoPlay) -> None:
     """Continue the launches and removals in the recording."""
     world = play.world
-    quiet = sorted((one for one in world.of("Node") if pool_of(one) == POOL and is_quiet(one)), key=key_of)
+    quiet = sorted((m for m in world.of("Node") if pool_of(m) == POOL and is_quiet(m)), key=key_of)
     models = iter(quiet)
     for claim in sorted(world.of("NodeClaim"), key=key_of):
         if claim["status"].get("nodeName"):
             continue
         node = _like(world.of("Node"), claim) or next(models)
         if claim["status"].get("providerID"):
-            play.after(9.0, partial(join, made=claim, node_model=node))
+            play.after(9.0, partial(join, manifest=claim, node_model=node))
         else:
             # What EC2 throttles comes through once it takes requests again.
             seconds = 70.0 if any(one["reason"] == THROTTLED for one in claim["status"]["conditions"]) else 2.0
             model = world.claim_of(node)
             assert model is not None
-            play.after(seconds, partial(launched, made=claim, model=model, node_model=node))
+            play.after(seconds, partial(launched, manifest=claim, model=model, node_model=node))
     for pod in world.of("Pod"):
         if pod["metadata"]["namespace"] == FOLLOWING and "nodeName" not in pod["spec"]:
-            play.after(1.0, partial(schedule, made=pod))
+            play.after(1.0, partial(schedule, manifest=pod))
     for node in world.of("Node"):
         if "deletionTimestamp" in node["metadata"]:
             play.after(4.0, partial(drain, node=node))
@@ -84,4 +84,4 @@ def _is_joining(node: Manifest, now_ns: int) -> bool:
 def _like(nodes: list[Manifest], claim: Manifest) -> Manifest | None:
     """Return a node of the claim's instance type."""
     wanted = claim["metadata"]["labels"].get("node.kubernetes.io/instance-type")
-    return next((one for one in nodes if one["metadata"]["labels"]["node.kubernetes.io/instance-type"] == wanted), None)
+    return next((n for n in nodes if n["metadata"]["labels"]["node.kubernetes.io/instance-type"] == wanted), None)

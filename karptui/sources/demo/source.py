@@ -45,8 +45,8 @@ def load(now_ns: int) -> list[Manifest]:
     shift_ns = (now_ns - parse_timestamp(recording.captured_at)) // NS_PER_SECOND * NS_PER_SECOND
     moved: dict[bytes, bytes] = {}
 
-    def move(found: re.Match[bytes]) -> bytes:
-        text = found[0]
+    def move(match: re.Match[bytes]) -> bytes:
+        text = match[0]
         if text not in moved:
             moved[text] = msgspec.json.encode(format_timestamp(parse_timestamp(text[1:-1].decode()) + shift_ns))
         return moved[text]
@@ -130,10 +130,10 @@ class DemoSource:
             SourceError: when there is no such object.
         """
         kept_as(kind)
-        found = self._play.world.get(kind, key) if self._play is not None else None
-        if found is None:
+        manifest = self._play.world.get(kind, key) if self._play is not None else None
+        if manifest is None:
             raise SourceError(f"the demo has no {kind} {key}")
-        copy: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(found))
+        copy: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(manifest))
         return copy
 
     def manifests(self) -> list[dict[str, Any]]:
@@ -173,15 +173,15 @@ class DemoSource:
             known = next(kind for (_, name), (kind, _) in self._readers.items() if name == api_kind)
             return known, None
         api_version = manifest["apiVersion"]
-        found = self._readers.get((api_version, api_kind))
-        if found is None:
+        reader = self._readers.get((api_version, api_kind))
+        if reader is None:
             kind = kind_of(api_version, api_kind)
             assert kind is not None, "the demo has only known kinds"
-            found = self._readers[api_version, api_kind] = (
+            reader = self._readers[api_version, api_kind] = (
                 kind,
                 KindReader(kind, api_version=api_version, api_kind=api_kind),
             )
-        return found[0], found[1].convert(manifest)
+        return reader[0], reader[1].convert(manifest)
 
     def _report(self, changed: dict[Kind, dict[str, Any]]) -> None:
         assert self._mailbox is not None
@@ -228,7 +228,7 @@ class DemoMetricsServer:
         """Return the usage of all nodes, or of all pods."""
         now_ns = self._demo.clock.now_ns() // (WINDOW_SECONDS * NS_PER_SECOND) * WINDOW_SECONDS * NS_PER_SECOND
         manifests = self._demo.manifests()
-        pods = [one for one in manifests if one["kind"] == "Pod" and one.get("status", {}).get("phase") == "Running"]
+        pods = [m for m in manifests if m["kind"] == "Pod" and m.get("status", {}).get("phase") == "Running"]
         used = {id(pod): _used(pod, now_ns) for pod in pods}
         stamp = {"timestamp": format_timestamp(now_ns), "window": f"{WINDOW_SECONDS}s"}
         items: list[dict[str, Any]] = []
@@ -240,7 +240,7 @@ class DemoMetricsServer:
             by_node: dict[str, list[dict[str, int]]] = {}
             for pod in pods:
                 by_node.setdefault(pod["spec"].get("nodeName", ""), []).append(used[id(pod)])
-            for node in (one for one in manifests if one["kind"] == "Node"):
+            for node in (manifest for manifest in manifests if manifest["kind"] == "Node"):
                 name = node["metadata"]["name"]
                 items.append({"metadata": {"name": name}, **stamp, "usage": _amounts(_sum(by_node.get(name, ())))})
         return msgspec.json.encode({"items": items})
@@ -267,7 +267,7 @@ def _between(bounds: tuple[float, float], number: float) -> float:
 
 def _sum(used: Iterable[Mapping[str, int]]) -> dict[str, int]:
     parts = (SYSTEM, *used)
-    return {name: sum(one[name] for one in parts) for name in SYSTEM}
+    return {name: sum(part[name] for part in parts) for name in SYSTEM}
 
 
 def _amounts(used: Mapping[str, int]) -> dict[str, str]:
@@ -298,8 +298,8 @@ class LargeDemo(DemoSource):
     def _run(self) -> None:
         now_ns = self._since_ns = self.clock.now_ns()
         objects = load(now_ns)
-        pods = [one for one in objects if one["kind"] == "Pod"]
-        others = list(copied([one for one in objects if one["kind"] != "Pod"], self._copies))
+        pods = [manifest for manifest in objects if manifest["kind"] == "Pod"]
+        others = list(copied([manifest for manifest in objects if manifest["kind"] != "Pod"], self._copies))
         by_kind: dict[Kind, dict[str, Any]] = {kind: {} for kind in Kind}
         for manifest in others:
             kind, item = self._decoded(manifest["kind"], manifest)
@@ -307,7 +307,7 @@ class LargeDemo(DemoSource):
         for kind, found in by_kind.items():
             if kind is not Kind.POD:
                 self._give(kind, found, len(found))
-        total = sum(self._copies if is_copied(one) else 1 for one in pods)
+        total = sum(self._copies if is_copied(pod) else 1 for pod in pods)
         self._give(Kind.POD, {}, 0, total)
         given: list[Manifest] = []
         coming = copied(pods, self._copies)
@@ -357,8 +357,8 @@ def copied(objects: list[Manifest], copies: int) -> Iterator[Manifest]:
 def _copy(text: bytes, kind: str, number: int) -> Manifest:
     """Return another of an object, on or as another node: ``ip-10-3-71-204`` for ``ip-10-0-71-204``."""
     other = text.replace(b"ip-10-0-", f"ip-10-{number}-".encode()).replace(b"/i-0", f"/i-{number:x}".encode())
-    made: Manifest = msgspec.json.decode(other)
-    meta = made["metadata"]
+    manifest: Manifest = msgspec.json.decode(other)
+    meta = manifest["metadata"]
     name = meta["name"] if kind == "Node" else f"{meta['name']}-{number:x}"
-    made["metadata"] = {**meta, "name": name, "uid": f"{meta['uid'][:-2]}{number:02x}"}
-    return made
+    manifest["metadata"] = {**meta, "name": name, "uid": f"{meta['uid'][:-2]}{number:02x}"}
+    return manifest

@@ -106,7 +106,7 @@ def pod(meta: Manifest, spec: Manifest) -> Manifest:
 def pod_of(owner: Manifest, rng: random.Random, created_ns: int) -> Manifest:
     """Return a pod that a DaemonSet or a Job makes of its template."""
     template, meta = owner["spec"]["template"], owner["metadata"]
-    made = metadata(
+    manifest = metadata(
         f"{meta['name']}-{a_suffix(rng)}",
         uid=a_uid(rng),
         created_ns=created_ns,
@@ -115,7 +115,7 @@ def pod_of(owner: Manifest, rng: random.Random, created_ns: int) -> Manifest:
         annotations=template["metadata"].get("annotations"),
         owner=owner_of(owner),
     )
-    return pod(made, template["spec"])
+    return pod(manifest, template["spec"])
 
 
 def pod_spec(
@@ -132,7 +132,7 @@ def pod_spec(
     resources = {"requests": {"cpu": cpu, "memory": memory}, "limits": {"memory": memory}}
     spec: Manifest = {"containers": [{"name": name, "image": image, "resources": resources}]}
     if tolerations:
-        spec["tolerations"] = [dict(one) for one in tolerations]
+        spec["tolerations"] = [dict(toleration) for toleration in tolerations]
     if node_selector:
         spec["nodeSelector"] = dict(node_selector)
     return {**spec, "schedulerName": "default-scheduler", "terminationGracePeriodSeconds": _GRACE_SECONDS, **others}
@@ -235,7 +235,7 @@ def key_of(manifest: Manifest) -> tuple[str, str]:
 def tolerates(spec: Manifest, taints: Iterable[Mapping[str, str]]) -> bool:
     """Whether a pod tolerates taints; of operators, Exists and Equal as the demo writes them."""
     tolerations = spec.get("tolerations", ())
-    return all(any(_covers(one, taint) for one in tolerations) for taint in taints)
+    return all(any(_covers(toleration, taint) for toleration in tolerations) for taint in taints)
 
 
 def _covers(toleration: Mapping[str, str], taint: Mapping[str, str]) -> bool:
@@ -256,7 +256,7 @@ class DemoWorld:
 
     def __init__(self, objects: Iterable[Manifest], rng: random.Random) -> None:
         self.rng = rng
-        self._objects: dict[Key, Manifest] = {key_of(one): one for one in objects}
+        self._objects: dict[Key, Manifest] = {key_of(manifest): manifest for manifest in objects}
         self._changed: dict[Key, Manifest | None] = {}
         self._on_node: dict[str, set[Key]] = {}
         self._used: dict[str, tuple[int, ...]] = {}
@@ -272,7 +272,7 @@ class DemoWorld:
 
     def of(self, kind: str) -> list[Manifest]:
         """Return the objects of a kind."""
-        return [one for (its, _), one in self._objects.items() if its == kind]
+        return [manifest for (its, _), manifest in self._objects.items() if its == kind]
 
     def put(self, manifest: Manifest) -> Manifest:
         """Add an object, or replace it."""
@@ -292,8 +292,8 @@ class DemoWorld:
 
     def say(self, about: Manifest, reason: str, message: str, at_ns: int, *, type_: str = "Normal") -> None:
         """Add an event; of those added so only the latest are kept."""
-        said = self.put(event(about, reason, message, at_ns, uid=a_uid(self.rng), type_=type_))
-        self._new_events.append(key_of(said))
+        manifest = self.put(event(about, reason, message, at_ns, uid=a_uid(self.rng), type_=type_))
+        self._new_events.append(key_of(manifest))
         if len(self._new_events) > MAX_NEW_EVENTS:
             old = self._objects.get(self._new_events.pop(0))
             if old is not None:
@@ -314,7 +314,7 @@ class DemoWorld:
 
     def daemons_on(self, node_name: str) -> list[Manifest]:
         """Return the pods of DaemonSets that are bound to a node."""
-        return [one for one in self.pods_on(node_name) if is_owned_by(one, "DaemonSet")]
+        return [manifest for manifest in self.pods_on(node_name) if is_owned_by(manifest, "DaemonSet")]
 
     def is_held(self, pod: Manifest) -> bool:
         """Whether no eviction of a pod is allowed: by do-not-disrupt, by its PodDisruptionBudget, or as it has two."""
@@ -322,17 +322,17 @@ class DemoWorld:
             return True
         namespace, labels = pod["metadata"]["namespace"], pod["metadata"].get("labels", {})
         over = [
-            one
-            for one in self.of("PodDisruptionBudget")
-            if one["metadata"]["namespace"] == namespace
-            and one["spec"]["selector"]["matchLabels"].items() <= labels.items()
+            manifest
+            for manifest in self.of("PodDisruptionBudget")
+            if manifest["metadata"]["namespace"] == namespace
+            and manifest["spec"]["selector"]["matchLabels"].items() <= labels.items()
         ]
-        return len(over) > 1 or any(one["status"]["disruptionsAllowed"] == 0 for one in over)
+        return len(over) > 1 or any(manifest["status"]["disruptionsAllowed"] == 0 for manifest in over)
 
     def claim_of(self, node: Manifest) -> Manifest | None:
         """Return the NodeClaim of a node."""
         provider_id = node["spec"].get("providerID")
-        return next((one for one in self.of("NodeClaim") if one["status"].get("providerID") == provider_id), None)
+        return next((m for m in self.of("NodeClaim") if m["status"].get("providerID") == provider_id), None)
 
     def fits(self, pod: Manifest, node: Manifest) -> bool:
         """Whether a pod may run on a node: selector, taints, cordon, cpu, memory and slots."""

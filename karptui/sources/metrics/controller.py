@@ -58,14 +58,16 @@ def find_controller(client: ProxyClient, *, read_seconds: float) -> Controller:
         asked += 2
         refusals += [one for one in (pods, services) if isinstance(one, ApiError)]
         named = [] if isinstance(pods, ApiError) else pods
-        own = [pod for pod in named if place.is_proven_by(text(pod, *_NAME), text(pod, "spec", "serviceAccountName"))]
-        if place.namespace != OWN_NAMESPACE and not isinstance(pods, ApiError) and not own:
+        documents = [
+            pod for pod in named if place.is_proven_by(text(pod, *_NAME), text(pod, "spec", "serviceAccountName"))
+        ]
+        if place.namespace != OWN_NAMESPACE and not isinstance(pods, ApiError) and not documents:
             continue
-        running = [pod for pod in own if text(pod, "status", "phase") == "Running"]
-        found = [] if isinstance(services, ApiError) else services
-        endpoints = (*map(_pod_endpoint, running), *(e for service in found for e in _service_endpoints(service)))
+        running = [pod for pod in documents if text(pod, "status", "phase") == "Running"]
+        items = [] if isinstance(services, ApiError) else services
+        endpoints = (*map(_pod_endpoint, running), *(e for service in items for e in _service_endpoints(service)))
         if endpoints:
-            return Controller(endpoints, _version(running, found))
+            return Controller(endpoints, _version(running, items))
     if len(refusals) == asked:
         raise refusals[0]
     return Controller()

@@ -162,8 +162,11 @@ class MetricsSource(PeriodicSource[MetricsNews]):
         self._news = MetricsNews(status, before.metrics, self._reader.version, before.first)
 
 
-def _first(known: ControllerMetrics | None, metrics: ControllerMetrics) -> ControllerMetrics:
+def _first(controller_metrics: ControllerMetrics | None, metrics: ControllerMetrics) -> ControllerMetrics:
     """Return the reading to compare counters with: another controller counts from zero again."""
-    if known is not None and (known.endpoint, known.started_at_ns) == (metrics.endpoint, metrics.started_at_ns):
-        return known
+    if controller_metrics is not None and (controller_metrics.endpoint, controller_metrics.started_at_ns) == (
+        metrics.endpoint,
+        metrics.started_at_ns,
+    ):
+        return controller_metrics
     return msgspec.structs.replace(metrics, offerings={}, cpu_cores={}, memory_bytes={})

@@ -246,35 +246,35 @@ def _value_end(view: memoryview, start: int) -> int:
     try:
         _SKIP.decode(view[start:])
     except msgspec.DecodeError as error:
-        found = _REST.search(str(error))
-        if found is None:
+        match = _REST.search(str(error))
+        if match is None:
             raise
-        return start + int(found[1]) - 1
+        return start + int(match[1]) - 1
     return len(view)
 
 
 def _after_space(text: bytes, position: int) -> int:
-    found = _SPACE.match(text, position)
-    return found.end() if found is not None else position
+    match = _SPACE.match(text, position)
+    return match.end() if match is not None else position
 
 
 def _malformed(problem: str, data: bytes, first_line: int) -> str:
     """Return the JSON error, with the line instead of the byte."""
     problem = problem.removeprefix("JSON is malformed: ").partition(" - at ")[0]
-    found = _BYTE.search(problem)
-    if found is None:
+    match = _BYTE.search(problem)
+    if match is None:
         return problem
-    line = data.count(b"\n", 0, int(found[1])) + first_line
-    return f"line {line}: {problem[: found.start()]}"
+    line = data.count(b"\n", 0, int(match[1])) + first_line
+    return f"line {line}: {problem[: match.start()]}"
 
 
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    found = sorted(file for file in path.rglob("*") if _counts(file, path))
-    if not found:
+    paths = sorted(file for file in path.rglob("*") if _counts(file, path))
+    if not paths:
         raise SnapshotError(sentence(str(path), f"no file in it ends in {', '.join(SUFFIXES)}"))
-    return found
+    return paths
 
 
 def _counts(file: Path, root: Path) -> bool:

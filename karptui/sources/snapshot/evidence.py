@@ -80,15 +80,15 @@ def recorded_evidence(document: Mapping[str, Any], base: Evidence) -> Evidence:
         ValueError: naming the invalid field.
     """
     fields = _convert(document, _EVIDENCE, _Evidence) or _Evidence()
-    found = {name: getattr(fields, name) for name in _Evidence.__struct_fields__}
-    found["setting_origins"] = origins = fields.setting_origins or base.setting_origins
-    found["controller"] = _with_settings(fields.controller or base.controller, base.settings.environment, origins)
+    item = {name: getattr(fields, name) for name in _Evidence.__struct_fields__}
+    item["setting_origins"] = origins = fields.setting_origins or base.setting_origins
+    item["controller"] = _with_settings(fields.controller or base.controller, base.settings.environment, origins)
     for name in ("controller_status", "metrics_status"):
-        found[name] = _offline(found[name])
-    found["fact_statuses"] = {kind: _offline(status) for kind, status in fields.fact_statuses.items()}
-    found["metrics"] = metrics = _metrics(fields.metrics, _convert(document, _OFFERINGS, _Offerings))
+        item[name] = _offline(item[name])
+    item["fact_statuses"] = {kind: _offline(status) for kind, status in fields.fact_statuses.items()}
+    item["metrics"] = metrics = _metrics(fields.metrics, _convert(document, _OFFERINGS, _Offerings))
     before = None if metrics is None else msgspec.structs.replace(metrics, offerings={})
-    return msgspec.structs.replace(base, **found, metrics_before=before)
+    return msgspec.structs.replace(base, **item, metrics_before=before)
 
 
 def recorded_usage(document: Mapping[str, Any]) -> LiveUsage:
@@ -159,8 +159,8 @@ def _offline(status: FactStatus | None) -> FactStatus | None:
 
 
 def _samples(used: Mapping[str, Used]) -> dict[str, tuple[int, int, int]]:
-    latest = {name: one.latest for name, one in used.items()}
-    return {name: (one.cpu_millis, one.memory_bytes, one.at_ns) for name, one in latest.items()}
+    latest = {name: used.latest for name, used in used.items()}
+    return {name: (sample.cpu_millis, sample.memory_bytes, sample.at_ns) for name, sample in latest.items()}
 
 
 def _used(samples: Mapping[str, tuple[int, int, int]]) -> Mapping[str, Used]:

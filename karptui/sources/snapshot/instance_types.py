@@ -93,14 +93,14 @@ class Catalogs:
         except OSError as error:
             raise SnapshotError(sentence(where, f"cannot be read: {error.strerror or error}")) from None
         key = (str(file.resolve()), status.st_mtime_ns, status.st_size)
-        found = self._recall(key)
-        if found is None:
+        types = self._recall(key)
+        if types is None:
             packed = read_bytes(file, is_regular=True)
             limit = MemoryLimit(packed, where)
             data = without_lone_surrogates(unpack(packed, where, limit))
             limit.check_decoding(memoryview(data))
-            found = self._keep(key, _parse(data, where))
-        return found
+            types = self._keep(key, _parse(data, where))
+        return types
 
     def of_value(self, value: Any, where: str) -> tuple[InstanceType, ...]:
         """Return the instance types of a list inside a snapshot.
@@ -110,14 +110,14 @@ class Catalogs:
         """
         data = msgspec.json.encode(value)
         key = blake2b(data, digest_size=16).digest()
-        found = self._recall(key)
-        return found if found is not None else self._keep(key, _parse(data, f"{where}: instanceTypes"))
+        types = self._recall(key)
+        return types if types is not None else self._keep(key, _parse(data, f"{where}: instanceTypes"))
 
     def _recall(self, key: Hashable) -> tuple[InstanceType, ...] | None:
-        found = self._lists.get(key)
-        if found is not None:
+        types = self._lists.get(key)
+        if types is not None:
             self._lists.move_to_end(key)
-        return found
+        return types
 
     def _keep(self, key: Hashable, types: tuple[InstanceType, ...]) -> tuple[InstanceType, ...]:
         self._lists[key] = types
@@ -187,7 +187,9 @@ class _Builder:
     def _one(self, wire: WireRequirement) -> NodeSelectorRequirement:
         values = tuple(wire.values or ())
         key = (wire.key, wire.operator, values, wire.min_values)
-        found = self._requirements.get(key)
-        if found is None:
-            found = self._requirements[key] = NodeSelectorRequirement(wire.key, wire.operator, values, wire.min_values)
-        return found
+        requirement = self._requirements.get(key)
+        if requirement is None:
+            requirement = self._requirements[key] = NodeSelectorRequirement(
+                wire.key, wire.operator, values, wire.min_values
+            )
+        return requirement

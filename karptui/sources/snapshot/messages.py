@@ -160,18 +160,18 @@ class Fragments:
         text = _TRACE.sub("", message)
         parts: list[str] = []
         end, is_whole = 0, text == message
-        for found in _FRAGMENT.finditer(text):
-            made = self._fragment(found)
-            if made is None:
+        for match in _FRAGMENT.finditer(text):
+            fragment = self._fragment(match)
+            if fragment is None:
                 continue
-            between = text[end : found.start()]
+            between = text[end : match.start()]
             if _PUNCTUATION.fullmatch(between):
                 parts.append(between)
             else:
                 is_whole = False
                 parts.append(" " if parts and not parts[-1].endswith(" ") else "")
-            parts.append(made)
-            end = found.end()
+            parts.append(fragment)
+            end = match.end()
         rest = text[end:]
         if is_whole and _PUNCTUATION.fullmatch(rest):
             return f"{''.join(parts)}{rest}"
@@ -184,15 +184,15 @@ class Fragments:
         kept = "".join(parts).rstrip()
         return f"{kept}{' ' if kept else ''}{self._opaque(message)}{last}"
 
-    def _fragment(self, found: re.Match[str]) -> str | None:
-        text = found[0]
-        if code := found["code"]:
+    def _fragment(self, match: re.Match[str]) -> str | None:
+        text = match[0]
+        if code := match["code"]:
             return text if code in EC2_CODES else text.replace(code, f"X{self._opaque(code).replace('-', '')}")
-        if quoted := found["quoted"]:
-            return f'{found["lead"]}"{self._opaque(quoted)}"'
-        if quota := found["quota"]:
+        if quoted := match["quoted"]:
+            return f'{match["lead"]}"{self._opaque(quoted)}"'
+        if quota := match["quota"]:
             return f"exceeded quota: {self._opaque(quota)}, "
-        if word := found["word"]:
+        if word := match["word"]:
             is_public = public.is_instance_type(word) or public.is_zone(word) or word in public.vocabulary()
             return word if is_public or re.fullmatch(r"\d{1,6}(/\d{1,6})?", word) else self._named(word)
         return text

@@ -156,9 +156,9 @@ class ObjectPile:
         try:
             item = reader.convert(value)
         except DecodeError as error:
-            said = sentence(where, error)
-            self.problems.append(said)
-            self.unread.setdefault(reader.kind, []).append(said)
+            text = sentence(where, error)
+            self.problems.append(text)
+            self.unread.setdefault(reader.kind, []).append(text)
         else:
             is_as_given = manifest.text is not None and value is manifest.value
             self._keep(reader.kind, item, api_kind, manifest.text if is_as_given else value)

@@ -218,11 +218,11 @@ class Pseudonyms:
         width, endings = len(str(len(places))), len(str(len(rest)))
         for number, name in enumerate(rest):
             base = stems[name]
-            made = f"{_lead(base, fixed, prefix)}-{places[base]:0{width}d}-{self.word(base)}"
+            text = f"{_lead(base, fixed, prefix)}-{places[base]:0{width}d}-{self.word(base)}"
             if kind == "Region" and region_of(name):
                 # Zones of a region that AWS does not have name it too.
-                made = f"r{_letters(places[base])}-{self.word(base)}-1"
-            yield name, made if base == name else f"{made}-{number:0{endings}d}"
+                text = f"r{_letters(places[base])}-{self.word(base)}-1"
+            yield name, text if base == name else f"{text}-{number:0{endings}d}"
 
     def _composed(self, kind: str, names: Iterable[str]) -> Iterator[tuple[str, str]]:
         """Return the names that are composed of known names."""

@@ -199,13 +199,13 @@ def vocabulary() -> frozenset[str]:
 @cache
 def _label_values() -> frozenset[str]:
     facts = instance_type_facts().values()
-    found = {value for one in facts for part in requirements(one, AL2023, "", (), ()) for value in part.values}
+    found = {value for fact in facts for part in requirements(fact, AL2023, "", (), ()) for value in part.values}
     return _LABEL_WORDS | {value for value in found if value}
 
 
 @cache
 def _zone_ids() -> frozenset[str]:
-    return frozenset(id_ for region in regions() if (known := region_zones(region)) for id_ in known.zone_ids)
+    return frozenset(id_ for region in regions() if (zones := region_zones(region)) for id_ in zones.zone_ids)
 
 
 def is_public_key(key: str) -> bool:

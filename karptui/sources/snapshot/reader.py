@@ -150,7 +150,7 @@ class Recorded:
     def _evidence(self, document: SnapshotDocument, catalogs: Catalogs) -> Evidence:
         version: str = self._field("karpenterVersion", str, "")
         settings = self._settings(version)
-        known = Evidence(
+        evidence = Evidence(
             settings=settings,
             setting_origins=dict.fromkeys(settings.environment, _RECORDING),
             stated_version=version,
@@ -159,7 +159,7 @@ class Recorded:
             taken_at_ns=self.captured_ns,
         )
         try:
-            return recorded_evidence(self._value, known)
+            return recorded_evidence(self._value, evidence)
         except ValueError as error:
             raise SnapshotError(sentence(self.where, error)) from None
 
@@ -243,7 +243,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     def objects(self) -> Iterator[Mapping[str, Any]]:
         """Return the objects as given, one at a time."""
-        return (msgspec.json.decode(one) if isinstance(one, msgspec.Raw) else one for one in self.manifests.values())
+        return (msgspec.json.decode(m) if isinstance(m, msgspec.Raw) else m for m in self.manifests.values())
 
     @property
     def settings(self) -> Settings:
@@ -313,7 +313,7 @@ class SnapshotReader:
             notes.append(f"{name}: it has no time of capture; the current time is assumed (--now sets it)")
         if pile.repeated_count:
             notes.append(f"{name}: {pile.repeated_count} objects are repeated; the last version of each is used")
-        found = Snapshot(
+        snapshot = Snapshot(
             name=name,
             captured_at_ns=captured_ns,
             evidence=Evidence(controller=ControllerInfo(title=_RECORDING, version_source=_RECORDING)),
@@ -324,19 +324,19 @@ class SnapshotReader:
             notes=tuple(notes),
             manifests=pile.manifests,
         )
-        found = _as_installed(found, pile.controllers) if recorded is None else _as_recorded(found, recorded)
+        snapshot = _as_installed(snapshot, pile.controllers) if recorded is None else _as_recorded(snapshot, recorded)
         if not self._karpenter_version:
-            return found
-        evidence = msgspec.structs.replace(found.evidence, stated_version=self._karpenter_version)
-        return msgspec.structs.replace(found, evidence=with_rules(evidence))
+            return snapshot
+        evidence = msgspec.structs.replace(snapshot.evidence, stated_version=self._karpenter_version)
+        return msgspec.structs.replace(snapshot, evidence=with_rules(evidence))
 
     def _gather(
-        self, pile: ObjectPile, found: Iterable[SnapshotDocument], *, takes_newest: bool
+        self, pile: ObjectPile, snapshot_documents: Iterable[SnapshotDocument], *, takes_newest: bool
     ) -> tuple[Recorded | None, int]:
         """Add the objects of documents, and return the recording among them and the newest instant of the others."""
         recorded: Recorded | None = None
         newest_ns = ABSENT_NS
-        for _, given in groupby(found, key=lambda document: document.given):
+        for _, given in groupby(snapshot_documents, key=lambda document: document.given):
             object_count, problem_count = pile.object_count, len(pile.problems)
             for document in given:
                 if is_recording(document.value):
@@ -374,21 +374,21 @@ _BY_NAME: Final = (
 def _as_installed(snapshot: Snapshot, controllers: Sequence[Mapping[str, Any]]) -> Snapshot:
     """Return a kubectl snapshot with the version and settings of Karpenter's Deployment in it."""
     by_namespace: dict[str, list[Mapping[str, Any]]] = {}
-    for one in controllers:
-        by_namespace.setdefault(one["metadata"].get("namespace", ""), []).append(one)
-    own = by_namespace.get(OWN_NAMESPACE) or by_namespace.get(USUAL_NAMESPACE)
-    if not own:
-        named = sorted(decode_controller(one, "Deployment").title for one in controllers)
+    for controller in controllers:
+        by_namespace.setdefault(controller["metadata"].get("namespace", ""), []).append(controller)
+    items = by_namespace.get(OWN_NAMESPACE) or by_namespace.get(USUAL_NAMESPACE)
+    if not items:
+        named = sorted(decode_controller(document, "Deployment").title for document in controllers)
         notes = [_NOT_READ.format(title=title) for title in named]
         return msgspec.structs.replace(snapshot, notes=(*snapshot.notes, *notes))
-    info = decode_controller(min(own, key=order_of), "Deployment")
+    info = decode_controller(min(items, key=order_of), "Deployment")
     if OWN_NAMESPACE not in by_namespace:
         info = msgspec.structs.replace(info, doubt=_BY_NAME.format(title=info.title))
     try:
         settings, notes = parse_settings(info.settings, info.version), [*info.sentences]
     except SettingsError as error:
         settings, notes = parse_settings({}, info.version), [f"{info.title}: {error}: defaults are assumed"]
-    notes = [f"{snapshot.name}: {one}" for one in notes]
+    notes = [f"{snapshot.name}: {note}" for note in notes]
     evidence = Evidence(
         settings=settings, setting_origins=dict.fromkeys(settings.environment, info.title), controller=info
     )

@@ -46,7 +46,7 @@ def build_recording(
         with_disruption: Whether ``karptui simulate`` answers for disruption too.
         unread: Kinds that could not be listed.
     """
-    kept = [one for one in map(scrub, objects) if one is not None]
+    kept = [item for item in map(scrub, objects) if item is not None]
     settings = evidence.settings
     chosen = {key: settings.environment[key] for key in SETTING_NAMES if key in settings.environment}
     document: dict[str, Any] = {
@@ -58,9 +58,9 @@ def build_recording(
     if evidence.karpenter_version:
         document["karpenterVersion"] = evidence.karpenter_version
     if evidence.instance_types is not None:
-        document["instanceTypes"] = [_type_document(one) for one in evidence.instance_types]
+        document["instanceTypes"] = [_type_document(instance_type) for instance_type in evidence.instance_types]
     if settings.repair_policies is not None:
-        document["repairPolicies"] = [_policy_document(one) for one in settings.repair_policies]
+        document["repairPolicies"] = [_policy_document(policy) for policy in settings.repair_policies]
     if history := settings.reboot_history:
         document["rebootHistory"] = {name: [*map(format_timestamp, at)] for name, at in history.items()}
     document |= evidence_document(evidence, live_usage)
@@ -92,54 +92,62 @@ def write_recording(document: Mapping[str, Any], path: Path, *, may_replace: boo
     return len(data)
 
 
-def _type_document(one: InstanceType) -> dict[str, Any]:
+def _type_document(instance_type: InstanceType) -> dict[str, Any]:
     return {
-        "name": one.name,
-        "requirements": [_requirement(part) for part in one.requirements],
-        "capacity": _amounts(one.capacity),
-        "overhead": _overhead(one.overhead),
-        "offerings": [_offering(offering) for offering in one.offerings],
-        **({"volumeAttachmentLimits": dict(one.volume_limits)} if one.volume_limits else {}),
+        "name": instance_type.name,
+        "requirements": [_requirement(part) for part in instance_type.requirements],
+        "capacity": _amounts(instance_type.capacity),
+        "overhead": _overhead(instance_type.overhead),
+        "offerings": [_offering(offering) for offering in instance_type.offerings],
+        **({"volumeAttachmentLimits": dict(instance_type.volume_limits)} if instance_type.volume_limits else {}),
     }
 
 
-def _offering(one: Offering) -> dict[str, Any]:
+def _offering(offering: Offering) -> dict[str, Any]:
     document: dict[str, Any] = {
-        "requirements": [_requirement(part) for part in one.requirements],
-        "price": one.price_per_hour,
-        "available": one.is_available,
-        "reservationCapacity": one.reservation_capacity,
+        "requirements": [_requirement(part) for part in offering.requirements],
+        "price": offering.price_per_hour,
+        "available": offering.is_available,
+        "reservationCapacity": offering.reservation_capacity,
     }
-    if one.capacity_override is not None:
-        document["capacityOverride"] = _amounts(one.capacity_override)
-    if one.overhead_override is not None:
-        document["overheadOverride"] = _overhead(one.overhead_override)
+    if offering.capacity_override is not None:
+        document["capacityOverride"] = _amounts(offering.capacity_override)
+    if offering.overhead_override is not None:
+        document["overheadOverride"] = _overhead(offering.overhead_override)
     return document
 
 
-def _overhead(one: Overhead) -> dict[str, Any]:
+def _overhead(overhead: Overhead) -> dict[str, Any]:
     return {
-        "kubeReserved": _amounts(one.kube_reserved),
-        "systemReserved": _amounts(one.system_reserved),
-        "evictionThreshold": _amounts(one.eviction_threshold),
+        "kubeReserved": _amounts(overhead.kube_reserved),
+        "systemReserved": _amounts(overhead.system_reserved),
+        "evictionThreshold": _amounts(overhead.eviction_threshold),
     }
 
 
-def _policy_document(one: RepairPolicy) -> dict[str, Any]:
+def _policy_document(policy: RepairPolicy) -> dict[str, Any]:
     document = {
-        "conditionType": one.condition_type,
-        "conditionStatus": one.condition_status,
-        "reasonRegex": one.reason_regex,
-        "tolerationDuration": format_duration(one.toleration_ns),
-        "priority": one.priority,
-        "action": str(one.action),
+        "conditionType": policy.condition_type,
+        "conditionStatus": policy.condition_status,
+        "reasonRegex": policy.reason_regex,
+        "tolerationDuration": format_duration(policy.toleration_ns),
+        "priority": policy.priority,
+        "action": str(policy.action),
     }
-    return document if one.grace_ns is None else {**document, "terminationGracePeriod": format_duration(one.grace_ns)}
+    return (
+        document
+        if policy.grace_ns is None
+        else {**document, "terminationGracePeriod": format_duration(policy.grace_ns)}
+    )
 
 
-def _requirement(one: NodeSelectorRequirement) -> dict[str, Any]:
-    document: dict[str, Any] = {"key": one.key, "operator": one.operator, "values": list(one.values)}
-    return document if one.min_values is None else {**document, "minValues": one.min_values}
+def _requirement(requirement: NodeSelectorRequirement) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "key": requirement.key,
+        "operator": requirement.operator,
+        "values": list(requirement.values),
+    }
+    return document if requirement.min_values is None else {**document, "minValues": requirement.min_values}
 
 
 def _amounts(amounts: ResourceList) -> dict[str, str]:

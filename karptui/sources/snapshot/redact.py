@@ -52,18 +52,18 @@ class Redactor:
         return self._document(document)
 
     def _document(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        made = {name: document[name] for name in ("karptui", "disruption") if name in document}
+        item = {name: document[name] for name in ("karptui", "disruption") if name in document}
         if "name" in document:
-            made["name"] = "redacted"
+            item["name"] = "redacted"
         if public.INSTANT.fullmatch(str(document.get("capturedAt", ""))):
-            made["capturedAt"] = document["capturedAt"]
+            item["capturedAt"] = document["capturedAt"]
         for field, rule in self._OF_DOCUMENT.items():
             if document.get(field) is not None:
-                made[field] = rule(self, document[field])
-        made["objects"] = [self.objects.redacted(one) for one in document.get("objects", ())]
+                item[field] = rule(self, document[field])
+        item["objects"] = [self.objects.redacted(one) for one in document.get("objects", ())]
         if document.get("repairPolicies") is not None:  # their expressions name the reasons of the objects
-            made["repairPolicies"] = [self._policy(one) for one in document["repairPolicies"]]
-        return made
+            item["repairPolicies"] = [self._policy(one) for one in document["repairPolicies"]]
+        return item
 
     def _instant(self, value: str) -> str:
         return self.values.unless_public(public.INSTANT.fullmatch, value)
@@ -96,8 +96,8 @@ class Redactor:
                 documents = load_documents(value.encode("utf-8", "replace"))
             except YamlError:
                 return self.values.opaque(value)
-        made = [self._constraints(one) for one in documents]
-        return msgspec.json.encode(made[0] if len(made) == 1 else made).decode()
+        constraints = [self._constraints(document) for document in documents]
+        return msgspec.json.encode(constraints[0] if len(constraints) == 1 else constraints).decode()
 
     def _constraints(self, value: Any) -> Any:
         """Return a scheduler's configuration; its fields may be written in any case."""
@@ -115,56 +115,56 @@ class Redactor:
         return self.values.word(value) if isinstance(value, str) else value
 
     def _instance_types(self, types: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        return [self._instance_type(one) for one in types]
+        return [self._instance_type(document) for document in types]
 
-    def _instance_type(self, one: Mapping[str, Any]) -> dict[str, Any]:
-        made = {
+    def _instance_type(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        item = {
             name: self.objects.redacted_value(part, name)
-            for name, part in one.items()
+            for name, part in document.items()
             if name in ("requirements", "capacity", "volumeAttachmentLimits")
         }
-        if "overhead" in one:
-            made["overhead"] = self._overhead(one["overhead"])
-        if "offerings" in one:
-            made["offerings"] = [self._offering(part) for part in one["offerings"]]
-        return {"name": self.values.name("InstanceType", str(one["name"])), **made}
+        if "overhead" in document:
+            item["overhead"] = self._overhead(document["overhead"])
+        if "offerings" in document:
+            item["offerings"] = [self._offering(part) for part in document["offerings"]]
+        return {"name": self.values.name("InstanceType", str(document["name"])), **item}
 
     def _overhead(self, overhead: Mapping[str, Any]) -> dict[str, Any]:
         return {name: self.objects.redacted_value(part, name) for name, part in overhead.items() if name in AMOUNTS}
 
     def _offering(self, offering: Mapping[str, Any]) -> dict[str, Any]:
-        made = {
+        document = {
             name: self.objects.redacted_value(part, name)
             for name, part in offering.items()
             if name in ("requirements", "capacityOverride") or not isinstance(part, str | list | dict)
         }
         if isinstance(overhead := offering.get("overheadOverride"), Mapping):
-            made["overheadOverride"] = self._overhead(overhead)
-        return made
+            document["overheadOverride"] = self._overhead(overhead)
+        return document
 
     def _policy(self, policy: Mapping[str, Any]) -> dict[str, Any]:
         """Return a repair policy; its expression becomes the reasons in the recording that it matches."""
-        made: dict[str, Any] = {name: part for name, part in policy.items() if isinstance(part, int)}
+        document: dict[str, Any] = {name: part for name, part in policy.items() if isinstance(part, int)}
         for name in ("conditionType", "conditionStatus", "action"):
             if name in policy:
-                made[name] = self.values.word(policy[name])
+                document[name] = self.values.word(policy[name])
         for name in ("tolerationDuration", "terminationGracePeriod"):
             if name in policy:
-                made[name] = self.values.unless_public(public.DURATION.fullmatch, policy[name])
+                document[name] = self.values.unless_public(public.DURATION.fullmatch, policy[name])
         if (regex := policy.get("reasonRegex")) is not None:
-            made["reasonRegex"] = regex if regex in _MATCHES_ALL else self._expression_for(str(regex))
-        return made
+            document["reasonRegex"] = regex if regex in _MATCHES_ALL else self._expression_for(str(regex))
+        return document
 
     def _expression_for(self, regex: str) -> str:
-        found = sorted({self.values.reason(one) for one in self.values.reasons if re.search(regex, one)})
-        return f"^({'|'.join(map(re.escape, found or [self.values.word_for(regex)]))})$"
+        reasons = sorted({self.values.reason(reason) for reason in self.values.reasons if re.search(regex, reason)})
+        return f"^({'|'.join(map(re.escape, reasons or [self.values.word_for(regex)]))})$"
 
     def _reboots(self, history: Mapping[str, Any]) -> dict[str, Any]:
         name = self.values.name
         return {name("NodeClaim", claim): [*map(self._instant, times)] for claim, times in history.items()}
 
     def _unread(self, kinds: Iterable[str]) -> list[str]:
-        return [one for one in kinds if one in {str(kind) for kind in Kind}]
+        return [kind for kind in kinds if kind in {str(kind) for kind in Kind}]
 
     def _offerings(self, offerings: Mapping[str, Any]) -> dict[str, Any]:
         types = {
@@ -186,15 +186,15 @@ class Redactor:
 
     def _evidence(self, evidence: Mapping[str, Any]) -> dict[str, Any]:
         """Return the evidence without messages and without the names of its sources."""
-        made: dict[str, Any] = {}
+        document: dict[str, Any] = {}
         for field in ("controllerStatus", "metricsStatus"):
             if field in evidence:
-                made[field] = _without_sentence(evidence[field])
+                document[field] = _without_sentence(evidence[field])
         if "factStatuses" in evidence:
-            made["factStatuses"] = {kind: _without_sentence(one) for kind, one in evidence["factStatuses"].items()}
+            document["factStatuses"] = {kind: _without_sentence(one) for kind, one in evidence["factStatuses"].items()}
         controller = evidence.get("controller", {})
         if controller:
-            made["controller"] = {
+            document["controller"] = {
                 "title": _CONTROLLER,
                 "namespace": self.values.name("Namespace", controller.get("namespace", "")),
                 "version": self.values.version(controller.get("version", "")),
@@ -204,35 +204,37 @@ class Redactor:
         if "settingOrigins" in evidence:
             title = controller.get("title", "")
             origins = evidence["settingOrigins"].items()
-            made["settingOrigins"] = {name: _CONTROLLER if one == title else "another source" for name, one in origins}
+            document["settingOrigins"] = {
+                name: _CONTROLLER if one == title else "another source" for name, one in origins
+            }
         if "othersLabelled" in evidence:
-            made["othersLabelled"] = [self._titled(one) for one in evidence["othersLabelled"]]
+            document["othersLabelled"] = [self._titled(one) for one in evidence["othersLabelled"]]
         if "metrics" in evidence:
-            made["metrics"] = self._metrics(evidence["metrics"])
+            document["metrics"] = self._metrics(evidence["metrics"])
         if "facts" in evidence:
-            made["facts"] = self._facts(evidence["facts"])
-        return made
+            document["facts"] = self._facts(evidence["facts"])
+        return document
 
     def _metrics(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
-        made = {**metrics, "endpoint": _CONTROLLER, "version": self.values.version(metrics.get("version", ""))}
+        document = {**metrics, "endpoint": _CONTROLLER, "version": self.values.version(metrics.get("version", ""))}
         for field in ("cpuCores", "memoryBytes"):
             if field in metrics:
-                made[field] = {self.values.name("InstanceType", name): one for name, one in metrics[field].items()}
+                document[field] = {self.values.name("InstanceType", name): one for name, one in metrics[field].items()}
         for field in ("pools", "podsByPool"):
             if field in metrics:
-                made[field] = {
+                document[field] = {
                     self.values.name("NodePool", name): _of_pool(one) for name, one in metrics[field].items()
                 }
-        return made
+        return document
 
     def _facts(self, facts: Mapping[str, Any]) -> dict[str, Any]:
         """Return AWS's answers: facts about a region are public, IDs of the account are not."""
-        made = {**facts}
+        document = {**facts}
         for field in ("subnets", "reservations"):
             if field in facts:
                 of_account = [{**one, "id": self.values.aws_id(one["id"])} for one in facts[field]["value"]]
-                made[field] = {**facts[field], "value": of_account}
-        return made
+                document[field] = {**facts[field], "value": of_account}
+        return document
 
     def _titled(self, title: str) -> str:
         """Return ``Deployment shop/web`` with pseudonyms."""

@@ -76,25 +76,25 @@ class Objects:
     def __init__(self, values: Values) -> None:
         self.values = values
 
-    def redacted(self, one: Mapping[str, Any]) -> dict[str, Any]:
+    def redacted(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """Return an object with pseudonyms."""
-        api_version, kind = str(one.get("apiVersion", "")), str(one.get("kind", ""))
+        api_version, kind = str(document.get("apiVersion", "")), str(document.get("kind", ""))
         is_foreign = kind_of(api_version, kind) is Kind.NODECLASS and kind not in ("EC2NodeClass", "NodeClass")
-        made: dict[str, Any] = {}
-        for field, value in one.items():
+        item: dict[str, Any] = {}
+        for field, value in document.items():
             if field == "metadata":
-                made[field] = self.redacted_value(value, field, _class_of(kind))
+                item[field] = self.redacted_value(value, field, _class_of(kind))
             elif is_foreign and field == "spec":
-                made[field] = {}
+                item[field] = {}
             elif is_foreign and field == "status":
-                made[field] = self.redacted_value({"conditions": mapping(value).get("conditions", [])}, field)
+                item[field] = self.redacted_value({"conditions": mapping(value).get("conditions", [])}, field)
             else:
-                made |= self._mapping({field: value}, "", "")
+                item |= self._mapping({field: value}, "", "")
         if self.values.is_learning and kind == "Pod":
-            self._learn_volumes(one)
+            self._learn_volumes(document)
         if self.values.is_learning:
-            self.values.pseudonyms.learn_object(kind, str(mapping(one.get("metadata")).get("name", "")))
-        return made
+            self.values.pseudonyms.learn_object(kind, str(mapping(document.get("metadata")).get("name", "")))
+        return item
 
     def _learn_volumes(self, pod: Mapping[str, Any]) -> None:
         for volume in (pod.get("spec") or {}).get("volumes") or ():
@@ -130,15 +130,15 @@ class Objects:
         label = value.get("key")
         if value.get("operator") in _COMPARISONS:
             self.values.compared.add(str(label))
-        made: dict[str, Any] = {}
+        document: dict[str, Any] = {}
         for name, part in value.items():
             if name == "name" and isinstance(part, str):
-                made[name] = self._called(part, kind)
+                document[name] = self._called(part, kind)
             elif isinstance(label, str) and name in ("key", "value", "values"):
-                made[name] = self._of_label(label, name, part)
+                document[name] = self._of_label(label, name, part)
             elif name in _PARTS or name in TEXT_FIELDS or name in AMOUNTS or name in _LABELS or name == "annotations":
-                made[name] = self.redacted_value(part, name)
-        return made
+                document[name] = self.redacted_value(part, name)
+        return document
 
     def _called(self, name: str, kind: str) -> str:
         if kind == "Driver":

@@ -197,8 +197,8 @@ class Values:
             return value
         if self.is_learning and key == TEMPLATE_HASH:
             self.pseudonyms.learn_hash(value)
-        made = self.name(ORIGIN if key in ORIGIN_LABELS else VALUE, value)
-        return made if _LABEL.fullmatch(value) or self.is_learning else f"{made}-"
+        name = self.name(ORIGIN if key in ORIGIN_LABELS else VALUE, value)
+        return name if _LABEL.fullmatch(value) or self.is_learning else f"{name}-"
 
     def word_of_label(self, value: str) -> str:
         """Return the value of a well-known label, or its pseudonym."""
@@ -256,10 +256,10 @@ class Values:
 
     def aws_id(self, value: str) -> str:
         """Return the pseudonym of an AWS ID, in the same form."""
-        found = _AWS_ID.fullmatch(value)
-        if found is None:
+        match = _AWS_ID.fullmatch(value)
+        if match is None:
             return self.opaque(value)
-        return f"{found[1]}-{self.pseudonyms.digest(value).hex()[: len(found[2])]}"
+        return f"{match[1]}-{self.pseudonyms.digest(value).hex()[: len(match[2])]}"
 
     def _provider_id(self, value: str) -> str:
         """Return a provider ID with the zone that it names; of others than AWS's only the provider stays."""
@@ -312,8 +312,8 @@ class Values:
         return f"{self.named('', stem) or self.opaque(stem)}{value[len(stem) :]}"
 
     def _os_image(self, value: str) -> str:
-        found = _OS_IMAGE.match(value)
-        return found[0] if found is not None else self.opaque(value)
+        match = _OS_IMAGE.match(value)
+        return match[0] if match is not None else self.opaque(value)
 
     def expression(self, value: str) -> str:
         """Return a CEL expression unchanged if it has only Karpenter's variables, numbers and operators."""
@@ -331,10 +331,10 @@ class Values:
             for kind, name in _IN_MESSAGE.findall(value):
                 self.pseudonyms.learn("Node" if kind == "node/" else "NodeClaim", name)
             return value
-        made = self._messages.get(value)
-        if made is None:
-            made = self._messages[value] = self._fragments.of(value)
-        return made
+        message = self._messages.get(value)
+        if message is None:
+            message = self._messages[value] = self._fragments.of(value)
+        return message
 
     def _in_message(self, word: str) -> str | None:
         """Return the pseudonym of a word in a message, None if it names nothing in the recording."""
@@ -350,8 +350,8 @@ class Values:
 
     def version(self, version: str) -> str:
         """Return a version without a fork's suffix."""
-        found = _VERSION.match(version)
-        return found[0] if found is not None else ""
+        match = _VERSION.match(version)
+        return match[0] if match is not None else ""
 
     _RULES: Final[Mapping[str, Callable[[Values, str], str]]] = {
         **dict.fromkeys(

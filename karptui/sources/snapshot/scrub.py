@@ -83,8 +83,8 @@ def scrub_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     kept = _only(metadata, _METADATA)
     annotations = mapping(metadata.get("annotations"))
     kept.pop("annotations", None)
-    own = {key: value for key, value in annotations.items() if _decides(key)}
-    return {**kept, "annotations": own} if own else kept
+    document = {key: value for key, value in annotations.items() if _decides(key)}
+    return {**kept, "annotations": document} if document else kept
 
 
 def _decides(key: str) -> bool:

@@ -77,7 +77,7 @@ def without_lone_surrogates(text: bytes) -> bytes:
     """Return JSON with U+FFFD for lone surrogate escapes, as Go reads it: they cannot be printed."""
     if HALF_CHARACTER.search(text) is None:
         return text
-    return _ESCAPE.sub(lambda found: b"\\ufffd" if found[1] else found[0], text)
+    return _ESCAPE.sub(lambda match: b"\\ufffd" if match[1] else match[0], text)
 
 
 def check_utf8(text: bytes, where: str, *, first_line: int = 1) -> None:
