@@ -57,50 +57,50 @@ def held(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 def holder_of(line: VerdictNode) -> WhyCode | None:
     """Return the code of the first blocker of a node that a method wants to remove; None if another finding has it."""
-    found = line.findings
-    if found is None or not found.is_held or (found.freed is not None and not found.freed.goes):
+    findings = line.findings
+    if findings is None or not findings.is_held or (findings.freed is not None and not findings.freed.goes):
         # A blocker of a node that would stay anyway costs nothing.
         return None
     why = _holder(line)
     # A drifted node counts for its NodePool's drift, and an unready one for being so.
-    if why is WhyCode.BUDGET and (found.why.method == Method.DRIFT or line.not_ready_ns is not None):
+    if why is WhyCode.BUDGET and (findings.why.method == Method.DRIFT or line.not_ready_ns is not None):
         return None
     return why if why in _HELD else None
 
 
 def manner_of(line: VerdictNode, why: WhyCode, closed_pdbs: Collection[str]) -> Manner:
     """Return whether a node's blocker may end, and why."""
-    own = own_blockers(line, why)
+    blockers = own_blockers(line, why)
     if why is WhyCode.PDB:
-        is_closed = any(one.code is Code.PDB_MULTIPLE or one.value in closed_pdbs for one in own)
+        is_closed = any(blocker.code is Code.PDB_MULTIPLE or blocker.value in closed_pdbs for blocker in blockers)
         return Manner.NEVER if is_closed else Manner.PLAIN
-    if why is not WhyCode.BUDGET or any(one.until_ns is not None for one in own):
+    if why is not WhyCode.BUDGET or any(blocker.until_ns is not None for blocker in blockers):
         return Manner.PLAIN
     return Manner.USED_UP if line.findings is not None and line.findings.why.of else Manner.NEVER
 
 
 def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case: VerdictCase) -> ClusterFinding:
     code, screen, filter_text = _HELD[why]
-    own = [one for line in lines for one in own_blockers(line, why)]
-    ends = [one.until_ns for one in own]
+    blockers = [blocker for line in lines for blocker in own_blockers(line, why)]
+    ends = [blocker.until_ns for blocker in blockers]
     until = None if None in ends or not ends else max(end for end in ends if end is not None)
     if until is None and code in (FindingCode.POD_DND, FindingCode.PDB):
         # Expiration and its grace period end every other blocker.
         forced = [forced_end_ns(line) for line in lines]
         until = None if None in forced else max(end for end in forced if end is not None)
     is_over = code is FindingCode.BUDGET and until is not None
-    since = min((one.since_ns for one in own if one.since_ns), default=None)
+    since = min((blocker.since_ns for blocker in blockers if blocker.since_ns), default=None)
     is_new = since is not None and case.now_ns - since < BRIEF_NS and manner is Manner.PLAIN
     ends_soon = until is not None and until - case.now_ns < ENDS_SOON_NS and not any(line.goes for line in lines)
     is_brief = ends_soon if code is FindingCode.POD_DND else is_new
-    objects = [one.object_ref for one in own if one.object_ref]
+    objects = [blocker.object_ref for blocker in blockers if blocker.object_ref]
     if code is FindingCode.PDB:
-        objects += [f"PodDisruptionBudget/{key}" for one in own for key in one.value.split()]
+        objects += [f"PodDisruptionBudget/{key}" for blocker in blockers for key in blocker.value.split()]
     saving = saving_of(((line, line.held) for line in lines), case)
     conditions = [line.claim.condition("Drifted") for line in lines if line.claim is not None]
-    drifted = [one for one in conditions if one is not None and one.status == "True"]
+    drifted = [condition for condition in conditions if condition is not None and condition.status == "True"]
     at_once = _at_once(lines, case) if code is not FindingCode.BUDGET else None
-    opens = [end for line in lines for one in own_blockers(line, WhyCode.BUDGET) if (end := one.until_ns) is not None]
+    opens = [end for line in lines for b in own_blockers(line, WhyCode.BUDGET) if (end := b.until_ns) is not None]
     return ClusterFinding(
         severity=FindingSeverity.INFO if is_over or is_brief else FindingSeverity.WARNING,
         code=code,
@@ -112,17 +112,17 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
         since_ns=since,
         until_ns=until,
         objects=tuple(dict.fromkeys(objects)),
-        names=tuple(name for name, _ in Counter(_name(one, code) for one in own).most_common()),
+        names=tuple(name for name, _ in Counter(_name(blocker, code) for blocker in blockers).most_common()),
         nodes=len(lines),
         nodes_bound=CountBound.AT_MOST if is_simulating(lines) else CountBound.EXACT,
         at_once=at_once,
         closed_until_ns=min(opens, default=None) if at_once == 0 else None,
         draining=sum(line.findings is not None and line.findings.why.code is WhyCode.DRAIN for line in lines),
         drifted=len(drifted),
-        drifted_ns=min((one.last_transition_ns for one in drifted if one.last_transition_ns), default=None),
-        pods=len({one.object_key for one in own if one.object_kind == "Pod"}),
+        drifted_ns=min((c.last_transition_ns for c in drifted if c.last_transition_ns), default=None),
+        pods=len({blocker.object_key for blocker in blockers if blocker.object_kind == "Pod"}),
         recent_pods=sum(line.findings.recent_pods for line in lines if line.findings is not None),
-        detail=next((one.message for one in own if code is FindingCode.REPAIR_HELD), ""),
+        detail=next((blocker.message for blocker in blockers if code is FindingCode.REPAIR_HELD), ""),
         manner=manner,
         screen=screen,
         filter_text=filter_text,
@@ -151,7 +151,7 @@ def _at_once(lines: Sequence[VerdictNode], case: VerdictCase) -> int | None:
 def own_blockers(line: VerdictNode, why: WhyCode) -> list[Blocker]:
     """Return a node's blockers that belong to a code of WHY, if a method wants to remove the node."""
     blockers = line.findings.blockers if line.findings is not None else ()
-    return [one for one in blockers if one.is_wanted and CODES[one.code].why is why]
+    return [blocker for blocker in blockers if blocker.is_wanted and CODES[blocker.code].why is why]
 
 
 def _name(blocker: Blocker, code: FindingCode) -> str:
@@ -343,5 +343,5 @@ def lacks_some(amounts: Iterable[float | None]) -> bool:
 def why_not_ready(lines: Sequence[VerdictNode]) -> str:
     """Return the message of the Ready condition, if all nodes have the same; empty if they are ready."""
     conditions = [line.node.ready for line in lines if line.node is not None]
-    messages = {one.message if one is not None and one.status != "True" else "" for one in conditions}
+    messages = {c.message if c is not None and c.status != "True" else "" for c in conditions}
     return messages.pop() if len(messages) == 1 else ""

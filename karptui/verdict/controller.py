@@ -124,19 +124,19 @@ def _second_karpenter(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 def _second_autoscaler(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield a finding if the Cluster Autoscaler adds nodes for pods that Karpenter also serves."""
-    recent = [one for one in case.events if one.involved_kind == "Pod" and case.now_ns - one.last_ns <= _RECENT_NS]
-    nominated = {(one.involved_namespace, one.involved_name) for one in recent if one.reason == "Nominated"}
-    scaled = [one for one in recent if one.reason == SCALED_UP]
-    scaled = [one for one in scaled if (one.involved_namespace, one.involved_name) in nominated]
+    recent = [e for e in case.events if e.involved_kind == "Pod" and case.now_ns - e.last_ns <= _RECENT_NS]
+    nominated = {(event.involved_namespace, event.involved_name) for event in recent if event.reason == "Nominated"}
+    scaled = [event for event in recent if event.reason == SCALED_UP]
+    scaled = [event for event in scaled if (event.involved_namespace, event.involved_name) in nominated]
     if not scaled:
         return
     pods: defaultdict[str, list[str]] = defaultdict(list)
-    for key in dict.fromkeys(f"{one.involved_namespace}/{one.involved_name}" for one in scaled):
+    for key in dict.fromkeys(f"{event.involved_namespace}/{event.involved_name}" for event in scaled):
         pods[f"{key.partition('/')[0]}/"].append(key)
     yield ClusterFinding(
         severity=FindingSeverity.WARNING,
         code=FindingCode.TWO_AUTOSCALERS,
-        last_ns=max(one.last_ns for one in scaled),
+        last_ns=max(event.last_ns for event in scaled),
         objects=tuple(f"Pod/{key}" for keys in pods.values() for key in keys),
         names=tuple(folded_names(pods)),
         pods=sum(map(len, pods.values())),

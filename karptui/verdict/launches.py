@@ -108,12 +108,12 @@ def _pools_not_ready(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
         yield _nodeclass_not_ready(case.nodeclasses, key, pools, pending)
     if others:
         explained = pending.take(lambda group: of_pools(group, frozenset(pool.name for pool in others)))
-        conditions = [one for pool in others if (one := _failing(pool.conditions)) is not None]
+        conditions = [condition for pool in others if (condition := _failing(pool.conditions)) is not None]
         yield ClusterFinding(
             severity=FindingSeverity.ERROR,
             code=FindingCode.POOL_NOT_READY,
-            since_ns=min((one.last_transition_ns for one in conditions if one.last_transition_ns), default=None),
-            detail=next((_words(one) for one in conditions if one.message), ""),
+            since_ns=min((c.last_transition_ns for c in conditions if c.last_transition_ns), default=None),
+            detail=next((_words(condition) for condition in conditions if condition.message), ""),
             objects=tuple(f"NodePool/{pool.name}" for pool in others),
             names=tuple(pool.name for pool in others),
             pending=explained,
@@ -124,8 +124,8 @@ def _pools_not_ready(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
 def is_being_checked(pool: NodePool, nodeclass: NodeClass | None, now_ns: int) -> bool:
     """Return whether a NodePool or its NodeClass was changed a moment ago: Karpenter has not looked at it again."""
     ready = [condition_of(one.conditions, "Ready") for one in (pool, nodeclass) if one is not None]
-    unknown = [one for one in ready if one is not None and one.status == "Unknown"]
-    return any(now_ns - one.last_transition_ns < CHECKED_NS for one in unknown)
+    unknown = [condition for condition in ready if condition is not None and condition.status == "Unknown"]
+    return any(now_ns - condition.last_transition_ns < CHECKED_NS for condition in unknown)
 
 
 def _is_unusable(nodeclass: NodeClass) -> bool:
@@ -134,12 +134,12 @@ def _is_unusable(nodeclass: NodeClass) -> bool:
 
 def _failing(conditions: Sequence[Condition]) -> Condition | None:
     """Return the condition that keeps a NodeClass or a NodePool from being ready, None if it is or nothing shows it."""
-    ready = next((one for one in conditions if one.type == "Ready"), None)
+    ready = next((condition for condition in conditions if condition.type == "Ready"), None)
     if ready is None or ready.status == "True":
         return None
-    failed = [one for one in conditions if one.type not in _NO_DEPENDENTS and one.status == "False"]
+    failed = [c for c in conditions if c.type not in _NO_DEPENDENTS and c.status == "False"]
     # ValidationSucceeded of a NodeClass waits for the others: the condition it waits for is the cause.
-    failed.sort(key=lambda one: (one.type == "ValidationSucceeded", not one.message))
+    failed.sort(key=lambda condition: (condition.type == "ValidationSucceeded", not condition.message))
     return failed[0] if failed else ready
 
 
@@ -154,8 +154,10 @@ def _nodeclass_not_ready(
 ) -> ClusterFinding:
     nodeclass = nodeclasses.get(key)
     failing = _failing(nodeclass.conditions) if nodeclass is not None else None
-    own = [one for pool in pools if (one := condition_of(pool.conditions, "NodeClassReady")) is not None]
-    since = [failing.last_transition_ns] if failing is not None else [one.last_transition_ns for one in own]
+    conditions = [
+        condition for pool in pools if (condition := condition_of(pool.conditions, "NodeClassReady")) is not None
+    ]
+    since = [failing.last_transition_ns] if failing is not None else [c.last_transition_ns for c in conditions]
     explained = pending.take(lambda group: of_pools(group, frozenset(pool.name for pool in pools)))
     manner = Manner.MISSING if nodeclass is None else Manner.LEAVING if nodeclass.is_deleting else Manner.PLAIN
     return ClusterFinding(
@@ -183,7 +185,7 @@ def _refused(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
     for (pool, code), refusals in sorted(groups.items(), key=lambda entry: -len(entry[1])):
         if not code and pool in coded:
             continue
-        of_pool = [refusal for (name, _), own in groups.items() if name == pool for refusal in own]
+        of_pool = [refusal for (name, _), group in groups.items() if name == pool for refusal in group]
         claims = frozenset(refusal.nodeclaim for refusal in of_pool)
         explained = pending.take(partial(_waits_for, pool=pool, claims=claims))
         count = len({refusal.nodeclaim for refusal in refusals})
@@ -197,7 +199,7 @@ def _refused(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
             last_ns=max(refusal.last_ns for refusal in refusals),
             objects=(
                 f"NodePool/{pool}",
-                *(one.node_class_ref.key for one in case.pools if one.name == pool),
+                *(node_pool.node_class_ref.key for node_pool in case.pools if node_pool.name == pool),
                 *(f"NodeClaim/{refusal.nodeclaim}" for refusal in refusals),
             ),
             names=(pool, *dict.fromkeys(subnet for refusal in refusals for subnet in refusal.subnets)),
@@ -216,7 +218,7 @@ def _refused(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
 
 def _static_nodes(case: VerdictCase, name: str) -> tuple[int, int]:
     """Return the nodes and the replicas of a static NodePool; nothing of another one."""
-    pool = next((one for one in case.pools if one.name == name and one.is_static), None)
+    pool = next((node_pool for node_pool in case.pools if node_pool.name == name and node_pool.is_static), None)
     running = sum(line.pool == name and line.has_node and not line.goes for line in case.nodes)
     return (running, pool.replicas or 0) if pool is not None else (0, 0)
 

@@ -41,11 +41,11 @@ def _names(groups: Iterable[PendingLine]) -> Iterator[str]:
     for group in groups:
         if group.name:
             by_owner.setdefault(group.owner or group.name, []).append(group)
-    for owner, own in by_owner.items():
-        if len(own) == 1:
-            yield own[0].name
+    for owner, lines in by_owner.items():
+        if len(lines) == 1:
+            yield lines[0].name
         else:
-            yield from folded_names({owner: [key for group in own for key in group.pods]})
+            yield from folded_names({owner: [key for group in lines for key in group.pods]})
 
 
 def folded_names(pods: Mapping[str, Sequence[str]]) -> Iterator[str]:

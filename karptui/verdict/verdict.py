@@ -260,8 +260,8 @@ def _churn(case: VerdictCase) -> Iterator[ClusterFinding]:
             severity=FindingSeverity.WARNING,
             code=FindingCode.CHURN,
             since_ns=loop.first_ns or None,
-            objects=(*objects, *(one.workload for one in moved)),
-            names=(pool, *(one.workload.partition("/")[2] for one in moved[:1])),
+            objects=(*objects, *(loop.workload for loop in moved)),
+            names=(pool, *(loop.workload.partition("/")[2] for loop in moved[:1])),
             nodes=loop.times if pool else 0,
             pods=moved[0].times if moved else 0,
             reasons=tuple(str(reason) for reason, _ in loop.reasons if pool and reason is not Removal.UNKNOWN),
@@ -271,7 +271,7 @@ def _churn(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 def _uncovered(case: VerdictCase) -> list[Finding]:
     """Return the findings of Advice that no other finding covers."""
-    return [one for one in case.advice.findings if one.rule not in COVERED_RULES] if case.advice is not None else []
+    return [f for f in case.advice.findings if f.rule not in COVERED_RULES] if case.advice is not None else []
 
 
 def _urgent_advice(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
@@ -301,7 +301,7 @@ def _belongs_to(group: PendingLine, owners: AbstractSet[str]) -> bool:
 
 def _advice(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield the warnings of Advice as one finding."""
-    warnings = [one for one in _uncovered(case) if str(one.severity) == "warning" and one.rule not in SEPARATE_RULES]
+    warnings = [f for f in _uncovered(case) if str(f.severity) == "warning" and f.rule not in SEPARATE_RULES]
     if warnings:
         yield ClusterFinding(
             severity=FindingSeverity.INFO,
@@ -350,26 +350,28 @@ def _stopped(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
     saving = saving_of(((line, line.would_save) for line in waiting), case)
     unsynced = unsynced_claims(case)
     if unsynced:
-        since = min((one.since_ns for one in unsynced if one.since_ns), default=None)
+        since = min((blocker.since_ns for blocker in unsynced if blocker.since_ns), default=None)
         is_long = since is None or case.now_ns - since >= LAUNCH_PATIENCE_NS
-        said = stopping_refusal(case)
-        refused = {line.claim.name for line in case.nodes if line.claim is not None and refusal_message(line) == said}
-        unsynced = [one for one in unsynced if one.object_key in refused] if said else unsynced
-        names = {one.object_key for one in unsynced}
+        refusal = stopping_refusal(case)
+        refused = {
+            line.claim.name for line in case.nodes if line.claim is not None and refusal_message(line) == refusal
+        }
+        unsynced = [blocker for blocker in unsynced if blocker.object_key in refused] if refusal else unsynced
+        names = {blocker.object_key for blocker in unsynced}
         claims = [line.claim for line in case.nodes if line.claim is not None and line.claim.name in names]
-        failing = failing_pools(case, claims) if said else frozenset()
+        failing = failing_pools(case, claims) if refusal else frozenset()
         explained = pending.take(partial(waits_for_claims, claims=claims, failing=failing))
         yield ClusterFinding(
-            severity=FindingSeverity.ERROR if is_long or said else FindingSeverity.INFO,
-            detail=said,
+            severity=FindingSeverity.ERROR if is_long or refusal else FindingSeverity.INFO,
+            detail=refusal,
             code=FindingCode.STOPPED,
             price_per_hour=saving.per_hour,
             is_upper_bound=saving.is_upper_bound,
             saves_in_seconds=saving.seconds,
             is_partial=is_simulating(case.nodes) or lacks_some(line.would_save for line in waiting),
             since_ns=since,
-            objects=tuple(one.object_ref for one in unsynced),
-            names=tuple(one.object_key for one in unsynced),
+            objects=tuple(blocker.object_ref for blocker in unsynced),
+            names=tuple(blocker.object_key for blocker in unsynced),
             nodes=len(waiting),
             nodes_bound=CountBound.AT_LEAST if is_simulating(case.nodes) else CountBound.EXACT,
             pending=explained,
@@ -377,9 +379,9 @@ def _stopped(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
         )
     served = served_pools(case.pools)
     checked = [is_being_checked(pool, case.nodeclasses.get(pool.node_class_ref.key), case.now_ns) for pool in served]
-    if not any(checked) and any(one.code is Code.NO_NODEPOOLS for one in cluster):
-        blockers = [one for line in case.nodes if line.findings is not None for one in line.findings.blockers]
-        full = {one.pool_name for one in blockers if one.code is Code.STATIC_NO_HEADROOM}
+    if not any(checked) and any(blocker.code is Code.NO_NODEPOOLS for blocker in cluster):
+        blockers = [blocker for line in case.nodes if line.findings is not None for blocker in line.findings.blockers]
+        full = {blocker.pool_name for blocker in blockers if blocker.code is Code.STATIC_NO_HEADROOM}
         runs = [pool.is_static and is_refillable(pool) and pool.name not in full for pool in served]
         yield ClusterFinding(
             severity=FindingSeverity.WARNING if all(runs) else FindingSeverity.ERROR,
@@ -404,7 +406,7 @@ def _gone_pools(case: VerdictCase) -> Iterator[ClusterFinding]:
     there = {pool.name for pool in case.pools}
     gone: dict[str, list[VerdictNode]] = {}
     for line in case.nodes:
-        codes = [one.code for one in line.findings.blockers] if line.findings is not None else ()
+        codes = [blocker.code for blocker in line.findings.blockers] if line.findings is not None else ()
         if line.pool and line.pool not in there and Code.NODEPOOL_UNRESOLVED in codes:
             gone.setdefault(line.pool, []).append(line)
     if gone:
@@ -426,12 +428,12 @@ def _drift(case: VerdictCase) -> Iterator[ClusterFinding]:
     pools: dict[str, list[VerdictNode]] = {}
     moving: set[str] = set()
     for line in case.nodes:
-        found = line.findings
-        if found is None or line.claim is None or not line.claim.is_true("Drifted"):
+        findings = line.findings
+        if findings is None or line.claim is None or not line.claim.is_true("Drifted"):
             continue
         if holder_of(line) in NAMED_HOLDERS:
             continue
-        if found.why.code in (WhyCode.DRAIN, WhyCode.DELETING, WhyCode.COMMAND, WhyCode.OK, WhyCode.WAITS):
+        if findings.why.code in (WhyCode.DRAIN, WhyCode.DELETING, WhyCode.COMMAND, WhyCode.OK, WhyCode.WAITS):
             moving.add(line.pool)
         else:
             pools.setdefault(line.pool, []).append(line)
@@ -442,9 +444,7 @@ def _drift(case: VerdictCase) -> Iterator[ClusterFinding]:
         reasons = Counter(_drift_reason(line) for line in lines)
         reason = reasons.most_common(1)[0][0]
         manners = Counter(manner_of(line, WhyCode.BUDGET, ()) for line in lines if _drift_reason(line) == reason)
-        ends = [
-            one.until_ns for line in lines for one in own_blockers(line, WhyCode.BUDGET) if one.until_ns is not None
-        ]
+        ends = [b.until_ns for line in lines for b in own_blockers(line, WhyCode.BUDGET) if b.until_ns is not None]
         is_budget = reason == Code.BUDGET_ZERO
         static = next((pool for pool in case.pools if pool.name == name and pool.is_static), None)
         limit = (static.limits or {}).get(NODES) if static is not None else None
@@ -483,7 +483,7 @@ def _drifted_ns(line: VerdictNode) -> int:
 def _drift_reason(line: VerdictNode) -> str:
     """Return the code of the blocker of a node's drift."""
     assert line.findings is not None
-    lane = next((one for one in line.findings.lanes if one.method == Method.DRIFT), None)
+    lane = next((lane for lane in line.findings.lanes if lane.method == Method.DRIFT), None)
     return lane.code if lane is not None else ""
 
 
