@@ -176,12 +176,12 @@ class KarptuiApp(LivingApp):
 
     def fault_caught(self, error: Exception, during: str) -> None:
         """Show a failure; exit if nothing is on the screen yet."""
-        said = crash.message(error, during, crash.record(error, during))
+        message = crash.message(error, during, crash.record(error, during))
         if self.front is not None:
-            self.tell(said, Tone.FAULT)
+            self.tell(message, Tone.FAULT)
         elif not self._is_over:
             self._is_over = True
-            self.exit(return_code=1, message=f"karptui: {said}")
+            self.exit(return_code=1, message=f"karptui: {message}")
 
     async def on_event(self, event: events.Event) -> None:
         """Have keys taken in their turn, and all other events at once."""
@@ -355,11 +355,11 @@ class KarptuiApp(LivingApp):
         """Show the screen of a destination, or a message if there is none."""
         from karptui.screens.opener import screen_for  # noqa: PLC0415 - only when asked for
 
-        found = screen_for(to, self)
-        if isinstance(found, str):
-            self.tell(found)
+        screen = screen_for(to, self)
+        if isinstance(screen, str):
+            self.tell(screen)
         else:
-            self.push_screen(found)
+            self.push_screen(screen)
 
     def action_command_palette(self) -> None:
         """List the commands."""

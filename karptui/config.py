@@ -152,11 +152,11 @@ def _read_file(path: Path) -> dict[str, Any]:
 
 
 def _check(values: Mapping[str, object], where: str) -> None:
-    known = Config.__struct_fields__
+    fields = Config.__struct_fields__
     for key in values:
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"the settings are {', '.join(known)}"
+        if key not in fields:
+            near = difflib.get_close_matches(key, fields, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"the settings are {', '.join(fields)}"
             raise ConfigError(f"{where}: there is no setting {key}; {hint}")
     _convert(values, where)
 

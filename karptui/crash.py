@@ -93,8 +93,8 @@ def _text(error: BaseException, during: str) -> str:
     versions = f"karptui {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     lines = [versions, f"at {at}, in thread {threading.current_thread().name}", f"while {harmless(during)}"]
-    for one in _chain(error):
-        lines += ["", sentence(one), *(f"  {place}" for place in _places(one.__traceback__))]
+    for exception in _chain(error):
+        lines += ["", sentence(exception), *(f"  {place}" for place in _places(exception.__traceback__))]
     return "\n".join(lines) + "\n"
 
 
@@ -125,7 +125,7 @@ def _package_path(name: str) -> str:
     path = Path(name)
     roots = [Path(one) for one in sys.path if one and Path(one).is_absolute()]
     inside = [path.relative_to(root) for root in roots if path.is_relative_to(root)]
-    return str(min(inside, key=lambda one: len(one.parts), default=Path(path.name)))
+    return str(min(inside, key=lambda path: len(path.parts), default=Path(path.name)))
 
 
 def _write(text: str) -> Path | None:

@@ -20,11 +20,11 @@ def remembered(name: str) -> str:
 
 def remember(name: str, value: str) -> None:
     """Remember something; a folder that cannot be written to remembers nothing."""
-    known = _all()
-    if known.get(name) == value:
+    document = _all()
+    if document.get(name) == value:
         return
     try:
-        write_file(state_dir() / _FILE, json.dumps({**known, name: value}).encode(), may_replace=True)
+        write_file(state_dir() / _FILE, json.dumps({**document, name: value}).encode(), may_replace=True)
     except OSError:
         return
 

@@ -38,10 +38,10 @@ def is_expression(amount: str) -> bool:
 
 def expressions(kubelet: Kubelet) -> dict[str, str]:
     """Return the expressions in ``spec.kubelet`` by field: ``maxPods``, ``kubeReserved[cpu]``."""
-    found = {"maxPods": kubelet.max_pods} if isinstance(kubelet.max_pods, str) else {}
+    results = {"maxPods": kubelet.max_pods} if isinstance(kubelet.max_pods, str) else {}
     for field, amounts in (("kubeReserved", kubelet.kube_reserved), ("systemReserved", kubelet.system_reserved)):
-        found |= {f"{field}[{key}]": text for key, text in (amounts or {}).items() if is_expression(text)}
-    return found
+        results |= {f"{field}[{key}]": text for key, text in (amounts or {}).items() if is_expression(text)}
+    return results
 
 
 def for_type(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, settings: Settings) -> Ec2NodeClass:

@@ -339,8 +339,8 @@ def _waiting(status: wires.AnyPodStatus) -> tuple[str, str, int, str]:
             if reason or previous is not None:
                 exit_reason = (previous.reason if previous is not None else "") or ""
                 exited = (previous.finished_at if previous is not None else "") or ""
-                found = intern(reason or ""), intern(exit_reason), wire.restart_count or 0, exited
+                result = intern(reason or ""), intern(exit_reason), wire.restart_count or 0, exited
                 if reason:
-                    return found
-                restarted = found if restarted is None or found[2] > restarted[2] else restarted
+                    return result
+                restarted = result if restarted is None or result[2] > restarted[2] else restarted
     return restarted or (intern(status.reason) if status.reason else "", "", 0, "")

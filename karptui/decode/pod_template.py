@@ -149,13 +149,13 @@ def _init_peaks(spec: wires.WirePodSpec, requests: ResourceList) -> Mapping[str,
     if not spec.init_containers:
         return EMPTY_LABELS
     apps = resources.add(
-        *(one.requests for one in _container_requests(spec.containers, "spec.containers", copies_limits=False))
+        *(request.requests for request in _container_requests(spec.containers, "spec.containers", copies_limits=False))
     )
     peaks = {
-        name: one.name
-        for one in _container_requests(spec.init_containers, "spec.initContainers", copies_limits=False)
-        for name, amount in one.requests.items()
-        if not one.is_sidecar and amount.nano == resources.nano(requests, name) > resources.nano(apps, name)
+        name: request.name
+        for request in _container_requests(spec.init_containers, "spec.initContainers", copies_limits=False)
+        for name, amount in request.requests.items()
+        if not request.is_sidecar and amount.nano == resources.nano(requests, name) > resources.nano(apps, name)
     }
     return peaks or EMPTY_LABELS
 

@@ -204,12 +204,12 @@ class Analysis(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     @cached_property
     def blocker_count(self) -> int:
         """Blockers of the whole cluster, and of methods that want their node; unchanged nodes keep their count."""
-        return len(self.cluster) + sum(found.blocker_count for found in self.findings.values())
+        return len(self.cluster) + sum(finding.blocker_count for finding in self.findings.values())
 
     @cached_property
     def all_blocker_count(self) -> int:
         """Blockers, whether a method wants the node or not."""
-        return len(self.cluster) + sum(len(found.blockers) for found in self.findings.values())
+        return len(self.cluster) + sum(len(finding.blockers) for finding in self.findings.values())
 
 
 def billed_verdict(verdict: Verdict, settings: PriceSettings) -> Verdict:

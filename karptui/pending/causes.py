@@ -102,7 +102,7 @@ class Diagnoses:
 
     def __init__(self, prepared: Prepared, solution: Solution, prices: PriceSettings = LIST_PRICES) -> None:
         self._has_pools = bool(prepared.pools)
-        self._ignored: dict[str, IgnoredPod] = {one.pod.uid: one for one in prepared.ignored}
+        self._ignored: dict[str, IgnoredPod] = {pod.pod.uid: pod for pod in prepared.ignored}
         self._errors = solution.errors
         self._destinations: dict[str, PodDestination] = {}
         for filled in solution.nodes:
@@ -114,7 +114,7 @@ class Diagnoses:
         for claim in solution.claims:
             destination = _destination_of_claim(claim, prices)
             self._destinations.update((pod.uid, destination) for pod in claim.pods)
-            if all(one.unknown_keys & claim.requirements.keys() for one in claim.instance_types):
+            if all(instance_type.unknown_keys & claim.requirements.keys() for instance_type in claim.instance_types):
                 self._unknown.update(pod.uid for pod in claim.pods)
 
     def of(self, pod: Pod) -> Diagnosis:
@@ -169,7 +169,7 @@ def _destination_of_claim(claim: NewClaim, settings: PriceSettings = LIST_PRICES
     """Return a NodeClaim that would be created as a destination, by its cheapest type, in dollars that are paid."""
     catalogue = claim.catalogue
     prices = catalogue.prices(claim.requirements)
-    types = {one.name: price for one, price in zip(catalogue.types, prices, strict=True)}
+    types = {instance_type.name: price for instance_type, price in zip(catalogue.types, prices, strict=True)}
     names = claim.instance_type_names
     first = min(names, key=lambda name: (types[name], name), default="")
     return PodDestination(
@@ -202,8 +202,8 @@ def gone_node(pod: Pod, state: ClusterState) -> tuple[str, str] | None:
 
     Karpenter ignores the hostname that a local volume requires, so it finds room for such a pod.
     """
-    for own in pod.volumes:
-        claim = state.of(Kind.PVC).get(f"{pod.namespace}/{own.claim_of(pod.name)}")
+    for pod_volume in pod.volumes:
+        claim = state.of(Kind.PVC).get(f"{pod.namespace}/{pod_volume.claim_of(pod.name)}")
         volume = state.of(Kind.PV).get(claim.volume_name) if claim is not None else None
         gone = _gone_hosts(volume.required_node_terms, state) if volume is not None else ""
         if claim is not None and gone:
@@ -222,8 +222,8 @@ def gone_host(pod: Pod, state: ClusterState) -> str:
 
 def _gone_hosts(terms: Sequence[NodeSelectorTerm], state: ClusterState) -> str:
     """Return the hostnames that alternative terms require, if each requires some and no node has one of them."""
-    asked = [[one for one in term.match_expressions if one.key == HOSTNAME and one.operator == IN] for term in terms]
-    named = {name for each in asked for one in each for name in one.values}
+    asked = [[e for e in term.match_expressions if e.key == HOSTNAME and e.operator == IN] for term in terms]
+    named = {name for each in asked for requirement in each for name in requirement.values}
     if not named or not all(asked) or not state.nodes:
         return ""
     there = {node.labels.get(HOSTNAME, node.name) for node in state.nodes.values()}
@@ -232,7 +232,7 @@ def _gone_hosts(terms: Sequence[NodeSelectorTerm], state: ClusterState) -> str:
 
 def _zones(alternatives: tuple[Requirements, ...]) -> frozenset[str] | None:
     """Return the zones of a volume's alternatives; None if one of them is not bound to zones."""
-    asked = [one.find(ZONE) for one in alternatives]
-    if any(one is None or one.operator != IN for one in asked):
+    asked = [alternative.find(ZONE) for alternative in alternatives]
+    if any(requirement is None or requirement.operator != IN for requirement in asked):
         return None
-    return frozenset(value for one in asked if one is not None for value in one.values)
+    return frozenset(value for requirement in asked if requirement is not None for value in requirement.values)

@@ -134,8 +134,8 @@ def held_by(
     if used is not None:
         claim, user = used
         return Disagreement(DisagreementCode.VOLUME_IN_USE, name=claim, user=user.key)
-    for own in pod.volumes:
-        claim = own.claim_of(pod.name)
+    for volume in pod.volumes:
+        claim = volume.claim_of(pod.name)
         event = failed.get(f"{pod.namespace}/{claim}")
         bound = state.of(Kind.PVC).get(f"{pod.namespace}/{claim}")
         if event is not None and (bound is None or not bound.volume_name):
@@ -163,10 +163,10 @@ class Nominations:
     ) -> None:
         self._nodes = nodes
         self._claims = claims
-        self._refusal_by_pool = {one.nodepool: one for one in refusals}
+        self._refusal_by_pool = {refusal.nodepool: refusal for refusal in refusals}
         self._has_karpenter_events = has_karpenter_events
-        failing = (one for one in claims.values() if not one.provider_id and one.refused_launch is not None)
-        self._failing = sorted(failing, key=lambda one: (one.created_ns, one.name))
+        failing = (claim for claim in claims.values() if not claim.provider_id and claim.refused_launch is not None)
+        self._failing = sorted(failing, key=lambda claim: (claim.created_ns, claim.name))
 
     def disagreements(
         self,
@@ -200,7 +200,7 @@ class Nominations:
         *,
         knows_volumes: bool,
     ) -> Iterator[Disagreement]:
-        said, destination = messages.karpenter, diagnosis.destination
+        pod_message, destination = messages.karpenter, diagnosis.destination
         waited_ns = now_ns - since_ns
         pool = destination.nodepool if diagnosis.cause is Cause.CLAIM and destination else ""
         refusal = self._refusal_by_pool.get(pool) if pool else None
@@ -215,18 +215,18 @@ class Nominations:
             )
         is_stopped = bool(self._failing) and diagnosis.cause is Cause.CLAIM
         if is_stopped and refusal is None:
-            failed, names = self._failing[0].refused_launch, tuple(one.name for one in self._failing)
+            failed, names = self._failing[0].refused_launch, tuple(claim.name for claim in self._failing)
             message = failed.message or failed.reason if failed is not None else ""
             code = DisagreementCode.LAUNCHES_STOPPED
             yield Disagreement(code, self._failing[0].created_ns, now_ns, nodes=names, message=message)
-        if said is not None and said.reason == NOMINATED:
-            yield from self._nominated(said, now_ns)
+        if pod_message is not None and pod_message.reason == NOMINATED:
+            yield from self._nominated(pod_message, now_ns)
             if diagnosis.cause is Cause.UNPLACED:
-                yield Disagreement(DisagreementCode.UNSCHEDULABLE_NOW, said.at_ns, now_ns)
-        elif said is not None and said.reason == FAILED and destination is not None and refusal is None:
+                yield Disagreement(DisagreementCode.UNSCHEDULABLE_NOW, pod_message.at_ns, now_ns)
+        elif pod_message is not None and pod_message.reason == FAILED and destination is not None and refusal is None:
             code = DisagreementCode.FITS_NOW
-            yield Disagreement(code, said.at_ns, now_ns, destination=destination, knows_volumes=knows_volumes)
-        elif said is None and not is_stopped and self._lacks_event(diagnosis, waited_ns):
+            yield Disagreement(code, pod_message.at_ns, now_ns, destination=destination, knows_volumes=knows_volumes)
+        elif pod_message is None and not is_stopped and self._lacks_event(diagnosis, waited_ns):
             yield Disagreement(DisagreementCode.NO_EVENT, since_ns, now_ns)
         is_there = diagnosis.cause is Cause.NODE and destination is not None and self._is_ready(destination.node)
         if destination is not None and is_there and waited_ns > SHORT_PATIENCE_NS:
@@ -242,24 +242,24 @@ class Nominations:
     def _lacks_event(self, diagnosis: Diagnosis, waited_ns: int) -> bool:
         return self._has_karpenter_events and _is_due(diagnosis) and waited_ns > SHORT_PATIENCE_NS
 
-    def _nominated(self, said: PodMessage, now_ns: int) -> Iterator[Disagreement]:
+    def _nominated(self, message: PodMessage, now_ns: int) -> Iterator[Disagreement]:
         name, stage, patience_ns = "", None, PATIENCE_NS
-        if said.at_ns != ABSENT_NS and said.targets:
-            name, stage = said.targets[0][1], self.stage(said)
+        if message.at_ns != ABSENT_NS and message.targets:
+            name, stage = message.targets[0][1], self.stage(message)
             patience_ns = SHORT_PATIENCE_NS // 2 if stage in ("", "Ready") else PATIENCE_NS
-        if now_ns - said.at_ns > patience_ns:
-            yield Disagreement(DisagreementCode.NOMINATED, said.at_ns, now_ns, name=name, stage=stage)
+        if now_ns - message.at_ns > patience_ns:
+            yield Disagreement(DisagreementCode.NOMINATED, message.at_ns, now_ns, name=name, stage=stage)
 
-    def stage(self, said: PodMessage) -> str:
+    def stage(self, message: PodMessage) -> str:
         """Return the phase of the nominated node: ``Launching``, ..., ``Ready``; empty if it is gone."""
-        for kind, name in said.targets:
+        for kind, name in message.targets:
             claim = self._claims.get(name) if kind == "nodeclaim" else None
             if claim is not None:
                 return next(
                     (
                         word
                         for type_, word in reversed(_STAGES)
-                        if (found := condition_of(claim.conditions, type_)) is None or found.status != "True"
+                        if (condition := condition_of(claim.conditions, type_)) is None or condition.status != "True"
                     ),
                     "Ready",
                 )

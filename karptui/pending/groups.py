@@ -72,21 +72,23 @@ class PendingGroup(msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def messages(self) -> PodMessages:
         """The newest words of each speaker about any of the pods."""
-        said = [messages for _, _, messages in self.members]
+        pod_messages = [messages for _, _, messages in self.members]
         return PodMessages(
-            max((one.karpenter for one in said if one.karpenter is not None), key=lambda v: v.at_ns, default=None),
-            max((one.scheduler for one in said if one.scheduler is not None), key=lambda v: v.at_ns, default=None),
+            max((m.karpenter for m in pod_messages if m.karpenter is not None), key=lambda v: v.at_ns, default=None),
+            max((m.scheduler for m in pod_messages if m.scheduler is not None), key=lambda v: v.at_ns, default=None),
         )
 
     @cached_property
     def destinations(self) -> tuple[PodDestination, ...]:
         """The different places that the engine has for them."""
-        found: dict[tuple[str, str, str], PodDestination] = {}
+        destinations: dict[tuple[str, str, str], PodDestination] = {}
         for _, diagnosis, _ in self.members:
             if diagnosis.destination is not None:
                 destination = diagnosis.destination
-                found.setdefault((destination.node, destination.nodepool, destination.instance_type), destination)
-        return tuple(found.values())
+                destinations.setdefault(
+                    (destination.node, destination.nodepool, destination.instance_type), destination
+                )
+        return tuple(destinations.values())
 
     @cached_property
     def name(self) -> str:
@@ -101,7 +103,7 @@ class PendingGroup(msgspec.Struct, frozen=True, eq=False, dict=True):
     @property
     def is_disputed(self) -> bool:
         """Whether anyone disagrees; about a selected node that does not exist nobody does."""
-        return any(one.code is not DisagreementCode.HOST_GONE for one in self.disagreements)
+        return any(disagreement.code is not DisagreementCode.HOST_GONE for disagreement in self.disagreements)
 
     @property
     def is_faulty(self) -> bool:
@@ -134,20 +136,20 @@ def fold(
     """
     found: dict[tuple[object, ...], list[tuple[Pod, Diagnosis, PodMessages]]] = {}
     for pod in sorted(pods, key=lambda pod: (pod.created_ns or ABSENT_NS, pod.namespace, pod.name)):
-        diagnosis, said = diagnoses.of(pod), with_condition(messages.get(pod.key, NO_MESSAGES), pod)
-        found.setdefault(_cause(pod, diagnosis, said, origins), []).append((pod, diagnosis, said))
+        diagnosis, pod_messages = diagnoses.of(pod), with_condition(messages.get(pod.key, NO_MESSAGES), pod)
+        found.setdefault(_cause(pod, diagnosis, pod_messages, origins), []).append((pod, diagnosis, pod_messages))
     groups: list[PendingGroup] = []
     taken: dict[str, int] = {}
     for members in found.values():
-        pod, diagnosis, said = members[0]
+        pod, diagnosis, pod_messages = members[0]
         origin = origins.of(pod)
         base = f"{origin}#{diagnosis.cause.name}"
         taken[base] = taken.get(base, 0) + 1
         key = base if taken[base] == 1 else f"{base}{taken[base]}"
-        nodes = [one.destination.node for _, one, _ in members if one.destination is not None]
+        nodes = [diagnosis.destination.node for _, diagnosis, _ in members if diagnosis.destination is not None]
         disagreements = nominations.disagreements(
             diagnosis,
-            said,
+            pod_messages,
             _waits_since(pod),
             now_ns,
             nodes,
@@ -160,7 +162,7 @@ def fold(
 
 
 def _cause(pod: Pod, diagnosis: Diagnosis, messages: PodMessages, origins: OriginIndex) -> tuple[object, ...]:
-    said = messages.karpenter
+    message = messages.karpenter
     gates: object = diagnosis.problems
     if diagnosis.error is not None:
         selected = tuple(sorted(pod.template.node_selector.items()))
@@ -170,7 +172,7 @@ def _cause(pod: Pod, diagnosis: Diagnosis, messages: PodMessages, origins: Origi
         tuple(sorted((name, amount.nano) for name, amount in pod.requests.items())),
         diagnosis.cause,
         gates,
-        said.reason if said is not None else "",
+        message.reason if message is not None else "",
         pod.node_name,
     )
 
@@ -204,11 +206,11 @@ def _beginning(names: Sequence[str]) -> str:
 
 def _numbered(names: Sequence[str]) -> str:
     """Return the name of pods that differ by their ordinals only, else nothing."""
-    found = [_ORDINAL.fullmatch(name) for name in names]
-    stems = {match[1] for match in found if match is not None}
-    if len(stems) != 1 or not all(found):
+    matches = [_ORDINAL.fullmatch(name) for name in names]
+    stems = {match[1] for match in matches if match is not None}
+    if len(stems) != 1 or not all(matches):
         return ""
-    numbers = sorted(int(match[2]) for match in found if match is not None)
+    numbers = sorted(int(match[2]) for match in matches if match is not None)
     if len(numbers) <= MOST_NUMBERS:
         listed = ",".join(map(str, numbers))
     elif numbers[-1] - numbers[0] + 1 == len(numbers):

@@ -64,18 +64,20 @@ def messages_about(events: Iterable[Event], pods: Iterable[Pod]) -> dict[str, Po
         known = newest.get((key, is_karpenter))
         if known is None or (event.last_ns, event.name) > (known.last_ns, known.name):
             newest[key, is_karpenter] = event
-    found: dict[str, PodMessages] = {}
+    messages: dict[str, PodMessages] = {}
     for (key, is_karpenter), event in newest.items():
         message = PodMessage(event.reason, event.message, event.last_ns, event.count)
-        before = found.get(key, NO_MESSAGES)
-        found[key] = PodMessages(message, before.scheduler) if is_karpenter else PodMessages(before.karpenter, message)
-    return found
+        before = messages.get(key, NO_MESSAGES)
+        messages[key] = (
+            PodMessages(message, before.scheduler) if is_karpenter else PodMessages(before.karpenter, message)
+        )
+    return messages
 
 
 def with_condition(messages: PodMessages, pod: Pod) -> PodMessages:
     """Return the same with the pod's condition, if the scheduler has no newer event."""
-    said = messages.scheduler
-    if not pod.scheduled_reason or (said is not None and said.at_ns >= pod.scheduled_ns):
+    message = messages.scheduler
+    if not pod.scheduled_reason or (message is not None and message.at_ns >= pod.scheduled_ns):
         return messages
     condition = PodMessage(
         pod.scheduled_reason, pod.scheduled_message, pod.scheduled_ns or ABSENT_NS, is_condition=True

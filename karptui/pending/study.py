@@ -108,7 +108,7 @@ class PendingStudy:
 
     def explanation(self, pod: Pod) -> PodExplanation | None:
         """Return why a pod is scheduled on its node, or nowhere; None for a pod that was not in the run."""
-        group = next((one for one in self._groups.values() if pod.uid in {own.uid for own in one.pods}), None)
+        group = next((p for p in self._groups.values() if pod.uid in {pod.uid for pod in p.pods}), None)
         if group is None or group.cause not in ENGINE or self._solution is None:
             return None
         if group.explanation is not None and group.first.uid == pod.uid:

@@ -126,18 +126,18 @@ class DestinationBuilder:
         self._expected: dict[tuple[DestinationKind, str | None], list[int]] = {}
 
     def build(
-        self, states: Iterable[StateNode], known: Mapping[StateNode, Destination], pause: Pause = no_pause
+        self, states: Iterable[StateNode], destinations: Mapping[StateNode, Destination], pause: Pause = no_pause
     ) -> list[Destination]:
         """Return destinations in the order Karpenter tries them: initialized ones first, then by name.
 
         Args:
-            known: Earlier destinations, reused for unchanged nodes.
+            destinations: Earlier destinations, reused for unchanged nodes.
         """
         built: list[Destination] = []
         for number, state in enumerate(states):
             if not number % _PAUSE_EVERY:
                 pause()
-            built.append(known.get(state) or self._make(state))
+            built.append(destinations.get(state) or self._make(state))
         built.sort(key=_tried)
         for index, destination in enumerate(built):
             if destination.index != index:

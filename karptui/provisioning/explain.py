@@ -255,7 +255,7 @@ def _dropped(before: Preferences, after: Preferences) -> str:
         if old != new:
             return f"preferred {name} of weight {max(term.weight for term in old)}"
     if before.spread != after.spread:
-        gone = next(one for one in before.spread if one.when_unsatisfiable == "ScheduleAnyway")
+        gone = next(constraint for constraint in before.spread if constraint.when_unsatisfiable == "ScheduleAnyway")
         return f"topology spread over {gone.topology_key} (ScheduleAnyway)"
     return "avoidance of PreferNoSchedule taints"
 
@@ -317,21 +317,21 @@ def _default_spread_key(run: Run, pod: Pod, outcome: Fit | Rejection | None) -> 
 
 def _unseen_labels(template: Template, pod: Pod) -> tuple[str, ...]:
     asked = {term.key for term in template.pool.requirements} | pod.template.node_selector.keys()
-    return tuple(sorted(asked & frozenset().union(*(one.unknown_keys for one in template.catalogue.types))))
+    return tuple(sorted(asked & frozenset().union(*(type_.unknown_keys for type_ in template.catalogue.types))))
 
 
 def _types_left(template: Template, limit: LimitState, outcome: Fit | Rejection | None) -> tuple[TypesLeft, ...]:
-    found = [TypesLeft("all", len(template.catalogue)), TypesLeft("on offer", template.types.bit_count())]
+    types = [TypesLeft("all", len(template.catalogue)), TypesLeft("on offer", template.types.bit_count())]
     if outcome is None:
-        return tuple(found)
-    found.append(TypesLeft("limits", limit.types.bit_count()))
+        return tuple(types)
+    types.append(TypesLeft("limits", limit.types.bit_count()))
     if isinstance(outcome, Fit):
-        found.append(TypesLeft("room", outcome.types.bit_count()))
+        types.append(TypesLeft("room", outcome.types.bit_count()))
     elif isinstance(outcome, TypesExhausted):
-        found.append(TypesLeft("labels", outcome.with_labels))
-        found.append(TypesLeft("offering", outcome.with_labels_and_offering))
-        found.append(TypesLeft("room", 0 if not outcome.unmet_min_values else outcome.with_room))
-    return tuple(found)
+        types.append(TypesLeft("labels", outcome.with_labels))
+        types.append(TypesLeft("offering", outcome.with_labels_and_offering))
+        types.append(TypesLeft("room", 0 if not outcome.unmet_min_values else outcome.with_room))
+    return tuple(types)
 
 
 def _label_costs(template: Template, types: int, outcome: TypesExhausted) -> tuple[LabelCost, ...]:
@@ -363,5 +363,5 @@ def _nearest(
                 best = worst, i, need, room
     if best is None:
         return None
-    found = template.catalogue.types[best[1]]
-    return NearestMiss(found.name, shortages_of(names, best[2], best[3]), found.capacity)
+    instance_type = template.catalogue.types[best[1]]
+    return NearestMiss(instance_type.name, shortages_of(names, best[2], best[3]), instance_type.capacity)

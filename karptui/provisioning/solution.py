@@ -97,8 +97,8 @@ class NewClaim:
     @property
     def cheapest_price_per_hour(self) -> float | None:
         """Lowest price of its types' offerings that it allows; None without one, or if a type's price is unknown."""
-        guessed = (one for one in self.instance_types if one.is_guessed)
-        if any(not any(offering.price_per_hour for offering in one.offerings) for one in guessed):
+        guessed = (instance_type for instance_type in self.instance_types if instance_type.is_guessed)
+        if any(not any(offering.price_per_hour for offering in instance_type.offerings) for instance_type in guessed):
             return None
         prices = self._catalogue.prices(self.requirements)
         least = min((prices[i] for i in bits(self.type_mask)), default=NO_PRICE)

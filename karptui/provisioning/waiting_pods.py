@@ -121,11 +121,11 @@ LeavingPods = tuple[tuple[Pod, bool], ...]
 
 
 def leaving_by_node(
-    removed: Iterable[StateNode], predicates: PodPredicates, known: Mapping[StateNode, LeavingPods]
+    removed: Iterable[StateNode], predicates: PodPredicates, pods: Mapping[StateNode, LeavingPods]
 ) -> dict[StateNode, LeavingPods]:
     """Return nodes being deleted, in order, with their pods; known results are reused."""
     ordered = sorted(removed, key=attrgetter("name"))
-    return {state: known[state] if state in known else _leaving(state, predicates) for state in ordered}
+    return {state: pods[state] if state in pods else _leaving(state, predicates) for state in ordered}
 
 
 def _leaving(state: StateNode, predicates: PodPredicates) -> LeavingPods:

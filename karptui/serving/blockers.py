@@ -75,10 +75,10 @@ def blockers(clock: Callable[[], float] = time.monotonic) -> List:
 
 def _held_nodes(lines: Sequence[BlockerLine]) -> Sequence[NodeEntry]:
     """Return the nodes that something holds which a method wants, each once, be their group open or not."""
-    found: Iterable[BlockerEntry] = chain.from_iterable(
+    entries: Iterable[BlockerEntry] = chain.from_iterable(
         line.members if isinstance(line, BlockerGroup) else (line,) for line in lines
     )
-    return nodes_of(one for one in found if not one.is_idle)
+    return nodes_of(entry for entry in entries if not entry.is_idle)
 
 
 class Remedies(OneAtATime):
@@ -92,7 +92,7 @@ class Remedies(OneAtATime):
     def _members(self, view: ClusterView, keys: Iterable[str]) -> tuple[BlockerEntry, ...]:
         """Return blockers of the newest analysis; deleted ones are left out."""
         by_key = self._by_key.get(
-            (view.analysis, view.node_entries), lambda: {one.key: one for one in blocker_entries(view)}
+            (view.analysis, view.node_entries), lambda: {entry.key: entry for entry in blocker_entries(view)}
         )
         return tuple(by_key[key] for key in keys if key in by_key)
 
@@ -104,29 +104,31 @@ class Remedies(OneAtATime):
 
     def tried(self, view: ClusterView, keys: Sequence[str], now_ns: int) -> RemedyTrials:
         """Try every remedy separately, on the current cluster."""
-        found = self.offered(view, keys, now_ns)
+        remedy_list = self.offered(view, keys, now_ns)
         with self._shared_base.borrowed(view, now_ns) as base:
-            return _ranked(found, try_remedies(base, found.remedies, [one.blocker for one in found.members]))
+            return _ranked(
+                remedy_list, try_remedies(base, remedy_list.remedies, [m.blocker for m in remedy_list.members])
+            )
 
     def forecast(self, view: ClusterView, keys: Sequence[str], tried: RemedyTrials, now_ns: int) -> RemedyTrials | None:
         """Return trials with forecasts; None if they are of other remedies, or a newer call cancelled this one."""
-        found, metrics = self.offered(view, keys, now_ns), view.evidence.metrics
-        if tried.kinds != tuple(one.kind for one in found.remedies):
+        remedy_list, metrics = self.offered(view, keys, now_ns), view.evidence.metrics
+        if tried.kinds != tuple(remedy.kind for remedy in remedy_list.remedies):
             return None
         seconds = metrics.seconds_per_removal if metrics is not None else None
 
         def work(pause: Pause, _: Reporter) -> tuple[Trial, ...]:
             # A base of its own: what-ifs share theirs, and would wait.
-            return RemedyForecasts(base_of(view, now_ns, pause), seconds, pause).of(found.remedies, tried.trials)
+            return RemedyForecasts(base_of(view, now_ns, pause), seconds, pause).of(remedy_list.remedies, tried.trials)
 
         trials = self._run(work)
-        return _ranked(found, trials) if trials is not None else None
+        return _ranked(remedy_list, trials) if trials is not None else None
 
 
-def _ranked(found: RemedyList, trials: tuple[Trial, ...]) -> RemedyTrials:
-    best = ranked(found.remedies, trials) if trials else ()
+def _ranked(remedy_list: RemedyList, trials: tuple[Trial, ...]) -> RemedyTrials:
+    best = ranked(remedy_list.remedies, trials) if trials else ()
     return RemedyTrials(
-        kinds=tuple(one.kind for one in found.remedies),
+        kinds=tuple(remedy.kind for remedy in remedy_list.remedies),
         trials=trials,
-        best=found.remedies[best[0]].kind if best else None,
+        best=remedy_list.remedies[best[0]].kind if best else None,
     )

@@ -58,28 +58,28 @@ def _of_types(view: ClusterView) -> _OfTypes:
 def _label_sources(lists: Iterable[Sequence[InstanceType]]) -> Iterator[object]:
     """Yield everything that labels of types follow from, type by type."""
     for types in lists:
-        for one in types:
-            yield one.requirements
-            yield from (offering.requirements for offering in one.offerings)
+        for instance_type in types:
+            yield instance_type.requirements
+            yield from (offering.requirements for offering in instance_type.offerings)
         yield None
 
 
 def _labelled(lists: Iterable[Sequence[InstanceType]]) -> _OfTypes:
     return _OfTypes(
-        tuple({one.name: _labels_of(one) for own in lists for one in own}.values()), tuple(map(label_values, lists))
+        tuple({t.name: _labels_of(t) for types in lists for t in types}.values()), tuple(map(label_values, lists))
     )
 
 
 def _lists(view: ClusterView) -> tuple[Sequence[InstanceType], ...]:
     """Return the lists of instance types that NodePools have, each once."""
     types = offered_types_of(view).types
-    return tuple({id(one): one for one in (types.values() if isinstance(types, Mapping) else [types])}.values())
+    return tuple({id(ins): ins for ins in (types.values() if isinstance(types, Mapping) else [types])}.values())
 
 
-def _labels_of(one: InstanceType) -> Mapping[str, tuple[str, ...]]:
+def _labels_of(instance_type: InstanceType) -> Mapping[str, tuple[str, ...]]:
     found: dict[str, dict[str, None]] = {}
-    offered = {id(offering.requirements): offering.requirements for offering in one.offerings}
-    for selector in (*one.requirements, *chain.from_iterable(offered.values())):
+    offered = {id(offering.requirements): offering.requirements for offering in instance_type.offerings}
+    for selector in (*instance_type.requirements, *chain.from_iterable(offered.values())):
         found.setdefault(selector.key, {}).update(dict.fromkeys(selector.values))
     return {key: tuple(values) for key, values in found.items()}
 
@@ -103,11 +103,11 @@ def label_values(types: Sequence[InstanceType]) -> Mapping[str, tuple[str, ...]]
     """Return label keys with the values that types and their offerings have, sorted."""
     found: dict[str, set[str]] = {}
     offered: dict[int, tuple[NodeSelectorRequirement, ...]] = {}
-    for one in types:
-        for selector in one.requirements:
+    for instance_type in types:
+        for selector in instance_type.requirements:
             found.setdefault(selector.key, set()).update(selector.values)
         # Types share the few requirement objects of their offerings.
-        offered.update((id(offering.requirements), offering.requirements) for offering in one.offerings)
+        offered.update((id(offering.requirements), offering.requirements) for offering in instance_type.offerings)
     for selector in chain.from_iterable(offered.values()):
         found.setdefault(selector.key, set()).update(selector.values)
     return {key: tuple(sorted(values)) for key, values in found.items()}

@@ -88,11 +88,11 @@ def _budgets() -> List:
     last: LastAnswer[tuple[BudgetEntry, ...]] = LastAnswer()
 
     def entries(view: ClusterView) -> tuple[BudgetEntry, ...]:
-        known = view.analysis.budgets.values() if view.analysis is not None else (None,)
-        return last.get((*known, *view.state.nodepools.values()), lambda: budget_entries(view))
+        values = view.analysis.budgets.values() if view.analysis is not None else (None,)
+        return last.get((*values, *view.state.nodepools.values()), lambda: budget_entries(view))
 
     def around(view: ClusterView, of: str, _now_ns: int) -> BudgetsAround:
-        return BudgetsAround(tuple(one for one in entries(view) if one.pool.name == of))
+        return BudgetsAround(tuple(entry for entry in entries(view) if entry.pool.name == of))
 
     return served(budgets_table(LocalZone()), lambda view, _: entries(view), around)
 
@@ -225,7 +225,7 @@ def _daemonsets() -> List:
         return last.get((types,), lambda: daemon_rows(view, query.of)) if types is not None else ()
 
     def around(view: ClusterView, of: str, _now_ns: int) -> PoolRow | None:
-        return next((one for one in pool_rows(view) if one.name == of), None)
+        return next((row for row in pool_rows(view) if row.name == of), None)
 
     return served(DAEMONSETS, items, around)
 
@@ -248,9 +248,9 @@ def _advice() -> List:
         return advice_around(view.advice, of)
 
     def in_groups(lines: Sequence[AdviceLine], query: RowQuery, _: int) -> Sequence[AdviceLine]:
-        found = [line for line in lines if isinstance(line, AdviceEntry)]
+        entries = [line for line in lines if isinstance(line, AdviceEntry)]
         return grouped(
-            found,
+            entries,
             AdviceGrouping(query.group_by or AdviceGrouping.NOTHING),
             Folding(query.is_folded, query.other_way),
         )
@@ -288,7 +288,7 @@ def _types_of_pool(config: Config) -> List:
         return types.types if scope == "all" else types.wanted
 
     def around(view: ClusterView, of: str, _now_ns: int) -> TypesAround:
-        pools = {one.name: one for one in pool_entries(view)}
+        pools = {entry.name: entry for entry in pool_entries(view)}
         return TypesAround(tuple(pools), pools.get(of.partition("/")[2]))
 
     return served(types_table(has_prices=not config.disable_pricing), items, around)

@@ -117,7 +117,7 @@ def _of_kind(state: ClusterState, kind: Kind) -> Iterator[ObjectRef]:
     if kind is Kind.POD:
         yield from _pods(state)
     elif kind is Kind.NODECLASS:
-        for nodeclass in sorted(state.nodeclasses.values(), key=lambda one: (one.name, one.kind)):
+        for nodeclass in sorted(state.nodeclasses.values(), key=lambda node_class: (node_class.name, node_class.kind)):
             yield ObjectRef(nodeclass.kind, nodeclass.name)
     else:
         yield from (ref_of(str(kind), key) for key in sorted(state.of(kind)))
@@ -141,19 +141,19 @@ def proportion(view: ClusterView, pools: Sequence[str], shares: str | None = Non
     overlap = view.analysis.overlap if view.analysis is not None else None
     if overlap is None:
         return Proportion()
-    found = Proportion(
+    result = Proportion(
         is_known=True,
         pods=overlap.shared_by(pools),
         first=first_shares(pools, view.state.nodepools),
         hint=_hint(pools, view.state, overlap),
     )
     if shares is None:
-        return found
+        return result
     try:
         begun = proportion_opening(parse_shares(shares, pools, view.state.nodepools), view.state, overlap)
     except ProportionError as error:
-        return Proportion(is_known=True, pods=found.pods, problem=clean(str(error)))
-    return Proportion(is_known=True, pods=found.pods, opening=begun)
+        return Proportion(is_known=True, pods=result.pods, problem=clean(str(error)))
+    return Proportion(is_known=True, pods=result.pods, opening=begun)
 
 
 def _hint(pools: Sequence[str], state: ClusterState, overlap: Overlap) -> str:

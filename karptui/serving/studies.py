@@ -142,7 +142,7 @@ class Studies(OneAtATime):
         from karptui.plan.policies import Variant, compare_variants
         from karptui.whatif.edits import EditError
 
-        variants = (Variant(edits=sweep.edits), *(Variant(one, "", sweep.edits_for(one)) for one in sweep.values))
+        variants = (Variant(edits=sweep.edits), *(Variant(value, "", sweep.edits_for(value)) for value in sweep.values))
         return self._answer(
             now_ns,
             lambda base, report: compare_variants(base, variants, horizon_ns=horizon_ns, seeds=seeds, reporter=report),
@@ -184,10 +184,10 @@ class Studies(OneAtATime):
         view = self._view()
         try:
             # A base of its own: what-ifs share theirs, and the two would wait for each other.
-            found = self._run(lambda pause, report: work(base_of(view, now_ns, pause), report))
+            run = self._run(lambda pause, report: work(base_of(view, now_ns, pause), report))
         except errors as error:
             return StudyAnswer(problem=str(error))
-        return StudyAnswer(found)
+        return StudyAnswer(run)
 
 
 class Forecasts(OneAtATime):

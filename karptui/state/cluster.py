@@ -44,8 +44,8 @@ def link(nodes: Iterable[Node], claims: Iterable[NodeClaim]) -> Links:
     by_node_name: dict[str, list[NodeClaim]] = {}
     for claim in claims:
         if claim.provider_id:
-            known = by_provider.get(claim.provider_id)
-            by_provider[claim.provider_id] = claim if known is None else max(known, claim, key=_recency)
+            node_claim = by_provider.get(claim.provider_id)
+            by_provider[claim.provider_id] = claim if node_claim is None else max(node_claim, claim, key=_recency)
         if claim.node_name:
             by_node_name.setdefault(claim.node_name, []).append(claim)
     claim_of_node: dict[str, str] = {}
@@ -65,9 +65,9 @@ def _recency(claim: NodeClaim) -> tuple[bool, int, str]:
     return not claim.is_deleting, claim.created_ns, claim.name
 
 
-def _nearer(claim: NodeClaim, one: Node, other: Node) -> Node:
+def _nearer(claim: NodeClaim, node: Node, other: Node) -> Node:
     """Return the node that matches a claim, of two with its providerID."""
-    return max(one, other, key=lambda node: (node.name == claim.node_name, node.created_ns, node.name))
+    return max(node, other, key=lambda node: (node.name == claim.node_name, node.created_ns, node.name))
 
 
 def _by_name(node: Node, claims: Iterable[NodeClaim]) -> NodeClaim | None:

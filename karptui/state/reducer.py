@@ -62,9 +62,9 @@ def remember(
     if not (claims or pods or events) and history.began_ns:
         return history
     oldest_ns = max(history.began_ns or at_ns, at_ns - KEPT_NS)
-    kept_claims, claims_from_ns = _kept((*history.claims, *claims), MOST_CLAIMS, lambda one: one.gone_ns, oldest_ns)
-    kept_pods, pods_from_ns = _kept((*history.pods, *pods), MOST_PODS, lambda one: one.at_ns, oldest_ns)
-    kept_events, _ = _kept((*history.events, *events), MOST_EVENTS, lambda one: one.last_ns, at_ns - KEPT_NS)
+    kept_claims, claims_from_ns = _kept((*history.claims, *claims), MOST_CLAIMS, lambda claim: claim.gone_ns, oldest_ns)
+    kept_pods, pods_from_ns = _kept((*history.pods, *pods), MOST_PODS, lambda pod: pod.at_ns, oldest_ns)
+    kept_events, _ = _kept((*history.events, *events), MOST_EVENTS, lambda event: event.last_ns, at_ns - KEPT_NS)
     return ClusterHistory(
         began_ns=max(claims_from_ns, pods_from_ns), claims=kept_claims, pods=kept_pods, events=kept_events
     )
@@ -193,7 +193,7 @@ def reduce(state: ClusterState, batch: Batch, at_ns: int = 0) -> ClusterState:
         pods_by_node, node_usage = tally.finish()
     links = state.links
     ends = (all_changes.get(Kind.NODE, _NO_CHANGES), all_changes.get(Kind.NODECLAIM, _NO_CHANGES))
-    if any(one.come or any(is_relinking(old, new) for old, new in one.others.values()) for one in ends):
+    if any(changes.come or any(is_relinking(old, new) for old, new in changes.others.values()) for changes in ends):
         links = link(objects.get(Kind.NODE, {}).values(), objects.get(Kind.NODECLAIM, {}).values())
     is_seen_by_engines_alike = not all_changes.keys() - _UNREAD_BY_ENGINES and unread == state.unread
     history = state.history

@@ -72,9 +72,9 @@ class ControlList(PickList):
 
     def _draw(self) -> None:
         self._width = self.content_size.width
-        title = max((len(clean(one.title)) for one in self._controls), default=0)
+        title = max((len(clean(control.title)) for control in self._controls), default=0)
         room = self._width - title - _BESIDE if self._width else 0
-        self.set_picks([Pick(one.id, _line(one, title, room)) for one in self._controls])
+        self.set_picks([Pick(control.id, _line(control, title, room)) for control in self._controls])
 
     def action_step(self, step: int) -> None:
         if self.current_key:

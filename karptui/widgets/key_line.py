@@ -99,11 +99,11 @@ class KeyLine(Widget):
         for piece in pieces:
             self._spans.append((x, x + piece.width, piece.key))
             x += piece.width
-        parts = ((Content.styled(one.label, "bold $karp-key"), (one.text, "$karp-muted")) for one in pieces)
+        parts = ((Content.styled(piece.label, "bold $karp-key"), (piece.text, "$karp-muted")) for piece in pieces)
         return Content("").join(Content.assemble(*pair) for pair in parts)
 
     def _keys(self) -> list[Key]:
-        found: dict[str, Key] = {}
+        keys: dict[str, Key] = {}
         focused = self.screen.focused
         has_own = getattr(focused, "shows_only_own_keys", False)
         for active in self.screen.active_bindings.values():
@@ -114,8 +114,8 @@ class KeyLine(Widget):
                 name = binding.id or binding.action
                 label = binding.key_display or self.app.get_key_display(binding)
                 words = self._rename(name, binding.description)
-                found.setdefault(name, Key(name, binding.key, label, words, self._short.get(name, "")))
-        return sorted(found.values(), key=lambda key: self._ranks.get(key.id, 0))
+                keys.setdefault(name, Key(name, binding.key, label, words, self._short.get(name, "")))
+        return sorted(keys.values(), key=lambda key: self._ranks.get(key.id, 0))
 
     def on_click(self, event: events.Click) -> None:
         for start, end, key in self._spans:

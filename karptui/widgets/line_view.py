@@ -189,8 +189,8 @@ class LineView(ScrollView):
             self._forget_lines()
         if self.opacity != 1.0:
             return super().render_lines(crop)
-        known = self._lines
-        missing = [y for y in crop.line_range if y not in known]
+        lines = self._lines
+        missing = [y for y in crop.line_range if y not in lines]
         if missing:
             top, bottom = self.styles.gutter.top, size.height - self.styles.gutter.bottom
             filters, background = self.get_line_filters(), self.background_colors[1]
@@ -203,8 +203,8 @@ class LineView(ScrollView):
                         strip = strip.apply_filter(each, background)
                 else:
                     [strip] = super().render_lines(Region(0, y, size.width, 1))
-                known[y] = strip
-        strips = [known[y] for y in crop.line_range]
+                lines[y] = strip
+        strips = [lines[y] for y in crop.line_range]
         if crop.column_span != (0, size.width):
             strips = [strip.crop(crop.x, crop.right) for strip in strips]
         return strips

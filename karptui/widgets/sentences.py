@@ -96,8 +96,8 @@ class Sentences(Static):
         before = self.content
         if content == before:
             return
-        width, own = self.content_size.width, self.styles.width
-        is_as_wide = own is None or not own.is_auto
+        width, scalar = self.content_size.width, self.styles.width
+        is_as_wide = scalar is None or not scalar.is_auto
         is_as_high = isinstance(before, Content) and 0 < _height(content, width) == _height(before, width)
         self.update(content, layout=not (is_as_wide and is_as_high))  # otherwise the whole screen is laid out again
 

@@ -153,9 +153,9 @@ def readable(color: Color, grounds: tuple[Color, ...], wanted: float) -> Color:
     return target
 
 
-def contrast(one: Color, other: Color) -> float:
+def contrast(color: Color, other: Color) -> float:
     """Return the WCAG contrast ratio of two opaque colours, from 1 to 21."""
-    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    light, dark = sorted((_luminance(color), _luminance(other)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
 

@@ -245,9 +245,9 @@ class YamlEditor(SparingTextArea):
     def offer(self, *, is_asked: bool) -> None:
         """Show completions at the cursor; unless asked for, only for a begun, incomplete word."""
         row, column = self.cursor_location
-        found = self._complete(self.text, row, column)
-        word = self.document.get_line(row)[found.start_column : column]
-        items = found.items
+        completions = self._complete(self.text, row, column)
+        word = self.document.get_line(row)[completions.start_column : column]
+        items = completions.items
         if not items or (not is_asked and (not word.strip() or any(item.label == word for item in items))):
             self.completions.close()
             return

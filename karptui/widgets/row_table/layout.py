@@ -94,7 +94,7 @@ class Layout:
     def whole_until(self, offset: int, available: int) -> int:
         """Return the cells of the table, from its left edge, that hold no number cut at the right edge."""
         edge = offset + available
-        cut = (one.x for one in self.columns[1:] if one.is_number and one.x < edge < one.x + one.width)
+        cut = (c.x for c in self.columns[1:] if c.is_number and c.x < edge < c.x + c.width)
         return next((max(x - offset, self.frozen_width) for x in cut), available)
 
     def column_at(self, x: int) -> int | None:
@@ -119,9 +119,9 @@ def measure(rows: Iterable[Row], count: int, widths: Sequence[Widths] = ()) -> t
     Args:
         rows: Rows with ``count`` cells each.
     """
-    texts = [known.text for known in widths] or [0] * count
-    shorts = [known.short for known in widths] or [0] * count
-    bars = [known.has_bar for known in widths] or [False] * count
+    texts = [width.text for width in widths] or [0] * count
+    shorts = [width.short for width in widths] or [0] * count
+    bars = [width.has_bar for width in widths] or [False] * count
     for row in rows:
         for index, cell in enumerate(row.cells):
             # Runs for every row that comes into view, so it is kept short.

@@ -326,8 +326,8 @@ def cut_inside(text: str, width: int) -> str:
 
 def _last_numbers(text: str, room: int) -> str:
     """Return as many of the numbers at the end of an address as fit, each with its dash."""
-    found = _NUMBERS.search(text)
-    numbers = found[0] if found is not None else ""
+    match = _NUMBERS.search(text)
+    numbers = match[0] if match is not None else ""
     while numbers and len(numbers) > room:
         _, dash, rest = numbers[1:].partition("-")
         numbers = dash + rest

@@ -125,12 +125,12 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
 
     def move_cursor_to(self, key: str) -> bool:
         """Put the cursor on a row and return whether the table has it."""
-        found = self._cursor.move_to_key(key)
-        if found:
+        move = self._cursor.move_to_key(key)
+        if move:
             self._show_cursor()
             self.refresh()
             self.post_message(RowHighlighted(self, key))
-        return found
+        return move
 
     @property
     def unseen(self) -> frozenset[str]:
@@ -139,7 +139,7 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
         if not drawn:
             return frozenset()
         cells = self._row(self._cursor.index).cells if self._rows else ()
-        whole = {self._headings[one.index].id for one in drawn if not cells or not is_cut(cells[one.index], one)}
+        whole = {self._headings[p.index].id for p in drawn if not cells or not is_cut(cells[p.index], p)}
         return frozenset(heading.id for heading in self._headings if heading.id not in whole)
 
     def _lay_out(self) -> None:

@@ -148,7 +148,7 @@ class KeyOrder:
         if not stack:
             return ()
         inner = stack[-1].focused or stack[-1]
-        return tuple(one for one in inner.ancestors_with_self if one is not self._app)
+        return tuple(ancestor for ancestor in inner.ancestors_with_self if ancestor is not self._app)
 
     def _is_held(self) -> bool:
         """Whether the first key must wait for the key before it, or for its target."""
@@ -173,17 +173,17 @@ class KeyOrder:
     def _opening(self) -> list[Worker[Any]]:
         nodes = (self._app, *self._app.screen_stack[-1:])
         workers = self._app.workers
-        return [one for one in workers if one.group in OPENING and one.node in nodes and not one.is_finished]
+        return [w for w in workers if w.group in OPENING and w.node in nodes and not w.is_finished]
 
     def _is_opening(self) -> bool:
         return bool(self._opening())
 
     def _call_off(self) -> bool:
         """Cancel whatever is opening; return whether anything was."""
-        found = [one for one in self._opening() if one.group in CALLED_OFF]
-        for one in found:
-            one.cancel()
-        return bool(found)
+        workers = [worker for worker in self._opening() if worker.group in CALLED_OFF]
+        for worker in workers:
+            worker.cancel()
+        return bool(workers)
 
 
 def _is_at_work(pump: MessagePump) -> bool:

@@ -66,13 +66,13 @@ class StyleRules(Stylesheet):
 
     def _rules_for(self, node: DOMNode) -> list[RuleSet]:
         """Return the rules that name the widget's type, name or classes."""
-        known = self.rules_map
+        sets = self.rules_map
         if self._named_in is not self.rules:
             self._named_in, self._rules_by_names = self.rules, {}
             self._places = {rule: place for place, rule in enumerate(self.rules)}
-        names = frozenset(known.keys() & node._selector_names)  # noqa: SLF001 - as Textual's own look for them does
+        names = frozenset(sets.keys() & node._selector_names)  # noqa: SLF001 - as Textual's own look for them does
         if names not in self._rules_by_names:
-            limited = {rule for name in names for rule in known[name]}
+            limited = {rule for name in names for rule in sets[name]}
             self._rules_by_names[names] = sorted(limited, key=self._places.__getitem__)
         return self._rules_by_names[names]
 
@@ -111,8 +111,8 @@ class StyleRules(Stylesheet):
         rules = [rule for name in _names_of(frozenset(parts)) for rule in self.rules_map.get(name, ())]
         states = sorted(set().union(*(rule.pseudo_classes for rule in rules)))
         asked: list[object] = [
-            (type(one), one.id, one.classes, [state for state in states if one.has_pseudo_classes({state})])
-            for one in node.css_path_nodes
+            (type(c), c.id, c.classes, [state for state in states if c.has_pseudo_classes({state})])
+            for c in node.css_path_nodes
         ]
         if not node._component_styles or self._styled_by.get(node) != (rules, asked):  # noqa: SLF001
             super()._process_component_classes(node)
