@@ -33,7 +33,6 @@ from tests.builders import (
 
 ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 AWS = labels.AWS_GROUP
-ARM = an_instance_type(name="m7g.large", requirements=())
 
 
 def ec2(

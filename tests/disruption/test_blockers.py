@@ -12,8 +12,6 @@ from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.codes import Code, Scope
 from karptui.disruption.command import Method
 from karptui.disruption.fleet import Fleet, arrivals
-from karptui.disruption.json_form import blocker_json
-from karptui.disruption.outlook import Outcome
 from karptui.karpenter import labels
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import WHEN_EMPTY, DisruptionBudget, NodePool
@@ -274,32 +272,6 @@ def test_events_with_equal_messages_are_quoted() -> None:
     assert blockers_of(_fleet(pods=pods))["POD_DND"].quoted_ns is None
     other = an_event(about="Node/node-1", reason="DisruptionBlocked", message="else")
     assert blockers_of(_fleet(pods=pods, events=[other]))["POD_DND"].quoted_ns is None
-
-
-def test_as_json() -> None:
-    pods = [a_pod(name="a", node="node-1", annotations=PROTECTED)]
-    form = blocker_json(blockers_of(_fleet(pods=pods))["POD_DND"], Outcome.DELETE, 3)
-    assert {key: form[key] for key in ("node", "nodeClaim", "nodePool", "code", "object", "since", "until")} == {
-        "node": "node-1",
-        "nodeClaim": "claim-node-1",
-        "nodePool": "general",
-        "code": "POD_DND",
-        "object": "Pod/default/a",
-        "since": "2026-11-20T11:00:00Z",
-        "until": None,
-    }
-    assert form["methods"] == {
-        "Emptiness": True,
-        "StaticDrift": False,
-        "Drift": True,
-        "MultiNodeConsolidation": True,
-        "SingleNodeConsolidation": True,
-        "Drain": False,
-    }
-    assert (form["wouldGoWithout"], form["podsInLastHour"], form["scope"]) == ("delete", 3, "pod")
-    assert blocker_json(BlockerSurvey(a_fleet(nodeclaims=[a_nodeclaim(stage="")])).cluster[0], Outcome.UNKNOWN, 0)[
-        "object"
-    ]
 
 
 def test_pods_that_lately_came() -> None:

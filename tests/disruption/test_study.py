@@ -223,14 +223,6 @@ def test_claims_without_a_node_and_nodes_without_a_claim() -> None:
     assert analysis.managed == 1
 
 
-def test_pools_are_compared_step_by_step() -> None:
-    study = DisruptionStudy(_cluster(pods=[a_pod(name="waits")]), 5)
-    assert study.analysis.overlap is None
-    for _ in study.compare_pools():
-        pass
-    assert present(study.analysis.overlap).generation == 5
-
-
 def test_a_long_question_may_be_broken_off() -> None:
     class Impatient(Simulator):
         def remove(self, candidates: Sequence[Candidate], **_: Any) -> Simulation:

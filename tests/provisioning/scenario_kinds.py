@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 Json = dict[str, Any]
-UNSCHEDULABLE = "Unschedulable"
 
 
 class Contents:

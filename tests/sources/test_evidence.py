@@ -100,17 +100,6 @@ def test_metrics_are_read_with_the_clusters_own_connection() -> None:
     )
 
 
-def test_without_sources_nothing_changes() -> None:
-    base = Evidence()
-    alone = EvidenceSource(base)
-    alone.start()
-    alone.use_region("us-east-1")
-    alone.refresh()
-    alone.stop()
-    assert alone.latest() is base
-    assert alone.is_settled
-
-
 def test_whoever_is_not_asked_is_not_waited_for() -> None:
     kept = Evidence(
         metrics_status=WAITING, controller_status=WAITING, fact_statuses=dict.fromkeys(FactKind, WAITING)

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 
 from karptui.session.packing import Bin, Block, Packed, PackedNode, bins_of
-from karptui.views.packing import LEGEND, blocks, packed_lines, packed_sentence, packing_lines
+from karptui.views.packing import blocks, packed_lines, packed_sentence, packing_lines
 from karptui.whatif.scenario import Scenario
 from tests.ui.fleet import a_fleet, view_of
 
@@ -38,16 +38,6 @@ def a_bin(name: str, pool: str = "general", cpu: int = 4_000, memory: int = 8 <<
     return Bin(
         key=name, name=name, pool=pool, cpu=cpu, memory=memory, daemons=Block(100, 1 << 30), pods=(Block(2_000, 0),)
     )
-
-
-@pytest.mark.parametrize(("width", "columns"), [(60, 1), (77, 2), (117, 3), (197, 5)])
-def test_bins_stand_side_by_side_as_far_as_there_is_room(width: int, columns: int) -> None:
-    bins = [a_bin(f"ip-10-0-0-{number}") for number in range(10)]
-    legend, heading, *lines = packing_lines(bins, "cpu", width)
-    assert legend == LEGEND
-    assert "".join(text for text, _ in heading).startswith("─ general 10 nodes, 10 pods, cpu 21/40 52% ─")
-    assert len(lines) == -(-10 // columns)
-    assert all(cell_len("".join(text for text, _ in line)) <= width for line in (heading, *lines))
 
 
 def test_larger_nodes_are_longer_and_memory_is_measured_by_itself() -> None:

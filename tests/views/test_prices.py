@@ -101,13 +101,6 @@ def test_nodes_have_prices() -> None:
     assert nodes_table().values(entries["spot"], builders.NOW_NS)["price_source"] is None
 
 
-def test_multiplier_and_surcharge() -> None:
-    view = a_view(PriceSettings(multiplier=0.5, surcharge_per_node_hour=0.1))
-    price = view.node_entries[0].price
-    assert price is not None
-    assert price.per_hour == pytest.approx(0.148)
-
-
 def test_entries_stay_while_prices_stay() -> None:
     first = a_view()
     entries = first.node_entries

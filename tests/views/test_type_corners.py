@@ -11,15 +11,14 @@ from karptui.aws.region import FactKind, FactPhase, FactStatus
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pool_types import seen_types
 from karptui.session.types import Availability
 from karptui.session.types_of_pools import TypesOfPool
 from karptui.views.types.columns import why_text
-from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces
-from karptui.views.types.pools import filter_lines, reason_lines, source_lines
+from karptui.views.types.ledger import fit_lines, observed_lines, title_pieces
+from karptui.views.types.pools import reason_lines, source_lines
 from tests import builders
 from tests.builders.clusters import state_of
-from tests.stories import pool_of, said, stories_view, type_of
+from tests.stories import pool_of, said, type_of
 from tests.views.test_type_details import a_nodeclass, a_pool, general, view_of
 
 UNPRICED = InstanceType(
@@ -55,18 +54,6 @@ def test_zones_where_the_nodeclass_has_no_subnet() -> None:
     assert Availability.NO_SUBNET in {offer.availability for offer in type_of(pool, "m5.large").offers}
 
 
-def test_a_pod_that_fits_is_asked_and_not_short() -> None:
-    view = stories_view()
-    trino = pool_of(view, "trino")
-    account = said(
-        account_lines(
-            type_of(trino, "r5a.12xlarge"), trino.fit(type_of(trino, "r5a.12xlarge")), view.evidence.overhead_origin
-        )
-    )
-    assert "asked" in account
-    assert "short by" not in account
-
-
 def test_limits_rule_a_type_out() -> None:
     pool = builders.a_nodepool(requirements=(), limits=builders.amounts({"cpu": "1"}))
     offered = builders.an_instance_type(name="m5.large")
@@ -91,16 +78,6 @@ def test_nodes_that_report_no_allocatable_memory() -> None:
     told = said(observed_lines(pool.entry, type_of(pool, "m5.large")))
     assert "1 node reports" in told
     assert "against the plan" not in told
-
-
-def test_nodes_without_a_type_tell_nothing() -> None:
-    bare = msgspec.structs.replace(builders.a_node(), labels={})
-    assert [one.name for one in seen_types((bare, builders.a_node(instance_type="a.b")))] == ["a.b"]
-
-
-def test_nothing_is_carried_where_no_type_is_known() -> None:
-    pool = pool_of(a_view(UNPRICED), "general")
-    assert "a new node carries" not in said(filter_lines(pool.entry))
 
 
 def test_daemonsets_that_take_too_much_memory() -> None:

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from karptui.aws.catalogue import instance_type_facts
-from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.region import AccountReservation, AccountSubnet, Dated, FactKind
 from karptui.sources.aws.facts import RULES, FactCache
@@ -61,11 +60,6 @@ def test_what_cannot_be_read_is_as_good_as_nothing(cache: FactCache, tmp_path: P
     assert cache.load("a/b", dict[str, float]) is not None
     (tmp_path / "cache" / "a" / "b.json").write_bytes(content)
     assert cache.load("a/b", dict[str, float]) is None
-
-
-def test_a_type_of_an_older_shape_is_as_good_as_nothing(cache: FactCache) -> None:
-    cache.store("a", Dated({"m5.large": {"name": "m5.large"}}, NOW))
-    assert cache.load("a", dict[str, InstanceTypeFacts]) is None
 
 
 def test_writing_replaces_whole_files_and_leaves_nothing_else(cache: FactCache, tmp_path: Path) -> None:

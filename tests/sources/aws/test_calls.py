@@ -10,7 +10,7 @@ from karptui.sources.aws import calls
 from karptui.sources.aws.calls import Caller, aws_error
 from karptui.sources.aws.clients import AwsClients
 from karptui.sources.aws.questions import identity
-from karptui.sources.aws.trouble import RETRY_SECONDS, AwsError, Trouble
+from karptui.sources.aws.trouble import AwsError, Trouble
 from karptui.sources.cluster import pool as deadlines
 from tests.loopback import Call
 
@@ -84,27 +84,12 @@ def test_what_is_worth_another_try(error: Exception, is_transient: bool) -> None
     assert aws_error(error, action=ACTION).is_transient is is_transient
 
 
-def test_an_error_of_our_own_is_passed_on() -> None:
-    error = AwsError(Trouble.STOPPED, "x")
-    assert aws_error(error, action=ACTION) is error
-
-
-def test_without_a_profile_the_default_one_is_named() -> None:
-    assert str(aws_error(known.UnauthorizedSSOTokenError(), action=ACTION)) == (
-        "the SSO session of the default profile has ended; aws sso login renews it"
-    )
-
-
 def test_access_keys_and_control_characters_do_not_reach_the_screen() -> None:
     error = client_error("Odd", message="key AKIAIOSFODNN7EXAMPLE\x1b[31m\nis\x07 odd" + "x" * 999)
     sentence = str(aws_error(error, action=ACTION))
     assert "AKIA" not in sentence
     assert sentence.isprintable()
     assert len(sentence) < 260
-
-
-def test_every_trouble_is_asked_again_some_day() -> None:
-    assert set(RETRY_SECONDS) == set(Trouble)
 
 
 ACTION = "ec2:DescribeSubnets"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from karptui.aws.catalogue import instance_type_facts
-from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.region import AccountReservation
 from karptui.kube.timestamps import parse_timestamp
 from karptui.sources.aws import questions
@@ -43,11 +42,6 @@ def few_offerings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class TestMoto:
-    def test_identity(self, moto: AwsClients, caller: Caller) -> None:
-        found = questions.identity(caller, moto.client("sts", REGION))
-        assert found.account == "123456789012"
-        assert found.arn.startswith("arn:aws:")
-
     def test_instance_types_agree_with_the_catalogue(
         self, moto: AwsClients, caller: Caller, one_type_of_each_family: set[str]
     ) -> None:
@@ -64,11 +58,6 @@ class TestMoto:
         assert list(found) == sorted(found)
         assert "use1-az4" in found["m5.large"]
         assert found["m5.large"] == tuple(sorted(found["m5.large"]))
-
-    def test_zones(self, moto: AwsClients, caller: Caller) -> None:
-        found = questions.zones(caller, moto.client("ec2", REGION))
-        assert SubnetZone("us-east-1a", "use1-az6") in found
-        assert [zone.name for zone in found] == sorted(zone.name for zone in found)
 
     def test_subnets(self, moto: AwsClients, caller: Caller) -> None:
         found = questions.subnets(caller, moto.client("ec2", REGION))
@@ -156,7 +145,3 @@ class TestScripted:
         assert first == AccountReservation("cr-1", "p5.48xlarge", "us-east-1a", "active", 4, 1)
         assert (second.id, second.ends_at) == ("cr-2", "2027-01-01T12:00:00Z")
         assert fake.requests[0][1]["Filter.1.Value.1"] == "active"
-
-    def test_no_reservations_are_no_trouble(self, session: AwsClients, caller: Caller, fake: FakeAws) -> None:
-        fake.xml("DescribeCapacityReservations", "<capacityReservationSet/>")
-        assert questions.reservations(caller, session.client("ec2", REGION)) == ()

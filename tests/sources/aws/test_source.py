@@ -100,14 +100,6 @@ def phases(source: AwsSource) -> set[FactPhase]:
     return {status.phase for status in source.latest().statuses.values()}
 
 
-def test_waits_until_it_is_started(source: AwsSource, answers: Answers) -> None:
-    news = source.latest()
-    assert phases(source) == {FactPhase.WAITING}
-    assert news.facts.instance_types is None
-    assert source.latest() is news
-    assert answers.opened == 0
-
-
 def test_asks_for_everything_once(source: AwsSource, answers: Answers) -> None:
     rest = source.step()
     news = source.latest()
@@ -268,12 +260,6 @@ class TestRegion:
         source.step()
         assert source.latest().facts.region == "eu-west-1"
 
-    def test_the_same_one_changes_nothing(self, source: AwsSource) -> None:
-        source.step()
-        before = source.latest()
-        source.use_region(REGION)
-        assert source.latest() is before
-
     @pytest.mark.parametrize("works", [True, False])
     def test_answers_about_the_old_one_come_too_late(self, source: AwsSource, answers: Answers, works: bool) -> None:
         answers.meanwhile = lambda: source.use_region("eu-west-1")
@@ -307,11 +293,6 @@ class TestThreads:
         reached.wait()
         source.stop()
         assert answers.asked[:2] == ["identity", "identity"]
-
-    def test_nothing_wanted_starts_nothing(self, cache: FactCache, clock: FrozenClock, answers: Answers) -> None:
-        before = threading.active_count()
-        AwsSource(cache, clock=clock, opener=answers, kinds=frozenset()).start(REGION)
-        assert threading.active_count() == before
 
     def test_stopping_ends_what_is_left_to_ask(self, source: AwsSource, answers: Answers) -> None:
         answers.meanwhile = source.stop

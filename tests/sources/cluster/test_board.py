@@ -12,15 +12,6 @@ def status(phase: Phase, kind: Kind = Kind.EVENT, **fields: Any) -> SourceStatus
     return SourceStatus(kind=kind, phase=phase, since_ns=1, **fields)
 
 
-def test_changes_are_passed_on_unless_empty() -> None:
-    mailbox = Mailbox()
-    board = Board(mailbox)
-    board.put(NODES, {})
-    assert mailbox.drain().is_empty
-    board.put(NODES, {"a": 1})
-    assert mailbox.drain().batch.deltas[Kind.NODE].objects == {"a": 1}
-
-
 def test_several_resources_of_a_kind_have_one_status() -> None:
     mailbox = Mailbox()
     board = Board(mailbox)

@@ -148,14 +148,6 @@ def test_exec_plugin(tmp_path: Path) -> None:
     }
 
 
-def test_exec_plugin_on_the_path_and_without_cluster_info(tmp_path: Path) -> None:
-    plugin = connect(tmp_path, user={"exec": {"apiVersion": "v", "command": "aws"}}).exec_plugin
-    assert plugin is not None
-    assert plugin.command == "aws"
-    assert plugin.cluster_info is None
-    assert not plugin.demands_terminal
-
-
 def test_exec_plugin_is_passed_over_where_a_token_is_given(tmp_path: Path) -> None:
     assert connect(tmp_path, user={"token": "t", "exec": {"apiVersion": "v", "command": "aws"}}).exec_plugin is None
 
@@ -230,12 +222,6 @@ def test_contexts_that_cannot_be_used(tmp_path: Path, context: str | None, sente
     (tmp_path / "config").write_text(CONTEXTS)
     with pytest.raises(KubeconfigError, match=sentence):
         load_connection(kubeconfig=str(tmp_path / "config"), context=context, environ={})
-
-
-def test_context_without_a_user_is_anonymous(tmp_path: Path) -> None:
-    (tmp_path / "config").write_text(CONTEXTS)
-    connection = load_connection(kubeconfig=str(tmp_path / "config"), context="production", environ={})
-    assert (connection.user, connection.token, connection.exec_plugin) == ("", "", None)
 
 
 def test_no_context_at_all(tmp_path: Path) -> None:

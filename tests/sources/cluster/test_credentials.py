@@ -23,13 +23,6 @@ def connection(**fields: Any) -> Connection:
     return Connection(server="https://x", context="c", **fields)
 
 
-def test_token() -> None:
-    credentials = credentials_for(connection(token="abc"))
-    assert credentials.current() == Grant("Bearer abc")
-    assert not credentials.refused(credentials.current())
-    credentials.close()
-
-
 def test_password() -> None:
     assert credentials_for(connection(basic=("me", "pw"))).current().authorization == "Basic bWU6cHc="
 
@@ -62,17 +55,6 @@ def test_token_file_is_read_again(tmp_path: Path) -> None:
     assert credentials.current() is first
     now[0] = 60.0
     assert credentials.current().authorization == "Bearer two"
-
-
-def test_unchanged_token_file_keeps_the_grant(tmp_path: Path) -> None:
-    path = tmp_path / "token"
-    path.write_text("one")
-    now = [0.0]
-    credentials = FileCredentials(path, monotonic=lambda: now[0])
-    first = credentials.current()
-    now[0] = 100.0
-    assert credentials.current() is first
-    assert not credentials.refused(first)
 
 
 def test_refused_token_is_read_again_at_once(tmp_path: Path) -> None:

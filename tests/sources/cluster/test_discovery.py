@@ -88,13 +88,6 @@ def test_a_providers_version_is_the_servers_choice(serve: Serve) -> None:
     assert found(serve, document) == [(Kind.NODECLASS, "karpenter.k8s.aws/v1beta1", "EC2NodeClass")]
 
 
-def test_nothing_of_karpenter(serve: Serve) -> None:
-    odd = group(
-        "karpenter.sh", v1=[resource("nodepools", "NodePool", verbs=["get"]), {"resource": "x", "responseKind": None}]
-    )
-    assert found(serve, aggregated(odd, {"metadata": {"name": "empty"}, "versions": None})) == []
-
-
 def test_server_without_aggregation_is_asked_group_by_group(serve: Serve) -> None:
     def answer(call: Call) -> None:
         match call.path:

@@ -68,14 +68,6 @@ def counting(folder: Path, status: dict[str, Any] | None = None, **options: Any)
     return ExecCredential(plugin(COUNTING, str(path), V1, json.dumps(status or {})), **options), path
 
 
-@pytest.mark.parametrize("api_version", [V1, V1BETA1])
-def test_token(api_version: str) -> None:
-    issued = ExecCredential(printing({"token": "abc"}, api_version=api_version)).current()
-    assert issued.token == "abc"
-    assert issued.certificate is None
-    assert issued.renew_at_ns == 0
-
-
 def test_client_certificate() -> None:
     issued = ExecCredential(printing({"clientCertificateData": "CERT", "clientKeyData": "KEY"})).current()
     assert issued.token == ""
@@ -83,12 +75,6 @@ def test_client_certificate() -> None:
     assert issued.certificate.read() == b"CERT"
     assert issued.key is not None
     assert issued.key.read() == b"KEY"
-
-
-def test_without_expiry_it_runs_once(tmp_path: Path) -> None:
-    credential, runs = counting(tmp_path)
-    assert [credential.current().token for _ in range(3)] == ["t1"] * 3
-    assert runs.read_text() == "x"
 
 
 @pytest.mark.parametrize(("life_seconds", "renewed_after"), [(3600, 3540), (100, 80), (10, 8)])

@@ -67,12 +67,6 @@ def test_default_place_and_home(tmp_path: Path) -> None:
     assert load_kubeconfig("~/.kube/config", environ={}, home=tmp_path).files == (path,)
 
 
-def test_nothing_there(tmp_path: Path) -> None:
-    config = load_kubeconfig(environ={}, home=tmp_path)
-    assert config.files == ()
-    assert config.title == str(tmp_path / ".kube" / "config")
-
-
 def test_explicit_file_alone_is_read(tmp_path: Path) -> None:
     first, second = write(tmp_path, "a", FIRST), write(tmp_path, "b", SECOND)
     assert load_kubeconfig(str(second), environ={"KUBECONFIG": str(first)}).current_context == "red"

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -162,46 +161,6 @@ def test_streaming_list_goes_on_as_a_watch(serve: Serve) -> None:
     assert third["resourceVersion"] == "20"
 
 
-def test_objects_appear_as_they_arrive(serve: Serve) -> None:
-    bench = Bench(serve(Script(answer(event("ADDED", named("a")), then=Call.stall))))
-    thread = threading.Thread(target=bench.step)
-    thread.start()
-    bench.mailbox.until(lambda: bench.keys == {"a"})
-    bench.mailbox.until(lambda: Kind.NODE in bench.mailbox.statuses)
-    assert (bench.status.phase, bench.status.count) == (Phase.SYNCING, 1)
-    bench.reflector._transport.close()
-    thread.join(5)
-
-
-def test_end_bookmark_in_the_middle_of_a_chunk(serve: Serve) -> None:
-    lines = [event("ADDED", named("a")), bookmark(5, ends_list=True), event("ADDED", named("b", version="6"))]
-
-    def in_one_chunk(call: Call) -> None:
-        call.chunks(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
-        call.end()
-
-    bench = Bench(serve(Script(in_one_chunk)))
-    assert bench.step() == 0
-    assert bench.keys == {"a", "b"}
-    assert bench.status.count == 2
-
-
-def test_changes_during_a_streaming_list(serve: Serve) -> None:
-    script = Script(
-        answer(
-            event("ADDED", named("a")),
-            event("ADDED", named("b")),
-            event("DELETED", named("a", version="9")),
-            event("MODIFIED", named("b", version="9")),
-            bookmark(9, ends_list=True),
-        )
-    )
-    bench = Bench(serve(script))
-    assert bench.step() == 0
-    assert bench.keys == {"b"}
-    assert bench.status.count == 1
-
-
 def test_plain_bookmark_before_the_end_is_no_place_to_go_on_from(serve: Serve) -> None:
     server = serve(Script(answer(event("ADDED", named("a")), bookmark(99), then=Call.cut), answer(*streamed("a", "b"))))
     bench = Bench(server)
@@ -339,13 +298,6 @@ def test_large_kinds_are_counted_first(serve: Serve) -> None:
     syncing = [status for status in bench.mailbox.history if status.phase is Phase.SYNCING]
     assert [(status.count, status.total_estimate) for status in syncing] == [(0, 42)]
     assert bench.keys == {"x/a"}
-
-
-@pytest.mark.parametrize("count", [error(403), lambda call: call.text("[]")])
-def test_count_that_cannot_be_had_is_no_matter(serve: Serve, count: Answer) -> None:
-    bench = Bench(serve(Script(count, answer(bookmark(3, ends_list=True)))), PODS)
-    assert bench.step() == 0
-    assert bench.status.phase is Phase.LIVE
 
 
 def test_many_objects_from_afar_come_in_compressed_pages(serve: Serve) -> None:
@@ -516,11 +468,6 @@ def test_back_off_doubles_to_thirty_seconds(serve: Serve) -> None:
     bench, _ = live(serve, *[lambda call: call.text("", 503)] * 8)
     bench.reflector._uses_watch_list = False
     assert [bench.step() for _ in range(8)] == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
-
-
-def test_back_off_is_cut_by_up_to_a_half(serve: Serve) -> None:
-    bench, _ = live(serve, error(503), error(503), chance=0.0)
-    assert [bench.step() for _ in range(2)] == [0.5, 1.0]
 
 
 @pytest.mark.parametrize("code", [429, 503])
@@ -997,16 +944,6 @@ def test_traffic_is_reported_twice_a_second_at_most(serve: Serve) -> None:
     assert reports[-1].last_contact_ns == NOW_NS + 500_000_000
 
 
-def test_resync_counts_against_what_was_known(serve: Serve) -> None:
-    bench, _ = live(serve, answer(expired()), answer(event("ADDED", named("a")), then=Call.cut), names=("a", "b", "c"))
-    bench.step()
-    bench.now += 1
-    bench.step()
-    syncing = [status for status in bench.mailbox.history if status.phase is Phase.SYNCING]
-    assert (syncing[-1].count, syncing[-1].total_estimate) == (1, 3)
-    assert bench.status.count == 3
-
-
 # The endless loop
 
 
@@ -1029,15 +966,6 @@ def test_run_announces_waits_and_stops(serve: Serve) -> None:
     assert not thread.is_alive()
     assert bench.mailbox.phases(Kind.NODE) == [Phase.CONNECTING, Phase.DISCONNECTED, Phase.LIVE]
     assert bench.waits == [1.0]
-
-
-def test_settled_before_a_long_watch_ends(serve: Serve) -> None:
-    bench = Bench(serve(Script(answer(*streamed("a"), then=Call.stall))))
-    thread = threading.Thread(target=bench.step)
-    thread.start()
-    assert bench.reflector.settled.wait(10)
-    bench.reflector._transport.close()
-    thread.join(5)
 
 
 # Against a server that keeps objects

@@ -29,7 +29,6 @@ from tests.loopback import Answered, Call, FakeApi, LoopbackServer, named
 from .live import Serve, WatchedMailbox, transport_to
 
 EC2 = "/apis/karpenter.k8s.aws/v1/ec2nodeclasses"
-CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
 
 
 class Cluster(FakeApi):
@@ -187,19 +186,6 @@ def test_karpenter_installed_later_is_found(serve: Serve) -> None:
         following.until_live(Kind.NODEPOOL)
 
 
-def test_complete_discovery_is_not_repeated_soon(serve: Serve) -> None:
-    server = serve(karpenter())
-    with Following(server) as following:
-        following.until_live(*ALL)
-        for seconds in (31, 31):
-            following.now += seconds
-            before = len(following.paused)
-            following.ticks.release()
-            # mypy has no type for a lambda with a value bound as its default.
-            following.mailbox.until(lambda before=before: 10.0 in following.paused[before:])  # type: ignore[misc]
-        assert sum(call.path == "/apis" for call in server.calls) == 1
-
-
 def test_another_version_of_a_kind_takes_over(serve: Serve) -> None:
     api = Cluster()
     api.install("karpenter.sh", "v1beta1", "nodepools", "NodePool")
@@ -351,15 +337,6 @@ def test_what_hardly_changes_learns_of_a_restore_from_what_does(serve: Serve) ->
         following.now += 60
         following.mailbox.until(lambda: following.mailbox.keys(Kind.NODEPOOL) == {"pool", "restored"})
         following.until_live(*ALL)
-
-
-def test_recovery_of_one_wakes_those_that_wait(serve: Serve) -> None:
-    with Following(serve(karpenter())) as following:
-        following.until_live(*ALL)
-        reflector, _, bell = next(iter(following.reflectors._followed.values()))
-        assert not bell._event.is_set()
-        reflector._recovered()
-        assert bell._event.is_set()
 
 
 def test_recovery_shortens_the_waits_of_all(serve: Serve) -> None:
@@ -640,13 +617,6 @@ def test_refresh_tries_everything_at_once(serve: Serve) -> None:
         assert all(bell._event.is_set() or bell for _, _, bell in following.reflectors._followed.values())
         following.mailbox.until(lambda: not set(opened) & following.reflectors.transport._open)
         following.until_live(*ALL)
-
-
-def test_nothing_is_followed_after_the_end(serve: Serve) -> None:
-    following = Following(serve(karpenter()))
-    following.reflectors.stop(0.0)
-    following.reflectors.run()
-    assert following.reflectors.resources_of(Kind.NODE) == ()
 
 
 def test_any_names() -> None:

@@ -16,15 +16,6 @@ def listed(*keys: str) -> SeenKeys:
     return inventory
 
 
-def test_a_list_tells_what_is_gone() -> None:
-    inventory = listed("a", "b")
-    inventory.begin()
-    inventory.change({"b": "object"})
-    assert (inventory.count, inventory.known_count) == (1, 2)
-    assert inventory.finish() == {"a"}
-    assert inventory.count == 1
-
-
 def test_a_list_that_breaks_off_leaves_everything_known() -> None:
     inventory = listed("a", "b")
     inventory.begin()
@@ -41,21 +32,6 @@ def test_beginning_again_keeps_what_the_first_try_told() -> None:
     inventory.change({"a": "object"})
     inventory.begin()
     assert inventory.finish() == {"a"}
-
-
-def test_changes_outside_a_list() -> None:
-    inventory = listed("a")
-    inventory.change({"b": "object", "a": None, "nobody": None})
-    assert inventory.count == 1
-    assert inventory.finish() == frozenset()
-
-
-def test_forgetting() -> None:
-    inventory = listed("a")
-    inventory.begin()
-    inventory.change({"b": "object"})
-    assert inventory.forget() == {"a", "b"}
-    assert inventory.count == 0
 
 
 OPERATIONS = st.lists(

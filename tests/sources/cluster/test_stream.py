@@ -53,13 +53,6 @@ def test_extensions_and_trailers_are_passed_over() -> None:
     assert buffer.is_ended
 
 
-def test_whole_lines_come_before_a_part_of_the_next() -> None:
-    buffer = LineBuffer(ROOM, is_chunked=True)
-    assert (read(buffer, b"3\r\nab\n\r\n5\r\ncd"), buffer.is_within_line) == ([b"ab"], True)
-    assert (read(buffer, b"ef\n\r\n"), buffer.is_within_line) == ([b"cdef"], False)
-    assert not buffer.is_ended
-
-
 def test_more_is_read_at_a_time_once_more_comes() -> None:
     buffer = LineBuffer(4 * FIRST_ROOM, is_chunked=False)
     assert buffer.space().nbytes == FIRST_ROOM

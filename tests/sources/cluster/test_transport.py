@@ -13,7 +13,7 @@ from karptui.sources.cluster.connection import Connection, Impersonation
 from karptui.sources.cluster.credentials import FixedCredentials, Grant
 from karptui.sources.cluster.errors import ApiError, KubeconfigError, UnreachableError
 from karptui.sources.cluster.transport import Transport
-from tests.loopback import Call, LoopbackServer, Script, failure
+from tests.loopback import Call, Script, failure
 
 from .live import Serve, pem, server_tls, transport_to
 
@@ -61,12 +61,6 @@ def test_server_with_a_path(serve: Serve) -> None:
 def test_compressed_answer(serve: Serve) -> None:
     server = serve(lambda call: call.text(gzip.compress(b"{}"), Content_Encoding="gzip"))
     assert transport_to(server).get("/") == b"{}"
-
-
-def test_compression_can_be_switched_off(serve: Serve) -> None:
-    server = serve(lambda call: call.json({}))
-    transport_to(server, compress=False).get("/")
-    assert server.calls[0].headers["Accept-Encoding"] == "identity"
 
 
 def test_write(serve: Serve) -> None:
@@ -222,23 +216,6 @@ def test_stream_yields_whole_lines(serve: Serve) -> None:
 
     with transport_to(serve(answer)).stream("/pods", WATCH, silence_seconds=5) as stream:
         assert [bytes(line) for lines in stream.batches() for line in lines] == [b"one", b"two", b"three", b"four"]
-
-
-def test_stream_in_one_piece_per_line(serve: Serve) -> None:
-    """Each chunk is handed on at once: a line is seen before the next is sent."""
-    seen = threading.Event()
-
-    def answer(call: Call) -> None:
-        call.chunks(b"one\n")
-        assert seen.wait(10)
-        call.chunks(b"two\n")
-        call.end()
-
-    with transport_to(serve(answer)).stream("/pods", WATCH, silence_seconds=5) as stream:
-        batches = stream.batches()
-        assert next(batches) == [b"one"]
-        seen.set()
-        assert next(batches) == [b"two"]
 
 
 def test_stream_that_a_proxy_has_unchunked() -> None:
@@ -514,12 +491,6 @@ def test_requests_of_many_threads_share_connections(serve: Serve) -> None:
     for _ in range(20):
         transport.get("/")
     assert len(ports) == 1
-
-
-def test_loopback_server_reports_unscripted_calls(serve: Serve) -> None:
-    server: LoopbackServer = serve(Script())
-    with pytest.raises(ApiError, match="the script is over"):
-        transport_to(server).get("/")
 
 
 def test_stream_that_does_not_begin_is_given_up_long_before_it_may_be_silent(

@@ -2,14 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.sources.cluster.errors import ApiError, CredentialError, one_line, reaction_to, rules_out_watch_list
-from karptui.sources.cluster.resources import NODES, PODS
+from karptui.sources.cluster.errors import ApiError, one_line, reaction_to, rules_out_watch_list
+from karptui.sources.cluster.resources import PODS
 from karptui.sources.source import Phase
-
-
-def test_no_answer_and_no_credentials_say_it_themselves() -> None:
-    reaction = reaction_to(CredentialError("log in first"), PODS, verb="list", may_list=False)
-    assert (reaction.phase, reaction.sentence, reaction.seconds) == (Phase.DISCONNECTED, "log in first", None)
 
 
 @pytest.mark.parametrize(
@@ -43,11 +38,6 @@ def test_verdicts(
         sentence,
     )
     assert reaction.relists == (phase is not Phase.DISCONNECTED)
-
-
-def test_cluster_scoped_kinds_say_so() -> None:
-    reaction = reaction_to(ApiError(403, "", "no"), NODES, verb="list", may_list=False)
-    assert reaction.sentence == "no permission to list nodes (cluster-scoped): no"
 
 
 @pytest.mark.parametrize(

@@ -37,17 +37,6 @@ def test_a_bell_ends_a_wait() -> None:
     assert not thread.is_alive()
 
 
-def test_a_bell_rung_before_counts_once() -> None:
-    bell = Bell()
-    bell.ring()
-    bell.wait(60.0)
-    bell.wait(0.001)
-
-
-def test_default_pause_waits() -> None:
-    Waits().pause(0.001)
-
-
 def test_a_ceiling_lets_some_through_at_once_and_then_so_many_a_second() -> None:
     now = [0.0]
     ceiling = Ceiling(Waits(monotonic=lambda: now[0]), 3.0, 2.0)

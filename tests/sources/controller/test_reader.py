@@ -171,13 +171,6 @@ def test_bindings_that_make_everybody_an_administrator_tell_nothing(tenant: Api,
     assert refused(client)
 
 
-def test_one_namespace_is_enough(api: Api, client: Transport) -> None:
-    api.lists[NODEPOOLS] = [managed("karpenter")]
-    api.lists["/apis/apps/v1/namespaces/kube-system/deployments"] = []
-    api.lists["/apis/apps/v1/namespaces/karpenter/deployments"] = [deployment(namespace="karpenter")]
-    assert read_controller(client).title == "Deployment karpenter/karpenter"
-
-
 def test_a_pod_where_deployments_may_not_be_listed(api: Api, client: Transport) -> None:
     api.lists[NODEPOOLS] = [managed("karpenter")]
     api.lists[PODS] = [pod("a", "Failed", RESERVED_ENIS="1"), pod("b", "Running", RESERVED_ENIS="2")]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from karptui.karpenter.labels import DO_NOT_DISRUPT, NODEPOOL
+from karptui.karpenter.labels import NODEPOOL
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.resources import memory_bytes
 from karptui.pending.causes import zones_of_volumes
@@ -67,17 +67,6 @@ def test_claims_without_a_node_ask_nothing_of_which_no_pod_is_recorded(state: Cl
 
 
 class TestStories:
-    def test_a_weights_are_an_order_with_a_tie_and_one_that_decides(self, state: ClusterState) -> None:
-        weights = {name: pool.weight for name, pool in state.nodepools.items()}
-        of_old = {"runners": 100, "general": 50, "spare": 50, "trino": 0, "edge": 45}
-        assert weights == {**of_old, "overflow": 49, "gpu": 20}
-
-    def test_b_a_literal_star_stands_for_no_family(self, state: ClusterState) -> None:
-        spare = {one.key: one.values for one in state.nodepools["spare"].requirements}
-        general = {one.key: one.values for one in state.nodepools["general"].requirements}
-        assert spare["karpenter.k8s.aws/instance-family"] == ("*",)
-        assert "m7i-flex" in general["karpenter.k8s.aws/instance-family"]
-
     def test_c_eleven_daemonsets_on_small_types_and_max_pods_where_karpenter_does_not_look(
         self, state: ClusterState
     ) -> None:
@@ -106,21 +95,6 @@ class TestStories:
         assert {memory_bytes(claim.allocatable) // MIB for claim in claims} == {239_554}
         assert all(claim.is_true("Drifted") for claim in claims)
 
-    def test_e_protected_runners_keep_landing(self, state: ClusterState) -> None:
-        protected = [pod for pod in state.pods.values() if DO_NOT_DISRUPT in pod.annotations]
-        recent = Counter(pod.node_name for pod in protected if pod.created_ns > NOW_NS - 3600 * 10**9)
-        assert max(recent.values()) == 4
-        assert state.nodepools["runners"].termination_grace_period_ns == 24 * 3600 * 10**9
-        assert state.nodepools["general"].termination_grace_period_ns is None
-
-    def test_both_schedulers_have_spoken_of_what_waits(self, state: ClusterState) -> None:
-        for key, pod in state.pending_pods.items():
-            assert pod.scheduled_message.startswith("0/64 nodes are available: "), key
-            said = [
-                one for one in state.events.values() if one.involved_kind == "Pod" and one.involved_name == pod.name
-            ]
-            assert said, key
-
 
 def test_daemonsets_come_to_the_figures_of_the_docs(state: ClusterState) -> None:
     everywhere = next(
@@ -143,22 +117,6 @@ def test_the_recording_is_moved_to_the_present() -> None:
 
 
 class TestTroubles:
-    def test_a_node_has_no_device_and_a_pod_is_nominated_for_it(self, state: ClusterState) -> None:
-        claim = next(one for one in state.nodeclaims.values() if "not registered" in str(one.conditions))
-        node = state.node_of(claim.name)
-        assert node is not None
-        assert claim.allocatable["nvidia.com/gpu"].units == 1
-        assert "nvidia.com/gpu" not in node.allocatable
-        nominated = [one for one in state.events.values() if one.reason == "Nominated" and claim.name in one.message]
-        (event,) = nominated
-        assert event.involved_name in {pod.name for pod in state.pending_pods.values()}
-        assert "Insufficient nvidia.com/gpu" in state.pods[f"ml/{event.involved_name}"].scheduled_message
-
-    def test_what_ec2_has_no_machine_for_is_tried_again_and_again(self, state: ClusterState) -> None:
-        refused = [one for one in state.events.values() if one.reason == "InsufficientCapacityError"]
-        assert Counter(one.involved_kind for one in refused) == {"NodeClaim": 4, "Pod": 4}
-        assert not {one.involved_name for one in refused} & set(state.nodeclaims)
-
     def test_two_volumes_of_one_pod_are_in_two_zones(self, state: ClusterState) -> None:
         torn = [one for one in state.pending_pods.values() if one.namespace == "db"]
         assert len(torn) == 2
@@ -167,7 +125,3 @@ class TestTroubles:
                 ("PVC db/orders-2024", frozenset({"us-east-1a"})),
                 ("PVC db/orders-2025", frozenset({"us-east-1b"})),
             ]
-
-    def test_nodes_have_gone_round_in_circles(self, state: ClusterState) -> None:
-        said = Counter(one.reason for one in state.events.values())
-        assert (said["DisruptionLaunching"], said["DisruptionTerminating"], said["Evicted"]) == (6, 5, 15)

@@ -120,13 +120,6 @@ def test_a_node_drains_and_goes(demo: Story) -> None:
     assert not states[-1].pods_on(name)
 
 
-def test_protected_pods_hold_a_draining_node(demo: Story) -> None:
-    _, begin, states = demo
-    held = [n.name for n in begin.nodes.values() if n.is_deleting and n.labels["karpenter.sh/nodepool"] == "runners"]
-    assert held
-    assert all(name in states[-1].nodes for name in held)
-
-
 def test_evicted_pods_come_back_elsewhere(demo: Story) -> None:
     _, begin, states = demo
 
@@ -183,25 +176,6 @@ def test_the_same_seed_and_time_give_the_same_cluster_whatever_the_steps() -> No
     second.watch(150, step_seconds=50)
     assert told(first.state) == told(second.state)
     assert set(first.state.nodes) == set(second.state.nodes)
-
-
-def test_another_seed_gives_another_play() -> None:
-    first, second = Watched(seed=1), Watched(seed=2)
-    first.watch(120, step_seconds=60)
-    second.watch(120, step_seconds=60)
-    assert told(first.state) != told(second.state)
-
-
-def test_gives_single_objects() -> None:
-    watched = Watched()
-    name = next(iter(watched.state.nodes))
-    assert watched.source.fetch_object("Node", name)["metadata"]["name"] == name
-    assert watched.source.fetch_object("EC2NodeClass", "edge")["kind"] == "EC2NodeClass"
-    assert watched.source.fetch_object("NodePool", "spare")["apiVersion"] == "karpenter.sh/v1"
-    with pytest.raises(SourceError, match="the demo has no Node none"):
-        watched.source.fetch_object("Node", "none")
-    with pytest.raises(SourceError, match="karptui does not read objects of kind Gadget"):
-        watched.source.fetch_object("Gadget", "x")
 
 
 def test_before_it_starts_there_is_nothing() -> None:

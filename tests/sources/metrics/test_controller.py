@@ -98,11 +98,6 @@ def test_looks_in_the_usual_namespaces_when_it_may_not_list_all(client: Transpor
     assert [endpoint.title for endpoint in found(client).endpoints] == ["pod karpenter/a"]
 
 
-def test_services_alone_will_do(client: Transport, cluster: KarpenterCluster) -> None:
-    cluster.refuse_lists("pods")
-    assert [endpoint.title for endpoint in found(client).endpoints] == ["service kube-system/karpenter"]
-
-
 def test_neither_pods_nor_services_is_an_error(client: Transport, cluster: KarpenterCluster) -> None:
     cluster.refuse_lists("pods")
     cluster.refuse_lists("services")

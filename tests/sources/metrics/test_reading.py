@@ -50,20 +50,6 @@ def test_a_line_that_cannot_be_read_has_no_value(line: str) -> None:
     assert [sample.value for sample in read(f"{line}\ng_total 1\n")] == [None, 1.0]
 
 
-def test_passes_over_what_is_not_wanted() -> None:
-    assert read('\n# HELP f of it\nff 1\n  \nh{f="1"} 2\ng_total 3') == [MetricSample("g_total", {}, 3.0)]
-
-
-def test_prefixes_only_save_time() -> None:
-    text = b'f{a="1"} 1\nx 1\ng_total 2\n'
-    assert list(samples(text, FAMILIES, (b"f", b"g"))) == list(samples(text, FAMILIES))
-
-
-def test_not_a_number() -> None:
-    (sample,) = read("f NaN")
-    assert sample.value != sample.value
-
-
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\x0b\x0c\x1c\x1d\x1e\x85"))
 
 
@@ -110,12 +96,6 @@ def test_a_price_of_zero_is_no_price() -> None:
     assert offerings[OfferingName("p5e.48xlarge", "eu-west-1a", "on-demand")] == OfferingMetrics(None, False)
 
 
-def test_types_have_their_advertised_size() -> None:
-    metrics = metrics_of(KARPENTER)
-    assert metrics.cpu_cores["r5a.8xlarge"] == 32
-    assert metrics.memory_bytes["r5a.8xlarge"] == 256 << 30
-
-
 def test_pools() -> None:
     metrics = metrics_of(KARPENTER)
     assert list(metrics.pools) == ["default", "gpu", 'odd "name" \\ with {braces}, and commas']
@@ -148,10 +128,6 @@ def test_a_replica_that_stands_by_says_so() -> None:
     assert not metrics.is_leader
     assert not metrics.offerings
     assert metrics.version == "1.14.1"
-
-
-def test_without_leader_election_whoever_answers_leads() -> None:
-    assert metrics_of(b'karpenter_build_info 1\nleader_election_master_status{name="other"} 0\n').is_leader
 
 
 def test_spot_prices_count_once_one_differs_from_on_demand() -> None:

@@ -95,14 +95,6 @@ def test_a_forbidden_proxy_names_the_permission(reader: MetricsReader, cluster: 
         reader.read()
 
 
-def test_the_version_is_known_without_metrics(reader: MetricsReader, cluster: KarpenterCluster) -> None:
-    cluster.refuse(POD_A)
-    cluster.refuse(SERVICE)
-    with pytest.raises(MetricsError):
-        reader.read()
-    assert reader.version == KarpenterVersion("1.14.1", "image of pod kube-system/karpenter-a")
-
-
 def test_a_pod_out_of_reach_hints_at_the_network(reader: MetricsReader, cluster: KarpenterCluster) -> None:
     cluster.services()
     cluster.refuse(POD_A, 503, "dial tcp 10.0.0.7:8080: i/o timeout")

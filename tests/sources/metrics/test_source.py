@@ -36,12 +36,6 @@ def source(client: Transport, clock: FrozenClock, turns: Turns) -> Iterator[Metr
     turns.end(source)
 
 
-def test_waits_until_it_is_started(source: MetricsSource) -> None:
-    news = source.latest()
-    assert (news.status.phase, news.metrics, news.version) == (FactPhase.WAITING, None, None)
-    assert source.latest() is news
-
-
 def test_reads_once_a_minute(source: MetricsSource, turns: Turns, clock: FrozenClock) -> None:
     first = turns.read(source)
     assert first.metrics is not None

@@ -42,11 +42,6 @@ def test_a_stated_version_wins_over_the_deployment(tmp_path: Path) -> None:
     assert found.settings.gate("SpotToSpotConsolidation")
 
 
-def test_one_that_runs_goes_before_one_that_does_not(tmp_path: Path) -> None:
-    idle = a_deployment(name="a", version="1.13.0", replicas=0)
-    assert read(tmp_path, idle, a_deployment(name="b")).karpenter_version == "1.14.1"
-
-
 def test_the_usual_namespace_is_read_with_a_doubt_and_never_before_kube_system(tmp_path: Path) -> None:
     usual = a_deployment("karpenter", version="1.13.0")
     found = read(tmp_path, usual)

@@ -88,12 +88,6 @@ def test_reads_a_directory_in_the_order_of_names(tmp_path: Path) -> None:
     assert [Path(document.where).name for document in documents([tmp_path])] == ["a.json", "b.yaml", "c.json"]
 
 
-@pytest.mark.parametrize("data", [JSON, YAML, packed(JSON)])
-def test_reads_standard_input(data: bytes) -> None:
-    (document,) = documents(["-"], stdin=io.BytesIO(data))
-    assert (document.value, document.where, document.folder) == (VALUE, "standard input", Path())
-
-
 @pytest.mark.parametrize(
     ("name", "data", "problem"),
     [

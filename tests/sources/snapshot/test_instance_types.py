@@ -47,17 +47,6 @@ def test_reads_an_instance_type() -> None:
     assert large.offerings[0].requirements[0] is large.requirements[0]
 
 
-def test_what_is_left_out_is_empty() -> None:
-    (bare,) = Catalogs().of_value([{"name": "x"}], "a.json")
-    assert (bare.requirements, dict(bare.capacity), bare.overhead, bare.offerings) == ((), {}, Overhead(), ())
-
-
-def test_the_same_list_is_the_same_object() -> None:
-    catalogs = Catalogs()
-    assert catalogs.of_value([LARGE], "a") is catalogs.of_value([dict(LARGE)], "b")
-    assert catalogs.of_value([LARGE], "a") is not catalogs.of_value([LARGE, LARGE], "a")
-
-
 def test_reads_a_catalog_once_until_it_changes(tmp_path: Path) -> None:
     file = tmp_path / "x.json"
     file.write_text(json.dumps([LARGE]))

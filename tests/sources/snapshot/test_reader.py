@@ -75,11 +75,6 @@ def test_reads_lists_of_every_sort(tmp_path: Path, value: Any) -> None:
     assert not snapshot.problems
 
 
-def test_reads_a_single_object_and_an_empty_list(tmp_path: Path) -> None:
-    assert len(read(tmp_path, POD).inventory.pods) == 1
-    assert len(read(tmp_path, {"apiVersion": "v1", "kind": "PodList", "items": None}).inventory.pods) == 0
-
-
 def test_several_files_add_up_and_the_last_word_on_an_object_counts(tmp_path: Path) -> None:
     cordoned = {**NODE, "spec": {"unschedulable": True}}
     snapshot = read(tmp_path, [NODE, a_manifest("Node", "node-2")], cordoned)
@@ -89,17 +84,6 @@ def test_several_files_add_up_and_the_last_word_on_an_object_counts(tmp_path: Pa
     ]
     assert snapshot.name == "file0 +1"
     assert snapshot.notes == ("file0 +1: 1 objects are repeated; the last version of each is used",)
-
-
-def test_objects_beside_a_recording_add_to_it(tmp_path: Path) -> None:
-    snapshot = read(tmp_path, RECORDING, a_manifest("Node", "node-2"))
-    assert len(snapshot.inventory.nodes) == 2
-    assert snapshot.captured_at_ns == NOW_NS
-
-
-def test_classes_of_two_providers_may_share_a_name(tmp_path: Path) -> None:
-    other = a_manifest("KWOKNodeClass", "default", api_version="karpenter.kwok.sh/v1alpha1")
-    assert len(read(tmp_path, [CLASS, other]).inventory.nodeclasses) == 2
 
 
 def test_people_leave_the_namespace_out_servers_do_not(tmp_path: Path) -> None:
@@ -259,15 +243,6 @@ class TestNow:
     def test_is_when_it_was_recorded(self, tmp_path: Path) -> None:
         assert read(tmp_path, RECORDING).captured_at_ns == NOW_NS
 
-    def test_is_what_is_asked_for(self, tmp_path: Path) -> None:
-        assert read(tmp_path, RECORDING, now_ns=5).captured_at_ns == 5
-        assert read(tmp_path, POD, now_ns=5).captured_at_ns == 5
-
-    def test_is_else_the_newest_timestamp(self, tmp_path: Path) -> None:
-        beat = {"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-11-20T11:30:00Z"}
-        snapshot = read(tmp_path, [POD, {**NODE, "status": {"conditions": [beat]}}])
-        assert snapshot.captured_at_ns == parse_timestamp("2026-11-20T11:30:00Z")
-
     def test_is_else_the_clock_and_that_is_said(self, tmp_path: Path) -> None:
         snapshot = read(tmp_path, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}})
         assert snapshot.captured_at_ns == NOW_NS
@@ -289,15 +264,6 @@ class TestNow:
 )
 def test_newest_timestamp(value: Any, newest: str) -> None:
     assert newest_timestamp_ns(value) == (parse_timestamp(newest) if newest else 0)
-
-
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [("a.json", "a"), ("a.json.gz", "a"), ("a.b.yaml", "a.b"), ("plain", "plain"), (".json", ".json")],
-)
-def test_is_called_like_its_file(tmp_path: Path, path: str, name: str) -> None:
-    (tmp_path / path).write_text(json.dumps(POD))
-    assert SnapshotReader().read([tmp_path / path]).name == name
 
 
 def test_standard_input_has_a_name_too() -> None:

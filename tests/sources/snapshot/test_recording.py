@@ -74,12 +74,6 @@ def test_redacted_recordings_do_not_name_the_cluster() -> None:
     assert plain["settings"] == {}
 
 
-def test_the_version_is_recorded_where_it_is_known() -> None:
-    document = build_recording([], name="x", captured_at_ns=NOW_NS, evidence=Evidence(stated_version="1.14.1"))
-    assert document["karpenterVersion"] == "1.14.1"
-    assert "karpenterVersion" not in build_recording([], name="x", captured_at_ns=NOW_NS)
-
-
 def test_kinds_that_could_not_be_listed_stay_unread_in_a_recording(tmp_path: Path) -> None:
     document = build_recording(
         [POD], name="a", captured_at_ns=NOW_NS, unread={"StorageClass", "PersistentVolume", "Pod"}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from karptui.clock import FrozenClock
-from karptui.kube.live_usage import Sample, first_seen
+from karptui.kube.live_usage import Sample
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.source import SourceError
@@ -177,8 +177,3 @@ def test_what_was_read_stays_when_it_fails(api: Api, client: Transport, status: 
     api.status = 200
     assert turns.read(source).sentence == ""
     turns.end(source)
-
-
-def test_the_first_sample_is_the_most() -> None:
-    used = first_seen(Sample(NOW, 5, 7))
-    assert (used.peak_cpu_millis, used.peak_memory_bytes, used.samples, used.first_ns) == (5, 7, 1, NOW)

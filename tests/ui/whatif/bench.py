@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -117,6 +117,3 @@ def delta(screen: WhatIfScreen, label: str) -> tuple[str, str, str]:
     line = next(row for row in shown(screen).split("\n") if row.startswith(label))
     now, edited, difference = line[len(label) :].split()[:3]
     return now, edited, difference
-
-
-Doing = Callable[[Pilot[Any]], Awaitable[None]]

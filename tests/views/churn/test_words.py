@@ -239,11 +239,6 @@ def test_cells_of_replacements() -> None:
     assert cells(unknown, REPLACEMENTS)["by"] == "x of unknown type"
 
 
-def test_what_is_notable_of_replacements() -> None:
-    rows = build_rows(REPLACEMENTS, replacements(CHURN), is_notable_only=True, now_ns=NOW_NS)
-    assert {row.key for row in rows} == {"left", "empty"}
-
-
 def test_parts_of_the_document() -> None:
     window = ChurnWindow(NOW_NS + 5, ago(60), ago(12) + 7)
     assert window_values(window)["observed_since"] == "2026-11-20T11:48:00Z"

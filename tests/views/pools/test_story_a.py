@@ -12,7 +12,7 @@ from karptui.aws.region import FactPhase, FactStatus
 from karptui.karpenter.inventory import Inventory
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pools import pool_rows, pools_around
-from karptui.views.pools.columns import is_notable, pools_table
+from karptui.views.pools.columns import pools_table
 from karptui.views.pools.detail import detail_lines
 from karptui.views.pools.overlap import cost_text
 from karptui.views.pools.sentences import limit_line, order_line, overlap_line, weight_lines
@@ -21,19 +21,6 @@ from tests import builders, story_a
 from tests.builders import MINUTE_NS, NOW_NS
 from tests.stories import said
 from tests.views.pools.rows import COUNTED, ROWS, VIEW, cells, check_of, lines_of, overlap_of, rows_of, text_of
-
-
-def test_story_a_order() -> None:
-    assert [(row.name, row.rank) for row in pool_rows(VIEW)] == [
-        ("primary", 1),
-        ("spare", 2),
-        ("secondary", 3),
-        ("extra", 4),
-        ("rest", 5),
-        ("gpu", None),
-    ]
-    assert [cells(row)["weight"] for row in pool_rows(VIEW)] == ["100", "50 =", "50 =", "45 ≈", "-", "90"]
-    assert [cells(row)["nodes"] for row in pool_rows(VIEW)] == ["6 86%", "1 14%", "0/4 0%", "0 0%", "0 0%", "0 0%"]
 
 
 def test_story_a_ties_and_near_weights() -> None:
@@ -89,15 +76,6 @@ def test_story_a_overlap() -> None:
     ]
     short = said(lines_of(COUNTED, is_short=True))
     assert short.endswith("check: NodeClaims created: primary 43, spare 1")
-
-
-def test_overlap_before_it_is_known() -> None:
-    view = story_a.story_view(is_compared=False)
-    assert "being computed" in said(overlap_of(view))
-    row = pool_rows(view)[0]
-    assert (cells(row)["shared"], cells(row)["budget"], overlap_line(row)) == ("…", "…", ())
-    assert pools_table().values(row, NOW_NS)["pods_matching"] is None
-    assert is_notable(pool_rows(view)[1])
 
 
 def test_pods_that_limits_keep_waiting() -> None:
