@@ -21,7 +21,7 @@ from karptui.views.column import plain
 from karptui.views.whatif.document import DIFFERENCE, answer_values
 from karptui.whatif.accuracy import accuracy_of
 from karptui.whatif.difference import Difference, blocker_changes, difference, next_lines
-from karptui.whatif.difference_lines import ABSENT, NOWHERE, PlaceKind, PodPlace, Unplaced
+from karptui.whatif.difference_lines import NOWHERE, PlaceKind, PodPlace
 from karptui.whatif.edits import (
     AnyEdit,
     CopyPod,
@@ -313,17 +313,6 @@ def test_where_a_nodepool_stands_whose_weight_is_edited() -> None:
     assert found(SetField(zeta, ("spec", "limits"), {"cpu": "8"})) == []
 
 
-def test_a_nodepool_that_comes_or_goes() -> None:
-    start = fleet(a_pod(cpu="10"), nodes=0, manifests=(POOL, another("old")))
-    text = msgspec.json.encode({**another("fresh", weight=99), "metadata": {"name": "fresh"}}).decode()
-    found = changed(start, DeleteObject(ObjectRef("NodePool", "old")), PutObject(text))
-    by_name = {pool.name: pool for pool in found.pools}
-    assert by_name["fresh"].is_new
-    assert by_name["old"].is_gone
-    assert by_name["old"].is_changed
-    assert not by_name["general"].is_new
-
-
 def test_types_in_price_order() -> None:
     found = changed(
         fleet(a_pod(), nodes=0), SetField(GENERAL, REQUIREMENTS, [{**SPOT, "values": ["spot", "on-demand"]}])
@@ -544,11 +533,6 @@ def test_json_has_everything() -> None:
     before = {one["pod"]: one["before"] for one in plain(DIFFERENCE, lost)["noLongerFit"]}
     assert before["default/huge-whatif-0"] is None
     assert before["default/web-1"] == {"kind": "new node", "nodePool": "general", "node": ""}
-
-
-def test_places() -> None:
-    assert ABSENT.kind is PlaceKind.ABSENT
-    assert Unplaced("a/b", "", "why").karpenter_says == ""
 
 
 def test_a_replay_compared_with_itself() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karptui.whatif.sheet import MOST_STEPS, TYPING, History
+from karptui.whatif.sheet import TYPING, History
 
 
 def test_steps_go_back_and_on_again() -> None:
@@ -20,12 +20,6 @@ def test_steps_go_back_and_on_again() -> None:
     assert History("a").undo() is None
 
 
-def test_a_further_step_forgets_what_was_undone() -> None:
-    back = History("a").push("b", "weight").undo()
-    assert back is not None
-    assert back[0].push("c", "limit").redo() is None
-
-
 def test_keys_that_follow_each_other_are_one_step() -> None:
     history = History("").push("a", TYPING).push("ab", TYPING).push("ab!", "weight").push("ab!c", TYPING)
     found = []
@@ -33,21 +27,6 @@ def test_keys_that_follow_each_other_are_one_step() -> None:
         history, why = moved
         found.append((history.present, why))
     assert found == [("ab!", TYPING), ("ab", "weight"), ("", TYPING)]
-
-
-def test_typing_after_an_undo_is_a_step_of_its_own() -> None:
-    back = History("").push("a", TYPING).push("ab", "weight").undo()
-    assert back is not None
-    forward = back[0].push("ax", TYPING)
-    assert [step.state for step in forward.past] == ["", "a"]
-
-
-def test_the_oldest_steps_are_forgotten() -> None:
-    history = History(0)
-    for number in range(1, MOST_STEPS + 10):
-        history = history.push(number, "step")
-    assert len(history.past) == MOST_STEPS
-    assert history.past[0].state == 9
 
 
 @given(st.lists(st.tuples(st.integers(), st.sampled_from(["a", "b"])), max_size=8))

@@ -65,13 +65,6 @@ def test_scenarios_as_people_write_them() -> None:
     assert second == Scenario()
 
 
-def test_whole_objects_are_written_as_they_were_typed() -> None:
-    typed = "# careful\nkind: NodePool   # mine\nspec:\n    weight: 3\n"
-    text = write_scenarios([Scenario("a", edits=(PutObject(typed),))])
-    assert "  text: |\n    # careful\n    kind: NodePool   # mine\n" in text
-    assert read_scenarios(text, "x")[0].edits == (PutObject(typed),)
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -12,7 +12,6 @@ from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, NOD
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.provisioning.reporter import Cancelled
-from karptui.views.whatif.compare import summary
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
 from karptui.whatif.self_check import Reproduction, self_check
@@ -79,13 +78,6 @@ def launched(start: WhatIfBase, **changes: Any) -> WhatIfBase:
 
 def waiting(count: int, **fields: Any) -> tuple[Any, ...]:
     return tuple(a_pod(name=f"p-{i}", created_ns=NOW_NS - MINUTE_NS, **fields) for i in range(count))
-
-
-def test_what_the_model_made_it_makes_again() -> None:
-    found = self_check(launched(base(POOL, types=TYPES, pods=waiting(30, cpu="1"))))
-    assert found.reproduced == found.comparable == len(found.claims) == 2
-    assert all(one.has_same_types for one in found.claims)
-    assert summary(found) == "of the last 2 NodeClaims 2 can be compared; the model reproduces 2"
 
 
 @pytest.mark.parametrize("family", ["weights", "storyA", "topology", "daemons"])
@@ -166,15 +158,6 @@ def _all() -> Any:
     from karptui.kube.taints import Toleration
 
     return Toleration(operator="Exists")
-
-
-def test_some_that_can_be_compared_and_some_that_cannot() -> None:
-    made = launched(base(POOL, types=TYPES, pods=waiting(30, cpu="1")))
-    pods = tuple(pod for pod in made.inventory.pods if pod.node_name != "new-0")
-    found = self_check(
-        WhatIfBase(replace(made.inventory, pods=pods), lambda *_: made.types, made.settings, made.now_ns)
-    )
-    assert (len(found.claims), found.comparable, found.reproduced) == (2, 1, 1)
 
 
 def test_it_reports_and_can_be_cancelled() -> None:

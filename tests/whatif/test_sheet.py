@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from karptui.whatif.edits import PutObject, RemoveNode
 from karptui.whatif.scenario import Replay, Scenario
-from karptui.whatif.sheet import Sheet, changed_documents, joined, scenario_of, sheet_of, with_document
+from karptui.whatif.sheet import Sheet, joined, scenario_of, sheet_of, with_document
 from karptui.whatif.yaml.parse import parse
 
 POOL = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  name: a\nspec:\n  weight: 5\n"
@@ -17,10 +17,6 @@ def test_only_documents_that_differ_are_edits() -> None:
     originals = {parsed.documents[0].ref: parsed.documents[0].body or {}}
     sheet = Sheet("x", text, (RemoveNode("n"),), Replay.REMOVE)
     assert scenario_of(sheet, parsed, originals) == Scenario("x", Replay.REMOVE, (PutObject(OTHER), RemoveNode("n")))
-
-
-def test_documents_without_a_name_or_that_cannot_be_read_are_none() -> None:
-    assert changed_documents(parse("kind: NodePool\n---\nkind: [\n"), {}) == ()
 
 
 def test_a_scenario_becomes_work_again() -> None:

@@ -10,12 +10,12 @@ import pytest
 
 from karptui.provisioning.reporter import Cancelled
 from karptui.session.sweeper import Sweeper, point_of
-from karptui.whatif.edits import ObjectRef, SetField, SetSetting, TakeOut
+from karptui.whatif.edits import ObjectRef, SetField, SetSetting
 from karptui.whatif.scenario import Replay
-from karptui.whatif.situation import TypesResult, WhatIfBase
+from karptui.whatif.situation import WhatIfBase
 from karptui.whatif.sweep import Sweep, SweepError, parse_sweep, parse_values, proposed_values, sweep_point, typed
 from karptui.workers.workers import packed, unpacked
-from tests.builders import NOW_NS, a_pod, an_instance_type
+from tests.builders import a_pod, an_instance_type
 from tests.whatif.edits.test_apply import POOL
 from tests.whatif.snapshots import base
 
@@ -105,18 +105,6 @@ def test_what_each_value_comes_to() -> None:
 def test_other_processes_say_the_same() -> None:
     start = cluster()
     assert points(start, LIMITS, 2) == points(start, LIMITS, 1)
-
-
-def types_by_overhead(_: Any, settings: Any) -> TypesResult:
-    name = "m5.large" if settings.vm_memory_overhead_percent < 0.05 else "m5.4xlarge"
-    return TypesResult(tuple(one for one in TYPES if one.name == name))
-
-
-def test_types_that_depend_on_the_value_are_worked_out_there() -> None:
-    start = WhatIfBase(cluster().inventory, types_by_overhead, cluster().settings, NOW_NS)
-    outage = (TakeOut(zone="us-east-1a"),)
-    sweep = Sweep(("0.01", "0.09", "x"), setting="VM_MEMORY_OVERHEAD_PERCENT", edits=outage)
-    assert [one.launched for one in points(start, sweep, 3)] == [2, 1, 0]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from msgspec.structs import replace
-
 from karptui.whatif.edits import TakeOut
 from karptui.whatif.edits.apply import without_offerings
 from tests.builders import an_instance_type
@@ -17,12 +15,4 @@ def test_pools_that_share_types_share_them_afterwards_and_count_once() -> None:
     assert isinstance(made, Mapping)
     assert made["a"] is made["b"]
     assert [offering.is_available for offering in made["a"][0].offerings] == [False, True]
-    assert counts == [2]
-
-
-def test_an_offering_that_is_out_already_counts_and_changes_nothing() -> None:
-    out = replace(M5, offerings=tuple(replace(one, is_available=False) for one in M5.offerings))
-    made, counts = without_offerings((out,), (TakeOut(),))
-    assert not isinstance(made, Mapping)
-    assert made[0] is out
     assert counts == [2]

@@ -390,13 +390,6 @@ def test_requirements_read_as_text() -> None:
     assert not allows(found, "k", "c")
 
 
-def test_budgets_without_a_schedule() -> None:
-    budgets = edit_of("nodepool.budgets")
-    assert budgets.drop is not None
-    after = budgets.drop(budgets.put(POOL, 0, "20%"), 0, "0 Drifted 0 9 * * mon-fri for 8h")
-    assert body_of(after)["spec"]["disruption"]["budgets"] == [{"nodes": "10%"}, {"nodes": "20%"}]
-
-
 def test_splits_a_pool_in_preferred_and_fallback() -> None:
     key = "karpenter.k8s.aws/instance-family"
     after = split_pool(POOL, ObjectRef("NodePool", "general"), name="flex", key=key, values=("c7i-flex", "m7i-flex"))
@@ -610,12 +603,6 @@ def test_values_are_those_that_the_other_requirements_leave(requirement: tuple[s
     assert types_left([*asked, a_requirement("family", "In", *families)], FLEX) == (
         len(families) if requirement[0] != "family" else 1
     )
-
-
-def test_without_types_nothing_is_narrowed() -> None:
-    assert values_left([a_requirement("arch", "In", "amd64")], "family", ()) is None
-    assert values_left([], "unknown", FLEX) is None
-    assert types_left([], ()) is None
 
 
 def test_what_is_named_stays_and_says_first_that_nothing_has_it() -> None:

@@ -27,7 +27,7 @@ from karptui.provisioning import prepare
 from karptui.whatif.edits import CordonNode, DeleteObject, ObjectRef, PutObject, ScaleWorkload, SetField
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.remedies.blockers.offered import blocker_remedies
-from karptui.whatif.remedies.blockers.protected_pods import hours_beyond, longest_job_ns
+from karptui.whatif.remedies.blockers.protected_pods import longest_job_ns
 from karptui.whatif.remedies.blockers.remedy import (
     BlockerRemedy,
     BlockerRemedyKind,
@@ -144,13 +144,6 @@ def test_a_duration_is_longer_than_the_longest_job_so_far(story: tuple[Analysis,
     assert len(found.edits) == 6
 
 
-@pytest.mark.parametrize(
-    ("hours", "offered"), [(0, 4), (0.5, 1), (0.9, 2), (6, 8), (10, 16), (30, 48), (600, 750), (1000, 1250)]
-)
-def test_hours_are_round_and_leave_some_to_spare(hours: float, offered: int) -> None:
-    assert hours_beyond(int(hours * HOUR_NS)) in (offered, next((one for one in (720,) if offered <= one), offered))
-
-
 def test_services_say_nothing_about_how_long_a_job_runs() -> None:
     job, service = (
         replace(a_pod(name=name, annotations=PROTECTED), start_ns=NOW_NS - age * HOUR_NS)
@@ -205,14 +198,6 @@ def test_the_own_pool_is_a_tainted_copy_that_the_pods_ask_for(story: tuple[Analy
     assert selector.path == ("spec", "nodeSelector")
     assert selector.value == {NODEPOOL: "runners-protected"}
     assert tolerations.value[-1]["key"] == "example.com/protected"
-
-
-def test_without_edits_the_effects_are_the_same(story: tuple[Analysis, ChangedObjects]) -> None:
-    analysis, known = story
-    full = by_kind(_runners(analysis), known, analysis.findings)
-    quick = by_kind(_runners(analysis), known, analysis.findings, makes_edits=False)
-    assert {kind: one.effect for kind, one in full.items()} == {kind: one.effect for kind, one in quick.items()}
-    assert quick[Kind.OWN_POOL].edits == ()
 
 
 # Protected pods
@@ -275,16 +260,6 @@ def test_what_is_not_offered() -> None:
     assert Kind.GRACE not in gone
     long = by_kind([protected(timed)], objects(timed, pools=[a_nodepool(termination_grace_period_ns=DAY_NS)]))
     assert Kind.GRACE in long
-
-
-def test_a_pool_written_in_few_words_is_copied_too() -> None:
-    pod = a_pod(annotations=PROTECTED)
-    put = by_kind([protected(pod)], objects(pod, pools=[a_nodepool(raw={"kind": "NodePool"})]))[Kind.OWN_POOL]
-    made = put.edits[0]
-    assert isinstance(made, PutObject)
-    (document,) = load_documents(made.text.encode())
-    assert document["apiVersion"] == "karpenter.sh/v1"
-    assert len(document["spec"]["template"]["spec"]["taints"]) == 1
 
 
 # PodDisruptionBudgets
@@ -385,10 +360,6 @@ def test_the_annotation_of_a_node() -> None:
     assert found[Kind.REMOVE_NODE_ANNOTATION].edits == (
         SetField(ObjectRef("Node", "n"), ("metadata", "annotations", DO_NOT_DISRUPT), None),
     )
-
-
-def test_what_ends_by_itself_needs_nothing() -> None:
-    assert by_kind([Blocker(code=Code.NOMINATED), Blocker(code=Code.CONSOLIDATE_AFTER)], objects()) == {}
 
 
 # Effects

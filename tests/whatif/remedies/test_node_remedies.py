@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from msgspec.structs import replace
 from karptui.aws.cluster_types import cluster_types
 from karptui.decode.kinds import Kind
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.settings import Settings
 from karptui.provisioning import explain
 from karptui.provisioning.solution import solve
@@ -22,7 +20,6 @@ from karptui.state.cluster import inventory_of
 from karptui.whatif.edits import SetSetting
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.remedies.pending.remedy import RemedyKind, RemedyReport, amount_words, quantity_text, whole_nano
-from karptui.whatif.remedies.pending.search import _nodeclass
 from karptui.whatif.situation import TypesResult, WhatIfBase
 from tests.builders import a_manifest, a_pod, amounts, an_instance_type, decoded
 from tests.story_d import NOW_NS, a_waiting_pod, story_document, story_view
@@ -57,12 +54,6 @@ def test_the_overhead_percent_is_the_largest_that_does(tmp_path: Path) -> None:
     assert request.words == "ask for at most 238,914Mi (233Gi) of memory"
 
 
-def test_without_a_good_guess_it_is_found_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karptui.whatif.remedies.pending.search._guess", lambda *_: None)
-    report = report_for(base_of(story_view(tmp_path)), "trino/worker-0")
-    assert of_kind(report, RemedyKind.OVERHEAD)[0].words == "VM_MEMORY_OVERHEAD_PERCENT ≤ 0.0488"
-
-
 def test_more_pod_slots_through_the_nodeclass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Story C: eleven DaemonSets leave no slot on a t3.nano-like type; kubelet.maxPods gives more."""
     document = story_document()
@@ -84,15 +75,6 @@ def test_more_pod_slots_through_the_nodeclass(tmp_path: Path, monkeypatch: pytes
     assert fields_of(remedy)[0].path == ("spec", "kubelet", "maxPods")
     assert fields_of(remedy)[0].value == 12
     assert remedy.gain.instance_type == "t3.small"
-
-
-def test_no_pod_slots_through_the_nodeclass_of_another_provider(tmp_path: Path) -> None:
-    base = base_of(story_view(tmp_path))
-    pool = next(one for one in base.inventory.nodepools if one.name == "small")
-    question: Any = SimpleNamespace(base=base)
-    assert _nodeclass(question, pool) is not None
-    foreign = replace(pool, node_class_ref=NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "small"))
-    assert _nodeclass(question, foreign) is None
 
 
 @pytest.mark.parametrize(

@@ -452,14 +452,6 @@ def ruling(value: Any, schema: dict[str, Any], **options: Any) -> list[tuple[Pat
     return [(one.path, one.message) for one in rule_violations(value, schema, **options).violations]
 
 
-def test_messages_may_be_expressions() -> None:
-    rule = {"rule": "self < 3", "message": "fixed", "messageExpression": "'%d is too many'.format([self])"}
-    assert ruling({"x": 4}, ruled(rule, type="integer")) == [(("x",), "4 is too many")]
-    rule["messageExpression"] = "self.nothing"
-    assert ruling({"x": 4}, ruled(rule, type="integer")) == [(("x",), "fixed")]
-    assert ruling({"x": 4}, ruled({"rule": "self < 3"}, type="integer")) == [(("x",), "failed rule: self < 3")]
-
-
 def test_a_field_path_says_which_field_is_at_fault() -> None:
     rule = {"rule": "false", "message": "no", "fieldPath": ".a['b.c'][\"d\"].e[2]"}
     assert ruling({"x": {}}, ruled(rule, type="object")) == [(("x", "a", "b.c", "d", "e", 2), "no")]

@@ -8,7 +8,7 @@ import pytest
 
 from karptui.whatif.schema.formats import compiled, go_pattern, pattern_words
 from karptui.whatif.schema.schema import with_defaults
-from karptui.whatif.schema.structure import did_you_mean, structure_violations
+from karptui.whatif.schema.structure import structure_violations
 
 TEXT = {"type": "string"}
 QUANTITY = {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True}
@@ -119,12 +119,6 @@ def test_tells_where() -> None:
     violations = list(structure_violations({"list": [{"port": "x"}, {"x": 1}]}, schema))
     assert [violation.path for violation in violations] == [("list", 0, "port"), ("list", 1, "x")]
     assert [violation.on_key for violation in violations] == [False, True]
-
-
-def test_proposes_words() -> None:
-    assert did_you_mean("Requirments", ["requirements", "taints"]) == "did you mean requirements?"
-    assert did_you_mean("zzz", [str(i) for i in range(20)]) == ""
-    assert did_you_mean("zzz", []) == ""
 
 
 def test_fills_in_defaults_and_leaves_out_nulls() -> None:

@@ -36,10 +36,7 @@ from karptui.whatif.yaml.splice import set_value
 from karptui.whatif.yaml.write import (
     UnwritableError,
     as_document,
-    clean_object,
     ordered,
-    write_block,
-    write_flow,
     write_scalar,
 )
 from tests.whatif.schema.objects import DEPLOYMENT, NODE_POOL
@@ -99,23 +96,6 @@ def test_refuses_what_yaml_for_kubernetes_cannot_hold() -> None:
             write_scalar(value)
 
 
-def test_keeps_single_quotes_where_they_can_be_kept() -> None:
-    assert write_scalar("it's", quote="'") == "'it''s'"
-    assert write_scalar("a\n", quote="'") == '"a\\n"'
-    assert write_scalar("a", quote='"') == '"a"'
-
-
-def test_writes_collections_as_people_do() -> None:
-    assert write_flow({"a": [1, {"b": "c"}]}) == "{a: [1, {b: c}]}"
-    assert write_block([{"a": 1}, [{"b": 2}], "x", []], indent=0) == ["- a: 1", "- - b: 2", "- x", "- []"]
-    assert write_block({"a": [{"b": 1}]}, indent=0, list_indent=0) == ["a:", "- b: 1"]
-    assert write_block({"a": ["x" * 60, "y" * 60]}, indent=0) == ["a:", f"  - {'x' * 60}", f"  - {'y' * 60}"]
-    assert write_block({"a": "x\n\ny\n"}, indent=0) == ["a: |", "  x", "", "  y"]
-    assert write_block({"a": "x\ny\n\n"}, indent=0) == ['a: "x\\ny\\n\\n"']
-    assert write_block({"a": "x \ny"}, indent=0) == ['a: "x \\ny"']
-    assert write_block({"a": "\nx"}, indent=0) == ['a: "\\nx"']
-
-
 RAW: dict[str, Any] = {
     "status": {"conditions": []},
     "spec": NODE_POOL["spec"],
@@ -143,13 +123,6 @@ def test_a_document_has_what_people_edit_in_the_order_they_write_it() -> None:
     for gone in ("uid", "status", "managedFields", "annotations:\n  ", "creationTimestamp"):
         assert gone not in text.split("spec:")[0]
     assert as_document(parse(text).documents[0].body or {}) == text
-
-
-def test_keeps_annotations_of_people() -> None:
-    raw = {"metadata": {"annotations": {"a": "b", "kubectl.kubernetes.io/last-applied-configuration": "{}"}}}
-    assert clean_object(raw) == {"metadata": {"annotations": {"a": "b"}}}
-    assert clean_object({"metadata": None}) == {"metadata": None}
-    assert clean_object({"metadata": {"name": "a"}}) == {"metadata": {"name": "a"}}
 
 
 @given(MAPPINGS)
@@ -219,14 +192,6 @@ def test_a_strategic_patch_deletes_and_replaces() -> None:
         spec["containers"].append({"image": "nameless"})
 
     assert strategic(broken)["containers"][-1] == {"$patch": "replace"}
-
-
-def test_a_strategic_patch_leaves_out_what_stays() -> None:
-    schema = {"properties": {"l": {"x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "n"}}}
-    old = {"l": [{"n": 1}, {"n": 2}, {"n": 3}]}
-    assert strategic_patch(old, {"l": [{"n": 1}, {"n": 3, "x": 1}]}, schema) == {
-        "l": [{"n": 3, "x": 1}, {"n": 2, "$patch": "delete"}]
-    }
 
 
 def test_strategies_of_single_fields() -> None:
@@ -305,15 +270,6 @@ def test_new_objects_are_applied() -> None:
     assert commands(hostile)[-1] == "EOF"
     inner = "kind: Zebra\nmetadata: {name: z}\nspec: 'x\n\nEOF\n\n  y'"
     assert commands(inner)[0].endswith("<<'EOF'") or commands(inner)[0].endswith("<<'EOF_'")
-
-
-def test_an_unknown_kind_in_the_cluster_is_named_as_it_is() -> None:
-    ref = ObjectRef("Zebra", "z")
-    changes = changes_of(
-        parse("kind: Zebra\nmetadata: {name: z}\na: 1\n"), {ref: {"kind": "Zebra", "metadata": {"name": "z"}}}
-    )
-    text = export_commands(changes, (), shipped_schemas())
-    assert shlex.split(text) == ["kubectl", "patch", "zebra", "z", "--type", "merge", "-p", '{"a": 1}']
 
 
 def test_edits_beside_the_documents_have_their_commands() -> None:

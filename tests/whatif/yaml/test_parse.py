@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from karptui.kube.yaml_reader import MAX_DEPTH, YamlError, load_documents
 from karptui.whatif.edits import ObjectRef
-from karptui.whatif.field_path import path_text
 from karptui.whatif.yaml.parse import parse
-from karptui.whatif.yaml.tree import Problem, ProblemSeverity, find, nearest
+from karptui.whatif.yaml.tree import ProblemSeverity, find, nearest
 
 from .yaml_texts import texts
 
@@ -58,12 +57,6 @@ def test_finds_documents_by_object_and_line() -> None:
     assert parsed.find(ObjectRef("Deployment", "web", "other")) is None
     assert parsed.at_line(9) is parsed.documents[1]
     assert parsed.at_line(12) is None
-
-
-def test_one_broken_document_leaves_the_others() -> None:
-    parsed = parse("a: 1\n---\nb: [1\n---\nc: 3\n")
-    assert [one.body for one in parsed.documents] == [{"a": 1}, None, {"c": 3}]
-    assert [problem.document for problem in parsed.problems] == [1]
 
 
 @pytest.mark.parametrize(
@@ -136,11 +129,6 @@ def test_explicit_tags_give_types() -> None:
     assert isinstance(body["b"], float)
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", "# only words\n", "---\n---\n", "   \n# x"])
-def test_nothing_is_no_document(text: str) -> None:
-    assert parse(text).documents == ()
-
-
 def test_marks_that_are_not_alone() -> None:
     parsed = parse("--- {kind: A}\n--- # words\nkind: B\r\n---\r\nkind: C\r\n")
     assert [one.kind for one in parsed.documents] == ["A", "B", "C"]
@@ -192,13 +180,3 @@ def test_resolves_words_as_the_snapshot_reader_does(word: str) -> None:
     ours = parse(f"a: {word}\n").documents[0].body
     if ours is not None and not parse(f"a: {word}\n").problems:
         assert (type(ours["a"]), ours["a"]) == (type(theirs), theirs)
-
-
-def test_writes_paths_as_the_api_server_does() -> None:
-    assert path_text(("spec", "taints", 0, "key")) == "spec.taints[0].key"
-    assert path_text(("metadata", "labels", "a.b/c")) == "metadata.labels[a.b/c]"
-    assert path_text(()) == ""
-
-
-def test_problems_compare_by_value() -> None:
-    assert Problem(1, 2, 3, ProblemSeverity.ERROR, "m", 0) == Problem(1, 2, 3, ProblemSeverity.ERROR, "m", 0)
