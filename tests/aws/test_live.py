@@ -84,6 +84,10 @@ class TestMarket:
         assert market.on_demand.price_per_hour == {"m5.large": 0.1}
         assert market.on_demand.region == "eu-west-1"
 
+    def test_spot_prices_by_zone_id(self) -> None:
+        market = live_market(REGION, ZONES, facts=facts(spot={"m5.large": {"use1-az4": 0.03, "use1-az9": 0.01}}))
+        assert market.spot_price_per_hour == {("m5.large", "us-east-1a"): 0.03}
+
     def test_reservations_say_how_many_are_left(self) -> None:
         reservation = AccountReservation("cr-1", "m5.large", "us-east-1a", "active", 10, 3)
         assert live_market(REGION, ZONES, facts=facts(reservations=(reservation,))).instances_left == {"cr-1": 3}
@@ -145,6 +149,9 @@ class TestPrices:
             "built-in list",
         ]
         assert book.price("r5.large", "us-east-1a", "spot") is None
+
+    def test_off_aws_there_is_no_price(self) -> None:
+        assert live_prices("").price("m5.large", "", "on-demand") is None
 
     def test_facts_of_another_region_are_left_out(self) -> None:
         price = live_prices("eu-west-1", facts=facts(on_demand={"m5.large": 9.0})).price("m5.large", "", "on-demand")

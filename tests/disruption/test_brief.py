@@ -69,6 +69,15 @@ def test_a_replacement_that_cannot_be_cheaper_is_not_worked_out() -> None:
         _remove(*_one_node(("3", "3")))
 
 
+def test_neither_are_two_replacements() -> None:
+    with pytest.raises(FutileError):
+        _remove(*_one_node(("3", "3", "3")))
+
+
+def test_a_cheaper_replacement_is() -> None:
+    assert _remove(*_one_node(("500m", "500m"))) == 1
+
+
 def test_brief_simulation_ends_early_only_for_consolidation() -> None:
     assert _remove(*_one_node(("3", "3")), is_consolidation=False) == 1
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.disruption.expiry import WAVE_NS, Expiry, expiry_calendar, expiry_wave
+from karptui.disruption.expiry import WAVE_NS, Expiry, expiry_calendar, expiry_of, expiry_wave
 from tests.builders import DAY_NS, HOUR_NS, MINUTE_NS, NOW_NS, a_node, a_nodeclaim
 from tests.disruption.making import a_claim, a_fleet
 
@@ -25,6 +25,13 @@ def test_expiries_in_order() -> None:
         Expiry("claim-a", "a", NOW_NS + DAY_NS, None),
         Expiry("lone", "", NOW_NS + 2 * DAY_NS, None),
     )
+
+
+def test_an_expiry_without_a_grace_period_has_no_forced_end() -> None:
+    fleet = a_fleet(nodes=[a_node()], nodeclaims=[a_claim(expire_after_ns=DAY_NS)])
+    expiry = expiry_of(fleet.nodes[0])
+    assert expiry is not None
+    assert expiry.forced_end_ns is None
 
 
 @pytest.mark.parametrize(

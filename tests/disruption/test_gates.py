@@ -16,9 +16,11 @@ from karptui.kube.node import Node
 from tests.builders import (
     NOW_NS,
     a_node,
+    a_nodeclaim,
     a_nodepool,
     a_pdb,
     a_pod,
+    present,
 )
 from tests.disruption.making import a_claim, a_fleet, node_of
 
@@ -29,6 +31,15 @@ def _fleet(*, node: bool | Node | None = None, claim: bool | NodeClaim | None = 
     nodes = [] if node is False else [node or a_node()]
     claims = [] if claim is False else [claim or a_claim()]
     return a_fleet(nodes=nodes, nodeclaims=claims, **objects)
+
+
+def test_a_label_that_is_missing() -> None:
+    own = {key: value for key, value in a_node().labels.items() if key != labels.NODEPOOL}
+    node = a_node(pool="", labels={**own, labels.INITIALIZED: "true", labels.REGISTERED: "true"})
+    fleet = _fleet(node=node, claim=a_nodeclaim(name="claim-node-1"))
+    failure = first_failure(fleet, fleet.nodes[0])
+    assert present(failure).gate is Gate.NO_NODEPOOL_LABEL
+    assert present(failure).message == "Node doesn't have required label (label=karpenter.sh/nodepool)"
 
 
 def test_every_gate_is_answered() -> None:
@@ -46,6 +57,14 @@ def test_every_gate_is_answered() -> None:
         Gate.POD_DND,
         Gate.PDB_EXHAUSTED,
     }
+
+
+def test_unmanaged_nodes_have_no_further_gates() -> None:
+    fleet = _fleet(claim=False)
+    answers = {check.gate: check.is_open for check in all_gates(fleet, fleet.nodes[0])}
+    assert list(answers) == [gate for gate in Gate if gate is not Gate.NODEPOOL_NO_TYPES]
+    assert answers[Gate.UNMANAGED] is False
+    assert {answers[gate] for gate in list(answers)[2:]} == {None}
 
 
 def test_a_protected_pod_hides_pdbs_and_stops_checking_annotations() -> None:

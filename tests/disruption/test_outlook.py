@@ -22,7 +22,7 @@ from karptui.disruption.price import ReckonedPrices
 from karptui.disruption.static_drift import template_types
 from karptui.karpenter import labels
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.karpenter.nodepool import BALANCED, DisruptionBudget, NodePool
+from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, DisruptionBudget, NodePool
 from karptui.karpenter.settings import parse_settings
 from karptui.kube.node import Node
 from karptui.kube.pod import Pod
@@ -78,6 +78,22 @@ def test_cheaper_node_for_the_protected_pod() -> None:
     assert (prospect.outcome, prospect.method) == (Outcome.REPLACE, Method.SINGLE_NODE)
     assert prospect.savings_per_hour == pytest.approx(0.3)
     assert present(prospect.command).replacements[0].pods == ("default/web-1",)
+
+
+def test_empty_node_is_removed() -> None:
+    pods = [a_pod(node="node-1", annotations=PROTECTED, daemonset="agent")]
+    prospect = _without(_cluster(pods=pods))
+    assert (prospect.outcome, prospect.method, prospect.savings_per_hour) == (Outcome.DELETE, Method.EMPTINESS, 0.4)
+
+
+def test_another_blocker_keeps_it() -> None:
+    pods = [a_pod(name=name, node="node-1", annotations=PROTECTED) for name in ("a", "b")]
+    assert _without(_cluster(pods=pods)).outcome is Outcome.NO
+
+
+def test_nothing_wants_it() -> None:
+    cluster = _cluster(claims=[a_claim(instance_type="m5.2xlarge")], pods=[a_pod(node="node-1", annotations=PROTECTED)])
+    assert _without(cluster, code="POD_DND").outcome is Outcome.NO
 
 
 def test_pods_without_another_place_keep_it() -> None:
@@ -174,6 +190,22 @@ def test_savings_of_a_spot_node_are_unknown_with_an_assumed_price(is_stood_in: b
     billed = billed_verdict(verdict, PriceSettings(surcharge_per_node_hour=1.0))
     assert billed.savings_per_hour == (1.4 if known else 0.0)
     assert price_of(fleet, node_of(fleet, "node-1")) == known
+
+
+def test_a_budget_that_opens() -> None:
+    pool = a_nodepool(budgets=(DisruptionBudget("0", "0 9 * * *", "8h"),))
+    assert _without(_cluster(pool=pool)).outcome is Outcome.DELETE
+
+
+def test_a_quiet_time_that_passes() -> None:
+    pool = a_nodepool(budgets=(), consolidate_after_ns=2 * HOUR_NS)
+    cluster = _cluster(pool=pool, claims=[a_claim(instance_type="m5.2xlarge")])
+    assert _without(cluster, code="CONSOLIDATE_AFTER").outcome is Outcome.DELETE
+
+
+def test_a_policy_that_moves_pods() -> None:
+    pool = a_nodepool(budgets=(), consolidation_policy=WHEN_EMPTY)
+    assert _without(_cluster(pool=pool, pods=[a_pod(node="node-1")])).outcome is Outcome.REPLACE
 
 
 def test_static_nodepools() -> None:
@@ -285,6 +317,12 @@ def test_the_first_method_that_finds_something_ends_the_pass() -> None:
         [Decision.DELETE],
     )
     assert len(found.results) == 1
+
+
+def test_nothing_to_do() -> None:
+    cluster = _cluster(claims=[a_claim(instance_type="m5.2xlarge")])
+    found = next_pass(cluster, observed_fleet(cluster))
+    assert (found.acting, found.commands, found.error, len(found.results)) == (None, (), "", 5)
 
 
 def test_a_claim_that_has_not_been_launched_pauses_everything() -> None:
