@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from karptui.advice.churn import longer_after, loop_fact, remedies
+from karptui.advice.churn import loop_fact, remedies
 from karptui.disruption.churn.life import Removal
 from karptui.disruption.churn.loops import Loop, LoopKind
-from karptui.karpenter.nodepool import BALANCED, NodePool
+from karptui.karpenter.nodepool import NodePool
 from tests.builders import HOUR_NS, MINUTE_NS, a_nodepool
 from tests.disruption.churn.lives import ago
 
@@ -91,28 +91,3 @@ def test_remedies(loops: tuple[Loop, ...], pool: NodePool | None, says: tuple[st
     found = " ".join(remedies(loops, pool))
     for part in says:
         assert part in found
-
-
-def test_a_balanced_pool_needs_no_other_policy() -> None:
-    (found,) = remedies((SHORT, SAME), a_nodepool(consolidate_after_ns=0, consolidation_policy=BALANCED))
-    assert found.endswith("do not restart it.")
-
-
-def test_a_remedy_is_said_once() -> None:
-    assert len(remedies((FAILED, FAILED), None)) == 1
-
-
-@pytest.mark.parametrize(
-    ("loops", "pool", "after_ns"),
-    [
-        ((SHORT,), AFTER_0, 30 * MINUTE_NS),
-        ((SAME,), AFTER_0, 15 * MINUTE_NS),
-        ((SHORT,), a_nodepool(consolidate_after_ns=HOUR_NS), 2 * HOUR_NS),
-        ((SHORT,), a_nodepool(consolidate_after_ns=2 * HOUR_NS), None),
-        ((SHORT,), a_nodepool(consolidate_after_ns=None), None),
-        ((SHORT,), None, None),
-        ((FAILED,), AFTER_0, None),
-    ],
-)
-def test_a_longer_wait(loops: tuple[Loop, ...], pool: NodePool | None, after_ns: int | None) -> None:
-    assert longer_after(loops, pool) == after_ns

@@ -77,14 +77,6 @@ def test_costs_where_prices_are_known() -> None:
     assert context_of(an_inventory(nodes=1), types=()).cost(nodes[:1]) is None
 
 
-def test_places_of_pools() -> None:
-    context = context_of(an_inventory())
-    (pool,) = context.pools
-    assert context.zones_of(pool) == {"us-east-1a", "us-east-1b"}
-    assert context.capacity_types_of(pool) == {"on-demand"}
-    assert context.offered_types(pool) == ("m5.large", "m5.xlarge")
-
-
 def test_nodeclasses_that_cannot_be_read_are_left_out() -> None:
     classes = (ec2(name="good"), ec2({"userData": 5}, name="bad"))
     context = context_of(replace(an_inventory(), nodeclasses=classes))

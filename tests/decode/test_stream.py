@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from karptui.decode.kinds import Kind
-from karptui.decode.reader import KindReader
 from karptui.decode.stream import StreamDecoder, WatchEvent
 
 from .samples import KINDS, line, page, sample, text
@@ -22,12 +21,6 @@ def test_a_page_has_its_items_in_order(kind: Kind) -> None:
     read = StreamDecoder(kind).page(page(*items, remainingItemCount=3, **{"continue": "token"}))
     assert [item.name for item in read.items] == names
     assert (read.resource_version, read.continue_token, read.remaining, read.problems) == ("7", "token", 3, ())
-
-
-@pytest.mark.parametrize("data", [b"{}", b'{"items":null}', b'{"items":[],"metadata":{}}'])
-def test_an_empty_list_is_an_empty_page(data: bytes) -> None:
-    read = StreamDecoder(Kind.POD).page(data)
-    assert (read.items, read.resource_version, read.continue_token, read.remaining) == ((), "", "", None)
 
 
 @pytest.mark.parametrize("kind", [Kind.POD, Kind.NODE, Kind.NODEPOOL])
@@ -48,30 +41,6 @@ def test_an_empty_list_is_an_empty_page(data: bytes) -> None:
 def test_non_list_is_an_error(kind: Kind, data: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         StreamDecoder(kind).page(data)
-
-
-def test_items_take_version_and_kind_from_the_list() -> None:
-    stream = StreamDecoder(Kind.NODECLASS, api_version="karpenter.k8s.aws/v1", api_kind="EC2NodeClass")
-    (nodeclass,) = stream.page(page({"metadata": {"name": "default"}})).items
-    assert (nodeclass.group, nodeclass.version, nodeclass.kind) == ("karpenter.k8s.aws", "v1", "EC2NodeClass")
-    (problem,) = stream.page(page({"metadata": {}})).problems
-    assert problem == "EC2NodeClass (without a name): metadata.name: is missing"
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("type_", ["ADDED", "MODIFIED"])
-def test_changes_carry_the_object(kind: Kind, type_: str) -> None:
-    event = StreamDecoder(kind).line(line(type_, sample(kind)))
-    expected = KindReader(kind).convert(sample(kind))
-    assert (event.type, event.key, event.resource_version, event.problem) == (type_, expected.key, "42", "")
-    assert event.item.name == expected.name
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_deletions_carry_the_key_alone(kind: Kind) -> None:
-    event = StreamDecoder(kind, api_kind=sample(kind).get("kind", "")).line(line("DELETED", sample(kind)))
-    expected = KindReader(kind).convert(sample(kind))
-    assert event == WatchEvent(type="DELETED", key=expected.key, resource_version="42")
 
 
 @pytest.mark.parametrize("kind", [Kind.POD, Kind.NODE, Kind.NODEPOOL])
@@ -149,11 +118,6 @@ def test_an_unreadable_object_keeps_its_key_and_version(metadata: dict[str, Any]
     assert (event.item, event.key, event.resource_version) == (None, key, version)
     assert event.problem.startswith("Pod ")
     assert StreamDecoder(Kind.POD).line(line("DELETED", {"metadata": metadata})).key == key
-
-
-def test_pods_without_a_namespace_are_in_the_default_one() -> None:
-    event = StreamDecoder(Kind.POD).line(line("ADDED", {"metadata": {"name": "web"}}))
-    assert event.key == event.item.key == "default/web"
 
 
 def test_invalid_pod_does_not_affect_its_page() -> None:

@@ -16,16 +16,6 @@ def test_the_median_of_a_pool_counts() -> None:
     assert observed([a_start(i, taken) for i, taken in enumerate((40, 50, 300))]).start_of("general") == 50 * SECOND_NS
 
 
-def test_a_pool_with_few_claims_goes_by_those_of_all() -> None:
-    assert observed([a_start(i, taken) for i, taken in enumerate((40, 50, 300))]).start_of("other") == 50 * SECOND_NS
-
-
-def test_few_claims_and_troubled_ones_tell_nothing() -> None:
-    assert observed([a_start(0, 40), a_start(1, 41)]).start_of("general") == 60 * SECOND_NS
-    assert observed([a_start(i, 7200) for i in range(5)]).start_of("general") == 60 * SECOND_NS
-    assert observed([a_nodeclaim(stage="Launched")] * 3).start_of("general") == 60 * SECOND_NS
-
-
 def test_the_first_seed_goes_by_karpenters_metrics_and_the_others_vary_what_it_takes() -> None:
     few = [simulation_ns(None, seed, 60) for seed in range(6)]
     assert few == [0, 15_000_000, 30_000_000, 60_000_000, 0, 15_000_000]

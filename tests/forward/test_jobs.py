@@ -35,10 +35,6 @@ def test_jobs_of_a_kind_differ_in_the_end_of_their_names(job: str, kind: str) ->
     assert kind_of(a_job_pod(job, started_ns=NOW_NS)) == f"default/{kind}"
 
 
-def test_pods_of_others_are_of_no_kind() -> None:
-    assert kind_of(a_pod(owner=an_owner(kind="ReplicaSet", name="web-5d4f"))) == ""
-
-
 def test_a_pod_ends_after_the_median_of_its_kind_and_frees_its_node() -> None:
     running = a_job_pod("etl-29955", started_ns=NOW_NS - 5 * MINUTE_NS)
     found = played(a_world(a_pair("node-1"), pods=[*ended(10, 20, 60), running]))
@@ -50,12 +46,6 @@ def test_a_pod_ends_after_the_median_of_its_kind_and_frees_its_node() -> None:
     assert found.end.nodes == 0
     assert any("default/etl 20m" in one for one in found.assumptions)
     assert not any("Jobs" in one for one in found.not_modelled)
-
-
-def test_one_that_is_late_ends_as_the_longest_did() -> None:
-    running = a_job_pod("etl-29955", started_ns=NOW_NS - 30 * MINUTE_NS)
-    (ends,) = steps(played(a_world(a_pair("node-1"), pods=[*ended(10, 20, 60), running])), StepKind.JOB_ENDS)
-    assert seconds(ends) == 30 * 60
 
 
 def test_one_that_is_moved_begins_anew() -> None:

@@ -48,12 +48,6 @@ def test_all_nodes_are_cordoned_and_one_is_emptied_after_the_other() -> None:
     assert not play.world.nodes.keys() & set(GROUP)
 
 
-def test_several_are_emptied_at_a_time() -> None:
-    play, drain = drained(a_group(*(a_pod(name=name, node=name, cpu="300m") for name in GROUP)), at_once=2)
-    play.run()
-    assert [times(one) for one in drain.nodes] == [(0, 30, 60), (0, 30, 60)]
-
-
 def test_an_eviction_that_a_budget_refuses_is_tried_again_every_five_seconds() -> None:
     pods = [a_pod(name=f"web-{name}", node=name, cpu="400m", labels={"app": "web"}) for name in GROUP]
     budget = a_pdb(name="web", labels={"app": "web"}, allowed=1)

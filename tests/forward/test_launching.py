@@ -53,16 +53,6 @@ def test_requirements_hold() -> None:
     assert (made.claim.labels[CAPACITY_TYPE], made.claim.labels[ZONE]) == ("on-demand", "us-east-1b")
 
 
-def test_nothing_on_offer_is_no_launch() -> None:
-    assert launch(an_order(DEAR, capacity=("spot",)), NEWEST, name="new", now_ns=NOW_NS) is None
-
-
-def test_what_is_reserved_is_not_allocatable() -> None:
-    made = launch(an_order(BOTH), NEWEST, name="new", now_ns=NOW_NS)
-    assert made is not None
-    assert made.claim.allocatable["cpu"].millis == 1930
-
-
 def test_a_node_that_has_joined_already_is_kept() -> None:
     made = launch(an_order(BOTH), NEWEST, name="new", now_ns=NOW_NS)
     assert made is not None

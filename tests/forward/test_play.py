@@ -76,12 +76,6 @@ def test_without_time_the_same_happens_at_once() -> None:
     assert [(step.kind, seconds(step)) for step in found.steps] == [(StepKind.DISRUPT, 0), (StepKind.DRAIN, 0)]
 
 
-def test_the_series_begins_with_the_cluster_as_it_is_also_where_all_happens_at_once() -> None:
-    pairs = a_pair("node-1"), a_pair("node-2")
-    found = played(a_world(*pairs, pods=[a_pod(node="node-2", cpu="1900m")]), is_instant=True)
-    assert [(seconds(one), one.nodes) for one in found.series] == [(0, 2), (0, 1)]
-
-
 @pytest.mark.parametrize(
     ("operator", "values"), [("Lt", ("2",)), ("Gt", ("3",)), ("Exists", ()), ("NotIn", ("0",)), ("In", ("b", "a"))]
 )
@@ -177,15 +171,6 @@ def test_a_replacement_is_there_before_its_node_goes() -> None:
     assert seconds(bound) == seconds(ready)
     assert seconds(gone) - seconds(bound) == 30 + 30, "its grace period, then the instance"
     assert found.end.price_per_hour == pytest.approx(0.1)
-
-
-def test_pods_that_wait_get_a_node() -> None:
-    found = played(a_world(pods=[a_pod(name="big", cpu="3")]))
-    launched, ready, bound = found.steps
-    assert (launched.kind, launched.pods, seconds(launched)) == (StepKind.PROVISION, ("default/big",), 1)
-    assert launched.claims[0]["instanceTypes"] == ["m5.2xlarge"]
-    assert (ready.kind, bound.kind, bound.pods) == (StepKind.READY, StepKind.BIND, ("default/big",))
-    assert found.end.pending == 0
 
 
 @pytest.mark.parametrize("is_instant", [False, True])
@@ -344,14 +329,6 @@ def test_a_node_that_somebody_takes_away_is_replaced() -> None:
     found = played(a_world(a_pair("node-1"), pods=[a_pod(name="a", node="node-1", cpu="1900m")]), removed=["node-1"])
     assert [step.kind for step in found.steps].count(StepKind.PROVISION) == 1
     assert (found.end.nodes, found.end.pending) == (1, 0)
-
-
-def test_a_horizon_ends_what_goes_on() -> None:
-    found = played(
-        a_world(a_pair("node-1", is_large=True), pods=[a_pod(node="node-1", cpu="500m")]), horizon_ns=MINUTE_NS
-    )
-    assert not found.is_quiescent
-    assert found.until_ns == NOW_NS + MINUTE_NS
 
 
 def test_it_can_be_cancelled() -> None:

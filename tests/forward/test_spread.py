@@ -50,10 +50,6 @@ def test_the_least_and_the_greatest_of_all_seeds_are_told_with_the_likeliest_pla
     assert plain(PLAYED, told)["spread"]["nodes"] == {"least": 3, "greatest": 5}
 
 
-def test_one_play_is_told_as_it_is() -> None:
-    assert shown_of([a_play(3, "a")]).spread is None
-
-
 @pytest.mark.parametrize(
     ("plays", "expected"),
     [

@@ -16,7 +16,7 @@ from karptui.kube.selectors import NodeSelectorTerm
 from karptui.pending.causes import Cause
 from karptui.pending.groups import PendingGroup, PendingReport, folded_name
 from karptui.pending.messages import PodMessage
-from karptui.pending.study import PendingStudy, study_pending, waiting_pods
+from karptui.pending.study import PendingStudy, study_pending
 from karptui.provisioning import prepare
 from karptui.views.pending.sentences import cause_sentence, disagreement_text, now_text, now_words, requests_words
 from tests.builders import (
@@ -141,11 +141,6 @@ class TestTurns:
         assert group.cause is Cause.LOST_NODE
         assert "gone, which does not exist" in cause_sentence(pod, group.cause)
 
-    def test_bound_pods_do_not_wait(self) -> None:
-        pods = (a_pod(name="a", node="node-1"), a_pod(name="b", phase="Succeeded"), a_pod(name="c"))
-        state = state_of(Inventory(pods=pods, nodes=(a_node(),)))
-        assert [pod.name for pod in waiting_pods(state)] == ["c"]
-
     def test_an_existing_node(self) -> None:
         group = only(report(a_pod(), nodes=(a_node(),)))
         assert group.cause is Cause.NODE
@@ -189,13 +184,6 @@ class TestTurns:
 
 
 class TestFolding:
-    def test_one_workload_and_one_cause_is_one_row(self) -> None:
-        pods = [a_pod(name=f"web-{i}", cpu="64", created_ns=NOW_NS - i * MINUTE_NS) for i in range(3)]
-        group = only(report(*pods))
-        assert group.name == "default/web-{0,1,2}"
-        assert group.since_ns == NOW_NS - 2 * MINUTE_NS
-        assert [pod.name for pod in group.pods] == ["web-2", "web-1", "web-0"]
-
     def test_other_requests_workloads_and_verdicts_are_other_rows(self) -> None:
         pods = (
             a_pod(name="web-0", cpu="64"),
@@ -207,10 +195,6 @@ class TestFolding:
         assert len(found.groups) == 4
         assert len({group.key for group in found.groups}) == 4
         assert found.by_pod["default/web-1"].first.name == "web-1"
-
-    def test_what_needs_somebody_comes_first(self) -> None:
-        pods = (a_pod(name="web-1"), a_pod(name="big-1", cpu="64", owner=an_owner(name="big")))
-        assert [group.cause for group in report(*pods).groups] == [Cause.UNPLACED, Cause.CLAIM]
 
     def test_explanations_come_one_by_one(self) -> None:
         pods = [a_pod(name=f"{name}-0", cpu="64", owner=an_owner(name=name)) for name in "ab"]
@@ -364,12 +348,6 @@ class TestVoices:
         assert messages.scheduler is not None
         assert (messages.karpenter.message, messages.scheduler.message) == ("new", "0/3")
         assert not messages.scheduler.is_condition
-
-    def test_the_condition_where_no_event_is_newer(self) -> None:
-        pod = a_pod(cpu="64", scheduled_message="0/9 nodes", created_ns=NOW_NS - MINUTE_NS)
-        old = said("FailedScheduling", "0/3", source="default-scheduler", ago=HOUR_NS)
-        messages = only(report(pod, events=(old,))).messages
-        assert messages.scheduler == PodMessage("Unschedulable", "0/9 nodes", NOW_NS - MINUTE_NS, is_condition=True)
 
     @pytest.mark.parametrize(
         ("message", "targets"),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from sys import getrefcount
 
-from msgspec.structs import replace
-
 from karptui.aws.evidence import Evidence
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.inventory import Inventory
@@ -43,14 +41,6 @@ def test_the_same_types_are_looked_through_once_and_those_before_are_let_go() ->
     assert getrefcount(types) > held
     assert known_values(viewed((of("b", "amd64"),))).labels == {ARCH: ("amd64",)}
     assert getrefcount(types) == held
-
-
-def test_what_is_sold_out_changes_nothing_of_what_is_offered() -> None:
-    sold = of("a", "arm64", zones=("b",))
-    gone = replace(sold, offerings=tuple(replace(one, is_available=False) for one in sold.offerings))
-    assert known_values(viewed((sold,))).types is known_values(viewed((gone,))).types
-    elsewhere = replace(sold, offerings=of("a", zones=("c",)).offerings)
-    assert known_values(viewed((elsewhere,))).types == ({ARCH: ("arm64",), ZONE: ("c",)},)
 
 
 def test_values_that_nodepools_give_are_added() -> None:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import pytest
-from msgspec.structs import replace
 
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.report import AdviceReport
 from karptui.disruption.study import DisruptionStudy
 from karptui.provisioning.prepared import Prepared
-from karptui.session.advising import AdviceRounds, advice_context, advice_of
+from karptui.session.advising import AdviceRounds, advice_of
 from karptui.session.cluster_view import ClusterView
 from karptui.session.prepare import prepare_view
-from karptui.sources.source import Phase
 from karptui.views.advice import opening_of
 from karptui.whatif.edits import AnyEdit, CordonNode, DeleteObject, ObjectRef, SetField, SetSetting
 from karptui.whatif.scenario import NOTHING, Replay
@@ -38,25 +36,6 @@ def test_advice_of_a_view() -> None:
     assert report.failures == ()
     assert {"pod-several-pdbs", "pool-wildcard-value"} <= {one.rule for one in report.findings}
     assert (report.now_ns, notes) == (NOW_NS, ())
-
-
-@pytest.mark.parametrize(
-    ("phase", "count", "is_hidden"),
-    [
-        (Phase.FORBIDDEN, 0, True),
-        (Phase.FORBIDDEN, 3, True),
-        (Phase.SYNCING, 0, True),
-        (Phase.SYNCING, 3, False),
-        (Phase.LIVE, 0, False),
-    ],
-)
-def test_kinds_that_cannot_be_seen(phase: Phase, count: int, *, is_hidden: bool) -> None:
-    view = traps.view()
-    # A record, which mypy knows by its protocol alone.
-    status = replace(view.statuses["PersistentVolumeClaim"], phase=phase, count=count)  # type: ignore[type-var]
-    view = ClusterView(view.state, {**view.statuses, "PersistentVolumeClaim": status}, evidence=view.evidence)
-    context = advice_context(view, *studied(view))
-    assert ("PersistentVolumeClaim" in context.hidden) is is_hidden
 
 
 def test_the_same_findings_keep_the_report(monkeypatch: pytest.MonkeyPatch) -> None:

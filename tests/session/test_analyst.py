@@ -22,11 +22,9 @@ from karptui.session.analyst import Analyst
 from karptui.session.answers import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Held, held_of
-from karptui.state.cluster import EMPTY
 from karptui.state.reducer import Batch, KindDelta, reduce
-from tests import story_e, traps
+from tests import traps
 from tests.builders import NOW_NS, SECOND_NS, a_pod
-from tests.builders.clusters import state_of
 from tests.story_e import story_view
 
 PATIENCE_SECONDS = 30.0
@@ -98,13 +96,6 @@ def test_the_same_cluster_is_looked_at_again_only_after_a_while(worker: Analyst)
     worker.submit(view, later_ns)
     worker.catch_up()
     assert known(worker).now_ns == later_ns
-
-
-def test_a_cluster_without_anything_is_known_too(worker: Analyst) -> None:
-    worker.submit(ClusterView(EMPTY, {}), NOW_NS)
-    worker.catch_up()
-    assert not known(worker).findings
-    assert known(worker).is_complete
 
 
 def test_a_close_look_comes_when_it_is_asked_for_and_the_next_command_at_rest(worker: Analyst) -> None:
@@ -277,19 +268,6 @@ def test_pools_are_compared_when_somebody_asks(worker: Analyst) -> None:
     assert found is not None
     assert found.generation == view.state.generation
     assert found.pods == sum(1 for pod in view.state.pods.values() if not pod.template.is_daemonset_owned)
-
-
-def test_pools_are_compared_before_there_is_a_node(worker: Analyst) -> None:
-    view = story_view()
-    gone = Batch({Kind.NODE: KindDelta({}, replaces=True)})
-    empty = ClusterView(reduce(view.state, gone), view.statuses, view, evidence=view.evidence)
-    worker.submit(empty, NOW_NS)
-    worker.catch_up()
-    assert known(worker).overlap is None
-    worker.look_at(Focus(asks_overlap=True))
-    worker.submit(empty, NOW_NS)
-    worker.catch_up()
-    assert known(worker).overlap is not None
 
 
 def test_changes_collect_while_the_analyst_rests(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -472,20 +450,6 @@ def test_pending_pods_are_explained_when_somebody_asks(worker: Analyst) -> None:
     assert [group.cause for group in report.groups][:1] == ["no place"]
 
 
-def test_pending_pods_are_explained_before_there_is_a_node(worker: Analyst) -> None:
-    view = waiting_view()
-    gone = Batch({Kind.NODE: KindDelta({}, replaces=True)})
-    empty = ClusterView(reduce(view.state, gone), view.statuses, view, evidence=view.evidence)
-    worker.submit(empty, NOW_NS)
-    worker.catch_up()
-    assert worker.pending is None
-    worker.look_at(Focus(asks_pending=True))
-    worker.submit(empty, NOW_NS)
-    worker.catch_up()
-    assert worker.pending is not None
-    assert worker.pending.groups
-
-
 def waiting_view() -> ClusterView:
     """Return story E with a pod that no type is large enough for."""
     view = story_view()
@@ -507,16 +471,6 @@ def test_rules_are_asked_without_being_asked_for(worker: Analyst) -> None:
     assert report is not None
     assert "pod-several-pdbs" in {one.rule for one in report.findings}
     assert report.failures == ()
-
-
-def test_nodepools_without_nodes_are_looked_at(worker: Analyst) -> None:
-    bare = replace(traps.inventory(), nodes=(), nodeclaims=(), pods=())
-    view = ClusterView(state_of(bare), dict(traps.statuses()), evidence=story_e.evidence())
-    worker.submit(view, NOW_NS)
-    worker.catch_up()
-    assert is_complete(worker, view.state.generation)
-    assert worker.advice is not None
-    assert {one.rule for one in worker.advice.findings} >= {"pool-wildcard-value", "pool-limit-below-type"}
 
 
 def test_removals_wait_for_prices_that_are_on_their_way(worker: Analyst) -> None:

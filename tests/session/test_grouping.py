@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.session.grouping import Folding, GroupHeading, Grouping, members_by_name
+from karptui.session.grouping import Folding, Grouping
 
 
 class Shade(Grouping):
@@ -31,9 +31,3 @@ def test_groupings_go_round() -> None:
 )
 def test_which_groups_hide_their_rows(folding: Folding, hidden: str) -> None:
     assert [name for name in "ab" if folding.hides(name)] == list(hidden)
-
-
-def test_rows_by_the_name_of_their_group() -> None:
-    found = members_by_name(["pear", "apple", "plum", "avocado"], lambda word: word[0])
-    assert list(found.items()) == [("p", ("pear", "plum")), ("a", ("apple", "avocado"))]
-    assert GroupHeading("p", found["p"], is_folded=False).key == "group/p"

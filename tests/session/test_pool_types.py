@@ -75,13 +75,6 @@ def test_the_types_of_a_generation_are_resolved_once_for_everybody(monkeypatch: 
     assert len(calls) == 1
 
 
-def test_a_nodepool_that_comes_is_heard_of() -> None:
-    view = ClusterView(state_of(INVENTORY), {})
-    assert set(offered_types_of(view).types) == {"other", "also"}
-    more = replace(INVENTORY, nodepools=(*INVENTORY.nodepools, replace(KWOK, name="third")))
-    assert set(offered_types_of(ClusterView(state_of(more), {}, view)).types) == {"other", "also", "third"}
-
-
 NODE = a_node(instance_type="seen", cpu="3", memory="6Gi", capacity={"cpu": "4", "memory": "8Gi", "pods": "50"})
 METRICS = ControllerMetrics(
     read_at_ns=NOW_NS,
@@ -100,27 +93,11 @@ def known(asked: frozenset[str] = frozenset()) -> dict[str, InstanceType]:
     return {one.name: one for one in with_metrics(seen_types((NODE,), asked), METRICS, asked)}
 
 
-def test_a_seen_type_has_the_offerings_of_the_metrics() -> None:
-    one = known()["seen"]
-    assert [(each.price_per_hour, each.is_available) for each in one.offerings] == [(0.2, True), (0.2, False)]
-    assert (one.seen_on, one.is_named, one.is_guessed) == (1, False, True)
-    assert [each.is_price_assumed for each in (*one.offerings, *known()["named"].offerings)] == [False, False, True]
-
-
 def test_a_type_that_no_node_shows_keeps_back_what_the_others_do() -> None:
     one = known()["named"]
     assert [str(one.capacity[name]) for name in ("cpu", "memory", "pods")] == ["16", "64Gi", "110"]
     assert (one.overhead.kube_reserved["cpu"].nano, one.overhead.kube_reserved["memory"].units) == (4 * 10**9, 16 << 30)
     assert one.is_guessed
-
-
-def test_what_is_not_offered_is_no_type() -> None:
-    assert known().keys() == {"seen", "named"}
-
-
-@pytest.mark.parametrize(("asked", "names"), [(CAPACITY_TYPE, {"seen", "named"}), (ARCH, {"seen"})])
-def test_a_type_whose_labels_are_not_known_is_left_out_where_they_are_asked_for(asked: str, names: set[str]) -> None:
-    assert known(frozenset({asked})).keys() == names
 
 
 def test_a_nodeclaim_shows_its_type_before_its_node_is_there() -> None:
@@ -129,12 +106,6 @@ def test_a_nodeclaim_shows_its_type_before_its_node_is_there() -> None:
     registered = a_nodeclaim(name="there", node="node-1", instance_type="other", capacity=amounts, allocatable=amounts)
     shown = shown_by(Inventory(nodes=(NODE,), nodeclaims=(coming, registered)))
     assert {one.name: one.seen_on for one in seen_types(shown)} == {"seen": 1, "coming": 1}
-
-
-def test_without_metrics_nodes_alone_tell() -> None:
-    seen = seen_types((NODE,))
-    assert with_metrics(seen, None, frozenset()) is seen
-    assert with_metrics(seen, ControllerMetrics(read_at_ns=0, endpoint=""), frozenset()) is seen
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.settings import Settings
 from karptui.session.pool_types import offered_types
-from tests import story_e
 from tests.builders import a_node, a_nodepool
-
-
-def test_types_that_came_with_a_snapshot_hold_for_all() -> None:
-    given = Evidence(instance_types=story_e.TYPES)
-    offered = offered_types(story_e.inventory(), Settings(), given)
-    assert (offered.types, offered.notes) == (story_e.TYPES, ())
 
 
 def test_without_a_nodeclass_nothing_is_known_and_other_providers_types_are_those_seen() -> None:
@@ -45,10 +38,3 @@ def test_a_nodeclass_that_a_ready_nodepool_has_and_nobody_read_is_assumed_with_z
         "EC2NodeClass default was not read: bottlerocket@latest in the zones of the nodes is assumed, "
         "with the kubelet's defaults"
     )
-
-
-def test_without_nodes_nothing_is_assumed_of_a_nodeclass() -> None:
-    offered = offered_types(Inventory(nodepools=(a_nodepool(name="own"),)), Settings(), Evidence())
-    assert offered.types == {}
-    why = "which was not read, and no node tells its zone"
-    assert offered.notes == (f"NodePool own: no instance types are known for EC2NodeClass default, {why}",)

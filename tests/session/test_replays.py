@@ -5,7 +5,6 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from copy import copy
 
 import pytest
 
@@ -84,13 +83,6 @@ def test_the_cluster_that_was_made_ready_is_asked_until_it_is_too_old(told: Told
     assert told.ask(FOLLOW_AFTER_NS + FOLLOW_TYPED_NS, is_typing=True) is newest
     again = told.change()
     assert told.ask(FOLLOW_AFTER_NS + FOLLOW_TYPED_NS, is_first=True) is again
-
-
-def test_other_prices_are_asked_at_once(told: Told) -> None:
-    told.ask()
-    view = told.view
-    told.view = priced = ClusterView(view.state, view.statuses, view, evidence=copy(view.evidence))
-    assert told.ask() is priced
 
 
 def test_what_is_said_of_the_last_question(told: Told) -> None:

@@ -10,7 +10,7 @@ from karptui.config import DEFAULTS
 from karptui.decode.kinds import Kind
 from karptui.disruption.joint_saving import JointFigures
 from karptui.serving.lists import lists_of
-from karptui.session.answers import Overview, RowQuery, RowSet
+from karptui.session.answers import RowQuery, RowSet
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import ClusterTotals
 from karptui.session.overview import overview_of
@@ -98,12 +98,6 @@ def test_a_node_is_found_by_its_name() -> None:
     assert (asked.has_object("Pod", pod.key), asked.node_key("Pod", pod.key)) == (True, entry.key)
     pool = next(iter(FLEET.state.nodepools), "")
     assert asked.has_object("NodePool", pool) is bool(pool)
-
-
-def test_an_overview_is_made_once_for_a_generation() -> None:
-    asked = server()
-    assert isinstance(asked.overview(), Overview)
-    assert asked.overview() is asked.overview()
 
 
 def test_every_list_has_a_size() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import sys
-import threading
 import time
 import weakref
 from collections.abc import Iterator
@@ -21,16 +20,6 @@ def test_rests_longer_after_longer_work(took: float, rest: float) -> None:
     throttle.took(10.0, 10.0 + took)
     assert not throttle.is_due(10.0 + took + rest - 0.01)
     assert throttle.is_due(10.0 + took + rest + 0.01)
-
-
-def test_news_waits_only_for_who_types() -> None:
-    keyboard = module.Keyboard()
-    throttle = module.MergeThrottle(keyboard)
-    throttle.took(10.0, 10.5)
-    assert not throttle.is_due(10.6)
-    assert throttle.is_due(10.6, has_news=True)
-    keyboard._pressed_at = 10.59
-    assert not throttle.is_due(10.6, has_news=True)
 
 
 def test_garbage_is_looked_for_again_after_the_start() -> None:
@@ -148,16 +137,6 @@ def test_no_garbage_is_looked_for_while_somebody_types(clock: Clock) -> None:
     assert gc.isenabled()
 
 
-def test_turns_are_counted_by_thread(clock: Clock) -> None:
-    throttle = module.ThreadThrottle(module.Keyboard())
-    throttle.take()
-    clock.work(1.0)
-    other = threading.Thread(target=throttle.take)
-    other.start()
-    other.join()
-    assert clock.slept == 0.0
-
-
 def test_work_that_nobody_looks_at_waits_for_somebody_who_types(clock: Clock) -> None:
     keyboard = module.Keyboard()
     throttle = module.AnalysisThrottle(keyboard)
@@ -221,14 +200,6 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> Searches:
     return made
 
 
-def test_the_first_search_is_thorough_and_the_next_leave_out_what_survived(searches: Searches) -> None:
-    assert searches.wait(module.FIRST_SECONDS - 0.1) == []
-    assert searches.wait(0.2) == ["unfreeze", "collect", "freeze"]
-    assert searches.wait(module.EVERY_SECONDS[0] - 0.1) == []
-    assert searches.wait(0.2) == ["collect"]
-    assert searches.wait(module.THOROUGH_SECONDS) == ["unfreeze", "collect", "freeze"]
-
-
 def test_who_types_is_not_held_up_for_a_while(searches: Searches) -> None:
     searches.now += module.FIRST_SECONDS
     waited = 0.0
@@ -238,12 +209,6 @@ def test_who_types_is_not_held_up_for_a_while(searches: Searches) -> None:
         waited += 1.0
     searches.keyboard._pressed_at = searches.now
     assert "collect" in searches.wait(1.0), "but not for ever"
-
-
-def test_a_search_comes_once_the_keys_rest(searches: Searches) -> None:
-    searches.keyboard._pressed_at = searches.now + module.FIRST_SECONDS
-    assert searches.wait(module.FIRST_SECONDS + module.REST_SECONDS - 0.1) == []
-    assert "collect" in searches.wait(0.2)
 
 
 def test_long_searches_are_seldom_and_make_the_next_thorough(searches: Searches) -> None:

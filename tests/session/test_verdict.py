@@ -193,12 +193,6 @@ def test_pods_that_wait_although_a_node_would_be_launched_are_told_in_a_sentence
     ]
 
 
-def test_pods_that_wait_for_more_than_a_minute() -> None:
-    late, fresh = (a_pod(name=f"wait-{n}", node="", created_ns=NOW_NS - n * MINUTE_NS) for n in (5, 0))
-    told = found_in(pods=(late, fresh))[FindingCode.PENDING]
-    assert (told.objects, told.since_ns) == (("Pod/default/wait-5",), NOW_NS - 5 * MINUTE_NS)
-
-
 def test_nodes_without_a_price() -> None:
     told = found_in(nodes=(a_node(name="node-1", instance_type=OTHER),), nodeclaims=(a_claim(instance_type=OTHER),))
     assert told[FindingCode.NO_PRICES].objects == ("Node/node-1",)
@@ -319,15 +313,6 @@ def test_volumes_that_were_not_read_are_told_and_hold_no_pod_back() -> None:
     assert said in notes
     assert (len(prepared.pending), prepared.ignored) == (1, [])
     assert FindingCode.ASSUMED_VOLUMES not in found_in(pods=pods)
-
-
-def test_volumes_are_not_told_as_unread_while_they_are_on_their_way() -> None:
-    pods = (a_pod(name="db", node="", volumes=[PodVolume(name="data", claim_name="data")]),)
-    state = state_of(Inventory(pods=pods, unread=frozenset({"PersistentVolumeClaim"})))
-    for phase, is_told in ((Phase.CONNECTING, False), (Phase.SYNCING, False), (Phase.DISCONNECTED, True)):
-        view = ClusterView(state, {str(Kind.PVC): status(Kind.PVC, phase)}, evidence=Evidence(instance_types=TYPES))
-        told = {one.code for one in verdict_of_view(view, NOW_NS)}
-        assert (FindingCode.ASSUMED_VOLUMES in told) is is_told, phase
 
 
 def test_what_a_cluster_does_not_answer_is_left_out_and_said() -> None:

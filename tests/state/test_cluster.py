@@ -71,21 +71,6 @@ def test_a_providerid_that_comes_late_ties_the_two() -> None:
     assert list(now.claims_without_node()) == []
 
 
-def test_a_change_that_cannot_tie_otherwise_keeps_the_links() -> None:
-    before = after(told(Kind.NODE, a_node()), told(Kind.NODECLAIM, a_nodeclaim()))
-    now = after(told(Kind.NODE, a_node(is_unschedulable=True)), begin=before)
-    assert now.links is before.links
-
-
-def test_a_node_that_goes_leaves_its_claim_without_node() -> None:
-    before = after(told(Kind.NODE, a_node()), told(Kind.NODECLAIM, a_nodeclaim()))
-    now = after(told(Kind.NODE, gone=("node-1",)), begin=before)
-    assert [one.name for one in now.claims_without_node()] == ["general-abcde"]
-    assert now.node_of("general-abcde") is None
-    gone = after(told(Kind.NODECLAIM, gone=("general-abcde",)), begin=before)
-    assert gone.claim_of("node-1") is None
-
-
 def test_machines_with_one_provider_id_are_tied_whatever_comes_first() -> None:
     nodes = [a_node(name=name, provider_id="aws:///a/i-1") for name in ("node-1", "node-2")]
     claims = [a_nodeclaim(name=name, node="node-1", provider_id="aws:///a/i-1") for name in ("claim-1", "claim-2")]

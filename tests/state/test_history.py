@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from karptui.decode.kinds import Kind
-from karptui.karpenter.inventory import NO_HISTORY
 from karptui.karpenter.labels import DISRUPTED_TAINT
 from karptui.kube.objects import OwnerReference
 from karptui.state import reducer as history
@@ -25,11 +24,6 @@ def watched(*objects: tuple[Kind, Any], at_ns: int = NOW_NS) -> ClusterState:
     return reduce(EMPTY, Batch({kind: KindDelta(items) for kind, items in deltas.items()}), at_ns)
 
 
-def test_nothing_is_remembered_of_a_cluster_that_is_looked_at_once() -> None:
-    state = reduce(EMPTY, told(Kind.NODECLAIM, a_nodeclaim()))
-    assert reduce(state, told(Kind.NODECLAIM, gone=("general-abcde",))).history is NO_HISTORY
-
-
 def test_a_claim_that_goes_is_remembered_without_its_bulk() -> None:
     claim = a_nodeclaim(taints=(DISRUPTED_TAINT,), deletion_ns=NOW_NS)
     state = watched((Kind.NODECLAIM, claim))
@@ -40,14 +34,6 @@ def test_a_claim_that_goes_is_remembered_without_its_bulk() -> None:
     assert gone.claim.labels == claim.labels
     assert gone.claim.taints == ()
     assert after.history.began_ns == NOW_NS
-
-
-def test_a_claim_of_the_same_name_is_another_one() -> None:
-    state = watched((Kind.NODECLAIM, a_nodeclaim()))
-    same = reduce(state, told(Kind.NODECLAIM, a_nodeclaim(image_id="ami-1")), NOW_NS)
-    assert same.history.claims == ()
-    other = reduce(state, told(Kind.NODECLAIM, a_nodeclaim(uid="another")), NOW_NS)
-    assert len(other.history.claims) == 1
 
 
 LEAVING = a_node(taints=(DISRUPTED_TAINT,))

@@ -4,9 +4,8 @@ from karptui.decode.kinds import WORKLOAD_KINDS, Kind
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.workload import Workload
 from karptui.state.cluster import FIELDS, inventory_of, objects_of
-from tests.builders import a_cluster, a_daemonset, a_nodepool, a_pdb, an_event, an_inventory
+from tests.builders import a_daemonset, a_pdb, an_event, an_inventory
 from tests.builders.clusters import state_of
-from tests.state.stories import after, told
 
 
 def test_every_kind_has_its_place_in_the_inventory() -> None:
@@ -24,14 +23,3 @@ def test_there_and_back_again() -> None:
     for field in Inventory.__struct_fields__:
         assert sorted(getattr(again, field), key=id) == sorted(getattr(begin, field), key=id), field
     assert objects_of(again) == objects_of(begin)
-
-
-def test_the_same_generation_gives_the_same_object() -> None:
-    state = a_cluster()
-    assert inventory_of(state) is inventory_of(state)
-    assert inventory_of(after(told(Kind.NODEPOOL, a_nodepool(name="other")), begin=state)) is not inventory_of(state)
-
-
-def test_objects_keep_the_order_they_came_in() -> None:
-    state = after(told(Kind.NODEPOOL, a_nodepool(name="z")), told(Kind.NODEPOOL, a_nodepool(name="a")))
-    assert [pool.name for pool in inventory_of(state).nodepools] == ["z", "a"]
