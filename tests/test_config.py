@@ -52,12 +52,7 @@ def test_contexts_are_tried_in_order_and_production_is_loud_by_default(tmp_path:
         ("theme = 1", {}, {}, "config.toml: theme: must be text, is a number: write it in quotes"),
         ("theme = ", {}, {}, "config.toml: is not TOML"),
         ('[contexts."x"]\ncolour = "red"', {}, {}, "config.toml: contexts.x.colour: there is no such field"),
-        (
-            '[contexts."x"]\nbanner = "red"',
-            {},
-            {},
-            "contexts.x.banner: must be one of calm, caution, danger",
-        ),
+        ('[contexts."x"]\nbanner = "red"', {}, {}, "contexts.x.banner: must be one of calm, caution, danger"),
         ('node_sort = "age=up"', {}, {}, "config.toml: node_sort is a column, = and asc or dsc"),
         ("", {"KARPTUI_WIDE": "maybe"}, {}, "environment variable KARPTUI_WIDE: wide: must be true or false, is text"),
         ("", {"KARPTUI_KEYMAP": "{"}, {}, "environment variable KARPTUI_KEYMAP: keymap: must be an object, is text"),

@@ -44,10 +44,7 @@ CASES = [
     Case(
         "pool-churn-loop",
         partial(rounds, *SHORT, consolidate_after_ns=0),
-        (
-            "removed 3 nodes of general within 30m of their creation",
-            "(Underutilized 3); half of them lived at most 9m",
-        ),
+        ("removed 3 nodes of general within 30m of their creation", "(Underutilized 3); half of them lived at most 9m"),
     ),
     Case(
         "pool-churn-loop",

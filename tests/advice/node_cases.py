@@ -189,12 +189,7 @@ CASES = [
         per_hour=0.096,
     ),
     Case("node-drain-without-end", draining, ("No pod is in the way",), name="no pods"),
-    *quiet(
-        "node-drain-without-end",
-        lambda: draining(grace_ns=DAY_NS),
-        lambda: draining(since_ns=MINUTE_NS),
-        one_node,
-    ),
+    *quiet("node-drain-without-end", lambda: draining(grace_ns=DAY_NS), lambda: draining(since_ns=MINUTE_NS), one_node),
     Case(
         "node-candidate-only",
         said,
@@ -237,8 +232,7 @@ CASES = [
     Case(
         "node-never-initialized",
         lambda: one_node(
-            node={"is_initialized": False, "taints": (SLOW,)},
-            claim={"stage": "Registered", "startup_taints": (SLOW,)},
+            node={"is_initialized": False, "taints": (SLOW,)}, claim={"stage": "Registered", "startup_taints": (SLOW,)}
         ),
         ("1 node (node-1) ($0.10/h) registered and is not initialized after up to 1h (startup taint slow:NoSchedule)",),
         ERROR,
@@ -299,8 +293,7 @@ CASES = [
         one_node,
         lambda: one_node(node={"annotations": {DND: "2h"}}),
         lambda: replace(
-            one_node(node={"annotations": {DND: "true"}}),
-            nodepools=(a_nodepool(template_annotations={DND: "true"}),),
+            one_node(node={"annotations": {DND: "true"}}), nodepools=(a_nodepool(template_annotations={DND: "true"}),)
         ),
     ),
     Case(

@@ -219,8 +219,7 @@ CASES = [
         INFO,
     ),
     *quiet(
-        "nodeclass-eviction-soft",
-        lambda: with_class(ec2({"kubelet": {"evictionHard": {"memory.available": "1Gi"}}})),
+        "nodeclass-eviction-soft", lambda: with_class(ec2({"kubelet": {"evictionHard": {"memory.available": "1Gi"}}}))
     ),
     Case(
         "nodeclass-max-pods-memory",
@@ -317,11 +316,7 @@ CASES = [
         evidence=addresses({"s-0": 4_000, "s-1": 32}),
     ),
     *quiet("nodeclass-subnet-addresses", lambda: with_class(ec2(status=TWO_ZONES))),
-    Case(
-        "nodeclass-no-interfaces",
-        lambda: with_class(ec2({"networkInterfaces": []})),
-        ("has networkInterfaces: []",),
-    ),
+    Case("nodeclass-no-interfaces", lambda: with_class(ec2({"networkInterfaces": []})), ("has networkInterfaces: []",)),
     *quiet("nodeclass-no-interfaces", lambda: with_class(ec2())),
     Case(
         "nodeclass-panics",
@@ -330,8 +325,7 @@ CASES = [
         ERROR,
     ),
     *quiet(
-        "nodeclass-panics",
-        lambda: with_class(ec2({"blockDeviceMappings": [{"deviceName": "/dev/xvda", "ebs": {}}]})),
+        "nodeclass-panics", lambda: with_class(ec2({"blockDeviceMappings": [{"deviceName": "/dev/xvda", "ebs": {}}]}))
     ),
     Case(
         "nodeclass-refused-by-1-15",

@@ -40,11 +40,7 @@ WEB = LabelSelector((("app", "web"),))
 def on_node(*pods: Pod, pools: Any = None, **others: Any) -> Inventory:
     """Return a cluster of one managed node with these pods."""
     return Inventory(
-        nodepools=pools or (a_nodepool(),),
-        nodes=(a_node(),),
-        nodeclaims=(a_nodeclaim(),),
-        pods=pods,
-        **others,
+        nodepools=pools or (a_nodepool(),), nodes=(a_node(),), nodeclaims=(a_nodeclaim(),), pods=pods, **others
     )
 
 

@@ -261,10 +261,7 @@ CASES = [
             a_nodepool(requirements=(a_requirement(labels.INSTANCE_TYPE, "In", "m99.large"),)),
             nodes=(a_node(instance_type="m99.large"),),
         ),
-        (
-            "What general launches is not known: the built-in list of types of 20",
-            "lacks m99.large, which nodes have",
-        ),
+        ("What general launches is not known: the built-in list of types of 20", "lacks m99.large, which nodes have"),
         INFO,
         name="unlisted",
     ),
@@ -361,7 +358,7 @@ CASES = [
                         a_condition("NodeClassReady", status="False", reason="SubnetsReady", message="no subnets"),
                     )
                 ),
-            ),
+            )
         ),
         ("not ready: NodeClassReady is False (no subnets)",),
         ERROR,
@@ -505,11 +502,7 @@ CASES = [
     Case(
         "pool-consolidate-after-churn",
         lambda: churning(quiet_ns=4 * MINUTE_NS, after_ns=HOUR_NS),
-        (
-            "3 nodes of general ($0.29/h) are not consolidated",
-            "consolidateAfter (1h)",
-            "within the last 4m",
-        ),
+        ("3 nodes of general ($0.29/h) are not consolidated", "consolidateAfter (1h)", "within the last 4m"),
     ),
     *quiet(
         "pool-consolidate-after-churn",

@@ -46,10 +46,7 @@ CASES = [
     Case(
         RULE,
         partial(asking, cpu="10m", memory="1500Mi"),
-        (
-            "request memory 6,000Mi, used 1,200Mi (the most of 2 samples seen over 1m)",
-            "take up to 0.7 of their nodes",
-        ),
+        ("request memory 6,000Mi, used 1,200Mi (the most of 2 samples seen over 1m)", "take up to 0.7 of their nodes"),
         Severity.INFO,
         usage=measured((5, 300 << 20), (5, 100 << 20)),
         name="memory",

@@ -106,12 +106,7 @@ def test_the_region_follows_from_zones_or_else_from_most_nodes() -> None:
 
 def test_zones_of_nodes() -> None:
     zone_id = "topology.k8s.aws/zone-id"
-    nodes = [
-        a_node("a", **{zone_id: "use1-az4"}),
-        a_node("b"),
-        a_node("c", **{ZONE: "us-east-1c"}),
-        Node(name="d"),
-    ]
+    nodes = [a_node("a", **{zone_id: "use1-az4"}), a_node("b"), a_node("c", **{ZONE: "us-east-1c"}), Node(name="d")]
     assert node_zones(nodes) == (SubnetZone("us-east-1a", "use1-az4"), SubnetZone("us-east-1c", ""))
 
 

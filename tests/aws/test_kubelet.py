@@ -94,11 +94,7 @@ def _unread(found: str, field: str, kind: str) -> str:
 @pytest.mark.parametrize(
     ("kubelet", "refusal", "unread"),
     [
-        (
-            {"cpuCFSQuota": 1},
-            _refused("number", "cpuCFSQuota", "bool"),
-            _unread("number", "cpuCFSQuota", "bool"),
-        ),
+        ({"cpuCFSQuota": 1}, _refused("number", "cpuCFSQuota", "bool"), _unread("number", "cpuCFSQuota", "bool")),
         (
             {"podsPerCore": "4", "shutdownGracePeriod": -1},
             _refused("number", "shutdownGracePeriod", "string"),

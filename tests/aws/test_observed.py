@@ -44,12 +44,7 @@ def a_node(
 
 
 def test_nodes_whose_reports_are_ignored() -> None:
-    nodes = [
-        a_node(1, registered=""),
-        a_node(1, image="ami-old"),
-        a_node(1, nodeclass="gone"),
-        a_node(None),
-    ]
+    nodes = [a_node(1, registered=""), a_node(1, image="ami-old"), a_node(1, nodeclass="gone"), a_node(None)]
     assert discovered_memory_bytes([a_class()], nodes) == {"default": {}}
 
 

@@ -53,14 +53,7 @@ COMMANDS: Final = (
     "drill",
     "packing",
 )
-SCREENS: Final = {
-    "nodes": "1",
-    "pools": "2",
-    "claims": "3",
-    "pending": "5",
-    "budgets": "7",
-    "advice": "0",
-}
+SCREENS: Final = {"nodes": "1", "pools": "2", "claims": "3", "pending": "5", "budgets": "7", "advice": "0"}
 """Keys of the screens whose rows a command of the same name prints."""
 HORIZON: Final = "--horizon 1h"
 CENT: Final = 0.005

@@ -56,10 +56,7 @@ def test_what_still_holds_the_nodes_is_said() -> None:
 
 def test_table_and_csv_have_the_same_rows() -> None:
     words = ("--by", "pool", "--filter", "saves>0.5", "--sort-by", "saves=dsc")
-    table, rows = (
-        told(*words).splitlines(),
-        list(csv.DictReader(io.StringIO(told(*words, "-o", "csv")))),
-    )
+    table, rows = (told(*words).splitlines(), list(csv.DictReader(io.StringIO(told(*words, "-o", "csv")))))
     assert table[0].split()[:2] == ["BLOCKERS", "REMEDY"]
     assert len(table) - 1 == len(rows) > 0
     assert [float(row["saves_per_hour"]) for row in rows] == sorted(

@@ -155,10 +155,7 @@ SAMPLES: dict[Kind, JSON] = {
             "allocatable": {"cpu": "3920m"},
             "conditions": [condition("Ready", reason="KubeletReady", message="ok")],
             "nodeInfo": {"kubeletVersion": "v1.33.0", "osImage": "Amazon Linux", "architecture": "arm64"},
-            "addresses": [
-                {"type": "Hostname", "address": "node-1"},
-                {"type": "InternalIP", "address": "10.0.0.1"},
-            ],
+            "addresses": [{"type": "Hostname", "address": "node-1"}, {"type": "InternalIP", "address": "10.0.0.1"}],
         },
     },
     Kind.POD: {

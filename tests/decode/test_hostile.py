@@ -273,10 +273,7 @@ def test_amounts_may_be_numbers_or_null() -> None:
 
 def test_mappings_that_no_json_could_hold_are_refused_too() -> None:
     for raw, sentence in (
-        (
-            {"metadata": {"name": "x", "labels": {1: "a"}}},
-            "Node x: metadata.labels: its keys must be text",
-        ),
+        ({"metadata": {"name": "x", "labels": {1: "a"}}}, "Node x: metadata.labels: its keys must be text"),
         ({"metadata": {"name": "x"}, 5: 6}, "Node x: its keys must be text"),
     ):
         assert outcome(KindReader(Kind.NODE), raw) == (None, sentence)

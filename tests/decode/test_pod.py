@@ -27,10 +27,7 @@ from karptui.kube.pod import (
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
-from karptui.kube.selectors import (
-    LabelSelector,
-    PreferredSchedulingTerm,
-)
+from karptui.kube.selectors import LabelSelector, PreferredSchedulingTerm
 from karptui.kube.taints import Toleration
 
 from .samples import CREATED_NS, HOUR_NS, JSON, READ_SELECTOR, READ_TERM, SECOND_NS, amounts, page, sample, text
@@ -149,10 +146,7 @@ def test_reads_what_pods_share(read: Read) -> None:
             1, "zone", "DoNotSchedule", READ_SELECTOR, 3, "Honor", "Ignore", match_label_keys=("pod-template-hash",)
         ),
     )
-    assert template.tolerations == (
-        Toleration("gpu", "Exists", "", "NoExecute", 300),
-        Toleration("team", "", "a"),
-    )
+    assert template.tolerations == (Toleration("gpu", "Exists", "", "NoExecute", 300), Toleration("team", "", "a"))
     assert template.host_ports == (HostPort(8080, "UDP", "10.0.0.1"), HostPort(9090))
     assert template.has_resource_claims
     assert (template.priority, template.priority_class_name, template.scheduler_name) == (
@@ -435,10 +429,7 @@ def test_pods_of_a_statefulset_share_one_template() -> None:
 @pytest.mark.parametrize(
     ("hidden", "plain"),
     [
-        (
-            rb'"labels":{"apps.kubernetes.io\/pod-index":"3"}',
-            rb'"labels":{"apps.kubernetes.io/pod-index":"3"}',
-        ),
+        (rb'"labels":{"apps.kubernetes.io\/pod-index":"3"}', rb'"labels":{"apps.kubernetes.io/pod-index":"3"}'),
         (
             rb'"annotations":{"\u006barpenter.sh/do-not-disrupt":"true"}',
             rb'"annotations":{"karpenter.sh/do-not-disrupt":"true"}',
@@ -486,8 +477,7 @@ def test_allocated_resources_equal_to_requests_are_ignored(
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [{"status__containerStatuses__0__name": "other"}, {"status__initContainerStatuses": [{"name": "init"}]}],
+    "changes", [{"status__containerStatuses__0__name": "other"}, {"status__initContainerStatuses": [{"name": "init"}]}]
 )
 def test_a_report_that_bears_on_no_container_makes_no_template(changes: JSON) -> None:
     assert by_text(replica(1)).template is by_text(replica(2, **changes)).template

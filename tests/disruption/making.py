@@ -47,11 +47,7 @@ def drifted(reason: str = "AMIDrift", since_ns: int = NOW_NS - HOUR_NS) -> Condi
 
 
 def prepared(
-    *,
-    types: Sequence[InstanceType] = TYPES,
-    settings: Settings | None = None,
-    now_ns: int = NOW_NS,
-    **objects: Any,
+    *, types: Sequence[InstanceType] = TYPES, settings: Settings | None = None, now_ns: int = NOW_NS, **objects: Any
 ) -> Prepared:
     """Return a cluster made ready; a NodePool called ``general`` unless given."""
     pools = objects.pop("nodepools", (a_nodepool(budgets=()),))

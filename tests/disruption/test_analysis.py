@@ -15,8 +15,7 @@ UNPRICED = Replacement("general", ("m5.large",), 0.0, 3)
 
 
 @pytest.mark.parametrize(
-    ("replacements", "saved", "prices"),
-    [((), 2.1, []), ((MADE,), 2.0, [0.6]), ((MADE, UNPRICED), 1.9, [0.6, 0.0])],
+    ("replacements", "saved", "prices"), [((), 2.1, []), ((MADE,), 2.0, [0.6]), ((MADE, UNPRICED), 1.9, [0.6, 0.0])]
 )
 def test_removed_node(replacements: tuple[Replacement, ...], saved: float, prices: list[float]) -> None:
     found = billed_verdict(Verdict(Outcome.DELETE, "Emptiness", 4.0, replacements), SETTINGS)

@@ -16,15 +16,7 @@ from karptui.disruption.budget_calendar import (
     open_spans,
     opened_at,
 )
-from karptui.disruption.budgets import (
-    BudgetState,
-    BudgetValueError,
-    PoolUse,
-    Reason,
-    budget_state,
-    read_window,
-    scaled,
-)
+from karptui.disruption.budgets import BudgetState, BudgetValueError, PoolUse, Reason, budget_state, read_window, scaled
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_nodepool, present
 

@@ -13,15 +13,7 @@ from karptui.disruption.gates import Gate, all_gates, first_failure, is_overridd
 from karptui.karpenter import labels
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
-from tests.builders import (
-    NOW_NS,
-    a_node,
-    a_nodeclaim,
-    a_nodepool,
-    a_pdb,
-    a_pod,
-    present,
-)
+from tests.builders import NOW_NS, a_node, a_nodeclaim, a_nodepool, a_pdb, a_pod, present
 from tests.disruption.making import a_claim, a_fleet, node_of
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}

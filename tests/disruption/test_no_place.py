@@ -77,11 +77,7 @@ def test_shortage_has_an_amount() -> None:
             {},
             "no instance type of NodePool general has kubernetes.io/arch=arm64",
         ),
-        (
-            {"node_selector": {"team": "data"}},
-            {},
-            "no node of NodePool general matches team",
-        ),
+        ({"node_selector": {"team": "data"}}, {}, "no node of NodePool general matches team"),
         (
             {},
             {"taints": (Taint("ci", "NoSchedule", "true"),)},

@@ -24,17 +24,7 @@ from karptui.kube.workload import Workload
 from karptui.provisioning import prepare
 from karptui.provisioning.state_node import StateNode
 from tests import story_e
-from tests.builders import (
-    HOUR_NS,
-    MINUTE_NS,
-    NOW_NS,
-    a_condition,
-    a_pdb,
-    a_pod,
-    an_event,
-    an_instance_type,
-    an_owner,
-)
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_condition, a_pdb, a_pod, an_event, an_instance_type, an_owner
 from tests.disruption.fleet_generator import FleetGenerator
 from tests.provisioning.loading import load
 

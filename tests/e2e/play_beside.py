@@ -139,11 +139,7 @@ def lived(before: Mapping[str, Any], after: Mapping[str, Any], logged: Iterable[
 
     found = list(logged)
     commands = tuple(
-        (
-            str(one["command"]).partition("/")[0],
-            str(one["decision"]),
-            tuple(sorted(map(named, one["disrupted-nodes"]))),
-        )
+        (str(one["command"]).partition("/")[0], str(one["decision"]), tuple(sorted(map(named, one["disrupted-nodes"]))))
         for one in found
     )
     prepared = load(after)
@@ -270,11 +266,7 @@ def compare(folder: Path, seed: int) -> Figures:
         alike[told],
         alike[0],
         sum(1 for count in alike if count >= min(FIRST, len(real.commands))),
-        (
-            (left & right).total(),
-            (left - right).total(),
-            (right - left).total(),
-        ),
+        ((left & right).total(), (left - right).total(), (right - left).total()),
         ours.kept == real.kept,
         ours.shapes == real.shapes,
         (min(prices), max(prices)),

@@ -147,12 +147,7 @@ def _node(provider: Provider, reference: dict[str, str]) -> list[dict[str, Any]]
         "kind": "NodeClaim",
         "metadata": {"name": "claim-1", "uid": "claim-1", "labels": labels, "creationTimestamp": BEFORE},
         "spec": {"nodeClassRef": reference, "requirements": [], "resources": {}, "expireAfter": "720h"},
-        "status": {
-            "providerID": _provider_id(provider),
-            "nodeName": "node-1",
-            "conditions": conditions,
-            **amounts,
-        },
+        "status": {"providerID": _provider_id(provider), "nodeName": "node-1", "conditions": conditions, **amounts},
     }
     node = {
         "apiVersion": "v1",

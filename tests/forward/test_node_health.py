@@ -168,10 +168,7 @@ def test_a_repair_that_has_begun_ends_its_drain_too() -> None:
     mark = a_condition("DisruptionReason", reason="Unhealthy", since_ns=began_ns)
     node, claim = a_pair("new", conditions=())
     first, *others = world.nodes
-    held = replace(
-        _changed(world, mark),
-        nodes=(replace(first, taints=(DISRUPTED_TAINT,)), *others, node),
-    )
+    held = replace(_changed(world, mark), nodes=(replace(first, taints=(DISRUPTED_TAINT,)), *others, node))
     made = replace(claim, created_ns=began_ns + SECOND_NS)
     full = a_pod(name="full", node="new", cpu="1500m")
     held = replace(held, nodeclaims=(*held.nodeclaims, made), pods=(*held.pods, full))

@@ -38,10 +38,7 @@ def test_an_expired_node_is_launched_again() -> None:
 
 
 def test_pods_of_daemonsets_have_nowhere_else_to_go() -> None:
-    pods = [
-        a_pod(name="ds", node="node-1", cpu="100m", daemonset="ds"),
-        a_pod(name="web", node="node-1", cpu="100m"),
-    ]
+    pods = [a_pod(name="ds", node="node-1", cpu="100m", daemonset="ds"), a_pod(name="web", node="node-1", cpu="100m")]
     found = played(a_world(a_pair("node-1"), nodepools=[a_nodepool(replicas=0)], pods=pods), settings=STATIC)
     (deleted,) = steps(found, StepKind.DISRUPT)
     assert (deleted.nodes, deleted.evictions, deleted.pods) == (("node-1",), 1, ("default/web",))

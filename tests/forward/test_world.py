@@ -43,13 +43,7 @@ def test_a_pod_goes_when_its_end_begins_and_not_when_it_has_ended() -> None:
 
 @pytest.mark.parametrize(
     ("written_minutes", "bound_minutes", "grace_minutes", "ends_minutes"),
-    [
-        (None, 10, None, 10),
-        (60, 10, None, 10),
-        (5, 10, None, 5),
-        (60, None, 10, 60),
-        (None, None, 10, 10),
-    ],
+    [(None, 10, None, 10), (60, 10, None, 10), (5, 10, None, 5), (60, None, 10, 60), (None, None, 10, 10)],
 )
 def test_a_deadline_comes_earlier_but_never_later(
     written_minutes: int | None, bound_minutes: int | None, grace_minutes: int | None, ends_minutes: int

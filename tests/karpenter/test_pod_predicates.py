@@ -5,10 +5,7 @@ from __future__ import annotations
 import pytest
 
 from karptui.karpenter.labels import DISRUPTION_COST, DO_NOT_DISRUPT, POD_DELETION_COST
-from karptui.karpenter.pod_predicates import (
-    PodPredicates,
-    eviction_cost,
-)
+from karptui.karpenter.pod_predicates import PodPredicates, eviction_cost
 from karptui.karpenter.settings import DEFAULTS, Settings, parse_settings
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod

@@ -8,14 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karptui.karpenter.requirements import (
-    MAX_INT64,
-    MIN_INT64,
-    Requirement,
-    Requirements,
-    UndefinedKey,
-    parse_integer,
-)
+from karptui.karpenter.requirements import MAX_INT64, MIN_INT64, Requirement, Requirements, UndefinedKey, parse_integer
 from karptui.kube.selectors import NodeSelectorRequirement
 from tests.karpenter.requirement_values import VALUES, req, requirements
 

@@ -6,10 +6,7 @@ from typing import Any
 
 import pytest
 
-from karptui.kube.objects import (
-    OwnerReference,
-    object_words,
-)
+from karptui.kube.objects import OwnerReference, object_words
 from karptui.kube.pod import Pod, PodTemplate, lost_pods
 
 REPLICASET = OwnerReference("apps/v1", "ReplicaSet", "web-1", "u1", controller=True)

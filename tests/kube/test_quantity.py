@@ -7,14 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karptui.kube.quantity import (
-    NANO,
-    Quantity,
-    QuantityError,
-    QuantityFormat,
-    format_quantity,
-    parse_quantity,
-)
+from karptui.kube.quantity import NANO, Quantity, QuantityError, QuantityFormat, format_quantity, parse_quantity
 
 from .vector_files import vectors
 

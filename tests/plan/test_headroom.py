@@ -17,15 +17,7 @@ from karptui.plan.headroom import headroom, headrooms, pool_samples
 from karptui.plan.pod_trial import HeadroomError, PodTrial, SamplePod, sample_of, sample_of_manifest
 from karptui.plan.rollout import rollout
 from karptui.provisioning.solution import solve
-from karptui.views.headroom import (
-    headline,
-    more_lines,
-    overview,
-    pool_lines,
-    pool_overview,
-    requests_text,
-    room_lines,
-)
+from karptui.views.headroom import headline, more_lines, overview, pool_lines, pool_overview, requests_text, room_lines
 from karptui.whatif.edits import ObjectRef, PutObject
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import WhatIfBase

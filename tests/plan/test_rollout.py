@@ -170,14 +170,7 @@ def test_extra_nodes_are_those_that_would_not_be_there_anyway() -> None:
     def play(*counts: tuple[int, int]) -> Played:
         series = tuple(Moment(at_ns, nodes, 0.0, 0) for at_ns, nodes in counts)
         return Played(
-            from_ns=0,
-            until_ns=9,
-            is_quiescent=True,
-            steps=(),
-            series=series,
-            kept=(),
-            assumptions=(),
-            not_modelled=(),
+            from_ns=0, until_ns=9, is_quiescent=True, steps=(), series=series, kept=(), assumptions=(), not_modelled=()
         )
 
     now = play((0, 3), (2, 5), (6, 4))

@@ -68,10 +68,7 @@ _TWISTS: Final[Mapping[str, Sequence[Any]]] = {
     "lastPodEventTime": ("2026-11-20T09:00:00Z", "2026-11-20T11:52:00Z"), "provisioner": ("ebs.csi.aws.com", "other"),
 }  # fmt: skip
 """Values that a field may have as well."""
-_SETTINGS: Final = (
-    ("PREFERENCE_POLICY", ("Ignore", "Respect")),
-    ("MIN_VALUES_POLICY", ("BestEffort", "Strict")),
-)
+_SETTINGS: Final = (("PREFERENCE_POLICY", ("Ignore", "Respect")), ("MIN_VALUES_POLICY", ("BestEffort", "Strict")))
 GATES: Final = ("SpotToSpotConsolidation=true", "NodeOverlay=true", "ReservedCapacity=false", "StaticCapacity=true")
 NEWER_GATES: Final = (
     "NodeRepair=true", "TerminateFirstDrift=true", "TerminateFirstRepair=true", "PodDeletionCostManagement=true",

@@ -60,12 +60,7 @@ def csi_node(o: Odd) -> None:
     if not name or name in taken:
         return
     drivers: list[Json] = [
-        {
-            "name": "ebs.csi.aws.com",
-            "nodeID": "i",
-            "topologyKeys": [],
-            "allocatable": {"count": o.r.choice((0, 1, 2))},
-        }
+        {"name": "ebs.csi.aws.com", "nodeID": "i", "topologyKeys": [], "allocatable": {"count": o.r.choice((0, 1, 2))}}
     ]
     if o.r.random() < 0.4:
         drivers.append({"name": "efs.csi.aws.com", "nodeID": "i"})

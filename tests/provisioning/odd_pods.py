@@ -219,12 +219,7 @@ def affinity(o: Odd) -> None:
     }
     options: Json = {
         "namespaceSelector": o.r.choice(
-            (
-                {},
-                {"matchLabels": {"env": "test"}},
-                {"matchExpressions": [{"key": "env", "operator": "Exists"}]},
-                None,
-            )
+            ({}, {"matchLabels": {"env": "test"}}, {"matchExpressions": [{"key": "env", "operator": "Exists"}]}, None)
         ),
         "namespaces": o.r.choice((["default"], ["shop", "nowhere"], [])),
         "matchLabelKeys": ["app"],
@@ -292,12 +287,7 @@ def budget_of_pods(o: Odd) -> None:
     spec: Json = {"selector": selector, "maxUnavailable": o.r.choice((0, 1, "0%", "100%"))}
     if o.r.random() < 0.5:
         spec["unhealthyPodEvictionPolicy"] = o.r.choice(("AlwaysAllow", "IfHealthyBudget"))
-    status = {
-        "disruptionsAllowed": o.r.choice((0, 0, 1)),
-        "currentHealthy": 1,
-        "desiredHealthy": 1,
-        "expectedPods": 1,
-    }
+    status = {"disruptionsAllowed": o.r.choice((0, 0, 1)), "currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1}
     namespace = pod["metadata"].get("namespace", "default")
     o.add("policy/v1", "PodDisruptionBudget", "pdb", namespace, spec=spec, status=status)
     if o.r.random() < 0.4:

@@ -100,12 +100,7 @@ def volume_limit(o: Odd) -> None:
 def pool_rule(o: Odd) -> None:
     template = o.pool_template()
     rule = o.rule()
-    if rule["key"] not in (
-        "karpenter.sh/nodepool",
-        HOSTNAME,
-        "karpenter.sh/initialized",
-        "karpenter.sh/registered",
-    ):
+    if rule["key"] not in ("karpenter.sh/nodepool", HOSTNAME, "karpenter.sh/initialized", "karpenter.sh/registered"):
         if o.r.random() < 0.5 and rule["operator"] in ("In", "Exists", "NotIn"):
             rule["minValues"] = o.r.choice((1, 2, 2, 3, 5))
         template["requirements"].append(rule)

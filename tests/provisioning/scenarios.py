@@ -186,11 +186,7 @@ def make_pools(s: Scenario) -> None:
     for i in range(s.r.randint(1, 4)):
         requirements = [fix(make(s)) for make in s.r.sample(POOL_REQUIREMENTS, s.pick(0, 0, 1, 2))]
         labels = {"example.com/tier": s.pick("gold", "silver")} if s.chance(0.3) else {}
-        spec: Json = {
-            "nodeClassRef": node_class_ref(s, i),
-            "requirements": requirements,
-            "expireAfter": "720h",
-        }
+        spec: Json = {"nodeClassRef": node_class_ref(s, i), "requirements": requirements, "expireAfter": "720h"}
         if s.chance(0.3):
             effect = s.pick("NoSchedule", "NoSchedule", "NoExecute", "PreferNoSchedule")
             spec["taints"] = [{"key": "dedicated", "value": s.pick("x", "y"), "effect": effect}]

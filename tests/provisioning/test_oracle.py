@@ -73,11 +73,7 @@ class Tally:
 
     def __str__(self) -> str:
         lines = [f"{name:34}{self.compared[name]:7,}" for name in KINDS if self.compared[name]]
-        counts = (
-            f"{self.total:,} snapshots",
-            f"{len(self.differing)} differ",
-            f"{self.by_chance} left to chance",
-        )
+        counts = (f"{self.total:,} snapshots", f"{len(self.differing)} differ", f"{self.by_chance} left to chance")
         return "\n".join(["", *lines, ", ".join((*counts, f"{self.refused} refused by Karpenter"))])
 
 

@@ -52,11 +52,7 @@ def test_every_pod_is_assigned_to_the_heaviest_compatible_pool() -> None:
     ]
     assert (result.several, result.none, result.stranded) == (4, 0, 0)
     told = {name: (one.matching, one.shared, one.goes_here, one.lost_to) for name, one in result.pools.items()}
-    assert told == {
-        "first": (4, 4, 4, {}),
-        "second": (4, 4, 0, {"first": 4}),
-        "tainted": (1, 1, 0, {"first": 1}),
-    }
+    assert told == {"first": (4, 4, 4, {}), "second": (4, 4, 0, {"first": 4}), "tainted": (1, 1, 0, {"first": 1})}
     assert result.pools["second"].shared_with == {"first": 4, "tainted": 1}
 
 

@@ -33,8 +33,7 @@ from tests.builders.clusters import state_of
 
 KWOK = replace(a_nodepool(name="other"), node_class_ref=NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "k"))
 INVENTORY = Inventory(
-    nodepools=(a_nodepool(name="own", is_ready=False), KWOK, replace(KWOK, name="also")),
-    nodes=(a_node(pool="other"),),
+    nodepools=(a_nodepool(name="own", is_ready=False), KWOK, replace(KWOK, name="also")), nodes=(a_node(pool="other"),)
 )
 
 
@@ -111,19 +110,9 @@ def test_a_nodeclaim_shows_its_type_before_its_node_is_there() -> None:
 @pytest.mark.parametrize(
     ("requirement", "cpu", "cause", "sentence"),
     [
-        (
-            CAPACITY_TYPE,
-            "10",
-            Cause.CLAIM,
-            "cpu and memory of 1 type beside the 1 type seen on 1 node",
-        ),
+        (CAPACITY_TYPE, "10", Cause.CLAIM, "cpu and memory of 1 type beside the 1 type seen on 1 node"),
         (CAPACITY_TYPE, "15", Cause.UNKNOWN, "tell prices"),
-        (
-            ARCH,
-            "10",
-            Cause.UNKNOWN,
-            "1 type seen on 1 node; labels of its other types are not known",
-        ),
+        (ARCH, "10", Cause.UNKNOWN, "1 type seen on 1 node; labels of its other types are not known"),
     ],
 )
 def test_what_hangs_on_more_than_the_metrics_tell_is_not_known(

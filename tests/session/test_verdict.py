@@ -224,8 +224,7 @@ def test_a_nodeclass_that_was_not_read_is_told_as_assumed_with_its_image() -> No
 
 
 @pytest.mark.parametrize(
-    ("phase", "told"),
-    [(Phase.CONNECTING, []), (Phase.SYNCING, []), (Phase.LIVE, []), (Phase.OFFLINE, [ASSUMED])],
+    ("phase", "told"), [(Phase.CONNECTING, []), (Phase.SYNCING, []), (Phase.LIVE, []), (Phase.OFFLINE, [ASSUMED])]
 )
 def test_a_nodeclass_that_is_on_its_way_or_not_there_is_not_told_as_assumed(phase: Phase, told: list[str]) -> None:
     state = state_of(Inventory(nodes=(a_node(),), nodepools=(a_nodepool(),), pods=(a_pod(),)))
@@ -389,8 +388,7 @@ def test_pools_points_out_a_limit_from_where_the_verdict_speaks_of_it(
 
 
 @pytest.mark.parametrize(
-    ("kind", "detail"),
-    [(Kind.POD, Leaving.DRAINING), (Kind.NODE, Leaving.DRAINING), (Kind.NODECLAIM, Leaving.UNKNOWN)],
+    ("kind", "detail"), [(Kind.POD, Leaving.DRAINING), (Kind.NODE, Leaving.DRAINING), (Kind.NODECLAIM, Leaving.UNKNOWN)]
 )
 def test_how_far_a_node_has_come_is_told_only_as_far_as_it_was_looked_at(kind: Kind, detail: Leaving) -> None:
     ago_ns = NOW_NS - HOUR_NS

@@ -438,10 +438,7 @@ CPU = ("spec", "limits", "cpu")
         ([pool_edit(CPU, "6"), pool_edit(CPU, "6")], pool_edit(CPU, "6")),
         ([pool_edit(("spec", "weight"), "x"), pool_edit(("spec", "weight"), "y")], None),
         ([pool_edit(("a", "b"), 3), pool_edit(("a", "b"), 5)], pool_edit(("a", "b"), 5)),
-        (
-            [(SetSetting("A", "0.05"),), (SetSetting("A", "0.03"),)],
-            (SetSetting("A", "0.03"),),
-        ),
+        ([(SetSetting("A", "0.05"),), (SetSetting("A", "0.03"),)], (SetSetting("A", "0.03"),)),
         ([(SetSetting("A", "x"),), (SetSetting("A", "y"),)], None),
         (
             [pool_edit(VALUES[:-1], None), pool_edit((*VALUES[:-2], 2), None), pool_edit(CPU, "6")],

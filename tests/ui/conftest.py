@@ -56,11 +56,7 @@ def make_app() -> MakeApp:
     """Return what makes an app over a fleet; settings are given by name."""
 
     def make(
-        fleet: Fleet | None = None,
-        *,
-        source: FleetSource | None = None,
-        usage: Any = None,
-        **given: Any,
+        fleet: Fleet | None = None, *, source: FleetSource | None = None, usage: Any = None, **given: Any
     ) -> KarptuiApp:
         connect, context_names = given.pop("connect", None), given.pop("context_names", None)
         return an_app(

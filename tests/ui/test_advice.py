@@ -51,12 +51,7 @@ async def test_the_worst_come_first_and_the_tab_counts(make_traps: MakeTraps) ->
         assert severities == sorted(severities, key=["error", "warning", "info"].index)
         rules = column(app, 5)
         assert rules[0] == "pod-several-pdbs"
-        for rule in (
-            "pool-wildcard-value",
-            "pool-limit-below-type",
-            "node-receives-pods",
-            "pod-dead-protection",
-        ):
+        for rule in ("pool-wildcard-value", "pool-limit-below-type", "node-receives-pods", "pod-dead-protection"):
             assert rule in rules
         notable = sum(severity != "info" for severity in severities)
         assert f"Advice·{notable}" in screen_text(app)

@@ -20,14 +20,7 @@ from tests.builders import NOW_NS
 from tests.story_e import StorySource, story_evidence
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import SECOND, FleetSource, a_fleet, status
-from tests.ui.pictures import (
-    COLOUR_BLIND,
-    DARK,
-    EVERY_SCREEN,
-    MAIN_SCREENS,
-    PRESSED_AT,
-    compare_pictures,
-)
+from tests.ui.pictures import COLOUR_BLIND, DARK, EVERY_SCREEN, MAIN_SCREENS, PRESSED_AT, compare_pictures
 from tests.ui.stage import an_app, demo_app, settled
 from tests.ui.test_solve import small_app
 from tests.ui.whatif.bench import prepare

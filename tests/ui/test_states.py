@@ -78,12 +78,7 @@ PODS_UNLISTED = Fleet({kind: objects for kind, objects in a_fleet().objects.item
             a_fleet(),
             [
                 status(Kind.NODE),
-                status(
-                    Kind.POD,
-                    Phase.DISCONNECTED,
-                    last_error="connection refused",
-                    retry_at_ns=NOW_NS + 5 * SECOND,
-                ),
+                status(Kind.POD, Phase.DISCONNECTED, last_error="connection refused", retry_at_ns=NOW_NS + 5 * SECOND),
             ],
             ["✖ pods disconnected, retrying in 5 s", "connection refused; retrying in 5 s."],
             "connecting",

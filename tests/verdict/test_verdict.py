@@ -156,10 +156,7 @@ def test_protected_pods_and_budgets_with_what_they_hold() -> None:
         ((DisruptionBudget("2"),), ""),
         ((DisruptionBudget("1"),), "disruption budget: 1 at a time"),
         ((DisruptionBudget("0"),), "disruption budget also 0 now"),
-        (
-            (DisruptionBudget("0", schedule="0 0 * * *", duration="23h"),),
-            "disruption budget also 0 until 23:00 UTC",
-        ),
+        ((DisruptionBudget("0", schedule="0 0 * * *", duration="23h"),), "disruption budget also 0 until 23:00 UTC"),
     ],
 )
 def test_blocked_nodes_and_how_many_budgets_let_go_at_a_time(budgets: tuple[DisruptionBudget, ...], pace: str) -> None:
@@ -507,11 +504,7 @@ SERVED, NONE = (a_nodepool(),), ()
     ],
 )
 def test_a_cluster_whose_nodes_all_leave_or_take_no_pods_is_not_called_fine(
-    nodes: tuple[VerdictNode, ...],
-    pools: tuple[NodePool, ...],
-    severity: FindingSeverity,
-    manner: Manner,
-    pods: int,
+    nodes: tuple[VerdictNode, ...], pools: tuple[NodePool, ...], severity: FindingSeverity, manner: Manner, pods: int
 ) -> None:
     first = verdict_of(VerdictCase(now_ns=NOW_NS, nodes=nodes, pools=pools, has_prices=False))[0]
     assert (first.code, first.severity, first.manner) == (FindingCode.ALL_LEAVING, severity, manner)

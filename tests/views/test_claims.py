@@ -168,10 +168,7 @@ def test_what_it_waits_for(one: ClaimEntry, text: str, tone: Tone) -> None:
             ),
             "nvidia.com/gpu to be registered",
         ),
-        (
-            entry(deletion_ns=NOW_NS - MINUTE, findings=found(drain=DrainState(DrainStage.VOLUMES))),
-            "volumes",
-        ),
+        (entry(deletion_ns=NOW_NS - MINUTE, findings=found(drain=DrainState(DrainStage.VOLUMES))), "volumes"),
         (
             entry(
                 deletion_ns=NOW_NS - MINUTE,

@@ -139,11 +139,7 @@ def test_steps_of_one_instant_stand_in_their_order() -> None:
             ),
             "4 pods\x1b[2J wait",
         ),
-        (
-            BORN,
-            "Node ip-1.ec2.internal · Created · recorded by the object itself · 12:00:07Z, 0s ago",
-            "no message",
-        ),
+        (BORN, "Node ip-1.ec2.internal · Created · recorded by the object itself · 12:00:07Z, 0s ago", "no message"),
         (TIMELESS, "Pod web/p · X · reported by an unnamed source · 2 times", "4 pods\x1b[2J wait"),
     ],
 )

@@ -172,16 +172,7 @@ def test_plays_stand_side_by_side_where_there_is_room() -> None:
 def test_steps_are_rows_with_the_cluster_as_they_begin() -> None:
     (row,) = played_steps((Forecast(name="", played=a_play(DELETED, moments=(BEFORE, AFTER))),))
     cells = [column.cell(row, NOW_NS).text for column in TABLE.columns]
-    assert cells == [
-        "12:01:00Z",
-        "delete",
-        "Emptiness",
-        "a, b, c and 1 more",
-        "-",
-        "$0.5000",
-        "3",
-        "3, $2.00/h",
-    ]
+    assert cells == ["12:01:00Z", "delete", "Emptiness", "a, b, c and 1 more", "-", "$0.5000", "3", "3, $2.00/h"]
 
 
 def test_a_step_before_and_after_the_edit_is_one_row() -> None:

@@ -42,7 +42,7 @@ def test_the_next_command() -> None:
                 "savings_per_hour": 0.768,
                 "replacements": [],
                 "lost_pods": [],
-            },
+            }
         ],
         "asked": [],
         "waits_for": [],

@@ -177,19 +177,13 @@ def rebooting(step: str, **annotations: str) -> NodeClaim:
         ),
         (NodeEntry(node(), claim(conditions=conditions("Launched"))), "Registering 60m", Tone.ACTIVE, "tied it"),
         (
-            NodeEntry(
-                node(),
-                claim(conditions=JOINED, startup_taints=STARTUP),
-            ),
+            NodeEntry(node(), claim(conditions=JOINED, startup_taints=STARTUP)),
             "Initializing 60m",
             Tone.ACTIVE,
             "all its resources",
         ),
         (
-            NodeEntry(
-                node(conditions=(), taints=STARTUP),
-                claim(conditions=JOINED, startup_taints=STARTUP),
-            ),
+            NodeEntry(node(conditions=(), taints=STARTUP), claim(conditions=JOINED, startup_taints=STARTUP)),
             "Initializing 60m",
             Tone.ACTIVE,
             "startup taint a/b",
@@ -429,11 +423,7 @@ def test_totals_without_permission_are_never_zero() -> None:
         "3 pods",
     ]
     both = frozenset({"Node", "Pod"})
-    assert [fact.text for fact in facts_of(claims, 0, hidden=both)] == [
-        "nodes !rbac",
-        "1 NodeClaim",
-        "pods !rbac",
-    ]
+    assert [fact.text for fact in facts_of(claims, 0, hidden=both)] == ["nodes !rbac", "1 NodeClaim", "pods !rbac"]
 
 
 def test_a_claim_that_may_not_be_seen_is_not_none() -> None:

@@ -68,10 +68,7 @@ def test_notices_say_what_is_missing_and_what_for() -> None:
     assert notice({"Node": LIVE}, consequences, NOW_NS) is None
     forbidden = status(Kind.POD, Phase.FORBIDDEN, last_error="no permission to list pods: pods is forbidden.")
     said = notice({"Node": LIVE, "Pod": forbidden}, consequences, NOW_NS)
-    assert said == (
-        "no permission to list pods. Requests need it. ? has the ClusterRole.",
-        Tone.WARNING,
-    )
+    assert said == ("no permission to list pods. Requests need it. ? has the ClusterRole.", Tone.WARNING)
     assert notice({"Pod": status(Kind.POD, Phase.FORBIDDEN)}, consequences, NOW_NS) == (
         "pods: forbidden. Requests need it. ? has the ClusterRole.",
         Tone.WARNING,

@@ -114,10 +114,7 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
             a_finding(FindingCode.POOL_GONE, names=("a", "b"), nodes=3),
             "NodePools a, b do not exist: 3 nodes of them cannot be consolidated or replaced",
         ),
-        (
-            a_finding(FindingCode.FINE, manner=Manner.NO_NODES),
-            "no nodes, no NodeClaims and no NodePools",
-        ),
+        (a_finding(FindingCode.FINE, manner=Manner.NO_NODES), "no nodes, no NodeClaims and no NodePools"),
         (
             a_finding(FindingCode.FINE, manner=Manner.NOT_KARPENTERS, nodes=3, names=("a", "b")),
             "none of the 3 nodes is managed by Karpenter: 2 NodePools, no pod pending for long",
@@ -233,11 +230,7 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
         ),
         (
             a_finding(
-                FindingCode.NEXT,
-                names=("n1",),
-                detail="delete Drift",
-                manner=Manner.AFTER_OTHERS,
-                price_per_hour=0.5,
+                FindingCode.NEXT, names=("n1",), detail="delete Drift", manner=Manner.AFTER_OTHERS, price_per_hour=0.5
             ),
             "next, once unblocked: delete n1 (drifted, saves $0.50/h)",
         ),

@@ -10,14 +10,7 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import PodTemplate
 from karptui.whatif.edits import ObjectRef, SetField
 from karptui.whatif.field_path import POOL_REQUIREMENTS
-from karptui.whatif.proportion import (
-    LABEL,
-    MOST_VALUES,
-    EditedOwner,
-    ProportionError,
-    parse_shares,
-    proportion_edits,
-)
+from karptui.whatif.proportion import LABEL, MOST_VALUES, EditedOwner, ProportionError, parse_shares, proportion_edits
 from tests.builders import a_nodepool, a_pod_template
 
 KNOWN = ("primary", "rest", "spare")

@@ -63,12 +63,7 @@ def lines(sentence: str, facts: list[str], width: int, height: int) -> list[str]
         pytest.param("one two three", ["a"], 7, 2, ["one two", "three"], id="the sentence keeps two lines of two"),
         pytest.param("one two tri", ["a"], 7, 2, ["one two", "tri · a"], id="and leaves what it does not need"),
         pytest.param(
-            "one two three four five",
-            ["a"],
-            8,
-            3,
-            ["one two", "three…", "a"],
-            id="two of three, the last for facts",
+            "one two three four five", ["a"], 8, 3, ["one two", "three…", "a"], id="two of three, the last for facts"
         ),
         pytest.param(
             "one two three four",

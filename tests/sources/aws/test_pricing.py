@@ -79,8 +79,7 @@ def test_a_product_that_cannot_be_read(session: AwsClients, caller: Caller, fake
 
 
 @pytest.mark.parametrize(
-    ("code", "trouble"),
-    [("AccessDeniedException", Trouble.DENIED), ("ThrottlingException", Trouble.THROTTLED)],
+    ("code", "trouble"), [("AccessDeniedException", Trouble.DENIED), ("ThrottlingException", Trouble.THROTTLED)]
 )
 def test_refusals(session: AwsClients, caller: Caller, fake: FakeAws, code: str, trouble: Trouble) -> None:
     fake.fault("GetProducts", code)

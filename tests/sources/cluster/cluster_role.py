@@ -8,14 +8,7 @@ from typing import Final, NamedTuple
 from karptui.decode.controller import OWN_NAMESPACE
 from karptui.karpenter import controller
 from karptui.karpenter.labels import AWS_GROUP
-from karptui.sources.cluster.resources import (
-    AUTO_MODE_EVENTS,
-    KARPENTER_KINDS,
-    LATER,
-    LEADER_LEASE,
-    NODES,
-    Resource,
-)
+from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, KARPENTER_KINDS, LATER, LEADER_LEASE, NODES, Resource
 from karptui.sources.karpenter_identity import RBAC_GROUP
 
 

@@ -169,11 +169,7 @@ def test_exec_plugin_is_passed_over_where_a_token_is_given(tmp_path: Path) -> No
             {},
             "insecure-skip-tls-verify of cluster 'c' in .* cannot be combined with a certificate-authority",
         ),
-        (
-            {},
-            {"client-certificate-data": "QQ=="},
-            "client-certificate-data of user 'u' in .* has no client-key",
-        ),
+        ({}, {"client-certificate-data": "QQ=="}, "client-certificate-data of user 'u' in .* has no client-key"),
         ({}, {"token": "t", "username": "n"}, "both a token and a username with password are given of user 'u'"),
         ({}, {"exec": {}, "auth-provider": {"name": "x"}}, "both exec and auth-provider are given of user 'u'"),
         ({}, {"exec": {}}, "exec of user 'u' in .* has no command"),

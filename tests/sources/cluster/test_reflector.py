@@ -670,12 +670,7 @@ def test_list_with_lines_that_are_no_events_is_read_in_pages(serve: Serve) -> No
 
 
 @pytest.mark.parametrize(
-    "sign",
-    [
-        answer(bookmark(5)),
-        answer(event("ADDED", named("new", version="5"))),
-    ],
-    ids=["bookmark", "event"],
+    "sign", [answer(bookmark(5)), answer(event("ADDED", named("new", version="5")))], ids=["bookmark", "event"]
 )
 def test_restore_is_noticed_by_what_a_watch_says(serve: Serve, sign: Answer) -> None:
     bench, server = live(serve, sign, page("a", version="6"), answer(event("ADDED", named("c", version="7"))))

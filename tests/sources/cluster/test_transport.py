@@ -423,8 +423,7 @@ def test_proxy_of_the_other_scheme_is_not_used(serve: Serve, monkeypatch: pytest
 def test_secure_server_through_a_proxy(serve: Serve) -> None:
     proxy = serve(Script(lambda call: call.error(403, "no tunnels")))
     with pytest.raises(
-        UnreachableError,
-        match=r"^the proxy for https://api\.test does not work: Tunnel connection failed: 403 ",
+        UnreachableError, match=r"^the proxy for https://api\.test does not work: Tunnel connection failed: 403 "
     ):
         transport_to("https://api.test", proxy_url=proxy.url).get("/")
     assert proxy.calls[0].method == "CONNECT"

@@ -50,9 +50,7 @@ def test_pods_arrive_are_bound_run_and_end(demo: Story) -> None:
     assert new not in states[-1].pods
 
 
-def test_new_protected_pods_keep_landing_on_the_node_that_has_most(
-    demo: Story,
-) -> None:
+def test_new_protected_pods_keep_landing_on_the_node_that_has_most(demo: Story) -> None:
     _, begin, states = demo
     landed = {
         pod.node_name
@@ -135,9 +133,7 @@ def test_evicted_pods_come_back_elsewhere(demo: Story) -> None:
     assert workload(states[-1]) == workload(begin)
 
 
-def test_what_cannot_be_placed_keeps_waiting_and_nothing_else(
-    demo: Story,
-) -> None:
+def test_what_cannot_be_placed_keeps_waiting_and_nothing_else(demo: Story) -> None:
     _, begin, states = demo
     stuck = [key for key in begin.pending_pods if key in states[-1].pending_pods]
     assert sorted(stuck) == sorted(begin.pending_pods)

@@ -77,14 +77,8 @@ def test_forgets_the_lists_used_least_recently() -> None:
     ("value", "problem"),
     [
         ([{"offerings": []}], "[0].name: is missing"),
-        (
-            [{"name": "x", "offerings": [{}]}],
-            "[0].offerings[0].price: is missing",
-        ),
-        (
-            [{"name": "x", "capacity": {"cpu": "lots"}}],
-            "x: capacity.cpu: 'lots' is not a quantity",
-        ),
+        ([{"name": "x", "offerings": [{}]}], "[0].offerings[0].price: is missing"),
+        ([{"name": "x", "capacity": {"cpu": "lots"}}], "x: capacity.cpu: 'lots' is not a quantity"),
         (["x"], "[0]: must be an object, is text"),
         ({"types": []}, "instanceTypes: is missing"),
     ],

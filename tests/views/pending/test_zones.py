@@ -63,10 +63,7 @@ STATE = a_state(
             waiting("a", "either"),
             "zones  PVC db/a → us-east-1a · PVC db/either → us-east-1a, us-east-1c · leaves us-east-1a",
         ),
-        (
-            waiting("b", zone="us-east-1a"),
-            f"zones  nodeSelector → us-east-1a · PVC db/b → us-east-1b{NEVER}",
-        ),
+        (waiting("b", zone="us-east-1a"), f"zones  nodeSelector → us-east-1a · PVC db/b → us-east-1b{NEVER}"),
     ],
 )
 def test_who_binds_a_pod_to_which_zone(pod: Pod, expected: str) -> None:

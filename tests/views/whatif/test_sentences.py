@@ -96,10 +96,7 @@ def test_pods_that_lose_their_place_come_first_with_the_reason() -> None:
     ("after", "expected"),
     [
         (PodPlace(PlaceKind.CLAIM, "spare"), "1 pod of web/front lands on spare instead of general: the same $/h."),
-        (
-            PodPlace(PlaceKind.NODE, "general", "n2"),
-            "1 pod of web/front lands elsewhere: on n2: the same $/h.",
-        ),
+        (PodPlace(PlaceKind.NODE, "general", "n2"), "1 pod of web/front lands elsewhere: on n2: the same $/h."),
     ],
 )
 def test_pods_that_land_elsewhere(after: PodPlace, expected: str) -> None:

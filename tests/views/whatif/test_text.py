@@ -9,13 +9,7 @@ import pytest
 
 from karptui.karpenter.settings import parse_settings
 from karptui.views.row import Tone
-from karptui.views.whatif.compare import (
-    Compared,
-    best_sentence,
-    compare_lines,
-    places,
-    self_check_text,
-)
+from karptui.views.whatif.compare import Compared, best_sentence, compare_lines, places, self_check_text
 from karptui.views.whatif.controls import controls_of, edit_text, focused, line_notes, problem_at, setting_value
 from karptui.whatif.difference_lines import DriftLine, Totals
 from karptui.whatif.edits import (

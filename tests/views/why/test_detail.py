@@ -59,11 +59,7 @@ def test_gates_stand_in_order_and_shut_ones_by_themselves() -> None:
             GateCheck(Gate.PDB_MULTIPLE, is_open=True),
         )
     )
-    assert text[2:5] == [
-        " ✘ node annotation  the node says so",
-        " ✘ protected pods  a/b",
-        " ✔ no pod with two PDBs",
-    ]
+    assert text[2:5] == [" ✘ node annotation  the node says so", " ✘ protected pods  a/b", " ✔ no pod with two PDBs"]
 
 
 def test_a_claim_whose_node_is_away_while_it_reboots_does_not_wait_for_its_first() -> None:

@@ -170,10 +170,7 @@ def _with_outlook(
             "would stay anyway (simulated): its pods fit no cheaper node",
         ),
         (_with_outlook(Verdict(Outcome.NO), by_code={Code.POD_DND: Outcome.NO}), "would stay anyway (simulated)"),
-        (
-            _with_outlook(Verdict(Outcome.UNKNOWN), by_code={Code.POD_DND: Outcome.UNKNOWN}),
-            "the outcome is unknown",
-        ),
+        (_with_outlook(Verdict(Outcome.UNKNOWN), by_code={Code.POD_DND: Outcome.UNKNOWN}), "the outcome is unknown"),
     ],
 )
 def test_what_would_follow(text: str, words: str) -> None:

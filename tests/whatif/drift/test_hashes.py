@@ -56,11 +56,7 @@ def test_an_ec2_nodeclass_hashes_as_in_karpenter_1_15(path: Path) -> None:
             "17129229311563984281",
         ),
         (
-            {
-                "enclaveOptions": {"enabled": True},
-                "context": "ctx",
-                "cpuOptions": {"nestedVirtualization": "enabled"},
-            },
+            {"enclaveOptions": {"enabled": True}, "context": "ctx", "cpuOptions": {"nestedVirtualization": "enabled"}},
             "3863036049228460219",
         ),
         ({"kubelet": {"maxPods": "vcpus > 8 && vcpus < 64 ? 250 : 58"}}, "16139100193517066585"),

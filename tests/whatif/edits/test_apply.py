@@ -30,16 +30,7 @@ from karptui.whatif.edits.document import as_stored
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import EditedCluster, TypesResult, WhatIfBase
-from tests.builders import (
-    NOW_NS,
-    a_node,
-    a_nodeclaim,
-    a_pdb,
-    a_pod,
-    a_pod_template,
-    an_instance_type,
-    an_owner,
-)
+from tests.builders import NOW_NS, a_node, a_nodeclaim, a_pdb, a_pod, a_pod_template, an_instance_type, an_owner
 from tests.whatif.snapshots import base
 
 POOL: dict[str, Any] = {

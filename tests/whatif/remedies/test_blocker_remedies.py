@@ -28,13 +28,7 @@ from karptui.whatif.edits import CordonNode, DeleteObject, ObjectRef, PutObject,
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.remedies.blockers.offered import blocker_remedies
 from karptui.whatif.remedies.blockers.protected_pods import longest_job_ns
-from karptui.whatif.remedies.blockers.remedy import (
-    BlockerRemedy,
-    BlockerRemedyKind,
-    ChangedObjects,
-    Effect,
-    effect_of,
-)
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, ChangedObjects, Effect, effect_of
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedyKind as Kind
 from karptui.whatif.situation import TypesResult, WhatIfBase
 from tests import story_e
@@ -237,10 +231,7 @@ def test_a_workload_is_changed_in_its_template_once() -> None:
     assert spread.value[0]["labelSelector"] == {"matchLabels": {"app": "web"}}
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [({"a": "1"}, {"a": "2"}), ({"job-name": "x"}, {"job-name": "x"})],
-)
+@pytest.mark.parametrize(("one", "other"), [({"a": "1"}, {"a": "2"}), ({"job-name": "x"}, {"job-name": "x"})])
 def test_no_spread_without_a_label_that_all_share(one: Mapping[str, str], other: Mapping[str, str]) -> None:
     pods = [a_pod(name="a", annotations=PROTECTED, labels=one), a_pod(name="b", annotations=PROTECTED, labels=other)]
     assert Kind.SPREAD not in by_kind([protected(pod) for pod in pods], objects(*pods))

@@ -69,10 +69,9 @@ def test_the_next_pod_sees_what_the_one_before_has_left() -> None:
         a_pod(name="second", cpu="1500m", created_ns=NOW_NS - HOUR_NS),
         a_pod(name="third", cpu="1", created_ns=NOW_NS - MINUTE_NS),
     )
-    assert outcome(base) == [
-        ("default/first", "one", ["job-b"]),
-        ("default/second", "one", ["job-a"]),
-    ], "the third finds no place any more"
+    assert outcome(base) == [("default/first", "one", ["job-b"]), ("default/second", "one", ["job-a"])], (
+        "the third finds no place any more"
+    )
 
 
 @pytest.mark.parametrize(

@@ -51,12 +51,7 @@ NODE_CLAIM: dict[str, Any] = {
         "requirements": [
             {"key": "karpenter.k8s.aws/instance-size", "operator": "In", "values": ["large"]},
             {"key": "karpenter.k8s.aws/instance-cpu", "operator": "Lt", "values": ["9"]},
-            {
-                "key": "karpenter.k8s.aws/instance-family",
-                "operator": "In",
-                "values": ["c7i", "m7i"],
-                "minValues": 2,
-            },
+            {"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["c7i", "m7i"], "minValues": 2},
         ],
         "resources": {"requests": {"cpu": "1", "memory": "1Gi"}},
         "taints": [{"key": "dedicated", "value": "ci", "effect": "NoSchedule"}],
@@ -133,10 +128,7 @@ CAPACITY_BUFFER: dict[str, Any] = {
     "apiVersion": "autoscaling.x-k8s.io/v1beta1",
     "kind": "CapacityBuffer",
     "metadata": {"name": "spare", "namespace": "default"},
-    "spec": {
-        "scalableRef": {"apiGroup": "apps", "kind": "Deployment", "name": "web"},
-        "replicas": 2,
-    },
+    "spec": {"scalableRef": {"apiGroup": "apps", "kind": "Deployment", "name": "web"}, "replicas": 2},
 }
 
 OBJECTS = (NODE_POOL, NODE_CLAIM, NODE_OVERLAY, EC2_KIND, KWOK_NODE_CLASS, CAPACITY_BUFFER)

@@ -92,10 +92,7 @@ def at(text: str, schemas: Schemas | None = None) -> Completion:
             ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"],
         ),
         (f"{REQUIREMENTS}      - {{key: a, ‸", ["operator", "minValues", "values"]),
-        (
-            f"{REQUIREMENTS}      - {{key: a, operator: 'I‸",
-            ["In"],
-        ),
+        (f"{REQUIREMENTS}      - {{key: a, operator: 'I‸", ["In"]),
         (f"{REQUIREMENTS}      - key: team\n        values: [‸", ["9", "10", "a"]),
         (f"{REQUIREMENTS}      nodeClassRef:\n        kind: EC2NodeClass\n        name: ‸", ["default"]),
         (f"{REQUIREMENTS}      nodeClassRef:\n        name: ‸", ["default", "kwok"]),
@@ -124,10 +121,7 @@ def at(text: str, schemas: Schemas | None = None) -> Completion:
             "kind: Pod\nspec:\n  topologySpreadConstraints:\n  - topologyKey: topology.kubernetes.io/z‸",
             ["topology.kubernetes.io/zone"],
         ),
-        (
-            f"{AFFINITY}          - key: team\n            values:\n            - ‸",
-            ["9", "10", "a"],
-        ),
+        (f"{AFFINITY}          - key: team\n            values:\n            - ‸", ["9", "10", "a"]),
         ("kind: CapacityBuffer\nspec:\n  scalableRef:\n    name: ‸", ["web"]),
         ("kind: EC2NodeClass\nspec:\n  amiSelectorTerms:\n  - alias: al2‸", ["al2023@latest", "al2@latest"]),
         ("kind: EC2NodeClass\nspec:\n  kubelet:\n    evictionHard:\n      pid‸", ["pid.available"]),

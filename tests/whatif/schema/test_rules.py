@@ -47,12 +47,7 @@ NEW: list[tuple[dict[str, Any], Sequence[Change], Path, str]] = [
     (NODE_POOL, [((*BUDGETS, 0, "duration"), "1h")], BUDGETS, "'schedule' must be set with 'duration'"),
     (NODE_POOL, [((*LABELS, "karpenter.sh/x"), "a")], LABELS, 'label domain "karpenter.sh" is restricted'),
     (NODE_POOL, [((*LABELS, "a.karpenter.sh/x"), "a")], LABELS, 'label domain "karpenter.sh" is restricted'),
-    (
-        NODE_POOL,
-        [((*LABELS, "karpenter.k8s.aws/x"), "a")],
-        LABELS,
-        'label domain "karpenter.k8s.aws" is restricted',
-    ),
+    (NODE_POOL, [((*LABELS, "karpenter.k8s.aws/x"), "a")], LABELS, 'label domain "karpenter.k8s.aws" is restricted'),
     (NODE_POOL, [((*REQUIREMENTS, 3, "key"), "karpenter.k8s.aws/x")], (*REQUIREMENTS, 3, "key"), '"karpenter.k8s.aws"'),
     (NODE_POOL, [((*LABELS, "karpenter.sh/nodepool"), "a")], LABELS, 'label "karpenter.sh/nodepool" is restricted'),
     (NODE_POOL, [((*LABELS, "kubernetes.io/hostname"), "a")], LABELS, 'label "kubernetes.io/hostname" is restricted'),
@@ -173,12 +168,7 @@ NEW: list[tuple[dict[str, Any], Sequence[Change], Path, str]] = [
         ("spec", "subnetSelectorTerms", 0, "tags"),
         "empty tag keys or values",
     ),
-    (
-        EC2_KIND,
-        [(("spec", "securityGroupSelectorTerms"), [])],
-        ("spec", "securityGroupSelectorTerms"),
-        "cannot be",
-    ),
+    (EC2_KIND, [(("spec", "securityGroupSelectorTerms"), [])], ("spec", "securityGroupSelectorTerms"), "cannot be"),
     (
         EC2_KIND,
         [(("spec", "securityGroupSelectorTerms"), [{}])],
@@ -267,12 +257,7 @@ NEW: list[tuple[dict[str, Any], Sequence[Change], Path, str]] = [
         (*DEVICES, 0, "ebs"),
         "snapshotID must be set when volumeInitializationRate",
     ),
-    (
-        EC2_KIND,
-        [(NETWORKS, [interface(deviceIndex=1)])],
-        NETWORKS,
-        "must include",
-    ),
+    (EC2_KIND, [(NETWORKS, [interface(deviceIndex=1)])], NETWORKS, "must include"),
     (EC2_KIND, [(NETWORKS, [interface(), interface()])], NETWORKS, "must not have duplicate"),
     (EC2_KIND, [(("spec", "connectionTracking"), {})], ("spec", "connectionTracking"), "at least one of tcp"),
     (EC2_KIND, [(("spec", "placementGroupSelector"), {})], ("spec", "placementGroupSelector"), "at least one"),
@@ -283,12 +268,7 @@ NEW: list[tuple[dict[str, Any], Sequence[Change], Path, str]] = [
         "mutually exclusive",
     ),
     # CapacityBuffer
-    (
-        CAPACITY_BUFFER,
-        [(("spec", "podTemplateRef"), {"name": "t"})],
-        ("spec",),
-        "either PodTemplateRef or ScalableRef",
-    ),
+    (CAPACITY_BUFFER, [(("spec", "podTemplateRef"), {"name": "t"})], ("spec",), "either PodTemplateRef or ScalableRef"),
     (
         CAPACITY_BUFFER,
         [(("spec", "scalableRef"), GONE), (("spec", "podTemplateRef"), {"name": "t"}), (("spec", "replicas"), GONE)],

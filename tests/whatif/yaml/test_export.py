@@ -33,12 +33,7 @@ from karptui.whatif.yaml.export import (
 )
 from karptui.whatif.yaml.parse import parse
 from karptui.whatif.yaml.splice import set_value
-from karptui.whatif.yaml.write import (
-    UnwritableError,
-    as_document,
-    ordered,
-    write_scalar,
-)
+from karptui.whatif.yaml.write import UnwritableError, as_document, ordered, write_scalar
 from tests.whatif.schema.objects import DEPLOYMENT, NODE_POOL
 
 from .yaml_texts import MAPPINGS
