@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -30,10 +31,15 @@ print("PEAK", status, int(peak) // 1024)
 pytestmark = pytest.mark.skipif(not STATUS.exists(), reason="the peak of a process is read from /proc")
 
 
+@cache
+def spaces() -> bytes:
+    """Return what unpacks to 100 MiB of spaces."""
+    return gzip.compress(b" " * (100 * MIB))
+
+
 def packed_spaces() -> bytes:
     """Return 3 MB that unpack to 3 GB of spaces."""
-    block = gzip.compress(b" " * (100 * MIB))
-    return gzip.compress(b"[") + block * 30
+    return gzip.compress(b"[") + spaces() * 30
 
 
 def packed_objects() -> bytes:
@@ -44,19 +50,23 @@ def packed_objects() -> bytes:
 def hidden() -> bytes:
     """Return 2.9 MB that do not pack at all, then a bomb."""
     filler = gzip.compress(b'["' + os.urandom(MIB).hex().encode() + b'",')
-    return filler * 2 + gzip.compress(b" " * (400 * MIB))
+    return filler * 2 + spaces() * 4
+
+
+def numbers_as_objects() -> bytes:
+    """Return two million small objects, separated by commas."""
+    objects = [b'{"a":%d}' % (100 + number) for number in range(256)]
+    return b",".join(objects[number] for number in os.urandom(2 * MIB))
 
 
 def dense() -> bytes:
     """Return 3 MB of small objects, hardly less dense than is refused, that pack no better than real ones."""
-    numbers = os.urandom(2 * MIB)
-    return gzip.compress(b'{"metadata":{},"items":[' + b",".join(b'{"a":%d}' % (100 + one) for one in numbers) + b"]}")
+    return gzip.compress(b'{"metadata":{},"items":[' + numbers_as_objects() + b"]}")
 
 
 def dense_object() -> bytes:
     """Return a recording of one object that holds what ``dense`` has as a list, ten times over."""
-    numbers = os.urandom(2 * MIB) * 5
-    parts = b",".join(b'{"a":%d}' % (100 + one) for one in numbers)
+    parts = b",".join([numbers_as_objects()] * 5)
     return gzip.compress(b'{"kind":"List","items":[{"kind":"Pod","spec":[' + parts + b"]}]}", 1)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.loaders import create_loader
 
 from karptui.aws.catalogue import instance_type_facts
 from karptui.cli.main import main
@@ -94,6 +96,8 @@ def live_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list
     ):
         monkeypatch.setenv(f"AWS_{name}", value)
     monkeypatch.chdir(tmp_path)
+    # Each command reads the models of EC2 and Pricing again: megabytes of JSON, which nothing changes.
+    monkeypatch.setattr("botocore.session.create_loader", cache(create_loader))
     with LoopbackServer(a_region()) as aws, LoopbackServer(cluster) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL", aws.url)
         yield ["--kubeconfig", kubeconfig(tmp_path, server.url)]
