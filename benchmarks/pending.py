@@ -86,7 +86,8 @@ def measure(nodes: int, pods: int) -> None:
     assert detail is not None
     assert detail.remedies is not None
     print(
-        f"  {detail.remedies.tried} changes in {time.perf_counter() - began:.1f} s, {len(detail.remedies.found)} help"
+        f"  {detail.remedies.tried} changes in {time.perf_counter() - began:.1f} s, "
+        f"{len(detail.remedies.remedies)} help"
     )
     analyst.stop()
 

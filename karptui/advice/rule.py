@@ -38,7 +38,7 @@ def rule(
 ) -> Callable[[Callable[[AdviceContext], Iterable[Finding]]], Rule]:
     """Return a decorator that declares a rule; `catalogue` collects the rules of all modules."""
 
-    def made(find: Callable[[AdviceContext], Iterable[Finding]]) -> Rule:
+    def declare(find: Callable[[AdviceContext], Iterable[Finding]]) -> Rule:
         return Rule(id=id_, title=title, what=what, why=why, source=source, remedy=remedy, find=find)
 
-    return made
+    return declare

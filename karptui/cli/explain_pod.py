@@ -109,7 +109,7 @@ def _remedies(detail: PodDetail | None, name: str) -> Iterator[Pieces]:
         return
     yield ()
     yield (("What would help: ", Tone.STRONG), remedies_sentence(report))
-    for remedy in report.found:
+    for remedy in report.remedies:
         gain = remedy.gain
         price = f", {node_price_text(gain.price_per_hour)}/h" if gain.price_per_hour is not None else ""
         lost = f"; {count_text(len(gain.displaced))} other pods lose their place" if gain.displaced else ""

@@ -126,7 +126,7 @@ class Run:
         self.pods = pods
         for queued in pods:
             if queued.is_counted:
-                self.topology.own(queued.first)
+                self.topology.groups_of(queued.first)
         queue = deque(queue_order(pods, self.prepared.columns.index))
         total = len(queue)
         steps = 0
@@ -233,7 +233,7 @@ class Run:
         key = (stage, queued.is_exempt, queued.is_counted)
         memory = self._stages.get(key)
         if memory is None:
-            owned = self.topology.own(stage) if queued.is_counted else []
+            owned = self.topology.groups_of(stage) if queued.is_counted else []
             memory = self._stages[key] = StageMemory(stage, owned, self.topology)
         else:
             memory.refresh(self.topology)

@@ -77,7 +77,7 @@ class Topology:
             self._inverse_list.append(group)
         return group
 
-    def own(self, stage: Stage) -> list[TopologyGroup]:
+    def groups_of(self, stage: Stage) -> list[TopologyGroup]:
         """Return the rules of a stage; new rules are counted in the cluster."""
         for spec in stage.owner.inverse_specs:
             self._inverse_group(spec)

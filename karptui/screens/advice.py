@@ -77,7 +77,7 @@ class AdviceScreen(ListScreen[AdviceLine]):
     def show_state(self) -> None:
         """Show the findings, and run the rules more often while the screen is open."""
         around = self.around(AdviceAround)
-        asks_shares = around is not None and not PROPORTION_RULES.isdisjoint(around.found)
+        asks_shares = around is not None and not PROPORTION_RULES.isdisjoint(around.rule_ids)
         self.host.cluster.look_at(Focus(asks_advice=True, asks_overlap=asks_shares))
         super().show_state()
 

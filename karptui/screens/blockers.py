@@ -119,7 +119,7 @@ class BlockersScreen(ListScreen[BlockerLine]):
 
     def summary(self) -> str:
         """Return the held cost of the rows; empty before nodes are analysed."""
-        row_set = self.asked.found if self.asked is not None else None
+        row_set = self.asked.row_set if self.asked is not None else None
         if row_set is None or self.host.session.overview().analysed is None:
             return ""
         rows = self.listing.rows

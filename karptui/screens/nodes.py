@@ -190,7 +190,7 @@ class NodesScreen(ListScreen[NodeEntry]):
 
     def _sum_up(self) -> tuple[Fact, ...]:
         session, marked = self.host.session, self.table.marked
-        row_set = self.asked.found if self.asked is not None else None
+        row_set = self.asked.row_set if self.asked is not None else None
         if row_set is None:
             return ()
         totals = session.totals(row_set.number, marked or None)

@@ -180,7 +180,7 @@ class PoolDetailScreen(ListScreen[DaemonRow]):
         return daemon_sentence(item)
 
     def name_of(self, item: DaemonRow) -> str:
-        return item.found.key
+        return item.daemonset.key
 
     def current_object(self) -> tuple[str, str] | None:
         return ("NodePool", self._pool_name)
@@ -195,4 +195,4 @@ class PoolDetailScreen(ListScreen[DaemonRow]):
         routes.show_types(self, self._pool_name)
 
     def open_row(self, item: DaemonRow) -> None:
-        routes.show_yaml(self, "DaemonSet", item.found.key)
+        routes.show_yaml(self, "DaemonSet", item.daemonset.key)

@@ -60,14 +60,14 @@ class RemediesScreen(ListScreen[TriedRemedy]):
     def _offered(self) -> tuple[BlockerRemedy, ...]:
         """Return the remedies of the current blockers; of blockers that are gone, their last remedies."""
 
-        def made() -> tuple[BlockerRemedy, ...]:
+        def compute() -> tuple[BlockerRemedy, ...]:
             remedy_list = self.host.session.remedies(self._opened, self.host.now_ns())
             if not remedy_list.members:
                 return self._remedies.latest or ()
             self._members = remedy_list.members
             return remedy_list.remedies
 
-        return self._remedies.get((self.host.session.overview().analysed,), made)
+        return self._remedies.get((self.host.session.overview().analysed,), compute)
 
     def show_state(self) -> None:
         """Show the remedies and the text of the one under the cursor, and have all of them tried."""

@@ -38,10 +38,10 @@ def show_text(
 def show_made_text(screen: FrameScreen, title: str, make: Callable[[], str], language: str | None = None) -> None:
     """Show a text that is there at once."""
 
-    async def made() -> str:
+    async def fetch() -> str:
         return make()
 
-    show_text(screen, title, made, language)
+    show_text(screen, title, fetch, language)
 
 
 def show_yaml(screen: FrameScreen, kind: str, key: str) -> None:
@@ -54,10 +54,10 @@ def show_description(screen: FrameScreen, kind: str, key: str) -> None:
     """Show what karptui knows of an object."""
     host = screen.host
 
-    def made() -> str:
+    def fetch() -> str:
         return host.session.describe(kind, key, host.now_ns())
 
-    show_made_text(screen, f"{kind} {key}", made)
+    show_made_text(screen, f"{kind} {key}", fetch)
 
 
 # Details

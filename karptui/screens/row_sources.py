@@ -63,13 +63,13 @@ class SessionRows(Generic[ItemT]):
         self._session, self._asked = session, asked
         self._asked_of: Session | None = None
         self._rows: Rows[ItemT]
-        self.found: RowSet | None = None
+        self.row_set: RowSet | None = None
         """The last rows; None before the first."""
 
     @property
     def shown(self) -> int:
         """How many rows the filter leaves, without the headings of groups."""
-        return self.found.shown if self.found is not None else 0
+        return self.row_set.shown if self.row_set is not None else 0
 
     def size(self) -> int:
         """Return about how many items there are now."""
@@ -92,8 +92,8 @@ class SessionRows(Generic[ItemT]):
             now_ns=now_ns,
         )
         row_set = session.rows(query)
-        if row_set is not self.found or self._asked_of is not session:
-            self.found, self._asked_of = row_set, session
+        if row_set is not self.row_set or self._asked_of is not session:
+            self.row_set, self._asked_of = row_set, session
             self._rows = Rows(spec, row_set.items, total=row_set.total, now_ns=now_ns, keys=row_set.keys)
         return self._rows.at(now_ns)
 

@@ -76,7 +76,7 @@ class StudyScreen(ListScreen[Any]):
     @property
     def _found(self) -> Any:
         """The answer; None until it is there, and if there is a problem."""
-        return self._answer.found if self._answer is not None else None
+        return self._answer.value if self._answer is not None else None
 
     def show_state(self) -> None:
         """Show the answer and the rows, or the progress."""

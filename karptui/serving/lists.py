@@ -105,7 +105,7 @@ def _capacity(config: Config, churn: _Churn) -> List:
     last: LastAnswer[tuple[CapacityEntry, ...]] = LastAnswer()
 
     def entries(view: ClusterView, of: str, now_ns: int) -> tuple[CapacityEntry, ...]:
-        known, grouping = churn.known(view, now_ns), of or GROUPINGS[0]
+        known, grouping = churn.current(view, now_ns), of or GROUPINGS[0]
         made = (view.node_entries, known, view.analysis)
         joint = view.analysis.joint if view.analysis is not None else None
         return last.get(made, lambda: capacity_entries(view.node_entries, grouping, known, joint), equals=(grouping,))
@@ -123,16 +123,16 @@ class _Churn:
     def __init__(self) -> None:
         self._book: ChurnBook | None = None
 
-    def _known(self) -> ChurnBook:
+    def _churn_book(self) -> ChurnBook:
         from karptui.session.churn import ChurnBook
 
         if self._book is None:
             self._book = ChurnBook()
         return self._book
 
-    def known(self, view: ClusterView, now_ns: int) -> Churn | None:
+    def current(self, view: ClusterView, now_ns: int) -> Churn | None:
         """Return the cluster's churn; None if unknown."""
-        return self._known().churn(view, now_ns)
+        return self._churn_book().churn(view, now_ns)
 
     def pools(self) -> List:
         """Return the list of NodePools."""
@@ -142,7 +142,7 @@ class _Churn:
         last: LastAnswer[tuple[ChurnEntry, ...]] = LastAnswer()
 
         def items(view: ClusterView, query: RowQuery) -> tuple[ChurnEntry, ...]:
-            churn = self._known().churn(view, query.now_ns)
+            churn = self._churn_book().churn(view, query.now_ns)
             return last.get((churn, view.evidence), lambda: churn_entries(view, churn)) if churn is not None else ()
 
         return served(TABLE, items, self._around)
@@ -155,7 +155,7 @@ class _Churn:
         last: LastAnswer[tuple[ReplacedClaim, ...]] = LastAnswer()
 
         def items(view: ClusterView, query: RowQuery) -> tuple[ReplacedClaim, ...]:
-            churn, is_of_one, pool = self._known().churn(view, query.now_ns), *_pool_meant(query.of)
+            churn, is_of_one, pool = self._churn_book().churn(view, query.now_ns), *_pool_meant(query.of)
             if churn is None:
                 return ()
             return last.get((churn,), lambda: replacements(churn, pool if is_of_one else None), equals=(query.of,))
@@ -163,7 +163,7 @@ class _Churn:
         return served(TABLE, items, self._around)
 
     def _around(self, _view: ClusterView, _of: str, _now_ns: int) -> Churn | None:
-        return self._known().latest
+        return self._churn_book().latest
 
 
 def _pool_meant(of: str) -> tuple[bool, str]:
@@ -203,7 +203,7 @@ def _pools(config: Config, churn: _Churn) -> List:
     last: LastAnswer[tuple[PoolRow, ...]] = LastAnswer()
 
     def items(view: ClusterView, query: RowQuery) -> tuple[PoolRow, ...]:
-        rows, known = pool_rows(view), churn.known(view, query.now_ns)
+        rows, known = pool_rows(view), churn.current(view, query.now_ns)
         return last.get((rows, known), lambda: with_last_hour(rows, known))
 
     def around(view: ClusterView, _of: str, now_ns: int) -> Around:

@@ -321,7 +321,7 @@ class Progress(NamedTuple):
 class StudyAnswer(NamedTuple, Generic[AnswerT]):
     """The answer to a study."""
 
-    found: AnswerT | None = None
+    value: AnswerT | None = None
     """None if there is a problem, or if the study was cancelled."""
     problem: str = ""
     """Error message if there is no answer."""

@@ -119,7 +119,7 @@ class Without(msgspec.Struct, frozen=True, kw_only=True):
     """Outcomes for the nodes of a group without the group's blockers."""
 
     nodes: int
-    known: int
+    simulated: int
     """Nodes with a known outcome."""
     unknown: int = 0
     """Nodes with an unknown outcome."""
@@ -173,7 +173,7 @@ class BlockerGroup(GroupHeading[BlockerEntry], frozen=True, eq=False):
         unknown = outcomes.count(_UNKNOWN)
         return Without(
             nodes=len(outcomes),
-            known=sum(map(bool, outcomes)) - unknown,
+            simulated=sum(map(bool, outcomes)) - unknown,
             unknown=unknown,
             goes=outcomes.count(_GOES),
             waits=outcomes.count(_WAITS),

@@ -23,15 +23,15 @@ class WindowChange(NamedTuple):
 
 
 class BudgetEntry(msgspec.Struct, frozen=True, eq=False, dict=True):
-    """A NodePool and a reason; without ``found`` its budgets are not evaluated."""
+    """A NodePool and a reason; without ``budgets`` its budgets are not evaluated."""
 
     pool: NodePool
     reason: Reason
-    found: PoolBudgets | None = None
+    budgets: PoolBudgets | None = None
     is_passed_over: bool = False
     """Whether this Karpenter does not manage the NodePool: it disrupts none of its nodes."""
     missing: str = ""
-    """The missing permission, as text; empty if ``found`` is known or pending."""
+    """The missing permission, as text; empty if ``budgets`` is known or pending."""
 
     @property
     def key(self) -> str:
@@ -45,25 +45,27 @@ class BudgetEntry(msgspec.Struct, frozen=True, eq=False, dict=True):
     @property
     def state(self) -> BudgetState | None:
         """The currently allowed disruptions."""
-        return self.found.states[self._place] if self.found is not None else None
+        return self.budgets.states[self._place] if self.budgets is not None else None
 
     @property
     def week(self) -> tuple[AllowanceSpan, ...]:
         """The allowed disruptions from the last midnight UTC on."""
-        return self.found.weeks[self._place] if self.found is not None else ()
+        return self.budgets.weeks[self._place] if self.budgets is not None else ()
 
     @property
     def binding(self) -> LineWindow | None:
         """The line that allows least, with its window."""
         state = self.state
-        if state is None or self.found is None or state.binding is None:
+        if state is None or self.budgets is None or state.binding is None:
             return None
-        return self.found.windows[state.binding.index]
+        return self.budgets.windows[state.binding.index]
 
     @property
     def unreadable(self) -> tuple[LineWindow, ...]:
         """Lines that cannot be read; one of them closes the pool for every reason."""
-        return tuple(window for window in self.found.windows if window.line.problem) if self.found is not None else ()
+        return (
+            tuple(window for window in self.budgets.windows if window.line.problem) if self.budgets is not None else ()
+        )
 
     def change(self, now_ns: int) -> WindowChange | None:
         """Return the next time more or fewer nodes are allowed, by windows alone and within a week."""

@@ -108,7 +108,7 @@ class ClusterView:
         self.access: Final = pod_access(statuses.get(Kind.POD))
         """Whether pods are listed, loading, or hidden by a missing permission."""
         self._lock: Final = threading.RLock()
-        self._before = before.known() if before is not None else _Known()
+        self._before = before.reusable() if before is not None else _Known()
         self._booked: _Booked | None = None
         self._nodes: _Nodes | None = None
         self._pods: _PodTable | None = None
@@ -139,7 +139,7 @@ class ClusterView:
             advice=advice or self.advice,
         )
 
-    def known(self) -> _Known:
+    def reusable(self) -> _Known:
         """Return the values that the next view may carry over."""
         with self._lock:
             before = self._before

@@ -56,7 +56,7 @@ class AdviceAround(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     now_ns: int
     """The instant that it holds for: nanoseconds since the epoch."""
     rules: int
-    found: frozenset[str]
+    rule_ids: frozenset[str]
     """Ids of the rules that have found something."""
     is_there: bool
     """Whether the finding in question still holds."""
@@ -71,7 +71,7 @@ def advice_around(report: AdviceReport | None, finding: str = "") -> AdviceAroun
         failures=report.failures,
         now_ns=report.now_ns,
         rules=report.rules,
-        found=frozenset(finding.rule for finding in report.findings),
+        rule_ids=frozenset(finding.rule for finding in report.findings),
         is_there=any(other.key == finding for other in report.findings),
     )
 

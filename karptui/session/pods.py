@@ -36,11 +36,11 @@ class Owners(NamedTuple):
     """Finds owners in one generation of a cluster."""
 
     sources: tuple[Mapping[str, Any], ...]
-    known: OwnerIndex
+    owner_index: OwnerIndex
 
     def of(self, pod: Pod) -> PodOwner | None:
         """Return a pod's owner, None if nothing would recreate the pod."""
-        owner, controller = self.known.of(pod), controller_of(pod.owners)
+        owner, controller = self.owner_index.of(pod), controller_of(pod.owners)
         if owner is None or controller is None:
             return None
         if owner.kind == Kind.REPLICASET and f"{pod.namespace}/{owner.name}" not in self.sources[0]:

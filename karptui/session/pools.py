@@ -62,13 +62,13 @@ class PoolLimit(msgspec.Struct, frozen=True, kw_only=True):
 
 def limit_uses(types: TypesOfPool) -> tuple[PoolLimit, ...]:
     """Return every limited resource: cpu, memory, nodes, then the others by name."""
-    pool = types.found.pool
+    pool = types.pool_types.pool
     limits = pool.limits or {}
     return tuple(_use(types, name, limits[name].nano) for name in pool.limited)
 
 
 def _use(types: TypesOfPool, name: str, limit: int) -> PoolLimit:
-    pool_types, allowed = types.found, types.allowed
+    pool_types, allowed = types.pool_types, types.allowed
     smallest, type_name = None, ""
     if allowed and name == NODES:
         smallest = NANO
@@ -88,7 +88,7 @@ def _use(types: TypesOfPool, name: str, limit: int) -> PoolLimit:
 
 def _usable_types(types: TypesOfPool) -> int:
     """Return the number of types for a new node, for any pod."""
-    left = types.found.remaining
+    left = types.pool_types.remaining
     if left.get(NODES) == 0:
         return 0
     return sum(
@@ -284,20 +284,22 @@ def _rows(view: ClusterView, pools: Sequence[TypesOfPool], hidden: frozenset[str
             by_pool.setdefault(node.pool, []).append(node)
     names = {pool.name for pool in pools}
     all_nodes = sum(len(nodes) for name, nodes in by_pool.items() if name in names)
-    order = tuple(Neighbour(pool.name, pool.found.pool.weight) for pool in pools if pool.found.rank is not None)
+    order = tuple(
+        Neighbour(pool.name, pool.pool_types.pool.weight) for pool in pools if pool.pool_types.rank is not None
+    )
     overlap: Overlap | None = analysis.overlap if analysis is not None else None
     budgets: Mapping[str, PoolBudgets] | None = analysis.budgets if analysis is not None else None
     rows = []
     for pool in pools:
         nodes = by_pool.get(pool.name, [])
-        nodeclass = view.state.nodeclasses.get(pool.found.pool.node_class_ref.key)
+        nodeclass = view.state.nodeclasses.get(pool.pool_types.pool.node_class_ref.key)
         claims = [claim for node in nodes if (claim := node.claim) is not None]
         rows.append(
             PoolRow(
-                pool=msgspec.structs.replace(pool.found.pool, raw={}),
+                pool=msgspec.structs.replace(pool.pool_types.pool, raw={}),
                 types=pool.entry,
                 usable=_usable_types(pool),
-                used=pool.found.used,
+                used=pool.pool_types.used,
                 limits=limit_uses(pool),
                 nodes=len(nodes),
                 starting=sum(node.node is None for node in nodes),
@@ -306,7 +308,7 @@ def _rows(view: ClusterView, pools: Sequence[TypesOfPool], hidden: frozenset[str
                 deleting=sum(node.is_deleting for node in nodes),
                 total=total_of(nodes),
                 claims_created_ns=tuple(claim.created_ns for claim in claims),
-                class_absence=unread.absence(pool.found.pool) if nodeclass is None else None,
+                class_absence=unread.absence(pool.pool_types.pool) if nodeclass is None else None,
                 class_conditions=nodeclass.conditions if nodeclass is not None else None,
                 subnets=subnet_rooms(subnets_of(nodeclass), view.evidence) if nodeclass is not None else (),
                 pods=sum(len(view.state.pods_on(node.node.name)) for node in nodes if node.node is not None),
@@ -362,24 +364,24 @@ def pools_around(view: ClusterView, now_ns: int) -> PoolsAround:
 class DaemonRow(msgspec.Struct, frozen=True, eq=False):
     """A DaemonSet in one NodePool."""
 
-    found: PoolDaemonSet
+    daemonset: PoolDaemonSet
     offered: int
     """Types of the NodePool that requirements and offerings leave."""
 
     @property
     def is_carried(self) -> bool:
         """Whether a new node of some type runs its pod."""
-        return self.found.types > 0
+        return self.daemonset.types > 0
 
     @property
     def cpu_millis(self) -> int:
         """Request of its pod."""
-        return resources.cpu_millis(self.found.requests)
+        return resources.cpu_millis(self.daemonset.requests)
 
     @property
     def memory_bytes(self) -> int:
         """Request of its pod."""
-        return resources.memory_bytes(self.found.requests)
+        return resources.memory_bytes(self.daemonset.requests)
 
 
 def daemon_rows(view: ClusterView, pool: str) -> tuple[DaemonRow, ...]:
@@ -388,4 +390,4 @@ def daemon_rows(view: ClusterView, pool: str) -> tuple[DaemonRow, ...]:
     if types is None:
         return ()
     offered = types.entry.left_after.get(Filter.RESERVED, 0)
-    return tuple(DaemonRow(daemonset, offered) for daemonset in types.found.daemonsets)
+    return tuple(DaemonRow(daemonset, offered) for daemonset in types.pool_types.daemonsets)

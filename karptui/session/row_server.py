@@ -71,7 +71,7 @@ class _Rows(NamedTuple):
     source: Sequence[Any]
     query: RowQuery
     arranged: Arranged
-    found: RowSet
+    row_set: RowSet
     sum_up: Callable[[Sequence[NodeEntry]], ClusterTotals]
     joint: JointFigures | None
     is_held: bool = False
@@ -149,7 +149,7 @@ class RowServer:
         holds = query.list in HELD and not query.group_by and self._holds_order()
         before = self._last(query, source)
         if before is not None and before.source is source and (holds or not before.is_held):
-            return before.found
+            return before.row_set
         arranged = known.arrange(source, query)
         if holds and before is not None:
             arranged = _in_order_of(before.arranged.keys, arranged)

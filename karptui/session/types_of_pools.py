@@ -50,7 +50,7 @@ class TypesOfPool:
             problem: Why there are no types, as text; empty if there are.
             pods: Pending pods that may go to the pool, one of each kind, largest memory request first.
         """
-        self.found, self.context, self.problem, self.pods = types, context, problem, pods
+        self.pool_types, self.context, self.problem, self.pods = types, context, problem, pods
         self._verdicts = {verdict.instance_type.name: verdict for verdict in reversed(types.verdicts)}
         self._made: dict[str, TypeEntry] = {}
         self._allowed: dict[tuple[NodeSelectorRequirement, ...], bool] = {}
@@ -58,7 +58,7 @@ class TypesOfPool:
     @property
     def name(self) -> str:
         """The NodePool."""
-        return self.found.pool.name
+        return self.pool_types.pool.name
 
     def type(self, name: str) -> TypeEntry | None:
         """Return a type by its name."""
@@ -76,24 +76,24 @@ class TypesOfPool:
     @cached_property
     def types(self) -> tuple[TypeEntry, ...]:
         """Every type that the NodeClass offers, in the provider's order."""
-        return tuple(self._types(self.found.verdicts))
+        return tuple(self._types(self.pool_types.verdicts))
 
     @cached_property
     def wanted(self) -> tuple[TypeEntry, ...]:
         """The types that the requirements allow."""
-        return tuple(self._types(v for v in self.found.verdicts if v.removed_by is not Filter.REQUIREMENTS))
+        return tuple(self._types(v for v in self.pool_types.verdicts if v.removed_by is not Filter.REQUIREMENTS))
 
     @cached_property
     def left(self) -> tuple[TypeVerdict, ...]:
         """The types that a new node may have, cheapest first."""
-        left = self.found.left
+        left = self.pool_types.left
         return tuple(sorted(left, key=lambda verdict: (verdict.rank or len(left) + 1, verdict.instance_type.name)))
 
     @cached_property
     def allowed(self) -> tuple[TypeVerdict, ...]:
         """The types that a new node could have were there no limits, whichever pods wait."""
         allowed = (None, Filter.LIMITS, Filter.POD) if self.pods else (None, Filter.LIMITS)
-        return tuple(verdict for verdict in self.found.verdicts if verdict.removed_by in allowed)
+        return tuple(verdict for verdict in self.pool_types.verdicts if verdict.removed_by in allowed)
 
     def family(self, name: str) -> tuple[str, ...]:
         """Return the types of a type's family, from the least memory on."""
@@ -109,7 +109,7 @@ class TypesOfPool:
     @cached_property
     def entry(self) -> PoolEntry:
         """Counts and findings of its types."""
-        types, verdicts = self.found, self.found.verdicts
+        types, verdicts = self.pool_types, self.pool_types.verdicts
         wanted = [verdict for verdict in verdicts if verdict.removed_by is not Filter.REQUIREMENTS]
         observed = self.context.observed
         return PoolEntry(
@@ -159,14 +159,14 @@ class TypesOfPool:
         return [max(wanted, key=lambda v: (_STEPS.index(v.removed_by or Filter.LIMITS), -_scarcity(v)))]
 
     def _carries(self) -> tuple[Carried, ...]:
-        looked_at = self.left or [verdict for verdict in self.found.verdicts if verdict.daemon_pods]
+        looked_at = self.left or [verdict for verdict in self.pool_types.verdicts if verdict.daemon_pods]
         loads = {
             (v.daemon_pods, resources.memory_bytes(v.daemons), resources.cpu_millis(v.daemons)): v for v in looked_at
         }
         return tuple(Carried(loads[key].daemon_pods, loads[key].daemons) for key in sorted(loads))
 
     def _heaviest(self) -> Carried | None:
-        looked_at = self.left or self.found.verdicts
+        looked_at = self.left or self.pool_types.verdicts
         most = max(looked_at, key=lambda verdict: verdict.daemon_pods, default=None)
         return Carried(most.daemon_pods, most.daemons) if most is not None else None
 

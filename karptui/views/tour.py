@@ -19,7 +19,7 @@ _CALLED: Final = MappingProxyType({"full_stop": ".", "slash": "/"})
 class TourStep(NamedTuple):
     """Keys, and the caption until they are pressed."""
 
-    said: str
+    text: str
     keys: tuple[str, ...] = ()
     """None at the end."""
 
@@ -139,4 +139,4 @@ class Tour:
         if way_back:
             return ((where, Tone.STRONG), (way_back, Tone.WARNING))
         left = " ".join(_SHOWN.get(key, key) for key in step.keys[self._pressed :])
-        return ((where, Tone.STRONG), (step.said, Tone.NORMAL), (f" {left}" if left else "", Tone.ACTIVE))
+        return ((where, Tone.STRONG), (step.text, Tone.NORMAL), (f" {left}" if left else "", Tone.ACTIVE))

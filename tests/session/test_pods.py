@@ -70,7 +70,7 @@ def test_what_finds_owners_lasts_until_a_replicaset_changes() -> None:
     before = owners_of(state)
     other_pod = reduce(state, Batch({Kind.POD: KindDelta({"default/x": a_pod(name="x")})}))
     assert owners_of(other_pod, before) is not None
-    assert owners_of(other_pod, before).known is before.known
+    assert owners_of(other_pod, before).owner_index is before.owner_index
     more = reduce(state, Batch({Kind.REPLICASET: KindDelta({"default/b": a_workload(Kind.REPLICASET, "b")})}))
     assert owners_of(more, before) is not before
 

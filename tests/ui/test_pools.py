@@ -86,7 +86,7 @@ async def test_from_a_pool_to_its_detail_nodes_types_and_budgets(make_story: Mak
         assert isinstance(detail, PoolDetailScreen)
         assert "primary" in str(detail.panel.border_title)
         assert list(detail.table.rows.keys) == ["kube-system/aws-node", "kube-system/kube-proxy", "kube-system/logs"]
-        assert [item.found.key for item in detail.chosen()] == ["kube-system/aws-node"]
+        assert [item.daemonset.key for item in detail.chosen()] == ["kube-system/aws-node"]
         await pressing("ctrl+d", is_framed=True)(pilot)
         assert detail.panel.scroll_y > 0
         await pressing("ctrl+u", "t", is_framed=True)(pilot)

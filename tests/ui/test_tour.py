@@ -67,7 +67,7 @@ async def test_a_tour_ends_where_the_answer_is(letter: str) -> None:
         text = screen_text(app)
         assert app.tour.is_over
     assert ANSWERS[letter] in text
-    last = STORIES[letter].steps[-1].said
+    last = STORIES[letter].steps[-1].text
     assert " ".join(last.split()[:4]) in text
 
 

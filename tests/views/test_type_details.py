@@ -148,7 +148,9 @@ def test_an_overlaid_price_says_so() -> None:
 def test_a_snapshots_types_keep_their_ledger_where_it_adds_up() -> None:
     own = stories_view()
     types = tuple(
-        one.instance_type for one in pool_of(own, "trino").found.verdicts if one.instance_type.name.startswith("r5a.")
+        one.instance_type
+        for one in pool_of(own, "trino").pool_types.verdicts
+        if one.instance_type.name.startswith("r5a.")
     )
     view = ClusterView(own.state, {}, evidence=Evidence(settings=own.evidence.settings, instance_types=types))
     entry = type_of(pool_of(view, "trino"), "r5a.8xlarge")

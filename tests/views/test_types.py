@@ -363,7 +363,7 @@ def test_hostile_names_are_cleaned() -> None:
 def test_expressions_stand_beside_what_they_come_to() -> None:
     nodeclass = a_nodeclass(kubelet={"maxPods": "vcpus * 2", "systemReserved": {"cpu": "vcpus * 31"}})
     settings = parse_settings({"AWS_FEATURE_GATES": "NodeClassCEL=true"}, "v1.15.1")
-    verdict = next(one for one in TRINO.found.verdicts if one.instance_type.name == BIG.name)
+    verdict = next(one for one in TRINO.pool_types.verdicts if one.instance_type.name == BIG.name)
     context = msgspec.structs.replace(TRINO.context, nodeclass=nodeclass, settings=settings)
     lines = said(account_lines(TypeReader(context, verdict, {}).read(), None, "")).splitlines()
     assert next(line for line in lines if line.startswith("capacity")).endswith("as planned, pods 64 = vcpus * 2")

@@ -144,8 +144,8 @@ def _changes(
         question.tried += 1
         report = search.report
         notes += report.left_out
-        remedies = [remedy for remedy in report.found if remedy.kind not in _OF_PODS]
-        of_pods = [remedy for remedy in report.found if remedy.kind in _OF_PODS]
+        remedies = [remedy for remedy in report.remedies if remedy.kind not in _OF_PODS]
+        of_pods = [remedy for remedy in report.remedies if remedy.kind in _OF_PODS]
         if of_pods and (remedies or not has_pods):
             passed_over += len(of_pods)
         for remedy in remedies or (of_pods if has_pods else ()):

@@ -85,11 +85,11 @@ def _group_without(group: BlockerGroup) -> Cell:
         return NOTHING
     if not found.nodes:
         return NOT_APPLICABLE
-    if not found.known:
+    if not found.simulated:
         return Cell("unknown", Tone.MUTED) if found.unknown == found.nodes else Cell("…", Tone.ACTIVE)
     if found.waits and not found.goes:
         return _BLOCKED_CLUSTER
-    more = "+" if found.known < found.nodes else ""
+    more = "+" if found.simulated < found.nodes else ""
     count = found.goes + found.waits
     if not count:
         return Cell(f"none freed{more}", Tone.MUTED, f"none{more}")

@@ -141,7 +141,7 @@ def _of_state(
 
 
 def _next_sort(entry: BudgetEntry) -> float | None:
-    change = entry.change(entry.found.minute_ns) if entry.found is not None else None
+    change = entry.change(entry.budgets.minute_ns) if entry.budgets is not None else None
     return float(change.at_ns) if change is not None else None
 
 

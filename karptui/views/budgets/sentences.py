@@ -162,7 +162,7 @@ def _next(entry: BudgetEntry, now_ns: int, local: tzinfo | None) -> str:
 
 def detail_text(entries: Sequence[BudgetEntry], now_ns: int, local: tzinfo | None = None) -> str:
     """Return everything about the budgets of one NodePool as text."""
-    pool, budgets = entries[0].pool, entries[0].found
+    pool, budgets = entries[0].pool, entries[0].budgets
     lines = [f"Disruption budgets of NodePool {clean(pool.name)}", ""]
     if not pool.budgets:
         lines += ["It has none: there is no limit.", ""]

@@ -108,7 +108,7 @@ def explained_values(entry: PendingEntry, detail: PodDetail | None, now_ns: int)
         else [],
         "given_up": list(explanation.given_up) if explanation is not None else [],
         "changes_tried": remedies.tried if remedies is not None else 0,
-        "remedies": [remedy_values(remedy) for remedy in remedies.found] if remedies is not None else [],
+        "remedies": [remedy_values(remedy) for remedy in remedies.remedies] if remedies is not None else [],
         "not_tried": list(remedies.left_out) if remedies is not None else [],
     }
 

@@ -125,7 +125,7 @@ class RemedyEntry:
 
 def remedy_entries(report: RemedyReport | None) -> tuple[RemedyEntry, ...]:
     """Return the changes that make pods schedulable, in order."""
-    remedies = () if report is None else report.found
+    remedies = () if report is None else report.remedies
     return tuple(RemedyEntry(place, remedy) for place, remedy in enumerate(remedies))
 
 
@@ -274,6 +274,6 @@ def remedies_sentence(report: RemedyReport | None) -> tuple[str, Tone]:
     tried = f"{counted(report.tried, 'change')} tried, one at a time"
     if not report.tried:
         return "no change applies", Tone.WARNING
-    if not report.found:
+    if not report.remedies:
         return f"{tried}: none helps", Tone.WARNING
-    return f"{tried}: {count_text(len(report.found))} {verb(len(report.found), 'helps', 'help')}", Tone.GOOD
+    return f"{tried}: {count_text(len(report.remedies))} {verb(len(report.remedies), 'helps', 'help')}", Tone.GOOD

@@ -197,13 +197,13 @@ _TYPES_NAMED: Final = 4
 def _types(row: DaemonRow, _: int) -> Cell:
     if not row.is_carried:
         return Cell("no", Tone.MUTED)
-    is_all = row.found.types == row.offered
-    return Cell(f"{count_text(row.found.types)}/{count_text(row.offered)}", Tone.NORMAL if is_all else Tone.ACTIVE)
+    is_all = row.daemonset.types == row.offered
+    return Cell(f"{count_text(row.daemonset.types)}/{count_text(row.offered)}", Tone.NORMAL if is_all else Tone.ACTIVE)
 
 
 def daemon_note(row: DaemonRow) -> tuple[str, Tone]:
     """Return the reason why a new node does not run a DaemonSet, or which types would fit without it."""
-    daemon_set = row.found
+    daemon_set = row.daemonset
     if not row.is_carried:
         return f"not running: {daemon_set.why_not}", Tone.MUTED
     if daemon_set.excluded:
@@ -225,11 +225,11 @@ def daemon_sentence(row: DaemonRow) -> tuple[tuple[str, Tone], ...]:
     asks = f"requests {cpu_text(row.cpu_millis)}, {memory_text(row.memory_bytes)} and a pod slot"
     text, tone = daemon_note(row)
     if not row.is_carried:
-        return ((clean(row.found.key), Tone.STRONG), (f" {clean(text)}", Tone.NORMAL))
-    on = f" on {count_text(row.found.types)} of {count_text(row.offered)} types"
+        return ((clean(row.daemonset.key), Tone.STRONG), (f" {clean(text)}", Tone.NORMAL))
+    on = f" on {count_text(row.daemonset.types)} of {count_text(row.offered)} types"
     sentence = f" · {clean(text)}" if text else " · without it no other type would fit"
     return (
-        (clean(row.found.key), Tone.STRONG),
+        (clean(row.daemonset.key), Tone.STRONG),
         (f" {asks}{on}", Tone.NORMAL),
         (sentence, tone if text else Tone.MUTED),
     )
@@ -238,11 +238,11 @@ def daemon_sentence(row: DaemonRow) -> tuple[tuple[str, Tone], ...]:
 DAEMON_COLUMNS: Final[tuple[Column[DaemonRow], ...]] = (
     Column(
         Heading("name", "DAEMONSET", "Namespace and name.", 12, 48),
-        lambda row, _: text_cell(row.found.key, Tone.DAEMON if row.is_carried else Tone.MUTED),
-        lambda row: (not row.is_carried, *natural_key(row.found.key)),
-        values=(Value("name", lambda row, _: row.found.key, str),),
+        lambda row, _: text_cell(row.daemonset.key, Tone.DAEMON if row.is_carried else Tone.MUTED),
+        lambda row: (not row.is_carried, *natural_key(row.daemonset.key)),
+        values=(Value("name", lambda row, _: row.daemonset.key, str),),
         filters={
-            "name": Field(FieldKind.TEXT, lambda row, _: row.found.key, help="namespace/name"),
+            "name": Field(FieldKind.TEXT, lambda row, _: row.daemonset.key, help="namespace/name"),
             "carried": Field(FieldKind.TEXT, lambda row, _: "yes" if row.is_carried else "no", help="yes or no"),
         },
     ),
@@ -263,9 +263,9 @@ DAEMON_COLUMNS: Final[tuple[Column[DaemonRow], ...]] = (
     Column(
         NumberHeading("types", "ON TYPES", "Number of allowed and offered types that it runs on.", 8, 11),
         _types,
-        lambda row: float(row.found.types),
+        lambda row: float(row.daemonset.types),
         values=(
-            Value("on_types", lambda row, _: row.found.types, int),
+            Value("on_types", lambda row, _: row.daemonset.types, int),
             Value("of_types", lambda row, _: row.offered, int),
         ),
     ),
@@ -279,15 +279,17 @@ DAEMON_COLUMNS: Final[tuple[Column[DaemonRow], ...]] = (
             drop_order=1,
         ),
         lambda row, _: Cell(
-            count_text(len(row.found.one_too_many)), Tone.WARNING if row.found.one_too_many else Tone.MUTED
+            count_text(len(row.daemonset.one_too_many)), Tone.WARNING if row.daemonset.one_too_many else Tone.MUTED
         ),
-        lambda row: float(len(row.found.one_too_many)),
+        lambda row: float(len(row.daemonset.one_too_many)),
         values=(
-            Value("excludes", lambda row, _: list(row.found.one_too_many), list[str], "Types that it alone rules out."),
+            Value(
+                "excludes", lambda row, _: list(row.daemonset.one_too_many), list[str], "Types that it alone rules out."
+            ),
         ),
         filters={
             "excludes": Field(
-                FieldKind.COUNT, lambda row, _: len(row.found.one_too_many), help="types that it excludes"
+                FieldKind.COUNT, lambda row, _: len(row.daemonset.one_too_many), help="types that it excludes"
             )
         },
     ),
@@ -296,8 +298,8 @@ DAEMON_COLUMNS: Final[tuple[Column[DaemonRow], ...]] = (
         lambda row, _: text_cell(*daemon_note(row)),
         lambda row: daemon_note(row)[0],
         values=(
-            Value("room_without_it_on", lambda row, _: list(row.found.excluded), list[str]),
-            Value("not_carried_because", lambda row, _: row.found.why_not or None, str | None),
+            Value("room_without_it_on", lambda row, _: list(row.daemonset.excluded), list[str]),
+            Value("not_carried_because", lambda row, _: row.daemonset.why_not or None, str | None),
         ),
     ),
 )
@@ -306,9 +308,9 @@ DAEMON_COLUMNS: Final[tuple[Column[DaemonRow], ...]] = (
 DAEMONSETS: Final[TableSpec[DaemonRow]] = TableSpec(
     noun="DaemonSets",
     columns=DAEMON_COLUMNS,
-    text=lambda row: f"{row.found.key} {daemon_note(row)[0]}".lower(),
-    key=lambda row: row.found.key,
+    text=lambda row: f"{row.daemonset.key} {daemon_note(row)[0]}".lower(),
+    key=lambda row: row.daemonset.key,
     default_sort=Sort("name"),
-    is_notable=lambda row, _: bool(row.found.excluded or row.found.one_too_many),
+    is_notable=lambda row, _: bool(row.daemonset.excluded or row.daemonset.one_too_many),
 )
 """One row per DaemonSet."""

@@ -319,7 +319,7 @@ class TestDesk:
         assert report.detail is not None
         assert report.detail.explanation is None
         assert report.detail.remedies is not None
-        assert len(report.detail.remedies.found) == 1
+        assert len(report.detail.remedies.remedies) == 1
 
 
 def _begin(

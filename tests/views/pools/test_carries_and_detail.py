@@ -29,7 +29,7 @@ def test_story_c() -> None:
         "2 types have no pod slot left after them"
     )
     assert cells(row)["carries"] == "11 ds 460m 896Mi ✘7"
-    daemons = {one.found.key: one for one in daemon_rows(view, "small")}
+    daemons = {one.daemonset.key: one for one in daemon_rows(view, "small")}
     assert len(daemons) == 11
     assert DAEMONSETS.values(daemons["kube-system/cni"], 0)["excludes"] == ["t3a.small"]
     assert daemon_note(daemons["kube-system/agent-04"])[0].endswith("too large for t3.micro, t3a.micro, t4g.micro")

@@ -98,4 +98,4 @@ def fields_of(remedy: Remedy | BlockerRemedy) -> list[SetField]:
 
 def of_kind(report: RemedyReport, kind: RemedyKind) -> list[Remedy]:
     """Return the remedies of a kind."""
-    return [one for one in report.found if one.kind is kind]
+    return [one for one in report.remedies if one.kind is kind]

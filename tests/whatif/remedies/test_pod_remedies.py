@@ -105,7 +105,7 @@ class TestIgnored:
         base = a_base(pod)
         assert base.prepared.ignored
         report = find_remedies(base, (pod,), None)
-        assert [one.words for one in report.found] == [words]
+        assert [one.words for one in report.remedies] == [words]
 
 
 class TestSearch:
@@ -136,7 +136,7 @@ class TestSearch:
         pools = [a_pool(taints=(Taint("busy", "NoSchedule"),), name="busy"), a_pool(name="dear", limits={})]
         pools[1] = replace(pools[1], taints=(Taint("dear", "NoSchedule"),), raw=_tainted(pools[1].raw, "dear"))
         report = asked(a_base(*pods, pools=pools, nodes=(node,)), *pods)
-        gains = [one.gain for one in report.found]
+        gains = [one.gain for one in report.remedies]
         assert [gain.placed for gain in gains] == sorted((gain.placed for gain in gains), reverse=True)
         assert {gain.asked for gain in gains} == {2}
 
@@ -152,7 +152,7 @@ class TestSearch:
         pools = [a_pool(limits=amounts({"cpu": "2"}))]
         base = a_base(first, other, pools=pools, types=(an_instance_type(name="m5.large", cpu="2"),))
         report = asked(base, first)
-        helped = [one for one in report.found if one.gain.displaced]
+        helped = [one for one in report.remedies if one.gain.displaced]
         assert all(one.gain.displaced == (other.key,) for one in helped)
 
 

@@ -199,10 +199,10 @@ class TestWhatDoesNotSuggestItself:
         pool = a_nodepool(limits=amounts({"cpu": "3"}), taints=(Taint("x", "NoSchedule"),))
         report = asked(a_base(pod, pools=[pool]), pod)
         assert report.is_complete
-        assert all(one.subject == "the pods" for one in report.found)
+        assert all(one.subject == "the pods" for one in report.remedies)
         capped = a_pod(cpu="3")
         report = asked(a_base(capped, pools=[a_nodepool(limits=amounts({"cpu": "1"}))]), capped)
-        assert report.found == ()
+        assert report.remedies == ()
 
     def test_pools_that_take_no_part_and_labels_that_no_value_meets(self) -> None:
         term = NodeSelectorTerm((a_requirement(ARCH, "NotIn", "amd64"),))
@@ -212,7 +212,7 @@ class TestWhatDoesNotSuggestItself:
             a_nodepool(name="static", replicas=2),
         ]
         report = asked(a_base(pod, pools=pools), pod)
-        assert {one.kind for one in report.found} <= {RemedyKind.POD_SELECTOR}
+        assert {one.kind for one in report.remedies} <= {RemedyKind.POD_SELECTOR}
 
     def test_a_requirement_that_types_say_nothing_about(self) -> None:
         pod = a_pod(cpu="64")

@@ -97,7 +97,7 @@ class RemedyReport(msgspec.Struct, frozen=True):
     tried: int = 0
     to_try: int = 0
     """Changes in all."""
-    found: tuple[Remedy, ...] = ()
+    remedies: tuple[Remedy, ...] = ()
     """Remedies that help: for all pods before some, cheap before expensive."""
     left_out: tuple[str, ...] = ()
     """Changes that could not be tried, as text."""

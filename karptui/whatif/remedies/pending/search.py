@@ -174,7 +174,7 @@ class RemedySearch:
             pods=tuple(pod.key for pod in self._question.pods),
             tried=self._tried,
             to_try=len(self._trials) if self._is_listed else self._tried + 1,
-            found=tuple(remedies),
+            remedies=tuple(remedies),
             left_out=tuple(self._left_out),
         )
 
