@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -34,6 +35,8 @@ class Page(msgspec.Struct, frozen=True, gc=False):
     """Error messages for the items that could not be decoded and are omitted."""
     versions: tuple[str, ...] = ()
     """``resourceVersion`` of each item."""
+    texts: tuple[bytes, ...] = ()
+    """Each item as JSON; empty unless they are kept."""
 
 
 class WatchEvent(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -53,6 +56,8 @@ class WatchEvent(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     retry_after_seconds: int = 0
     problem: str = ""
     """Error message if the object could not be decoded; ``key`` is set nevertheless."""
+    text: bytes = b""
+    """The object of an ADDED or MODIFIED event as JSON; empty unless it is kept."""
 
 
 class _ListMeta(Wire):
@@ -95,7 +100,13 @@ class _Line(Wire):
 class StreamDecoder:
     """Decodes pages and lines of a kind; not thread-safe."""
 
-    def __init__(self, kind: Kind, *, api_version: str = "", api_kind: str = "") -> None:
+    def __init__(self, kind: Kind, *, api_version: str = "", api_kind: str = "", keeps_texts: bool = False) -> None:
+        """Set up a decoder.
+
+        Args:
+            keeps_texts: Whether to return the JSON of each object, too.
+        """
+        self._keeps_texts = keeps_texts
         self._reader = KindReader(kind, api_version=api_version, api_kind=api_kind)
         self._pods = msgspec.json.Decoder(_PodPage) if kind is Kind.POD else None
         self._pod_line = msgspec.json.Decoder(_PodLine)
@@ -116,9 +127,10 @@ class StreamDecoder:
                 pass
             else:
                 versions = [item.metadata.resource_version or "" for item in pods.items or ()]
-                return _page(pods.metadata, [item.pod for item in pods.items or ()], versions, [])
+                raw = _decode(self._page, data).items or () if self._keeps_texts else ()
+                return _page(pods.metadata, [item.pod for item in pods.items or ()], versions, [], map(bytes, raw))
         page = _decode(self._page, data)
-        items, versions, problems = [], [], []
+        items, versions, problems, texts = [], [], [], list[bytes]()
         for text in page.items or ():
             try:
                 items.append(self._reader.decode(text))
@@ -126,7 +138,9 @@ class StreamDecoder:
                 problems.append(str(error))
             else:
                 versions.append(_metadata(text).resource_version or "")
-        return _page(page.metadata, items, versions, problems)
+                if self._keeps_texts:
+                    texts.append(bytes(text))
+        return _page(page.metadata, items, versions, problems, texts)
 
     def line(self, data: bytes | memoryview) -> WatchEvent:
         """Decode a line of a watch.
@@ -142,7 +156,10 @@ class StreamDecoder:
             else:
                 if changed.type in _CHANGES:
                     pod, version = changed.object.pod, changed.object.metadata.resource_version
-                    return WatchEvent(type=changed.type, item=pod, key=pod.key, resource_version=version or "")
+                    text = bytes(_decode(self._line, data).object) if self._keeps_texts else b""
+                    return WatchEvent(
+                        type=changed.type, item=pod, key=pod.key, resource_version=version or "", text=text
+                    )
         line = _decode(self._line, data)
         if line.type == "ERROR":
             return _error_event(_decode(self._status, line.object))
@@ -159,7 +176,8 @@ class StreamDecoder:
             item = self._reader.decode(line.object)
         except DecodeError as error:
             return WatchEvent(type=line.type, key=key, resource_version=version, problem=str(error))
-        return WatchEvent(type=line.type, item=item, key=item.key, resource_version=version)
+        text = bytes(line.object) if self._keeps_texts else b""
+        return WatchEvent(type=line.type, item=item, key=item.key, resource_version=version, text=text)
 
     def _key(self, meta: WireMeta) -> str:
         """Return the key of an object of this kind from its metadata."""
@@ -192,8 +210,11 @@ def _error_event(status: _Status) -> WatchEvent:
     )
 
 
-def _page(meta: _ListMeta, items: list[Any], versions: list[str], problems: list[str]) -> Page:
+def _page(
+    meta: _ListMeta, items: list[Any], versions: list[str], problems: list[str], texts: Iterable[bytes] = ()
+) -> Page:
     return Page(
+        texts=tuple(texts),
         items=tuple(items),
         versions=tuple(versions),
         resource_version=meta.resource_version or "",

@@ -130,6 +130,22 @@ class Source(Protocol):
         ...
 
 
+class Tap(Protocol):
+    """Records what is put into a mailbox; may be called from any thread."""
+
+    def put(self, kind: Kind, api_version: str, api_kind: str, texts: Mapping[str, bytes | None]) -> None:
+        """Take changed objects as the API server sent them, and None for deleted ones."""
+        ...
+
+    def put_manifests(self, kind: Kind, manifests: Mapping[str, Mapping[str, Any] | None]) -> None:
+        """Take changed objects that are decoded already, and None for deleted ones."""
+        ...
+
+    def report(self, status: SourceStatus) -> None:
+        """Take the state of a kind."""
+        ...
+
+
 class Mail(msgspec.Struct, frozen=True):
     """Changes since the mailbox was last emptied."""
 
@@ -159,12 +175,14 @@ class Mailbox:
     However many events arrive, emptying it yields at most one change per object.
     """
 
-    def __init__(self, *, shows_nodes_first: bool = False) -> None:
+    def __init__(self, *, shows_nodes_first: bool = False, tap: Tap | None = None) -> None:
         """Create an empty mailbox.
 
         Args:
             shows_nodes_first: Whether the reader draws the nodes before it needs other kinds, and says so.
+            tap: Records the history; sources give it the objects as the API server sent them.
         """
+        self.tap: Final = tap
         self._lock = threading.Lock()
         self._pending: dict[Kind, _Pending] = {}
         self._statuses: dict[Kind, SourceStatus] = {}
@@ -199,6 +217,8 @@ class Mailbox:
 
     def report(self, status: SourceStatus) -> None:
         """Add the status of a kind."""
+        if self.tap is not None:
+            self.tap.report(status)
         with self._lock:
             self._statuses[status.kind] = status
             if status.is_unread or (status.kind not in self._phases and status.phase not in COMPLETE):

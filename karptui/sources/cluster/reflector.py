@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
+from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
 from karptui import crash
@@ -45,6 +46,8 @@ class Changes(NamedTuple):
     """Current objects by key; None for a deleted one."""
     versions: dict[str, int]
     """Versions by key, if known."""
+    texts: dict[str, bytes]
+    """The JSON of current objects by key; empty unless the history is recorded."""
 
 
 PAGE_LIMIT: Final = 500
@@ -120,7 +123,12 @@ class Reflector:
         self._turns = turns or SpacedTurns(waits, FORBIDDEN_SECONDS)
         self._attempts = Ceiling(waits, *ATTEMPTS)
         self._pages = Ceiling(waits, *PAGES)
-        self._decoder = StreamDecoder(resource.kind, api_version=resource.api_version, api_kind=resource.api_kind)
+        self._decoder = StreamDecoder(
+            resource.kind,
+            api_version=resource.api_version,
+            api_kind=resource.api_kind,
+            keeps_texts=board.tap is not None,
+        )
         self._seen = SeenKeys()
         self._past = StoragePast(self._seen, self._collection)
         self._status = ResourceStatus(resource, board, waits)
@@ -245,12 +253,15 @@ class Reflector:
         raise UnreachableError(f"{self._transport.server} did not answer with a list of {self.resource.title}: {why}")
 
     def _newer(self, page: Page) -> Changes:
-        newer = Changes({}, {})
-        for item, version in zip(page.items, map(version_number, page.versions), strict=True):
+        newer = Changes({}, {}, {})
+        numbers = map(version_number, page.versions)
+        for item, version, text in zip_longest(page.items, numbers, page.texts):
             if self._seen.is_older(item.key, version):
                 self._seen.still(item.key)
             else:
                 newer.objects[item.key], newer.versions[item.key] = item, version
+                if text is not None:
+                    newer.texts[item.key] = text
         return newer
 
     def _check_size(self, *, is_endless: bool = False) -> None:
@@ -335,7 +346,7 @@ class Reflector:
 
     def _changed_by(self, events: Iterable[WatchEvent]) -> Generator[Changes]:
         """Yield the changes of events; the list among them is yielded separately."""
-        changes = Changes({}, {})
+        changes = Changes({}, {}, {})
         for event in events:
             number = version_number(event.resource_version)
             if event.type == "ERROR":
@@ -356,9 +367,10 @@ class Reflector:
                 else:
                     # What cannot be read is not shown: its last readable state would be a lie.
                     changes.objects[event.key], changes.versions[event.key] = event.item, number
+                    changes.texts[event.key] = event.text
             elif event.is_initial_events_end and not self._version:
                 yield changes
-                changes = Changes({}, {})
+                changes = Changes({}, {}, {})
                 self._past.check_list(event.resource_version)
                 self._finish_list(event.resource_version)
                 self.settled.set()
@@ -394,7 +406,7 @@ class Reflector:
 
     def _put(self, changes: Changes) -> None:
         self._seen.change(changes.objects, changes.versions)
-        self._board.put(self.resource, changes.objects)
+        self._board.put(self.resource, changes.objects, changes.texts)
 
     def _begin_list(self) -> None:
         self._seen.begin()

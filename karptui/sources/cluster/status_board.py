@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -12,7 +13,7 @@ from karptui.decode.kinds import Kind
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.cluster.backoff import Waits
 from karptui.sources.cluster.resources import Resource
-from karptui.sources.source import Mailbox, Phase, SourceStatus
+from karptui.sources.source import Mailbox, Phase, SourceStatus, Tap
 
 
 class Board:
@@ -25,10 +26,21 @@ class Board:
         self._doubts: dict[str, tuple[str, int]] = {}
         """Unconfirmed resources: message and time."""
 
-    def put(self, resource: Resource, changes: Mapping[str, Any]) -> None:
-        """Add changes."""
-        if changes:
-            self._mailbox.put(resource.kind, changes)
+    @property
+    def tap(self) -> Tap | None:
+        """Records the history; None if it is not recorded."""
+        return self._mailbox.tap
+
+    def put(
+        self, resource: Resource, changes: Mapping[str, Any], texts: Mapping[str, bytes] = MappingProxyType({})
+    ) -> None:
+        """Add changes; with a tap, the JSON of the current objects too."""
+        if not changes:
+            return
+        if self.tap is not None:
+            recorded = {key: texts.get(key) if item is not None else None for key, item in changes.items()}
+            self.tap.put(resource.kind, resource.api_version, resource.api_kind, recorded)
+        self._mailbox.put(resource.kind, changes)
 
     def wait_until_nodes_shown(self, seconds: float) -> None:
         """Wait, up to a time limit, until the reader has drawn the first nodes."""

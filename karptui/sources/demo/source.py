@@ -161,10 +161,14 @@ class DemoSource:
     def _put(self, changes: dict[tuple[str, str], Manifest | None]) -> None:
         assert self._mailbox is not None
         by_kind: dict[Kind, dict[str, Any]] = {}
+        recorded: dict[Kind, dict[str, Manifest | None]] = {}
         for (api_kind, key), manifest in changes.items():
             kind, item = self._decoded(api_kind, manifest)
             by_kind.setdefault(kind, {})[key if item is None else item.key] = item
+            recorded.setdefault(kind, {})[key if item is None else item.key] = manifest
         for kind, items in by_kind.items():
+            if self._mailbox.tap is not None:
+                self._mailbox.tap.put_manifests(kind, recorded[kind])
             self._mailbox.put(kind, items)
         self._report(by_kind)
 

@@ -16,6 +16,8 @@ from karptui.karpenter.inventory import Inventory
 from karptui.sources.snapshot.text import sentence
 from karptui.state.cluster import FIELDS
 
+FORMAT: Final = 1
+"""The version of the recording format that is written; higher ones are refused."""
 MARK: Final = "karptui"
 """The field that tells a recording from API objects."""
 

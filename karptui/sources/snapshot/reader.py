@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from itertools import groupby
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -20,11 +21,13 @@ from karptui.karpenter.repair_policies import RepairPolicyError, parse_policies
 from karptui.karpenter.settings import Settings, SettingsError, parse_settings
 from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
 from karptui.kube.timestamps import ABSENT_NS, parse_now, parse_timestamp
+from karptui.sources.history.moments import recording_at
+from karptui.sources.history.store import History, HistoryError, is_history
 from karptui.sources.snapshot.documents import STDIN, SUFFIXES, SnapshotDocument, documents
 from karptui.sources.snapshot.evidence import recorded_evidence, recorded_usage
 from karptui.sources.snapshot.instance_types import Catalogs
-from karptui.sources.snapshot.objects import MARK, ObjectPile, is_recording, manifests
-from karptui.sources.snapshot.text import SnapshotError, sentence
+from karptui.sources.snapshot.objects import FORMAT, MARK, ObjectPile, is_recording, manifests
+from karptui.sources.snapshot.text import MemoryLimit, SnapshotError, sentence
 
 _FIELDS: Final = frozenset(
     {
@@ -76,10 +79,6 @@ def _instant_ns(text: str) -> int:
         return parse_now(text)
     except ValueError:
         return ABSENT_NS
-
-
-FORMAT: Final = 1
-"""The version of the recording format that is written; higher ones are refused."""
 
 
 _RECORDING: Final = "the snapshot"
@@ -280,6 +279,7 @@ class SnapshotReader:
         paths: Sequence[str | Path],
         *,
         now_ns: int | None = None,
+        at: Callable[[int], int] | None = None,
         strict: bool = False,
         keeps_manifests: bool = False,
         stdin: BinaryIO | None = None,
@@ -287,10 +287,10 @@ class SnapshotReader:
         """Read one snapshot from files, directories and ``-``, merged.
 
         Args:
-            paths: Recordings, output of ``kubectl get -o json|yaml``, manifests in JSON or YAML, plain or gzip. At
-                most one
-                of them is a recording.
+            paths: Recordings, output of ``kubectl get -o json|yaml``, manifests in JSON or YAML, plain or gzip; or a
+                history. At most one of them is a recording or a history.
             now_ns: The current time, instead of the recording's or the newest timestamp.
+            at: The instant of a history to read, given the last recorded one; by default that.
             strict: Reject an unreadable object, instead of skipping it with a message.
             keeps_manifests: Whether to keep the objects as given, too.
 
@@ -298,9 +298,7 @@ class SnapshotReader:
             SnapshotError: a message naming the file, and the object and field if there is one.
         """
         pile = ObjectPile(keeps_manifests=keeps_manifests)
-        recorded, newest_ns = self._gather(
-            pile, documents(paths, stdin=stdin, has_text_items=True), takes_newest=now_ns is None
-        )
+        recorded, newest_ns = self._gather(pile, _documents(paths, stdin, at), takes_newest=now_ns is None)
         if strict and pile.problems:
             raise SnapshotError(pile.problems[0])
         name = (recorded.name if recorded is not None else "") or _name_of(paths)
@@ -356,6 +354,30 @@ class SnapshotReader:
                 # Such as the words of a kubectl that failed: what else is given would pass for all there is.
                 raise SnapshotError(pile.problems[problem_count])
         return recorded, newest_ns
+
+
+def _documents(
+    paths: Sequence[str | Path], stdin: BinaryIO | None, at: Callable[[int], int] | None
+) -> Iterator[SnapshotDocument]:
+    """Return the documents of files; of a history, the recording of an instant."""
+    histories = [Path(path) for path in paths if str(path) != STDIN and is_history(Path(path))]
+    if at is not None and not histories:
+        raise SnapshotError("only a history has past moments: --at needs one (karptui watch records it)")
+    for path in histories:
+        yield _moment(path, at)
+    yield from documents([path for path in paths if Path(path) not in histories], stdin=stdin, has_text_items=True)
+
+
+def _moment(path: Path, at: Callable[[int], int] | None) -> SnapshotDocument:
+    try:
+        with closing(History(path)) as history:
+            sessions = history.sessions()
+            last_ns = max((session.to_ns for session in sessions), default=0)
+            value = recording_at(history, at(last_ns) if at is not None else last_ns)
+    except HistoryError as error:
+        raise SnapshotError(str(error)) from None
+    size = sum(memoryview(manifest).nbytes for manifest in value["objects"])
+    return SnapshotDocument(value, str(path), path.parent, MemoryLimit(b"", str(path), size_bytes=size), str(path))
 
 
 def _second(document: SnapshotDocument, recorded: Recorded) -> str:

@@ -20,7 +20,7 @@ from karptui.kube.resources import ResourceList
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.timestamps import format_timestamp
 from karptui.sources.snapshot.evidence import evidence_document
-from karptui.sources.snapshot.reader import FORMAT
+from karptui.sources.snapshot.objects import FORMAT
 from karptui.sources.snapshot.redact import Redactor
 from karptui.sources.snapshot.scrub import scrub
 from karptui.sources.snapshot.text import SnapshotError, sentence
@@ -46,15 +46,25 @@ def build_recording(
         with_disruption: Whether ``karptui simulate`` answers for disruption too.
         unread: Kinds that could not be listed.
     """
-    kept = [item for item in map(scrub, objects) if item is not None]
-    settings = evidence.settings
-    chosen = {key: settings.environment[key] for key in SETTING_NAMES if key in settings.environment}
     document: dict[str, Any] = {
         "karptui": FORMAT,
         "name": name,
         "capturedAt": format_timestamp(captured_at_ns),
-        "settings": chosen,
+        **recording_fields(evidence, live_usage),
     }
+    if with_disruption:
+        document["disruption"] = True
+    if kinds := sorted(unread):
+        document["unread"] = kinds
+    document["objects"] = [kept for kept in map(scrub, objects) if kept is not None]
+    return document if redactor is None else redactor.redact_document(document)
+
+
+def recording_fields(evidence: Evidence, live_usage: LiveUsage) -> dict[str, Any]:
+    """Return the fields of a recording that tell settings, version, instance types, offerings, prices and usage."""
+    settings = evidence.settings
+    chosen = {key: settings.environment[key] for key in SETTING_NAMES if key in settings.environment}
+    document: dict[str, Any] = {"settings": chosen}
     if evidence.karpenter_version:
         document["karpenterVersion"] = evidence.karpenter_version
     if evidence.instance_types is not None:
@@ -63,13 +73,7 @@ def build_recording(
         document["repairPolicies"] = [_policy_document(policy) for policy in settings.repair_policies]
     if history := settings.reboot_history:
         document["rebootHistory"] = {name: [*map(format_timestamp, at)] for name, at in history.items()}
-    document |= evidence_document(evidence, live_usage)
-    if with_disruption:
-        document["disruption"] = True
-    if kinds := sorted(unread):
-        document["unread"] = kinds
-    document["objects"] = kept
-    return document if redactor is None else redactor.redact_document(document)
+    return document | evidence_document(evidence, live_usage)
 
 
 def write_recording(document: Mapping[str, Any], path: Path, *, may_replace: bool = False) -> int:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+import msgspec
+
 from karptui.decode.kinds import Kind, kind_of
 from karptui.decode.loose import mapping
 from karptui.karpenter.controller import LEADER_LEASE
@@ -59,11 +61,17 @@ _NODE_STATUS: Final = ("capacity", "allocatable", "conditions", "addresses")
 _NODE_INFO: Final = ("kubeletVersion", "osImage", "architecture")
 _PV_PLAIN: Final = ("capacity", "accessModes", "claimRef", "nodeAffinity", "storageClassName", "volumeMode")
 _PV_KEPT: Final = ("driver", "volumeID", "pdName")
+_FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_ITEMS: Final = msgspec.json.Decoder(list[msgspec.Raw])
+_PLAIN: Final = msgspec.json.Decoder()
 _CLASS: Final = ("provisioner", "volumeBindingMode", "allowedTopologies", "reclaimPolicy", "allowVolumeExpansion")
 
 
 def scrub(manifest: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the recorded part of an object; None if nothing is recorded."""
+    """Return the recorded part of an object; None if nothing is recorded.
+
+    Parts may be left as text (``msgspec.Raw``), which is decoded only as far as it is filtered.
+    """
     api_version, api_kind = manifest.get("apiVersion"), manifest.get("kind")
     if not isinstance(api_version, str) or not isinstance(api_kind, str):
         return None
@@ -71,8 +79,8 @@ def scrub(manifest: Mapping[str, Any]) -> dict[str, Any] | None:
     if kind is None:
         return None
     rest = {name: value for name, value in manifest.items() if name not in ("metadata", "managedFields")}
-    kept = {**rest, "metadata": scrub_metadata(mapping(manifest.get("metadata")))}
-    if kind is Kind.LEASE and kept["metadata"].get("name") != LEADER_LEASE:
+    kept = {**rest, "metadata": scrub_metadata(_mapping(manifest.get("metadata")))}
+    if kind is Kind.LEASE and _value(kept["metadata"].get("name")) != LEADER_LEASE:
         return None
     by_kind = _BY_KIND.get(kind)
     return by_kind(kept) if by_kind is not None else kept
@@ -81,7 +89,7 @@ def scrub(manifest: Mapping[str, Any]) -> dict[str, Any] | None:
 def scrub_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return the metadata without managedFields and without annotations that no rule reads."""
     kept = _only(metadata, _METADATA)
-    annotations = mapping(metadata.get("annotations"))
+    annotations = _mapping(metadata.get("annotations"))
     kept.pop("annotations", None)
     document = {key: value for key, value in annotations.items() if _decides(key)}
     return {**kept, "annotations": document} if document else kept
@@ -93,83 +101,86 @@ def _decides(key: str) -> bool:
 
 
 def _pod(pod: dict[str, Any]) -> dict[str, Any]:
-    status = mapping(pod.get("status"))
+    status = _mapping(pod.get("status"))
     kept = _only(status, _POD_STATUS)
     for field in _CONTAINER_STATUSES:
-        if status.get(field):
-            kept[field] = [_container_status(mapping(one)) for one in _list(status[field])]
-    return {**pod, "spec": _pod_spec(mapping(pod.get("spec"))), "status": kept}
+        if items := _list(status.get(field)):
+            kept[field] = [_container_status(_mapping(item)) for item in items]
+    return {**pod, "spec": _pod_spec(_mapping(pod.get("spec"))), "status": kept}
 
 
 def _container_status(status: Mapping[str, Any]) -> dict[str, Any]:
     kept = _only(status, _CONTAINER_STATUS)
     for field in ("state", "lastState"):
-        state = {name: _only(mapping(part), _STATE) for name, part in mapping(status.get(field)).items()}
+        state = {name: _only(_mapping(part), _STATE) for name, part in _mapping(status.get(field)).items()}
         if state:
             kept[field] = state
     return kept
 
 
 def _lease(lease: dict[str, Any]) -> dict[str, Any]:
-    return {**lease, "spec": _only(mapping(lease.get("spec")), _LEASE)}
+    return {**lease, "spec": _only(_mapping(lease.get("spec")), _LEASE)}
 
 
 def _pod_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
     kept = {name: value for name, value in spec.items() if name not in (*_NOT_OF_A_POD, *_CONTAINERS, "volumes")}
     for field in _CONTAINERS:
-        if spec.get(field):
-            kept[field] = [_only(mapping(container), _CONTAINER) for container in _list(spec[field])]
-    volumes = [_only(mapping(volume), ("name", *_VOLUME_SOURCES)) for volume in _list(spec.get("volumes"))]
+        if containers := _list(spec.get(field)):
+            kept[field] = [_only(_mapping(container), _CONTAINER) for container in containers]
+    volumes = [_only(_mapping(volume), ("name", *_VOLUME_SOURCES)) for volume in _list(spec.get("volumes"))]
     volumes = [volume for volume in volumes if len(volume) > 1]
     return {**kept, "volumes": volumes} if volumes else kept
 
 
 def _template(template: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "metadata": scrub_metadata(mapping(template.get("metadata"))),
-        "spec": _pod_spec(mapping(template.get("spec"))),
+        "metadata": scrub_metadata(_mapping(template.get("metadata"))),
+        "spec": _pod_spec(_mapping(template.get("spec"))),
     }
 
 
 def _workload(workload: dict[str, Any]) -> dict[str, Any]:
-    spec = mapping(workload.get("spec"))
+    spec = _mapping(workload.get("spec"))
     kept = _only(spec, ("replicas", "selector", "parallelism", "completions", "suspend", "schedule", "updateStrategy"))
     if "template" in spec:
-        kept["template"] = _template(mapping(spec["template"]))
+        kept["template"] = _template(_mapping(spec["template"]))
     if "jobTemplate" in spec:
-        inner = mapping(mapping(mapping(spec["jobTemplate"]).get("spec")).get("template"))
+        inner = _mapping(_mapping(_mapping(spec["jobTemplate"]).get("spec")).get("template"))
         kept["jobTemplate"] = {"spec": {"template": _template(inner)}}
     return {**workload, "spec": kept} if spec else workload
 
 
 def _pod_template(manifest: dict[str, Any]) -> dict[str, Any]:
-    return {**manifest, "template": _template(mapping(manifest.get("template")))}
+    return {**manifest, "template": _template(_mapping(manifest.get("template")))}
 
 
 def _node(node: dict[str, Any]) -> dict[str, Any]:
-    spec, status = mapping(node.get("spec")), mapping(node.get("status"))
+    spec, status = _mapping(node.get("spec")), _mapping(node.get("status"))
     kept = _only(status, _NODE_STATUS)
-    if info := _only(mapping(status.get("nodeInfo")), _NODE_INFO):
+    if info := _only(_mapping(status.get("nodeInfo")), _NODE_INFO):
         kept["nodeInfo"] = info
+    if conditions := _list(kept.get("conditions")):
+        # A kubelet reports them every few minutes, and nothing reads when.
+        kept["conditions"] = [_without(_mapping(condition), "lastHeartbeatTime") for condition in conditions]
     return {**node, "spec": _only(spec, _NODE_SPEC), "status": kept}
 
 
 def _nodepool(pool: dict[str, Any]) -> dict[str, Any]:
-    spec = mapping(pool.get("spec"))
-    template = mapping(spec.get("template"))
+    spec = _mapping(pool.get("spec"))
+    template = _mapping(spec.get("template"))
     if "metadata" not in template:
         return pool
     return {
         **pool,
-        "spec": {**spec, "template": {**template, "metadata": scrub_metadata(mapping(template["metadata"]))}},
+        "spec": {**spec, "template": {**template, "metadata": scrub_metadata(_mapping(template["metadata"]))}},
     }
 
 
 def _volume(volume: dict[str, Any]) -> dict[str, Any]:
-    spec = mapping(volume.get("spec"))
+    spec = _mapping(volume.get("spec"))
     kept = _only(spec, _PV_PLAIN)
     for name, value in spec.items():
-        if name not in kept and isinstance(value, Mapping):
+        if name not in kept and isinstance(value := _value(value), Mapping):
             kept[name] = _only(value, _PV_KEPT)
     return {**volume, "spec": kept}
 
@@ -179,7 +190,7 @@ def _storage_class(storage_class: dict[str, Any]) -> dict[str, Any]:
 
 
 def _service(service: dict[str, Any]) -> dict[str, Any]:
-    spec = _only(mapping(service.get("spec")), ("selector",))
+    spec = _only(_mapping(service.get("spec")), ("selector",))
     return {**_only(service, ("apiVersion", "kind", "metadata")), "spec": spec}
 
 
@@ -187,7 +198,24 @@ def _only(value: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     return {name: value[name] for name in names if name in value}
 
 
+def _without(value: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: part for key, part in value.items() if key != name}
+
+
+def _value(value: Any) -> Any:
+    """Return a value that may be left as text, with its parts left as text."""
+    if not isinstance(value, msgspec.Raw):
+        return value
+    begin = bytes(memoryview(value)[:1])
+    return _FIELDS.decode(value) if begin == b"{" else _ITEMS.decode(value) if begin == b"[" else _PLAIN.decode(value)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return mapping(_value(value))
+
+
 def _list(value: Any) -> list[Any]:
+    value = _value(value)
     return value if isinstance(value, list) else []
 
 

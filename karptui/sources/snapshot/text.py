@@ -124,18 +124,20 @@ _STATM: Final = Path("/proc/self/statm")
 class MemoryLimit:
     """Memory that reading one file may take, measured as growth of the process."""
 
-    def __init__(self, data: bytes, where: str) -> None:
+    def __init__(self, data: bytes, where: str, *, size_bytes: int | None = None) -> None:
         """Begin to measure.
 
         Args:
-            data: Content of the file as stored, packed or not.
+            data: Content of the file as stored, packed or not, or its beginning.
+            size_bytes: Size of the whole content, if ``data`` is its beginning.
         """
-        self._most_bytes = FREE_BYTES + BYTES_PER_BYTE * len(data)
+        size_bytes = len(data) if size_bytes is None else size_bytes
+        self._most_bytes = FREE_BYTES + BYTES_PER_BYTE * size_bytes
         hint = "; if you trust it, unpack it first" if data.startswith(GZIP_MAGIC) else ""
         self._message = sentence(
             where,
             f"takes more than {size_text(self._most_bytes)} of memory, more than a snapshot of "
-            f"{size_text(len(data))} needs{hint}",
+            f"{size_text(size_bytes)} needs{hint}",
         )
         self._before_bytes = _resident_bytes()
         self._steps = 0

@@ -3,9 +3,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from karptui.decode.kinds import Kind
+from karptui.sources.demo.source import load
 from karptui.sources.snapshot.scrub import scrub
 from tests.builders import a_manifest, decoded
 
@@ -199,3 +201,11 @@ def test_malformed_objects_do_no_harm(broken: Any) -> None:
     assert scrub({"apiVersion": "v1", "kind": "Pod", "metadata": broken, "spec": broken, "status": broken}) is not None
     assert scrub({"apiVersion": "apps/v1", "kind": "DaemonSet", "spec": {"template": broken}}) is not None
     assert scrub({"apiVersion": "v1", "kind": "PersistentVolume", "spec": {"csi": broken}}) is not None
+
+
+def test_objects_left_as_text_are_scrubbed_alike() -> None:
+    decode = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+    for manifest in [POD, *load(0)]:
+        text = msgspec.json.encode(manifest)
+        head = {"apiVersion": manifest["apiVersion"], "kind": manifest["kind"]}
+        assert msgspec.json.decode(msgspec.json.encode(scrub({**decode(text), **head}))) == scrub(manifest)

@@ -1,0 +1,1 @@
+"""History: a local record of what a cluster looked like, and what karptui said about it."""

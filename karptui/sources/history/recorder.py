@@ -1,0 +1,356 @@
+"""Records a cluster while it is followed: takes changes from the mailbox, and writes them once a second."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from karptui import crash
+from karptui.aws.evidence import Evidence
+from karptui.clock import Clock
+from karptui.decode.kinds import Kind
+from karptui.kube.live_usage import LiveUsage
+from karptui.sources.history.store import NS_PER_DAY, Change, HistoryError, HistoryWriter, Mark, Sample
+from karptui.sources.snapshot.recording import recording_fields
+from karptui.sources.snapshot.scrub import scrub
+from karptui.sources.source import COMPLETE, Phase, SourceStatus
+
+STEP_SECONDS: Final = 1.0
+PACK_SECONDS: Final = 600.0
+FACTS_SECONDS: Final = 10.0
+KEY_SECONDS: Final = 2 * 3600.0
+KEY_CHANGES: Final = 100_000
+"""After so many changes, new key frames are written, so that every instant opens quickly."""
+WAIT_SECONDS: Final = 60.0
+"""Kinds that are not complete after this time do not hold up the first key frames."""
+LEASE_SECONDS: Final = 60.0
+"""Karpenter renews its lease every two seconds; that it did is recorded this often."""
+PIECE: Final = 5_000
+MOST_FAILURES: Final = 10
+"""After so many consecutive failures to write, recording ends."""
+_DELETED: Final = msgspec.Raw(b"null")
+_FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_CHANGED_BY_PEOPLE: Final = frozenset(
+    {
+        Kind.NODEPOOL,
+        Kind.NODECLASS,
+        Kind.NODEOVERLAY,
+        Kind.DAEMONSET,
+        Kind.DEPLOYMENT,
+        Kind.STATEFULSET,
+        Kind.PDB,
+        Kind.PRIORITY_CLASS,
+    }
+)
+"""Kinds whose field manager is recorded."""
+
+
+class _ManagedFields(msgspec.Struct):
+    manager: str = ""
+    time: str = ""
+    subresource: str = ""
+
+
+_MANAGED_FIELDS: Final = msgspec.json.Decoder(list[_ManagedFields])
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How much is kept."""
+
+    days: float = 7.0
+    bytes: int = 1 << 30
+
+
+class Recorder:
+    """Takes changes from any thread; one thread writes them.
+
+    ``trouble`` says why nothing is recorded (any more); it is empty otherwise.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        cluster: str,
+        clock: Clock,
+        *,
+        limits: Limits = Limits(),  # noqa: B008 - immutable
+        evidence: Callable[[], tuple[Evidence, LiveUsage]] | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Set up without touching a file.
+
+        Args:
+            evidence: returns settings, prices, offerings and usage as they are now.
+        """
+        self.path = path
+        self.trouble = ""
+        self._cluster = cluster
+        self._clock = clock
+        self._limits = limits
+        self._evidence = evidence
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._pending: dict[tuple[Kind, str], Change] = {}
+        self._marks: list[Mark] = []
+        self._samples: list[Sample] = []
+        self._phases: dict[Kind, Phase] = {}
+        self._left_out: set[Kind] = set()
+        self._written: dict[tuple[Kind, str], int] = {}
+        """Hash of what was recorded last of objects that are reported again without a change."""
+        self._lease_at = float("-inf")
+        self._facts: dict[str, int] = {}
+        """Hash of each recorded field."""
+        self._last_evidence: tuple[Evidence, LiveUsage] | None = None
+        self._writer: HistoryWriter | None = None
+        self._is_open = False
+        """Whether the session's first key frames are written."""
+        self._began = self._packed_at = self._facts_at = self._key_at = monotonic()
+        self._changes_since_key = 0
+        self._failures = 0
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    # From the source, in any thread
+
+    def put(self, kind: Kind, api_version: str, api_kind: str, texts: Mapping[str, bytes | None]) -> None:
+        """Take changed objects as the API server sent them, and None for deleted ones."""
+        head = {"apiVersion": api_version, "kind": api_kind}
+        objects = ((key, {**_FIELDS.decode(text), **head} if text is not None else None) for key, text in texts.items())
+        self._add(kind, objects)
+
+    def put_manifests(self, kind: Kind, manifests: Mapping[str, Mapping[str, Any] | None]) -> None:
+        """Take changed objects that are decoded already."""
+        self._add(kind, manifests.items())
+
+    def report(self, status: SourceStatus) -> None:
+        """Take the state of a kind."""
+        with self._lock:
+            self._phases[status.kind] = status.phase
+            (self._left_out.add if status.is_unread else self._left_out.discard)(status.kind)
+
+    def mark(self, *marks: Mark) -> None:
+        """Add instants worth going to."""
+        with self._lock:
+            self._marks += marks
+
+    def sample(self, samples: Iterable[Sample]) -> None:
+        """Add figures of NodePools."""
+        with self._lock:
+            self._samples += samples
+
+    def _add(self, kind: Kind, objects: Iterable[tuple[str, Mapping[str, Any] | None]]) -> None:
+        at_ns = self._now_ns()
+        changes: dict[tuple[Kind, str], Change] = {}
+        for key, manifest in objects:
+            change = _change(at_ns, kind, key, manifest)
+            if self._is_news(kind, key, change):
+                changes[kind, key] = change
+        if changes:
+            with self._lock:
+                self._pending.update(changes)
+
+    def _is_news(self, kind: Kind, key: str, change: Change) -> bool:
+        """Whether an object differs from what was recorded last, where that is worth remembering."""
+        if kind is Kind.LEASE and not change.is_deletion:
+            now = self._monotonic()
+            if now - self._lease_at < LEASE_SECONDS:
+                return False
+            self._lease_at = now
+        if kind is not Kind.NODE:
+            return True
+        new = hash(bytes(change.manifest))
+        if self._written.get((kind, key)) == new:
+            return False
+        self._written[kind, key] = new
+        return True
+
+    def _now_ns(self) -> int:
+        """Return the time, never earlier than what is written: clocks may jump."""
+        newest_ns = self._writer.newest_ns if self._writer is not None else 0
+        return max(self._clock.now_ns(), newest_ns + 1)
+
+    # Writing
+
+    def start(self) -> None:
+        """Begin to record in a thread."""
+        self._thread = threading.Thread(target=self._run, name="karptui history", daemon=True)
+        self._thread.start()
+
+    def stop(self, seconds: float = 2.0) -> None:
+        """Write what is left, and end."""
+        self._stopped.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(seconds)
+
+    def _run(self) -> None:
+        while self.open():
+            is_last = self._stopped.wait(STEP_SECONDS)
+            self.step()
+            if is_last or self.trouble:
+                break
+        if self._writer is not None:
+            if self._is_open and not self.trouble:
+                self._writer.touch(self._now_ns())
+            self._writer.close()
+
+    def open(self) -> bool:
+        """Open the file; return whether it can be written."""
+        if self._writer is None and not self.trouble:
+            try:
+                self._writer = HistoryWriter(self.path, self._cluster)
+            except HistoryError as error:
+                self.trouble = str(error)
+        return not self.trouble
+
+    def step(self) -> None:
+        """Write what has come since the last step."""
+        assert self._writer is not None, "open comes first"
+        try:
+            self._write(self._writer)
+        except HistoryError as error:
+            self._failures += 1
+            if self._failures >= MOST_FAILURES:
+                self.trouble = f"history is no longer recorded: {error}"
+        except Exception as error:  # noqa: BLE001  what is followed must go on
+            during = "recording the history"
+            self.trouble = crash.message(error, during, crash.record(error, during))
+        else:
+            self._failures = 0
+
+    def _write(self, writer: HistoryWriter) -> None:
+        now = self._monotonic()
+        if not self._is_open:
+            self._write_opening(writer, now)
+            return
+        changes = self._take()
+        try:
+            writer.write(changes)
+        except HistoryError:
+            self._put_back(changes)
+            raise
+        self._changes_since_key += len(changes)
+        self._write_extras(writer)
+        if now - self._facts_at >= FACTS_SECONDS:
+            self._facts_at = now
+            self._write_facts(writer)
+            writer.touch(self._now_ns())
+        if now - self._packed_at >= PACK_SECONDS:
+            self._packed_at = now
+            writer.pack()
+            if now - self._key_at >= KEY_SECONDS or self._changes_since_key >= KEY_CHANGES:
+                self._write_key(writer, now)
+            self._prune(writer)
+
+    def _write_opening(self, writer: HistoryWriter, now: float) -> None:
+        """Write the first list of everything, in pieces; once it is complete, the session begins."""
+        with self._lock:
+            is_complete = bool(self._phases) and all(
+                phase in COMPLETE or phase is Phase.FORBIDDEN for phase in self._phases.values()
+            )
+        is_complete = is_complete or now - self._began >= WAIT_SECONDS
+        if len(self._pending) < PIECE and not is_complete:
+            return
+        changes = self._take()
+        try:
+            _write_pieces(writer, changes)
+            if is_complete:
+                self._write_facts(writer)
+                self._mark_gap(writer)
+                writer.finish_key(self._now_ns())
+                self._is_open, self._key_at = True, now
+        except HistoryError:
+            self._put_back(changes)
+            raise
+
+    def _mark_gap(self, writer: HistoryWriter) -> None:
+        if writer.newest_ns:
+            writer.write_marks([Mark(at_ns=self._now_ns(), cause="gap")])
+
+    def _write_extras(self, writer: HistoryWriter) -> None:
+        with self._lock:
+            marks, self._marks = self._marks, []
+            samples, self._samples = self._samples, []
+        if marks:
+            writer.write_marks(marks)
+        if samples:
+            writer.write_samples(samples)
+
+    def _write_facts(self, writer: HistoryWriter) -> None:
+        at_ns = self._now_ns()
+        with self._lock:
+            fields: dict[str, Any] = {"unread": sorted(str(kind) for kind in self._left_out)}
+        if self._evidence is not None:
+            evidence = self._evidence()
+            if self._last_evidence is not None and all(
+                new is old for new, old in zip(evidence, self._last_evidence, strict=True)
+            ):
+                fields = {"unread": fields["unread"]}
+            else:
+                self._last_evidence = evidence
+                fields |= flat(recording_fields(*evidence))
+        for name, value in fields.items():
+            new = hash(msgspec.json.encode(value))
+            if self._facts.get(name) != new:
+                writer.write_fact(at_ns, name, value)
+                self._facts[name] = new
+
+    def _write_key(self, writer: HistoryWriter, now: float) -> None:
+        at_ns = writer.newest_ns
+        _write_pieces(writer, list(writer.objects_at(at_ns).values()))
+        writer.finish_key(at_ns)
+        self._key_at, self._changes_since_key = now, 0
+
+    def _prune(self, writer: HistoryWriter) -> None:
+        oldest_ns = writer.newest_ns - int(self._limits.days * NS_PER_DAY)
+        writer.prune(most_bytes=self._limits.bytes, oldest_ns=oldest_ns)
+
+    def _take(self) -> list[Change]:
+        with self._lock:
+            pending, self._pending = self._pending, {}
+        return list(pending.values())
+
+    def _put_back(self, changes: Iterable[Change]) -> None:
+        with self._lock:
+            before = {(Kind(change.kind), change.key): change for change in changes}
+            self._pending = {**before, **self._pending}
+
+
+def _write_pieces(writer: HistoryWriter, objects: Sequence[Change]) -> None:
+    for start in range(0, max(len(objects), 1), PIECE):
+        writer.write_key(objects[start : start + PIECE])
+
+
+def _change(at_ns: int, kind: Kind, key: str, manifest: Mapping[str, Any] | None) -> Change:
+    kept = scrub(manifest) if manifest is not None else None
+    if kept is None:
+        return Change(at_ns, str(kind), key, "", _DELETED)
+    manager = _manager(manifest) if kind in _CHANGED_BY_PEOPLE else ""
+    return Change(at_ns, str(kind), key, manager, msgspec.Raw(msgspec.json.encode(kept)))
+
+
+def _manager(manifest: Mapping[str, Any] | None) -> str:
+    """Return who changed an object last, its status aside."""
+    metadata: Any = (manifest or {}).get("metadata")
+    try:
+        fields = _FIELDS.decode(metadata) if isinstance(metadata, msgspec.Raw) else metadata or {}
+        managed = fields.get("managedFields") or []
+        entries = (
+            _MANAGED_FIELDS.decode(managed)
+            if isinstance(managed, msgspec.Raw)
+            else msgspec.convert(managed, list[_ManagedFields])
+        )
+    except msgspec.MsgspecError:
+        return ""
+    own = [entry for entry in entries if not entry.subresource]
+    return max(own, key=lambda entry: entry.time).manager if own else ""
+
+
+def flat(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a recording's fields, each part of the evidence as a field of its own, because few of them change."""
+    parts = {f"evidence.{name}": value for name, value in fields.get("evidence", {}).items()}
+    return {**{name: value for name, value in fields.items() if name != "evidence"}, **parts}

@@ -1,0 +1,493 @@
+"""The file of a cluster's history: SQLite, one writer, many readers.
+
+Table ``frames`` holds the changes of objects, compressed, in the order in which they happened. *Key frames* hold all
+objects of an instant, in pieces; the state at a later instant is the key frames before it and the changes since. A
+*session* is the time that one process recorded without a pause: it begins with key frames.
+Other tables: ``facts`` (prices, settings, usage: the fields of a recording that are no objects), ``marks`` (what is
+worth going to: verdict lines, disruptions, failed launches, edits) and ``samples`` (figures of each NodePool).
+All times are nanoseconds since the epoch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import zstandard
+
+from karptui.files import check_allowed
+from karptui.kube.timestamps import NS_PER_SECOND
+
+FORMAT: Final = 1
+"""Version of the tables, as SQLite's ``user_version``; files of a newer one are refused."""
+MAGIC: Final = b"SQLite format 3\x00"
+APPLICATION_ID: Final = 0x6B617270
+"""``karp``: tells a history from other SQLite files."""
+NS_PER_DAY: Final = 24 * 3600 * NS_PER_SECOND
+PACK_NS: Final = 600 * NS_PER_SECOND
+"""Small frames are packed into one of at most this duration."""
+_SMALL, _PACKED, _KEY, _INCOMPLETE_KEY = range(4)
+"""States of frames; an incomplete key frame does not count yet."""
+_QUICK: Final = 3
+_TIGHT: Final = 12
+"""Levels of compression: of a frame as it is written, and of key frames and packed frames."""
+_LARGEST_FRAME_BYTES: Final = 1 << 30
+"""Of one frame, unpacked."""
+_BUSY_SECONDS: Final = 5.0
+_TABLES: Final = """
+CREATE TABLE about(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE frames(
+    id INTEGER PRIMARY KEY, session INTEGER NOT NULL, from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL,
+    state INTEGER NOT NULL, count INTEGER NOT NULL, data BLOB NOT NULL);
+CREATE INDEX frames_by_time ON frames(from_ns);
+CREATE TABLE facts(at_ns INTEGER NOT NULL, name TEXT NOT NULL, data BLOB NOT NULL);
+CREATE INDEX facts_by_time ON facts(name, at_ns);
+CREATE TABLE marks(at_ns INTEGER NOT NULL, cause TEXT NOT NULL, data BLOB NOT NULL);
+CREATE INDEX marks_by_time ON marks(at_ns);
+CREATE TABLE samples(at_ns INTEGER NOT NULL, pool TEXT NOT NULL, data BLOB NOT NULL);
+CREATE INDEX samples_by_time ON samples(at_ns);
+"""
+
+
+class HistoryError(Exception):
+    """A history cannot be opened, read or written; the message is for the user."""
+
+
+class HistoryBusyError(HistoryError):
+    """Another process records this history."""
+
+
+class Change(msgspec.Struct, array_like=True, frozen=True):
+    """An object that was created, changed or deleted."""
+
+    at_ns: int
+    kind: str
+    """The value of a ``Kind``."""
+    key: str
+    """``namespace/name`` or ``name``, as in the mailbox."""
+    manager: str
+    """Field manager of the newest change of the specification; empty if unknown."""
+    manifest: msgspec.Raw
+    """The object as in a recording; ``null`` for a deleted one."""
+
+    @property
+    def is_deletion(self) -> bool:
+        """Whether the object was deleted."""
+        return bytes(self.manifest) == b"null"
+
+
+class Mark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An instant worth going to."""
+
+    at_ns: int = 0
+    cause: str = ""
+    """A code: ``verdict``, ``verdict-over``, ``disruption``, ``launch-refused``, ``edit``, ``gap``."""
+    object_kind: str = ""
+    name: str = ""
+    text: str = ""
+    """What the verdict or Karpenter said; empty where the objects tell it."""
+    cost_per_hour: float | None = None
+    severity: str = ""
+
+
+class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Figures of a NodePool at an instant; ``pool`` is empty for nodes that Karpenter does not manage."""
+
+    at_ns: int = 0
+    pool: str = ""
+    nodes: int = 0
+    pods: int = 0
+    price_per_hour: float | None = None
+    held_per_hour: float | None = None
+    """None until it is known."""
+    cpu_requested_millis: int = 0
+    cpu_allocatable_millis: int = 0
+    memory_requested_bytes: int = 0
+    memory_allocatable_bytes: int = 0
+    cpu_used_millis: int | None = None
+    memory_used_bytes: int | None = None
+    pending_pods: int = 0
+    """In the sample without a NodePool's name only."""
+
+
+class Session(NamedTuple):
+    """A time that was recorded without a pause."""
+
+    number: int
+    from_ns: int
+    to_ns: int
+
+
+class _Frame(NamedTuple):
+    id: int
+    session: int
+    from_ns: int
+    to_ns: int
+    data: bytes
+
+
+_CHANGES: Final = msgspec.json.Decoder(list[Change])
+_MARK: Final = msgspec.json.Decoder(Mark)
+_SAMPLE: Final = msgspec.json.Decoder(Sample)
+
+
+def is_history(path: Path) -> bool:
+    """Return whether a file is a history; False if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(72)
+    except OSError:
+        return False
+    return head.startswith(MAGIC) and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
+
+
+class History:
+    """Reads a history, also while another process writes it. Belongs to one thread."""
+
+    def __init__(self, path: Path) -> None:
+        """Open a history.
+
+        Raises:
+            HistoryError: if it is no history, or cannot be read.
+        """
+        self.path = path
+        if not is_history(path):
+            raise HistoryError(f"{path}: is not a history that karptui has recorded")
+        self._database = _opened(path, "ro")
+        self._check_format()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    @property
+    def cluster(self) -> str:
+        """The cluster's name when it was recorded."""
+        return self._about("cluster")
+
+    def sessions(self) -> tuple[Session, ...]:
+        """Return the recorded times, the first first."""
+        rows = self._database.execute(
+            "SELECT session, min(from_ns), max(to_ns) FROM frames WHERE state != ? "
+            "GROUP BY session ORDER BY min(from_ns)",
+            (_INCOMPLETE_KEY,),
+        )
+        sessions = [Session(*row) for row in rows]
+        if sessions and (until := self._about("until")):
+            sessions[-1] = sessions[-1]._replace(to_ns=max(sessions[-1].to_ns, int(until)))
+        return tuple(sessions)
+
+    def session_at(self, at_ns: int) -> Session | None:
+        """Return the last session that began before an instant; None if the history begins later."""
+        return next((session for session in reversed(self.sessions()) if session.from_ns <= at_ns), None)
+
+    def objects_at(self, at_ns: int) -> dict[tuple[str, str], Change]:
+        """Return all objects at an instant by kind and key; those of a pause are as the session before it ended."""
+        state: dict[tuple[str, str], Change] = {}
+        for change in self._changes_from_key(at_ns):
+            if change.is_deletion:
+                state.pop((change.kind, change.key), None)
+            else:
+                state[change.kind, change.key] = change
+        return state
+
+    def changes(self, from_ns: int, to_ns: int, kinds: Sequence[str] = ()) -> Iterator[Change]:
+        """Yield the changes after an instant up to another one, without the objects that sessions begin with."""
+        where = "state IN (?, ?) AND to_ns > ? AND from_ns <= ?"
+        for frame in self._frames(where, _SMALL, _PACKED, from_ns, to_ns):
+            for change in unpacked(frame.data):
+                if from_ns < change.at_ns <= to_ns and (not kinds or change.kind in kinds):
+                    yield change
+
+    def change_instants(self, from_ns: int, to_ns: int) -> tuple[int, ...]:
+        """Return when anything changed after an instant up to another one; at most one instant a second."""
+        return tuple(sorted({change.at_ns for change in self.changes(from_ns, to_ns)}))
+
+    def facts_at(self, at_ns: int) -> dict[str, Any]:
+        """Return the fields of a recording that are no objects, at an instant."""
+        rows = self._database.execute(
+            "SELECT name, data FROM facts AS newest WHERE at_ns = "
+            "(SELECT max(at_ns) FROM facts WHERE name = newest.name AND at_ns <= ?)",
+            (at_ns,),
+        )
+        return {name: msgspec.json.decode(_unzipped(data)) for name, data in rows}
+
+    def marks(self, from_ns: int, to_ns: int) -> tuple[Mark, ...]:
+        """Return the marks after an instant up to another one, the first first."""
+        rows = self._database.execute(
+            "SELECT data FROM marks WHERE at_ns > ? AND at_ns <= ? ORDER BY at_ns, rowid", (from_ns, to_ns)
+        )
+        return tuple(_MARK.decode(data) for (data,) in rows)
+
+    def samples(self, from_ns: int, to_ns: int) -> tuple[Sample, ...]:
+        """Return the figures of NodePools in a time, the first first."""
+        rows = self._database.execute(
+            "SELECT data FROM samples WHERE at_ns > ? AND at_ns <= ? ORDER BY at_ns, rowid", (from_ns, to_ns)
+        )
+        return tuple(_SAMPLE.decode(data) for (data,) in rows)
+
+    def _about(self, name: str) -> str:
+        row = self._database.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
+        return str(row[0]) if row is not None else ""
+
+    def _changes_from_key(self, at_ns: int) -> Iterator[Change]:
+        newest = self._database.execute(
+            "SELECT from_ns, session FROM frames WHERE state = ? AND from_ns <= ? "
+            "ORDER BY from_ns DESC, id DESC LIMIT 1",
+            (_KEY, at_ns),
+        ).fetchone()
+        if newest is None:
+            return
+        key_ns, session = newest
+        for frame in self._frames("state = ? AND from_ns = ? AND session = ?", _KEY, key_ns, session):
+            yield from unpacked(frame.data)
+        where = "state IN (?, ?) AND session = ? AND to_ns > ? AND from_ns <= ?"
+        for frame in self._frames(where, _SMALL, _PACKED, session, key_ns, at_ns):
+            for change in unpacked(frame.data):
+                if key_ns < change.at_ns <= at_ns:
+                    yield change
+
+    def _frames(self, where: str, *values: int) -> Iterator[_Frame]:
+        rows = self._database.execute(
+            f"SELECT id, session, from_ns, to_ns, data FROM frames WHERE {where} ORDER BY from_ns, id",  # noqa: S608
+            values,
+        )
+        return (_Frame(*row) for row in rows)
+
+    def _check_format(self) -> None:
+        try:
+            version = self._database.execute("PRAGMA user_version").fetchone()[0]
+        except sqlite3.DatabaseError as error:
+            raise HistoryError(f"{self.path}: cannot be read: {error}") from None
+        if version > FORMAT:
+            raise HistoryError(
+                f"{self.path}: the history has format {version}, this karptui reads up to {FORMAT}: install a newer one"
+            )
+
+
+class HistoryWriter(History):
+    """Writes a history. Only one at a time; others get a ``HistoryBusyError``."""
+
+    def __init__(self, path: Path, cluster: str) -> None:
+        """Open a history for writing, or create it, readable by its owner only.
+
+        Raises:
+            HistoryBusyError: if another process writes it.
+            HistoryError: if it cannot be written.
+        """
+        try:
+            check_allowed()
+            self._lock = _locked(path.with_name(f"{path.name}.lock"))
+            if not path.exists():
+                _create(path, cluster)
+        except OSError as error:
+            raise HistoryError(f"{path}: cannot be written: {error.strerror or error}") from None
+        if not is_history(path):
+            self._lock.close()
+            raise HistoryError(f"{path}: is not a history that karptui has recorded")
+        self.path = path
+        self._database = _opened(path, "rw")
+        self._database.execute("PRAGMA synchronous = NORMAL")
+        self._check_format()
+        with self._transaction():
+            self._database.execute("DELETE FROM frames WHERE state = ?", (_INCOMPLETE_KEY,))
+        self._session = self._next_session()
+        self.newest_ns = max((session.to_ns for session in self.sessions()), default=0)
+        """The last recorded instant; 0 if there is none."""
+
+    def close(self) -> None:
+        """Close the file, and let others write it."""
+        super().close()
+        self._lock.close()
+
+    def write(self, changes: Sequence[Change]) -> None:
+        """Add the changes of the last moment, in order.
+
+        Raises:
+            HistoryError: if the disk is full, or the file cannot be written; nothing is written then.
+        """
+        if not changes:
+            return
+        from_ns, to_ns = min(change.at_ns for change in changes), max(change.at_ns for change in changes)
+        with self._transaction():
+            self._insert(_SMALL, from_ns, to_ns, changes, self._session)
+        self.newest_ns = max(self.newest_ns, to_ns)
+
+    def touch(self, at_ns: int) -> None:
+        """Note that everything up to an instant is recorded, although nothing has changed."""
+        with self._transaction():
+            self._database.execute("INSERT OR REPLACE INTO about VALUES ('until', ?)", (str(at_ns),))
+        self.newest_ns = max(self.newest_ns, at_ns)
+
+    def write_key(self, objects: Sequence[Change]) -> None:
+        """Add a part of all objects; they count once the key frame is finished."""
+        with self._transaction():
+            self._insert(_INCOMPLETE_KEY, 0, 0, objects, self._session)
+
+    def finish_key(self, at_ns: int) -> None:
+        """Finish a key frame: the parts added so far are all objects at an instant."""
+        with self._transaction():
+            self._database.execute(
+                "UPDATE frames SET state = ?, from_ns = ?, to_ns = ? WHERE state = ?",
+                (_KEY, at_ns, at_ns, _INCOMPLETE_KEY),
+            )
+        self.newest_ns = max(self.newest_ns, at_ns)
+
+    def write_fact(self, at_ns: int, name: str, value: Any) -> None:
+        """Add a field of a recording that has changed; None if it is gone."""
+        with self._transaction():
+            self._database.execute(
+                "INSERT INTO facts VALUES (?, ?, ?)", (at_ns, name, _zipped(msgspec.json.encode(value)))
+            )
+
+    def write_marks(self, marks: Iterable[Mark]) -> None:
+        """Add instants worth going to."""
+        with self._transaction():
+            self._database.executemany(
+                "INSERT INTO marks VALUES (?, ?, ?)",
+                ((mark.at_ns, mark.cause, msgspec.json.encode(mark)) for mark in marks),
+            )
+
+    def write_samples(self, samples: Iterable[Sample]) -> None:
+        """Add figures of NodePools."""
+        with self._transaction():
+            self._database.executemany(
+                "INSERT INTO samples VALUES (?, ?, ?)",
+                ((sample.at_ns, sample.pool, msgspec.json.encode(sample)) for sample in samples),
+            )
+
+    def pack(self) -> int:
+        """Merge small frames of up to ten minutes into one, which takes a fraction of their bytes; return how many."""
+        frames = list(self._frames("state = ?", _SMALL))
+        packed = 0
+        while frames:
+            first, until_ns = frames[0], frames[0].from_ns + PACK_NS
+            batch = [frame for frame in frames if frame.session == first.session and frame.from_ns < until_ns]
+            del frames[: len(batch)]
+            changes = [change for frame in batch for change in unpacked(frame.data)]
+            with self._transaction():
+                self._database.executemany("DELETE FROM frames WHERE id = ?", [(frame.id,) for frame in batch])
+                to_ns = max(frame.to_ns for frame in batch)
+                self._insert(_PACKED, batch[0].from_ns, to_ns, changes, batch[0].session)
+            packed += len(batch)
+        return packed
+
+    def prune(self, *, most_bytes: int, oldest_ns: int) -> None:
+        """Delete the oldest key frames with their changes until the file is small and young enough; the last stays."""
+        while True:
+            keys = self._database.execute(
+                "SELECT DISTINCT from_ns FROM frames WHERE state = ? ORDER BY from_ns LIMIT 2", (_KEY,)
+            ).fetchall()
+            if len(keys) < 2:
+                return
+            until_ns = keys[1][0]
+            if until_ns > oldest_ns and self.size_bytes <= most_bytes:
+                return
+            with self._transaction():
+                self._database.execute(
+                    "DELETE FROM frames WHERE from_ns < ? AND state != ?", (until_ns, _INCOMPLETE_KEY)
+                )
+                for table in ("marks", "samples"):
+                    self._database.execute(f"DELETE FROM {table} WHERE at_ns < ?", (until_ns,))  # noqa: S608 - ours
+                self._database.execute(
+                    "DELETE FROM facts WHERE at_ns < (SELECT max(at_ns) FROM facts AS newer "
+                    "WHERE newer.name = facts.name AND newer.at_ns <= ?)",
+                    (until_ns,),
+                )
+            self._database.execute("PRAGMA incremental_vacuum")
+            self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of the used pages of the file."""
+        pages, free, size = (
+            self._database.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("page_count", "freelist_count", "page_size")
+        )
+        return int((pages - free) * size)
+
+    def _insert(self, state: int, from_ns: int, to_ns: int, changes: Sequence[Change], session: int) -> None:
+        data = _zipped(msgspec.json.encode(changes), _QUICK if state == _SMALL else _TIGHT)
+        self._database.execute(
+            "INSERT INTO frames(session, from_ns, to_ns, state, count, data) VALUES (?, ?, ?, ?, ?, ?)",
+            (session, from_ns, to_ns, state, len(changes), data),
+        )
+
+    def _next_session(self) -> int:
+        row = self._database.execute("SELECT max(session) FROM frames").fetchone()
+        return int(row[0] or 0) + 1
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        try:
+            with self._database:
+                yield
+        except sqlite3.Error as error:
+            raise HistoryError(f"{self.path}: cannot be written: {error}") from None
+
+
+def unpacked(data: bytes) -> list[Change]:
+    """Return the changes in a frame.
+
+    Raises:
+        HistoryError: if it is damaged.
+    """
+    try:
+        return _CHANGES.decode(_unzipped(data))
+    except (msgspec.MsgspecError, zstandard.ZstdError) as error:
+        raise HistoryError(f"the history is damaged: {error}") from None
+
+
+def _zipped(data: bytes, level: int = _QUICK) -> bytes:
+    return zstandard.ZstdCompressor(level=level).compress(data)
+
+
+def _unzipped(data: bytes) -> bytes:
+    if zstandard.frame_content_size(data) > _LARGEST_FRAME_BYTES:
+        raise HistoryError("the history is damaged: a frame is larger than any cluster")
+    return zstandard.ZstdDecompressor().decompress(data, max_output_size=_LARGEST_FRAME_BYTES)
+
+
+def _opened(path: Path, mode: str) -> sqlite3.Connection:
+    try:
+        return sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=_BUSY_SECONDS, check_same_thread=False
+        )
+    except sqlite3.Error as error:
+        raise HistoryError(f"{path}: cannot be opened: {error}") from None
+
+
+def _create(path: Path, cluster: str) -> None:
+    """Create a history under another name first, so that nobody sees it half made."""
+    made = path.with_name(f".{path.name}.new")
+    made.unlink(missing_ok=True)
+    os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    database = sqlite3.connect(made)
+    try:
+        database.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        database.executescript(_TABLES)
+        database.execute("INSERT INTO about VALUES ('cluster', ?)", (cluster,))
+        database.execute(f"PRAGMA user_version = {FORMAT}")
+        database.commit()
+    finally:
+        database.close()
+    made.replace(path)
+
+
+def _locked(path: Path) -> sqlite3.Connection:
+    """Return a connection that holds a lock until it is closed or the process ends, on every system."""
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    lock = sqlite3.connect(path, timeout=0.0, isolation_level=None, check_same_thread=False)
+    try:
+        lock.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError:
+        lock.close()
+        raise HistoryBusyError("another karptui records this cluster") from None
+    return lock

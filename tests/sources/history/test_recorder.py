@@ -1,0 +1,468 @@
+"""What is recorded of a cluster, and that every instant of it can be opened again."""
+
+from __future__ import annotations
+
+import random
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from karptui.aws.evidence import NO_EVIDENCE, Evidence
+from karptui.clock import FrozenClock
+from karptui.decode.kinds import Kind
+from karptui.karpenter.settings import parse_settings
+from karptui.kube.live_usage import NO_LIVE_USAGE
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.sources.demo.source import DemoSource
+from karptui.sources.history import recorder as recorder_module
+from karptui.sources.history.moments import recording_at
+from karptui.sources.history.recorder import Limits, Recorder
+from karptui.sources.history.store import (
+    FORMAT,
+    Change,
+    History,
+    HistoryBusyError,
+    HistoryError,
+    HistoryWriter,
+    Mark,
+    Sample,
+    is_history,
+)
+from karptui.sources.snapshot.reader import SnapshotReader
+from karptui.sources.snapshot.scrub import scrub
+from karptui.sources.snapshot.text import SnapshotError
+from karptui.sources.source import Mailbox, Phase, SourceStatus
+from tests.builders import a_manifest
+
+START_NS = 1_800_000_000 * NS_PER_SECOND
+
+
+class Bench:
+    """A recorder whose time is in the test's hands."""
+
+    def __init__(self, path: Path, **options: Any) -> None:
+        self.clock = FrozenClock(START_NS)
+        self.seconds = 0.0
+        self.recorder = Recorder(path, "prod", self.clock, monotonic=lambda: self.seconds, **options)
+        assert self.recorder.open()
+
+    def pass_seconds(self, seconds: float = 1.0) -> None:
+        self.seconds += seconds
+        self.clock.instant_ns += int(seconds * NS_PER_SECOND)
+
+    def live(self, *kinds: Kind) -> None:
+        for kind in kinds:
+            self.recorder.report(SourceStatus(kind=kind, phase=Phase.LIVE, since_ns=START_NS))
+
+    def put(self, *manifests: dict[str, Any]) -> None:
+        for manifest in manifests:
+            metadata = manifest["metadata"]
+            key = "/".join(filter(None, (metadata.get("namespace", ""), metadata["name"])))
+            self.recorder.put_manifests(Kind(manifest["kind"]), {key: manifest})
+
+    def delete(self, kind: Kind, key: str) -> None:
+        self.recorder.put_manifests(kind, {key: None})
+
+    def step(self) -> None:
+        self.pass_seconds()
+        self.recorder.step()
+        assert not self.recorder.trouble
+
+    def close(self) -> None:
+        assert self.recorder._writer is not None
+        self.recorder._writer.close()
+
+
+def pod(name: str, phase: str = "Running") -> dict[str, Any]:
+    return a_manifest("Pod", name, namespace="shop", spec={"containers": []}, status={"phase": phase})
+
+
+def node(name: str, heartbeat: str, ready: str = "True") -> dict[str, Any]:
+    condition = {"type": "Ready", "status": ready, "lastHeartbeatTime": heartbeat}
+    return a_manifest("Node", name, status={"conditions": [condition]})
+
+
+def names_at(history: History, at_ns: int) -> set[str]:
+    return {key for _, key in history.objects_at(at_ns)}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "prod.karptui"
+
+
+def test_each_instant_of_a_cluster_that_changes_can_be_read(path: Path) -> None:
+    """The demo plays for ten minutes; now and then what it holds is compared with the history later."""
+    bench = Bench(path)
+    demo = DemoSource(clock=bench.clock, is_stepped=True)
+    demo.start(Mailbox(tap=bench.recorder))
+    bench.recorder.step()
+    truth: dict[int, list[dict[str, Any]]] = {}
+    for second in range(620):
+        bench.pass_seconds()
+        demo.step()
+        bench.recorder.step()
+        if second % 100 == 99:
+            kept = (scrub(manifest) for manifest in demo.manifests())
+            truth[bench.clock.instant_ns] = [manifest for manifest in kept if manifest is not None]
+    bench.close()
+    history = History(path)
+    assert len(truth) == 6
+    for at_ns, manifests in truth.items():
+        read = [msgspec.json.decode(manifest) for manifest in recording_at(history, at_ns)["objects"]]
+        assert _sorted(read) == _sorted(manifests)
+
+
+def _sorted(manifests: list[dict[str, Any]]) -> list[tuple[str, str, str, str]]:
+    """Return objects in one order."""
+    return sorted(
+        (
+            manifest["kind"],
+            manifest["metadata"].get("namespace", ""),
+            manifest["metadata"]["name"],
+            msgspec.json.encode(manifest, order="sorted").decode(),
+        )
+        for manifest in manifests
+    )
+
+
+def test_a_session_begins_when_all_kinds_are_complete(path: Path) -> None:
+    bench = Bench(path)
+    bench.live(Kind.NODE)
+    bench.recorder.report(SourceStatus(kind=Kind.POD, phase=Phase.SYNCING, since_ns=START_NS))
+    bench.put(pod("a"))
+    bench.step()
+    assert History(path).sessions() == ()
+    bench.put(pod("b"))
+    bench.live(Kind.POD)
+    bench.step()
+    (session,) = History(path).sessions()
+    assert session.from_ns == START_NS + 2 * NS_PER_SECOND
+    assert names_at(History(path), session.from_ns) == {"shop/a", "shop/b"}
+    with pytest.raises(HistoryError, match="it begins at 2027-01-15T08:00:02Z"):
+        recording_at(History(path), START_NS)
+
+
+def test_kinds_that_never_become_complete_do_not_hold_up_recording(path: Path) -> None:
+    bench = Bench(path)
+    bench.recorder.report(SourceStatus(kind=Kind.POD, phase=Phase.DISCONNECTED, since_ns=START_NS))
+    bench.put(node("a", "t"))
+    bench.step()
+    assert History(path).sessions() == ()
+    bench.pass_seconds(60)
+    bench.step()
+    assert names_at(History(path), bench.clock.instant_ns) == {"a"}
+
+
+def test_forbidden_kinds_are_recorded_as_unread(path: Path) -> None:
+    bench = Bench(path)
+    bench.live(Kind.NODE)
+    bench.recorder.report(SourceStatus(kind=Kind.PDB, phase=Phase.FORBIDDEN, since_ns=START_NS))
+    bench.put(node("a", "t"))
+    bench.step()
+    assert recording_at(History(path), bench.clock.instant_ns)["unread"] == ["PodDisruptionBudget"]
+
+
+def test_heartbeats_of_nodes_and_renewals_of_a_lease_are_no_changes(path: Path) -> None:
+    bench = Bench(path)
+    bench.live(Kind.NODE)
+    bench.put(node("a", "08:00:00"))
+    bench.step()
+    began_ns = bench.clock.instant_ns
+    lease = a_manifest("Lease", "karpenter-leader-election", api_version="coordination.k8s.io/v1", spec={})
+    for second in range(90):
+        bench.put(node("a", f"08:01:{second}"), lease)
+        bench.step()
+    bench.put(node("a", "08:02:00", ready="Unknown"))
+    bench.step()
+    changes = list(History(path).changes(began_ns, bench.clock.instant_ns))
+    assert [change.kind for change in changes] == ["Lease", "Lease", "Node"]
+
+
+def test_who_changed_a_nodepool_is_recorded(path: Path) -> None:
+    bench = Bench(path)
+    bench.live(Kind.NODEPOOL)
+    entries = [
+        {"manager": "kubectl", "time": "2026-11-20T10:00:00Z"},
+        {"manager": "argocd-controller", "time": "2026-11-20T11:00:00Z"},
+        {"manager": "karpenter", "time": "2026-11-20T12:00:00Z", "subresource": "status"},
+    ]
+    pool = a_manifest("NodePool", "spot", api_version="karpenter.sh/v1", metadata={"managedFields": entries}, spec={})
+    bench.recorder.put(Kind.NODEPOOL, "karpenter.sh/v1", "NodePool", {"spot": msgspec.json.encode(pool)})
+    bench.step()
+    (change,) = History(path).objects_at(bench.clock.instant_ns).values()
+    assert change.manager == "argocd-controller"
+    assert "managedFields" not in msgspec.json.decode(change.manifest)["metadata"]
+
+
+def test_settings_and_prices_are_recorded_when_they_change(path: Path) -> None:
+    now = [(NO_EVIDENCE, NO_LIVE_USAGE)]
+    bench = Bench(path, evidence=lambda: now[0])
+    bench.live(Kind.NODE)
+    bench.put(node("a", "t"))
+    bench.step()
+    before_ns = bench.clock.instant_ns
+    now[0] = Evidence(settings=parse_settings({"BATCH_IDLE_DURATION": "5s"})), NO_LIVE_USAGE
+    bench.pass_seconds(10)
+    bench.step()
+    history = History(path)
+    assert recording_at(history, before_ns)["settings"] == {}
+    assert recording_at(history, bench.clock.instant_ns)["settings"] == {"BATCH_IDLE_DURATION": "5s"}
+    count = history._database.execute("SELECT count(*) FROM facts").fetchone()
+    bench.pass_seconds(60)
+    bench.step()
+    assert history._database.execute("SELECT count(*) FROM facts").fetchone() == count
+
+
+def test_marks_and_samples_are_kept_in_order(path: Path) -> None:
+    bench = Bench(path)
+    bench.live(Kind.NODE)
+    bench.step()
+    marks = [Mark(at_ns=START_NS + at, cause="verdict", text=f"line {at}") for at in (3, 5)]
+    sample = Sample(at_ns=START_NS + 4, pool="spot", nodes=3, price_per_hour=0.5)
+    bench.recorder.mark(*marks)
+    bench.recorder.sample([sample])
+    bench.step()
+    history = History(path)
+    assert history.marks(START_NS, START_NS + 5) == tuple(marks)
+    assert history.marks(START_NS + 3, START_NS + 5) == (marks[1],)
+    assert history.samples(START_NS, START_NS + 9) == (sample,)
+
+
+def test_packing_keeps_every_change_and_takes_fewer_bytes(path: Path) -> None:
+    bench = Bench(path)
+    bench.live(Kind.POD)
+    bench.put(*(pod(f"web-{number}") for number in range(200)))
+    bench.step()
+    began_ns = bench.clock.instant_ns
+    for second in range(300):
+        bench.put(pod(f"web-{second % 200}", phase=("Running", "Pending")[second % 2]))
+        bench.step()
+    before, writer = list(History(path).changes(began_ns, 1 << 62)), bench.recorder._writer
+    assert writer is not None
+    used = writer.size_bytes
+    assert writer.pack() == 300
+    assert list(History(path).changes(began_ns, 1 << 62)) == before
+    assert writer.size_bytes < used / 2
+    assert writer.pack() == 0
+
+
+def test_new_key_frames_change_no_instant(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder_module, "KEY_CHANGES", 20)
+    monkeypatch.setattr(recorder_module, "PACK_SECONDS", 10.0)
+    monkeypatch.setattr(recorder_module, "PIECE", 2)
+    bench = Bench(path)
+    bench.live(Kind.POD)
+    bench.step()
+    chance, truth, state = random.Random(1), {}, set[str]()
+    for _ in range(100):
+        name = f"web-{chance.randrange(12)}"
+        if name in state:
+            state.discard(name)
+            bench.delete(Kind.POD, f"shop/{name}")
+        else:
+            state.add(name)
+            bench.put(pod(name))
+        truth[bench.clock.instant_ns] = {f"shop/{name}" for name in state}
+        bench.step()
+    history = History(path)
+    assert history._database.execute("SELECT count(DISTINCT from_ns) FROM frames WHERE state = 2").fetchone()[0] > 3
+    assert {at_ns: names_at(history, at_ns) for at_ns in truth} == truth
+
+
+def test_old_frames_go_first_and_the_rest_can_be_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder_module, "KEY_SECONDS", 60.0)
+    monkeypatch.setattr(recorder_module, "PACK_SECONDS", 20.0)
+    bench = Bench(path, limits=Limits(days=200 / 86400))
+    bench.live(Kind.POD)
+    bench.put(pod("old"))
+    bench.step()
+    for second in range(600):
+        bench.put(pod(f"web-{second}"))
+        bench.step()
+    history = History(path)
+    (session,) = history.sessions()
+    age = (bench.clock.instant_ns - session.from_ns) / NS_PER_SECOND
+    assert 200 <= age <= 300
+    assert names_at(history, session.from_ns) >= {"shop/old", "shop/web-0"}
+    assert len(names_at(history, bench.clock.instant_ns)) == 601
+
+
+def test_a_file_that_grows_too_large_loses_its_beginning(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder_module, "KEY_SECONDS", 30.0)
+    monkeypatch.setattr(recorder_module, "PACK_SECONDS", 10.0)
+    bench = Bench(path, limits=Limits(bytes=200_000))
+    bench.live(Kind.POD)
+    chance = random.Random(1)
+    for _ in range(200):
+        bench.put(*({**pod(f"web-{place}"), "noise": chance.randbytes(200).hex()} for place in range(20)))
+        bench.step()
+    writer = bench.recorder._writer
+    assert writer is not None
+    assert writer.size_bytes < 400_000
+    assert len(names_at(History(path), bench.clock.instant_ns)) == 20
+
+
+@given(jumps=st.lists(st.integers(-400_000, 400_000), max_size=12))
+@settings(max_examples=20, deadline=None)
+def test_a_clock_that_jumps_disorders_nothing(tmp_path_factory: pytest.TempPathFactory, jumps: list[int]) -> None:
+    path = tmp_path_factory.mktemp("history") / "prod.karptui"
+    bench = Bench(path)
+    bench.live(Kind.POD)
+    bench.put(pod("a"))
+    bench.step()
+    for number, jump in enumerate(jumps):
+        bench.clock.instant_ns += jump * NS_PER_SECOND
+        bench.put(pod(f"web-{number}"))
+        bench.step()
+    history = History(path)
+    (session,) = history.sessions()
+    changes = list(history.changes(session.from_ns, 1 << 62))
+    assert [change.key for change in changes] == [f"shop/web-{number}" for number in range(len(jumps))]
+    assert [change.at_ns for change in changes] == sorted({change.at_ns for change in changes})
+    bench.close()
+
+
+def test_a_second_writer_is_refused_and_readers_are_not(path: Path) -> None:
+    writer = HistoryWriter(path, "prod")
+    with pytest.raises(HistoryBusyError, match="another karptui records this cluster"):
+        HistoryWriter(path, "prod")
+    recorder = Recorder(path, "prod", FrozenClock(START_NS))
+    assert not recorder.open()
+    assert recorder.trouble == "another karptui records this cluster"
+    assert History(path).cluster == "prod"
+    writer.close()
+    HistoryWriter(path, "prod").close()
+
+
+def test_only_the_owner_may_read_the_files(path: Path) -> None:
+    HistoryWriter(path, "prod").write([Change(1, "Pod", "a", "", msgspec.Raw(b"null"))])
+    assert {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()} == dict.fromkeys(
+        ("prod.karptui", "prod.karptui-shm", "prod.karptui-wal", "prod.karptui.lock", "prod.karptui.lock-journal"),
+        0o600,
+    )
+
+
+def test_after_a_full_disk_what_was_held_back_is_written(path: Path) -> None:
+    bench = Bench(path)
+    bench.live(Kind.POD)
+    bench.put(pod("a"))
+    bench.step()
+    writer = bench.recorder._writer
+    assert writer is not None
+    pages = writer._database.execute("PRAGMA page_count").fetchone()[0]
+    writer._database.execute(f"PRAGMA max_page_count = {pages}")
+    chance = random.Random(1)
+    for number in range(3):
+        bench.put({**pod(f"large-{number}"), "noise": chance.randbytes(100_000).hex()})
+        bench.step()
+    assert names_at(History(path), bench.clock.instant_ns) == {"shop/a"}
+    writer._database.execute("PRAGMA max_page_count = 1000000")
+    bench.step()
+    assert len(names_at(History(path), bench.clock.instant_ns)) == 4
+
+
+def test_recording_ends_after_ten_failures(path: Path) -> None:
+    bench = Bench(path)
+    bench.live(Kind.POD)
+    bench.step()
+    writer = bench.recorder._writer
+    assert writer is not None
+    writer._database.execute(f"PRAGMA max_page_count = {writer._database.execute('PRAGMA page_count').fetchone()[0]}")
+    bench.put({**pod("large"), "noise": random.Random(1).randbytes(100_000).hex()})
+    for _ in range(10):
+        bench.pass_seconds()
+        bench.recorder.step()
+    assert bench.recorder.trouble.startswith("history is no longer recorded: ")
+    assert "full" in bench.recorder.trouble
+
+
+@pytest.mark.parametrize("content", [b"", b"SQLite format 3\x00", b"x" * 200])
+def test_other_files_are_refused(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    assert not is_history(path)
+    with pytest.raises(HistoryError, match="is not a history that karptui has recorded"):
+        History(path)
+    with pytest.raises(HistoryError, match="is not a history that karptui has recorded"):
+        HistoryWriter(path, "prod")
+    assert path.read_bytes() == content
+
+
+def test_a_history_of_a_newer_format_is_refused(path: Path) -> None:
+    writer = HistoryWriter(path, "prod")
+    writer._database.execute(f"PRAGMA user_version = {FORMAT + 1}")
+    writer.close()
+    with pytest.raises(HistoryError, match=f"the history has format {FORMAT + 1}"):
+        History(path)
+
+
+def test_a_damaged_frame_is_an_error_and_no_traceback(path: Path) -> None:
+    writer = HistoryWriter(path, "prod")
+    writer.write_key([Change(1, "Pod", "a", "", msgspec.Raw(b"{}"))])
+    writer.finish_key(1)
+    writer._database.execute("UPDATE frames SET data = x'00112233'")
+    writer._database.commit()
+    writer.close()
+    with pytest.raises(SnapshotError, match="the history is damaged"):
+        SnapshotReader().read([path])
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from karptui.clock import SystemClock
+from karptui.decode.kinds import Kind
+from karptui.sources.history.recorder import Recorder
+from karptui.sources.source import Phase, SourceStatus
+recorder = Recorder(Path(sys.argv[1]), "prod", SystemClock())
+assert recorder.open()
+recorder.report(SourceStatus(kind=Kind.POD, phase=Phase.LIVE, since_ns=0))
+number = 0
+while True:
+    metadata = {"name": f"web-{number}", "namespace": "shop"}
+    manifest = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {}}
+    recorder.put_manifests(Kind.POD, {f"shop/web-{number}": manifest})
+    recorder.step()
+    print(number, flush=True)
+    number += 1
+"""
+
+
+def test_a_killed_process_loses_nothing_that_was_written(path: Path) -> None:
+    chance = random.Random(1)
+    for _ in range(2):
+        process = subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        written = -1
+        for _ in range(chance.randrange(5, 60)):
+            written = int(process.stdout.readline())
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        keys = names_at(History(path), time.time_ns() + NS_PER_SECOND)
+        assert keys >= {f"shop/web-{number}" for number in range(written + 1)}
+
+
+def test_snapshot_readers_open_a_history_at_an_instant(path: Path) -> None:
+    bench = Bench(path)
+    bench.live(Kind.POD)
+    bench.put(pod("a"))
+    bench.step()
+    bench.put(pod("b"))
+    bench.step()
+    bench.close()
+    latest = SnapshotReader().read([path])
+    assert (latest.name, latest.captured_at_ns) == ("prod", START_NS + NS_PER_SECOND + 1)
+    assert {found.name for found in latest.inventory.pods} == {"a", "b"}
+    earlier = SnapshotReader().read([path], at=lambda last_ns: last_ns - 1)
+    assert {found.name for found in earlier.inventory.pods} == {"a"}
+    with pytest.raises(SnapshotError, match="--at needs one"):
+        SnapshotReader().read([Path(__file__)], at=lambda last_ns: last_ns)
