@@ -35,6 +35,7 @@ from karptui.session.moments import PlayCache, PlaySessions
 from karptui.session.replays import SharedBase
 from karptui.session.throttle import KEYBOARD
 from karptui.sources.evidence import EvidenceSource
+from karptui.sources.history.tap import HistoryTap
 from karptui.sources.source import Source, SourceError
 from karptui.state.cluster import EMPTY, ClusterState
 from karptui.views.row import Tone
@@ -92,6 +93,7 @@ class KarptuiApp(LivingApp):
         connect: Callable[[str], Source] | None = None,
         contexts: Callable[[], Sequence[str]] | None = None,
         evidence_of: Callable[[Source | None], EvidenceSource] | None = None,
+        tap_of: Callable[[Source | None], HistoryTap | None] = lambda _: None,
         analyst_of: Callable[[], Analyst] = Analyst,
         tour: Tour | None = None,
     ) -> None:
@@ -105,12 +107,14 @@ class KarptuiApp(LivingApp):
             connect: Returns the source of a context, for ``:ctx``; raises SourceError with a message.
             contexts: Returns the names of the contexts.
             evidence_of: Returns additional data about instance types and prices for a source.
+            tap_of: Returns what records the history of a source; None if it is not recorded.
             analyst_of: Creates the analyst, which works out why nodes are still here.
             tour: The tour through a story of the demo.
         """
         self._evidence_of: Callable[[Source | None], EvidenceSource] = evidence_of or (lambda _: EvidenceSource())
         self._analyst_of = analyst_of
-        follower = ClusterFollower(source, state, evidence=self._evidence_of(source), analyst=analyst_of())
+        self._tap_of = tap_of
+        follower = self._follower_of(source, state)
         super().__init__()
         plays = PlayCache()
         feed = self.feed = Feed(follower, clock or SystemClock(), self)
@@ -147,6 +151,10 @@ class KarptuiApp(LivingApp):
         if self._coloured is None or self._coloured[0] is not theme:
             self._coloured = theme, variable_defaults(theme)
         return self._coloured[1]
+
+    def _follower_of(self, source: Source | None, state: ClusterState = EMPTY) -> ClusterFollower:
+        evidence, analyst = self._evidence_of(source), self._analyst_of()
+        return ClusterFollower(source, state, evidence=evidence, analyst=analyst, tap=self._tap_of(source))
 
     # Life
 
@@ -395,7 +403,7 @@ class KarptuiApp(LivingApp):
             raise CommandError(str(error)) from error
         self.moments.end()
         self.run_worker(self.follower.stop, thread=True, group="source")
-        self.feed.follower = ClusterFollower(source, evidence=self._evidence_of(source), analyst=self._analyst_of())
+        self.feed.follower = self._follower_of(source)
         self._start_source()
         self.poll_now()
 

@@ -86,6 +86,12 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Whether credentials may come from the metadata service (IMDS) of the EC2 instance that karptui runs on."""
     karpenter_settings: Mapping[str, str] = {}
     """Karpenter's settings by environment variable, if they differ from its defaults."""
+    history: bool = True
+    """Whether to record a live cluster's history on this machine while karptui runs."""
+    history_days: float = 7.0
+    """How many days of history are kept."""
+    history_megabytes: float = 1000.0
+    """How large the history of one cluster may become."""
     keymap: Mapping[str, str] = {}
     """Other keys for actions: the id that the help screen shows, and a comma-separated list of keys."""
     contexts: Mapping[str, ContextSettings] = {}
@@ -168,7 +174,13 @@ def _convert(values: Mapping[str, object], where: str) -> Config:
         raise ConfigError(f"{where}: {_sentence(error, values)}") from error
     if config.node_sort:
         parse_node_sort(config.node_sort, where)
-    for key in ("price_multiplier", "node_surcharge_per_hour", "auto_mode_surcharge"):
+    for key in (
+        "price_multiplier",
+        "node_surcharge_per_hour",
+        "auto_mode_surcharge",
+        "history_days",
+        "history_megabytes",
+    ):
         amount = getattr(config, key)
         if not isfinite(amount) or amount < 0:
             raise ConfigError(f"{where}: {key} must be a number from 0 up, not {amount:g}")

@@ -98,6 +98,11 @@ def forbid_files() -> None:
     _forbidden = True
 
 
+def files_are_forbidden() -> bool:
+    """Return whether this process writes no files, because it serves a browser."""
+    return _forbidden
+
+
 def check_allowed() -> None:
     """Raise if files are forbidden.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import zlib
 from pathlib import Path
 
 import platformdirs
@@ -39,6 +41,20 @@ def state_dir() -> Path:
         OSError: when it cannot be made.
     """
     return _private(platformdirs.user_state_path(_NAME))
+
+
+def history_file(cluster: str, server: str) -> Path:
+    """Return the file of a cluster's history; its folder is made when missing, readable by its owner only.
+
+    Args:
+        cluster: The context's name, which need not be unique.
+        server: The address of its API server.
+
+    Raises:
+        OSError: when the folder cannot be made.
+    """
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", cluster)[-60:].strip(".-") or "cluster"
+    return _private(state_dir() / "history") / f"{name}-{zlib.crc32(f'{cluster} {server}'.encode()):08x}.karptui"
 
 
 def _private(folder: Path) -> Path:

@@ -15,6 +15,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.readiness import out_of_reach, unready_because
 from karptui.session.refusals import RefusalReader
 from karptui.sources.evidence import EvidenceSource
+from karptui.sources.history.tap import HistoryTap
 from karptui.sources.source import Mailbox, Source, SourceError
 from karptui.state.cluster import EMPTY, ClusterState
 from karptui.state.reducer import Batch, KindDelta, reduce
@@ -32,8 +33,11 @@ class ClusterFollower:
         *,
         evidence: EvidenceSource | None = None,
         analyst: Analyst | None = None,
+        tap: HistoryTap | None = None,
     ) -> None:
         self.source = source
+        self.tap = tap
+        """Records the history; None if it is not recorded."""
         self.evidence = evidence or EvidenceSource()
         self.view = ClusterView(state, {}, evidence=self.evidence.latest())
         """What screens show; replaced, never changed."""
@@ -49,7 +53,7 @@ class ClusterFollower:
         """Objects that could not be taken over, and why."""
         self.analyst = analyst or Analyst()
         """Works out why nodes are still here."""
-        self._mailbox = Mailbox(shows_nodes_first=True)
+        self._mailbox = Mailbox(shows_nodes_first=True, tap=tap)
         self._polling = threading.Lock()
         self._asks_for_evidence = False
         self._refusals = RefusalReader()
@@ -96,6 +100,8 @@ class ClusterFollower:
         if not self._asks_for_evidence:
             self._asks_for_evidence = True
             self.evidence.start()
+            if self.tap is not None:
+                self.tap.start(lambda: (self.view.evidence, self.view.live_usage))
 
     def stop(self) -> None:
         """End the source."""
@@ -104,6 +110,8 @@ class ClusterFollower:
         self.evidence.stop()
         if self.source is not None:
             self.source.stop()
+        if self.tap is not None:
+            self.tap.stop()
 
     def poll(self, now_ns: int = 0) -> bool:
         """Merge the source's changes and return whether there were any. May be called in a thread.

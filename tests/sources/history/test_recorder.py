@@ -264,6 +264,7 @@ def test_new_key_frames_change_no_instant(path: Path, monkeypatch: pytest.Monkey
     bench.step()
     chance, truth, state = random.Random(1), {}, set[str]()
     for _ in range(100):
+        bench.pass_seconds(0.5)
         name = f"web-{chance.randrange(12)}"
         if name in state:
             state.discard(name)
