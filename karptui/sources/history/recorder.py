@@ -23,8 +23,8 @@ from karptui.sources.source import COMPLETE, Phase, SourceStatus
 STEP_SECONDS: Final = 1.0
 PACK_SECONDS: Final = 600.0
 FACTS_SECONDS: Final = 10.0
-KEY_SECONDS: Final = 2 * 3600.0
-KEY_CHANGES: Final = 100_000
+KEY_SECONDS: Final = 3 * 3600.0
+KEY_CHANGES: Final = 150_000
 """After so many changes, new key frames are written, so that every instant opens quickly."""
 WAIT_SECONDS: Final = 60.0
 """Kinds that are not complete after this time do not hold up the first key frames."""
@@ -195,7 +195,7 @@ class Recorder:
                 break
         if self._writer is not None:
             if self._is_open and not self.trouble:
-                self._writer.touch(self._now_ns())
+                self._writer.note_instant(self._now_ns())
             self._writer.close()
 
     def open(self) -> bool:
@@ -238,7 +238,7 @@ class Recorder:
         if now - self._facts_at >= FACTS_SECONDS:
             self._facts_at = now
             self._write_facts(writer)
-            writer.touch(self._now_ns())
+            writer.note_instant(self._now_ns())
         if now - self._packed_at >= PACK_SECONDS:
             self._packed_at = now
             writer.pack()

@@ -14,6 +14,7 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -34,7 +35,7 @@ PACK_NS: Final = 600 * NS_PER_SECOND
 _SMALL, _PACKED, _KEY, _INCOMPLETE_KEY = range(4)
 """States of frames; an incomplete key frame does not count yet."""
 _QUICK: Final = 3
-_TIGHT: Final = 12
+_TIGHT: Final = 9
 """Levels of compression: of a frame as it is written, and of key frames and packed frames."""
 _LARGEST_FRAME_BYTES: Final = 1 << 30
 """Of one frame, unpacked."""
@@ -318,7 +319,7 @@ class HistoryWriter(History):
             self._insert(_SMALL, from_ns, to_ns, changes, self._session)
         self.newest_ns = max(self.newest_ns, to_ns)
 
-    def touch(self, at_ns: int) -> None:
+    def note_instant(self, at_ns: int) -> None:
         """Note that everything up to an instant is recorded, although nothing has changed."""
         with self._transaction():
             self._database.execute("INSERT OR REPLACE INTO about VALUES ('until', ?)", (str(at_ns),))
@@ -412,7 +413,9 @@ class HistoryWriter(History):
         return int((pages - free) * size)
 
     def _insert(self, state: int, from_ns: int, to_ns: int, changes: Sequence[Change], session: int) -> None:
-        data = _zipped(msgspec.json.encode(changes), _QUICK if state == _SMALL else _TIGHT)
+        # Objects of one owner are alike: side by side they take fewer bytes.
+        ordered = sorted(changes, key=lambda change: (change.kind, change.key, change.at_ns))
+        data = _zipped(msgspec.json.encode(ordered), _QUICK if state == _SMALL else _TIGHT)
         self._database.execute(
             "INSERT INTO frames(session, from_ns, to_ns, state, count, data) VALUES (?, ?, ?, ?, ?, ?)",
             (session, from_ns, to_ns, state, len(changes), data),
@@ -432,13 +435,13 @@ class HistoryWriter(History):
 
 
 def unpacked(data: bytes) -> list[Change]:
-    """Return the changes in a frame.
+    """Return the changes in a frame, the first first.
 
     Raises:
         HistoryError: if it is damaged.
     """
     try:
-        return _CHANGES.decode(_unzipped(data))
+        return sorted(_CHANGES.decode(_unzipped(data)), key=attrgetter("at_ns"))
     except (msgspec.MsgspecError, zstandard.ZstdError) as error:
         raise HistoryError(f"the history is damaged: {error}") from None
 
