@@ -188,7 +188,7 @@ def _late_text(kind: Kind, status: SourceStatus | None) -> str:
 def _unlisted_text(kind: Kind, name: str) -> str:
     from karptui.session.status import plural
 
-    return f"{name} has no {plural(kind)}: they could not be listed when it was recorded"
+    return f"{name} has no {plural(kind)}: it was made without them, or they could not be listed"
 
 
 def _is_missing(status: SourceStatus, needed: Sequence[Kind]) -> bool:

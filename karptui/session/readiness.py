@@ -34,7 +34,7 @@ def out_of_reach(statuses: Mapping[str, KindStatus]) -> str:
     for kind in NEEDED_FOR_WHY:
         status = statuses.get(str(kind))
         if status is not None and status.is_unread:
-            return f"{plural(kind)} may not be listed"
+            return f"{plural(kind)} {'may not be listed' if status.phase == 'forbidden' else 'were not read'}"
         if status is not None and status.phase == "not installed":
             return f"the cluster does not know {plural(kind)}: Karpenter is not installed"
     return ""

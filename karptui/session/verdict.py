@@ -90,8 +90,7 @@ def verdict_of_view(view: ClusterView, now_ns: int) -> tuple[ClusterFinding, ...
     pods = _pods(view, replicas.keys())
     is_file = {status.phase for status in view.statuses.values()} == {"offline"}
     hidden = [kind for kind in _NEEDED if kind in view.hidden and not _is_assumed(view, kind)]
-    if is_file and view.state.unread and view.state.nodes and not view.state.pods and Kind.POD not in hidden:
-        # Output of kubectl get without pods; a recording lists the kinds that it lacks.
+    if is_file and Kind.POD in view.state.unread and Kind.POD not in hidden:
         hidden.append(Kind.POD)
     return verdict_of(
         VerdictCase(

@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from karptui.cli.main import main
+from karptui.sources.demo.source import load
 from tests.builders import a_manifest
 from tests.cli.test_record import kubeconfig
 from tests.loopback import Answered, Call, LoopbackServer
 from tests.sources.cluster.test_reflectors import Cluster, karpenter
 
+NOW_NS = 1_790_000_000 * 10**9
 CORE = "/api/v1/"
 KARPENTER = "/apis/karpenter.sh/v1/"
 HIDDEN = {
@@ -129,3 +131,15 @@ def test_what_is_explained_may_be_what_could_not_be_read(tmp_path: Path, capsys:
     error = capsys.readouterr().err
     assert "NodePool x: spec.weight: must be a whole number, is text: write it without quotes" in error
     assert "there is no NodePool x" in error
+
+
+@pytest.mark.parametrize("command", ["next", "remedies"])
+def test_a_kubectl_list_of_nodes_without_pods_is_not_a_cluster_of_empty_nodes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    path = tmp_path / "nodes.json"
+    kinds = ("Node", "NodePool", "NodeClaim", "EC2NodeClass")
+    objects = [manifest for manifest in load(NOW_NS) if manifest["kind"] in kinds]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    assert main([command, "--snapshot", str(path)]) != 0
+    assert "pods were not read" in capsys.readouterr().err

@@ -172,6 +172,9 @@ class ObjectPile:
             missing: Kinds that were unreadable or not requested, unless objects of them exist.
         """
         unread = frozenset(missing) - {*self._objects, *self.unread}
+        if Kind.POD in unread and Kind.NODE not in self._objects:
+            # Without nodes there is nothing that pods could run on: none is an answer.
+            unread -= {Kind.POD}
         fields = {field: tuple(self._objects.get(kind, {}).values()) for kind, field in FIELDS.items()}
         workloads = [item for kind, items in self._objects.items() if kind not in FIELDS for item in items.values()]
         return Inventory(**fields, workloads=tuple(workloads), unread=unread)

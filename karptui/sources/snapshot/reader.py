@@ -315,7 +315,7 @@ class SnapshotReader:
             name=name,
             captured_at_ns=captured_ns,
             evidence=Evidence(controller=ControllerInfo(title=_RECORDING, version_source=_RECORDING)),
-            inventory=pile.inventory(VOLUME_KINDS if recorded is None else recorded.unread),
+            inventory=pile.inventory((*VOLUME_KINDS, Kind.POD) if recorded is None else recorded.unread),
             unknown_kinds=dict(pile.unknown_kinds),
             problems=tuple(pile.problems),
             unread={kind: tuple(sentences) for kind, sentences in pile.unread.items()},
