@@ -120,7 +120,8 @@ def test_what_is_reckoned_without_what_cannot_be_read_has_its_status(
     json.loads(output)
     assert error.count("Pod web/x") == 1
     assert f"karptui {words[0]}: a.json: Pod web/x: spec.nodeName: must be text" in error
-    Path("a.json").write_text(json.dumps(objects[:1]))
+    readable = a_manifest("Pod", "x", namespace="web", spec={"nodeName": "n1"})
+    Path("a.json").write_text(json.dumps([objects[0], readable]))
     assert main([*words, "--snapshot", "a.json", "-o", "json"]) == 0
 
 
