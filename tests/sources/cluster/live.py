@@ -14,7 +14,7 @@ from karptui.decode.kinds import Kind
 from karptui.sources.cluster.connection import Connection, Pem
 from karptui.sources.cluster.credentials import Credentials, credentials_for
 from karptui.sources.cluster.transport import Transport
-from karptui.sources.source import Mailbox, Phase, SourceStatus
+from karptui.sources.source import Mailbox, Phase, SourceStatus, Tap
 from tests.loopback import Answer, LoopbackServer
 
 TLS = Path(__file__).resolve().parents[2] / "data" / "tls"
@@ -58,8 +58,8 @@ def transport_that_hears(answer: Answer) -> Iterator[Transport]:
 class WatchedMailbox(Mailbox):
     """A mailbox that keeps all that was ever put into it, and wakes those who wait for something."""
 
-    def __init__(self, *, shows_nodes_first: bool = False) -> None:
-        super().__init__(shows_nodes_first=shows_nodes_first)
+    def __init__(self, *, shows_nodes_first: bool = False, tap: Tap | None = None) -> None:
+        super().__init__(shows_nodes_first=shows_nodes_first, tap=tap)
         self.objects: dict[Kind, dict[str, Any]] = {}
         self.statuses: dict[Kind, SourceStatus] = {}
         self.history: list[SourceStatus] = []

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import itertools
+import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from karptui.sources.cluster.reflector import Reflector
 from karptui.sources.cluster.resources import LATER, NODES, PODS, UNFINISHED_PODS, Resource
 from karptui.sources.cluster.status_board import Board
 from karptui.sources.cluster.stream import LineStream
-from karptui.sources.source import Phase, SourceStatus
+from karptui.sources.source import Phase, SourceStatus, Tap
 from tests.loopback import (
     Answer,
     Answered,
@@ -58,11 +59,17 @@ class Bench:
     """A reflector against a server, with time in the test's hands; each ``step`` is one list or watch."""
 
     def __init__(
-        self, server: LoopbackServer | str, resource: Resource = NODES, *, chance: float = 1.0, **options: Any
+        self,
+        server: LoopbackServer | str,
+        resource: Resource = NODES,
+        *,
+        chance: float = 1.0,
+        tap: Tap | None = None,
+        **options: Any,
     ) -> None:
         self.now = 0.0
         self.waits: list[float] = []
-        self.mailbox = WatchedMailbox()
+        self.mailbox = WatchedMailbox(tap=tap)
         self.recoveries = 0
         self.kind = resource.kind
         waits = Waits(
@@ -123,6 +130,47 @@ def page(*names: str, **options: Any) -> Answer:
 NO_STREAMING = error(
     422, "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled", "Invalid"
 )
+
+
+class Taken:
+    """A tap that keeps what it is given, in order."""
+
+    def __init__(self) -> None:
+        self.texts: list[tuple[str, str, str]] = []
+
+    def put(self, kind: Kind, api_version: str, api_kind: str, texts: Mapping[str, bytes | None]) -> None:
+        assert (kind, api_version, api_kind) == (Kind.POD, "v1", "Pod")
+        for key, text in texts.items():
+            version = json.loads(text)["metadata"]["resourceVersion"] if text is not None else "deleted"
+            self.texts.append((key, version, "" if text is None else json.loads(text)["spec"]["nodeName"]))
+
+    def put_manifests(self, kind: Kind, manifests: Mapping[str, Mapping[str, Any] | None]) -> None:
+        raise AssertionError
+
+    def report(self, status: SourceStatus) -> None:
+        self.status = status
+
+
+@pytest.mark.parametrize("is_streamed", [True, False])
+def test_a_tap_gets_each_object_as_it_was_sent(serve: Serve, *, is_streamed: bool) -> None:
+    def a_pod(name: str, version: int, node: str = "n1") -> dict[str, Any]:
+        metadata = {"name": name, "namespace": "web", "resourceVersion": str(version)}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"nodeName": node, "containers": []}}
+
+    both = [a_pod("a", 3), a_pod("b", 4)]
+    changes = [
+        event("MODIFIED", a_pod("a", 11, "n2")),
+        event("DELETED", a_pod("b", 12)),
+    ]
+    streamed_list = answer(*(event("ADDED", pod) for pod in both), bookmark("10", ends_list=True), *changes)
+    in_pages = (NO_STREAMING, lambda call: call.json(listing(both, version="10")), answer(*changes))
+    count = page()
+    tap = Taken()
+    bench = Bench(serve(Script(count, streamed_list) if is_streamed else Script(count, *in_pages)), PODS, tap=tap)
+    while bench.keys != {"web/a"}:
+        assert bench.step() == 0
+    assert tap.texts == [("web/a", "3", "n1"), ("web/b", "4", "n1"), ("web/a", "11", "n2"), ("web/b", "deleted", "")]
+    assert tap.status.kind is Kind.POD
 
 
 # Streaming lists
