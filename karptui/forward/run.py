@@ -30,7 +30,10 @@ from karptui.provisioning.not_modelled import KUBE_SCHEDULER_APPROXIMATED, not_m
 from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
 
 _MOST_NAMES: Final = 3
-RECKONED: Final = "reserved nodes count as almost free, and spot nodes without a spot price at the on-demand price"
+RECKONED: Final = (
+    "reserved nodes count as almost free, NodeOverlays change prices, "
+    "and spot nodes without a spot price count at the on-demand price"
+)
 HORIZON_NS = 6 * 3600 * NS_PER_SECOND
 """Default length of a forecast."""
 
@@ -240,7 +243,7 @@ def _paid(step: Step, prices: PriceSettings) -> Step:
 
 def about_dollars(played: Played, prices: PriceSettings = LIST_PRICES) -> Iterator[str]:
     """Yield notes on the prices of a forecast, and the number of nodes that they leave out."""
-    if any(moment.price_per_hour for moment in played.series):
+    if any(moment.price_per_hour or moment.nodes > moment.unpriced + played.unmanaged for moment in played.series):
         parts = [f"times {prices.multiplier:g}"] if prices.multiplier != 1 else []
         parts += [f"plus ${prices.surcharge_per_node_hour:g} per node"] if prices.surcharge_per_node_hour else []
         changed = " ".join(parts) or "without a discount or a surcharge"

@@ -6,6 +6,7 @@ A sample of the golden fleets and of the incidents in every run; all of them wit
 from __future__ import annotations
 
 import contextlib
+import gzip
 import io
 import json
 import shutil
@@ -65,6 +66,8 @@ class Answers:
 
     def __init__(self, path: Path, folder: Path, *, asks_policies: bool = False) -> None:
         self._path = path
+        text = path.read_bytes()
+        self.has_overlays = b'"NodeOverlay"' in (gzip.decompress(text) if path.suffix == ".gz" else text)
         for command in COMMANDS:
             setattr(self, command.partition(" ")[0], self.ask(command))
         self.forward = self.ask(f"forward {HORIZON}")
@@ -168,8 +171,10 @@ def _dollars(said: Answers) -> Iterator[str]:
         yield f"$/h of NodePools: nodes {managed:.4f}, pools {in_pools:.4f}"
     now = said.forward["series"][0] if said.forward is not None else None
     assumed = " ".join(said.forward["assumptions"]) if said.forward is not None else ""
-    # Forward names reserved nodes, which it counts as almost free.
+    # Forward names reserved nodes, which it counts as almost free, and prices that NodeOverlays change.
     free = {"reserved"} if "reserved nodes count as almost free" in assumed else set()
+    if "NodeOverlays change prices" in assumed and said.has_overlays:
+        return
     prices = [one["price_per_hour"] for one in said.nodes if one["node_claim"] is not None and one["cap"] not in free]
     claimed = sum(price or 0.0 for price in prices)
     # Forward names the spot nodes of unknown price, which it counts at the on-demand price.
