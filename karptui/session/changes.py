@@ -1,0 +1,87 @@
+"""What changed between two moments of a history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Final
+
+import msgspec
+
+from karptui.changes.changes import Fault, Moment, VerdictLine, changes_between
+from karptui.changes.row import ObjectChange
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import instant_text
+from karptui.sources.history.store import History, HistoryError, Mark, Sample
+
+_FAULTS: Final = {"verdict": Fault.BEGAN, "verdict-over": Fault.ENDED}
+_SAMPLES_NS: Final = 15 * 60 * NS_PER_SECOND
+"""How far back the last cost before a moment is looked for."""
+
+
+class ChangeSet(msgspec.Struct, frozen=True):
+    """What changed between two moments: nanoseconds since the epoch."""
+
+    from_ns: int
+    to_ns: int
+    changes: tuple[ObjectChange, ...]
+    notes: tuple[str, ...] = ()
+    """Parts of the time that were not recorded, and costs that are unknown, as messages."""
+
+
+def changes_of(history: History, from_ns: int, to_ns: int) -> ChangeSet:
+    """Return what changed in a time; the time is cut to what is recorded.
+
+    Raises:
+        HistoryError: if nothing is recorded, the time is empty, or the history cannot be read.
+    """
+    sessions = history.sessions()
+    if not sessions:
+        raise HistoryError(f"{history.path}: the history is empty: nothing has been recorded yet")
+    first_ns, last_ns = sessions[0].from_ns, max(session.to_ns for session in sessions)
+    notes = []
+    if from_ns < first_ns:
+        notes.append(f"the history begins at {instant_text(first_ns)}: changes before are unknown")
+    if to_ns > last_ns + 60 * NS_PER_SECOND:
+        notes.append(f"the history ends at {instant_text(last_ns)}: changes since are unknown")
+    from_ns, to_ns = max(from_ns, first_ns), min(to_ns, last_ns)
+    if from_ns >= to_ns:
+        raise HistoryError(
+            f"{history.path}: nothing is recorded in that time: the history is from {instant_text(first_ns)}"
+            f" to {instant_text(last_ns)}"
+        )
+    gaps = [
+        (max(old.to_ns, from_ns), min(new.from_ns, to_ns))
+        for old, new in pairwise(sessions)
+        if new.from_ns > from_ns and old.to_ns < to_ns
+    ]
+    notes += [
+        f"not recorded: {instant_text(begin)} to {instant_text(end)}; when a change was made there is unknown"
+        for begin, end in gaps
+    ]
+    before, after = _moment(history, from_ns), _moment(history, to_ns)
+    if not before.prices or not after.prices:
+        notes.append("costs are left out: the history has no samples of them")
+    verdict = _verdict_lines(history.marks(from_ns, to_ns))
+    versions = history.changes(from_ns, to_ns)
+    return ChangeSet(from_ns, to_ns, changes_between(before, after, versions, verdict), tuple(notes))
+
+
+def _moment(history: History, at_ns: int) -> Moment:
+    samples = history.samples(at_ns - _SAMPLES_NS, at_ns)
+    return Moment(history.objects_at(at_ns), history.facts_at(at_ns), _prices(samples))
+
+
+def _prices(samples: Iterable[Sample]) -> dict[str, float]:
+    """Return the cost of each NodePool in the last of some samples."""
+    by_instant: dict[int, dict[str, float]] = {}
+    for sample in samples:
+        if sample.price_per_hour is not None:
+            by_instant.setdefault(sample.at_ns, {})[sample.pool] = sample.price_per_hour
+    return by_instant[max(by_instant)] if by_instant else {}
+
+
+def _verdict_lines(marks: Iterable[Mark]) -> Iterator[VerdictLine]:
+    for mark in marks:
+        if mark.cause in _FAULTS:
+            yield VerdictLine(mark.at_ns, _FAULTS[mark.cause], mark.text, mark.object_kind, mark.name)

@@ -1,0 +1,227 @@
+"""What changed between two moments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+import pytest
+
+from karptui.changes.changes import Edit, Fault, Moment, VerdictLine, changes_between, edits
+from karptui.changes.row import ObjectChange, What
+from tests.builders import a_manifest
+
+
+class Version(msgspec.Struct, frozen=True):
+    """An object from an instant on."""
+
+    at_ns: int
+    kind: str
+    key: str
+    manager: str
+    manifest: msgspec.Raw
+
+
+def a_version(manifest: dict[str, Any], at_ns: int = 1, manager: str = "") -> Version:
+    metadata = manifest["metadata"]
+    key = "/".join(filter(None, (metadata.get("namespace", ""), metadata["name"])))
+    kind = "NodeClass" if manifest["kind"] == "EC2NodeClass" else manifest["kind"]
+    return Version(at_ns, kind, key, manager, msgspec.Raw(msgspec.json.encode(manifest)))
+
+
+def deleted(manifest: dict[str, Any], at_ns: int) -> Version:
+    return msgspec.structs.replace(a_version(manifest, at_ns), manifest=msgspec.Raw(b"null"))
+
+
+def a_moment(*manifests: dict[str, Any], **options: Any) -> Moment:
+    versions = [a_version(manifest) for manifest in manifests]
+    return Moment({(version.kind, version.key): version for version in versions}, **options)
+
+
+def a_pool(weight: int = 100, name: str = "spot") -> dict[str, Any]:
+    return a_manifest("NodePool", name, spec={"weight": weight})
+
+
+def a_pod(name: str, uid: str = "", node: str = "n1", cpu: str = "1") -> dict[str, Any]:
+    owner = {"kind": "ReplicaSet", "name": "web-abc12", "controller": True}
+    manifest = a_manifest("Pod", name, namespace="shop")
+    metadata = {
+        **manifest["metadata"],
+        "uid": uid or name,
+        "ownerReferences": [owner],
+        "labels": {"pod-template-hash": "abc12"},
+    }
+    spec = {"nodeName": node, "containers": [{"name": "web", "resources": {"requests": {"cpu": cpu}}}]}
+    return {**manifest, "metadata": metadata, "spec": spec}
+
+
+def a_node(name: str, pool: str) -> dict[str, Any]:
+    manifest = a_manifest("Node", name)
+    labels = {"karpenter.sh/nodepool": pool}
+    return {**manifest, "metadata": {**manifest["metadata"], "uid": name, "labels": labels}}
+
+
+def rows(found: Iterable[ObjectChange]) -> list[tuple[str, str, str, Any, Any]]:
+    return [(row.kind, row.name, row.field or str(row.what), row.before, row.after) for row in found]
+
+
+def test_a_moment_compared_with_itself_is_empty() -> None:
+    moment = a_moment(
+        a_pool(),
+        a_pod("web-1"),
+        a_node("n1", "spot"),
+        facts={"karpenterVersion": "1.14.1", "settings": {"BATCH_IDLE_DURATION": "1s"}},
+        prices={"spot": 1.0},
+    )
+    assert changes_between(moment, moment) == ()
+
+
+def test_a_field_names_when_it_changed_and_who_changed_it() -> None:
+    versions = [
+        a_version(a_pool(50), 10, "kubectl-edit"),
+        a_version({**a_pool(50), "status": {"nodes": 4}}, 20, "kubectl-edit"),
+        a_version(a_pool(10), 30, "argocd"),
+        a_version({**a_pool(10), "status": {"nodes": 5}}, 40, "argocd"),
+    ]
+    (row,) = changes_between(a_moment(a_pool()), a_moment(a_pool(10)), versions)
+    assert (row.field, row.before, row.after, row.at_ns, row.by) == ("spec.weight", 100, 10, 30, "argocd")
+
+
+def test_a_field_that_was_changed_and_changed_back_is_no_change() -> None:
+    versions = [a_version(a_pool(50), 10, "x"), a_version(a_pool(100), 20, "x")]
+    assert changes_between(a_moment(a_pool()), a_moment(a_pool()), versions) == ()
+
+
+def test_objects_that_were_added_and_removed_are_one_row_each() -> None:
+    old, new = a_pool(name="old"), a_pool(name="new")
+    versions = [a_version(new, 10, "kubectl"), deleted(old, 20)]
+    found = changes_between(a_moment(old), a_moment(new), versions)
+    assert [(row.name, row.what, row.at_ns, row.by) for row in found] == [
+        ("new", What.ADDED, 10, "kubectl"),
+        ("old", What.REMOVED, 20, ""),
+    ]
+
+
+def test_without_versions_the_last_manager_is_known_but_not_when() -> None:
+    after = {("NodePool", "spot"): a_version(a_pool(10), 5, "helm")}
+    (row,) = changes_between(a_moment(a_pool()), Moment(after))
+    assert (row.at_ns, row.by) == (0, "helm")
+
+
+def test_karpenter_s_kinds_are_first_then_settings_the_verdict_workloads_cost_and_folded_objects() -> None:
+    def a_moment_with(number: int, *more: dict[str, Any]) -> Moment:
+        pdb = a_manifest("PodDisruptionBudget", "web", namespace="shop", spec={"minAvailable": number})
+        daemonset = a_manifest("DaemonSet", "logs", namespace="kube-system", spec={"template": {"spec": {"x": number}}})
+        return a_moment(
+            a_pool(number),
+            a_manifest("EC2NodeClass", "default", spec={"role": str(number)}),
+            a_manifest("NodeOverlay", "cheap", spec={"price": number}),
+            pdb,
+            daemonset,
+            *more,
+            facts={"karpenterVersion": f"1.1{number}.0", "settings": {}},
+            prices={"spot": float(number)},
+        )
+
+    before = a_moment_with(4, a_pod("web-1"), a_node("n1", "spot"))
+    after = a_moment_with(5, a_pod("web-2"), a_node("n2", "spot"))
+    found = changes_between(before, after, verdict=[VerdictLine(3, Fault.BEGAN, "2 pods are pending", name="web")])
+    assert [row.kind for row in found] == [
+        "NodePool",
+        "NodeClass",
+        "NodeOverlay",
+        "Settings",
+        "Verdict",
+        "PodDisruptionBudget",
+        "DaemonSet",
+        "Cost",
+        "Cost",
+        "Node",
+        "Pod",
+    ]
+
+
+def test_settings_and_version_are_compared_one_by_one() -> None:
+    before = a_moment(facts={"karpenterVersion": "1.14.1", "settings": {"BATCH_IDLE_DURATION": "1s", "A": "1"}})
+    after = a_moment(facts={"karpenterVersion": "1.15.0", "settings": {"BATCH_IDLE_DURATION": "10s", "A": "1"}})
+    assert rows(changes_between(before, after)) == [
+        ("Settings", "karpenter", "settings.BATCH_IDLE_DURATION", "1s", "10s"),
+        ("Settings", "karpenter", "version", "1.14.1", "1.15.0"),
+    ]
+
+
+def test_facts_that_one_side_lacks_are_no_changes() -> None:
+    assert changes_between(a_moment(), a_moment(facts={"karpenterVersion": "1.15.0"}, prices={"spot": 1.0})) == ()
+
+
+def test_pods_are_folded_by_the_deployment_and_nodes_by_the_nodepool() -> None:
+    before = a_moment(a_pod("a"), a_pod("b"), a_node("n1", "spot"), a_node("n2", "spot"))
+    after = a_moment(a_pod("b"), a_pod("c"), a_pod("d"), a_node("n2", "spot"), a_node("n3", "general"))
+    found = changes_between(before, after)
+    assert [(row.kind, row.name, row.came, row.gone, row.moved) for row in found] == [
+        ("Node", "general", 1, 0, 0),
+        ("Node", "spot", 0, 1, 0),
+        ("Pod", "Deployment/shop/web", 2, 1, 0),
+    ]
+
+
+@pytest.mark.parametrize("uid", ["same", "another"])
+def test_a_pod_with_the_same_name_on_another_node_has_moved(uid: str) -> None:
+    (row,) = changes_between(a_moment(a_pod("db-0", "same")), a_moment(a_pod("db-0", uid, node="n2")))
+    assert (row.came, row.gone, row.moved) == (0, 0, 1)
+
+
+def test_a_pod_that_is_scheduled_or_restarted_in_place_has_not_moved() -> None:
+    assert changes_between(a_moment(a_pod("a", node="")), a_moment(a_pod("a", node="n2"))) == ()
+    (row,) = changes_between(a_moment(a_pod("a", "1")), a_moment(a_pod("a", "2")))
+    assert (row.came, row.gone, row.moved) == (1, 1, 0)
+
+
+def test_requests_of_folded_pods_that_differ_are_a_row() -> None:
+    _, row = changes_between(a_moment(a_pod("a", cpu="500m")), a_moment(a_pod("b", cpu="2")))
+    assert (row.field, row.before, row.after) == ("requests", {"cpu": "500m"}, {"cpu": "2"})
+
+
+def test_cost_is_a_total_and_the_nodepools_that_differ() -> None:
+    before = a_moment(prices={"spot": 1.0, "general": 2.0, "gpu": 3.001})
+    after = a_moment(prices={"spot": 1.5, "general": 2.0, "gpu": 3.0})
+    assert rows(changes_between(before, after)) == [
+        ("Cost", "spot", "pricePerHour", 1.0, 1.5),
+        ("Cost", "total", "pricePerHour", 6.001, 6.5),
+    ]
+
+
+def test_a_line_of_the_verdict_that_came_and_went_is_one_row() -> None:
+    lines = [
+        VerdictLine(1, Fault.BEGAN, "2 pods are pending", name="web"),
+        VerdictLine(2, Fault.ENDED, "2 pods are pending", name="web"),
+        VerdictLine(3, Fault.BEGAN, "spot is blocked", name="spot"),
+    ]
+    found = changes_between(a_moment(), a_moment(), verdict=lines)
+    assert [(row.name, row.what, row.before, row.after, row.at_ns) for row in found] == [
+        ("spot", What.BEGAN, None, "spot is blocked", 3),
+        ("web", What.ENDED, "2 pods are pending", None, 2),
+    ]
+
+
+def test_edits_are_the_versions_in_which_a_field_differs() -> None:
+    pool = a_pool()
+    versions = [
+        a_version({**pool, "status": {"nodes": 4}}, 10, "karpenter"),
+        a_version(a_pool(10), 20, "argocd"),
+        deleted(pool, 30),
+        a_version(pool, 40, "argocd"),
+        a_version(a_pod("a"), 50),
+    ]
+    found = list(edits(a_moment(pool).objects, versions))
+    assert [(edit.at_ns, edit.manager) for edit in found] == [(20, "argocd"), (30, ""), (40, "argocd")]
+    assert isinstance(found[0], Edit)
+    assert [(change.path, change.before, change.after) for change in found[0].fields] == [("spec.weight", 100, 10)]
+
+
+def test_an_object_that_cannot_be_read_breaks_nothing() -> None:
+    broken = Version(1, "Pod", "shop/a", "", msgspec.Raw(b'{"metadata": 3}'))
+    odd = Version(1, "NodePool", "spot", "", msgspec.Raw(b"[1]"))
+    after = Moment({("Pod", "shop/a"): broken, ("NodePool", "spot"): odd})
+    assert {row.kind for row in changes_between(a_moment(), after)} == {"NodePool", "Pod"}
