@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import errno
 import os
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -65,12 +66,18 @@ _FORMER_NAMES: Final = MappingProxyType({"unreached": "timeouts"})
 """Current name by former name of a command."""
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 """Failures of a file or device that standard output goes to."""
+_PAST: Final = re.compile(r"-[0-9]")
 OPEN: Final = "open"
 """The module behind a call without a command."""
 
 
 class _Parser(argparse.ArgumentParser):
     """A parser whose complaint is one sentence and where to read more, not a page."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        # As of negative numbers: -20m is the value of the flag before it. No flag begins with a digit.
+        self._negative_number_matcher = _PAST
 
     command = ""
     """The command whose columns and codes its help explains; empty for none."""

@@ -126,7 +126,7 @@ def run(args: argparse.Namespace) -> int:
         # Invalid flags are reported first, because they are invalid with a terminal too.
         fail(_trouble_with_settings(args) or str(error))
     frame = FirstFrame()
-    frame.draw(_title(args), "reading" if args.demo or args.snapshot else "connecting")
+    frame.draw(_title(args), "reading" if args.demo or args.snapshot or args.at is not None else "connecting")
     try:
         with garbage_put_off():
             app = app_of(args)
@@ -264,7 +264,7 @@ def app_of(args: argparse.Namespace) -> KarptuiApp:
         raise UsageError("--large needs --demo: karptui --demo --large, or --demo=large")
     config = _settings(args)
     source, clock = open_source(args, is_still=args.still or bool(args.tour), is_large=args.large)
-    is_live = not args.demo and not args.snapshot
+    is_live = not args.demo and not args.snapshot and args.at is None
 
     from karptui.app import KarptuiApp
     from karptui.views.tour import STORIES, Tour

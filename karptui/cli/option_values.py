@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from karptui.kube.past_time import PastTime
 
 _LONGEST_NS: Final = 31 * 24 * 3600 * 1_000_000_000
 
@@ -137,6 +140,20 @@ def instant(text: str) -> int:
 
     try:
         return parse_now(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def past_time(text: str) -> PastTime:
+    """Return a moment of a history.
+
+    Raises:
+        argparse.ArgumentTypeError: The value is invalid.
+    """
+    from karptui.kube.past_time import parse_past
+
+    try:
+        return parse_past(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

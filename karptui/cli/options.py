@@ -15,6 +15,7 @@ from karptui.cli.option_values import (
     identity,
     instant,
     number,
+    past_time,
     resources,
     seconds,
     seed,
@@ -25,7 +26,7 @@ from karptui.cli.option_values import (
 
 LIVE_FLAGS: Final = ("context", "kubeconfig", "as_user", "as_group", "request_timeout")
 """Flags of a live cluster, by the names of their values like all of these."""
-CLUSTER_FLAGS: Final = (*LIVE_FLAGS, "snapshot", "demo", "now")
+CLUSTER_FLAGS: Final = (*LIVE_FLAGS, "snapshot", "demo", "now", "at")
 """Flags of ``add_cluster_flags`` that choose the cluster."""
 ROW_FLAGS: Final = ("filter", "sort_by")
 """Flags of ``add_row_flags`` that choose and order rows."""
@@ -60,7 +61,7 @@ _FILES: Final = MappingProxyType(
     }
 )
 """Help of positional files, by the flag with the same meaning."""
-_RECORDING_SUFFIXES: Final = (".json", ".yaml", ".yml", ".gz")
+_RECORDING_SUFFIXES: Final = (".json", ".yaml", ".yml", ".gz", ".karptui")
 """Suffixes by which a positional word is a recording and not a name."""
 
 
@@ -112,6 +113,13 @@ def add_cluster_flags(
         metavar="TIME",
         type=instant,
         help="moment to look at a snapshot from (RFC 3339; default: when it was taken)",
+    )
+    group.add_argument(
+        "--at",
+        metavar="TIME",
+        type=past_time,
+        help="a past moment, from the cluster's recorded history or the one that --snapshot names:"
+        " 14:02 (UTC), -20m or 2026-11-28T14:02:00Z; no connection is made",
     )
     group.add_argument(
         "--karpenter-version",

@@ -81,6 +81,7 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
         ),
         "verdict": (
             Entry("karptui verdict", "problems of the cluster, worst first"),
+            Entry("karptui verdict --at -20m", "as it was 20 minutes before the end of the recorded history"),
             Entry(
                 "karptui verdict --fail-on error -o markdown --snapshot incident.json", "of a snapshot, for a report"
             ),

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from karptui.cli.errors import UsageError, fail, say, show_progress
 from karptui.cli.listing import json_text
 from karptui.cli.option_values import target_name
-from karptui.cli.options import add_cluster_flags, add_evidence_flags, refuse_live, refuse_unused
-from karptui.cli.source import resolve
+from karptui.cli.options import add_cluster_flags, add_evidence_flags, refuse_live
+from karptui.cli.source import check_times, local_history, read_snapshot, resolve
 from karptui.cli.streams import put
 from karptui.clock import SystemClock
 from karptui.decode.kinds import Kind, kind_of
@@ -65,23 +65,20 @@ def _document(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     redactor = _redactor() if args.redact else None
     if args.snapshot and args.demo:
         raise UsageError("--demo and --snapshot exclude each other")
-    if not args.snapshot:
-        refuse_unused(args, ("now",), "needs --snapshot")
+    check_times(args)
     if args.snapshot or args.demo:
         refuse_live(args)
-    if args.snapshot:
+    if args.snapshot or args.at is not None:
         return _from_files(args, redactor)
     return _from_demo(args, redactor) if args.demo else _from_cluster(args, redactor)
 
 
 def _from_files(args: argparse.Namespace, redactor: Redactor | None) -> tuple[dict[str, Any], list[str]]:
     from karptui.cli.evidence import evidence_for
-    from karptui.sources.snapshot.reader import SnapshotReader
     from karptui.sources.snapshot.recording import build_recording
     from karptui.sources.snapshot.source import SnapshotSource
 
-    reader = SnapshotReader(karpenter_version=args.karpenter_version or "")
-    snapshot = reader.read(args.snapshot, now_ns=args.now, keeps_manifests=True)
+    snapshot = read_snapshot(args, args.snapshot or [local_history(args)])
     document = build_recording(
         snapshot.objects(),
         name=args.name or snapshot.name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
         fail("name a snapshot; a live cluster and --demo need a --scenario or --self-check")
     if args.replay or args.fail_on:
         fail("--replay and --fail-on go with --scenario")
-    of_clusters = [name for name in (*CLUSTER_FLAGS, *PRICE_FLAGS) if name != "now"]
+    of_clusters = [name for name in (*CLUSTER_FLAGS, *PRICE_FLAGS) if name not in ("now", "at")]
     refuse_unused(args, of_clusters, "goes with --scenario or --self-check")
     from karptui.sources.snapshot.reader import SnapshotReader
 
@@ -112,7 +112,15 @@ def run(args: argparse.Namespace) -> int:
     reader = SnapshotReader(karpenter_version=args.karpenter_version or "")
     status = 0
     for path in args.snapshots:
-        found = answer(reader, path, times=args.time or 0, disruption=args.disruption, now_ns=args.now, config=config)
+        found = answer(
+            reader,
+            path,
+            times=args.time or 0,
+            disruption=args.disruption,
+            now_ns=args.now,
+            at=args.at,
+            config=config,
+        )
         if "error" in found.document:
             status = 1
         if args.output == "json":
@@ -160,6 +168,7 @@ def answer(
     times: int = 0,
     disruption: bool = False,
     now_ns: int | None = None,
+    at: Callable[[int], int] | None = None,
     config: Config | None = None,
 ) -> Answer:
     """Return the answer to one snapshot.
@@ -169,6 +178,7 @@ def answer(
         times: How often to decide, for the time it takes; 0 does not measure.
         disruption: Whether to ask for disruption even if the snapshot does not.
         now_ns: The instant to look at; None for when the snapshot was taken.
+        at: The moment of a history, given its last one.
         config: The user's settings, which override the snapshot's.
     """
     from karptui.cli.loading import collector_at_rest, open_snapshot
@@ -178,7 +188,7 @@ def answer(
 
     try:
         with collector_at_rest():
-            snapshot = reader.read([path], now_ns=now_ns, strict=True)
+            snapshot = reader.read([path], now_ns=now_ns, at=at, strict=True)
             base, evidence = open_snapshot(snapshot, config or Config())
             # The fixed form of the answer looks at Karpenter right after a start: it has no commands in flight.
             prepared = prepare(base.inventory, base.types.types, base.settings, base.now_ns)

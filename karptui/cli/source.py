@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from karptui.cli.errors import UsageError
@@ -11,6 +13,7 @@ from karptui.cli.options import refuse_live, refuse_unused
 if TYPE_CHECKING:
     from karptui.clock import Clock
     from karptui.sources.cluster.connection import Connection
+    from karptui.sources.snapshot.reader import Snapshot
     from karptui.sources.source import Source
 
 
@@ -24,10 +27,11 @@ def open_source(args: argparse.Namespace, *, is_still: bool = False, is_large: b
 
     if args.demo and args.snapshot:
         raise UsageError("--demo and --snapshot exclude each other")
-    if not args.snapshot:
-        refuse_unused(args, ("now",), "needs --snapshot")
+    check_times(args)
     if args.demo or args.snapshot:
         refuse_live(args)
+    if args.at is not None and not args.snapshot:
+        return _open_snapshot(args, [local_history(args)])
     if args.demo:
         from karptui.sources.demo.source import DemoSource
         from karptui.sources.source import Phase
@@ -43,17 +47,65 @@ def open_source(args: argparse.Namespace, *, is_still: bool = False, is_large: b
         clock = FrozenClock(SystemClock().now_ns())
         return DemoSource(clock=clock, is_stepped=True, phase=Phase.OFFLINE), clock
     if args.snapshot:
-        from karptui.sources.snapshot.reader import SnapshotReader
-        from karptui.sources.snapshot.source import SnapshotSource
-        from karptui.sources.snapshot.text import SnapshotError
-
-        try:
-            reader = SnapshotReader(karpenter_version=args.karpenter_version or "")
-            snapshot = reader.read(args.snapshot, now_ns=args.now, keeps_manifests=True)
-        except SnapshotError as error:
-            raise UsageError(str(error)) from error
-        return SnapshotSource(snapshot), FrozenClock(snapshot.captured_at_ns)
+        return _open_snapshot(args, args.snapshot)
     return connect(args, args.context), SystemClock()
+
+
+def check_times(args: argparse.Namespace) -> None:
+    """Refuse ``--now`` without files, and with ``--at``.
+
+    Raises:
+        UsageError: Such a flag is on the command line.
+    """
+    if not args.snapshot:
+        refuse_unused(args, ("now",), "needs --snapshot")
+    if args.at is not None and args.now is not None:
+        raise UsageError("--at and --now exclude each other: a moment of a history has its own time")
+
+
+def _open_snapshot(args: argparse.Namespace, paths: Sequence[str | Path]) -> tuple[Source, Clock]:
+    from karptui.clock import FrozenClock
+    from karptui.sources.snapshot.source import SnapshotSource
+
+    snapshot = read_snapshot(args, paths)
+    return SnapshotSource(snapshot), FrozenClock(snapshot.captured_at_ns)
+
+
+def read_snapshot(args: argparse.Namespace, paths: Sequence[str | Path]) -> Snapshot:
+    """Return the snapshot in files; of a history, the moment of ``--at``.
+
+    Raises:
+        UsageError: A file cannot be read.
+    """
+    from karptui.sources.snapshot.reader import SnapshotReader
+    from karptui.sources.snapshot.text import SnapshotError
+
+    try:
+        reader = SnapshotReader(karpenter_version=args.karpenter_version or "")
+        return reader.read(paths, now_ns=args.now, at=args.at, keeps_manifests=True)
+    except SnapshotError as error:
+        raise UsageError(str(error)) from error
+
+
+def local_history(args: argparse.Namespace) -> Path:
+    """Return the file with the history of the live cluster, or of the demo, that the flags name.
+
+    Raises:
+        UsageError: The kubeconfig is invalid, or this machine has no history of the cluster.
+    """
+    from karptui.paths import history_file
+
+    title, server = "demo", "demo"
+    if not args.demo:
+        connection = resolve(args, args.context)
+        title, server = connection.context, connection.server
+    try:
+        path = history_file(title, server)
+    except OSError as error:
+        raise UsageError(f"{title}: its history cannot be read: {error.strerror or error}") from error
+    if not path.exists():
+        raise UsageError(f"{title}: this machine has no history of it; karptui records one while it runs")
+    return path
 
 
 def connect(args: argparse.Namespace, context: str | None) -> Source:

@@ -83,7 +83,7 @@ def base_of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
     try:
         with collector_at_rest():
             reader = SnapshotReader(karpenter_version=args.karpenter_version or "")
-            snapshot = reader.read([path], now_ns=args.now, strict=True)
+            snapshot = reader.read([path], now_ns=args.now, at=args.at, strict=True)
     except SourceError as error:
         return NamedBase(path, None, str(error))
     base, evidence = open_snapshot(snapshot, configuration(args))

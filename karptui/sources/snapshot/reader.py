@@ -362,7 +362,7 @@ def _documents(
     """Return the documents of files; of a history, the recording of an instant."""
     histories = [Path(path) for path in paths if str(path) != STDIN and is_history(Path(path))]
     if at is not None and not histories:
-        raise SnapshotError("only a history has past moments: --at needs one (karptui watch records it)")
+        raise SnapshotError("only a history has past moments, and none is given")
     for path in histories:
         yield _moment(path, at)
     yield from documents([path for path in paths if Path(path) not in histories], stdin=stdin, has_text_items=True)

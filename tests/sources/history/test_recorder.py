@@ -465,5 +465,5 @@ def test_snapshot_readers_open_a_history_at_an_instant(path: Path) -> None:
     assert {found.name for found in latest.inventory.pods} == {"a", "b"}
     earlier = SnapshotReader().read([path], at=lambda last_ns: last_ns - 1)
     assert {found.name for found in earlier.inventory.pods} == {"a"}
-    with pytest.raises(SnapshotError, match="--at needs one"):
+    with pytest.raises(SnapshotError, match="only a history has past moments"):
         SnapshotReader().read([Path(__file__)], at=lambda last_ns: last_ns)

@@ -1,0 +1,97 @@
+"""``--at``: commands about a past moment, from a file or from the history that this machine has recorded."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from karptui.cli.main import main
+from karptui.paths import history_file
+from tests.cli.test_record import kubeconfig
+from tests.histories import record_demo
+
+SECONDS = 60
+SERVER = "https://127.0.0.1:1"
+"""No server answers there: whoever connects fails."""
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> str:
+    """Return a history of the demo from 14:00:00 to 14:01:00."""
+    record_demo(tmp_path / "demo.karptui", SECONDS)
+    return str(tmp_path / "demo.karptui")
+
+
+def recorded_at(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """Return the time of the cluster that a command reads."""
+    assert main(["record", "-", *words]) == 0
+    captured: str = json.loads(capsys.readouterr().out)["capturedAt"]
+    return captured
+
+
+@pytest.mark.parametrize(
+    ("at", "instant"),
+    [
+        ("14:00:30", "2026-11-28T14:00:30Z"),
+        ("14:00", "2026-11-28T14:00:00Z"),
+        ("-20s", "2026-11-28T14:00:40Z"),
+        ("2026-11-28T14:00:07Z", "2026-11-28T14:00:07Z"),
+    ],
+)
+def test_a_moment_of_a_history(at: str, instant: str, history: str, capsys: pytest.CaptureFixture[str]) -> None:
+    captured = recorded_at(["--snapshot", history, "--at", at], capsys)
+    assert captured[:19] == instant[:19]
+
+
+def test_a_moment_has_the_nodes_of_its_time(history: str, capsys: pytest.CaptureFixture[str]) -> None:
+    answers = []
+    for words in ([history, "--at", "14:00"], ["--at=-0s", history], [history]):
+        assert main(["nodes", "-o", "json", *words]) in (0, 1)
+        answers.append({row["name"] for row in json.loads(capsys.readouterr().out)})
+    before, after, last = answers
+    assert after == last
+    assert before != after
+
+
+@pytest.mark.parametrize(
+    "command", [["simulate"], ["forward", "--horizon", "10m"], ["verdict"], ["explain", "pool", "general"]]
+)
+def test_every_command_takes_a_moment(command: list[str], history: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*command, history, "--at", "-20s"]) != 2, capsys.readouterr().err
+    assert capsys.readouterr().out
+
+
+def test_the_history_of_a_context_needs_no_connection(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = kubeconfig(tmp_path, SERVER)
+    assert main(["nodes", "--kubeconfig", config, "--at", "-20s"]) == 2
+    assert "this machine has no history of it; karptui records one while it runs" in capsys.readouterr().err
+    record_demo(history_file("test", SERVER), SECONDS, cluster="test")
+    assert recorded_at(["--kubeconfig", config, "--at", "-20s"], capsys)[:19] == "2026-11-28T14:00:40"
+
+
+def test_the_history_of_the_demo(capsys: pytest.CaptureFixture[str]) -> None:
+    record_demo(history_file("demo", "demo"), SECONDS)
+    assert recorded_at(["--demo", "--at", "-20s"], capsys)[:19] == "2026-11-28T14:00:40"
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["--at", "13:59"], "the history has nothing of 2026-11-28T13:59:00Z: it begins at 2026-11-28T14:00:00Z"),
+        (["--at", "-20x"], "argument --at: '-20x' is not a time of day in UTC (14:02, 14:02:30)"),
+        (["--at", "-20s", "--now", "2026-11-28T14:00:00Z"], "--at and --now exclude each other"),
+    ],
+)
+def test_what_is_no_moment_of_the_history(
+    words: list[str], error: str, history: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["nodes", history, *words]) == 2
+    assert error in capsys.readouterr().err
+
+
+def test_only_a_history_has_moments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "cluster.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": []}))
+    assert main(["nodes", str(tmp_path / "cluster.json"), "--at", "-20m"]) == 2
+    assert "only a history has past moments" in capsys.readouterr().err

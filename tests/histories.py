@@ -1,0 +1,41 @@
+"""A history of the demo, recorded second by second."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from karptui.clock import FrozenClock
+from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
+from karptui.sources.demo.source import DemoSource
+from karptui.sources.history.recorder import Recorder
+from karptui.sources.history.store import HistoryWriter, Mark
+from karptui.sources.source import Mailbox
+
+BEGIN_NS = parse_timestamp("2026-11-28T14:00:00Z")
+
+
+def record_demo(path: Path, seconds: int, *, begin_ns: int = BEGIN_NS, cluster: str = "demo") -> DemoSource:
+    """Record the demo from an instant on, and return it as it is at the end."""
+    clock, passed = FrozenClock(begin_ns), [0.0]
+    recorder = Recorder(path, cluster, clock, monotonic=lambda: passed[0])
+    assert recorder.open()
+    demo = DemoSource(clock=clock, is_stepped=True)
+    demo.start(Mailbox(tap=recorder))
+    recorder.step()
+    for _ in range(seconds):
+        passed[0] += 1.0
+        clock.instant_ns += NS_PER_SECOND
+        demo.step()
+        recorder.step()
+    assert not recorder.trouble
+    recorder.start()
+    recorder.stop()
+    return demo
+
+
+def write_marks(path: Path, marks: Sequence[Mark]) -> None:
+    """Add marks to a history that no other process writes."""
+    writer = HistoryWriter(path, "")
+    writer.write_marks(marks)
+    writer.close()
