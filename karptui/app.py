@@ -24,6 +24,7 @@ from karptui.screens.moments import MomentScreens
 from karptui.screens.preload import Preloader
 from karptui.screens.registry import ENTRIES, screen_bindings
 from karptui.screens.touring import TourGuide
+from karptui.serving.history import HistoryKeeping
 from karptui.serving.lists import lists_of
 from karptui.serving.session import ClusterSession
 from karptui.serving.top_bar import TopBarFacts
@@ -122,6 +123,7 @@ class KarptuiApp(LivingApp):
             lambda: feed.follower.view, lists_of(config), shared_base=SharedBase(), kept_plays=plays
         )
         """What screens ask about the cluster."""
+        self._history = HistoryKeeping(self.session.verdict, self.feed.now_ns)
         self.moments = MomentScreens(self, PlaySessions(self.feed, plays, analyst_of))
         """Moments of plays in place of the cluster that is followed."""
         self._top_bar = TopBarFacts(self.feed, self.session, config)
@@ -265,6 +267,7 @@ class KarptuiApp(LivingApp):
         screen = self.front
         if screen is not None:
             screen.refresh_view(is_forced=is_changed)
+        self._history.look(self.follower, self.fault_caught)
 
     @property
     def front(self) -> FrameScreen | None:

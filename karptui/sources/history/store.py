@@ -87,11 +87,17 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     at_ns: int = 0
     cause: str = ""
-    """A code: ``verdict``, ``verdict-over``, ``disruption``, ``launch-refused``, ``edit``, ``gap``."""
+    """A code: ``verdict``, ``verdict-over``, ``disruption``, ``launch-refused``, ``edit``, ``restart``, ``gap``."""
+    code: str = ""
+    """A verdict's own code."""
     object_kind: str = ""
     name: str = ""
+    objects: tuple[str, ...] = ()
+    """``Kind/namespace/name`` of everything that a verdict is about."""
+    pool: str = ""
+    """NodePool of a disrupted node or a refused launch."""
     text: str = ""
-    """What the verdict or Karpenter said; empty where the objects tell it."""
+    """What the verdict or Karpenter said, or the reason of a disruption; empty where the objects tell it."""
     cost_per_hour: float | None = None
     severity: str = ""
 

@@ -1,0 +1,68 @@
+"""Has the history of the followed cluster kept up to date while the app runs, in a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from karptui.session.follower import ClusterFollower
+from karptui.session.throttle import KEYBOARD
+
+if TYPE_CHECKING:
+    from karptui.serving.keeper import Keeper
+    from karptui.verdict.finding import ClusterFinding
+
+LOOK_SECONDS: Final = 2.0
+LARGE_SECONDS: Final = 5.0
+"""The same for a large cluster: its verdict goes through all pods."""
+REST_SECONDS: Final = 1.0
+"""No look begins within this time of a key."""
+LATEST_SECONDS: Final = 20.0
+"""Except after this time."""
+
+
+class HistoryKeeping:
+    """Marks and samples for the history of the followed cluster; a moment has none."""
+
+    def __init__(self, verdict: Callable[[int], tuple[ClusterFinding, ...]], now_ns: Callable[[], int]) -> None:
+        self._verdict = verdict
+        self._now_ns = now_ns
+        self._followed: ClusterFollower | None = None
+        self._keeper: Keeper | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._looked_at = float("-inf")
+
+    @property
+    def is_looking(self) -> bool:
+        """Whether a look is under way."""
+        return self._task is not None
+
+    def look(self, follower: ClusterFollower, failed: Callable[[Exception, str], None]) -> None:
+        """Compare the cluster with the last look, if it is time; cheap enough for the event loop."""
+        if follower.tap is None or not follower.tap.is_recording or self.is_looking:
+            return
+        now = time.monotonic()
+        waited = now - self._looked_at
+        is_typing = not KEYBOARD.is_at_rest(now, REST_SECONDS) and waited < LATEST_SECONDS
+        if is_typing or waited < (LARGE_SECONDS if follower.is_large else LOOK_SECONDS):
+            return
+        self._looked_at = now
+
+        def done(task: asyncio.Task[None]) -> None:
+            self._task = None
+            if not task.cancelled() and isinstance(error := task.exception(), Exception):
+                failed(error, "keeping the history")
+
+        self._task = asyncio.create_task(asyncio.to_thread(self._look, follower))
+        self._task.add_done_callback(done)
+
+    def _look(self, follower: ClusterFollower) -> None:
+        from karptui.serving.keeper import Keeper  # noqa: PLC0415 - after the first rows
+
+        assert follower.tap is not None, "look has checked it"
+        if self._keeper is None or self._followed is not follower:
+            self._followed, self._keeper = follower, Keeper(follower.tap)
+        now_ns, view = self._now_ns(), follower.view
+        self._keeper.saw(view, self._verdict(now_ns), now_ns)

@@ -1,0 +1,75 @@
+"""Keeps a history's marks and samples while a cluster is followed, with and without screens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from karptui.aws.launch_refusals import REFUSED_NS
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.session.cluster_view import ClusterView
+from karptui.session.history import (
+    OpenFinding,
+    Seen,
+    change_marks,
+    refusal_marks,
+    samples_of,
+    seen_of,
+    verdict_marks,
+)
+from karptui.verdict.finding import ClusterFinding
+from karptui.views.findings import pending_reasons, sentence
+
+if TYPE_CHECKING:
+    from karptui.sources.history.store import Mark, Sample
+    from karptui.sources.history.tap import HistoryTap
+
+SAMPLE_NS: Final = 60 * NS_PER_SECOND
+
+
+class Keeper:
+    """Compares each view with the one before, and has the recorder write what happened. Belongs to one thread."""
+
+    def __init__(self, tap: HistoryTap) -> None:
+        self._tap = tap
+        self._before: Seen | None = None
+        self._refused_in: tuple[object, object] | None = None
+        """The events and NodeClaims that were last searched for refusals."""
+        self._open: tuple[OpenFinding, ...] = ()
+        self._refused: dict[str, int] = {}
+        """When each offering was marked as refused last."""
+        self._began_ns = 0
+        self._sampled_ns = 0
+
+    def saw(self, view: ClusterView, findings: Sequence[ClusterFinding], now_ns: int) -> None:
+        """Take the newest view, and its verdict; no findings if they are not known yet."""
+        before, self._before = self._before, seen_of(view)
+        self._began_ns = self._began_ns or now_ns
+        marks = list(change_marks(before, view, now_ns)) if before is not None else []
+        if findings:
+            reasons = pending_reasons(view.pending)
+            self._open, verdicts = verdict_marks(
+                self._open, findings, now_ns, lambda finding: sentence(finding, now_ns, reasons)
+            )
+            marks += verdicts
+        searched = view.state.events, view.state.nodeclaims
+        if self._refused_in is None or any(old is not new for old, new in zip(self._refused_in, searched, strict=True)):
+            self._refused_in = searched
+            marks += self._refusals(view, now_ns)
+        samples: tuple[Sample, ...] = ()
+        if findings and not 0 <= now_ns - self._sampled_ns < SAMPLE_NS:
+            self._sampled_ns = now_ns
+            samples = samples_of(view, now_ns)
+        self._write(marks, samples)
+
+    def _refusals(self, view: ClusterView, now_ns: int) -> tuple[Mark, ...]:
+        marks = refusal_marks(view, self._refused, self._began_ns, now_ns)
+        kept = {name: at_ns for name, at_ns in self._refused.items() if now_ns - at_ns < REFUSED_NS}
+        self._refused = {**kept, **{mark.name: mark.at_ns for mark in marks}}
+        return marks
+
+    def _write(self, marks: Sequence[Mark], samples: Sequence[Sample]) -> None:
+        if marks:
+            self._tap.with_recorder(lambda recorder: recorder.mark(*marks))
+        if samples:
+            self._tap.with_recorder(lambda recorder: recorder.sample(samples))

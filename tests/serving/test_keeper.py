@@ -1,0 +1,153 @@
+"""What the keeper has written while a cluster is followed: the demo, stepped with a clock that stands."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from typing import Any
+
+import pytest
+
+from karptui.clock import FrozenClock
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.serving.history import HistoryKeeping
+from karptui.serving.keeper import Keeper
+from karptui.session.follower import ClusterFollower
+from karptui.sources.demo.source import DemoSource
+from karptui.sources.history.store import Mark, Sample
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity
+from karptui.views.findings import sentence
+
+FINE = (ClusterFinding(severity=FindingSeverity.INFO, code=FindingCode.FINE),)
+
+
+class Notes:
+    """Stands for the tap, and for its recorder."""
+
+    def __init__(self) -> None:
+        self.marks: list[Mark] = []
+        self.samples: list[Sample] = []
+
+    def with_recorder(self, use: Any) -> None:
+        use(self)
+
+    def mark(self, *marks: Mark) -> None:
+        self.marks += marks
+
+    def sample(self, samples: list[Sample]) -> None:
+        self.samples += samples
+
+
+class Demo:
+    """The demo, followed and kept second by second."""
+
+    def __init__(self) -> None:
+        self.notes = Notes()
+        self.clock = FrozenClock(1_800_000_000 * NS_PER_SECOND)
+        self.source = DemoSource(clock=self.clock, is_stepped=True)
+        self.follower = ClusterFollower(self.source)
+        self.follower.start()
+        self.follower.first_rows_shown()
+        self.keeper = Keeper(self.notes)  # type: ignore[arg-type]
+        self.saw()
+        claims = self.follower.view.state.nodeclaims.values()
+        self.disrupted_at_first = {claim.node_name for claim in claims if claim.is_deleting}
+
+    def saw(self) -> None:
+        self.follower.poll(self.clock.now_ns())
+        self.keeper.saw(self.follower.view, FINE, self.clock.now_ns())
+
+    def play(self, seconds: int) -> None:
+        for _ in range(seconds):
+            self.clock.instant_ns += NS_PER_SECOND
+            self.source.step()
+            self.saw()
+
+
+@pytest.fixture(scope="module")
+def played() -> Demo:
+    demo = Demo()
+    demo.play(300)
+    return demo
+
+
+def test_each_disruption_of_the_demo_is_marked_once_with_its_reason(played: Demo) -> None:
+    marks = [mark for mark in played.notes.marks if mark.cause == "disruption"]
+    state = played.follower.view.state
+    gone = {gone.claim.node_name for gone in state.history.claims} - {""}
+    leaving = {claim.node_name for claim in state.nodeclaims.values() if claim.is_deleting}
+    assert gone
+    assert gone - played.disrupted_at_first <= {mark.name for mark in marks}
+    assert {mark.name for mark in marks} <= gone | leaving
+    assert len({mark.name for mark in marks}) == len(marks)
+    assert {(mark.text, mark.pool) for mark in marks} == {("Underutilized", "general")}
+
+
+def test_samples_are_taken_once_a_minute_for_each_pool(played: Demo) -> None:
+    instants = sorted({sample.at_ns for sample in played.notes.samples})
+    assert len(instants) == 6
+    assert {later - earlier for earlier, later in itertools.pairwise(instants)} == {60 * NS_PER_SECOND}
+    view = played.follower.view
+    assert {sample.pool for sample in played.notes.samples} == {"", *view.state.nodepools}
+    last = [sample for sample in played.notes.samples if sample.at_ns == instants[-1]]
+    assert sum(sample.nodes for sample in last) == len(view.state.nodes)
+    assert sum(sample.pods for sample in last) == sum(usage.pods for usage in view.state.node_usage.values())
+
+
+def test_nothing_is_edited_while_the_demo_plays(played: Demo) -> None:
+    assert not [mark for mark in played.notes.marks if mark.cause in ("edit", "restart", "verdict", "verdict-over")]
+
+
+def test_a_verdict_of_the_keeper_is_what_the_screen_writes() -> None:
+    demo = Demo()
+    finding = ClusterFinding(
+        severity=FindingSeverity.ERROR, code=FindingCode.POOL_DELETED, objects=("NodePool/ml",), names=("ml",), nodes=2
+    )
+    demo.keeper.saw(demo.follower.view, (finding,), demo.clock.now_ns())
+    (mark,) = demo.notes.marks
+    assert mark.text == sentence(finding, demo.clock.now_ns(), {})
+    demo.keeper.saw(demo.follower.view, (), demo.clock.now_ns() + 3600 * NS_PER_SECOND)
+    assert len(demo.notes.marks) == 1, "an unknown verdict ends nothing"
+
+
+class RecordingNotes(Notes):
+    """Notes of a tap that records."""
+
+    is_recording = True
+
+
+def test_the_app_keeps_the_followed_cluster_in_a_thread_and_no_moment() -> None:
+    demo, notes, failures = Demo(), RecordingNotes(), list[Exception]()
+    keeping = HistoryKeeping(lambda _: FINE, demo.clock.now_ns)
+
+    async def look() -> None:
+        keeping.look(demo.follower, lambda error, _: failures.append(error))
+        while keeping.is_looking:
+            await asyncio.sleep(0.01)
+
+    asyncio.run(look())
+    assert notes.samples == [], "a moment has no tap"
+    demo.follower.tap = notes  # type: ignore[assignment]
+    asyncio.run(look())
+    pools = {sample.pool for sample in notes.samples}
+    assert pools == {"", *demo.follower.view.state.nodepools}
+    asyncio.run(look())
+    assert len(notes.samples) == len(pools), "too soon"
+    assert failures == []
+
+
+def test_a_failure_of_the_keeper_is_told_and_not_fatal() -> None:
+    demo, failures = Demo(), list[str]()
+    demo.follower.tap = RecordingNotes()  # type: ignore[assignment]
+
+    def fails(_: int) -> tuple[ClusterFinding, ...]:
+        raise ValueError("no verdict")
+
+    async def look() -> None:
+        keeping = HistoryKeeping(fails, demo.clock.now_ns)
+        keeping.look(demo.follower, lambda error, during: failures.append(f"{during}: {error}"))
+        while keeping.is_looking:
+            await asyncio.sleep(0.01)
+
+    asyncio.run(look())
+    assert failures == ["keeping the history: no verdict"]
