@@ -20,6 +20,7 @@ from karptui.views.advice import TABLE as ADVICE
 from karptui.views.blockers.trials import REPORT as REMEDIES
 from karptui.views.budgets.columns import budgets_table
 from karptui.views.capacity import capacity_table
+from karptui.views.changes import TABLE as CHANGES
 from karptui.views.churn.columns import TABLE as CHURN
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS
 from karptui.views.claims.columns import TABLE as CLAIMS
@@ -59,6 +60,7 @@ ROWS: Final[Mapping[str, tuple[TableSpec[Any], tuple[str, ...]]]] = {
     "types-of-pool": (types_table(), ("items",)),
     "capacity": (capacity_table("zone"), ("items",)),
     "next": (NEXT, ("properties", "nodes", "items")),
+    "changes": (CHANGES, ("items",)),
     "churn": (CHURN, ("properties", "pools", "items")),
     "churn-replacements": (REPLACEMENTS, ("properties", "replacements", "items")),
     "pool": (DAEMONSETS, ("properties", "daemonsets", "items")),

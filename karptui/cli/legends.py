@@ -29,6 +29,7 @@ _TABLES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
         "claims": {"columns": "claims.columns:TABLE"},
         "capacity": {"columns": "capacity:capacity_table"},
         "churn": {"columns": "churn.columns:TABLE", "columns of --replacements": "churn.replacements:TABLE"},
+        "changes": {"columns": "changes:TABLE"},
         "budgets": {"columns": "budgets.columns:budgets_table"},
         "types": {"columns": "types.pools:TABLE", "columns of --pool": "types.columns:types_table"},
         "events": {"columns": "events:TABLE"},

@@ -215,6 +215,11 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui churn", "how often nodes of each NodePool are replaced, and why"),
             Entry("karptui churn --replacements --pool general -o csv", "replacements of one NodePool"),
         ),
+        "changes": (
+            Entry("karptui changes", "what changed in the last 30 minutes that karptui recorded"),
+            Entry("karptui changes --from 14:02 --to 14:30 --filter by=argocd", "edits of one author"),
+            Entry("karptui changes --from -1d --snapshot prod.karptui -o json", "a copied history, for a script"),
+        ),
         "budgets": (
             Entry("karptui budgets", "allowed disruptions now and within the week"),
             Entry("karptui budgets --filter left=0", "NodePools and reasons without disruptions left"),

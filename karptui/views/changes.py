@@ -12,7 +12,7 @@ from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.kube.units import clock_text, counted, instant_text, span_text
 from karptui.session.changes import ChangeSet
 from karptui.views.column import INSTANT_OR_NULL, Column, Heading, Value, one_of, text_column
-from karptui.views.row import NOT_AVAILABLE, Cell, Tone
+from karptui.views.row import NOT_APPLICABLE, Cell, Tone
 from karptui.views.table import Sort, TableSpec
 
 _DAY_NS: Final = 24 * 3600 * NS_PER_SECOND
@@ -58,7 +58,7 @@ def headline(found: ChangeSet) -> str:
 
 def _when(row: ObjectChange, now_ns: int) -> Cell:
     if not row.at_ns:
-        return NOT_AVAILABLE
+        return NOT_APPLICABLE
     is_recent = 0 <= now_ns - row.at_ns < _DAY_NS
     return Cell(clock_text(row.at_ns) if is_recent else instant_text(row.at_ns)[5:])
 

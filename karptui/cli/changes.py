@@ -1,0 +1,73 @@
+"""`karptui changes`: what changed between two moments of a history, and who changed it."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import closing
+from pathlib import Path
+
+from karptui.cli.errors import UsageError, say
+from karptui.cli.listing import has_lines_above, print_rows, rows_of
+from karptui.cli.option_values import past_time
+from karptui.cli.options import add_cluster_flags, add_row_flags, refuse_live, refuse_unused
+from karptui.cli.source import local_history
+from karptui.cli.streams import put
+from karptui.views.sanitize import page
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument(
+        "--from", dest="since", metavar="TIME", type=past_time, default="-30m",
+        help="first moment: 14:02 (UTC), -30m or 2026-11-28T14:02:00Z (default: -30m)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--to", dest="until", metavar="TIME", type=past_time, help="second moment (default: the last recorded one)"
+    )
+    add_cluster_flags(parser, takes_several=False)
+    add_row_flags(parser, labels_of=None, filter_example="kind=NodePool by=argocd", sort_example="when=dsc")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the changes. Status 2 if there is no history, or nothing of that time."""
+    from karptui.session.changes import changes_of
+    from karptui.sources.history.store import History, HistoryError
+    from karptui.views.changes import TABLE, headline
+
+    path = history_path(args)
+    try:
+        with closing(History(path)) as history:
+            last_ns = max((session.to_ns for session in history.sessions()), default=0)
+            until_ns = args.until(last_ns) if args.until is not None else last_ns
+            found = changes_of(history, args.since(last_ns), until_ns)
+    except HistoryError as error:
+        raise UsageError(str(error)) from None
+    if has_lines_above(args):
+        put(page(headline(found)), is_error=not found.changes)
+    rows = rows_of(TABLE, found.changes, args, found.to_ns)
+    if rows or args.output in ("json", "csv"):
+        print_rows(rows, args)
+    for note in found.notes:
+        say(note)
+    return 0
+
+
+def history_path(args: argparse.Namespace) -> Path:
+    """Return the history that the flags name: a file, or the local one of a cluster.
+
+    Raises:
+        UsageError: There is none.
+    """
+    from karptui.sources.history.store import is_history
+
+    refuse_unused(args, ("now", "at"), "does not go with changes: --from and --to name its moments")
+    refuse_unused(args, ("karpenter_version",), "has no effect: no rules decide here")
+    if not args.snapshot:
+        return local_history(args)
+    if args.demo:
+        raise UsageError("--demo and --snapshot exclude each other")
+    refuse_live(args)
+    path = Path(args.snapshot[0])
+    if len(args.snapshot) > 1 or not is_history(path):
+        raise UsageError(f"{path}: is not one history, and only its moments can be compared; karptui records one")
+    return path

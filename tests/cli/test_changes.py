@@ -1,0 +1,136 @@
+"""`karptui changes` over a recorded demo whose NodePool is edited while it plays."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karptui.cli.main import main
+from karptui.clock import FrozenClock
+from karptui.decode.kinds import Kind
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.sources.demo.source import DemoSource
+from karptui.sources.history.recorder import Recorder
+from karptui.sources.history.store import Mark, Sample
+from karptui.sources.source import Mailbox
+from tests.histories import BEGIN_NS
+
+EDITED_AFTER = 300
+
+
+@pytest.fixture(autouse=True)
+def _no_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("KARPTUI_CONFIG", str(tmp_path / "none.toml"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("COLUMNS", "160")
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return ten minutes of the demo; after five, its general NodePool is edited by argocd."""
+    path = tmp_path_factory.mktemp("history") / "demo.karptui"
+    clock, passed = FrozenClock(BEGIN_NS), [0.0]
+    recorder = Recorder(path, "demo", clock, monotonic=lambda: passed[0])
+    assert recorder.open()
+    demo = DemoSource(clock=clock, is_stepped=True)
+    demo.start(Mailbox(tap=recorder))
+    recorder.step()
+    for second in range(600):
+        passed[0] += 1.0
+        clock.instant_ns += NS_PER_SECOND
+        demo.step()
+        if second % 60 == 0:
+            recorder.sample([Sample(at_ns=clock.now_ns(), pool="general", price_per_hour=second / 100)])
+        if second == EDITED_AFTER:
+            recorder.put_manifests(Kind.NODEPOOL, {"general": _edited(demo)})
+            recorder.mark(Mark(at_ns=clock.now_ns(), cause="verdict", name="general", text="general is odd"))
+        recorder.step()
+    recorder.start()
+    recorder.stop()
+    assert not recorder.trouble
+    return path
+
+
+def _edited(demo: DemoSource) -> dict[str, Any]:
+    pool = next(m for m in demo.manifests() if m["kind"] == "NodePool" and m["metadata"]["name"] == "general")
+    managed = [{"manager": "argocd-controller", "time": "2026-11-28T14:05:00Z"}]
+    return {
+        **pool,
+        "metadata": {**pool["metadata"], "managedFields": managed},
+        "spec": {**pool["spec"], "weight": 77},
+    }
+
+
+def printed(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> tuple[str, str]:
+    assert main(["changes", *words]) == status
+    out, err = capsys.readouterr()
+    return out, err
+
+
+def test_the_edit_is_the_first_row_with_its_author_and_time(capsys: pytest.CaptureFixture[str], history: Path) -> None:
+    out, _ = printed(capsys, "--snapshot", str(history), "--from", "-10m")
+    head, titles, first, *_ = out.splitlines()
+    assert head.startswith("2026-11-28 14:00:0")
+    assert titles.split() == ["KIND", "NAME", "CHANGE", "BEFORE", "AFTER", "WHEN", "BY"]
+    assert first.split()[:3] == ["NodePool", "general", "spec.weight"]
+    assert first.split()[-3:] == ["77", "14:05:01Z", "argocd-controller"]
+
+
+def test_json_has_every_kind_of_change(capsys: pytest.CaptureFixture[str], history: Path) -> None:
+    out, _ = printed(capsys, "--snapshot", str(history), "--from", "-8m30s", "-o", "json")
+    rows = json.loads(out)
+    kinds = list(dict.fromkeys(row["kind"] for row in rows))
+    assert kinds[:2] == ["NodePool", "Verdict"]
+    assert kinds.index("Cost") < kinds.index("Node") < kinds.index("Pod")
+    verdict = next(row for row in rows if row["kind"] == "Verdict")
+    assert (verdict["change"], verdict["after"], verdict["at"]) == ("began", "general is odd", "2026-11-28T14:05:01Z")
+    cost = next(row for row in rows if row["kind"] == "Cost" and row["name"] == "general")
+    assert (cost["before"], cost["after"]) == (0.6, 5.4)
+    assert sum(row["came"] for row in rows if row["kind"] == "Pod") > 0
+
+
+def test_a_time_before_the_edit_lacks_it(capsys: pytest.CaptureFixture[str], history: Path) -> None:
+    out, _ = printed(capsys, "--snapshot", str(history), "--from", "14:00", "--to", "14:04", "-o", "json")
+    assert [row for row in json.loads(out) if row["kind"] in ("NodePool", "Verdict")] == []
+
+
+def test_filters_and_csv(capsys: pytest.CaptureFixture[str], history: Path) -> None:
+    out, _ = printed(capsys, "--snapshot", str(history), "--filter", "by=argocd*", "-o", "csv")
+    (row,) = csv.DictReader(io.StringIO(out))
+    assert (row["kind"], row["field"], row["after"]) == ("NodePool", "spec.weight", "77")
+
+
+def test_notes_tell_where_the_history_begins(capsys: pytest.CaptureFixture[str], history: Path) -> None:
+    _, err = printed(capsys, "--snapshot", str(history), "--from", "-2h")
+    assert "the history begins at 2026-11-28 14:00:00Z: changes before are unknown" in err
+    assert "costs are left out: the history has no samples of them" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--from", "14:05", "--to", "14:01"), "nothing is recorded in that time"),
+        (("--now", "2026-11-28T14:00:00Z"), "--now does not go with changes"),
+        (("--at", "14:00"), "--at does not go with changes"),
+        (("--from", "yesterday"), "'yesterday' is not a time of day"),
+    ],
+)
+def test_words_that_make_no_sense(
+    capsys: pytest.CaptureFixture[str], history: Path, words: tuple[str, ...], message: str
+) -> None:
+    assert main(["changes", "--snapshot", str(history), *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_without_a_history_it_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    _, err = printed(capsys, "--demo", status=2)
+    assert "this machine has no history of it" in err
+    other = tmp_path / "pool.json"
+    other.write_text("{}")
+    _, err = printed(capsys, "--snapshot", str(other), status=2)
+    assert "is not one history" in err
