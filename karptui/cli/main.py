@@ -51,6 +51,7 @@ COMMANDS: Final = MappingProxyType(
         "packing": "draw how pods fill nodes, now or before and after scenarios: a picture, or JSON",
         "churn": "show how many nodes are replaced, the reasons, their lifetimes and replacement loops",
         "changes": "list what changed between two moments of a recorded history, and who changed it",
+        "history": "show nodes, cost, launches, removals, evictions and savings over time, from the recorded history",
         "budgets": "list how many nodes of each NodePool may be disrupted, now and when",
         "types": "list the instance types that NodePools may launch, and where their memory goes",
         "events": "list Karpenter's events and the history of nodes, grouped by object and reason",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from karptui.aws.launch_refusals import REFUSED_NS
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.cluster_view import ClusterView
 from karptui.session.history import (
@@ -64,8 +63,8 @@ class Keeper:
 
     def _refusals(self, view: ClusterView, now_ns: int) -> tuple[Mark, ...]:
         marks = refusal_marks(view, self._refused, self._began_ns, now_ns)
-        kept = {name: at_ns for name, at_ns in self._refused.items() if now_ns - at_ns < REFUSED_NS}
-        self._refused = {**kept, **{mark.name: mark.at_ns for mark in marks}}
+        # Never forgotten: events of refusals stay for longer than three minutes.
+        self._refused |= {mark.name: mark.at_ns for mark in marks}
         return marks
 
     def _write(self, marks: Sequence[Mark], samples: Sequence[Sample]) -> None:

@@ -1,0 +1,147 @@
+"""`karptui history`: nodes, cost, requests, launches, removals and savings over time, from the recorded history."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from karptui.cli.errors import UsageError
+from karptui.cli.listing import has_lines_above, print_lines, print_rows, report, rows_of
+from karptui.cli.option_values import past_time
+from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
+from karptui.decode.kinds import Kind
+from karptui.kube.past_time import PastTime
+
+if TYPE_CHECKING:
+    from karptui.sources.history.store import History
+
+_MOST: Final = 2_000
+"""Steps of one table."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    group = parser.add_argument_group("which time, and in which steps")
+    group.add_argument("--from", dest="begin", metavar="TIME", type=past_time, default=None, help="default: -24h")
+    group.add_argument("--to", dest="end", metavar="TIME", type=_end, default=None, help="default: now, the end")
+    group.add_argument(
+        "--step", metavar="DURATION", type=_step, default=None, help="length of a row (default: at most 24 rows)"
+    )
+    choice = group.add_mutually_exclusive_group()
+    choice.add_argument("--pool", metavar="NAME", help="of one NodePool instead of the whole cluster")
+    choice.add_argument("--pools", action="store_true", help="a row for each NodePool in addition")
+    add_cluster_flags(parser, takes_several=False)
+    add_price_flags(parser)
+    add_row_flags(parser, labels_of=None, filter_example="nodes>10", sort_example="cost=dsc")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the history. Status 1 if something is missing."""
+    from karptui.cli.loading import load
+    from karptui.disruption.churn.life import Life
+    from karptui.session.history_report import default_step, past_of, recorded_span, steps_of
+    from karptui.sources.history.store import HistoryError
+    from karptui.views.history import lines_above, table_of
+
+    path = history_path(args)
+    try:
+        history = opened(path)
+        try:
+            from_ns, to_ns = span(history, args.begin, args.end)
+            from_ns, to_ns = recorded_span(history, from_ns, to_ns)
+            step_ns = args.step or default_step(from_ns, to_ns)
+            if (to_ns - from_ns) // step_ns >= _MOST:
+                raise UsageError(f"--step: that makes more than {_MOST:,} rows; choose a longer step or a shorter time")
+            # Prices and NodePools are those of the end.
+            args.snapshot, args.demo, args.at = [str(path)], False, PastTime("", instant_ns=to_ns)
+            loaded = load(args, (Kind.NODEPOOL,), is_listed=True)
+            view = loaded.view
+            past = past_of(history, from_ns, to_ns, view.state.nodepools)
+        finally:
+            history.close()
+    except HistoryError as error:
+        raise UsageError(str(error)) from error
+    names = sorted({*view.state.nodepools, *(sample.pool for sample in past.samples)} - {""})
+    if args.pool is not None and args.pool not in names:
+        raise UsageError(f"there was no NodePool {args.pool} in that time; there were: {', '.join(names) or 'none'}")
+
+    def price(life: Life) -> float | None:
+        known = view.prices.price(life.instance_type, life.zone, life.capacity_type) if life.instance_type else None
+        return known.per_hour if known is not None else None
+
+    pools = [args.pool] if args.pool is not None else [None, *(names if args.pools else ())]
+    steps = steps_of(past, range(from_ns, to_ns, step_ns), pools, price)
+    rows = rows_of(table_of(steps), steps, args, loaded.now_ns, keeps_order=True)
+    if has_lines_above(args):
+        print_lines(lines_above(steps))
+    print_rows(rows, args)
+    return report(loaded)
+
+
+def history_path(args: argparse.Namespace) -> Path:
+    """Return the history's file: that of ``--snapshot``, or that of the cluster on this machine.
+
+    Raises:
+        UsageError: There is none, or flags exclude each other.
+    """
+    from karptui.cli.source import check_times, local_history
+
+    check_times(args)
+    if args.at is not None or args.now is not None:
+        raise UsageError("--at and --now name a moment, and a history has --from and --to")
+    if args.snapshot:
+        if len(args.snapshot) > 1:
+            raise UsageError("one history at a time")
+        return Path(args.snapshot[0])
+    return local_history(args)
+
+
+def opened(path: Path) -> History:
+    """Open a history.
+
+    Raises:
+        UsageError: It is none, or cannot be read.
+    """
+    from karptui.sources.history.store import History, HistoryError
+
+    try:
+        return History(path)
+    except HistoryError as error:
+        raise UsageError(str(error)) from error
+
+
+def span(history: History, begin: PastTime | None, end: PastTime | None) -> tuple[int, int]:
+    """Return the asked time, relative to the end of a history.
+
+    Raises:
+        UsageError: It ends before it begins.
+    """
+    newest_ns = max((session.to_ns for session in history.sessions()), default=0)
+    to_ns = end(newest_ns) if end is not None else newest_ns
+    from_ns = (begin or past_time("-24h"))(newest_ns if begin is not None else to_ns)
+    if newest_ns and from_ns >= to_ns:
+        raise UsageError("--from is not before --to")
+    return from_ns, to_ns
+
+
+def _end(text: str) -> PastTime | None:
+    return None if text == "now" else past_time(text)
+
+
+def _step(text: str) -> int:
+    """Return a duration of at least a minute in nanoseconds.
+
+    Raises:
+        argparse.ArgumentTypeError: The value is invalid.
+    """
+    from karptui.kube.durations import DurationError, parse_duration
+    from karptui.kube.timestamps import NS_PER_SECOND
+
+    try:
+        step_ns = parse_duration(text)
+    except DurationError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if step_ns < 60 * NS_PER_SECOND:
+        raise argparse.ArgumentTypeError(f"{text!r} is less than a minute: samples are taken once a minute")
+    return step_ns

@@ -1,0 +1,270 @@
+"""A history in steps: nodes, cost, requests, launches, removals, evictions and savings of each NodePool."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from karptui.decode.errors import DecodeError
+from karptui.decode.kinds import Kind
+from karptui.decode.reader import UNREADABLE, KindReader
+from karptui.disruption.churn.life import FAILED, Life, Removal, lives
+from karptui.disruption.churn.moves import EVICTED
+from karptui.karpenter.inventory import GoneClaim
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube.objects import Event
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.session.history import LAUNCH_REFUSED
+from karptui.sources.history.store import Change, History, HistoryError, Sample, Session
+
+MOST_STEPS: Final = 24
+_STEPS: Final = tuple(minutes * 60 * NS_PER_SECOND for minutes in (1, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440))
+_KINDS: Final = (str(Kind.NODECLAIM), str(Kind.EVENT), str(Kind.POD))
+_CONSOLIDATED: Final = frozenset({Removal.UNDERUTILIZED, Removal.EMPTY})
+_CLAIMS: Final = KindReader(Kind.NODECLAIM)
+_EVENTS: Final = KindReader(Kind.EVENT)
+
+PriceOf = Callable[[Life], float | None]
+
+
+class HistoryStep(msgspec.Struct, frozen=True, kw_only=True):
+    """A NodePool, or the whole cluster, in a part of the time; averages of its samples, None without any."""
+
+    from_ns: int
+    to_ns: int
+    pool: str | None = None
+    """None is the whole cluster; empty is the nodes that Karpenter does not manage."""
+    nodes: float | None = None
+    pods: float | None = None
+    price_per_hour: float | None = None
+    held_per_hour: float | None = None
+    cpu_requested: float | None = None
+    """Share of the allocatable cpu, 0 to 1."""
+    memory_requested: float | None = None
+    cpu_used: float | None = None
+    memory_used: float | None = None
+    pending_pods: int | None = None
+    """Highest number; None for a NodePool."""
+    launches: int | None = None
+    """None if nothing was recorded in this time, like all that follow."""
+    removals: tuple[tuple[str, int], ...] | None = None
+    """By reason, most frequent first."""
+    evictions: int | None = None
+    saved_per_hour: float | None = None
+    """Price of the nodes that consolidation removed minus their replacements; None also if a price is unknown."""
+    known_saved: float = 0.0
+    """The same without the nodes whose price is unknown."""
+    unpriced: int = 0
+    """Number of those nodes."""
+    refused: tuple[tuple[str, int], ...] | None = None
+    """Refused launches by offering (``TYPE/ZONE/CAPACITY_TYPE``), most frequent first."""
+
+    @property
+    def key(self) -> str:
+        """Identity of the row."""
+        return f"{self.from_ns}/{'*' if self.pool is None else f'pool/{self.pool}'}"
+
+
+class Past(msgspec.Struct, frozen=True):
+    """What happened in a time of a history."""
+
+    sessions: tuple[Session, ...]
+    samples: tuple[Sample, ...]
+    lives: tuple[Life, ...]
+    evictions: tuple[tuple[int, str], ...]
+    """Instant and NodePool of each; an empty name if the pod's node is unknown."""
+    refused: tuple[tuple[int, str, str], ...]
+    """Instant, NodePool and offering of each."""
+
+
+def default_step(from_ns: int, to_ns: int) -> int:
+    """Return the shortest usual step that makes at most 24 rows."""
+    days = _STEPS[-1] * -(-(to_ns - from_ns) // (_STEPS[-1] * MOST_STEPS))
+    return next((step for step in _STEPS if step * MOST_STEPS >= to_ns - from_ns), days)
+
+
+def past_of(history: History, from_ns: int, to_ns: int, pools: Mapping[str, NodePool]) -> Past:
+    """Read a time of a history.
+
+    Raises:
+        HistoryError: if it is damaged.
+    """
+    claims, gone, events, pods = _walked(history, from_ns, to_ns)
+    all_lives = lives(claims.values(), gone, events.values(), pools)
+    observed = tuple(life for life in all_lives if not life.is_by_events and life.why not in FAILED)
+    pool_of = {life.node: life.pool for life in all_lives if life.node}
+    evictions = tuple((at_ns, pool_of.get(_node_of(pods.get(pod)), "")) for at_ns, pod in _evicted(events.values()))
+    marks = (mark for mark in history.marks(from_ns, to_ns) if mark.cause == LAUNCH_REFUSED)
+    refused = tuple((mark.at_ns, mark.pool, mark.name) for mark in marks)
+    return Past(history.sessions(), history.samples(from_ns, to_ns), observed, evictions, refused)
+
+
+def _walked(
+    history: History, from_ns: int, to_ns: int
+) -> tuple[dict[str, NodeClaim], list[GoneClaim], dict[str, Event], dict[str, Change]]:
+    """Return the NodeClaims at the end, those that went, all events, and the last state of each pod."""
+    claims: dict[str, NodeClaim] = {}
+    gone: list[GoneClaim] = []
+    events: dict[str, Event] = {}
+    pods: dict[str, Change] = {}
+
+    def take(change: Change) -> None:
+        if change.is_deletion:
+            if change.kind == Kind.NODECLAIM and change.key in claims:
+                gone.append(GoneClaim(claims.pop(change.key), change.at_ns))
+        elif change.kind == Kind.POD:
+            pods[change.key] = change
+        elif change.kind in _KINDS:
+            reader, into = (_CLAIMS, claims) if change.kind == Kind.NODECLAIM else (_EVENTS, events)
+            try:
+                into[change.key] = reader.decode(change.manifest)
+            except (DecodeError, *UNREADABLE):
+                return  # left out on screens as well
+
+    began = [session.from_ns for session in history.sessions() if from_ns < session.from_ns <= to_ns]
+    for start_ns, end_ns in zip([from_ns, *began], [*began, to_ns], strict=True):
+        there = history.objects_at(start_ns)
+        went = [name for name in claims if (str(Kind.NODECLAIM), name) not in there]
+        gone += [GoneClaim(claims.pop(name), start_ns) for name in went]
+        for change in there.values():
+            take(change)
+        for change in history.changes(start_ns, end_ns, _KINDS):
+            take(change)
+    return claims, gone, events, pods
+
+
+def _evicted(events: Iterable[Event]) -> Iterator[tuple[int, str]]:
+    first: dict[str, tuple[int, str]] = {}
+    for event in events:
+        if event.reason in EVICTED and event.involved_kind == "Pod":
+            name = f"{event.involved_namespace}/{event.involved_name}"
+            at = event.first_ns, name
+            key = event.involved_uid or name
+            first[key] = min(first.get(key, at), at)
+    yield from sorted(first.values())
+
+
+class _Spec(msgspec.Struct):
+    node_name: str = msgspec.field(name="nodeName", default="")
+
+
+class _Pod(msgspec.Struct):
+    spec: _Spec = msgspec.field(default_factory=_Spec)
+
+
+def _node_of(pod: Change | None) -> str:
+    if pod is None:
+        return ""
+    try:
+        return msgspec.json.decode(pod.manifest, type=_Pod).spec.node_name
+    except msgspec.MsgspecError:
+        return ""
+
+
+def steps_of(past: Past, starts: range, pools: Sequence[str | None], price_of: PriceOf) -> tuple[HistoryStep, ...]:
+    """Return a row for each step and NodePool; None is the whole cluster.
+
+    Args:
+        starts: Begin of each step; the last step ends with the range.
+    """
+    return tuple(
+        _step(past, start_ns, min(start_ns + starts.step, starts.stop), pool, price_of)
+        for start_ns in starts
+        for pool in pools
+    )
+
+
+def _step(past: Past, from_ns: int, to_ns: int, pool: str | None, price_of: PriceOf) -> HistoryStep:
+    by_instant: dict[int, list[Sample]] = {}
+    for sample in past.samples:
+        if from_ns < sample.at_ns <= to_ns and pool in (None, sample.pool):
+            by_instant.setdefault(sample.at_ns, []).append(sample)
+    instants = list(by_instant.values())
+
+    def mean(read: Callable[[Sample], float | None]) -> float | None:
+        sums = [_sum(map(read, samples)) for samples in instants]
+        known = [value for value in sums if value is not None]
+        return sum(known) / len(known) if known else None
+
+    def share(part: Callable[[Sample], float | None], whole: Callable[[Sample], float]) -> float | None:
+        amount, capacity = mean(part), mean(whole)
+        return amount / capacity if amount is not None and capacity else None
+
+    step = HistoryStep(
+        from_ns=from_ns,
+        to_ns=to_ns,
+        pool=pool,
+        nodes=mean(lambda sample: sample.nodes),
+        pods=mean(lambda sample: sample.pods),
+        price_per_hour=mean(lambda sample: sample.price_per_hour if sample.nodes else sample.price_per_hour or 0.0),
+        held_per_hour=mean(lambda sample: sample.held_per_hour),
+        cpu_requested=share(lambda sample: sample.cpu_requested_millis, lambda sample: sample.cpu_allocatable_millis),
+        memory_requested=share(
+            lambda sample: sample.memory_requested_bytes, lambda sample: sample.memory_allocatable_bytes
+        ),
+        cpu_used=share(lambda sample: _used(sample, sample.cpu_used_millis), lambda one: one.cpu_allocatable_millis),
+        memory_used=share(
+            lambda sample: _used(sample, sample.memory_used_bytes), lambda one: one.memory_allocatable_bytes
+        ),
+        pending_pods=max((sum(one.pending_pods for one in samples) for samples in instants), default=None)
+        if pool is None
+        else None,
+    )
+    if not any(session.from_ns < to_ns and from_ns < session.to_ns for session in past.sessions):
+        return step
+    return _with_events(step, past, price_of)
+
+
+def _with_events(step: HistoryStep, past: Past, price_of: PriceOf) -> HistoryStep:
+    def is_in(at_ns: int, pool: str) -> bool:
+        return step.from_ns < at_ns <= step.to_ns and step.pool in (None, pool)
+
+    removed = [life for life in past.lives if is_in(life.removed_ns, life.pool)]
+    launched = [life for life in past.lives if is_in(life.created_ns, life.pool)]
+    saved = [price_of(life) for life in removed if life.why in _CONSOLIDATED]
+    spent = [price_of(life) for life in launched if life.made_for in _CONSOLIDATED]
+    gained, paid = _sum(saved), _sum(spent)
+    refused = Counter(offering for at_ns, pool, offering in past.refused if is_in(at_ns, pool))
+    return msgspec.structs.replace(
+        step,
+        launches=len(launched),
+        removals=tuple(Counter(str(life.why) for life in removed).most_common()),
+        evictions=sum(is_in(at_ns, pool) for at_ns, pool in past.evictions),
+        known_saved=sum(filter(None, saved)) - sum(filter(None, spent)),
+        unpriced=(*saved, *spent).count(None),
+        saved_per_hour=gained - paid if gained is not None and paid is not None else None,
+        refused=tuple(refused.most_common()),
+    )
+
+
+def _used(sample: Sample, amount: int | None) -> int | None:
+    return amount if sample.nodes else 0
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    """Return a sum; None if a part is unknown."""
+    total = 0.0
+    for value in values:
+        if value is None:
+            return None
+        total += value
+    return total
+
+
+def recorded_span(history: History, from_ns: int, to_ns: int) -> tuple[int, int]:
+    """Return a time cut to what is recorded.
+
+    Raises:
+        HistoryError: if nothing of it is recorded.
+    """
+    sessions = history.sessions()
+    if not sessions:
+        raise HistoryError(f"{history.path}: the history is empty: nothing has been recorded yet")
+    from_ns, to_ns = max(from_ns, sessions[0].from_ns), min(to_ns, max(session.to_ns for session in sessions))
+    if from_ns >= to_ns:
+        raise HistoryError(f"{history.path}: nothing is recorded in that time")
+    return from_ns, to_ns
