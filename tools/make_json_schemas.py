@@ -29,6 +29,7 @@ from karptui.views.drill import TABLE as DRILL
 from karptui.views.events import TABLE as EVENTS
 from karptui.views.forward.columns import PLAYED
 from karptui.views.headroom import TABLE as HEADROOM
+from karptui.views.history import TABLE as HISTORY
 from karptui.views.next import TABLE as NEXT
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.pending.columns import TABLE as PENDING
@@ -61,6 +62,7 @@ ROWS: Final[Mapping[str, tuple[TableSpec[Any], tuple[str, ...]]]] = {
     "capacity": (capacity_table("zone"), ("items",)),
     "next": (NEXT, ("properties", "nodes", "items")),
     "changes": (CHANGES, ("items",)),
+    "history": (HISTORY, ("items",)),
     "churn": (CHURN, ("properties", "pools", "items")),
     "churn-replacements": (REPLACEMENTS, ("properties", "replacements", "items")),
     "pool": (DAEMONSETS, ("properties", "daemonsets", "items")),

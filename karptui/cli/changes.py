@@ -8,8 +8,7 @@ from pathlib import Path
 
 from karptui.cli.errors import UsageError, say
 from karptui.cli.listing import has_lines_above, print_rows, rows_of
-from karptui.cli.option_values import past_time
-from karptui.cli.options import add_cluster_flags, add_row_flags, refuse_live, refuse_unused
+from karptui.cli.options import add_cluster_flags, add_row_flags, add_span_flags, refuse_live, refuse_unused
 from karptui.cli.source import local_history
 from karptui.cli.streams import put
 from karptui.views.sanitize import page
@@ -17,13 +16,7 @@ from karptui.views.sanitize import page
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument(
-        "--from", dest="since", metavar="TIME", type=past_time, default="-30m",
-        help="first moment: 14:02 (UTC), -30m or 2026-11-28T14:02:00Z (default: -30m)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--to", dest="until", metavar="TIME", type=past_time, help="second moment (default: the last recorded one)"
-    )
+    add_span_flags(parser, since="-30m")
     add_cluster_flags(parser, takes_several=False)
     add_row_flags(parser, labels_of=None, filter_example="kind=NodePool by=argocd", sort_example="when=dsc")
 

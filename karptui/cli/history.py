@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from karptui.cli.errors import UsageError
 from karptui.cli.listing import has_lines_above, print_lines, print_rows, report, rows_of
-from karptui.cli.option_values import past_time
-from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
+from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags, add_span_flags
 from karptui.decode.kinds import Kind
 from karptui.kube.past_time import PastTime
 
@@ -23,8 +22,7 @@ _MOST: Final = 2_000
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     group = parser.add_argument_group("which time, and in which steps")
-    group.add_argument("--from", dest="begin", metavar="TIME", type=past_time, default=None, help="default: -24h")
-    group.add_argument("--to", dest="end", metavar="TIME", type=_end, default=None, help="default: now, the end")
+    add_span_flags(group, since="-24h")
     group.add_argument(
         "--step", metavar="DURATION", type=_step, default=None, help="length of a row (default: at most 24 rows)"
     )
@@ -48,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         history = opened(path)
         try:
-            from_ns, to_ns = span(history, args.begin, args.end)
+            from_ns, to_ns = span(history, args.since, args.until)
             from_ns, to_ns = recorded_span(history, from_ns, to_ns)
             step_ns = args.step or default_step(from_ns, to_ns)
             if (to_ns - from_ns) // step_ns >= _MOST:
@@ -111,22 +109,18 @@ def opened(path: Path) -> History:
         raise UsageError(str(error)) from error
 
 
-def span(history: History, begin: PastTime | None, end: PastTime | None) -> tuple[int, int]:
+def span(history: History, since: PastTime, until: PastTime | None) -> tuple[int, int]:
     """Return the asked time, relative to the end of a history.
 
     Raises:
         UsageError: It ends before it begins.
     """
     newest_ns = max((session.to_ns for session in history.sessions()), default=0)
-    to_ns = end(newest_ns) if end is not None else newest_ns
-    from_ns = (begin or past_time("-24h"))(newest_ns if begin is not None else to_ns)
+    to_ns = until(newest_ns) if until is not None else newest_ns
+    from_ns = since(newest_ns)
     if newest_ns and from_ns >= to_ns:
         raise UsageError("--from is not before --to")
     return from_ns, to_ns
-
-
-def _end(text: str) -> PastTime | None:
-    return None if text == "now" else past_time(text)
 
 
 def _step(text: str) -> int:
@@ -135,12 +129,12 @@ def _step(text: str) -> int:
     Raises:
         argparse.ArgumentTypeError: The value is invalid.
     """
-    from karptui.kube.durations import DurationError, parse_duration
     from karptui.kube.timestamps import NS_PER_SECOND
+    from karptui.views.column import parse_duration
 
     try:
-        step_ns = parse_duration(text)
-    except DurationError as error:
+        step_ns = int(parse_duration(text) * NS_PER_SECOND)
+    except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
     if step_ns < 60 * NS_PER_SECOND:
         raise argparse.ArgumentTypeError(f"{text!r} is less than a minute: samples are taken once a minute")

@@ -30,6 +30,7 @@ _TABLES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
         "capacity": {"columns": "capacity:capacity_table"},
         "churn": {"columns": "churn.columns:TABLE", "columns of --replacements": "churn.replacements:TABLE"},
         "changes": {"columns": "changes:TABLE"},
+        "history": {"columns": "history:TABLE"},
         "budgets": {"columns": "budgets.columns:budgets_table"},
         "types": {"columns": "types.pools:TABLE", "columns of --pool": "types.columns:types_table"},
         "events": {"columns": "events:TABLE"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Sequence
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from karptui.cli.errors import UsageError
 from karptui.cli.option_values import (
@@ -23,6 +23,9 @@ from karptui.cli.option_values import (
     version,
     words,
 )
+
+if TYPE_CHECKING:
+    from karptui.kube.past_time import PastTime
 
 LIVE_FLAGS: Final = ("context", "kubeconfig", "as_user", "as_group", "request_timeout")
 """Flags of a live cluster, by the names of their values like all of these."""
@@ -204,6 +207,26 @@ def add_row_flags(
     )
     add_output_flag(group, forms, about=f"json and csv hold {hold}")
     group.add_argument("--no-headers", action="store_true", help="leave the header out of table and csv")
+
+
+def add_span_flags(parser: argparse._ActionsContainer, *, since: str) -> None:
+    """Add the flags that choose a time of a history.
+
+    Args:
+        since: default of ``--from``.
+    """
+    parser.add_argument(
+        "--from", dest="since", metavar="TIME", type=past_time, default=since,
+        help=f"first moment: 14:02 (UTC), -30m or 2026-11-28T14:02:00Z (default: {since})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--to", dest="until", metavar="TIME", type=_until,
+        help="last moment, or now (default: the last recorded one)",
+    )  # fmt: skip
+
+
+def _until(text: str) -> PastTime | None:
+    return None if text == "now" else past_time(text)
 
 
 def add_price_flags(parser: argparse.ArgumentParser, *, applies_to: str = "") -> None:

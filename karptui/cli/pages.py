@@ -219,6 +219,7 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui changes", "what changed in the last 30 minutes that karptui recorded"),
             Entry("karptui changes --from 14:02 --to 14:30 --filter by=argocd", "edits of one author"),
             Entry("karptui changes --from -1d --snapshot prod.karptui -o json", "a copied history, for a script"),
+        ),
         "history": (
             Entry("karptui history", "nodes, $/h, launches and removals of the last 24 hours, from the local history"),
             Entry("karptui history --from -7d --pools -o csv", "a week, for each NodePool"),

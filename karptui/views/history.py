@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from karptui.aws.money import per_hour_text
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text, counted, first_of, instant_text
 from karptui.session.history_report import HistoryStep
 from karptui.views.column import (
@@ -115,8 +116,8 @@ TABLE: Final[TableSpec[HistoryStep]] = TableSpec(
             lambda step, _: Cell(instant_text(step.from_ns)[:-4] if step.from_ns else ""),
             lambda step: float(step.from_ns),
             values=(
-                Value("from", lambda step, _: instant_value(step.from_ns), INSTANT, "Begin of the step."),
-                Value("to", lambda step, _: instant_value(step.to_ns), INSTANT, "End of the step."),
+                Value("from", lambda step, _: _second(step.from_ns), INSTANT, "Begin of the step."),
+                Value("to", lambda step, _: _second(step.to_ns), INSTANT, "End of the step."),
             ),
         ),
         text_column(
@@ -229,6 +230,10 @@ TABLE: Final[TableSpec[HistoryStep]] = TableSpec(
     ),
 )
 """Columns of a history in steps."""
+
+
+def _second(instant_ns: int) -> str | None:
+    return instant_value(instant_ns // NS_PER_SECOND * NS_PER_SECOND)
 
 
 def table_of(steps: Sequence[HistoryStep]) -> TableSpec[HistoryStep]:

@@ -1,0 +1,157 @@
+"""`karptui history` over a recorded demo: samples, counts, pauses and refusals."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karptui.cli.main import main
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.sources.history.store import HistoryWriter, Mark, Sample
+from tests.histories import BEGIN_NS, record_demo
+
+MINUTE_NS = 60 * NS_PER_SECOND
+AGAIN_NS = BEGIN_NS + 20 * MINUTE_NS
+"""When the second recording begins, ten minutes after the end of the first."""
+OFFERING = "g5.2xlarge/us-east-1a/on-demand"
+
+
+@pytest.fixture(autouse=True)
+def _no_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("KARPTUI_CONFIG", str(tmp_path / "none.toml"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return ten minutes of the demo, a pause of ten minutes, and three minutes more."""
+    path = tmp_path_factory.mktemp("history") / "demo.karptui"
+    record_demo(path, 600)
+    record_demo(path, 180, begin_ns=AGAIN_NS)
+    minutes = [*range(1, 11), 21, 22, 23]
+    writer = HistoryWriter(path, "demo")
+    writer.write_samples(sample for minute in minutes for sample in samples(minute))
+    writer.write_marks(
+        Mark(at_ns=BEGIN_NS + 90 * NS_PER_SECOND, cause="launch-refused", name=OFFERING, pool="gpu") for _ in range(2)
+    )
+    writer.close()
+    return path
+
+
+def samples(minute: int) -> tuple[Sample, ...]:
+    at_ns = BEGIN_NS + minute * MINUTE_NS
+    general = Sample(
+        at_ns=at_ns,
+        pool="general",
+        nodes=10 + minute,
+        pods=50,
+        price_per_hour=1.5,
+        held_per_hour=0.5,
+        cpu_requested_millis=600,
+        cpu_allocatable_millis=1000,
+    )
+    return Sample(at_ns=at_ns, nodes=2, price_per_hour=0.5, held_per_hour=0.0, pending_pods=minute), general
+
+
+def rows(capsys: pytest.CaptureFixture[str], history: Path, *words: str) -> list[dict[str, Any]]:
+    assert main(["history", "--snapshot", str(history), *words, "-o", "json"]) == 0
+    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_samples_of_a_step_are_averaged_over_all_nodepools(capsys: pytest.CaptureFixture[str], history: Path) -> None:
+    first, second, *_ = rows(capsys, history, "--from", "14:00", "--to", "14:10", "--step", "5m")
+    assert (first["from"][:16], first["to"][:16]) == ("2026-11-28T14:00", "2026-11-28T14:05")
+    assert second["nodes"] - first["nodes"] == 5
+    assert (first["pricePerHour"], first["heldPerHour"], first["pool"]) == (2.0, 0.5, None)
+    assert first["cpuRequestedPercent"] == 60.0
+    assert first["memoryUsedPercent"] is None
+    assert first["pendingPods"] < second["pendingPods"]
+    assert (first["refusedLaunches"], first["refused"]) == (2, [{"name": OFFERING, "count": 2}])
+    assert (second["refusedLaunches"], second["refused"]) == (0, [])
+
+
+def test_launches_and_removals_of_the_demo_are_counted_by_reason(
+    capsys: pytest.CaptureFixture[str], history: Path
+) -> None:
+    (whole,) = rows(capsys, history, "--from", "14:00", "--to", "14:10", "--step", "10m")
+    assert whole["launches"] > 0
+    assert {"name": "Underutilized", "count": whole["removedNodes"]} in whole["removals"]
+    assert whole["evictions"] > 0
+    by_minute = rows(capsys, history, "--from", "14:00", "--to", "14:10", "--step", "1m")
+    for name in ("launches", "removedNodes", "evictions", "refusedLaunches"):
+        assert sum(row[name] for row in by_minute) == whole[name], name
+
+
+def test_a_pause_is_a_gap_and_no_zero(capsys: pytest.CaptureFixture[str], history: Path) -> None:
+    found = rows(capsys, history, "--from", "14:00", "--step", "5m")
+    pause = next(row for row in found if row["from"].startswith("2026-11-28T14:15"))
+    assert (pause["isRecorded"], pause["nodes"], pause["pricePerHour"]) == (False, None, None)
+    assert (pause["launches"], pause["removedNodes"], pause["evictions"], pause["savedPerHour"]) == (None,) * 4
+    assert [row["isRecorded"] for row in found].count(True) >= 3
+    assert main(["history", "--snapshot", str(history), "--from", "14:00", "--step", "5m"]) == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if "14:15" in line)
+    assert set(line.split()[2:]) == {"n/a"}
+
+
+def test_nodepools_are_rows_of_their_own(capsys: pytest.CaptureFixture[str], history: Path) -> None:
+    found = rows(capsys, history, "--from", "14:00", "--to", "14:10", "--step", "10m", "--pools")
+    assert found[0]["pool"] is None
+    general = next(row for row in found if row["pool"] == "general")
+    assert general["pendingPods"] is None
+    assert general["nodes"] < found[0]["nodes"]
+    assert sum(row["launches"] for row in found[1:]) == found[0]["launches"]
+    (alone,) = rows(capsys, history, "--from", "14:00", "--to", "14:10", "--step", "10m", "--pool", "general")
+    assert alone == general
+
+
+def test_the_table_has_charts_and_sums_above_and_at_most_24_rows(
+    capsys: pytest.CaptureFixture[str], history: Path
+) -> None:
+    assert main(["history", "--snapshot", str(history)]) == 0
+    out = capsys.readouterr().out
+    above, _, table = out.partition("\n\n")
+    assert above.splitlines()[0].startswith("nodes  ")
+    assert "13 to 35, last 35" in above
+    assert f"2 refused launches: {OFFERING} (2)" in above
+    assert "consolidation saved $" in above
+    assert len(table.splitlines()) - 1 <= 24
+
+
+def test_csv_has_reasons_as_text(capsys: pytest.CaptureFixture[str], history: Path) -> None:
+    assert main(["history", "--snapshot", str(history), "--to", "14:10", "--step", "10m", "-o", "csv"]) == 0
+    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert row["removals"] == f"Underutilized={row['removedNodes']}"
+    assert row["refused"] == f"{OFFERING}=2"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--from", "14:05", "--to", "14:01"), "--from is not before --to"),
+        (("--step", "5s"), "is less than a minute"),
+        (("--step", "soon"), "--step"),
+        (("--pool", "nope"), "there was no NodePool nope in that time"),
+        (("--at", "14:00"), "--at and --now name a moment"),
+        (("--from", "2026-11-01T00:00:00Z", "--to", "2026-11-02T00:00:00Z"), "nothing is recorded in that time"),
+    ],
+)
+def test_bad_input(capsys: pytest.CaptureFixture[str], history: Path, words: tuple[str, ...], message: str) -> None:
+    try:
+        status = main(["history", "--snapshot", str(history), *words])
+    except SystemExit as exit_:
+        status = int(exit_.code or 0)
+    assert status == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_history_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    other = tmp_path / "a.json"
+    other.write_text("{}")
+    assert main(["history", "--snapshot", str(other)]) == 2
+    assert "is not a history" in capsys.readouterr().err
