@@ -32,7 +32,7 @@ from karptui.session.analyst import Analyst
 from karptui.session.costs import Held
 from karptui.session.feed import Feed
 from karptui.session.follower import ClusterFollower
-from karptui.session.moments import PlayCache, PlaySessions
+from karptui.session.moments import MomentSessions, PlayCache
 from karptui.session.replays import SharedBase
 from karptui.session.throttle import KEYBOARD
 from karptui.sources.evidence import EvidenceSource
@@ -61,6 +61,8 @@ if TYPE_CHECKING:
 
 POLL_SECONDS: Final = 0.25
 """Interval of emptying the mailbox while the terminal has the focus, in seconds."""
+LIVE_SECONDS: Final = 5.0
+"""Interval of the same for the present cluster while a moment is shown, in seconds."""
 PRELOAD_SECONDS: Final = 5.0
 """Seconds after which other screens are imported even if there are no rows yet."""
 
@@ -123,9 +125,10 @@ class KarptuiApp(LivingApp):
             lambda: feed.follower.view, lists_of(config), shared_base=SharedBase(), kept_plays=plays
         )
         """What screens ask about the cluster."""
-        self._history = HistoryKeeping(self.session.verdict, self.feed.now_ns)
-        self.moments = MomentScreens(self, PlaySessions(self.feed, plays, analyst_of))
-        """Moments of plays in place of the cluster that is followed."""
+        sessions = self._moment_sessions = MomentSessions(self.feed, plays, analyst_of)
+        self._history = HistoryKeeping(self.session.verdict, sessions.live_now_ns, lambda: feed.follower)
+        self.moments = MomentScreens(self, sessions)
+        """Moments of plays and of the history in place of the cluster that is followed."""
         self._top_bar = TopBarFacts(self.feed, self.session, config)
         self.config = config
         self.tour = tour
@@ -228,6 +231,7 @@ class KarptuiApp(LivingApp):
         await self._keys.begin()
         self._start_source()
         self.set_interval(POLL_SECONDS, self.feed.tick)
+        self.set_interval(LIVE_SECONDS, self._follow_live)
         self.set_timer(PRELOAD_SECONDS, self._preload)
         if self._bad_theme:
             self.tell(f"there is no theme {self._bad_theme}; :theme lists them", Tone.WARNING)
@@ -240,6 +244,10 @@ class KarptuiApp(LivingApp):
         self.session.whatif.stop()
         if "whatif" in self.__dict__:
             self.whatif.keep()
+
+    def _follow_live(self) -> None:
+        if self.moments.shown is not None:
+            self.run_worker(self._moment_sessions.poll_live(), exclusive=True, group="live")
 
     def first_rows_shown(self) -> None:
         """Import other screens, once the first rows are shown."""
@@ -267,7 +275,7 @@ class KarptuiApp(LivingApp):
         screen = self.front
         if screen is not None:
             screen.refresh_view(is_forced=is_changed)
-        self._history.look(self.follower, self.fault_caught)
+        self._history.look(self._moment_sessions.live, self.fault_caught)
 
     @property
     def front(self) -> FrameScreen | None:
@@ -306,7 +314,7 @@ class KarptuiApp(LivingApp):
 
     def top_bar(self) -> TopBarValues:
         """Return the values of the top bar."""
-        return self._top_bar.values(self.moments.shown)
+        return self._top_bar.values(self.moments.shown, self._moment_sessions.live_now_ns())
 
     def held(self) -> tuple[Held | None, bool]:
         """Return the total cost of blocked nodes, and whether it is up to date."""

@@ -104,6 +104,12 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
             "A picture of NodePools, nodes and pods; before and after the current what-if",
             lambda _: _packing(app),
         ),
+        TypedCommand(
+            "at",
+            "A past moment: 14:02 (UTC), -20m, 2026-11-28T14:02:00Z; . returns to now",
+            app.moments.go_to,
+            placeholder="TIME",
+        ),
         TypedCommand("churn", "How often nodes are replaced, why, and whether it is a loop", lambda _: _churn(app)),
         TypedCommand(
             "forward",

@@ -57,6 +57,7 @@ _FOOTER_FIRST: Final = (
     "pending.ledger",
     "moment.earlier",
     "moment.later",
+    "moment.now",
     "forward.horizon",
     "forward.seeds",
     "forward.now",
@@ -97,6 +98,9 @@ HelpSections: TypeAlias = Sequence[tuple[str, Sequence[tuple[str, str]]]]
 """Titled lists of terms and explanations."""
 
 _OPENS_PROMPT: Final = frozenset({"command", "filter"})
+_OF_MOMENTS: Final = frozenset({"step_moment", "step_mark", "return_now"})
+_SHOWN_IN_MOMENTS: Final = frozenset({"moment.earlier", "moment.later"})
+"""Ids of bindings that the last line shows only in a moment, where they matter most."""
 
 
 def takes_text(screen: Screen[Any]) -> bool:
@@ -142,7 +146,7 @@ class FrameScreen(LayeredScreen):
             "Earlier",
             key_display="[",
             id="moment.earlier",
-            tooltip="The previous moment of a forecast",
+            tooltip="The previous change in the history; in a forecast its previous moment",
         ),
         Binding(
             "right_square_bracket",
@@ -150,8 +154,27 @@ class FrameScreen(LayeredScreen):
             "Later",
             key_display="]",
             id="moment.later",
-            tooltip="The next moment",
+            tooltip="The next change, or moment",
         ),
+        Binding(
+            "left_curly_bracket",
+            "step_mark(-1)",
+            "Earlier mark",
+            show=False,
+            key_display="{",
+            id="moment.earlier_mark",
+            tooltip="The previous finding, disruption, refused launch or edit in the history",
+        ),
+        Binding(
+            "right_curly_bracket",
+            "step_mark(1)",
+            "Later mark",
+            show=False,
+            key_display="}",
+            id="moment.later_mark",
+            tooltip="The next one",
+        ),
+        Binding("full_stop", "return_now", "Now", key_display=".", id="moment.now", tooltip="Return to the present"),
         Binding("ctrl+r", "refresh_data", "Refresh", show=False, id="screen.refresh"),
     ]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]  # noqa: RUF012 - as Textual declares it
@@ -196,6 +219,8 @@ class FrameScreen(LayeredScreen):
         yield KeyLine(_FOOTER_FIRST, _FOOTER_LAST, _FOOTER_SHORT, self._key_words)
 
     def _key_words(self, binding_id: str, description: str) -> str:
+        if binding_id in _SHOWN_IN_MOMENTS and self.host.moments.shown is None:
+            return ""
         # A dialog does not make this the second screen.
         is_first = self.app.screen_stack[:1] == [self]
         return (
@@ -208,7 +233,9 @@ class FrameScreen(LayeredScreen):
         """Return whether an action may be taken: while text is typed, keys are text."""
         if action in _OPENS_PROMPT and takes_text(self):
             return False
-        if action == "step_moment" and (self.host.moments.shown is None or takes_text(self)):
+        if action in _OF_MOMENTS and takes_text(self):
+            return False
+        if action == "return_now" and self.host.moments.shown is None:
             return False
         return super().check_action(action, parameters)
 
@@ -385,6 +412,12 @@ class FrameScreen(LayeredScreen):
 
     def action_step_moment(self, by: int) -> None:
         self.host.moments.step(by)
+
+    def action_step_mark(self, by: int) -> None:
+        self.host.moments.step_mark(by)
+
+    def action_return_now(self) -> None:
+        self.host.moments.return_now()
 
     def whatif_opening(self) -> Opening:
         """Return the opening of a what-if: the object under the cursor, if any."""

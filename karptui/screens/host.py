@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from karptui.config import Config
     from karptui.screens.command_line import TypedCommand
     from karptui.screens.destinations import ToMoment, ToScreen
-    from karptui.session.answers import Focus, PlayMoment
+    from karptui.session.answers import Focus, PastMoment, PlayMoment
     from karptui.session.costs import Held
     from karptui.session.protocol import Session
     from karptui.views.tour import Tour
@@ -38,17 +38,26 @@ class FollowedCluster(Protocol):
 
 
 class Moments(Protocol):
-    """Moments of plays, shown on every screen in place of the cluster."""
+    """Moments of plays and of the history, shown on every screen in place of the cluster."""
 
     @property
-    def shown(self) -> PlayMoment | None:
+    def shown(self) -> PlayMoment | PastMoment | None:
         """The moment that screens show; None for the present cluster."""
 
     def visit(self, to: ToMoment) -> None:
         """Show the cluster at a moment of a play on every screen, until that is left."""
 
     def step(self, by: int) -> None:
-        """Show a later moment of the play, or an earlier one."""
+        """Show a later moment of the play, or an earlier one; without a play, of the history."""
+
+    def step_mark(self, by: int) -> None:
+        """Show the moment of the next mark of the history, or of the previous one."""
+
+    def go_to(self, text: str) -> None:
+        """Show a moment of the history that the user names; raises CommandError with a message for the user."""
+
+    def return_now(self) -> None:
+        """Return to the present cluster, and show it."""
 
     def leave(self) -> bool:
         """Go back to where the moment was opened; return whether one was shown."""
@@ -96,7 +105,7 @@ class Host(Protocol):
 
     @property
     def moments(self) -> Moments:
-        """Moments of plays in place of the cluster."""
+        """Moments of plays and of the history in place of the cluster."""
 
     def run_command(self, line: str) -> None:
         """Run a command line."""

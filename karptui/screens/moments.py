@@ -1,4 +1,4 @@
-"""Moments of plays on every screen, and the way back to where each was opened."""
+"""Moments of plays and of the history on every screen, and the way back to where each was opened."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from typing import Any, NamedTuple
 from textual.app import App
 from textual.screen import Screen
 
+from karptui.kube.past_time import parse_past
+from karptui.screens.command_line import CommandError
 from karptui.screens.destinations import ToForward, ToMoment
 from karptui.screens.host import host_of
 from karptui.screens.registry import ENTRIES
-from karptui.session.answers import PlayMoment
-from karptui.session.moments import PlaySessions, SwitchResult
+from karptui.session.answers import PastMoment, PastStep, SwitchResult
+from karptui.session.moments import Moment, MomentSessions
+from karptui.sources.source import SourceError
+from karptui.views.moments import BEGINS_LATER, NO_FURTHER_MARK, RESULTS, moment_text
 from karptui.views.row import Tone
 
 
@@ -26,13 +30,13 @@ class _Opened(NamedTuple):
 class MomentScreens:
     """Shows moments in place of the cluster that is followed; one within the other."""
 
-    def __init__(self, app: App[None], visits: PlaySessions) -> None:
+    def __init__(self, app: App[None], visits: MomentSessions) -> None:
         self._app, self._host, self._visits = app, host_of(app), visits
-        self._opened: list[_Opened] = []
-        """Where each of them was opened."""
+        self._opened: list[_Opened | None] = []
+        """Where each of them was opened; None for the past, which is shown on any screen."""
 
     @property
-    def shown(self) -> PlayMoment | None:
+    def shown(self) -> Moment | None:
         """The moment that screens show; None for the present cluster."""
         return self._visits.moment
 
@@ -48,11 +52,14 @@ class MomentScreens:
             self._host.open_screen(ENTRIES[0].name)
             self._host.poll_now()
         elif visit is SwitchResult.NOT_KEPT:
-            self._host.tell("this forecast is gone: ctrl+r simulates again", Tone.WARNING)
+            self._host.tell(RESULTS[visit], Tone.WARNING)
 
     def step(self, by: int) -> None:
-        """Show a later moment of the play, or an earlier one."""
-        self._work(partial(self._step, by))
+        """Show a later moment of the play, or an earlier one; without a play, of the history."""
+        if self.shown is None or isinstance(self.shown, PastMoment):
+            self._work(partial(self._go, PastStep(by=by)))
+        else:
+            self._work(partial(self._step, by))
 
     async def _step(self, by: int) -> None:
         visit = await self._visits.step(by)
@@ -61,15 +68,52 @@ class MomentScreens:
         elif visit is SwitchResult.NOT_KEPT:
             self._host.tell("the forecast ends here" if by > 0 else "the forecast begins here")
 
+    def step_mark(self, by: int) -> None:
+        """Show the moment of the next mark of the history, or of the previous one."""
+        self._work(partial(self._go, PastStep(by=by, to_mark=True)))
+
+    def go_to(self, text: str) -> None:
+        """Show a moment of the history that the user names.
+
+        Raises:
+            CommandError: if the text names none.
+        """
+        try:
+            at = parse_past(text)
+        except ValueError as error:
+            raise CommandError(str(error)) from None
+        self._work(partial(self._go, PastStep(at=at)))
+
+    async def _go(self, step: PastStep) -> None:
+        from karptui.sources.history.store import HistoryError  # noqa: PLC0415 - only when asked for
+
+        try:
+            result = await self._visits.go_past(step)
+        except (HistoryError, SourceError) as error:
+            self._host.tell(str(error), Tone.WARNING)
+            return
+        if result is SwitchResult.SHOWN:
+            self._opened = [None]
+            self._host.poll_now()
+            if isinstance(self.shown, PastMoment) and (text := moment_text(self.shown)):
+                self._host.tell(text)
+        elif result is SwitchResult.NO_MARK:
+            self._host.tell(NO_FURTHER_MARK[step.by])
+        elif result is SwitchResult.BEGINNING and step.at is not None:
+            self._host.tell(BEGINS_LATER, Tone.WARNING)
+        elif result is not SwitchResult.OVERTAKEN:
+            self._host.tell(RESULTS[result])
+
     def leave(self) -> bool:
         """Go back to where the moment was opened; return whether one was shown."""
         if not self._visits.leave():
             return False
         opened = self._opened.pop()
-        self._app.switch_mode(opened.mode)
-        if self._app.screen is not opened.screen:
-            self._host.open_screen(opened.mode)
-            self._host.go(opened.back)
+        if opened is not None:
+            self._app.switch_mode(opened.mode)
+            if self._app.screen is not opened.screen:
+                self._host.open_screen(opened.mode)
+                self._host.go(opened.back)
         self._host.poll_now()
         return True
 
@@ -77,6 +121,13 @@ class MomentScreens:
         """Return to the present cluster, on any screen."""
         self._visits.end()
         self._opened.clear()
+
+    def return_now(self) -> None:
+        """Return to the present cluster, and show it."""
+        if self.shown is not None:
+            self._app.workers.cancel_group(self._app, "moment")
+            self.end()
+            self._host.poll_now()
 
     def _work(self, what: Callable[[], Awaitable[None]]) -> None:
         self._app.run_worker(what, exclusive=True, group="moment")

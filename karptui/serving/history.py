@@ -26,9 +26,21 @@ LATEST_SECONDS: Final = 20.0
 class HistoryKeeping:
     """Marks and samples for the history of the followed cluster; a moment has none."""
 
-    def __init__(self, verdict: Callable[[int], tuple[ClusterFinding, ...]], now_ns: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        verdict: Callable[[int], tuple[ClusterFinding, ...]],
+        now_ns: Callable[[], int],
+        shown: Callable[[], ClusterFollower],
+    ) -> None:
+        """Set up without looking.
+
+        Args:
+            verdict: Returns the findings about the cluster that is shown.
+            shown: Returns the follower of that cluster: a past moment may be shown meanwhile.
+        """
         self._verdict = verdict
         self._now_ns = now_ns
+        self._shown = shown
         self._followed: ClusterFollower | None = None
         self._keeper: Keeper | None = None
         self._task: asyncio.Task[None] | None = None
@@ -65,4 +77,6 @@ class HistoryKeeping:
         if self._keeper is None or self._followed is not follower:
             self._followed, self._keeper = follower, Keeper(follower.tap)
         now_ns, view = self._now_ns(), follower.view
-        self._keeper.saw(view, self._verdict(now_ns), now_ns)
+        findings = self._verdict(now_ns) if self._shown() is follower else ()
+        # Findings about a moment that was opened meanwhile are not about this cluster.
+        self._keeper.saw(view, findings if self._shown() is follower else (), now_ns)

@@ -8,11 +8,12 @@ import msgspec
 
 from karptui.config import Banner, Config
 from karptui.decode.kinds import Kind
-from karptui.session.answers import Overview, PlayMoment
+from karptui.session.answers import Overview, PastMoment, PlayMoment
 from karptui.session.costs import SETTLES_NS, Held, SteadyHeld
 from karptui.session.feed import Feed
 from karptui.session.nodes import PodAccess
 from karptui.sources.source import Phase
+from karptui.views.moments import past_health
 from karptui.views.nodes.sentences import cluster_facts
 from karptui.views.row import Tone
 from karptui.views.sources import Health, overall
@@ -29,14 +30,20 @@ class TopBarFacts:
         self._feed, self._session, self._config = feed, session, config
         self._held, self._held_of = SteadyHeld(), feed.follower
 
-    def values(self, moment: PlayMoment | None) -> TopBarValues:
-        """Return the content of the top bar."""
+    def values(self, moment: PlayMoment | PastMoment | None, live_now_ns: int) -> TopBarValues:
+        """Return the content of the top bar.
+
+        Args:
+            live_now_ns: The current time, whatever moment is shown.
+        """
         follower, overview = self._feed.follower, self._session.overview()
         settings = self._config.context(follower.title)
         health = overall(overview.statuses.values(), self._feed.now_ns())
         if follower.trouble:
             health = Health(f"✖ {follower.trouble}", "✖ not up to date", Tone.FAULT)
-        if moment is not None:
+        if isinstance(moment, PastMoment):
+            health = past_health(moment, live_now_ns)
+        elif moment is not None:
             health = Health("what may become, no more: esc goes back", "esc goes back", Tone.ACTIVE)
         if follower.failure:
             health = Health(f"✖ {follower.failure}", "✖ cannot start", Tone.FAULT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from karptui.forward.result import Played
     from karptui.karpenter.settings import Settings
     from karptui.kube.live_usage import LiveUsage
+    from karptui.kube.past_time import PastTime
     from karptui.pending.groups import PendingGroup
     from karptui.session.blockers import BlockerEntry
     from karptui.session.nodes import NodeEntry
@@ -42,6 +44,49 @@ class PlayMoment(msgspec.Struct, frozen=True, kw_only=True):
         if not 0 <= place < len(self.instants):
             return None
         return msgspec.structs.replace(self, at_ns=self.instants[place])
+
+
+class PastMoment(msgspec.Struct, frozen=True, kw_only=True):
+    """An instant of the recorded history, with the mark there if the user went to one."""
+
+    at_ns: int
+    asked_ns: int = 0
+    """The instant that the user named; nothing was recorded then if it differs. 0 for a recorded one."""
+    cause: str = ""
+    """Of the mark, as all that follows."""
+    name: str = ""
+    text: str = ""
+
+
+class PastStep(msgspec.Struct, frozen=True, kw_only=True):
+    """The way to another moment of the history."""
+
+    by: int = 0
+    """Steps to later moments, or to earlier ones if negative."""
+    to_mark: bool = False
+    """Whether to step to marks, and not to changes."""
+    at: PastTime | None = None
+    """The instant to go to, instead of a step."""
+
+
+class SwitchResult(Enum):
+    """What became of showing a moment."""
+
+    SHOWN = "shown"
+    NOT_KEPT = "not kept"
+    """There is no such play any more, or no such moment of it."""
+    OVERTAKEN = "overtaken"
+    """Something else is shown by now."""
+    BEGINNING = "beginning"
+    """The history begins later."""
+    NEWEST = "newest"
+    """The history has nothing later."""
+    NO_MARK = "no mark"
+    """The history has no further mark in this direction."""
+    NOT_RECORDED = "not recorded"
+    """No history of this cluster is recorded."""
+    NO_HISTORY = "no history"
+    """The cluster is in a file that is no history."""
 
 
 class Focus(msgspec.Struct, frozen=True, kw_only=True):

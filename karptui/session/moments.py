@@ -1,11 +1,11 @@
-"""Moments of forecasts as read-only clusters that every screen can show."""
+"""Moments of forecasts and of the history as read-only clusters that every screen can show."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
@@ -15,10 +15,10 @@ from karptui.karpenter.inventory import Inventory
 from karptui.kube.objects import Condition
 from karptui.kube.units import clock_text
 from karptui.session.analyst import Analyst
-from karptui.session.answers import PlayMoment
+from karptui.session.answers import PastMoment, PastStep, PlayMoment, SwitchResult
 from karptui.session.follower import ClusterFollower
 from karptui.sources.evidence import EvidenceSource
-from karptui.sources.source import Mailbox, SourceError
+from karptui.sources.source import Mailbox, Source, SourceError
 
 if TYPE_CHECKING:
     from karptui.forward.journal import Journal
@@ -103,14 +103,7 @@ class MomentSource:
         return ()
 
 
-class SwitchResult(Enum):
-    """What became of showing a moment."""
-
-    SHOWN = "shown"
-    NOT_KEPT = "not kept"
-    """There is no such play any more, or no such moment of it."""
-    OVERTAKEN = "overtaken"
-    """Something else is shown by now."""
+Moment: TypeAlias = PlayMoment | PastMoment
 
 
 class Feed(Protocol):
@@ -120,43 +113,103 @@ class Feed(Protocol):
     clock: Clock
 
 
-class PlaySessions:
-    """Moments of plays in place of the cluster that is followed, which goes on meanwhile; one within the other."""
+class _Shown(NamedTuple):
+    follower: ClusterFollower
+    clock: Clock
+    moment: Moment | None
+
+
+class MomentSessions:
+    """Moments in place of the cluster that is followed, which goes on meanwhile; one within the other."""
 
     def __init__(self, feed: Feed, kept: PlayCache, analyst_of: Callable[[], Analyst]) -> None:
         self._feed = feed
         self._kept = kept
         self._analyst_of = analyst_of
-        self._outer: list[tuple[ClusterFollower, Clock, PlayMoment | None]] = []
-        self.moment: PlayMoment | None = None
+        self._outer: list[_Shown] = []
+        self.moment: Moment | None = None
         """The shown moment; None for the current cluster."""
 
+    @property
+    def live(self) -> ClusterFollower:
+        """The follower of the current cluster, whatever is shown."""
+        return self._outer[0].follower if self._outer else self._feed.follower
+
+    def live_now_ns(self) -> int:
+        """Return the current time, whatever is shown: nanoseconds since the epoch."""
+        return (self._outer[0].clock if self._outer else self._feed.clock).now_ns()
+
+    async def poll_live(self) -> None:
+        """Merge the current cluster's changes while a moment is shown: its history needs them."""
+        if self._outer:
+            await asyncio.to_thread(self.live.poll, self.live_now_ns())
+
     async def enter(self, moment: PlayMoment) -> SwitchResult:
-        """Show a moment instead, until `leave`."""
-        feed = self._feed
-        outer = feed.follower, feed.clock, self.moment
-        session = await self._made(moment)
+        """Show a moment of a forecast instead, until `leave`."""
+        outer = self._shown()
+        session = await self._made(lambda: self._session_at(moment))
         if session is None:
             return SwitchResult.NOT_KEPT
-        if feed.follower is not outer[0]:
-            session.stop()
+        if self._is_overtaken(session, outer):
             return SwitchResult.OVERTAKEN
         self._outer.append(outer)
-        self._show(session, FrozenClock(moment.at_ns), moment)
+        self._show(_Shown(session, FrozenClock(moment.at_ns), moment))
         return SwitchResult.SHOWN
 
     async def step(self, by: int) -> SwitchResult:
-        """Show a later moment of the same play, or an earlier one."""
-        feed, moment = self._feed, self.moment.stepped(by) if self.moment is not None else None
-        before = feed.follower
-        session = await self._made(moment) if moment is not None else None
+        """Show a later moment of the same play, or an earlier one; of the history if no play is shown."""
+        if not isinstance(self.moment, PlayMoment):
+            return await self.go_past(PastStep(by=by))
+        moment, before = self.moment.stepped(by), self._shown()
+        session = await self._made(lambda: self._session_at(moment)) if moment is not None else None
         if moment is None or session is None:
             return SwitchResult.NOT_KEPT
-        if feed.follower is not before:
-            session.stop()
+        if self._is_overtaken(session, before):
             return SwitchResult.OVERTAKEN
-        self._show(session, FrozenClock(moment.at_ns), moment)
-        before.stop()
+        self._show(_Shown(session, FrozenClock(moment.at_ns), moment))
+        before.follower.stop()
+        return SwitchResult.SHOWN
+
+    async def go_past(self, step: PastStep) -> SwitchResult:
+        """Show a moment of the history, in place of every other moment.
+
+        Raises:
+            HistoryError: if the history cannot be read, with a message for the user.
+        """
+        before, live = self._shown(), self.live
+        moments = [self.moment, *(outer.moment for outer in reversed(self._outer))]
+        past = next((moment for moment in moments if isinstance(moment, PastMoment)), None)
+        result = SwitchResult.NOT_RECORDED
+
+        def past_session() -> ClusterFollower | None:
+            nonlocal result
+            path = history_of(live)
+            if isinstance(path, SwitchResult):
+                result = path
+                return None
+            from karptui.session.past import open_moment  # noqa: PLC0415 - only when asked for
+
+            now_ns = self.live_now_ns()
+            from_ns = (past.asked_ns or past.at_ns) if past is not None else now_ns
+            opened = open_moment(path, step, from_ns, now_ns, before=before.follower.source, title=live.title)
+            if isinstance(opened, SwitchResult):
+                result = opened
+                return None
+            moment, source = opened
+            found.append(moment)
+            evidence = msgspec.structs.replace(source.past.evidence, price_settings=live.view.evidence.price_settings)
+            usage = source.past.live_usage
+            return self._started(source, EvidenceSource(evidence, recorded_usage=usage), moment.at_ns)
+
+        found: list[PastMoment] = []
+        session = await self._made(past_session)
+        if session is None:
+            return result
+        if self._is_overtaken(session, before):
+            return SwitchResult.OVERTAKEN
+        self.end()
+        self._outer.append(self._shown())
+        self._show(_Shown(session, FrozenClock(found[0].at_ns), found[0]))
         return SwitchResult.SHOWN
 
     def leave(self) -> bool:
@@ -164,7 +217,7 @@ class PlaySessions:
         if not self._outer:
             return False
         self._feed.follower.stop()
-        self._show(*self._outer.pop())
+        self._show(self._outer.pop())
         return True
 
     def end(self) -> None:
@@ -172,12 +225,22 @@ class PlaySessions:
         while self.leave():
             pass
 
-    def _show(self, session: ClusterFollower, clock: Clock, moment: PlayMoment | None) -> None:
-        self._feed.follower, self._feed.clock, self.moment = session, clock, moment
+    def _shown(self) -> _Shown:
+        return _Shown(self._feed.follower, self._feed.clock, self.moment)
 
-    async def _made(self, moment: PlayMoment) -> ClusterFollower | None:
+    def _show(self, shown: _Shown) -> None:
+        self._feed.follower, self._feed.clock, self.moment = shown
+
+    def _is_overtaken(self, session: ClusterFollower, before: _Shown) -> bool:
+        """Return whether something else is shown by now; the session is not needed then."""
+        if self._feed.follower is before.follower:
+            return False
+        session.stop()
+        return True
+
+    async def _made(self, make: Callable[[], ClusterFollower | None]) -> ClusterFollower | None:
         """Build the cluster of a moment in a thread; if cancelled, it is stopped as soon as it is built."""
-        making = asyncio.create_task(asyncio.to_thread(self._session_at, moment))
+        making = asyncio.create_task(asyncio.to_thread(make))
         try:
             return await asyncio.shield(making)
         except asyncio.CancelledError:
@@ -188,13 +251,26 @@ class PlaySessions:
         play = self._kept.get(moment.play)
         if play is None:
             return None
-        title = (self._outer[0][0] if self._outer else self._feed.follower).title
         inventory = with_drains(play.journal.at(play.beginning, moment.at_ns))
-        source = MomentSource(title, inventory, moment.at_ns, has_outage=play.has_outage)
-        session = ClusterFollower(source, evidence=EvidenceSource(play.evidence), analyst=self._analyst_of())
+        source = MomentSource(self.live.title, inventory, moment.at_ns, has_outage=play.has_outage)
+        return self._started(source, EvidenceSource(play.evidence), 0)
+
+    def _started(self, source: Source, evidence: EvidenceSource, now_ns: int) -> ClusterFollower:
+        session = ClusterFollower(source, evidence=evidence, analyst=self._analyst_of())
         session.start()
-        session.poll()
+        session.poll(now_ns)
         return session
+
+
+def history_of(follower: ClusterFollower) -> Path | SwitchResult:
+    """Return the file with a cluster's history, or why there is none; another process may write it."""
+    if follower.tap is not None and follower.tap.path.exists():
+        return follower.tap.path
+    snapshot = getattr(follower.source, "snapshot", None)
+    if snapshot is None:
+        return SwitchResult.NOT_RECORDED
+    path: Path | None = snapshot.history
+    return path if path is not None else SwitchResult.NO_HISTORY
 
 
 def _end(making: asyncio.Task[ClusterFollower | None]) -> None:

@@ -82,6 +82,7 @@ class KeyLine(Widget):
         Args:
             first: Ids of bindings in order of importance; other shown bindings follow.
             last: Ids of bindings that come after those.
+            rename: Returns the description of a binding, given its id and its own; empty to leave it out.
         """
         super().__init__()
         self._rename = rename
@@ -114,7 +115,8 @@ class KeyLine(Widget):
                 name = binding.id or binding.action
                 label = binding.key_display or self.app.get_key_display(binding)
                 words = self._rename(name, binding.description)
-                keys.setdefault(name, Key(name, binding.key, label, words, self._short.get(name, "")))
+                if words:
+                    keys.setdefault(name, Key(name, binding.key, label, words, self._short.get(name, "")))
         return sorted(keys.values(), key=lambda key: self._ranks.get(key.id, 0))
 
     def on_click(self, event: events.Click) -> None:

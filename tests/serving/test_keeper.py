@@ -118,7 +118,7 @@ class RecordingNotes(Notes):
 
 def test_the_app_keeps_the_followed_cluster_in_a_thread_and_no_moment() -> None:
     demo, notes, failures = Demo(), RecordingNotes(), list[Exception]()
-    keeping = HistoryKeeping(lambda _: FINE, demo.clock.now_ns)
+    keeping = HistoryKeeping(lambda _: FINE, demo.clock.now_ns, lambda: demo.follower)
 
     async def look() -> None:
         keeping.look(demo.follower, lambda error, _: failures.append(error))
@@ -136,6 +136,20 @@ def test_the_app_keeps_the_followed_cluster_in_a_thread_and_no_moment() -> None:
     assert failures == []
 
 
+def test_findings_about_a_past_moment_are_none_of_the_followed_cluster() -> None:
+    demo, notes, failures = Demo(), RecordingNotes(), list[Exception]()
+    demo.follower.tap = notes  # type: ignore[assignment]
+    keeping = HistoryKeeping(lambda _: FINE, demo.clock.now_ns, lambda: ClusterFollower(None))
+
+    async def look() -> None:
+        keeping.look(demo.follower, lambda error, _: failures.append(error))
+        while keeping.is_looking:
+            await asyncio.sleep(0.01)
+
+    asyncio.run(look())
+    assert (notes.samples, notes.marks, failures) == ([], [], [])
+
+
 def test_a_failure_of_the_keeper_is_told_and_not_fatal() -> None:
     demo, failures = Demo(), list[str]()
     demo.follower.tap = RecordingNotes()  # type: ignore[assignment]
@@ -144,7 +158,7 @@ def test_a_failure_of_the_keeper_is_told_and_not_fatal() -> None:
         raise ValueError("no verdict")
 
     async def look() -> None:
-        keeping = HistoryKeeping(fails, demo.clock.now_ns)
+        keeping = HistoryKeeping(fails, demo.clock.now_ns, lambda: demo.follower)
         keeping.look(demo.follower, lambda error, during: failures.append(f"{during}: {error}"))
         while keeping.is_looking:
             await asyncio.sleep(0.01)

@@ -13,9 +13,9 @@ from karptui.clock import Clock, FrozenClock
 from karptui.forward.journal import Journal
 from karptui.karpenter.inventory import Inventory
 from karptui.session.analyst import Analyst
-from karptui.session.answers import PlayMoment
+from karptui.session.answers import PlayMoment, SwitchResult
 from karptui.session.follower import ClusterFollower
-from karptui.session.moments import CachedPlay, PlayCache, PlaySessions, SwitchResult
+from karptui.session.moments import CachedPlay, MomentSessions, PlayCache
 from tests.builders import NOW_NS
 
 LONGEST_SECONDS = 5.0
@@ -79,7 +79,7 @@ async def on_the_way(making: Making, visit: Callable[[], Awaitable[SwitchResult]
 
 async def test_a_moment_that_is_called_off_is_ended(kept: PlayCache) -> None:
     screens, making = Screens(), Making()
-    visits, shown = PlaySessions(screens, kept, making), screens.follower
+    visits, shown = MomentSessions(screens, kept, making), screens.follower
     task = await on_the_way(making, lambda: visits.enter(moment()))
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -92,7 +92,7 @@ async def test_a_moment_that_is_called_off_is_ended(kept: PlayCache) -> None:
 
 async def test_a_moment_that_something_else_has_overtaken_is_ended(kept: PlayCache) -> None:
     screens, making = Screens(), Making()
-    visits = PlaySessions(screens, kept, making)
+    visits = MomentSessions(screens, kept, making)
     entering = await on_the_way(making, lambda: visits.enter(moment()))
     screens.follower = other = ClusterFollower(None)
     making.may_go_on.set()
@@ -112,7 +112,7 @@ async def test_a_moment_that_something_else_has_overtaken_is_ended(kept: PlayCac
 async def test_a_step_ends_the_moment_before_it(kept: PlayCache) -> None:
     screens, making = Screens(), Making()
     making.may_go_on.set()
-    visits = PlaySessions(screens, kept, making)
+    visits = MomentSessions(screens, kept, making)
     assert await visits.enter(moment()) is SwitchResult.SHOWN
     assert await visits.step(1) is SwitchResult.SHOWN
     assert [one.is_stopped for one in making.made] == [True, False]
@@ -125,4 +125,4 @@ async def test_a_step_ends_the_moment_before_it(kept: PlayCache) -> None:
 
 async def test_a_play_that_is_not_kept_any_more_is_said(kept: PlayCache) -> None:
     making = Making()
-    assert await PlaySessions(Screens(), kept, making).enter(moment(play=2)) is SwitchResult.NOT_KEPT
+    assert await MomentSessions(Screens(), kept, making).enter(moment(play=2)) is SwitchResult.NOT_KEPT

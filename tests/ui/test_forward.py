@@ -14,6 +14,7 @@ from karptui.config import Config
 from karptui.kube.units import clock_text
 from karptui.screens.forward import ForwardScreen, fault_of
 from karptui.screens.node_detail import NodeDetailScreen
+from karptui.session.answers import PlayMoment
 from tests.builders import NOW_NS
 from tests.story_e import StorySource, story_evidence
 from tests.ui.fleet import screen_text
@@ -106,10 +107,10 @@ async def test_a_moment_may_be_played_on_from(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("F", "enter", "left_square_bracket", "F", "enter")(pilot)
         inner = app.moments.shown
-        assert inner is not None
+        assert isinstance(inner, PlayMoment)
         await pressing("q")(pilot)
         assert isinstance(app.screen, ForwardScreen)
-        assert app.moments.shown is not None
+        assert isinstance(app.moments.shown, PlayMoment)
         assert app.moments.shown.play != inner.play
         await pressing("escape", "escape")(pilot)
         assert isinstance(app.screen, ForwardScreen)

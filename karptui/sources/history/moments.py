@@ -13,6 +13,16 @@ from karptui.sources.snapshot.objects import FORMAT
 def recording_at(history: History, at_ns: int) -> dict[str, Any]:
     """Return a recording of an instant; its objects are left as text (``msgspec.Raw``).
 
+    Raises:
+        HistoryError: if the history begins later.
+    """
+    at_ns, fields = fields_at(history, at_ns)
+    return {**fields, "objects": [change.manifest for change in history.objects_at(at_ns).values()]}
+
+
+def fields_at(history: History, at_ns: int) -> tuple[int, dict[str, Any]]:
+    """Return an instant, and the fields of its recording without the objects.
+
     In a pause, the cluster is as it was when the session before it ended, and the instant is that end.
 
     Raises:
@@ -24,12 +34,11 @@ def recording_at(history: History, at_ns: int) -> dict[str, Any]:
         begin = f"it begins at {format_timestamp(first.from_ns)}" if first is not None else "it is empty"
         raise HistoryError(f"{history.path}: the history has nothing of {format_timestamp(at_ns)}: {begin}")
     at_ns = min(at_ns, session.to_ns)
-    return {
+    return at_ns, {
         "karptui": FORMAT,
         "name": history.cluster,
         "capturedAt": format_timestamp(at_ns),
         **{name: value for name, value in _nested(history.facts_at(at_ns)).items() if value is not None},
-        "objects": [change.manifest for change in history.objects_at(at_ns).values()],
     }
 
 

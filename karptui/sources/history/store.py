@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -215,6 +215,35 @@ class History:
         """Return when anything changed after an instant up to another one; at most one instant a second."""
         return tuple(sorted({change.at_ns for change in self.changes(from_ns, to_ns)}))
 
+    def beside(self, at_ns: int, by: int, kinds: Container[str]) -> int | None:
+        """Return when objects of some kinds changed next after an instant, or before it; None at the ends.
+
+        Changes within a second are one, at the last of them. The beginning of a session is a change too.
+
+        Args:
+            by: 1 for the next change, -1 for the previous one.
+        """
+        begins = [session.from_ns for session in self.sessions()]
+        if by > 0:
+            later = "state IN (?, ?) AND to_ns > ?"
+            instants = self._instants(self._frames(later, _SMALL, _PACKED, at_ns), kinds, at_ns + 1)
+            found = next(instants, ())
+            nearest = [max(at for at in found if at // NS_PER_SECOND == found[0] // NS_PER_SECOND)] if found else []
+            return min((*nearest, *(begin for begin in begins if begin > at_ns)), default=None)
+        second_ns = at_ns // NS_PER_SECOND * NS_PER_SECOND
+        earlier = self._frames("state IN (?, ?) AND from_ns < ?", _SMALL, _PACKED, second_ns, order="from_ns DESC, id")
+        found = next(self._instants(earlier, kinds, 0, second_ns), ())
+        return max((*found[-1:], *(begin for begin in begins if begin < second_ns)), default=None)
+
+    def _instants(
+        self, frames: Iterable[_Frame], kinds: Container[str], from_ns: int, until_ns: int = 1 << 63
+    ) -> Iterator[list[int]]:
+        """Yield when objects changed in each frame that has such changes, the first first."""
+        for frame in frames:
+            at = [c.at_ns for c in unpacked(frame.data) if from_ns <= c.at_ns < until_ns and c.kind in kinds]
+            if at:
+                yield at
+
     def facts_at(self, at_ns: int) -> dict[str, Any]:
         """Return the fields of a recording that are no objects, at an instant."""
         rows = self._database.execute(
@@ -259,9 +288,9 @@ class History:
                 if key_ns < change.at_ns <= at_ns:
                     yield change
 
-    def _frames(self, where: str, *values: int) -> Iterator[_Frame]:
+    def _frames(self, where: str, *values: int, order: str = "from_ns, id") -> Iterator[_Frame]:
         rows = self._database.execute(
-            f"SELECT id, session, from_ns, to_ns, data FROM frames WHERE {where} ORDER BY from_ns, id",  # noqa: S608
+            f"SELECT id, session, from_ns, to_ns, data FROM frames WHERE {where} ORDER BY {order}",  # noqa: S608
             values,
         )
         return (_Frame(*row) for row in rows)

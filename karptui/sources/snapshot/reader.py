@@ -239,6 +239,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Messages about assumptions."""
     manifests: Mapping[tuple[str, str], Mapping[str, Any] | msgspec.Raw] = {}
     """The objects as given, or their JSON, by kind and key; empty unless asked for."""
+    history: Path | None = None
+    """The history that the cluster is a moment of, if it comes from nothing else."""
 
     def objects(self) -> Iterator[Mapping[str, Any]]:
         """Return the objects as given, one at a time."""
@@ -321,6 +323,7 @@ class SnapshotReader:
             unread={kind: tuple(sentences) for kind, sentences in pile.unread.items()},
             notes=tuple(notes),
             manifests=pile.manifests,
+            history=Path(paths[0]) if len(paths) == 1 and is_history(Path(paths[0])) else None,
         )
         snapshot = _as_installed(snapshot, pile.controllers) if recorded is None else _as_recorded(snapshot, recorded)
         if not self._karpenter_version:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,23 @@ def put_all(
     Args:
         unread: Messages about unreadable objects, by kind.
     """
-    objects = objects_of(inventory)
+    put_objects(mailbox, objects_of(inventory), at_ns, left_out=inventory.unread, unread=unread)
+
+
+def put_objects(
+    mailbox: Mailbox,
+    objects: Mapping[Kind, Mapping[str, Any]],
+    at_ns: int,
+    *,
+    left_out: Container[str],
+    unread: Mapping[Kind, tuple[str, ...]],
+) -> None:
+    """Put all objects of a static cluster into a mailbox, by kind and key.
+
+    Args:
+        left_out: Kinds that were not read.
+        unread: Messages about unreadable objects, by kind.
+    """
     for kind in Kind:
         items = objects.get(kind, {})
         if items:
@@ -38,7 +54,7 @@ def put_all(
                 last_error=_first_of(unread.get(kind, ())),
                 count=len(items),
                 last_contact_ns=at_ns,
-                is_left_out=kind in inventory.unread,
+                is_left_out=kind in left_out,
             )
         )
 
