@@ -1,0 +1,275 @@
+"""The prediction ledger: what karptui expected Karpenter to do next, compared with what happened.
+
+Two kinds of predictions: where a pending pod goes (a node that exists, or a new node of a NodePool), and which nodes
+Karpenter disrupts next. A prediction counts as *overtaken*, neither right nor wrong, if what it rested on changed
+before Karpenter acted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from karptui.disruption.analysis import NextReport
+from karptui.karpenter import labels
+from karptui.karpenter.labels import is_disrupted
+from karptui.karpenter.nodeclaim import DISRUPTION_REASON
+from karptui.kube.node import Node
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.pending.causes import PodDestination
+from karptui.pending.groups import PendingReport
+from karptui.state.cluster import ClusterState
+
+BATCH_NS: Final = 10 * NS_PER_SECOND
+"""Karpenter waits up to ten seconds for more pods (BATCH_MAX_DURATION): until then a prediction may be replaced."""
+COMMAND_NS: Final = 60 * NS_PER_SECOND
+"""A command that was predicted longer ago counts as overtaken: Karpenter validates commands for fifteen seconds."""
+MOST_OPEN: Final = 5_000
+_EARLY_NS: Final = 2 * NS_PER_SECOND
+"""A node that was created this long before the prediction may be the predicted one: clocks differ."""
+
+
+class PredictionKind(StrEnum):
+    """What was predicted."""
+
+    PLACEMENT = "placement"
+    COMMAND = "command"
+
+
+class Outcome(StrEnum):
+    """What became of a prediction."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    OVERTAKEN = "overtaken"
+
+
+class Because(StrEnum):
+    """Why a prediction was overtaken, or how what happened differs."""
+
+    NONE = ""
+    POD_GONE = "pod-gone"
+    NODE_GONE = "node-gone"
+    """The expected node was deleted, cordoned or disrupted."""
+    EDITED = "edited"
+    """A NodePool or NodeClass was changed."""
+    REFUSED = "refused"
+    """A launch failed."""
+    TOO_OLD = "too-old"
+    OTHER_NODE = "other-node"
+    OTHER_POOL = "other-pool"
+    NEW_NODE = "new-node"
+    """A node was launched, although an existing one was expected."""
+    OLD_NODE = "old-node"
+    """An existing node took the pod, although a new one was expected."""
+
+
+class Prediction(msgspec.Struct, frozen=True, kw_only=True):
+    """What karptui expected."""
+
+    kind: PredictionKind
+    at_ns: int
+    subject: str
+    """``namespace/name`` of the pod, or the names of the nodes of a command."""
+    uid: str = ""
+    """Of the pod."""
+    node: str = ""
+    """The existing node that takes the pod; empty if a new one is launched."""
+    nodepool: str = ""
+    """Of the new node."""
+    instance_type: str = ""
+    """Cheapest type of the new node; others may be launched, which is right too."""
+    method: str = ""
+    """Of a command."""
+
+
+class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A prediction and its outcome."""
+
+    prediction: Prediction
+    outcome: Outcome
+    because: Because = Because.NONE
+    happened: str = ""
+    """The node that the pod went to, or the nodes that were disrupted."""
+    happened_pool: str = ""
+    happened_type: str = ""
+    at_ns: int = 0
+
+
+class Share(msgspec.Struct, frozen=True):
+    """How many predictions of a kind came true."""
+
+    right: int = 0
+    wrong: int = 0
+    overtaken: int = 0
+
+    @property
+    def percent(self) -> float | None:
+        """Right ones in percent of right and wrong ones; None without any."""
+        judged = self.right + self.wrong
+        return 100 * self.right / judged if judged else None
+
+
+def shares(entries: Iterable[LedgerEntry]) -> Mapping[PredictionKind, Share]:
+    """Return the share of right predictions of each kind."""
+    counts = {kind: dict.fromkeys(Outcome, 0) for kind in PredictionKind}
+    for entry in entries:
+        counts[entry.prediction.kind][entry.outcome] += 1
+    return {
+        kind: Share(of_kind[Outcome.RIGHT], of_kind[Outcome.WRONG], of_kind[Outcome.OVERTAKEN])
+        for kind, of_kind in counts.items()
+    }
+
+
+class Ledger:
+    """Notes predictions, and compares them with the states that follow. Not thread-safe."""
+
+    def __init__(self) -> None:
+        self._pods: dict[str, Prediction] = {}
+        """By the pod's UID."""
+        self._command: Prediction | None = None
+        self._confirmed_ns = 0
+        """When the command was predicted last."""
+        self._disrupted: frozenset[str] = frozenset()
+        self._is_begun = False
+        self._settings: tuple[object, ...] = ()
+        self._edited_ns = self._refused_ns = 0
+
+    def saw(
+        self, state: ClusterState, pending: PendingReport | None, next_report: NextReport | None, now_ns: int
+    ) -> tuple[LedgerEntry, ...]:
+        """Return the predictions that are decided by a newer state, and note what is predicted now.
+
+        Args:
+            pending: Where pending pods go, as of this state or an older one; None if unknown.
+            next_report: Karpenter's next commands; None if unknown.
+            now_ns: When the state was seen: nanoseconds since the epoch.
+        """
+        self._note_changes(state, now_ns)
+        entries = [*self._decided_pods(state, now_ns), *self._decided_command(state, now_ns)]
+        if pending is not None:
+            self._note_pods(pending, state, now_ns)
+        if next_report is not None:
+            self._note_command(next_report, now_ns)
+        self._is_begun = True
+        return tuple(entries)
+
+    def _note_changes(self, state: ClusterState, now_ns: int) -> None:
+        settings = (
+            *((pool.name, pool.generation) for pool in state.nodepools.values()),
+            *((key, nodeclass.generation) for key, nodeclass in state.nodeclasses.items()),
+        )
+        if self._is_begun and settings != self._settings:
+            self._edited_ns = now_ns
+        self._settings = settings
+        if any(claim.refused_launch is not None for claim in state.nodeclaims.values()):
+            self._refused_ns = now_ns
+
+    def _decided_pods(self, state: ClusterState, now_ns: int) -> Iterator[LedgerEntry]:
+        for uid, prediction in list(self._pods.items()):
+            pod = state.pods.get(prediction.subject)
+            if pod is None or pod.uid != uid:
+                del self._pods[uid]
+                yield LedgerEntry(
+                    prediction=prediction, outcome=Outcome.OVERTAKEN, because=Because.POD_GONE, at_ns=now_ns
+                )
+            elif pod.node_name and (node := state.nodes.get(pod.node_name)) is not None:
+                del self._pods[uid]
+                yield self._placed(prediction, node, state, now_ns)
+
+    def _placed(self, prediction: Prediction, node: Node, state: ClusterState, now_ns: int) -> LedgerEntry:
+        pool = node.labels.get(labels.NODEPOOL, "")
+        is_new = node.created_ns >= prediction.at_ns - _EARLY_NS
+        because = Because.NONE
+        if prediction.node and node.name != prediction.node:
+            because = Because.NEW_NODE if is_new else Because.OTHER_NODE
+        elif not prediction.node and not is_new:
+            because = Because.OLD_NODE
+        elif not prediction.node and pool != prediction.nodepool:
+            because = Because.OTHER_POOL
+        overtaken = self._overtaken(prediction, state) if because else Because.NONE
+        outcome = Outcome.OVERTAKEN if overtaken else Outcome.WRONG if because else Outcome.RIGHT
+        return LedgerEntry(
+            prediction=prediction,
+            outcome=outcome,
+            because=overtaken or because,
+            happened=node.name,
+            happened_pool=pool,
+            happened_type=node.labels.get(labels.INSTANCE_TYPE, ""),
+            at_ns=now_ns,
+        )
+
+    def _overtaken(self, prediction: Prediction, state: ClusterState) -> Because:
+        """Return what changed since a prediction that explains another outcome."""
+        if self._edited_ns > prediction.at_ns:
+            return Because.EDITED
+        if self._refused_ns > prediction.at_ns:
+            return Because.REFUSED
+        if prediction.node:
+            node = state.nodes.get(prediction.node)
+            if node is None or node.is_deleting or node.is_unschedulable or is_disrupted(node.taints):
+                return Because.NODE_GONE
+        return Because.NONE
+
+    def _decided_command(self, state: ClusterState, now_ns: int) -> Iterator[LedgerEntry]:
+        disrupted = frozenset(node.name for node in state.nodes.values() if _is_in_command(node, state))
+        begun, self._disrupted = disrupted - self._disrupted, disrupted
+        prediction = self._command
+        if not self._is_begun or not begun or prediction is None:
+            return
+        self._command = None
+        expected = set(prediction.subject.split(", "))
+        outcome, because = (Outcome.RIGHT, Because.NONE) if begun <= expected else (Outcome.WRONG, Because.OTHER_NODE)
+        if outcome is Outcome.WRONG:
+            overtaken = self._overtaken(prediction, state)
+            if not overtaken and now_ns - self._confirmed_ns > COMMAND_NS:
+                overtaken = Because.TOO_OLD
+            if overtaken:
+                outcome, because = Outcome.OVERTAKEN, overtaken
+        yield LedgerEntry(
+            prediction=prediction, outcome=outcome, because=because, happened=", ".join(sorted(begun)), at_ns=now_ns
+        )
+
+    def _note_pods(self, pending: PendingReport, state: ClusterState, now_ns: int) -> None:
+        for group in pending.groups:
+            for pod, diagnosis, _ in group.members:
+                destination = diagnosis.destination
+                if destination is None or not pod.uid or state.pods.get(pod.key) is not pod:
+                    continue
+                known = self._pods.get(pod.uid)
+                if known is not None and now_ns - pod.created_ns > BATCH_NS:
+                    continue
+                if known is None and len(self._pods) >= MOST_OPEN:
+                    return
+                self._pods[pod.uid] = _placement(pod.key, pod.uid, destination, now_ns)
+
+    def _note_command(self, report: NextReport, now_ns: int) -> None:
+        if not report.commands or report.paused_by:
+            self._command = None
+            return
+        nodes = sorted(name for command in report.commands for name in command.node_names)
+        subject, self._confirmed_ns = ", ".join(nodes), now_ns
+        if self._command is None or self._command.subject != subject:
+            self._command = Prediction(kind=PredictionKind.COMMAND, at_ns=now_ns, subject=subject, method=report.method)
+
+
+def _is_in_command(node: Node, state: ClusterState) -> bool:
+    """Return whether a command of Karpenter disrupts a node; expiration and interruption are no commands."""
+    claim = state.claim_of(node.name)
+    reason = claim.condition(DISRUPTION_REASON) if claim is not None else None
+    return reason is not None and reason.status == "True" and is_disrupted(node.taints)
+
+
+def _placement(key: str, uid: str, destination: PodDestination, now_ns: int) -> Prediction:
+    return Prediction(
+        kind=PredictionKind.PLACEMENT,
+        at_ns=now_ns,
+        subject=key,
+        uid=uid,
+        node=destination.node,
+        nodepool="" if destination.node else destination.nodepool,
+        instance_type="" if destination.node else destination.instance_type,
+    )

@@ -1,0 +1,163 @@
+"""The ledger judges what karptui predicted by what Karpenter did."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from karptui.disruption.analysis import NextCommand, NextReport
+from karptui.karpenter.labels import DISRUPTED_TAINT
+from karptui.karpenter.nodeclaim import DISRUPTION_REASON
+from karptui.kube.node import Node
+from karptui.kube.pod import Pod
+from karptui.pending.causes import Cause, Diagnosis, PodDestination
+from karptui.pending.groups import PendingGroup, PendingReport
+from karptui.pending.messages import NO_MESSAGES
+from karptui.session.ledger import Because, Ledger, LedgerEntry, Outcome, PredictionKind, Share, shares
+from karptui.state.cluster import ClusterState
+from tests.builders import NOW_NS, SECOND_NS, a_condition, a_node, a_nodeclaim, a_nodepool, a_pod, an_inventory
+from tests.builders.clusters import state_of
+
+LATER_NS = NOW_NS + 30 * SECOND_NS
+OLD = a_node(name="old", created_ns=NOW_NS - 3600 * SECOND_NS)
+NEW = a_node(name="new", created_ns=NOW_NS + 20 * SECOND_NS)
+ON_OLD = PodDestination(node="old")
+ON_NEW = PodDestination(nodepool="general", instance_type="m5.large")
+
+
+def waiting(**fields: Any) -> Pod:
+    return a_pod(name="web", node="", created_ns=NOW_NS - 60 * SECOND_NS, **fields)
+
+
+def a_state(*nodes: Node, pods: tuple[Pod, ...] = (), **fields: Any) -> ClusterState:
+    inventory = msgspec.structs.replace(
+        an_inventory(nodes=0), nodes=nodes, pods=pods, nodepools=fields.pop("nodepools", (a_nodepool(),)), **fields
+    )
+    return state_of(inventory)
+
+
+def report(pod: Pod, destination: PodDestination | None) -> PendingReport:
+    cause = Cause.CLAIM if destination is not None and not destination.node else Cause.NODE
+    group = PendingGroup("g", "", ((pod, Diagnosis(cause, destination), NO_MESSAGES),))
+    return PendingReport(1, NOW_NS, (group,))
+
+
+def placed(destination: PodDestination, node: Node, **later: Any) -> LedgerEntry:
+    """Return what the ledger says of a pod that was predicted to go somewhere and went to a node."""
+    ledger, pod = Ledger(), waiting()
+    state = a_state(OLD, pods=(pod,))
+    assert ledger.saw(state, report(state.pods[pod.key], destination), None, NOW_NS) == ()
+    bound = msgspec.structs.replace(pod, node_name=node.name)
+    nodes = later.pop("nodes", (OLD, NEW))
+    (entry,) = ledger.saw(a_state(*nodes, pods=(bound,), **later), None, None, LATER_NS)
+    return entry
+
+
+@pytest.mark.parametrize(
+    ("destination", "node", "outcome", "because"),
+    [
+        (ON_OLD, OLD, Outcome.RIGHT, Because.NONE),
+        (ON_OLD, NEW, Outcome.WRONG, Because.NEW_NODE),
+        (ON_NEW, NEW, Outcome.RIGHT, Because.NONE),
+        (ON_NEW, OLD, Outcome.WRONG, Because.OLD_NODE),
+        (PodDestination(nodepool="spot"), NEW, Outcome.WRONG, Because.OTHER_POOL),
+    ],
+)
+def test_placements(destination: PodDestination, node: Node, outcome: Outcome, because: Because) -> None:
+    entry = placed(destination, node)
+    assert (entry.outcome, entry.because, entry.happened) == (outcome, because, node.name)
+    assert (entry.prediction.subject, entry.prediction.at_ns, entry.at_ns) == ("default/web", NOW_NS, LATER_NS)
+
+
+def test_an_edit_of_a_nodepool_overtakes_a_wrong_prediction_and_not_a_right_one() -> None:
+    edited = (msgspec.structs.replace(a_nodepool(), generation=7),)
+    assert placed(ON_OLD, NEW, nodepools=edited).outcome is Outcome.OVERTAKEN
+    assert placed(ON_OLD, NEW, nodepools=edited).because is Because.EDITED
+    assert placed(ON_OLD, OLD, nodepools=edited).outcome is Outcome.RIGHT
+
+
+def test_a_node_that_goes_away_overtakes_the_prediction_that_named_it() -> None:
+    entry = placed(ON_OLD, NEW, nodes=(NEW,))
+    assert (entry.outcome, entry.because) == (Outcome.OVERTAKEN, Because.NODE_GONE)
+
+
+def test_a_pod_that_is_deleted_overtakes_its_prediction() -> None:
+    ledger, pod = Ledger(), waiting()
+    state = a_state(OLD, pods=(pod,))
+    ledger.saw(state, report(state.pods[pod.key], ON_OLD), None, NOW_NS)
+    (entry,) = ledger.saw(a_state(OLD), None, None, LATER_NS)
+    assert (entry.outcome, entry.because) == (Outcome.OVERTAKEN, Because.POD_GONE)
+    assert ledger.saw(a_state(OLD), None, None, LATER_NS) == ()
+
+
+def test_a_pod_bound_to_a_node_that_is_not_known_yet_is_judged_once_it_is() -> None:
+    ledger, pod = Ledger(), waiting()
+    state = a_state(OLD, pods=(pod,))
+    ledger.saw(state, report(state.pods[pod.key], ON_NEW), None, NOW_NS)
+    bound = msgspec.structs.replace(pod, node_name="new")
+    assert ledger.saw(a_state(OLD, pods=(bound,)), None, None, LATER_NS) == ()
+    (entry,) = ledger.saw(a_state(OLD, NEW, pods=(bound,)), None, None, LATER_NS)
+    assert entry.outcome is Outcome.RIGHT
+
+
+@pytest.mark.parametrize(("age_seconds", "outcome"), [(3, Outcome.RIGHT), (60, Outcome.WRONG)])
+def test_a_prediction_may_change_only_while_karpenter_waits_for_more_pods(age_seconds: int, outcome: Outcome) -> None:
+    ledger = Ledger()
+    pod = a_pod(name="web", node="", created_ns=NOW_NS - age_seconds * SECOND_NS)
+    state = a_state(OLD, pods=(pod,))
+    ledger.saw(state, report(state.pods[pod.key], ON_OLD), None, NOW_NS)
+    ledger.saw(state, report(state.pods[pod.key], ON_NEW), None, NOW_NS + SECOND_NS)
+    bound = msgspec.structs.replace(pod, node_name="new")
+    (entry,) = ledger.saw(a_state(OLD, NEW, pods=(bound,)), None, None, LATER_NS)
+    assert entry.outcome is outcome
+
+
+def test_pods_without_a_place_are_no_predictions() -> None:
+    ledger, pod = Ledger(), waiting()
+    state = a_state(OLD, pods=(pod,))
+    ledger.saw(state, report(state.pods[pod.key], None), None, NOW_NS)
+    assert ledger.saw(a_state(OLD), None, None, LATER_NS) == ()
+
+
+def commands(*names: str) -> NextReport:
+    command = NextCommand("delete", names, (), 0.1)
+    return NextReport(method="Emptiness", reason="Empty", commands=(command,))
+
+
+def disrupted(name: str, *, is_command: bool = True) -> dict[str, Any]:
+    """Return the fields of a state in which Karpenter disrupts a node."""
+    conditions = (a_condition(DISRUPTION_REASON, status="True"),) if is_command else ()
+    claim = a_nodeclaim(name=f"claim-{name}", node=name, conditions=conditions)
+    node = a_node(name=name, taints=(DISRUPTED_TAINT,))
+    return {"nodes": (node,), "nodeclaims": (claim,)}
+
+
+@pytest.mark.parametrize(
+    ("predicted", "seconds", "outcome"),
+    [("a", 30, Outcome.RIGHT), ("b", 30, Outcome.WRONG), ("b", 90, Outcome.OVERTAKEN)],
+)
+def test_commands(predicted: str, seconds: int, outcome: Outcome) -> None:
+    ledger = Ledger()
+    ledger.saw(a_state(a_node(name="a"), a_node(name="b")), None, commands(predicted), NOW_NS)
+    fields = disrupted("a")
+    state = a_state(*fields["nodes"], nodeclaims=fields["nodeclaims"])
+    (entry,) = ledger.saw(state, None, None, NOW_NS + seconds * SECOND_NS)
+    assert (entry.outcome, entry.happened, entry.prediction.method) == (outcome, "a", "Emptiness")
+    assert ledger.saw(state, None, None, NOW_NS + seconds * SECOND_NS) == ()
+
+
+def test_expiration_judges_no_predicted_command() -> None:
+    ledger = Ledger()
+    ledger.saw(a_state(a_node(name="a")), None, commands("b"), NOW_NS)
+    fields = disrupted("a", is_command=False)
+    assert ledger.saw(a_state(*fields["nodes"], nodeclaims=fields["nodeclaims"]), None, None, LATER_NS) == ()
+
+
+def test_shares_leave_out_what_was_overtaken() -> None:
+    right, wrong = placed(ON_OLD, OLD), placed(ON_OLD, NEW)
+    gone = placed(ON_OLD, NEW, nodes=(NEW,))
+    share = shares([right, right, right, wrong, gone])[PredictionKind.PLACEMENT]
+    assert (share, share.percent) == (Share(3, 1, 1), 75.0)
+    assert shares([gone])[PredictionKind.COMMAND].percent is None
