@@ -18,6 +18,7 @@ from karptui.karpenter import labels
 from karptui.karpenter.labels import is_disrupted
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON
 from karptui.kube.node import Node
+from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.pending.causes import PodDestination
 from karptui.pending.groups import PendingReport
@@ -128,7 +129,7 @@ class Ledger:
     """Notes predictions, and compares them with the states that follow. Not thread-safe."""
 
     def __init__(self) -> None:
-        self._pods: dict[str, Prediction] = {}
+        self._pods: dict[str, tuple[Prediction, PodTemplate]] = {}
         """By the pod's UID."""
         self._command: Prediction | None = None
         self._confirmed_ns = 0
@@ -151,7 +152,7 @@ class Ledger:
         self._note_changes(state, now_ns)
         entries = [*self._decided_pods(state, now_ns), *self._decided_command(state, now_ns)]
         if pending is not None:
-            self._note_pods(pending, state, now_ns)
+            self._note_pods(pending, state)
         if next_report is not None:
             self._note_command(next_report, now_ns)
         self._is_begun = True
@@ -169,7 +170,8 @@ class Ledger:
             self._refused_ns = now_ns
 
     def _decided_pods(self, state: ClusterState, now_ns: int) -> Iterator[LedgerEntry]:
-        for uid, prediction in list(self._pods.items()):
+        for uid in list(self._pods):
+            prediction, _ = self._pods[uid]
             pod = state.pods.get(prediction.subject)
             if pod is None or pod.uid != uid:
                 del self._pods[uid]
@@ -177,14 +179,28 @@ class Ledger:
                     prediction=prediction, outcome=Outcome.OVERTAKEN, because=Because.POD_GONE, at_ns=now_ns
                 )
             elif pod.node_name and (node := state.nodes.get(pod.node_name)) is not None:
+                prediction = self._exchanged(uid, node.name, state)
                 del self._pods[uid]
                 yield self._placed(prediction, node, state, now_ns)
+
+    def _exchanged(self, uid: str, node: str, state: ClusterState) -> Prediction:
+        """Return a pod's prediction, that of an equal pod if that one names the node: equal pods may change places."""
+        own, template = self._pods[uid]
+        if _node_name(own.node, state) == node:
+            return own
+        for other_uid, (other, other_template) in self._pods.items():
+            is_equal = other.at_ns == own.at_ns and other_template is template
+            if is_equal and _node_name(other.node, state) == node:
+                swapped = {name: getattr(own, name) for name in ("node", "nodepool", "instance_type")}
+                self._pods[other_uid] = msgspec.structs.replace(other, **swapped), template
+                return msgspec.structs.replace(own, node=node, nodepool="", instance_type="")
+        return own
 
     def _placed(self, prediction: Prediction, node: Node, state: ClusterState, now_ns: int) -> LedgerEntry:
         pool = node.labels.get(labels.NODEPOOL, "")
         is_new = node.created_ns >= prediction.at_ns - _EARLY_NS
         because = Because.NONE
-        if prediction.node and node.name != prediction.node:
+        if prediction.node and node.name != _node_name(prediction.node, state):
             because = Because.NEW_NODE if is_new else Because.OTHER_NODE
         elif not prediction.node and not is_new:
             because = Because.OLD_NODE
@@ -209,7 +225,7 @@ class Ledger:
         if self._refused_ns > prediction.at_ns:
             return Because.REFUSED
         if prediction.node:
-            node = state.nodes.get(prediction.node)
+            node = state.nodes.get(_node_name(prediction.node, state))
             if node is None or node.is_deleting or node.is_unschedulable or is_disrupted(node.taints):
                 return Because.NODE_GONE
         return Because.NONE
@@ -233,18 +249,18 @@ class Ledger:
             prediction=prediction, outcome=outcome, because=because, happened=", ".join(sorted(begun)), at_ns=now_ns
         )
 
-    def _note_pods(self, pending: PendingReport, state: ClusterState, now_ns: int) -> None:
+    def _note_pods(self, pending: PendingReport, state: ClusterState) -> None:
         for group in pending.groups:
             for pod, diagnosis, _ in group.members:
                 destination = diagnosis.destination
                 if destination is None or not pod.uid or state.pods.get(pod.key) is not pod:
                     continue
                 known = self._pods.get(pod.uid)
-                if known is not None and now_ns - pod.created_ns > BATCH_NS:
+                if known is not None and pending.now_ns - pod.created_ns > BATCH_NS:
                     continue
                 if known is None and len(self._pods) >= MOST_OPEN:
                     return
-                self._pods[pod.uid] = _placement(pod.key, pod.uid, destination, now_ns)
+                self._pods[pod.uid] = _placement(pod, destination, pending.now_ns), pod.template
 
     def _note_command(self, report: NextReport, now_ns: int) -> None:
         if not report.commands or report.paused_by:
@@ -256,6 +272,12 @@ class Ledger:
             self._command = Prediction(kind=PredictionKind.COMMAND, at_ns=now_ns, subject=subject, method=report.method)
 
 
+def _node_name(name: str, state: ClusterState) -> str:
+    """Return the name of a node that was predicted by its NodeClaim, before it had one."""
+    claim = state.nodeclaims.get(name)
+    return claim.node_name if claim is not None and claim.node_name else name
+
+
 def _is_in_command(node: Node, state: ClusterState) -> bool:
     """Return whether a command of Karpenter disrupts a node; expiration and interruption are no commands."""
     claim = state.claim_of(node.name)
@@ -263,12 +285,12 @@ def _is_in_command(node: Node, state: ClusterState) -> bool:
     return reason is not None and reason.status == "True" and is_disrupted(node.taints)
 
 
-def _placement(key: str, uid: str, destination: PodDestination, now_ns: int) -> Prediction:
+def _placement(pod: Pod, destination: PodDestination, at_ns: int) -> Prediction:
     return Prediction(
         kind=PredictionKind.PLACEMENT,
-        at_ns=now_ns,
-        subject=key,
-        uid=uid,
+        at_ns=at_ns,
+        subject=pod.key,
+        uid=pod.uid,
         node=destination.node,
         nodepool="" if destination.node else destination.nodepool,
         instance_type="" if destination.node else destination.instance_type,

@@ -17,7 +17,17 @@ from karptui.pending.groups import PendingGroup, PendingReport
 from karptui.pending.messages import NO_MESSAGES
 from karptui.session.ledger import Because, Ledger, LedgerEntry, Outcome, PredictionKind, Share, shares
 from karptui.state.cluster import ClusterState
-from tests.builders import NOW_NS, SECOND_NS, a_condition, a_node, a_nodeclaim, a_nodepool, a_pod, an_inventory
+from tests.builders import (
+    NOW_NS,
+    SECOND_NS,
+    a_condition,
+    a_node,
+    a_nodeclaim,
+    a_nodepool,
+    a_pod,
+    a_pod_template,
+    an_inventory,
+)
 from tests.builders.clusters import state_of
 
 LATER_NS = NOW_NS + 30 * SECOND_NS
@@ -38,10 +48,10 @@ def a_state(*nodes: Node, pods: tuple[Pod, ...] = (), **fields: Any) -> ClusterS
     return state_of(inventory)
 
 
-def report(pod: Pod, destination: PodDestination | None) -> PendingReport:
+def report(pod: Pod, destination: PodDestination | None, at_ns: int = NOW_NS) -> PendingReport:
     cause = Cause.CLAIM if destination is not None and not destination.node else Cause.NODE
     group = PendingGroup("g", "", ((pod, Diagnosis(cause, destination), NO_MESSAGES),))
-    return PendingReport(1, NOW_NS, (group,))
+    return PendingReport(1, at_ns, (group,))
 
 
 def placed(destination: PodDestination, node: Node, **later: Any) -> LedgerEntry:
@@ -69,6 +79,12 @@ def test_placements(destination: PodDestination, node: Node, outcome: Outcome, b
     entry = placed(destination, node)
     assert (entry.outcome, entry.because, entry.happened) == (outcome, because, node.name)
     assert (entry.prediction.subject, entry.prediction.at_ns, entry.at_ns) == ("default/web", NOW_NS, LATER_NS)
+
+
+def test_a_node_that_was_predicted_by_its_nodeclaim_is_the_same_node() -> None:
+    claims = (a_nodeclaim(name="general-abcde", node="new"),)
+    entry = placed(PodDestination(node="general-abcde"), NEW, nodeclaims=claims)
+    assert entry.outcome is Outcome.RIGHT
 
 
 def test_an_edit_of_a_nodepool_overtakes_a_wrong_prediction_and_not_a_right_one() -> None:
@@ -108,10 +124,30 @@ def test_a_prediction_may_change_only_while_karpenter_waits_for_more_pods(age_se
     pod = a_pod(name="web", node="", created_ns=NOW_NS - age_seconds * SECOND_NS)
     state = a_state(OLD, pods=(pod,))
     ledger.saw(state, report(state.pods[pod.key], ON_OLD), None, NOW_NS)
-    ledger.saw(state, report(state.pods[pod.key], ON_NEW), None, NOW_NS + SECOND_NS)
+    ledger.saw(state, report(state.pods[pod.key], ON_NEW, NOW_NS + SECOND_NS), None, NOW_NS + SECOND_NS)
     bound = msgspec.structs.replace(pod, node_name="new")
     (entry,) = ledger.saw(a_state(OLD, NEW, pods=(bound,)), None, None, LATER_NS)
     assert entry.outcome is outcome
+
+
+@pytest.mark.parametrize("is_equal", [True, False])
+def test_equal_pods_may_change_places(*, is_equal: bool) -> None:
+    ledger, template = Ledger(), a_pod_template()
+    pods = tuple(
+        a_pod(name=name, uid=name, template=template if is_equal else a_pod_template(cpu=cpu))
+        for name, cpu in (("a", "100m"), ("b", "200m"))
+    )
+    state = a_state(OLD, a_node(name="other"), pods=pods)
+    members = tuple(
+        (state.pods[f"default/{name}"], Diagnosis(Cause.NODE, PodDestination(node=node)), NO_MESSAGES)
+        for name, node in (("a", "old"), ("b", "other"))
+    )
+    ledger.saw(state, PendingReport(1, NOW_NS, (PendingGroup("g", "", members),)), None, NOW_NS)
+    bound = tuple(
+        msgspec.structs.replace(pod, node_name=node) for pod, node in zip(pods, ("other", "old"), strict=True)
+    )
+    entries = ledger.saw(a_state(OLD, a_node(name="other"), pods=bound), None, None, LATER_NS)
+    assert {entry.outcome for entry in entries} == {Outcome.RIGHT if is_equal else Outcome.WRONG}
 
 
 def test_pods_without_a_place_are_no_predictions() -> None:
