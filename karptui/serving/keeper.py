@@ -16,6 +16,7 @@ from karptui.session.history import (
     seen_of,
     verdict_marks,
 )
+from karptui.session.ledger import Ledger, mark_of
 from karptui.verdict.finding import ClusterFinding
 from karptui.views.findings import pending_reasons, sentence
 
@@ -37,6 +38,7 @@ class Keeper:
         self._open: tuple[OpenFinding, ...] = ()
         self._refused: dict[str, int] = {}
         """When each offering was marked as refused last."""
+        self._ledger = Ledger()
         self._began_ns = 0
         self._sampled_ns = 0
 
@@ -45,6 +47,8 @@ class Keeper:
         before, self._before = self._before, seen_of(view)
         self._began_ns = self._began_ns or now_ns
         marks = list(change_marks(before, view, now_ns)) if before is not None else []
+        report = view.analysis.next if view.analysis is not None else None
+        marks += map(mark_of, self._ledger.saw(view.state, view.pending, report, now_ns))
         if findings:
             reasons = pending_reasons(view.pending)
             self._open, verdicts = verdict_marks(

@@ -22,6 +22,7 @@ from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.pending.causes import PodDestination
 from karptui.pending.groups import PendingReport
+from karptui.sources.history.store import PREDICTION, Mark
 from karptui.state.cluster import ClusterState
 
 BATCH_NS: Final = 10 * NS_PER_SECOND
@@ -114,11 +115,30 @@ class Share(msgspec.Struct, frozen=True):
         return 100 * self.right / judged if judged else None
 
 
-def shares(entries: Iterable[LedgerEntry]) -> Mapping[PredictionKind, Share]:
-    """Return the share of right predictions of each kind."""
+def mark_of(entry: LedgerEntry) -> Mark:
+    """Return what a history keeps of a decided prediction: its outcome as ``code``, and why it differs as ``text``."""
+    prediction = entry.prediction
+    is_pod = prediction.kind is PredictionKind.PLACEMENT
+    expected = f"Node/{prediction.node}" if prediction.node else f"NodePool/{prediction.nodepool}"
+    return Mark(
+        at_ns=entry.at_ns,
+        cause=PREDICTION,
+        code=str(entry.outcome),
+        object_kind="Pod" if is_pod else "Node",
+        name=prediction.subject,
+        objects=(expected, f"Node/{entry.happened}") if is_pod else (f"Node/{entry.happened}",),
+        pool=entry.happened_pool,
+        text=str(entry.because),
+    )
+
+
+def shares_of_marks(marks: Iterable[Mark]) -> Mapping[PredictionKind, Share]:
+    """Return the share of right predictions of each kind, from a history's marks."""
     counts = {kind: dict.fromkeys(Outcome, 0) for kind in PredictionKind}
-    for entry in entries:
-        counts[entry.prediction.kind][entry.outcome] += 1
+    for mark in marks:
+        if mark.cause == PREDICTION:
+            kind = PredictionKind.PLACEMENT if mark.object_kind == "Pod" else PredictionKind.COMMAND
+            counts[kind][Outcome(mark.code)] += 1
     return {
         kind: Share(of_kind[Outcome.RIGHT], of_kind[Outcome.WRONG], of_kind[Outcome.OVERTAKEN])
         for kind, of_kind in counts.items()

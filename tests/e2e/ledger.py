@@ -22,7 +22,7 @@ from typing import Any
 from karptui.aws.evidence import Evidence, with_rules
 from karptui.session.answers import Focus
 from karptui.session.follower import ClusterFollower
-from karptui.session.ledger import Ledger, LedgerEntry, Outcome, PredictionKind, shares
+from karptui.session.ledger import Ledger, LedgerEntry, Outcome, PredictionKind, mark_of, shares_of_marks
 from karptui.sources.cluster.connection import load_connection
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.evidence import EvidenceSource
@@ -58,7 +58,7 @@ def main() -> int:
         entries = list(_entries(plane, args.karpenter, args.minutes * 60, args.seed))
     finally:
         plane.stop()
-    found = shares(entries)
+    found = shares_of_marks(map(mark_of, entries))
     for kind, share in found.items():
         percent = "" if share.percent is None else f": {share.percent:.1f} %"
         write(f"{kind}: {share.right} right, {share.wrong} wrong, {share.overtaken} overtaken{percent}")

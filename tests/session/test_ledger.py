@@ -15,7 +15,17 @@ from karptui.kube.pod import Pod
 from karptui.pending.causes import Cause, Diagnosis, PodDestination
 from karptui.pending.groups import PendingGroup, PendingReport
 from karptui.pending.messages import NO_MESSAGES
-from karptui.session.ledger import Because, Ledger, LedgerEntry, Outcome, PredictionKind, Share, shares
+from karptui.session.ledger import (
+    Because,
+    Ledger,
+    LedgerEntry,
+    Outcome,
+    PredictionKind,
+    Share,
+    mark_of,
+    shares_of_marks,
+)
+from karptui.sources.history.store import Mark
 from karptui.state.cluster import ClusterState
 from tests.builders import (
     NOW_NS,
@@ -194,6 +204,12 @@ def test_expiration_judges_no_predicted_command() -> None:
 def test_shares_leave_out_what_was_overtaken() -> None:
     right, wrong = placed(ON_OLD, OLD), placed(ON_OLD, NEW)
     gone = placed(ON_OLD, NEW, nodes=(NEW,))
-    share = shares([right, right, right, wrong, gone])[PredictionKind.PLACEMENT]
+    share = shares_of_marks(map(mark_of, [right, right, right, wrong, gone]))[PredictionKind.PLACEMENT]
     assert (share, share.percent) == (Share(3, 1, 1), 75.0)
-    assert shares([gone])[PredictionKind.COMMAND].percent is None
+    assert shares_of_marks([mark_of(gone), Mark(cause="edit")])[PredictionKind.COMMAND].percent is None
+
+
+def test_the_mark_of_a_prediction_names_what_was_expected_and_what_happened() -> None:
+    mark = mark_of(placed(ON_OLD, NEW))
+    assert (mark.cause, mark.code, mark.text) == ("prediction", "wrong", "new-node")
+    assert (mark.object_kind, mark.name, mark.objects) == ("Pod", "default/web", ("Node/old", "Node/new"))

@@ -29,6 +29,8 @@ FORMAT: Final = 1
 MAGIC: Final = b"SQLite format 3\x00"
 APPLICATION_ID: Final = 0x6B617270
 """``karp``: tells a history from other SQLite files."""
+PREDICTION: Final = "prediction"
+"""Cause of the marks that tell whether a prediction came true."""
 NS_PER_DAY: Final = 24 * 3600 * NS_PER_SECOND
 PACK_NS: Final = 600 * NS_PER_SECOND
 """Small frames are packed into one of at most this duration."""
@@ -87,9 +89,10 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     at_ns: int = 0
     cause: str = ""
-    """A code: ``verdict``, ``verdict-over``, ``disruption``, ``launch-refused``, ``edit``, ``restart``, ``gap``."""
+    """A code: ``verdict``, ``verdict-over``, ``disruption``, ``launch-refused``, ``edit``, ``restart``, ``prediction``,
+    ``gap``."""
     code: str = ""
-    """A verdict's own code."""
+    """A verdict's own code, or a prediction's outcome."""
     object_kind: str = ""
     name: str = ""
     objects: tuple[str, ...] = ()
@@ -254,9 +257,18 @@ class History:
         return {name: msgspec.json.decode(_unzipped(data)) for name, data in rows}
 
     def marks(self, from_ns: int, to_ns: int) -> tuple[Mark, ...]:
-        """Return the marks after an instant up to another one, the first first."""
+        """Return the marks after an instant up to another one, the first first, without those of predictions."""
         rows = self._database.execute(
-            "SELECT data FROM marks WHERE at_ns > ? AND at_ns <= ? ORDER BY at_ns, rowid", (from_ns, to_ns)
+            "SELECT data FROM marks WHERE at_ns > ? AND at_ns <= ? AND cause != ? ORDER BY at_ns, rowid",
+            (from_ns, to_ns, PREDICTION),
+        )
+        return tuple(_MARK.decode(data) for (data,) in rows)
+
+    def predictions(self, from_ns: int, to_ns: int) -> tuple[Mark, ...]:
+        """Return the marks of predictions that were decided after an instant up to another one, the first first."""
+        rows = self._database.execute(
+            "SELECT data FROM marks WHERE at_ns > ? AND at_ns <= ? AND cause = ? ORDER BY at_ns, rowid",
+            (from_ns, to_ns, PREDICTION),
         )
         return tuple(_MARK.decode(data) for (data,) in rows)
 

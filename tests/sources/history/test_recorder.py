@@ -237,6 +237,20 @@ def test_marks_and_samples_are_kept_in_order(path: Path) -> None:
     assert history.samples(START_NS, START_NS + 9) == (sample,)
 
 
+def test_predictions_are_kept_apart_from_other_marks(path: Path) -> None:
+    bench = Bench(path)
+    bench.live(Kind.NODE)
+    bench.step()
+    edit, prediction = (
+        Mark(at_ns=START_NS + 1, cause="edit"),
+        Mark(at_ns=START_NS + 2, cause="prediction", code="right"),
+    )
+    bench.recorder.mark(edit, prediction)
+    bench.step()
+    assert History(path).marks(START_NS, START_NS + 9) == (edit,)
+    assert History(path).predictions(START_NS, START_NS + 9) == (prediction,)
+
+
 def test_packing_keeps_every_change_and_takes_fewer_bytes(path: Path) -> None:
     bench = Bench(path)
     bench.live(Kind.POD)
