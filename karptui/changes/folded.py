@@ -10,7 +10,7 @@ import msgspec
 from karptui.changes.row import ObjectChange, What
 from karptui.decode.kinds import Kind
 from karptui.karpenter.labels import NODEPOOL
-from karptui.kube.generated_names import TEMPLATE_HASH, WRITTEN_KINDS, stem
+from karptui.kube.generated_names import WRITTEN_KINDS, stem, written_owner
 
 REQUESTS: Final = "requests"
 
@@ -80,8 +80,8 @@ def folded_changes(before: Objects, after: Objects) -> Iterator[ObjectChange]:
             what = What.CAME_AND_GONE
             yield ObjectChange(name_of_kind, name, what, came=fold.came, gone=fold.gone, moved=fold.moved)
         old, new = fold.requests_before, fold.requests_after
-        # Pods without an owner have nothing to do with each other.
-        if old and new and old != new and not name.startswith("Pod/"):
+        # Pods of Jobs, and pods without an owner, need not be alike.
+        if old and new and old != new and name.partition("/")[0] in WRITTEN_KINDS:
             yield ObjectChange(name_of_kind, name, What.CHANGED, REQUESTS, old, new)
 
 
@@ -134,8 +134,6 @@ def _fold_of(kind: str, item: _Object) -> str:
     owner = next((owner for owner in owners if owner.controller), None)
     if owner is None:
         return f"Pod/{item.metadata.namespace}/-"
-    template = labels.get(TEMPLATE_HASH, "")
-    if owner.kind == Kind.REPLICASET and template and owner.name.endswith(f"-{template}"):
-        return f"{Kind.DEPLOYMENT}/{item.metadata.namespace}/{owner.name.removesuffix(f'-{template}')}"
-    name = owner.name if owner.kind in WRITTEN_KINDS else stem(owner.name)
-    return f"{owner.kind}/{item.metadata.namespace}/{name}"
+    owner_kind, name = written_owner(owner.kind, owner.name, labels)
+    name = name if owner_kind in WRITTEN_KINDS else stem(name)
+    return f"{owner_kind}/{item.metadata.namespace}/{name}"

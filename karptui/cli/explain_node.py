@@ -4,32 +4,36 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from karptui.cli.errors import no_such
+from karptui.cli.errors import UsageError, no_such
 from karptui.cli.loading import Loaded, with_notes
 from karptui.cli.options import MOST_SIMULATED
+from karptui.cli.source import local_history
 from karptui.disruption.churn.report import churn_of
 from karptui.disruption.json_form import blocker_json
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.study import DisruptionStudy
 from karptui.kube.objects import Event
-from karptui.kube.units import clock_text
 from karptui.session.churn import ReplacedClaim, replacements, unknown_because
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry
 from karptui.session.pods import PodEntry
 from karptui.session.prepare import prepare_view
 from karptui.session.readiness import unready_because
+from karptui.session.removed_node import RemovedNode, removed_node
+from karptui.sources.history.store import History, HistoryError, is_history
 from karptui.state.cluster import inventory_of
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS
 from karptui.views.churn.sentences import replacement_sentences
-from karptui.views.instants import instant_value
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.nodes.detail import claim_lines, node_lines, resource_lines, title_parts
 from karptui.views.pods import pods_of_node_table
+from karptui.views.removed_node import event_line, event_values, removed_lines, removed_values
 from karptui.views.row import Cell, Pieces, Tone
 from karptui.views.table import Sort, as_text, build_rows
 from karptui.views.why.detail import landing_cell, why_lines, with_landings
@@ -47,9 +51,12 @@ def explain_node(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[st
     Raises:
         UsageError: There is no such node, and no churn of one.
     """
-    if _found(loaded.view, args.name) is None and (gone := _gone(loaded, args.name)) is not None:
-        events = _events_of(loaded.view, gone)
-        return [_gone_values(gone, events, loaded.now_ns)], _gone_lines(gone, events, loaded.now_ns), loaded
+    if _found(loaded.view, args.name) is None:
+        if (removed := _removed(args, loaded)) is not None:
+            return [removed_values(removed, loaded.now_ns)], removed_lines(removed, loaded.now_ns), loaded
+        if (gone := _gone(loaded, args.name)) is not None:
+            events = _events_of(loaded.view, gone)
+            return [_gone_values(gone, events, loaded.now_ns)], _gone_lines(gone, events, loaded.now_ns), loaded
     entry = _find(loaded.view, args.name)
     reason = unready_because(loaded.view)
     if reason:
@@ -87,6 +94,21 @@ def _found(view: ClusterView, name: str) -> NodeEntry | None:
     return node_entry
 
 
+def _removed(args: argparse.Namespace, loaded: Loaded) -> RemovedNode | None:
+    """Return the removal of a node from the history that the flags name, or the local one of the cluster."""
+    path = Path(args.snapshot[0]) if args.snapshot else None
+    if path is None:
+        with suppress(UsageError):
+            path = local_history(args)
+    if path is None or not is_history(path):
+        return None
+    try:
+        with closing(History(path)) as history:
+            return removed_node(history, args.name, loaded.now_ns, loaded.view.prices)
+    except HistoryError as error:
+        raise UsageError(str(error)) from None
+
+
 def _gone(loaded: Loaded, name: str) -> ReplacedClaim | None:
     """Return a NodeClaim that was removed, by its name or its node's; the latest of several."""
     if unknown_because(loaded.view.statuses):
@@ -117,15 +139,11 @@ def _gone_lines(gone: ReplacedClaim, events: Iterable[Event], now_ns: int) -> It
         if not number:
             yield ()
             yield (("Events", Tone.STRONG),)
-        yield ((f"{clock_text(event.last_ns)}  {event.involved_kind}  {event.reason}: {event.message}", Tone.NORMAL),)
+        yield ((event_line(event).strip(), Tone.NORMAL),)
 
 
 def _gone_values(gone: ReplacedClaim, events: Iterable[Event], now_ns: int) -> dict[str, Any]:
-    told = [
-        {"at": instant_value(e.last_ns), "kind": e.involved_kind, "reason": e.reason, "message": e.message}
-        for e in events
-    ]
-    return {"gone": True, **REPLACEMENTS.values(gone, now_ns), "events": told}
+    return {"gone": True, **REPLACEMENTS.values(gone, now_ns), "events": [*map(event_values, events)]}
 
 
 def _claim(entry: NodeEntry) -> str:

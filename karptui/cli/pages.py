@@ -104,6 +104,7 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
                 "karptui explain node ip-10-0-71-204",
                 "why the node is still here, and the nodes its pods would move to",
             ),
+            Entry("karptui explain node general-7rpkp --snapshot prod.karptui", "why a node is gone, by a history"),
             Entry("karptui explain pool general -o json", "its pods, and what rules out instance types"),
         ),
         "simulate": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 ORIGIN_LABELS: Final = (
@@ -40,6 +41,18 @@ _GENERATED: Final = re.compile(
     r"|(?=[a-z0-9]*\d)[a-z0-9]{5,}"  # a hash: letters and at least one digit
     r")$"
 )
+
+
+def written_owner(kind: str, name: str, labels: Mapping[str, str]) -> tuple[str, str]:
+    """Return kind and name of a pod's owner as users know it: the Deployment of a ReplicaSet.
+
+    Args:
+        labels: The pod's.
+    """
+    template = labels.get(TEMPLATE_HASH, "")
+    if kind == "ReplicaSet" and template and name.endswith(f"-{template}"):
+        return "Deployment", name.removesuffix(f"-{template}")
+    return kind, name
 
 
 def stem(name: str) -> str:

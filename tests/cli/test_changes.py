@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from karptui.decode.kinds import Kind
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.demo.source import DemoSource
 from karptui.sources.history.recorder import Recorder
-from karptui.sources.history.store import Mark, Sample
+from karptui.sources.history.store import History, Mark, Sample
 from karptui.sources.source import Mailbox
 from tests.histories import BEGIN_NS
 
@@ -134,3 +135,26 @@ def test_without_a_history_it_says_so(capsys: pytest.CaptureFixture[str], tmp_pa
     other.write_text("{}")
     _, err = printed(capsys, "--snapshot", str(other), status=2)
     assert "is not one history" in err
+
+
+def test_a_node_that_is_gone_is_explained_from_the_history(capsys: pytest.CaptureFixture[str], history: Path) -> None:
+    with closing(History(history)) as opened:
+        until_ns = opened.sessions()[-1].to_ns
+        gone = {change.key for change in opened.changes(0, until_ns, ("NodeClaim",)) if change.is_deletion}
+    explained = []
+    for name in sorted(gone):
+        assert main(["explain", "node", name, "--snapshot", str(history), "-o", "json"]) == 0
+        (document,) = json.loads(capsys.readouterr().out)
+        assert (document["gone"], document["nodeclaim"]) == (True, name)
+        explained.append(document)
+    consolidated = [document for document in explained if document["reason"] == "Underutilized"]
+    assert consolidated
+    for document in consolidated:
+        assert "Consolidation" in document["method"]
+        assert any(event["message"].startswith("Disrupting Node") for event in document["events"])
+        assert sum(len(owner["pods"]) for owner in document["evicted"]) == document["pods_moved"]
+    node = consolidated[0]["node"]
+    assert main(["explain", "node", node, "--snapshot", str(history)]) == 0
+    assert capsys.readouterr().out.startswith("The node is gone.\nNodeClaim ")
+    assert main(["explain", "node", "never-was", "--snapshot", str(history)]) == 2
+    assert "there is no node never-was" in capsys.readouterr().err
