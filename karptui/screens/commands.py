@@ -110,6 +110,12 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
             app.moments.go_to,
             placeholder="TIME",
         ),
+        TypedCommand(
+            "changes",
+            "What changed since a past moment, and who changed it",
+            lambda text: _changes(app, text),
+            placeholder="[TIME]",
+        ),
         TypedCommand("churn", "How often nodes are replaced, why, and whether it is a loop", lambda _: _churn(app)),
         TypedCommand(
             "forward",
@@ -314,6 +320,16 @@ def _churn(app: CommandHost) -> None:
     from karptui.screens.churn import ChurnScreen  # noqa: PLC0415 - only when asked for
 
     app.push_screen(ChurnScreen())
+
+
+def _changes(app: CommandHost, text: str) -> None:
+    from karptui.kube.past_time import parse_past  # noqa: PLC0415 - only when asked for
+    from karptui.screens.changes import SINCE, ChangesScreen  # noqa: PLC0415 - as above
+
+    try:
+        app.push_screen(ChangesScreen(parse_past(text or SINCE)))
+    except ValueError as error:
+        raise CommandError(clean(str(error))) from None
 
 
 def _help(app: CommandHost) -> None:

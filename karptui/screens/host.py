@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 from karptui.views.row import Tone
@@ -55,6 +56,9 @@ class Moments(Protocol):
 
     def go_to(self, text: str) -> None:
         """Show a moment of the history that the user names; raises CommandError with a message for the user."""
+
+    def history(self) -> Path | str:
+        """Return the file with the followed cluster's history, or why there is none."""
 
     def return_now(self) -> None:
         """Return to the present cluster, and show it."""

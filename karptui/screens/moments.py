@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from textual.app import App
@@ -71,6 +72,11 @@ class MomentScreens:
     def step_mark(self, by: int) -> None:
         """Show the moment of the next mark of the history, or of the previous one."""
         self._work(partial(self._go, PastStep(by=by, to_mark=True)))
+
+    def history(self) -> Path | str:
+        """Return the file with the followed cluster's history, or why there is none."""
+        found = self._visits.history()
+        return found if isinstance(found, Path) else RESULTS[found]
 
     def go_to(self, text: str) -> None:
         """Show a moment of the history that the user names.

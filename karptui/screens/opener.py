@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
 from textual.app import App
@@ -103,12 +105,30 @@ def explanation_of(host: Host, kind: str, key: str) -> ToScreen | str:
     if kind not in (Kind.POD, Kind.NODE, Kind.NODECLAIM, Kind.NODEPOOL):
         return f"{clean(kind)} is described (d) and shown as YAML (y); pods, nodes and NodePools are explained"
     if not host.session.has_object(kind, key):
+        history = host.moments.history()
+        if kind in (Kind.NODE, Kind.NODECLAIM) and isinstance(history, Path):
+            return _removal(host, history, key)
         names = {Kind.POD: f"pod {clean(key)}", Kind.NODEPOOL: f"NodePool {clean(key)}"}
         return f"{names.get(Kind(kind), clean(key))} no longer exists"
     node_key = host.session.node_key(kind, key)
     if node_key:
         return ToNode(node_key)
     return ToPending(key) if kind == Kind.POD else ToPool(key)
+
+
+def _removal(host: Host, history: Path, name: str) -> ToText:
+    """Return the destination that explains a node that is gone, from the history."""
+
+    async def fetch() -> str:
+        from karptui.sources.history.store import HistoryError
+
+        try:
+            text = await asyncio.to_thread(host.session.explain_removed, history, name, host.now_ns())
+        except HistoryError as error:
+            return str(error)
+        return text or f"{clean(name)} no longer exists, and its removal is not in the history"
+
+    return ToText(f"Why {clean(name)} was removed", fetch)
 
 
 def show_whatif(app: App[None], whatif: WhatIf, opening: Opening) -> None:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ from karptui.session.replays import SharedBase
 from karptui.session.row_server import List, RowServer
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from karptui.serving.blockers import Remedies
     from karptui.serving.objects import Objects
     from karptui.session.answers import (
@@ -75,6 +78,16 @@ class ClusterSession(RowServer):
         from karptui.views.describe import describe
 
         return describe(self._view(), kind, key, now_ns)
+
+    def explain_removed(self, history: Path, name: str, now_ns: int) -> str:
+        from karptui.session.removed_node import removed_node
+        from karptui.sources.history.store import History
+        from karptui.views.removed_node import removed_lines
+
+        with closing(History(history)) as opened:
+            removed = removed_node(opened, name, now_ns, self._view().prices)
+        lines = removed_lines(removed, now_ns) if removed is not None else ()
+        return "\n".join("".join(text for text, _ in line) for line in lines)
 
     def names(self, *kinds: str) -> tuple[ObjectRef, ...]:
         from karptui.serving.objects import names

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from itertools import pairwise
+from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from karptui.changes.changes import Fault, Moment, VerdictLine, changes_between
 from karptui.changes.row import ObjectChange
+from karptui.kube.past_time import PastTime
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import instant_text
 from karptui.sources.history.store import History, HistoryError, Mark, Sample
@@ -65,6 +68,18 @@ def changes_of(history: History, from_ns: int, to_ns: int) -> ChangeSet:
     verdict = _verdict_lines(history.marks(from_ns, to_ns))
     versions = history.changes(from_ns, to_ns)
     return ChangeSet(from_ns, to_ns, changes_between(before, after, versions, verdict), tuple(notes))
+
+
+def changes_in(path: Path, since: PastTime, until_ns: int | None = None) -> ChangeSet:
+    """Return what changed in a history from an instant to another one, by default the last recorded one.
+
+    Raises:
+        HistoryError: as of `changes_of`, or if the history cannot be opened.
+    """
+    with closing(History(path)) as history:
+        last_ns = max((session.to_ns for session in history.sessions()), default=0)
+        until_ns = last_ns if until_ns is None else until_ns
+        return changes_of(history, since(until_ns), until_ns)
 
 
 def _moment(history: History, at_ns: int) -> Moment:

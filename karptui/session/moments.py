@@ -135,6 +135,10 @@ class MomentSessions:
         """The follower of the current cluster, whatever is shown."""
         return self._outer[0].follower if self._outer else self._feed.follower
 
+    def history(self) -> Path | SwitchResult:
+        """Return the file with the current cluster's history, or why there is none."""
+        return history_of(self.live)
+
     def live_now_ns(self) -> int:
         """Return the current time, whatever is shown: nanoseconds since the epoch."""
         return (self._outer[0].clock if self._outer else self._feed.clock).now_ns()

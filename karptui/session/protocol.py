@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from karptui.forward.result import Played
     from karptui.plan.drill import Drill
     from karptui.plan.headroom import Headroom
@@ -89,6 +91,13 @@ class Session(Protocol):
 
     def describe(self, kind: str, key: str, now_ns: int) -> str:
         """Return an object as a page of text."""
+
+    def explain_removed(self, history: Path, name: str, now_ns: int) -> str:
+        """Return why a node was removed, from a history; empty if that has no such removal.
+
+        Raises:
+            HistoryError: if the history cannot be read.
+        """
 
     def names(self, *kinds: str) -> tuple[ObjectRef, ...]:
         """Return the objects of some kinds; of pods the pending ones, then one of each workload."""
