@@ -244,6 +244,10 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui advice --filter 'rule=pool-*' -o json", "findings about NodePools"),
             Entry("karptui advice --explain pool-wildcard-value", "the meaning of a rule"),
         ),
+        "card": (
+            Entry("karptui card", "the last 30 minutes of the local history, in a new folder to hand on"),
+            Entry("karptui card incident --last 2h --snapshot prod.karptui", "two hours of a copied history"),
+        ),
         "record": (
             Entry("karptui record incident.json.gz", "the current context into one file, without secrets"),
             Entry("karptui record --redact --context prod -", "with pseudonyms instead of names, to standard output"),

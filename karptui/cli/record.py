@@ -62,15 +62,21 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _document(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
-    redactor = _redactor() if args.redact else None
+    given = redactor() if args.redact else None
     if args.snapshot and args.demo:
         raise UsageError("--demo and --snapshot exclude each other")
     check_times(args)
     if args.snapshot or args.demo:
         refuse_live(args)
     if args.snapshot or args.at is not None:
-        return _from_files(args, redactor)
-    return _from_demo(args, redactor) if args.demo else _from_cluster(args, redactor)
+        return _from_files(args, given)
+    return _from_demo(args, given) if args.demo else _from_cluster(args, given)
+
+
+def redacted_recording(args: argparse.Namespace, given: Redactor) -> dict[str, Any]:
+    """Return the recording of files with pseudonyms."""
+    args.name = None
+    return _from_files(args, given)[0]
 
 
 def _from_files(args: argparse.Namespace, redactor: Redactor | None) -> tuple[dict[str, Any], list[str]]:
@@ -174,7 +180,7 @@ def _progress(resource: str, count: int) -> None:
     show_progress(f"{resource} {count:,}")
 
 
-def _redactor() -> Redactor:
+def redactor() -> Redactor:
     """Return a redactor whose key is made once per user, so that recordings can be compared with each other."""
     from karptui.sources.snapshot.redact import Redactor
 

@@ -62,7 +62,7 @@ def _run_one(args: argparse.Namespace, name: str = "") -> int:
     from karptui.views.verdict import money_text, verdict_values
 
     try:
-        loaded = _loaded(args)
+        loaded = analysed_cluster(args)
         refuse_unseen(loaded, Kind.NODE, Kind.NODECLAIM)
     except UsageError as error:
         if not name:
@@ -89,7 +89,7 @@ def _run_one(args: argparse.Namespace, name: str = "") -> int:
     return max(bad, default=status)
 
 
-def _loaded(args: argparse.Namespace) -> Loaded:
+def analysed_cluster(args: argparse.Namespace) -> Loaded:
     """Return the cluster with everything worked out that the verdict follows from.
 
     Raises:

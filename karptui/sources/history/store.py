@@ -353,6 +353,13 @@ class HistoryWriter(History):
         super().close()
         self._lock.close()
 
+    def seal(self) -> None:
+        """Close a finished history, so that it is one file that needs no other, and no right to write."""
+        self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._database.execute("PRAGMA journal_mode = DELETE")
+        self.close()
+        self.path.with_name(f"{self.path.name}.lock").unlink(missing_ok=True)
+
     def write(self, changes: Sequence[Change]) -> None:
         """Add the changes of the last moment, in order.
 

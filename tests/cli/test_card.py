@@ -1,0 +1,228 @@
+"""The incident card: what is in the folder, that it opens to the same cluster, and that no name is left in it."""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from karptui.cli.main import main
+from karptui.decode.kinds import Kind, kind_of
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.sources.history.moments import recording_at
+from karptui.sources.history.store import Change, History, HistoryWriter, Mark, Sample
+from karptui.sources.snapshot.scrub import scrub
+from tests.histories import BEGIN_NS, record_demo, write_marks
+from tests.sources.snapshot.canaries import OBJECTS, SETTINGS, TYPES, Canaries
+
+MINUTE_NS = 60 * NS_PER_SECOND
+
+
+@pytest.fixture(autouse=True)
+def _no_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("KARPTUI_CONFIG", str(tmp_path / "none.toml"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return six minutes of the demo, a pause, and two minutes more, with marks and samples."""
+    path = tmp_path_factory.mktemp("history") / "demo.karptui"
+    record_demo(path, 360)
+    record_demo(path, 120, begin_ns=BEGIN_NS + 8 * MINUTE_NS)
+    write_marks(
+        path,
+        (
+            Mark(at_ns=BEGIN_NS + MINUTE_NS, cause="verdict", code="PDB", object_kind="NodePool", name="general",
+                 objects=("NodePool/general",), text="2 pods db/postgres wait", severity="error"),
+            Mark(at_ns=BEGIN_NS + 5 * MINUTE_NS, cause="edit", object_kind="NodePool", name="general"),
+            Mark(at_ns=BEGIN_NS + 5 * MINUTE_NS, cause="launch-refused", object_kind="Offering",
+                 name="g5.2xlarge/us-east-1a/on-demand", text="InsufficientInstanceCapacity", pool="gpu"),
+        ),
+    )  # fmt: skip
+    writer = HistoryWriter(path, "")
+    writer.write_samples([Sample(at_ns=BEGIN_NS + 5 * MINUTE_NS, pool="general", nodes=3)])
+    writer.close()
+    return path
+
+
+@pytest.fixture(scope="module")
+def card(history: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the card of the last seven minutes."""
+    folder = tmp_path_factory.mktemp("cards") / "card"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(folder.parent / "state"))
+        patch.setenv("KARPTUI_CONFIG", str(folder.parent / "none.toml"))
+        assert main(["card", str(folder), "--last", "7m", "--snapshot", str(history)]) == 0
+    return folder
+
+
+def contents(folder: Path) -> str:
+    """Return everything that is readable in a card: files as they are, and the unpacked parts of its history."""
+    texts = [path.read_bytes().decode("utf-8", "replace") for path in folder.iterdir()]
+    for path in folder.glob("*.karptui"):
+        read = History(path)
+        (*_, last) = read.sessions()
+        for session in read.sessions():
+            recording = recording_at(read, session.to_ns)
+            texts.append(msgspec.json.encode(recording).decode())
+            texts += [f"{change.key} {change.manager}" for change in read.objects_at(session.from_ns).values()]
+            for change in read.objects_at(session.from_ns).values():
+                texts.append(bytes(change.manifest).decode())
+        for change in read.changes(0, last.to_ns):
+            texts += [change.key, change.manager, bytes(change.manifest).decode()]
+        texts += [msgspec.json.encode(item).decode() for item in (*read.marks(0, 1 << 62), *read.samples(0, 1 << 62))]
+        read.close()
+    return "\n".join(texts)
+
+
+def test_the_folder_is_private_and_has_a_history_a_verdict_and_three_screens(card: Path) -> None:
+    names = {path.name for path in card.iterdir()}
+    assert {"history.karptui", "verdict.md", "nodes.svg", "events.svg"} <= names
+    assert len([name for name in names if name.endswith(".svg")]) == 3
+    assert len(names) == 5
+    assert stat.S_IMODE(card.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in card.iterdir()} == {0o600}
+
+
+def test_the_verdict_tells_what_happened_and_how_to_open_the_card(card: Path) -> None:
+    text = (card / "verdict.md").read_text()
+    assert "    karptui --snapshot history.karptui" in text
+    assert re.search(r"\| error \| .+ \| 2026-\d\d-\d\dT\d\d:\d\d:\d\dZ \| \$\d", text)
+    assert "2026-11-28T14:05:00Z launch refused g5.2xlarge/us-east-1a/on-demand (InsufficientInstanceCapacity)" in text
+    assert re.search(r"2026-11-28T14:05:00Z edited NodePool \S+pool\S+", text)
+    assert "verdict line began" not in text, "it was before the last seven minutes"
+    assert "- next: " in text
+
+
+def test_no_name_of_the_cluster_is_left_in_the_folder(card: Path, history: Path) -> None:
+    read = History(history)
+    objects = [change for session in read.sessions() for change in read.objects_at(session.to_ns).values()]
+    read.close()
+    kinds = (Kind.POD, Kind.NODE, Kind.NODECLAIM)
+    own = {change.key.rpartition("/")[2] for change in objects if change.kind in kinds}
+    text = contents(card)
+    assert len(own) > 100
+    assert not [name for name in own if name in text]
+    assert not re.search(r"gitlab|postgres|company|ec2\.internal|demo", text)
+
+
+def test_the_card_opens_to_the_same_cluster(card: Path, history: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def nodes(path: Path, *words: str) -> list[dict[str, Any]]:
+        assert main(["nodes", "--snapshot", str(path), "--no-simulate", *words, "-o", "json"]) == 0
+        found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+        return found
+
+    for words in ((), ("--at", "14:05"), ("--at", "14:04:30")):
+        of_card, original = nodes(card / "history.karptui", *words), nodes(history, *words)
+        for name in ("instanceType", "instance_type", "pods", "zone"):
+            assert sorted(str(row.get(name)) for row in of_card) == sorted(str(row.get(name)) for row in original)
+        assert len(of_card) == len(original) > 50
+
+
+def test_the_history_of_a_card_is_one_file_that_can_be_read_without_writing(card: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    folder.mkdir()
+    copy = folder / "history.karptui"
+    copy.write_bytes((card / "history.karptui").read_bytes())
+    copy.chmod(0o400)
+    folder.chmod(0o500)
+    try:
+        read = History(copy)
+        assert read.cluster == "redacted"
+        assert len(read.sessions()) == 2
+        assert [mark.cause for mark in read.marks(0, 1 << 62)][-2:] == ["launch-refused", "gap"]
+        read.close()
+        assert [path.name for path in folder.iterdir()] == ["history.karptui"]
+    finally:
+        folder.chmod(0o700)
+
+
+def test_no_canary_is_left(tmp_path: Path) -> None:
+    """Every field that may hold a name is a word that can be found again, at the beginning and in a change."""
+    canaries = Canaries()
+    path = tmp_path / "zqname.karptui"
+    writer = HistoryWriter(path, canaries.plant("~", "cluster"))
+    at_ns = BEGIN_NS
+    planted = [changes_of(canaries, at_ns + second * NS_PER_SECOND) for second in range(2)]
+    writer.write_key(planted[0])
+    writer.finish_key(at_ns)
+    writer.write(planted[1])
+    # An invalid scheduler configuration cannot be opened, with and without pseudonyms.
+    readable = {name: value for name, value in SETTINGS.items() if name != "SCHEDULER_CONFIG"}
+    for name, value in (("settings", readable), ("instanceTypes", TYPES)):
+        writer.write_fact(at_ns, name, canaries.plant(value, name))
+    word = canaries.plant("~", "mark")
+    writer.write_marks(
+        Mark(at_ns=at_ns + 1, cause=cause, code=word, object_kind=word, name=word, objects=(f"Pod/{word}",),
+             pool=word, text=word, severity=word)
+        for cause in ("verdict", "verdict-over", "disruption", "launch-refused", "edit", "restart", word)
+    )  # fmt: skip
+    offering = f"{word}/{word}/{word}"
+    writer.write_marks([Mark(at_ns=at_ns + 1, cause="launch-refused", object_kind="Offering", name=offering)])
+    writer.write_samples([Sample(at_ns=at_ns + 1, pool=word), Sample(at_ns=at_ns + 1)])
+    writer.note_instant(at_ns + 5 * NS_PER_SECOND)
+    writer.close()
+    assert len(canaries.places) > 1000
+    assert len(canaries.left_in(contents(tmp_path))) > 500, "the search finds what is there"
+    folder = tmp_path / "card"
+    assert main(["card", str(folder), "--snapshot", str(path)]) in (0, 1)
+    assert len(list(folder.iterdir())) == 5
+    assert canaries.left_in(contents(folder)) == {}
+
+
+def changes_of(canaries: Canaries, at_ns: int) -> list[Change]:
+    changes = []
+    for manifest in OBJECTS:
+        made = scrub(canaries.plant(manifest, manifest["kind"]))
+        kind = kind_of(manifest["apiVersion"], manifest["kind"])
+        if made is None or kind is None:
+            continue
+        metadata = made["metadata"]
+        key = "/".join(filter(None, (metadata.get("namespace", ""), metadata["name"])))
+        manager = canaries.plant("~", "manager")
+        changes.append(Change(at_ns, str(kind), key, manager, msgspec.Raw(msgspec.json.encode(made))))
+    return changes
+
+
+def test_a_recording_becomes_a_card_of_one_moment(tmp_path: Path, history: Path) -> None:
+    recording = tmp_path / "demo.json"
+    assert main(["record", str(recording), "--snapshot", str(history)]) == 0
+    folder = tmp_path / "card"
+    assert main(["card", str(folder), "--snapshot", str(recording)]) in (0, 1)
+    assert (folder / "recording.json.gz").exists()
+    assert "A recording holds one moment" in (folder / "verdict.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--last", "0s"), "is not longer than nothing"),
+        (("--last", "soon"), "'soon' is not a duration"),
+        (("--demo",), "exclude each other"),
+        (("--at", "2020-01-01T00:00:00Z"), "nothing is recorded in that time"),
+    ],
+)
+def test_bad_input_leaves_no_folder(
+    capsys: pytest.CaptureFixture[str], history: Path, tmp_path: Path, words: tuple[str, ...], message: str
+) -> None:
+    folder = tmp_path / "card"
+    try:
+        status = main(["card", str(folder), "--snapshot", str(history), *words])
+    except SystemExit as exit_:
+        status = int(exit_.code or 0)
+    assert status == 2
+    assert message in capsys.readouterr().err
+    assert not folder.exists()
+
+
+def test_an_existing_folder_is_never_changed(capsys: pytest.CaptureFixture[str], history: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    assert main(["card", str(tmp_path), "--snapshot", str(history)]) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert (tmp_path / "mine.txt").read_text() == "mine"
