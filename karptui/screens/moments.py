@@ -100,7 +100,7 @@ class MomentScreens:
             return
         if result is SwitchResult.SHOWN:
             self._opened = [None]
-            self._host.poll_now()
+            self._show_now()
             if isinstance(self.shown, PastMoment) and (text := moment_text(self.shown)):
                 self._host.tell(text)
         elif result is SwitchResult.NO_MARK:
@@ -120,7 +120,7 @@ class MomentScreens:
             if self._app.screen is not opened.screen:
                 self._host.open_screen(opened.mode)
                 self._host.go(opened.back)
-        self._host.poll_now()
+        self._show_now()
         return True
 
     def end(self) -> None:
@@ -133,7 +133,12 @@ class MomentScreens:
         if self.shown is not None:
             self._app.workers.cancel_group(self._app, "moment")
             self.end()
-            self._host.poll_now()
+            self._show_now()
+
+    def _show_now(self) -> None:
+        """Show the cluster that has taken the place of another on this screen, and the keys for it."""
+        self._host.poll_now()
+        self._app.screen.refresh_bindings()
 
     def _work(self, what: Callable[[], Awaitable[None]]) -> None:
         self._app.run_worker(what, exclusive=True, group="moment")

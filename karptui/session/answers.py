@@ -56,6 +56,8 @@ class PastMoment(msgspec.Struct, frozen=True, kw_only=True):
     """Of the mark, as all that follows."""
     name: str = ""
     text: str = ""
+    more: int = 0
+    """Number of other marks at this instant."""
 
 
 class PastStep(msgspec.Struct, frozen=True, kw_only=True):

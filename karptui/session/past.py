@@ -52,19 +52,21 @@ def _moment(history: History, step: PastStep, from_ns: int, now_ns: int) -> Past
         at_ns = step.at(now_ns)
         return PastMoment(at_ns=at_ns) if history.session_at(at_ns) is not None else SwitchResult.BEGINNING
     if step.to_mark:
-        mark = _mark(history, step.by, from_ns)
-        if mark is None:
+        marks = _marks(history, step.by, from_ns)
+        if not marks:
             return SwitchResult.NO_MARK
-        return PastMoment(at_ns=mark.at_ns, cause=mark.cause, name=mark.name, text=mark.text)
+        mark = marks[0]
+        return PastMoment(at_ns=mark.at_ns, cause=mark.cause, name=mark.name, text=mark.text, more=len(marks) - 1)
     beside_ns = history.beside(from_ns, step.by, STEPPED)
     if beside_ns is None:
         return SwitchResult.NEWEST if step.by > 0 else SwitchResult.BEGINNING
     return PastMoment(at_ns=beside_ns)
 
 
-def _mark(history: History, by: int, from_ns: int) -> Mark | None:
-    """Return the next mark, or the previous one, that is not before the beginning."""
+def _marks(history: History, by: int, from_ns: int) -> list[Mark]:
+    """Return the marks at the next instant that has any, or at the previous one; none before the beginning."""
     begin_ns = min((session.from_ns for session in history.sessions()), default=0)
-    if by > 0:
-        return next(iter(history.marks(max(from_ns, begin_ns - 1), _LAST_NS)), None)
-    return next(reversed(history.marks(begin_ns - 1, from_ns - 1)), None)
+    span = (max(from_ns, begin_ns - 1), _LAST_NS) if by > 0 else (begin_ns - 1, from_ns - 1)
+    marks = history.marks(*span)
+    nearest = marks[0 if by > 0 else -1].at_ns if marks else 0
+    return [mark for mark in marks if mark.at_ns == nearest]

@@ -34,7 +34,7 @@ NO_FURTHER_MARK = {1: "there is no later mark", -1: "there is no earlier mark"}
 def past_health(moment: PastMoment, now_ns: int) -> Health:
     """Return the text of the top bar that tells a past moment from the present."""
     at, ago = clock_text(moment.at_ns), duration_text(max(now_ns - moment.at_ns, 0) // NS_PER_SECOND)
-    return Health(f"◀ {at} ({ago} ago), not now: . returns", f"◀ {at}, . returns", Tone.ACTIVE)
+    return Health(f"◀ {at} ({ago} ago), not now: . returns", f"◀ {at} ({ago} ago)", Tone.ACTIVE)
 
 
 def moment_text(moment: PastMoment) -> str:
@@ -44,4 +44,5 @@ def moment_text(moment: PastMoment) -> str:
     if not moment.cause:
         return ""
     names = f"{moment.name}: " if moment.name and moment.text and moment.name not in moment.text else ""
-    return f"{_CAUSES.get(moment.cause, '')}{names}{moment.text or moment.name}"
+    more = f" (and {moment.more} more)" if moment.more else ""
+    return f"{_CAUSES.get(moment.cause, '')}{names}{moment.text or moment.name}{more}"

@@ -1,0 +1,159 @@
+"""Moments of the history in place of the cluster: what is stopped, what goes on, and what overtakes what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from karptui.aws.evidence import NO_EVIDENCE
+from karptui.aws.prices import PriceSettings
+from karptui.clock import FrozenClock
+from karptui.forward.journal import Journal
+from karptui.karpenter.inventory import Inventory
+from karptui.kube.past_time import parse_past
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.session.answers import PastMoment, PastStep, PlayMoment, SwitchResult
+from karptui.session.follower import ClusterFollower
+from karptui.session.moments import CachedPlay, MomentSessions, PlayCache
+from karptui.sources.evidence import EvidenceSource
+from karptui.sources.history.recorder import Limits
+from karptui.sources.history.store import HistoryError, HistoryWriter
+from karptui.sources.history.tap import HistoryTap
+from tests.histories import BEGIN_NS, record_demo
+from tests.session.test_play_sessions import Making, Screens, on_the_way
+from tests.story_e import StorySource
+
+SECONDS = 30
+DISCOUNT = PriceSettings(multiplier=0.5)
+EARLIER, LATER = PastStep(by=-1), PastStep(by=1)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("history") / "prod.karptui"
+    record_demo(path, SECONDS)
+    return path
+
+
+class Followed(Screens):
+    """Screens with a cluster whose history is in a file; it is a minute after the beginning."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.clock = FrozenClock(BEGIN_NS + 60 * NS_PER_SECOND)
+        tap = HistoryTap(path, "prod", self.clock, Limits)
+        evidence = msgspec.structs.replace(NO_EVIDENCE, price_settings=DISCOUNT)
+        self.follower = ClusterFollower(StorySource(), evidence=EvidenceSource(evidence), tap=tap)
+        self.making, self.plays = Making(), PlayCache()
+        self.making.may_go_on.set()
+        self.sessions = MomentSessions(self, self.plays, self.making)
+
+    @property
+    def moment(self) -> PastMoment:
+        assert isinstance(self.sessions.moment, PastMoment)
+        return self.sessions.moment
+
+
+async def test_steps_replace_each_other_and_end_what_they_replace(path: Path) -> None:
+    screens = Followed(path)
+    followed = screens.follower
+    assert await screens.sessions.go_past(EARLIER) is SwitchResult.SHOWN
+    first = screens.moment.at_ns
+    assert await screens.sessions.step(-1) is SwitchResult.SHOWN
+    assert screens.moment.at_ns < first < BEGIN_NS + 60 * NS_PER_SECOND
+    assert screens.clock.now_ns() == screens.moment.at_ns
+    assert [analyst.is_stopped for analyst in screens.making.made] == [True, False]
+    assert await screens.sessions.go_past(LATER) is SwitchResult.SHOWN
+    assert screens.moment.at_ns == first
+    assert screens.sessions.live is followed
+    assert screens.sessions.live_now_ns() == BEGIN_NS + 60 * NS_PER_SECOND
+    assert screens.sessions.leave()
+    assert (screens.follower, screens.sessions.moment) == (followed, None)
+    assert not screens.sessions.leave()
+
+
+async def test_a_moment_has_its_own_objects_and_the_prices_of_the_user(path: Path) -> None:
+    screens = Followed(path)
+    assert await screens.sessions.go_past(PastStep(at=parse_past("14:00:10"))) is SwitchResult.SHOWN
+    assert screens.follower.view.state.nodes
+    assert screens.follower.view.evidence.price_settings == DISCOUNT
+    assert screens.follower.title == screens.sessions.live.title
+
+
+async def test_the_ends_leave_everything_as_it_is(path: Path) -> None:
+    screens = Followed(path)
+    followed = screens.follower
+    assert await screens.sessions.go_past(LATER) is SwitchResult.NEWEST
+    assert await screens.sessions.go_past(PastStep(by=-1, to_mark=True)) is SwitchResult.NO_MARK
+    assert await screens.sessions.go_past(PastStep(at=parse_past("13:59"))) is SwitchResult.BEGINNING
+    assert (screens.follower, screens.sessions.moment) == (followed, None)
+    assert await screens.sessions.go_past(PastStep(at=parse_past("14:00"))) is SwitchResult.SHOWN
+    begin = screens.follower
+    assert await screens.sessions.go_past(EARLIER) is SwitchResult.BEGINNING
+    assert screens.follower is begin
+
+
+async def test_a_moment_that_something_has_overtaken_is_ended(path: Path) -> None:
+    screens = Followed(path)
+    opening = await on_the_way(screens.making, lambda: screens.sessions.go_past(EARLIER))
+    screens.follower = other = ClusterFollower(None)
+    screens.making.may_go_on.set()
+    assert await opening is SwitchResult.OVERTAKEN
+    assert screens.making.made[0].is_stopped
+    assert (screens.follower, screens.sessions.moment) == (other, None)
+
+
+async def test_returning_overtakes_a_step(path: Path) -> None:
+    screens = Followed(path)
+    followed = screens.follower
+    assert await screens.sessions.go_past(EARLIER) is SwitchResult.SHOWN
+    stepping = await on_the_way(screens.making, lambda: screens.sessions.go_past(EARLIER))
+    screens.sessions.end()
+    screens.making.may_go_on.set()
+    assert await stepping is SwitchResult.OVERTAKEN
+    assert all(analyst.is_stopped for analyst in screens.making.made)
+    assert (screens.follower, screens.sessions.moment) == (followed, None)
+
+
+async def test_the_past_takes_the_place_of_a_forecast_within_it(path: Path) -> None:
+    screens = Followed(path)
+    screens.plays.keep(CachedPlay(Inventory(), Journal(), NO_EVIDENCE))
+    assert await screens.sessions.go_past(PastStep(at=parse_past("14:00:20"))) is SwitchResult.SHOWN
+    play = PlayMoment(play=1, at_ns=BEGIN_NS + 3600 * NS_PER_SECOND, instants=())
+    assert await screens.sessions.enter(play) is SwitchResult.SHOWN
+    assert await screens.sessions.go_past(EARLIER) is SwitchResult.SHOWN
+    assert screens.moment.at_ns < BEGIN_NS + 20 * NS_PER_SECOND, "steps begin at the past moment, not at now"
+    assert [analyst.is_stopped for analyst in screens.making.made] == [True, True, False]
+    assert screens.sessions.leave()
+    assert screens.sessions.moment is None
+
+
+async def test_the_followed_cluster_is_merged_meanwhile(path: Path) -> None:
+    screens = Followed(path)
+    followed = screens.follower
+    await screens.sessions.poll_live()
+    assert await screens.sessions.go_past(EARLIER) is SwitchResult.SHOWN
+    followed.start()
+    assert not followed.view.state.nodes
+    await screens.sessions.poll_live()
+    assert followed.view.state.nodes
+    assert screens.follower is not followed
+
+
+async def test_a_history_that_another_process_writes_is_read(path: Path) -> None:
+    screens, writer = Followed(path), HistoryWriter(path, "prod")
+    try:
+        assert await screens.sessions.go_past(EARLIER) is SwitchResult.SHOWN
+    finally:
+        writer.close()
+
+
+async def test_why_there_is_no_history(path: Path, tmp_path: Path) -> None:
+    screens = Followed(tmp_path / "none.karptui")
+    assert await screens.sessions.go_past(EARLIER) is SwitchResult.NOT_RECORDED
+    (tmp_path / "none.karptui").write_bytes(path.read_bytes()[:5000])
+    with pytest.raises(HistoryError, match=r"none\.karptui"):
+        await screens.sessions.go_past(EARLIER)
+    assert screens.sessions.moment is None

@@ -1,0 +1,255 @@
+"""Past moments on the screens: keys that step through a history, the top bar that says so, and the way back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from karptui.app import KarptuiApp
+from karptui.cli.evidence import evidence_source
+from karptui.clock import FrozenClock
+from karptui.config import Config
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.screens.forward import ForwardScreen
+from karptui.screens.node_detail import NodeDetailScreen
+from karptui.session.answers import PastMoment, PlayMoment
+from karptui.sources.history.recorder import Limits
+from karptui.sources.history.store import Mark
+from karptui.sources.history.tap import HistoryTap
+from karptui.sources.snapshot.reader import SnapshotReader
+from karptui.sources.snapshot.source import SnapshotSource
+from karptui.sources.source import Source
+from tests.builders import NOW_NS
+from tests.histories import BEGIN_NS, record_demo, write_marks
+from tests.story_e import StorySource, story_evidence
+from tests.ui.fleet import screen_text
+from tests.ui.stage import an_app, pressing
+
+SECONDS = 60
+
+
+def at(second: float) -> int:
+    return BEGIN_NS + int(second * NS_PER_SECOND)
+
+
+MARKS = (
+    Mark(at_ns=at(20.5), cause="verdict", name="general", text="2 pods db/report-* pending"),
+    Mark(at_ns=at(20.5), cause="edit", object_kind="NodePool", name="spot"),
+    Mark(at_ns=at(40.5), cause="disruption", object_kind="Node", name="ip-10-0-1-96", text="Empty"),
+)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a history of the demo from 14:00:00 to 14:01:00, with three marks."""
+    path = tmp_path_factory.mktemp("history") / "demo.karptui"
+    record_demo(path, SECONDS)
+    write_marks(path, MARKS)
+    return path
+
+
+@pytest.fixture
+def app(path: Path) -> KarptuiApp:
+    """Return the app over the file of a history; its end is the present."""
+    snapshot = SnapshotReader().read([path], keeps_manifests=True)
+    source = SnapshotSource(snapshot)
+    return an_app(source, clock=FrozenClock(snapshot.captured_at_ns), evidence=evidence_source(source, Config()))
+
+
+class StillTap(HistoryTap):
+    """A tap that records nothing: the file is there already."""
+
+    def start(self, *_: object) -> None:
+        """Do nothing."""
+
+
+def following(path: Path, source: Source | None = None) -> KarptuiApp:
+    """Return the app over a cluster whose history is in a file; it is 14:02:00."""
+    clock = FrozenClock(at(120))
+    return an_app(
+        source or StorySource(),
+        clock=clock,
+        evidence=story_evidence(),
+        tap_of=lambda _: StillTap(path, "prod", clock, Limits),
+    )
+
+
+def top_line(app: KarptuiApp) -> str:
+    return screen_text(app).splitlines()[0]
+
+
+def said(app: KarptuiApp) -> str:
+    return " ".join(screen_text(app).split())
+
+
+def moment_ns(app: KarptuiApp) -> int:
+    assert isinstance(app.moments.shown, PastMoment)
+    assert app.now_ns() == app.moments.shown.at_ns
+    return app.moments.shown.at_ns
+
+
+@pytest.mark.parametrize("width", [80, 120])
+async def test_the_top_bar_tells_the_past_from_the_present(app: KarptuiApp, width: int) -> None:
+    async with app.run_test(size=(width, 24)) as pilot:
+        await pressing("1")(pilot)
+        present = top_line(app)
+        assert "past" not in present
+        await pressing("colon", *"at 14:00:30", "enter")(pilot)
+        assert moment_ns(app) == at(30)
+        assert top_line(app).strip().startswith("past demo")
+        assert "◀ 14:00:30Z (30s ago)" in top_line(app)
+        assert "[ Earlier" in screen_text(app).splitlines()[-1]
+        await pressing("full_stop")(pilot)
+        assert app.moments.shown is None
+        assert top_line(app) == present
+        assert "Earlier" not in screen_text(app).splitlines()[-1]
+
+
+async def test_brackets_step_from_change_to_change_on_any_screen(app: KarptuiApp) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("4", "left_square_bracket")(pilot)
+        first = moment_ns(app)
+        await pressing("left_square_bracket", "left_square_bracket")(pilot)
+        third = moment_ns(app)
+        assert third < first < at(SECONDS)
+        assert app.current_mode == "pods"
+        await pressing("right_square_bracket", "right_square_bracket")(pilot)
+        assert moment_ns(app) == first
+
+
+async def test_both_ends_of_the_history_are_told(app: KarptuiApp) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("right_square_bracket")(pilot)
+        assert "this is the newest recorded moment" in said(app)
+        assert app.moments.shown is None
+        await pressing("colon", *"at 14:00", "enter", "left_square_bracket")(pilot)
+        assert "the history begins here" in said(app)
+        assert moment_ns(app) == BEGIN_NS
+        await pressing("colon", *"at 13:59", "enter")(pilot)
+        assert "nothing was recorded then: the history begins later" in said(app)
+        assert moment_ns(app) == BEGIN_NS
+
+
+async def test_braces_go_to_marks(app: KarptuiApp) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("left_curly_bracket")(pilot)
+        assert moment_ns(app) == at(40.5)
+        assert "disrupted: ip-10-0-1-96: Empty" in said(app)
+        await pressing("left_curly_bracket")(pilot)
+        assert moment_ns(app) == at(20.5)
+        assert "general: 2 pods db/report-* pending (and 1 more)" in said(app)
+        await pressing("left_curly_bracket")(pilot)
+        assert "there is no earlier mark" in said(app)
+        await pressing("right_curly_bracket")(pilot)
+        assert moment_ns(app) == at(40.5)
+        await pressing("right_curly_bracket")(pilot)
+        assert "there is no later mark" in said(app)
+        assert moment_ns(app) == at(40.5)
+
+
+@pytest.mark.parametrize(("text", "second"), [("-20s", 40), ("14:00:30", 30), ("2026-11-28T14:00:10Z", 10)])
+async def test_a_time_is_gone_to(app: KarptuiApp, text: str, second: int) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("1")(pilot)
+        app.run_command(f"at {text}")
+        await pressing()(pilot)
+        assert moment_ns(app) // NS_PER_SECOND == at(second) // NS_PER_SECOND
+
+
+async def test_a_text_that_is_no_time_is_refused(app: KarptuiApp) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("colon", *"at soon", "enter")(pilot)
+        assert "'soon' is not a time of day in UTC" in said(app)
+        assert app.moments.shown is None
+
+
+@pytest.mark.parametrize("key", ["escape", "q", "full_stop"])
+async def test_a_first_screen_of_the_past_is_left_for_now(app: KarptuiApp, key: str) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("left_square_bracket", "left_square_bracket", "2", key)(pilot)
+        assert app.moments.shown is None
+        assert app.current_mode == "pools"
+        assert app.is_running
+
+
+async def test_details_and_recorded_objects_of_a_moment(app: KarptuiApp) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("colon", *"at 14:00:30", "enter", "enter")(pilot)
+        assert isinstance(app.screen, NodeDetailScreen)
+        await pressing("y")(pilot)
+        assert not isinstance(app.screen, NodeDetailScreen)
+        assert "kind: Node" in screen_text(app)
+        await pressing("full_stop")(pilot)
+        assert app.moments.shown is None
+        assert app.is_running
+
+
+async def test_a_forecast_of_the_past_and_the_way_back(app: KarptuiApp) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("colon", *"at 14:00:30", "enter", "F", "enter")(pilot)
+        assert isinstance(app.moments.shown, PlayMoment)
+        assert app.moments.shown.at_ns >= at(30)
+        await pressing("q")(pilot)
+        assert isinstance(app.screen, ForwardScreen)
+        assert moment_ns(app) == at(30)
+        await pressing("escape", "F", "enter", "left_curly_bracket")(pilot)
+        assert moment_ns(app) == at(20.5)
+        await pressing("q")(pilot)
+        assert app.moments.shown is None
+        assert app.is_running
+
+
+async def test_the_followed_cluster_goes_on_meanwhile(path: Path) -> None:
+    app = following(path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("1")(pilot)
+        followed = app.follower
+        await pressing("left_square_bracket")(pilot)
+        assert app.follower is not followed
+        assert "(60s ago)" in top_line(app)
+        assert top_line(app).strip().startswith(f"past {followed.title}")
+        await pressing("full_stop")(pilot)
+        assert app.follower is followed
+        assert app.now_ns() == at(120)
+
+
+async def test_a_pause_of_the_recording_is_told(path: Path) -> None:
+    app = following(path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("colon", *"at -30s", "enter")(pilot)
+        assert moment_ns(app) // NS_PER_SECOND == at(SECONDS) // NS_PER_SECOND
+        assert "nothing is recorded at 14:01:30Z: this is the last moment before it" in said(app)
+
+
+async def test_a_cluster_without_a_history_says_so() -> None:
+    app = an_app(StorySource(), clock=FrozenClock(NOW_NS), evidence=story_evidence())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("left_square_bracket")(pilot)
+        assert "no history of this cluster is recorded: it is off (history = false), or has just begun" in said(app)
+        assert app.moments.shown is None
+
+
+async def test_a_recording_of_one_moment_says_so(tmp_path: Path) -> None:
+    (tmp_path / "cluster.json").write_text('{"apiVersion": "v1", "kind": "List", "items": []}')
+    source = SnapshotSource(SnapshotReader().read([tmp_path / "cluster.json"]))
+    app = an_app(source, clock=FrozenClock(NOW_NS))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("left_curly_bracket")(pilot)
+        assert "this file is one moment: only a history" in said(app)
+
+
+async def test_a_damaged_history_is_told(tmp_path: Path) -> None:
+    (tmp_path / "h.karptui").write_bytes(b"damaged")
+    app = following(tmp_path / "h.karptui")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("left_square_bracket")(pilot)
+        assert "is not a history that karptui has recorded" in said(app)
+        assert app.moments.shown is None
+
+
+async def test_brackets_are_text_in_a_prompt(app: KarptuiApp) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("slash", "left_square_bracket", "full_stop", "left_curly_bracket")(pilot)
+        assert app.moments.shown is None
+        assert "[.{" in screen_text(app)
