@@ -40,7 +40,7 @@ GROUPS = {
 WHERE = {
     "app": "everywhere",
     "screen": "everywhere",
-    "moment": "a later moment, from Forward",
+    "moment": "everywhere",
     "table": "every table",
     "list": "every table and list",
     "object": "every table",

@@ -154,7 +154,7 @@ class FrameScreen(LayeredScreen):
             "Later",
             key_display="]",
             id="moment.later",
-            tooltip="The next change, or moment",
+            tooltip="The next change in the history; in a forecast its next moment",
         ),
         Binding(
             "left_curly_bracket",
@@ -172,9 +172,16 @@ class FrameScreen(LayeredScreen):
             show=False,
             key_display="}",
             id="moment.later_mark",
-            tooltip="The next one",
+            tooltip="The next finding, disruption, refused launch or edit",
         ),
-        Binding("full_stop", "return_now", "Now", key_display=".", id="moment.now", tooltip="Return to the present"),
+        Binding(
+            "full_stop",
+            "return_now",
+            "Now",
+            key_display=".",
+            id="moment.now",
+            tooltip="Return from a past or later moment to the present",
+        ),
         Binding("ctrl+r", "refresh_data", "Refresh", show=False, id="screen.refresh"),
     ]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]  # noqa: RUF012 - as Textual declares it
