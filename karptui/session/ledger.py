@@ -27,9 +27,10 @@ from karptui.state.cluster import ClusterState
 
 BATCH_NS: Final = 10 * NS_PER_SECOND
 """Karpenter waits up to ten seconds for more pods (BATCH_MAX_DURATION): until then a prediction may be replaced."""
-COMMAND_NS: Final = 60 * NS_PER_SECOND
-"""A command that was predicted longer ago counts as overtaken: Karpenter validates commands for fifteen seconds."""
+COMMAND_NS: Final = 30 * NS_PER_SECOND
+"""Karpenter validates a command for fifteen seconds before it acts: a prediction of this age may be about it."""
 MOST_OPEN: Final = 5_000
+MOST_COMMANDS: Final = 20
 _EARLY_NS: Final = 2 * NS_PER_SECOND
 """A node that was created this long before the prediction may be the predicted one: clocks differ."""
 
@@ -151,9 +152,8 @@ class Ledger:
     def __init__(self) -> None:
         self._pods: dict[str, tuple[Prediction, PodTemplate]] = {}
         """By the pod's UID."""
-        self._command: Prediction | None = None
-        self._confirmed_ns = 0
-        """When the command was predicted last."""
+        self._commands: dict[str, tuple[Prediction, int]] = {}
+        """Commands by their nodes, and when each was predicted last; the newest last."""
         self._disrupted: frozenset[str] = frozenset()
         self._is_begun = False
         self._settings: tuple[object, ...] = ()
@@ -253,18 +253,17 @@ class Ledger:
     def _decided_command(self, state: ClusterState, now_ns: int) -> Iterator[LedgerEntry]:
         disrupted = frozenset(node.name for node in state.nodes.values() if _is_in_command(node, state))
         begun, self._disrupted = disrupted - self._disrupted, disrupted
-        prediction = self._command
-        if not self._is_begun or not begun or prediction is None:
+        if not self._is_begun or not begun or not self._commands:
             return
-        self._command = None
-        expected = set(prediction.subject.split(", "))
-        outcome, because = (Outcome.RIGHT, Because.NONE) if begun <= expected else (Outcome.WRONG, Because.OTHER_NODE)
-        if outcome is Outcome.WRONG:
-            overtaken = self._overtaken(prediction, state)
-            if not overtaken and now_ns - self._confirmed_ns > COMMAND_NS:
-                overtaken = Because.TOO_OLD
-            if overtaken:
-                outcome, because = Outcome.OVERTAKEN, overtaken
+        recent = [prediction for prediction, seen_ns in self._commands.values() if now_ns - seen_ns <= COMMAND_NS]
+        came_true = [prediction for prediction in recent if begun <= set(prediction.subject.split(", "))]
+        newest, _ = next(reversed(self._commands.values()))
+        self._commands.clear()
+        prediction, outcome, because = newest, Outcome.WRONG, Because.OTHER_NODE
+        if came_true:
+            prediction, outcome, because = came_true[-1], Outcome.RIGHT, Because.NONE
+        elif overtaken := self._overtaken(newest, state) or (Because.NONE if recent else Because.TOO_OLD):
+            outcome, because = Outcome.OVERTAKEN, overtaken
         yield LedgerEntry(
             prediction=prediction, outcome=outcome, because=because, happened=", ".join(sorted(begun)), at_ns=now_ns
         )
@@ -284,12 +283,13 @@ class Ledger:
 
     def _note_command(self, report: NextReport, now_ns: int) -> None:
         if not report.commands or report.paused_by:
-            self._command = None
             return
-        nodes = sorted(name for command in report.commands for name in command.node_names)
-        subject, self._confirmed_ns = ", ".join(nodes), now_ns
-        if self._command is None or self._command.subject != subject:
-            self._command = Prediction(kind=PredictionKind.COMMAND, at_ns=now_ns, subject=subject, method=report.method)
+        subject = ", ".join(sorted(name for command in report.commands for name in command.node_names))
+        known = self._commands.pop(subject, None)
+        prediction = Prediction(kind=PredictionKind.COMMAND, at_ns=now_ns, subject=subject, method=report.method)
+        self._commands[subject] = (known[0] if known is not None else prediction), now_ns
+        while len(self._commands) > MOST_COMMANDS:
+            del self._commands[next(iter(self._commands))]
 
 
 def _node_name(name: str, state: ClusterState) -> str:

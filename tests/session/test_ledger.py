@@ -194,6 +194,17 @@ def test_commands(predicted: str, seconds: int, outcome: Outcome) -> None:
     assert ledger.saw(state, None, None, NOW_NS + seconds * SECOND_NS) == ()
 
 
+def test_a_command_that_karpenter_validates_while_another_is_predicted_is_right() -> None:
+    ledger = Ledger()
+    state = a_state(a_node(name="a"), a_node(name="b"))
+    ledger.saw(state, None, commands("a"), NOW_NS)
+    ledger.saw(state, None, commands("b"), NOW_NS + 10 * SECOND_NS)
+    fields = disrupted("a")
+    after = a_state(*fields["nodes"], nodeclaims=fields["nodeclaims"])
+    (entry,) = ledger.saw(after, None, None, NOW_NS + 15 * SECOND_NS)
+    assert (entry.outcome, entry.prediction.subject) == (Outcome.RIGHT, "a")
+
+
 def test_expiration_judges_no_predicted_command() -> None:
     ledger = Ledger()
     ledger.saw(a_state(a_node(name="a")), None, commands("b"), NOW_NS)
