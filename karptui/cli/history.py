@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     steps = steps_of(past, range(from_ns, to_ns, step_ns), pools, price)
     rows = rows_of(table_of(steps), steps, args, loaded.now_ns, keeps_order=True)
     if has_lines_above(args):
-        print_lines(lines_above(steps))
+        print_lines(lines_above(steps, past.predictions))
     print_rows(rows, args)
     return report(loaded)
 

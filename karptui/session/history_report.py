@@ -19,6 +19,7 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import Event
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.history import LAUNCH_REFUSED
+from karptui.session.ledger import PredictionKind, Share, shares_of_marks
 from karptui.sources.history.store import Change, History, HistoryError, Sample, Session
 
 MOST_STEPS: Final = 24
@@ -79,6 +80,8 @@ class Past(msgspec.Struct, frozen=True):
     """Instant and NodePool of each; an empty name if the pod's node is unknown."""
     refused: tuple[tuple[int, str, str], ...]
     """Instant, NodePool and offering of each."""
+    predictions: Mapping[PredictionKind, Share]
+    """How many of karptui's predictions came true."""
 
 
 def default_step(from_ns: int, to_ns: int) -> int:
@@ -100,7 +103,8 @@ def past_of(history: History, from_ns: int, to_ns: int, pools: Mapping[str, Node
     evictions = tuple((at_ns, pool_of.get(_node_of(pods.get(pod)), "")) for at_ns, pod in _evicted(events.values()))
     marks = (mark for mark in history.marks(from_ns, to_ns) if mark.cause == LAUNCH_REFUSED)
     refused = tuple((mark.at_ns, mark.pool, mark.name) for mark in marks)
-    return Past(history.sessions(), history.samples(from_ns, to_ns), observed, evictions, refused)
+    predictions = shares_of_marks(history.predictions(from_ns, to_ns))
+    return Past(history.sessions(), history.samples(from_ns, to_ns), observed, evictions, refused, predictions)
 
 
 def _walked(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -12,6 +12,7 @@ from karptui.aws.money import per_hour_text
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text, counted, first_of, instant_text
 from karptui.session.history_report import HistoryStep
+from karptui.session.ledger import PredictionKind, Share
 from karptui.views.column import (
     INSTANT,
     Column,
@@ -244,8 +245,22 @@ def table_of(steps: Sequence[HistoryStep]) -> TableSpec[HistoryStep]:
     return TABLE.without(*hidden)
 
 
-def lines_above(steps: Sequence[HistoryStep]) -> Iterator[Pieces]:
-    """Yield the charts of a series of steps, and its sums."""
+def prediction_text(predictions: Mapping[PredictionKind, Share]) -> str:
+    """Return how many predictions came true: ``predictions: 125 of 127 placements right (98 %)``; empty without any."""
+    parts = []
+    for kind, share in predictions.items():
+        if share.percent is not None:
+            parts.append(f"{share.right} of {counted(share.right + share.wrong, kind)} right ({share.percent:.0f} %)")
+    overtaken = sum(share.overtaken for share in predictions.values())
+    if overtaken:
+        parts.append(f"{overtaken} overtaken by other changes")
+    return (
+        f"predictions: {', '.join(parts)}" if any(share.percent is not None for share in predictions.values()) else ""
+    )
+
+
+def lines_above(steps: Sequence[HistoryStep], predictions: Mapping[PredictionKind, Share]) -> Iterator[Pieces]:
+    """Yield the charts of a series of steps, its sums, and the share of predictions that came true."""
     chosen = [step for step in steps if step.pool == steps[0].pool] if steps else []
     for title, read, text in (("nodes", _nodes, _mean_text), ("$/h", _price, _money)):
         values = [read(step) for step in chosen]
@@ -269,6 +284,8 @@ def lines_above(steps: Sequence[HistoryStep]) -> Iterator[Pieces]:
     unpriced = sum(step.unpriced for step in counted_steps)
     without = f", without {counted(unpriced, 'node')} of unknown price" if unpriced else ""
     yield ((f"consolidation saved {amount} at the prices of the end{without}", Tone.NORMAL),)
+    if told := prediction_text(predictions):
+        yield ((told, Tone.NORMAL),)
     if refused:
         names = [f"{name} ({count_text(count)})" for name, count in refused.most_common()]
         yield (
