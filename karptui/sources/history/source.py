@@ -13,8 +13,10 @@ import msgspec
 from karptui.aws.evidence import Evidence
 from karptui.decode.errors import DecodeError
 from karptui.decode.kinds import Kind
-from karptui.decode.reader import KindReader, key_of, without_managed_fields
+from karptui.decode.pod_text import BuiltPod
+from karptui.decode.reader import UNREADABLE, KindReader, key_of, without_managed_fields
 from karptui.kube.live_usage import LiveUsage
+from karptui.kube.pod import Pod
 from karptui.sources.history.moments import fields_at
 from karptui.sources.history.store import Change, History, HistoryError
 from karptui.sources.snapshot.documents import SnapshotDocument
@@ -35,6 +37,7 @@ class _Head(msgspec.Struct, rename="camel"):
 
 
 _HEAD: Final = msgspec.json.Decoder(_Head)
+_POD: Final = msgspec.json.Decoder(BuiltPod)
 
 
 class PastCluster(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -81,7 +84,9 @@ def read_past(history: History, at_ns: int, before: PastCluster | None = None) -
         if item is None or item[0] != digest:
             reader = readers[kind] if kind is not Kind.NODECLASS else _reader_of(change)
             try:
-                item = digest, reader.decode(change.manifest)
+                item = digest, _pod(change.manifest) if kind is Kind.POD else None
+                if item[1] is None:
+                    item = digest, reader.decode(change.manifest)
             except DecodeError as error:
                 problems[kind] = (*problems.get(kind, ()), sentence(where, error))
                 continue
@@ -101,6 +106,15 @@ def read_past(history: History, at_ns: int, before: PastCluster | None = None) -
         left_out=left_out,
         decoded=decoded,
     )
+
+
+def _pod(manifest: msgspec.Raw) -> Pod | None:
+    """Return a pod, decoded as in lists of a live cluster, which is quicker; None if that cannot be done."""
+    try:
+        pod: Pod = _POD.decode(manifest).pod
+    except UNREADABLE:
+        return None
+    return pod
 
 
 def _reader_of(change: Change) -> KindReader:
