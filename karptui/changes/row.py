@@ -69,7 +69,9 @@ class ObjectChange(msgspec.Struct, frozen=True):
     @property
     def place(self) -> tuple[int, str, str, str]:
         """Its place among other rows: Karpenter's kinds, settings, verdict, workloads, cost, folded objects."""
-        return _PLACES.get(self.kind, len(_PLACES)), self.name, self.field, self.what
+        # Pods of DaemonSets come and go with nodes.
+        is_last = self.kind == Kind.POD and self.name.startswith(Kind.DAEMONSET)
+        return _PLACES.get(self.kind, len(_PLACES)) + is_last, self.name, self.field, self.what
 
     @property
     def key(self) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from karptui.cli.main import main
 from karptui.clock import FrozenClock
@@ -21,6 +22,7 @@ from karptui.sources.history.store import History, Mark, Sample
 from karptui.sources.source import Mailbox
 from tests.histories import BEGIN_NS
 
+ROOT = Path(__file__).parents[2]
 EDITED_AFTER = 300
 
 
@@ -85,6 +87,9 @@ def test_the_edit_is_the_first_row_with_its_author_and_time(capsys: pytest.Captu
 def test_json_has_every_kind_of_change(capsys: pytest.CaptureFixture[str], history: Path) -> None:
     out, _ = printed(capsys, "--snapshot", str(history), "--from", "-8m30s", "-o", "json")
     rows = json.loads(out)
+    schema = json.loads((ROOT / "docs" / "schema" / "changes.json").read_text())
+    Draft202012Validator(schema).validate(rows)
+    assert {key for row in rows for key in row} == schema["items"]["properties"].keys()
     kinds = list(dict.fromkeys(row["kind"] for row in rows))
     assert kinds[:2] == ["NodePool", "Verdict"]
     assert kinds.index("Cost") < kinds.index("Node") < kinds.index("Pod")
