@@ -127,6 +127,7 @@ class KarptuiApp(LivingApp):
         """What screens ask about the cluster."""
         sessions = self._moment_sessions = MomentSessions(self.feed, plays, analyst_of)
         self._history = HistoryKeeping(self.session.verdict, sessions.live_now_ns, lambda: feed.follower)
+        self.session.edits = lambda: self._history.edits
         self.moments = MomentScreens(self, sessions)
         """Moments of plays and of the history in place of the cluster that is followed."""
         self._top_bar = TopBarFacts(self.feed, self.session, config)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
@@ -12,6 +14,7 @@ from karptui.cli.advice import STATUSES
 from karptui.cli.errors import UsageError, fail, say
 from karptui.cli.listing import refuse_unseen, report
 from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, add_why_flags
+from karptui.cli.source import local_history
 from karptui.cli.streams import put
 from karptui.cli.whatif_scenarios import check_snapshots
 from karptui.decode.kinds import Kind
@@ -19,6 +22,7 @@ from karptui.views.sanitize import clean, page
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
+    from karptui.verdict.finding import ClusterFinding
 
 FAIL_ON: Final = {"error": ("error",), "warning": ("error", "warning"), "never": ()}
 """By what ``--fail-on`` says, the severities that do not end in status 0."""
@@ -71,7 +75,7 @@ def _run_one(args: argparse.Namespace, name: str = "") -> int:
             put(page(json.dumps({"name": name, "error": str(error)})))
         say(str(error))
         return 1
-    findings = verdict_of_view(loaded.view, loaded.now_ns)
+    findings = _with_edits(verdict_of_view(loaded.view, loaded.now_ns), args, loaded)
     rows = verdict_values(findings, loaded.now_ns, pending_reasons(loaded.view.pending))
     if args.output == "json":
         # ASCII only: names from a cluster may hold control characters.
@@ -87,6 +91,22 @@ def _run_one(args: argparse.Namespace, name: str = "") -> int:
     status = report(loaded)
     bad = [STATUSES[row["severity"]] for row in rows if row["severity"] in FAIL_ON[args.fail_on]]
     return max(bad, default=status)
+
+
+def _with_edits(
+    findings: Sequence[ClusterFinding], args: argparse.Namespace, loaded: Loaded
+) -> Sequence[ClusterFinding]:
+    """Return the findings of a history with the edits that preceded them."""
+    from karptui.session.edits import recent_edits, with_edits
+    from karptui.sources.history.store import HistoryError, is_history
+
+    path = Path(args.snapshot[0]) if args.snapshot else local_history(args) if args.at is not None else None
+    if path is None or not is_history(path):
+        return findings
+    try:
+        return with_edits(findings, loaded.view, recent_edits(path, loaded.now_ns))
+    except HistoryError as error:
+        raise UsageError(str(error)) from None
 
 
 def analysed_cluster(args: argparse.Namespace) -> Loaded:

@@ -87,6 +87,9 @@ class ChangesScreen(ListScreen[ObjectChange]):
         if item.kind == Kind.POD:
             kind, _, key = item.name.partition("/")
             return (kind, key) if kind != Kind.POD else None
+        if item.kind == Kind.NODECLASS:
+            kind, _, key = item.name.partition("/")
+            return kind, key
         return (item.kind, item.name) if item.kind in EDITED_KINDS else None
 
     def open_row(self, item: ObjectChange) -> None:
@@ -97,7 +100,7 @@ class ChangesScreen(ListScreen[ObjectChange]):
         found = self.object_of(item)
         if found is None:
             self.say("this row is about no single object", Tone.MUTED)
-        elif not self.host.session.has_object(*found):
+        elif not self.host.session.has_object(*((item.kind, item.name) if item.kind == Kind.NODECLASS else found)):
             self.say(f"{clean(found[0])} {clean(found[1])} does not exist now", Tone.MUTED)
         else:
             routes.show_object(self, *found)

@@ -11,6 +11,7 @@ from karptui.session.follower import ClusterFollower
 from karptui.session.throttle import KEYBOARD
 
 if TYPE_CHECKING:
+    from karptui.changes.changes import Edit
     from karptui.serving.keeper import Keeper
     from karptui.verdict.finding import ClusterFinding
 
@@ -45,6 +46,9 @@ class HistoryKeeping:
         self._keeper: Keeper | None = None
         self._task: asyncio.Task[None] | None = None
         self._looked_at = float("-inf")
+        self.edits: tuple[Edit, ...] = ()
+        """Edits of the followed cluster within the last day; read from the history after each edit that was seen."""
+        self._edits_read = -1
 
     @property
     def is_looking(self) -> bool:
@@ -76,6 +80,13 @@ class HistoryKeeping:
         assert follower.tap is not None, "look has checked it"
         if self._keeper is None or self._followed is not follower:
             self._followed, self._keeper = follower, Keeper(follower.tap)
+            self.edits, self._edits_read = (), -1
+        elif self._edits_read != self._keeper.edits:
+            # The look before saw them, and they are written by now.
+            from karptui.session.edits import recent_edits  # noqa: PLC0415 - after the first rows
+
+            self._edits_read = self._keeper.edits
+            self.edits = recent_edits(follower.tap.path, self._now_ns())
         now_ns, view = self._now_ns(), follower.view
         findings = self._verdict(now_ns) if self._shown() is follower else ()
         # Findings about a moment that was opened meanwhile are not about this cluster.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.cluster_view import ClusterView
 from karptui.session.history import (
+    EDIT,
     OpenFinding,
     Seen,
     change_marks,
@@ -41,6 +42,8 @@ class Keeper:
         self._ledger = Ledger()
         self._began_ns = 0
         self._sampled_ns = 0
+        self.edits = 0
+        """Edits that were marked so far."""
 
     def saw(self, view: ClusterView, findings: Sequence[ClusterFinding], now_ns: int) -> None:
         """Take the newest view, and its verdict; no findings if they are not known yet."""
@@ -63,6 +66,7 @@ class Keeper:
         if findings and not 0 <= now_ns - self._sampled_ns < SAMPLE_NS:
             self._sampled_ns = now_ns
             samples = samples_of(view, now_ns)
+        self.edits += sum(mark.cause == EDIT for mark in marks)
         self._write(marks, samples)
 
     def _refusals(self, view: ClusterView, now_ns: int) -> tuple[Mark, ...]:

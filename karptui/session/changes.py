@@ -11,11 +11,11 @@ from typing import Final
 import msgspec
 
 from karptui.changes.changes import Fault, Moment, VerdictLine, changes_between
-from karptui.changes.row import ObjectChange
+from karptui.changes.row import EDITED_KINDS, ObjectChange
 from karptui.kube.past_time import PastTime
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import instant_text
-from karptui.sources.history.store import History, HistoryError, Mark, Sample
+from karptui.sources.history.store import Change, History, HistoryError, Mark, Sample
 
 _FAULTS: Final = {"verdict": Fault.BEGAN, "verdict-over": Fault.ENDED}
 _SAMPLES_NS: Final = 15 * 60 * NS_PER_SECOND
@@ -66,8 +66,17 @@ def changes_of(history: History, from_ns: int, to_ns: int) -> ChangeSet:
     if not before.prices or not after.prices:
         notes.append("costs are left out: the history has no samples of them")
     verdict = _verdict_lines(history.marks(from_ns, to_ns))
-    versions = history.changes(from_ns, to_ns)
-    return ChangeSet(from_ns, to_ns, changes_between(before, after, versions, verdict), tuple(notes))
+    found = changes_between(before, after, versions_between(history, from_ns, to_ns), verdict)
+    return ChangeSet(from_ns, to_ns, found, tuple(notes))
+
+
+def versions_between(history: History, from_ns: int, to_ns: int) -> Iterator[Change]:
+    """Yield the versions of objects in a time, in order; when those of a pause were made is 0."""
+    for session in history.sessions():
+        if from_ns < session.from_ns <= to_ns:
+            opening = history.objects_at(session.from_ns).values()
+            yield from (msgspec.structs.replace(change, at_ns=0) for change in opening if change.kind in EDITED_KINDS)
+        yield from history.changes(max(from_ns, session.from_ns), min(to_ns, session.to_ns), EDITED_KINDS)
 
 
 def changes_in(path: Path, since: PastTime, until_ns: int | None = None) -> ChangeSet:

@@ -21,6 +21,7 @@ from karptui.session.readiness import is_out_of_reach
 from karptui.session.throttle import KEYBOARD, Keyboard
 
 if TYPE_CHECKING:
+    from karptui.changes.changes import Edit
     from karptui.disruption.joint_saving import JointFigures
     from karptui.karpenter.nodepool import NodePool
     from karptui.session.facts import Around
@@ -110,6 +111,8 @@ class RowServer:
         self._number = 0
         self._overview: LastAnswer[Overview] = LastAnswer()
         self._verdict: LastAnswer[tuple[ClusterFinding, ...]] = LastAnswer()
+        self.edits: Callable[[], tuple[Edit, ...]] = tuple
+        """Returns recent edits, which findings may name; the same object while there are no newer ones."""
         self._verdict_at = _VerdictAt({}, 0, (), is_final=False)
 
     def overview(self) -> Overview:
@@ -125,7 +128,8 @@ class RowServer:
         view = self._view()
         if view.analysis is None and not is_out_of_reach(view):
             return ()
-        from karptui.session.verdict import verdict_of_view  # noqa: PLC0415 - the first rows wait for no engine
+        from karptui.session.edits import with_edits  # noqa: PLC0415 - the first rows wait for no engine
+        from karptui.session.verdict import verdict_of_view  # noqa: PLC0415 - as above
 
         pools, last = view.state.nodepools, self._verdict_at
         is_same_cluster = bool(pools) and pools is last.pools  # another cluster or moment has NodePools of its own
@@ -133,8 +137,9 @@ class RowServer:
         stands_ns = VERDICT_STANDS_TYPING_NS if is_typing else VERDICT_STANDS_NS
         if is_same_cluster and (last.is_final or is_typing) and 0 < now_ns - last.now_ns < stands_ns:
             return last.findings
-        inputs = (view.analysis or view, view.pending, view.advice, view.hidden, view.state.nodepools)
-        findings = self._verdict.get(inputs, lambda: verdict_of_view(view, now_ns))
+        edits = self.edits()
+        inputs = (view.analysis or view, view.pending, view.advice, view.hidden, view.state.nodepools, edits)
+        findings = self._verdict.get(inputs, lambda: with_edits(verdict_of_view(view, now_ns), view, edits))
         if findings is not last.findings:
             joint = _joint_of(view)
             is_final = joint is None or not (joint.is_asked or joint.is_forecast_due(now_ns))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -249,6 +249,22 @@ _KEYS: Final = {
 }
 
 
+class EditBefore(msgspec.Struct, frozen=True):
+    """An edit that was made shortly before a fault began: a hint, no cause."""
+
+    at_ns: int
+    kind: str
+    key: str
+    manager: str
+    """Who made it; empty if unknown."""
+    path: str
+    """A field that was changed, with its values; None is absent."""
+    before: Any = None
+    after: Any = None
+    more: int = 0
+    """How many other fields of the object were changed that can matter."""
+
+
 class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that holds or endangers the cluster."""
 
@@ -315,6 +331,8 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """The screen that proves it."""
     filter_text: str = ""
     """What to filter by there."""
+    edit: EditBefore | None = None
+    """The newest edit that was made shortly before it began; None if none is known."""
 
     @property
     def key(self) -> str:

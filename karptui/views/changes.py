@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -10,10 +10,12 @@ from karptui.aws.money import per_hour_text
 from karptui.changes.row import COST, ObjectChange, What
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.kube.units import clock_text, counted, instant_text, span_text
-from karptui.session.changes import ChangeSet
 from karptui.views.column import INSTANT_OR_NULL, Column, Heading, Value, one_of, text_column
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone
 from karptui.views.table import Sort, TableSpec
+
+if TYPE_CHECKING:
+    from karptui.session.changes import ChangeSet
 
 _DAY_NS: Final = 24 * 3600 * NS_PER_SECOND
 

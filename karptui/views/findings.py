@@ -15,10 +15,11 @@ from karptui.views.sanitize import clean, short_name
 
 if TYPE_CHECKING:
     from karptui.pending.groups import PendingGroup, PendingReport
-    from karptui.verdict.finding import ClusterFinding
+    from karptui.verdict.finding import ClusterFinding, EditBefore
 
 LATE_NS: Final = 300 * NS_PER_SECOND
 """A node that Karpenter launches is there within this time."""
+_LONGEST_VALUE: Final = 40
 NAMED: Final = 2
 """Maximum number of objects named; the others are counted."""
 _MANY_PREEMPTED: Final = 3
@@ -89,7 +90,19 @@ def pending_reasons(report: PendingReport | None) -> Reasons:
 def sentence(finding: ClusterFinding, now_ns: int, reasons: Reasons) -> str:
     """Return a finding in one sentence."""
     text = _SENTENCES[str(finding.code)](finding, now_ns, reasons)
-    return clean(text)
+    return clean(text + (f"; {edit_text(finding.edit)}" if finding.edit is not None else ""))
+
+
+def edit_text(edit: EditBefore) -> str:
+    """Return ``after weight of spot 100 → 10 at 14:02Z by argocd``: a coincidence in time, no cause."""
+    from karptui.views.changes import value_text  # noqa: PLC0415 - rarely needed
+
+    field = edit.path.removeprefix("spec.").removeprefix("template.spec.")
+    before, after = (value_text(value)[:_LONGEST_VALUE] or "none" for value in (edit.before, edit.after))
+    more = f" and {counted(edit.more, 'more field')}" if edit.more else ""
+    by = f" by {edit.manager}" if edit.manager else ""
+    at = clock_text(edit.at_ns)
+    return f"after {field} of {edit.key} {before} → {after}{more} at {at[:5]}{at[-1]}{by}"
 
 
 def _for(finding: ClusterFinding, now_ns: int) -> str:

@@ -163,3 +163,48 @@ def test_a_node_that_is_gone_is_explained_from_the_history(capsys: pytest.Captur
     assert capsys.readouterr().out.startswith("The node is gone.\nNodeClaim ")
     assert main(["explain", "node", "never-was", "--snapshot", str(history)]) == 2
     assert "there is no node never-was" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("spec", "labels", "clause"),
+    [
+        ({"role": "gone"}, {}, "; after role of EC2NodeClass/default"),
+        ({}, {"team": "infra"}, ""),
+    ],
+)
+def test_the_verdict_names_an_edit_that_preceded_a_fault(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, spec: dict[str, str], labels: dict[str, str], clause: str
+) -> None:
+    path = tmp_path / "demo.karptui"
+    clock, passed = FrozenClock(BEGIN_NS), [0.0]
+    recorder = Recorder(path, "demo", clock, monotonic=lambda: passed[0])
+    assert recorder.open()
+    demo = DemoSource(clock=clock, is_stepped=True)
+    demo.start(Mailbox(tap=recorder))
+    nodeclass = next(m for m in demo.manifests() if m["kind"] == "EC2NodeClass" and m["metadata"]["name"] == "default")
+    metadata = {**nodeclass["metadata"], "labels": labels}
+    metadata["managedFields"] = [{"manager": "argocd", "time": "2026-11-28T14:00:10Z"}]
+    edited = {**nodeclass, "metadata": metadata, "spec": {**nodeclass["spec"], **spec}}
+    ready = {
+        "type": "Ready",
+        "status": "False",
+        "reason": "NotReady",
+        "message": "no role",
+        "lastTransitionTime": "2026-11-28T14:00:20Z",
+    }
+    broken = {**edited, "status": {**nodeclass.get("status", {}), "conditions": [ready]}}
+    for second in range(30):
+        recorder.step()
+        passed[0] += 1.0
+        clock.instant_ns += NS_PER_SECOND
+        if second in (10, 20):
+            recorder.put_manifests(Kind.NODECLASS, {"EC2NodeClass/default": edited if second == 10 else broken})
+    recorder.start()
+    recorder.stop()
+    assert main(["verdict", "--snapshot", str(path), "--no-simulate"]) in (0, 1)
+    out = capsys.readouterr().out
+    (line,) = [line for line in out.splitlines() if "EC2NodeClass default" in line]
+    assert ("; after " in line) is bool(clause)
+    assert clause in line
+    if clause:
+        assert "gone at 14:00Z by argocd" in line

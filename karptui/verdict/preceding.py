@@ -1,0 +1,70 @@
+"""Edits that preceded a fault, and that can matter to it. They are named, and never called its cause."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from karptui.changes.changes import Edit
+from karptui.decode.kinds import Kind
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.verdict.finding import ClusterFinding, EditBefore, FindingCode
+
+WITHIN_NS: Final = 30 * 60 * NS_PER_SECOND
+"""How long before a fault an edit may have been made."""
+_TEMPLATE: Final = "spec.template.spec."
+_LAUNCHES: Final = (
+    "spec.limits",
+    "spec.weight",
+    *(f"{_TEMPLATE}{name}" for name in ("requirements", "taints", "startupTaints", "nodeClassRef")),
+)
+_CLASS: Final = {Kind.NODECLASS: ("spec.",)}
+_WORKLOADS: Final = dict.fromkeys((Kind.DEPLOYMENT, Kind.STATEFULSET, Kind.DAEMONSET), (_TEMPLATE, "spec.replicas"))
+_MATTERS: Final[Mapping[FindingCode, Mapping[Kind, tuple[str, ...]]]] = MappingProxyType(
+    {
+        FindingCode.PENDING: {Kind.NODEPOOL: _LAUNCHES, **_CLASS, **_WORKLOADS},
+        FindingCode.LAUNCH_REFUSED: {Kind.NODEPOOL: _LAUNCHES, **_CLASS},
+        FindingCode.CLAIM_STUCK: {Kind.NODEPOOL: _LAUNCHES, **_CLASS},
+        FindingCode.NOT_INITIALIZED: {Kind.NODEPOOL: _LAUNCHES, **_CLASS, Kind.DAEMONSET: (_TEMPLATE,)},
+        FindingCode.DAEMONSET_PENDING: {Kind.DAEMONSET: (_TEMPLATE,)},
+        FindingCode.PODS_NOT_STARTING: _WORKLOADS,
+        FindingCode.NODECLASS_NOT_READY: _CLASS,
+        FindingCode.POOL_NOT_READY: {Kind.NODEPOOL: (f"{_TEMPLATE}nodeClassRef",), **_CLASS},
+        FindingCode.POOL_AT_LIMIT: {Kind.NODEPOOL: ("spec.limits",)},
+        FindingCode.LAUNCHES_MOVED: {Kind.NODEPOOL: _LAUNCHES},
+        FindingCode.BUDGET: {Kind.NODEPOOL: ("spec.disruption.budgets",)},
+        FindingCode.DRIFT: {
+            Kind.NODEPOOL: (_TEMPLATE, "spec.disruption.budgets"),
+            Kind.NODECLASS: ("spec.", "status.amis"),
+        },
+        FindingCode.CHURN: {Kind.NODEPOOL: ("spec.disruption.consolid", f"{_TEMPLATE}expireAfter", *_LAUNCHES)},
+        FindingCode.EXPIRY: {
+            Kind.NODEPOOL: tuple(f"{_TEMPLATE}{name}" for name in ("expireAfter", "terminationGracePeriod"))
+        },
+    }
+)
+"""By cause and kind, the fields that can matter, as beginnings of their paths."""
+
+
+def edit_before(finding: ClusterFinding, refs: Collection[tuple[str, str]], edits: Iterable[Edit]) -> EditBefore | None:
+    """Return the newest edit within 30 minutes before a fault of a field that can matter to it; None if there is none.
+
+    Args:
+        refs: Kind and key of the objects that the fault concerns.
+    """
+    matters, since_ns = _MATTERS.get(finding.code), finding.since_ns
+    if matters is None or not since_ns:
+        return None
+    newest: EditBefore | None = None
+    for edit in edits:
+        if (edit.kind, edit.key) not in refs or not 0 <= since_ns - edit.at_ns <= WITHIN_NS:
+            continue
+        prefixes = matters.get(Kind(edit.kind), ())
+        fields = [change for change in edit.fields if change.path.startswith(prefixes)]
+        if fields and (newest is None or edit.at_ns >= newest.at_ns):
+            first = fields[0]
+            newest = EditBefore(
+                edit.at_ns, edit.kind, edit.key, edit.manager, first.path, first.before, first.after, len(fields) - 1
+            )
+    return newest
