@@ -57,6 +57,7 @@ COMMANDS: Final = MappingProxyType(
         "events": "list Karpenter's events and the history of nodes, grouped by object and reason",
         "advice": "list problems in a cluster's objects, with remedies; the exit status shows the worst severity",
         "card": "write an incident card: the last minutes under pseudonyms, the verdict, and pictures of screens",
+        "watch": "follow a cluster without a screen: record its history, print changes of the verdict, serve metrics",
         "record": "write a cluster to a snapshot file, without secrets",
         "completion": "print the completion script for a shell",
     }

@@ -10,18 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.evidence import evidence_source
+from karptui.cli.history_tap import history_tap
 from karptui.cli.option_values import file_name
 from karptui.cli.options import add_cluster_flags, add_column_flags, add_namespace_flags, add_price_flags, price_flags
 from karptui.cli.source import connect, open_source
-from karptui.clock import FrozenClock
-from karptui.files import files_are_forbidden
 
 if TYPE_CHECKING:
     from karptui.app import KarptuiApp
-    from karptui.clock import Clock
     from karptui.config import Config
-    from karptui.sources.history.recorder import Limits
-    from karptui.sources.history.tap import HistoryTap
     from karptui.sources.source import Source
 
 
@@ -274,38 +270,11 @@ def app_of(args: argparse.Namespace) -> KarptuiApp:
         config=config,
         clock=clock,
         evidence_of=lambda source: evidence_source(source, config, args.karpenter_version or ""),
-        tap_of=lambda source: _history_tap(source, config, clock),
+        tap_of=lambda source: history_tap(source, config, clock),
         connect=(lambda name: _connect(args, name)) if is_live else None,
         contexts=(lambda: _contexts(args)) if is_live else None,
         tour=Tour(STORIES[args.tour]) if args.tour else None,
     )
-
-
-def _history_tap(source: Source | None, config: Config, clock: Clock) -> HistoryTap | None:
-    """Return what records the history of a live cluster, or of the demo; None if it is not recorded."""
-    from karptui.paths import history_file
-    from karptui.sources.cluster.source import ClusterSource
-    from karptui.sources.history.tap import HistoryTap
-
-    if isinstance(source, ClusterSource):
-        server = source.connection.server
-    elif source is not None and source.title == "demo" and not isinstance(clock, FrozenClock):
-        server = "demo"
-    else:
-        return None
-    if not config.history or files_are_forbidden():
-        return None
-    try:
-        path = history_file(source.title, server)
-    except OSError:
-        return None
-    return HistoryTap(path, source.title, clock, lambda: _limits(config))
-
-
-def _limits(config: Config) -> Limits:
-    from karptui.sources.history.recorder import Limits
-
-    return Limits(config.history_days, int(config.history_megabytes * 1e6))
 
 
 def _check_nodes(config: Config) -> None:

@@ -185,3 +185,15 @@ def setting(text: str) -> tuple[str, str]:
     if not separator or not name:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
     return name, value
+
+
+def address(text: str) -> tuple[str, int]:
+    """Return the host and port to listen on; without a host, this machine only.
+
+    Raises:
+        argparse.ArgumentTypeError: The value is invalid.
+    """
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdecimal() or not 0 <= int(port) < 1 << 16:
+        raise argparse.ArgumentTypeError(f"{text!r} is not [HOST]:PORT, such as :9110 or 0.0.0.0:9110")
+    return host.strip("[]") or "127.0.0.1", int(port)

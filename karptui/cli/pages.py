@@ -49,6 +49,11 @@ OWN_STATUSES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("3", "no change that was tried reaches the goal"),
             _INTERRUPTED,
         ),
+        "watch": (
+            Entry("0", "ended by SIGINT or SIGTERM; everything is written"),
+            Entry("1", "the history can no longer be recorded"),
+            Entry("2", "as for other commands, or another karptui records this cluster"),
+        ),
         "advice": (
             Entry("0", "no finding of the severity of --fail-on or worse"),
             Entry("1", "done, but something could not be read"),
@@ -251,6 +256,11 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
         "record": (
             Entry("karptui record incident.json.gz", "the current context into one file, without secrets"),
             Entry("karptui record --redact --context prod -", "with pseudonyms instead of names, to standard output"),
+        ),
+        "watch": (
+            Entry("karptui watch", "record the history of the current context until ctrl-c"),
+            Entry("karptui watch --metrics :9110", "also serve metrics for Prometheus on this machine"),
+            Entry("karptui watch --demo -o json", "changes of the demo's verdict, one JSON object a line"),
         ),
         "completion": (
             Entry("source <(karptui completion bash)", "for this shell"),

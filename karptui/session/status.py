@@ -52,3 +52,16 @@ def plural(kind: str) -> str:
     """Return the plural of a kind: ``pods``, ``NodeClaims``."""
     name = kind.lower() if kind in ("Node", "Pod", "Namespace", "Event") else kind
     return f"{name}es" if name.endswith(("s", "ss")) else f"{name}s"
+
+
+def age_ns(status: KindStatus, merged_ns: int, now_ns: int) -> int | None:
+    """Return the age of a kind's data; None if there is none.
+
+    Data that is followed is as old as the last merge, because the source checks its connection every few seconds.
+
+    Args:
+        merged_ns: when the source's changes were merged last.
+    """
+    is_followed = status.phase in ("live", "offline")
+    read_ns = max(status.last_contact_ns, merged_ns) if is_followed else status.last_contact_ns
+    return max(now_ns - read_ns, 0) if read_ns else None

@@ -8,7 +8,8 @@ import pytest
 
 from karptui.cli.main import COMMANDS, main
 
-READERS = tuple(name for name in COMMANDS if name not in ("completion", "explain", "record", "simulate", "sweep"))
+NOT_READERS = ("completion", "explain", "record", "simulate", "sweep", "watch")
+READERS = tuple(name for name in COMMANDS if name not in NOT_READERS)
 EMPTY = "the name of a file is empty; a variable that is not set?"
 
 

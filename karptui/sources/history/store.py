@@ -335,6 +335,8 @@ class HistoryWriter(History):
                 _create(path, cluster)
         except OSError as error:
             raise HistoryError(f"{path}: cannot be written: {error.strerror or error}") from None
+        except sqlite3.Error as error:
+            raise HistoryError(f"{path}: cannot be written: {error}") from None
         if not is_history(path):
             self._lock.close()
             raise HistoryError(f"{path}: is not a history that karptui has recorded")

@@ -1,0 +1,312 @@
+"""`karptui watch`: what it prints, how it ends, and that nothing is lost but the last second."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from karptui.cli.main import main
+from karptui.cli.option_values import address
+from karptui.sources.history.store import History, HistoryError
+from karptui.sources.snapshot.reader import SnapshotReader
+from tests.builders import a_manifest
+from tests.cli.test_record import kubeconfig
+from tests.loopback import Call, LoopbackServer
+from tests.sources.cluster.test_reflectors import Cluster, karpenter
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "schema" / "watch.json").read_text())
+PODS = "/api/v1/pods"
+
+
+class Watching:
+    """A running `karptui watch`."""
+
+    def __init__(self, *words: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "karptui", "watch", *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def line(self) -> str:
+        """Wait for a line."""
+        assert self.process.stdout is not None
+        return self.process.stdout.readline()
+
+    def lines(self, number: int) -> list[str]:
+        """Wait for lines."""
+        return [self.line() for _ in range(number)]
+
+    def end(self, number: signal.Signals) -> tuple[int, str]:
+        """Send a signal; return the status and what was said on standard error."""
+        self.process.send_signal(number)
+        try:
+            _, error = self.process.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+        return self.process.returncode, error
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "prod.karptui"
+
+
+@pytest.fixture
+def watching(path: Path) -> Iterator[list[Watching]]:
+    """Processes to end after the test."""
+    started: list[Watching] = []
+    yield started
+    for one in started:
+        one.process.kill()
+        one.process.communicate()
+
+
+def start(watching: list[Watching], *words: str) -> Watching:
+    watching.append(Watching(*words))
+    return watching[-1]
+
+
+def wait_until(is_so: object, *, seconds: float = 30) -> None:
+    assert callable(is_so)
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def names_in(path: Path) -> set[str]:
+    """Return the keys of all objects at the last recorded moment; none before the session has begun."""
+    try:
+        history = History(path)
+    except HistoryError:
+        return set()
+    try:
+        return {key for _, key in history.objects_at(1 << 62)}
+    finally:
+        history.close()
+
+
+def test_changes_of_the_verdict_are_lines_of_json(watching: list[Watching], path: Path) -> None:
+    watch = start(watching, "--demo", "--history", str(path), "--days", "3", "--megabytes", "50", "-o", "json")
+    first, *others = [json.loads(line) for line in watch.lines(8)]
+    assert (first["event"], first["cluster"], first["history"]) == ("starts", "demo", str(path))
+    for line in (first, *others):
+        Draft202012Validator(SCHEMA).validate(line)
+    assert {line["event"] for line in others} == {"begins"}
+    assert {"STOPPED", "PENDING"} <= {line["code"] for line in others}
+    assert watch.end(signal.SIGTERM) == (0, "")
+    snapshot = SnapshotReader().read([path])
+    assert snapshot.name == "demo"
+    assert {"general", "trino"} <= {pool.name for pool in snapshot.inventory.nodepools}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_first_line_has_cluster_file_and_limits(
+    number: signal.Signals, watching: list[Watching], path: Path
+) -> None:
+    watch = start(watching, "--demo", "--history", str(path), "--days", "3", "--megabytes", "50")
+    assert watch.line().endswith(f"Z demo: records {path} (at most 3 days, 50 MB)\n")
+    assert watch.end(number) == (0, "")
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    made = karpenter()
+    made.put("/apis/karpenter.sh/v1/nodepools", a_manifest("NodePool", "spot", api_version="karpenter.sh/v1", spec={}))
+    made.put(PODS, pod("web-0"))
+    return made
+
+
+def pod(name: str) -> dict[str, object]:
+    return a_manifest("Pod", name, namespace="shop", spec={"containers": [{"name": "app"}]})
+
+
+def test_a_live_cluster_is_followed_and_recorded(
+    watching: list[Watching], path: Path, tmp_path: Path, cluster: Cluster
+) -> None:
+    with LoopbackServer(cluster) as server:
+        watch = start(watching, "--kubeconfig", kubeconfig(tmp_path, server.url), "--no-aws", "--history", str(path))
+        assert f"records {path}" in watch.line()
+        wait_until(lambda: {"shop/web-0", "spot"} <= names_in(path))
+        cluster.put(PODS, pod("web-1"))
+        wait_until(lambda: "shop/web-1" in names_in(path))
+        cluster.delete(PODS, "shop/web-0")
+        wait_until(lambda: "shop/web-0" not in names_in(path))
+        cluster.put(PODS, pod("web-2"))
+        assert watch.end(signal.SIGTERM)[0] == 0
+    assert {"shop/web-1", "spot"} <= names_in(path)
+
+
+def test_a_lost_connection_is_reported_once(
+    watching: list[Watching], path: Path, tmp_path: Path, cluster: Cluster
+) -> None:
+    server = LoopbackServer(cluster)
+    watch = start(watching, "--kubeconfig", kubeconfig(tmp_path, server.url), "--no-aws", "--history", str(path))
+    wait_until(lambda: "spot" in names_in(path))
+    server.close()
+    assert watch.process.stderr is not None
+    first = watch.process.stderr.readline()
+    time.sleep(3)
+    status, others = watch.end(signal.SIGTERM)
+    assert (status, first.startswith("karptui watch: ")) == (0, True)
+    assert "refused" in f"{first}{others}".lower() or "127.0.0.1" in f"{first}{others}"
+    assert others.count("\n") <= 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("stalls", ["connecting", "loading"])
+def test_it_ends_while_the_server_says_nothing(
+    stalls: str, number: signal.Signals, watching: list[Watching], tmp_path: Path, cluster: Cluster
+) -> None:
+    path = tmp_path / "prod.karptui"
+
+    def answer(call: Call) -> None:
+        if stalls == "connecting" or call.path == PODS:
+            call.stall()
+        else:
+            cluster(call)
+
+    with LoopbackServer(answer) as server:
+        watch = start(watching, "--kubeconfig", kubeconfig(tmp_path, server.url), "--no-aws", "--history", str(path))
+        assert "records" in watch.line()
+        wait_until(lambda: any(call.path == PODS for call in server.calls) or (stalls == "connecting" and server.calls))
+        began = time.monotonic()
+        assert watch.end(number)[0] == 0
+        assert time.monotonic() - began < 10, "two seconds on a machine that does nothing else"
+    History(path).close()
+
+
+def test_a_second_watch_of_the_same_history_is_refused(watching: list[Watching], path: Path) -> None:
+    assert "records" in start(watching, "--demo", "--history", str(path)).line()
+    refused = subprocess.run(
+        [sys.executable, "-m", "karptui", "watch", "--demo", "--history", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == "karptui watch: another karptui records this cluster\n"
+    second = start(watching, "--demo", "--history", str(path), "--metrics", ":0")
+    assert "demo: records nothing, serves metrics on port " in second.line()
+    assert second.end(signal.SIGTERM) == (
+        0,
+        "karptui watch: another karptui records this cluster; only metrics are served\n",
+    )
+
+
+def test_metrics_and_health_are_served(watching: list[Watching], path: Path) -> None:
+    watch = start(watching, "--demo", "--history", str(path), "--metrics", ":0")
+    port = watch.line().rpartition(" ")[2].strip()
+    assert watch.line(), "the first problem"
+    answer = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=20).read().decode()
+    assert 'karptui_findings{cause="STOPPED",severity="error"} 1.0\n' in answer
+    assert "\nkarptui_history_recording 1.0\n" in answer
+    assert urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=20).read() == b"ok\n"
+
+
+def test_health_is_bad_while_nothing_can_be_read(
+    watching: list[Watching], path: Path, tmp_path: Path, cluster: Cluster
+) -> None:
+    with LoopbackServer(Call.stall) as server:
+        words = ("--kubeconfig", kubeconfig(tmp_path, server.url), "--no-aws", "--history", str(path))
+        port = start(watching, *words, "--metrics", ":0").line().rpartition(" ")[2].strip()
+        with pytest.raises(urllib.error.HTTPError, match="503") as refused:
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=20)
+        assert b"read" in refused.value.read()
+
+
+def test_killed_at_random_moments_it_loses_the_last_second_at_most(path: Path) -> None:
+    """The same with 200 kills: benchmarks/watch_kill.py."""
+    chance, last_ns = random.Random(7), 0
+    for _ in range(10):
+        watch = Watching("--demo", "--history", str(path))
+        assert "records" in watch.line()
+        time.sleep(chance.uniform(0, 2.5))
+        before_ns = newest_ns(path)
+        watch.process.kill()
+        watch.process.communicate()
+        after_ns = newest_ns(path)
+        assert after_ns >= before_ns >= last_ns, "nothing that could be read is gone"
+        last_ns = after_ns
+    assert last_ns > 0
+    assert SnapshotReader().read([path]).inventory.nodes
+    history = History(path)
+    assert [row[0] for row in history._database.execute("PRAGMA integrity_check")] == ["ok"]
+
+
+def newest_ns(path: Path) -> int:
+    history = History(path)
+    try:
+        return max((session.to_ns for session in history.sessions()), default=0)
+    finally:
+        history.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="only root can mount a small disk")
+def test_a_full_disk_is_reported_and_ends_it(watching: list[Watching], tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)]
+    mounted = subprocess.run(mount, capture_output=True, check=False)
+    if mounted.returncode:
+        pytest.skip("a small disk cannot be mounted here")
+    try:
+        watch = start(watching, "--demo", "--history", str(disk / "demo.karptui"))
+        status = watch.process.wait(60)
+        assert watch.process.stderr is not None
+        assert (status, watch.process.stderr.read().count("full")) == (1, 1)
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--snapshot", "x.json"], "--snapshot does not change: karptui watch follows a live cluster or the demo"),
+        (["--demo", "--metrics", "9110"], "'9110' is not [HOST]:PORT, such as :9110 or 0.0.0.0:9110"),
+    ],
+)
+def test_what_cannot_be_followed_is_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["watch", *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_history_that_is_turned_off_needs_metrics(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KARPTUI_HISTORY", "false")
+    assert main(["watch", "--demo"]) == 2
+    assert "there is nothing to do without --metrics" in capsys.readouterr().err
+
+
+def test_a_port_in_use_is_a_sentence(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert main(["watch", "--demo", "--history", str(path), "--metrics", f":{port}"]) == 2
+    assert f"--metrics: 127.0.0.1:{port} cannot be listened on: Address already in use" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [(":9110", ("127.0.0.1", 9110)), ("0.0.0.0:1", ("0.0.0.0", 1)), ("[::1]:9110", ("::1", 9110))],
+)
+def test_addresses(text: str, expected: tuple[str, int]) -> None:
+    assert address(text) == expected
