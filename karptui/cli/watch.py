@@ -65,8 +65,8 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         1 if the history can no longer be recorded and no metrics are served.
     """
-    if args.snapshot:
-        raise UsageError("--snapshot does not change: karptui watch follows a live cluster or the demo")
+    if args.snapshot or args.at is not None:
+        raise UsageError("--snapshot and --at show one moment: karptui watch follows a live cluster or the demo")
     with _until_signalled() as ended:
         heartbeat.stop()
         return _Command(args, ended).run()
@@ -155,10 +155,12 @@ class _Command:
         else:
             records = "records nothing"
         serves = f", serves metrics on port {server.port}" if server is not None else ""
-        title = self._watch.follower.title
+        title, now = self._watch.follower.title, _time(self._clock.now_ns())
         if self._args.output == "json":
             path = str(self._tap.path) if self._tap is not None and not self._tap.trouble else None
-            _print(json.dumps({"event": "starts", "time": _time(self._clock.now_ns()), "cluster": title, "history": path}))
+            _print(
+                json.dumps({"event": "starts", "time": _time(self._clock.now_ns()), "cluster": title, "history": path})
+            )
         else:
             _print(f"{_time(self._clock.now_ns())} {title}: {records}{serves}")
 

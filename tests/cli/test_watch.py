@@ -270,7 +270,7 @@ def test_a_full_disk_is_reported_and_ends_it(watching: list[Watching], tmp_path:
         watch = start(watching, "--demo", "--history", str(disk / "demo.karptui"))
         status = watch.process.wait(60)
         assert watch.process.stderr is not None
-        assert (status, watch.process.stderr.read().count("full")) == (1, 1)
+        assert (status, watch.process.stderr.read().count("disk is full")) == (1, 1)
     finally:
         subprocess.run(["umount", str(disk)], check=True)
 
@@ -278,7 +278,10 @@ def test_a_full_disk_is_reported_and_ends_it(watching: list[Watching], tmp_path:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--snapshot", "x.json"], "--snapshot does not change: karptui watch follows a live cluster or the demo"),
+        (
+            ["--snapshot", "x.json"],
+            "--snapshot and --at show one moment: karptui watch follows a live cluster or the demo",
+        ),
         (["--demo", "--metrics", "9110"], "'9110' is not [HOST]:PORT, such as :9110 or 0.0.0.0:9110"),
     ],
 )
