@@ -19,7 +19,7 @@ MOST_REQUESTS: Final = 8
 """Requests at a time; further connections are closed."""
 REQUEST_SECONDS: Final = 10.0
 """Longest duration of a request."""
-_TEXT: Final = [("Content-Type", "text/plain; charset=utf-8")]
+_TEXT: Final = (("Content-Type", "text/plain; charset=utf-8"),)
 
 
 class MetricsServer:
@@ -79,10 +79,10 @@ class MetricsServer:
             answer: Iterable[bytes] = self._exposition(environ, start_response)
             return answer
         if path != "/healthz":
-            start_response("404 Not Found", _TEXT)
+            start_response("404 Not Found", [*_TEXT])
             return [b"there are /metrics and /healthz\n"]
         reason = self._unhealthy_because()
-        start_response("503 Service Unavailable" if reason else "200 OK", _TEXT)
+        start_response("503 Service Unavailable" if reason else "200 OK", [*_TEXT])
         return [f"{reason or 'ok'}\n".encode(errors="replace")]
 
 

@@ -158,11 +158,9 @@ class _Command:
         title, now = self._watch.follower.title, _time(self._clock.now_ns())
         if self._args.output == "json":
             path = str(self._tap.path) if self._tap is not None and not self._tap.trouble else None
-            _print(
-                json.dumps({"event": "starts", "time": _time(self._clock.now_ns()), "cluster": title, "history": path})
-            )
+            _print(json.dumps({"event": "starts", "time": now, "cluster": title, "history": path}))
         else:
-            _print(f"{_time(self._clock.now_ns())} {title}: {records}{serves}")
+            _print(f"{now} {title}: {records}{serves}")
 
     def _follow(self) -> int:
         while not self._ended.wait(STEP_SECONDS):
