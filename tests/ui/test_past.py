@@ -253,3 +253,12 @@ async def test_brackets_are_text_in_a_prompt(app: KarptuiApp) -> None:
         await pressing("slash", "left_square_bracket", "full_stop", "left_curly_bracket")(pilot)
         assert app.moments.shown is None
         assert "[.{" in screen_text(app)
+
+
+async def test_a_step_while_a_what_if_is_open(app: KarptuiApp) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("colon", *"at 14:00:30", "enter", "2", "ctrl+t")(pilot)
+        assert "Edit" in screen_text(app)
+        await pressing("right_square_bracket")(pilot)
+        assert moment_ns(app) > at(30)
+        assert "Edit" in screen_text(app)
