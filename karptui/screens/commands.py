@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from karptui.files import write_file
 from karptui.kube.units import clock_text
@@ -109,6 +113,12 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
             "A past moment: 14:02 (UTC), -20m, 2026-11-28T14:02:00Z; . returns to now",
             app.moments.go_to,
             placeholder="TIME",
+        ),
+        TypedCommand(
+            "card",
+            "An incident card: the last 30 minutes of the history under pseudonyms, in a new folder",
+            lambda folder: _card(app, folder),
+            placeholder="[FOLDER]",
         ),
         TypedCommand(
             "changes",
@@ -320,6 +330,40 @@ def _churn(app: CommandHost) -> None:
     from karptui.screens.churn import ChurnScreen  # noqa: PLC0415 - only when asked for
 
     app.push_screen(ChurnScreen())
+
+
+_CARDS: Final[set[asyncio.Task[None]]] = set()
+"""Cards that are being written; a task without a reference may be collected."""
+
+
+def _card(app: CommandHost, folder: str) -> None:
+    """Have another process write an incident card, as it draws screens of its own."""
+    history = app.moments.history()
+    if isinstance(history, str):
+        raise CommandError(history)
+    words = [sys.executable, "-m", "karptui", "card", *([str(typed_path(folder))] if folder else [])]
+    app.tell("the incident card is being written: this takes some seconds")
+
+    async def write() -> None:
+        ran = partial(
+            subprocess.run,
+            [*words, "--snapshot", str(history)],
+            capture_output=True,
+            check=False,
+            encoding="utf-8",
+            errors="replace",
+        )
+        try:
+            process = await asyncio.to_thread(ran)
+        except OSError as error:
+            app.tell(f"the incident card cannot be written: {error.strerror}", Tone.FAULT)
+            return
+        text = process.stderr.strip().rpartition("\n")[2].removeprefix("karptui card: ")
+        app.tell(f"incident card: {clean(text)}", Tone.FAULT if process.returncode > 1 else Tone.GOOD)
+
+    task = asyncio.get_running_loop().create_task(write())
+    _CARDS.add(task)
+    task.add_done_callback(_CARDS.discard)
 
 
 def _changes(app: CommandHost, text: str) -> None:

@@ -447,7 +447,8 @@ class Canaries:
 
     def left_in(self, text: str) -> dict[str, str]:
         """Return the words and literals that stand in a text, with where they were planted."""
-        found = {word: where for word, where in self.places.items() if word in text.lower()}
+        lowered = text.lower()
+        found = {word: where for word, where in self.places.items() if word in lowered}
         return found | {one: "literal" for one in LITERALS if one in text}
 
     def _word(self, path: str) -> str:

@@ -1,0 +1,63 @@
+"""`:card` in the app."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karptui.app import KarptuiApp
+from karptui.clock import FrozenClock
+from karptui.sources.snapshot.reader import SnapshotReader
+from karptui.sources.snapshot.source import SnapshotSource
+from karptui.views.row import Tone
+from tests.histories import BEGIN_NS, record_demo
+from tests.ui.stage import an_app, demo_app, settled
+
+
+async def told_after(app: KarptuiApp, line: str, ending: tuple[Tone, ...], patch: pytest.MonkeyPatch) -> list[str]:
+    """Return what the app says after a command, up to a message of some tones."""
+    told: list[str] = []
+    over = asyncio.Event()
+
+    def tell(text: str, tone: Tone = Tone.NORMAL) -> None:
+        told.append(text)
+        if tone in ending:
+            over.set()
+
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settled(pilot)
+        patch.setattr(app, "tell", tell)
+        app.run_command(line)
+        await asyncio.wait_for(over.wait(), 100)
+    return told
+
+
+async def test_the_card_of_the_history_on_the_screens_is_written_by_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history, folder = tmp_path / "demo.karptui", tmp_path / "card"
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    record_demo(history, 30)
+    snapshot = SnapshotReader().read([history], keeps_manifests=True)
+    app: Any = an_app(SnapshotSource(snapshot), clock=FrozenClock(snapshot.captured_at_ns))
+    told = await told_after(app, f"card {folder}", (Tone.GOOD, Tone.FAULT), monkeypatch)
+    assert told[0] == "the incident card is being written: this takes some seconds"
+    assert told[1].startswith(f"incident card: {folder}: ")
+    assert {"history.karptui", "verdict.md", "nodes.svg"} <= {path.name for path in folder.iterdir()}
+
+
+async def test_an_existing_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    history = tmp_path / "demo.karptui"
+    record_demo(history, 10)
+    snapshot = SnapshotReader().read([history], keeps_manifests=True)
+    app: Any = an_app(SnapshotSource(snapshot), clock=FrozenClock(snapshot.captured_at_ns))
+    told = await told_after(app, f"card {tmp_path}", (Tone.GOOD, Tone.FAULT), monkeypatch)
+    assert told[1] == f"incident card: {tmp_path}: exists already; a card is written to a new folder"
+
+
+async def test_without_a_history_there_is_no_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = await told_after(demo_app(FrozenClock(BEGIN_NS)), "card", (Tone.WARNING,), monkeypatch)
+    assert "histor" in told[0]
