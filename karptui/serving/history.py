@@ -11,6 +11,8 @@ from karptui.session.follower import ClusterFollower
 from karptui.session.throttle import KEYBOARD
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from karptui.changes.changes import Edit
     from karptui.serving.keeper import Keeper
     from karptui.verdict.finding import ClusterFinding
@@ -22,6 +24,10 @@ REST_SECONDS: Final = 1.0
 """No look begins within this time of a key."""
 LATEST_SECONDS: Final = 20.0
 """Except after this time."""
+EDITS_SECONDS: Final = 60.0
+"""Edits are read from the history this often at most; of a large cluster a fifth as often."""
+EDITS_NS: Final = 3600 * 10**9
+"""How far back."""
 
 
 class HistoryKeeping:
@@ -47,8 +53,9 @@ class HistoryKeeping:
         self._task: asyncio.Task[None] | None = None
         self._looked_at = float("-inf")
         self.edits: tuple[Edit, ...] = ()
-        """Edits of the followed cluster within the last day; read from the history after each edit that was seen."""
+        """Edits of the followed cluster within the last hour; read from the history after an edit was seen."""
         self._edits_read = -1
+        self._edits_at = float("-inf")
 
     @property
     def is_looking(self) -> bool:
@@ -80,14 +87,18 @@ class HistoryKeeping:
         assert follower.tap is not None, "look has checked it"
         if self._keeper is None or self._followed is not follower:
             self._followed, self._keeper = follower, Keeper(follower.tap)
-            self.edits, self._edits_read = (), -1
+            self.edits, self._edits_read, self._edits_at = (), -1, float("-inf")
         elif self._edits_read != self._keeper.edits:
             # The look before saw them, and they are written by now.
-            from karptui.session.edits import recent_edits  # noqa: PLC0415 - after the first rows
-
-            self._edits_read = self._keeper.edits
-            self.edits = recent_edits(follower.tap.path, self._now_ns())
+            self._read_edits(follower.tap.path, self._keeper.edits, EDITS_SECONDS * (5 if follower.is_large else 1))
         now_ns, view = self._now_ns(), follower.view
         findings = self._verdict(now_ns) if self._shown() is follower else ()
         # Findings about a moment that was opened meanwhile are not about this cluster.
         self._keeper.saw(view, findings if self._shown() is follower else (), now_ns)
+
+    def _read_edits(self, path: Path, seen: int, rest_seconds: float) -> None:
+        from karptui.session.edits import recent_edits  # noqa: PLC0415 - after the first rows
+
+        if time.monotonic() - self._edits_at >= rest_seconds:
+            self._edits_read, self._edits_at = seen, time.monotonic()
+            self.edits = recent_edits(path, self._now_ns(), EDITS_NS)

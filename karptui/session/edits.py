@@ -23,8 +23,11 @@ from karptui.verdict.preceding import edit_before
 _KEPT_NS: Final = 24 * 3600 * NS_PER_SECOND
 
 
-def recent_edits(path: Path, now_ns: int) -> tuple[Edit, ...]:
+def recent_edits(path: Path, now_ns: int, within_ns: int = _KEPT_NS) -> tuple[Edit, ...]:
     """Return the edits of the last day in a history, the first first; those made in a pause are left out.
+
+    Args:
+        within_ns: How far back; everything recorded since is read.
 
     Raises:
         HistoryError: if it cannot be read.
@@ -33,7 +36,7 @@ def recent_edits(path: Path, now_ns: int) -> tuple[Edit, ...]:
         sessions = history.sessions()
         if not sessions:
             return ()
-        from_ns = max(now_ns - _KEPT_NS, sessions[0].from_ns)
+        from_ns = max(now_ns - within_ns, sessions[0].from_ns)
         versions = versions_between(history, from_ns, now_ns)
         return tuple(edit for edit in edits(history.objects_at(from_ns), versions) if edit.at_ns)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from karptui.clock import FrozenClock
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.serving import history
 from karptui.serving.history import HistoryKeeping
 from karptui.serving.keeper import Keeper
 from karptui.session.follower import ClusterFollower
@@ -17,6 +19,7 @@ from karptui.sources.demo.source import DemoSource
 from karptui.sources.history.store import Mark, Sample
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity
 from karptui.views.findings import sentence
+from tests.session.test_edits import a_pool, a_session
 
 FINE = (ClusterFinding(severity=FindingSeverity.INFO, code=FindingCode.FINE),)
 
@@ -133,6 +136,32 @@ def test_the_app_keeps_the_followed_cluster_in_a_thread_and_no_moment() -> None:
     assert pools == {"", *demo.follower.view.state.nodepools}
     asyncio.run(look())
     assert len(notes.samples) == len(pools), "too soon"
+    assert failures == []
+
+
+def test_edits_are_read_from_the_history_and_kept_until_another_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "LOOK_SECONDS", float("-inf"))
+    demo, notes, failures = Demo(), RecordingNotes(), list[Exception]()
+    notes.path = tmp_path / "h.karptui"  # type: ignore[attr-defined]
+    a_session(tmp_path / "h.karptui", a_pool(0, 100, "helm"), a_pool(20, 10, "argocd"), until=60)
+    demo.clock.instant_ns += 60 * NS_PER_SECOND
+    demo.follower.tap = notes  # type: ignore[assignment]
+    keeping = HistoryKeeping(lambda _: FINE, demo.clock.now_ns, lambda: demo.follower)
+
+    async def look() -> None:
+        keeping.look(demo.follower, lambda error, _: failures.append(error))
+        while keeping.is_looking:
+            await asyncio.sleep(0.01)
+
+    asyncio.run(look())
+    assert not keeping.edits
+    asyncio.run(look())
+    assert [edit.manager for edit in keeping.edits] == ["argocd"]
+    read = keeping.edits
+    asyncio.run(look())
+    assert keeping.edits is read, "nothing was edited since"
     assert failures == []
 
 
