@@ -55,7 +55,7 @@ class Keeper:
         if findings:
             reasons = pending_reasons(view.pending)
             self._open, verdicts = verdict_marks(
-                self._open, findings, now_ns, lambda finding: sentence(finding, now_ns, reasons)
+                self._open, findings, now_ns, lambda finding: sentence(finding, now_ns, reasons), self._began_ns
             )
             marks += verdicts
         searched = view.state.events, view.state.nodeclaims

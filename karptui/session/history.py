@@ -34,6 +34,8 @@ OFFERING: Final = "Offering"
 """The kind that a mark of a refused launch is about: ``TYPE/ZONE/CAPACITY_TYPE``, where ``*`` is any or unknown."""
 SETTLES_NS: Final = 30 * NS_PER_SECOND
 """A finding that is gone for less is not over: results are missing while a node is simulated again."""
+FIRST_NS: Final = 60 * NS_PER_SECOND
+"""A finding without a time that is found this soon after recording began may be older."""
 _NO_FAULTS: Final = frozenset({FindingCode.NEXT, FindingCode.FINE})
 _EDITED: Final = (Kind.NODEPOOL, Kind.NODECLASS, Kind.NODEOVERLAY, Kind.DAEMONSET, Kind.DEPLOYMENT, Kind.STATEFULSET)
 _CREATED: Final = frozenset({Kind.NODEPOOL, Kind.NODECLASS, Kind.NODEOVERLAY, Kind.DAEMONSET})
@@ -52,11 +54,18 @@ class OpenFinding(NamedTuple):
 
 
 def verdict_marks(
-    before: Sequence[OpenFinding], findings: Iterable[ClusterFinding], now_ns: int, words: Words
+    before: Sequence[OpenFinding],
+    findings: Iterable[ClusterFinding],
+    now_ns: int,
+    words: Words,
+    recorded_from_ns: int = 0,
 ) -> tuple[tuple[OpenFinding, ...], tuple[Mark, ...]]:
     """Return the findings that are open now, and marks of those that began or ended.
 
     Two findings are the same if they have the same cause, and share an object or have none: numbers and times differ.
+
+    Args:
+        recorded_from_ns: When recording began: earlier findings are not marked, as it is not known when they began.
     """
     marks: list[Mark] = []
     still_open: list[OpenFinding] = []
@@ -71,7 +80,8 @@ def verdict_marks(
         else:
             text = words(finding)
             still_open.append(OpenFinding(finding, text))
-            marks.append(_verdict_mark(VERDICT, finding, text, now_ns))
+            if _began_ns(finding, now_ns, recorded_from_ns) >= recorded_from_ns:
+                marks.append(_verdict_mark(VERDICT, finding, text, now_ns))
     for item in rest:
         gone_ns = item.gone_ns or now_ns
         if now_ns - gone_ns < SETTLES_NS:
@@ -79,6 +89,13 @@ def verdict_marks(
         else:
             marks.append(_verdict_mark(VERDICT_OVER, item.finding, item.text, gone_ns))
     return tuple(still_open), tuple(marks)
+
+
+def _began_ns(finding: ClusterFinding, now_ns: int, recorded_from_ns: int) -> int:
+    """Return when a finding began; at the beginning it takes a while until all findings are known."""
+    if now_ns - recorded_from_ns < FIRST_NS:
+        return finding.since_ns or 0
+    return finding.since_ns or now_ns
 
 
 def _is_same(left: ClusterFinding, right: ClusterFinding) -> bool:
