@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError, say
-from karptui.cli.option_values import target_name
+from karptui.cli.option_values import folder_name
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_why_flags
 from karptui.files import write_file
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
@@ -45,7 +45,7 @@ _CAUSES: Final = {
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument(
-        "folder", metavar="FOLDER", nargs="?", type=target_name,
+        "folder", metavar="FOLDER", nargs="?", type=folder_name,
         help="the new folder (default: karptui-card-TIME here)",
     )  # fmt: skip
     parser.add_argument(

@@ -48,6 +48,11 @@ def target_name(text: str) -> str:
     return file_name(text)
 
 
+def folder_name(text: str) -> str:
+    """Return the name of a folder that is to be created."""
+    return file_name(text)
+
+
 def number(most: int) -> Callable[[str], int]:
     """Return the type of a number from 1 up, to be given to argparse."""
 

@@ -8,7 +8,7 @@ import pytest
 
 from karptui.cli.main import COMMANDS, main
 
-NOT_READERS = ("completion", "explain", "record", "simulate", "sweep", "watch")
+NOT_READERS = ("changes", "completion", "explain", "history", "record", "simulate", "sweep", "watch")
 READERS = tuple(name for name in COMMANDS if name not in NOT_READERS)
 EMPTY = "the name of a file is empty; a variable that is not set?"
 
@@ -70,6 +70,8 @@ def test_other_files_need_a_name_too(words: list[str], capsys: pytest.CaptureFix
         ("plan", b"error: You must be logged in to the server", "has no kind: it is not a Kubernetes object"),
         ("record", b"5", "is a number, not a Kubernetes object"),
         ("solve", b"\x80", "is not UTF-8: line 1 holds the byte 0x80; save it as UTF-8"),
+        ("changes", b"Log in", "is not one history, and only its moments can be compared; karptui records one"),
+        ("history", b"Log in", "is not a history that karptui has recorded"),
         *((command, b"Log in", "is text, not a Kubernetes object: Log in") for command in READERS),
     ],
 )

@@ -358,7 +358,8 @@ def test_a_time_that_no_clock_shows_is_not_taken_for_now(capsys: pytest.CaptureF
     file = tmp_path / "x.yaml"
     file.write_text(
         "apiVersion: v1\nkind: Node\nmetadata: {name: a, creationTimestamp: '9999-12-31T23:59:59Z'}\n---\n"
-        "apiVersion: v1\nkind: Node\nmetadata: {name: b, creationTimestamp: '2026-11-20T12:00:00Z'}\n"
+        "apiVersion: v1\nkind: Node\nmetadata: {name: b, creationTimestamp: '2026-11-20T12:00:00Z'}\n---\n"
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: c, namespace: d}\n"
     )
     assert main(["nodes", "--snapshot", str(file), "-o", "json"]) == 0
     assert '"name": "b"' in capsys.readouterr().out

@@ -106,11 +106,32 @@ def test_a_verdict_of_the_keeper_is_what_the_screen_writes() -> None:
     finding = ClusterFinding(
         severity=FindingSeverity.ERROR, code=FindingCode.POOL_DELETED, objects=("NodePool/ml",), names=("ml",), nodes=2
     )
-    demo.keeper.saw(demo.follower.view, (finding,), demo.clock.now_ns())
+    began_ns = demo.clock.now_ns()
+    later_ns = began_ns + 120 * NS_PER_SECOND
+    demo.keeper.saw(demo.follower.view, (), began_ns)
+    demo.keeper.saw(demo.follower.view, (finding,), later_ns)
     (mark,) = demo.notes.marks
-    assert mark.text == sentence(finding, demo.clock.now_ns(), {})
-    demo.keeper.saw(demo.follower.view, (), demo.clock.now_ns() + 3600 * NS_PER_SECOND)
+    assert mark.text == sentence(finding, later_ns, {})
+    demo.keeper.saw(demo.follower.view, (), later_ns + 3600 * NS_PER_SECOND)
     assert len(demo.notes.marks) == 1, "an unknown verdict ends nothing"
+
+
+@pytest.mark.parametrize("since_seconds", [None, -600, 5])
+def test_what_was_wrong_before_recording_began_is_not_said_to_have_begun(since_seconds: int | None) -> None:
+    demo = Demo()
+    began_ns = demo.clock.now_ns()
+    since_ns = None if since_seconds is None else began_ns + since_seconds * NS_PER_SECOND
+    finding = ClusterFinding(
+        severity=FindingSeverity.ERROR,
+        code=FindingCode.POOL_DELETED,
+        objects=("NodePool/ml",),
+        names=("ml",),
+        nodes=2,
+        since_ns=since_ns,
+    )
+    demo.keeper.saw(demo.follower.view, (), began_ns)
+    demo.keeper.saw(demo.follower.view, (finding,), began_ns + 20 * NS_PER_SECOND)
+    assert len(demo.notes.marks) == (1 if since_seconds == 5 else 0)
 
 
 class RecordingNotes(Notes):
