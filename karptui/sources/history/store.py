@@ -16,7 +16,7 @@ import sqlite3
 from collections.abc import Container, Iterable, Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 import zstandard
@@ -39,8 +39,10 @@ _SMALL, _PACKED, _KEY, _INCOMPLETE_KEY = range(4)
 _QUICK: Final = 3
 _TIGHT: Final = 9
 """Levels of compression: of a frame as it is written, and of key frames and packed frames."""
-_LARGEST_FRAME_BYTES: Final = 1 << 30
+_LARGEST_FRAME_BYTES: Final = 256 << 20
 """Of one frame, unpacked."""
+MOST_BYTES: Final = 2 << 30
+"""Of all objects that are read for one moment."""
 _BUSY_SECONDS: Final = 5.0
 _TABLES: Final = """
 CREATE TABLE about(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -55,6 +57,9 @@ CREATE INDEX marks_by_time ON marks(at_ns);
 CREATE TABLE samples(at_ns INTEGER NOT NULL, pool TEXT NOT NULL, data BLOB NOT NULL);
 CREATE INDEX samples_by_time ON samples(at_ns);
 """
+
+
+_T = TypeVar("_T")
 
 
 class HistoryError(Exception):
@@ -142,6 +147,7 @@ class _Frame(NamedTuple):
 
 
 _CHANGES: Final = msgspec.json.Decoder(list[Change])
+_FACT: Final = msgspec.json.Decoder()
 _MARK: Final = msgspec.json.Decoder(Mark)
 _SAMPLE: Final = msgspec.json.Decoder(Sample)
 
@@ -182,13 +188,13 @@ class History:
 
     def sessions(self) -> tuple[Session, ...]:
         """Return the recorded times, the first first."""
-        rows = self._database.execute(
+        rows = self._query(
             "SELECT session, min(from_ns), max(to_ns) FROM frames WHERE state != ? "
             "GROUP BY session ORDER BY min(from_ns)",
             (_INCOMPLETE_KEY,),
         )
         sessions = [Session(*row) for row in rows]
-        if sessions and (until := self._about("until")):
+        if sessions and (until := self._about("until")).isdecimal():
             sessions[-1] = sessions[-1]._replace(to_ns=max(sessions[-1].to_ns, int(until)))
         return tuple(sessions)
 
@@ -199,7 +205,11 @@ class History:
     def objects_at(self, at_ns: int) -> dict[tuple[str, str], Change]:
         """Return all objects at an instant by kind and key; those of a pause are as the session before it ended."""
         state: dict[tuple[str, str], Change] = {}
+        size_bytes = 0
         for change in self._changes_from_key(at_ns):
+            size_bytes += len(bytes(change.manifest))
+            if size_bytes > MOST_BYTES:
+                raise HistoryError(f"{self.path}: the history is damaged: a moment is larger than any cluster")
             if change.is_deletion:
                 state.pop((change.kind, change.key), None)
             else:
@@ -249,49 +259,58 @@ class History:
 
     def facts_at(self, at_ns: int) -> dict[str, Any]:
         """Return the fields of a recording that are no objects, at an instant."""
-        rows = self._database.execute(
+        rows = self._query(
             "SELECT name, data FROM facts AS newest WHERE at_ns = "
             "(SELECT max(at_ns) FROM facts WHERE name = newest.name AND at_ns <= ?)",
             (at_ns,),
         )
-        return {name: msgspec.json.decode(_unzipped(data)) for name, data in rows}
+        return {str(name): _decoded(_FACT, _unzipped(data)) for name, data in rows}
 
     def marks(self, from_ns: int, to_ns: int) -> tuple[Mark, ...]:
         """Return the marks after an instant up to another one, the first first, without those of predictions."""
-        rows = self._database.execute(
+        rows = self._query(
             "SELECT data FROM marks WHERE at_ns > ? AND at_ns <= ? AND cause != ? ORDER BY at_ns, rowid",
             (from_ns, to_ns, PREDICTION),
         )
-        return tuple(_MARK.decode(data) for (data,) in rows)
+        return tuple(_decoded(_MARK, data) for (data,) in rows)
 
     def predictions(self, from_ns: int, to_ns: int) -> tuple[Mark, ...]:
         """Return the marks of predictions that were decided after an instant up to another one, the first first."""
-        rows = self._database.execute(
+        rows = self._query(
             "SELECT data FROM marks WHERE at_ns > ? AND at_ns <= ? AND cause = ? ORDER BY at_ns, rowid",
             (from_ns, to_ns, PREDICTION),
         )
-        return tuple(_MARK.decode(data) for (data,) in rows)
+        return tuple(_decoded(_MARK, data) for (data,) in rows)
 
     def samples(self, from_ns: int, to_ns: int) -> tuple[Sample, ...]:
         """Return the figures of NodePools in a time, the first first."""
-        rows = self._database.execute(
+        rows = self._query(
             "SELECT data FROM samples WHERE at_ns > ? AND at_ns <= ? ORDER BY at_ns, rowid", (from_ns, to_ns)
         )
-        return tuple(_SAMPLE.decode(data) for (data,) in rows)
+        return tuple(_decoded(_SAMPLE, data) for (data,) in rows)
 
     def _about(self, name: str) -> str:
-        row = self._database.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
+        row = next(self._query("SELECT value FROM about WHERE name = ?", (name,)), None)
         return str(row[0]) if row is not None else ""
 
+    def _query(self, sql: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query.
+
+        Raises:
+            HistoryError: if the file is damaged.
+        """
+        try:
+            for row in self._database.execute(sql, tuple(values)):  # noqa: UP028 - yield from would close the cursor late
+                yield row
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            raise HistoryError(f"{self.path}: cannot be read: {error}") from None
+
     def _changes_from_key(self, at_ns: int) -> Iterator[Change]:
-        newest = self._database.execute(
-            "SELECT from_ns, session FROM frames WHERE state = ? AND from_ns <= ? "
-            "ORDER BY from_ns DESC, id DESC LIMIT 1",
-            (_KEY, at_ns),
-        ).fetchone()
-        if newest is None:
+        newest = "SELECT from_ns, session FROM frames WHERE state = ? AND from_ns <= ? ORDER BY from_ns DESC, id DESC"
+        found = next(self._query(f"{newest} LIMIT 1", (_KEY, at_ns)), None)
+        if found is None:
             return
-        key_ns, session = newest
+        key_ns, session = found
         for frame in self._frames("state = ? AND from_ns = ? AND session = ?", _KEY, key_ns, session):
             yield from unpacked(frame.data)
         where = "state IN (?, ?) AND session = ? AND to_ns > ? AND from_ns <= ?"
@@ -301,7 +320,7 @@ class History:
                     yield change
 
     def _frames(self, where: str, *values: int, order: str = "from_ns, id") -> Iterator[_Frame]:
-        rows = self._database.execute(
+        rows = self._query(
             f"SELECT id, session, from_ns, to_ns, data FROM frames WHERE {where} ORDER BY {order}",  # noqa: S608
             values,
         )
@@ -496,9 +515,14 @@ def unpacked(data: bytes) -> list[Change]:
     Raises:
         HistoryError: if it is damaged.
     """
+    changes: list[Change] = _decoded(_CHANGES, _unzipped(data))
+    return sorted(changes, key=attrgetter("at_ns"))
+
+
+def _decoded(decoder: msgspec.json.Decoder[_T], data: bytes) -> _T:
     try:
-        return sorted(_CHANGES.decode(_unzipped(data)), key=attrgetter("at_ns"))
-    except (msgspec.MsgspecError, zstandard.ZstdError) as error:
+        return decoder.decode(data)
+    except (msgspec.MsgspecError, TypeError, UnicodeDecodeError, RecursionError) as error:
         raise HistoryError(f"the history is damaged: {error}") from None
 
 
@@ -507,9 +531,12 @@ def _zipped(data: bytes, level: int = _QUICK) -> bytes:
 
 
 def _unzipped(data: bytes) -> bytes:
-    if zstandard.frame_content_size(data) > _LARGEST_FRAME_BYTES:
-        raise HistoryError("the history is damaged: a frame is larger than any cluster")
-    return zstandard.ZstdDecompressor().decompress(data, max_output_size=_LARGEST_FRAME_BYTES)
+    try:
+        if zstandard.frame_content_size(data) > _LARGEST_FRAME_BYTES:
+            raise HistoryError("the history is damaged: a frame is larger than any cluster")
+        return zstandard.ZstdDecompressor().decompress(data, max_output_size=_LARGEST_FRAME_BYTES)
+    except (zstandard.ZstdError, TypeError) as error:
+        raise HistoryError(f"the history is damaged: {error}") from None
 
 
 def _opened(path: Path, mode: str) -> sqlite3.Connection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import stat
 import subprocess
@@ -12,6 +13,7 @@ from typing import Any
 
 import msgspec
 import pytest
+import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -428,6 +430,58 @@ def test_a_damaged_frame_is_an_error_and_no_traceback(path: Path) -> None:
     writer.close()
     with pytest.raises(SnapshotError, match="the history is damaged"):
         SnapshotReader().read([path])
+
+
+@given(seed=st.integers(0, 1 << 30), count=st.integers(1, 40))
+@settings(max_examples=100, deadline=None)
+def test_damaged_bytes_are_an_error_and_no_traceback(
+    tmp_path_factory: pytest.TempPathFactory, whole_history: Path, seed: int, count: int
+) -> None:
+    path = tmp_path_factory.mktemp("damaged") / "prod.karptui"
+    chance, data = random.Random(seed), bytearray(whole_history.read_bytes())
+    for _ in range(count):
+        data[chance.randrange(100, len(data))] = chance.randrange(256)
+    path.write_bytes(data)
+    with contextlib.suppress(HistoryError), contextlib.closing(History(path)) as history:
+        history.sessions()
+        history.objects_at(1 << 62)
+        history.facts_at(1 << 62)
+        history.marks(0, 1 << 62)
+        history.samples(0, 1 << 62)
+        list(history.changes(0, 1 << 62))
+
+
+@pytest.fixture(scope="module")
+def whole_history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a small history with everything in it."""
+    path = tmp_path_factory.mktemp("history") / "prod.karptui"
+    bench = Bench(path, evidence=lambda: (NO_EVIDENCE, NO_LIVE_USAGE))
+    bench.live(Kind.POD)
+    bench.put(*(pod(f"web-{number}") for number in range(50)))
+    bench.step()
+    for number in range(20):
+        bench.put(pod(f"web-{number}", "Pending"))
+        bench.recorder.mark(Mark(at_ns=START_NS, cause="edit"))
+        bench.recorder.sample([Sample(at_ns=START_NS, pool="spot")])
+        bench.step()
+    writer = bench.recorder._writer
+    assert writer is not None
+    writer._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    bench.close()
+    return path
+
+
+def test_a_frame_that_unpacks_to_gigabytes_is_refused(path: Path) -> None:
+    writer = HistoryWriter(path, "prod")
+    writer.write_key([Change(1, "Pod", "a", "", msgspec.Raw(b"{}"))])
+    writer.finish_key(1)
+    bomb = zstandard.ZstdCompressor(level=1).compressobj(size=1 << 40)
+    data = bomb.compress(bytes(1 << 20)) + bomb.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+    writer._database.execute("UPDATE frames SET data = ?", (data,))
+    writer._database.commit()
+    writer.close()
+    with pytest.raises(HistoryError, match="a frame is larger than any cluster"):
+        History(path).objects_at(1)
 
 
 KILLED = """
