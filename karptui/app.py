@@ -15,6 +15,7 @@ from textual.screen import Screen
 from karptui import crash
 from karptui.clock import Clock, SystemClock
 from karptui.config import DEFAULTS, Config
+from karptui.remembered import remember, remembered
 from karptui.screens import command_line
 from karptui.screens.command_line import CommandError, TypedCommand
 from karptui.screens.commands import app_commands
@@ -65,6 +66,9 @@ LIVE_SECONDS: Final = 5.0
 """Interval of the same for the present cluster while a moment is shown, in seconds."""
 PRELOAD_SECONDS: Final = 5.0
 """Seconds after which other screens are imported even if there are no rows yet."""
+
+
+_TOLD_OF_HISTORY: Final = "told_of_history"
 
 
 class KarptuiApp(LivingApp):
@@ -253,6 +257,10 @@ class KarptuiApp(LivingApp):
     def first_rows_shown(self) -> None:
         """Import other screens, once the first rows are shown."""
         self._preload()
+        tap = self.follower.tap
+        if tap is not None and self._connect is not None and not remembered(_TOLD_OF_HISTORY):
+            remember(_TOLD_OF_HISTORY, "yes")
+            self.tell(f"the history of clusters is recorded in {tap.path.parent}: history = false turns it off")
 
     def _preload(self) -> None:
         if self._preloader is not None:

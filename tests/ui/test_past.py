@@ -262,3 +262,19 @@ async def test_a_step_while_a_what_if_is_open(app: KarptuiApp) -> None:
         await pressing("right_square_bracket")(pilot)
         assert moment_ns(app) > at(30)
         assert "Edit" in screen_text(app)
+
+
+async def test_the_first_start_says_that_a_history_is_recorded_and_later_ones_do_not(path: Path) -> None:
+    texts = []
+    for _ in range(2):
+        app = an_app(
+            StorySource(),
+            clock=FrozenClock(at(120)),
+            evidence=story_evidence(),
+            tap_of=lambda _: StillTap(path, "prod", FrozenClock(at(120)), Limits),
+            connect=lambda _: StorySource(),
+        )
+        async with app.run_test(size=(160, 30)) as pilot:
+            await pressing()(pilot)
+            texts.append(said(app))
+    assert ["history = false turns it off" in text for text in texts] == [True, False]
