@@ -93,6 +93,8 @@ class _Command:
         self._kept: ClusterView | None = None
         """The last view that the keeper saw."""
         self._open: tuple[OpenFinding, ...] = ()
+        self._is_first = True
+        """Whether the next verdict is the first: when its problems began is not known."""
         self._said: set[str] = set()
         self._values: dict[Metric, Values] = {}
 
@@ -214,6 +216,7 @@ class _Command:
         )
         for mark in marks:
             self._print_mark(mark)
+        self._is_first = False
         if self._args.metrics is not None:
             self._values = verdict_metrics(verdict.view, problems_of(verdict.findings), now_ns)
 
@@ -221,7 +224,8 @@ class _Command:
         from karptui.aws.money import per_hour_text
         from karptui.session.history import VERDICT
 
-        event = "begins" if mark.cause == VERDICT else "ends"
+        begins = "present" if self._is_first else "begins"
+        event = begins if mark.cause == VERDICT else "ends"
         if self._args.output == "json":
             _print(
                 json.dumps(

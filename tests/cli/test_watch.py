@@ -108,7 +108,7 @@ def test_changes_of_the_verdict_are_lines_of_json(watching: list[Watching], path
     assert (first["event"], first["cluster"], first["history"]) == ("starts", "demo", str(path))
     for line in (first, *others):
         Draft202012Validator(SCHEMA).validate(line)
-    assert {line["event"] for line in others} == {"begins"}
+    assert {line["event"] for line in others} == {"present"}
     assert {"STOPPED", "PENDING"} <= {line["code"] for line in others}
     assert watch.end(signal.SIGTERM) == (0, "")
     snapshot = SnapshotReader().read([path])
