@@ -68,10 +68,11 @@ def test_cancelling_ends_what_is_under_way() -> None:
 
 
 PARENT = """
-import sys, threading
+import signal, sys, threading
 from karptui.workers.near import NearWorkers
 from tests.workers import questions
 
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it would be ignored
 if sys.argv[2] == "spawn":  # threads make worker processes start with spawn
     threading.Thread(target=threading.Event().wait, daemon=True).start()
 list(NearWorkers(3).run(questions.busy, sys.argv[1], range(8)))
