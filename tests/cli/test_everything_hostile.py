@@ -8,15 +8,20 @@ import unicodedata
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import pytest
 import yaml
 
 import karptui.cli
 from karptui.cli.main import COMMANDS, main
+from karptui.decode.kinds import kind_of
 from karptui.kube.hidden_text import escaped
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.yaml_reader import load_documents
 from karptui.kube.yaml_text import to_yaml
+from karptui.sources.history.store import Change, HistoryWriter, Mark, Sample
 from karptui.whatif.yaml.write import write_block
+from tests.builders import NOW_NS
 from tests.troubles import troubles_document
 
 EVERYTHING: Final = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\u202e\u200b\u2066\ufeff"
@@ -85,6 +90,10 @@ def hostile_file(tmp_path: Path) -> str:
 def lines(command: str, file: str) -> list[list[str]]:
     """Return the command lines of a command, in every form."""
     forms = [["-o", form] for form in FORMS]
+    if command == "card":
+        return [[command, str(Path(file).with_suffix("")), "--snapshot", file]]
+    if command in ("changes", "history"):
+        return [[command, "--snapshot", hostile_history(file), *form] for form in forms]
     if command in ("simulate", "sweep"):
         own = (
             ["--set", "VM_MEMORY_OVERHEAD_PERCENT=0.05,0.06", "--jobs", "1"] if command == "sweep" else ["--disruption"]
@@ -113,6 +122,33 @@ def lines(command: str, file: str) -> list[list[str]]:
     return [[command, "--snapshot", file, *own, "-o", form] for form in told]
 
 
+def hostile_history(file: str) -> str:
+    """Write a snapshot as a history: half its objects first, then each of them changed, and marks; return the file."""
+    path = Path(file).with_suffix(".karptui")
+    whole = json.loads(Path(file).read_text())
+    changes = []
+    for number, manifest in enumerate(whole["objects"]):
+        kind, metadata = kind_of(manifest["apiVersion"], manifest["kind"]), manifest["metadata"]
+        key = "/".join(filter(None, (metadata.get("namespace", ""), metadata["name"])))
+        for at_ns in (number % 2, 60):
+            edited = {**manifest, "spec": {**manifest.get("spec", {}), f"replicas{TEXT}": f"{at_ns}{TEXT}"}}
+            text = msgspec.Raw(msgspec.json.encode(edited if at_ns else manifest))
+            changes.append(Change(NOW_NS + at_ns * NS_PER_SECOND, str(kind), key, f"argocd{TEXT}", text))
+    writer = HistoryWriter(path, whole["name"])
+    writer.write_key([change for change in changes if change.at_ns == NOW_NS])
+    writer.finish_key(NOW_NS)
+    writer.write([change for change in changes if change.at_ns > NOW_NS])
+    causes = ("verdict", "verdict-over", "disruption", "launch-refused", "edit", "restart", "gap")
+    marks = [
+        Mark(at_ns=NOW_NS + number, cause=cause, code=TEXT, object_kind=TEXT, name=TEXT, text=TEXT, pool=TEXT)
+        for number, cause in enumerate(causes, 1)
+    ]
+    writer.write_marks(marks)
+    writer.write_samples([Sample(at_ns=NOW_NS + NS_PER_SECOND, pool=pool, nodes=1) for pool in ("", TEXT)])
+    writer.close()
+    return str(path)
+
+
 def applied(file: str) -> str:
     """Write the NodePools of a snapshot as manifests, and return the file."""
     whole = json.loads(Path(file).read_text())["objects"]
@@ -132,8 +168,8 @@ def test_nothing_hostile_is_printed(command: str, file: str, capsys: pytest.Capt
         if words[-1] == "json":
             for line in out.splitlines() if command == "simulate" else [out]:
                 json.loads(line)
-        # What keeps a node cannot be taken away here so that the node goes.
-        is_empty = command == "remedies" and "remed" in err
+        # What keeps a node cannot be taken away here so that the node goes; a card is a folder.
+        is_empty = (command == "remedies" and "remed" in err) or command == "card"
         assert out or is_empty or words[-1] == "csv", "without rows CSV has no header"
 
 
