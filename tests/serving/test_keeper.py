@@ -164,6 +164,7 @@ def test_edits_are_read_from_the_history_and_kept_until_another_is_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(history, "LOOK_SECONDS", float("-inf"))
+    monkeypatch.setattr(history, "REST_SECONDS", float("-inf"))  # keys of other tests
     demo, notes, failures = Demo(), RecordingNotes(), list[Exception]()
     notes.path = tmp_path / "h.karptui"  # type: ignore[attr-defined]
     a_session(tmp_path / "h.karptui", a_pool(0, 100, "helm"), a_pool(20, 10, "argocd"), until=60)

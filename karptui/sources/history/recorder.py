@@ -184,8 +184,10 @@ class Recorder:
     def stop(self, seconds: float = 2.0) -> None:
         """Write what is left, and end."""
         self._stopped.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(seconds)
+        thread = self._thread
+        # A thread that is about to start finds that it is to end.
+        if thread is not None and thread.is_alive() and thread is not threading.current_thread():
+            thread.join(seconds)
 
     def _run(self) -> None:
         while self.open():

@@ -7,6 +7,7 @@ import random
 import stat
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -385,6 +386,23 @@ def test_after_a_full_disk_what_was_held_back_is_written(path: Path) -> None:
     writer._database.execute("PRAGMA max_page_count = 1000000")
     bench.step()
     assert len(names_at(History(path), bench.clock.instant_ns)) == 4
+
+
+def test_a_recorder_that_is_stopped_while_it_starts_ends(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(path)
+    started = threading.Thread.start
+
+    def stop_first(thread: threading.Thread) -> None:
+        bench.recorder.stop()
+        started(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", stop_first)
+    bench.recorder.start()
+    thread = bench.recorder._thread
+    assert thread is not None
+    thread.join(10)
+    assert not thread.is_alive()
+    HistoryWriter(path, "prod").close()
 
 
 def test_recording_ends_after_ten_failures(path: Path) -> None:
