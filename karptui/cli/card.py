@@ -115,7 +115,7 @@ def _data(args: argparse.Namespace, source: Path, folder: Path) -> Path:
             return file
         file = folder / "history.karptui"
         with contextlib.closing(History(source)) as history:
-            newest_ns = max((session.to_ns for session in history.sessions()), default=0)
+            newest_ns = history.end_ns()
             to_ns = args.at(newest_ns) if args.at is not None else newest_ns
             write_redacted(history, file, redactor(), to_ns - args.last, to_ns)
         HistoryWriter(file, "").seal()

@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     path = history_path(args)
     try:
         with closing(History(path)) as history:
-            last_ns = max((session.to_ns for session in history.sessions()), default=0)
+            last_ns = history.end_ns()
             until_ns = args.until(last_ns) if args.until is not None else last_ns
             found = changes_of(history, args.since(last_ns), until_ns)
     except HistoryError as error:

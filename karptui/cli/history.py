@@ -115,7 +115,7 @@ def span(history: History, since: PastTime, until: PastTime | None) -> tuple[int
     Raises:
         UsageError: It ends before it begins.
     """
-    newest_ns = max((session.to_ns for session in history.sessions()), default=0)
+    newest_ns = history.end_ns()
     to_ns = until(newest_ns) if until is not None else newest_ns
     from_ns = since(newest_ns)
     if newest_ns and from_ns >= to_ns:

@@ -41,7 +41,7 @@ def changes_of(history: History, from_ns: int, to_ns: int) -> ChangeSet:
     sessions = history.sessions()
     if not sessions:
         raise HistoryError(f"{history.path}: the history is empty: nothing has been recorded yet")
-    first_ns, last_ns = sessions[0].from_ns, max(session.to_ns for session in sessions)
+    first_ns, last_ns = sessions[0].from_ns, history.end_ns()
     notes = []
     if from_ns < first_ns:
         notes.append(f"the history begins at {instant_text(first_ns)}: changes before are unknown")
@@ -86,7 +86,7 @@ def changes_in(path: Path, since: PastTime, until_ns: int | None = None) -> Chan
         HistoryError: as of `changes_of`, or if the history cannot be opened.
     """
     with closing(History(path)) as history:
-        last_ns = max((session.to_ns for session in history.sessions()), default=0)
+        last_ns = history.end_ns()
         until_ns = last_ns if until_ns is None else until_ns
         return changes_of(history, since(until_ns), until_ns)
 

@@ -36,7 +36,8 @@ SETTLES_NS: Final = 30 * NS_PER_SECOND
 """A finding that is gone for less is not over: results are missing while a node is simulated again."""
 FIRST_NS: Final = 60 * NS_PER_SECOND
 """A finding without a time that is found this soon after recording began may be older."""
-_NO_FAULTS: Final = frozenset({FindingCode.NEXT, FindingCode.FINE})
+NOT_PROBLEMS: Final = frozenset({FindingCode.NEXT, FindingCode.FINE})
+"""Lines of the verdict that are no problems."""
 _EDITED: Final = (Kind.NODEPOOL, Kind.NODECLASS, Kind.NODEOVERLAY, Kind.DAEMONSET, Kind.DEPLOYMENT, Kind.STATEFULSET)
 _CREATED: Final = frozenset({Kind.NODEPOOL, Kind.NODECLASS, Kind.NODEOVERLAY, Kind.DAEMONSET})
 """Kinds of which creations and deletions are edits too."""
@@ -71,7 +72,7 @@ def verdict_marks(
     still_open: list[OpenFinding] = []
     rest = list(before)
     for finding in findings:
-        if finding.code in _NO_FAULTS or finding.severity is FindingSeverity.INFO:
+        if finding.code in NOT_PROBLEMS or finding.severity is FindingSeverity.INFO:
             continue
         earlier = next((item for item in rest if _is_same(item.finding, finding)), None)
         if earlier is not None:

@@ -268,7 +268,7 @@ def recorded_span(history: History, from_ns: int, to_ns: int) -> tuple[int, int]
     sessions = history.sessions()
     if not sessions:
         raise HistoryError(f"{history.path}: the history is empty: nothing has been recorded yet")
-    from_ns, to_ns = max(from_ns, sessions[0].from_ns), min(to_ns, max(session.to_ns for session in sessions))
+    from_ns, to_ns = max(from_ns, sessions[0].from_ns), min(to_ns, history.end_ns())
     if from_ns >= to_ns:
         raise HistoryError(f"{history.path}: nothing is recorded in that time")
     return from_ns, to_ns

@@ -11,10 +11,11 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.answers import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.session.follower import ClusterFollower
+from karptui.session.history import NOT_PROBLEMS
 from karptui.session.readiness import is_out_of_reach, unready_because
 from karptui.session.status import age_ns
 from karptui.session.verdict import verdict_of_view
-from karptui.verdict.finding import ClusterFinding, FindingCode
+from karptui.verdict.finding import ClusterFinding
 
 MERGE_SECONDS: Final = 1.0
 MERGE_FACTOR: Final = 10.0
@@ -30,8 +31,6 @@ PATIENCE_SECONDS: Final = 30.0
 MOST_ROUNDS: Final = 3
 """Times that the analyst is asked for the joint removals of one verdict."""
 OUTDATED_NS: Final = 120 * NS_PER_SECOND
-NOT_PROBLEMS: Final = frozenset({FindingCode.NEXT, FindingCode.FINE})
-"""Lines of the verdict that are no problems."""
 
 
 class Verdict(NamedTuple):

@@ -10,6 +10,8 @@ from typing import Any, Final
 import msgspec
 
 from karptui.decode.kinds import Kind
+from karptui.decode.reader import key_of
+from karptui.karpenter.nodeclass import nodeclass_key
 from karptui.sources.history.moments import recording_at
 from karptui.sources.history.recorder import flat
 from karptui.sources.history.store import Change, History, HistoryError, HistoryWriter, Mark, Sample, Session
@@ -89,9 +91,8 @@ def _times(session: Session, from_ns: int, to_ns: int) -> tuple[int, int]:
 
 
 def _key(kind: str, manifest: Mapping[str, Any]) -> str:
-    metadata = manifest.get("metadata", {})
-    first = manifest.get("kind", "") if kind == Kind.NODECLASS else metadata.get("namespace", "")
-    return "/".join(filter(None, (first, metadata.get("name", ""))))
+    key = key_of(manifest)
+    return nodeclass_key(manifest.get("kind", ""), key) if kind == Kind.NODECLASS else key
 
 
 def _marks(marks: Sequence[Mark], keys: Mapping[_Key, str]) -> Iterator[Mark]:

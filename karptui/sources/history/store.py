@@ -59,6 +59,7 @@ CREATE INDEX samples_by_time ON samples(at_ns);
 """
 
 
+_NULL: Final = b"null"
 _T = TypeVar("_T")
 
 
@@ -86,7 +87,8 @@ class Change(msgspec.Struct, array_like=True, frozen=True):
     @property
     def is_deletion(self) -> bool:
         """Whether the object was deleted."""
-        return bytes(self.manifest) == b"null"
+        # Only what may be null is copied: manifests are read by the hundred thousand.
+        return memoryview(self.manifest).nbytes == len(_NULL) and bytes(self.manifest) == _NULL
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -198,6 +200,10 @@ class History:
             sessions[-1] = sessions[-1]._replace(to_ns=max(sessions[-1].to_ns, int(until)))
         return tuple(sessions)
 
+    def end_ns(self) -> int:
+        """Return the last recorded instant; 0 if there is none."""
+        return max((session.to_ns for session in self.sessions()), default=0)
+
     def session_at(self, at_ns: int) -> Session | None:
         """Return the last session that began before an instant; None if the history begins later."""
         return next((session for session in reversed(self.sessions()) if session.from_ns <= at_ns), None)
@@ -207,7 +213,7 @@ class History:
         state: dict[tuple[str, str], Change] = {}
         size_bytes = 0
         for change in self._changes_from_key(at_ns):
-            size_bytes += len(bytes(change.manifest))
+            size_bytes += memoryview(change.manifest).nbytes
             if size_bytes > MOST_BYTES:
                 raise HistoryError(f"{self.path}: the history is damaged: a moment is larger than any cluster")
             if change.is_deletion:
@@ -223,10 +229,6 @@ class History:
             for change in unpacked(frame.data):
                 if from_ns < change.at_ns <= to_ns and (not kinds or change.kind in kinds):
                     yield change
-
-    def change_instants(self, from_ns: int, to_ns: int) -> tuple[int, ...]:
-        """Return when anything changed after an instant up to another one; at most one instant a second."""
-        return tuple(sorted({change.at_ns for change in self.changes(from_ns, to_ns)}))
 
     def beside(self, at_ns: int, by: int, kinds: Container[str]) -> int | None:
         """Return when objects of some kinds changed next after an instant, or before it; None at the ends.
@@ -268,16 +270,16 @@ class History:
 
     def marks(self, from_ns: int, to_ns: int) -> tuple[Mark, ...]:
         """Return the marks after an instant up to another one, the first first, without those of predictions."""
-        rows = self._query(
-            "SELECT data FROM marks WHERE at_ns > ? AND at_ns <= ? AND cause != ? ORDER BY at_ns, rowid",
-            (from_ns, to_ns, PREDICTION),
-        )
-        return tuple(_decoded(_MARK, data) for (data,) in rows)
+        return self._marks("cause != ?", from_ns, to_ns)
 
     def predictions(self, from_ns: int, to_ns: int) -> tuple[Mark, ...]:
         """Return the marks of predictions that were decided after an instant up to another one, the first first."""
+        return self._marks("cause = ?", from_ns, to_ns)
+
+    def _marks(self, where: str, from_ns: int, to_ns: int) -> tuple[Mark, ...]:
+        """Return marks by a condition on the cause of predictions."""
         rows = self._query(
-            "SELECT data FROM marks WHERE at_ns > ? AND at_ns <= ? AND cause = ? ORDER BY at_ns, rowid",
+            f"SELECT data FROM marks WHERE at_ns > ? AND at_ns <= ? AND {where} ORDER BY at_ns, rowid",  # noqa: S608
             (from_ns, to_ns, PREDICTION),
         )
         return tuple(_decoded(_MARK, data) for (data,) in rows)
@@ -366,7 +368,7 @@ class HistoryWriter(History):
         with self._transaction():
             self._database.execute("DELETE FROM frames WHERE state = ?", (_INCOMPLETE_KEY,))
         self._session = self._next_session()
-        self.newest_ns = max((session.to_ns for session in self.sessions()), default=0)
+        self.newest_ns = self.end_ns()
         """The last recorded instant; 0 if there is none."""
 
     def close(self) -> None:
