@@ -93,9 +93,6 @@ def read_past(history: History, at_ns: int, before: PastCluster | None = None) -
         decoded[place] = item
         objects.setdefault(kind, {})[change.key] = item[1]
     left_out = frozenset(recorded.unread) - {*objects, *problems}
-    if Kind.NODE not in objects:
-        # As in a recording: without nodes there is nothing that pods could run on.
-        left_out -= {Kind.POD}
     return PastCluster(
         path=history.path,
         at_ns=at_ns,

@@ -165,6 +165,10 @@ class ObjectPile:
             is_as_given = manifest.text is not None and value is manifest.value
             self._keep(reader.kind, item, api_kind, manifest.text if is_as_given else value)
 
+    def has(self, kind: Kind) -> bool:
+        """Return whether there are objects of a kind."""
+        return kind in self._objects
+
     def inventory(self, missing: Iterable[str] = ()) -> Inventory:
         """Return everything in the order of reading.
 
@@ -172,9 +176,6 @@ class ObjectPile:
             missing: Kinds that were unreadable or not requested, unless objects of them exist.
         """
         unread = frozenset(missing) - {*self._objects, *self.unread}
-        if Kind.POD in unread and Kind.NODE not in self._objects:
-            # Without nodes there is nothing that pods could run on: none is an answer.
-            unread -= {Kind.POD}
         fields = {field: tuple(self._objects.get(kind, {}).values()) for kind, field in FIELDS.items()}
         workloads = [item for kind, items in self._objects.items() if kind not in FIELDS for item in items.values()]
         return Inventory(**fields, workloads=tuple(workloads), unread=unread)

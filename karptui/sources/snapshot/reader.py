@@ -317,7 +317,7 @@ class SnapshotReader:
             name=name,
             captured_at_ns=captured_ns,
             evidence=Evidence(controller=ControllerInfo(title=_RECORDING, version_source=_RECORDING)),
-            inventory=pile.inventory((*VOLUME_KINDS, Kind.POD) if recorded is None else recorded.unread),
+            inventory=pile.inventory(_not_exported(pile) if recorded is None else recorded.unread),
             unknown_kinds=dict(pile.unknown_kinds),
             problems=tuple(pile.problems),
             unread={kind: tuple(sentences) for kind, sentences in pile.unread.items()},
@@ -374,13 +374,17 @@ def _documents(
 def _moment(path: Path, at: Callable[[int], int] | None) -> SnapshotDocument:
     try:
         with closing(History(path)) as history:
-            sessions = history.sessions()
-            last_ns = max((session.to_ns for session in sessions), default=0)
+            last_ns = history.end_ns()
             value = recording_at(history, at(last_ns) if at is not None else last_ns)
     except HistoryError as error:
         raise SnapshotError(str(error)) from None
     size = sum(memoryview(manifest).nbytes for manifest in value["objects"])
     return SnapshotDocument(value, str(path), path.parent, MemoryLimit(b"", str(path), size_bytes=size), str(path))
+
+
+def _not_exported(pile: ObjectPile) -> tuple[Kind, ...]:
+    """Return the kinds that output of kubectl lacks unless it has objects of them; without nodes, no pod runs."""
+    return (*VOLUME_KINDS, Kind.POD) if pile.has(Kind.NODE) else VOLUME_KINDS
 
 
 def _second(document: SnapshotDocument, recorded: Recorded) -> str:

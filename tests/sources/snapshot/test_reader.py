@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from karptui.clock import FrozenClock
+from karptui.decode.kinds import Kind
 from karptui.kube.timestamps import parse_timestamp
 from karptui.sources.snapshot.reader import Snapshot, SnapshotReader, newest_timestamp_ns
 from karptui.sources.snapshot.text import SnapshotError
@@ -303,3 +304,20 @@ metadata: {name: node-1}
     assert pod.annotations == {"karpenter.sh/do-not-disrupt": "true"}
     assert pod.requests["cpu"].millis == 250
     assert len(snapshot.inventory.nodes) == 1
+
+
+@pytest.mark.parametrize(
+    ("document", "is_unread"),
+    [
+        ({"karptui": 1, "objects": [], "unread": ["Pod"]}, True),
+        ({"karptui": 1, "objects": [a_manifest("Node", "a")]}, False),
+        ([a_manifest("Node", "a")], True),
+        ([a_manifest("Namespace", "a")], False),
+    ],
+)
+def test_pods_are_unread_if_a_recording_says_so_or_kubectl_gave_nodes_alone(
+    tmp_path: Path, document: Any, *, is_unread: bool
+) -> None:
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps(document))
+    assert (Kind.POD in SnapshotReader().read([path]).inventory.unread) is is_unread
