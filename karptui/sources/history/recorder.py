@@ -25,14 +25,14 @@ PACK_SECONDS: Final = 600.0
 FACTS_SECONDS: Final = 10.0
 KEY_SECONDS: Final = 3 * 3600.0
 KEY_CHANGES: Final = 150_000
-"""After so many changes, new key frames are written, so that every instant opens quickly."""
+"""Number of changes after which new key frames are written, so that every instant opens quickly."""
 WAIT_SECONDS: Final = 60.0
 """Kinds that are not complete after this time do not hold up the first key frames."""
 LEASE_SECONDS: Final = 60.0
 """Karpenter renews its lease every two seconds; that it did is recorded this often."""
 PIECE: Final = 5_000
 MOST_FAILURES: Final = 10
-"""After so many consecutive failures to write, recording ends."""
+"""Number of consecutive failures to write that end the recording."""
 _DELETED: Final = msgspec.Raw(b"null")
 _FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _CHANGED_BY_PEOPLE: Final = frozenset(
@@ -85,7 +85,7 @@ class Recorder:
         """Set up without touching a file.
 
         Args:
-            evidence: returns settings, prices, offerings and usage as they are now.
+            evidence: returns the current settings, prices, offerings and usage.
         """
         self.path = path
         self.trouble = ""
@@ -101,7 +101,7 @@ class Recorder:
         self._phases: dict[Kind, Phase] = {}
         self._left_out: set[Kind] = set()
         self._written: dict[tuple[Kind, str], int] = {}
-        """Hash of what was recorded last of objects that are reported again without a change."""
+        """Hash of the last recorded version of nodes, which are reported again without a change."""
         self._lease_at = float("-inf")
         self._facts: dict[str, int] = {}
         """Hash of each recorded field."""
@@ -155,7 +155,7 @@ class Recorder:
                 self._pending.update(changes)
 
     def _is_news(self, kind: Kind, key: str, change: Change) -> bool:
-        """Whether an object differs from what was recorded last, where that is worth remembering."""
+        """Whether an object must be recorded: a node without its heartbeat may be the same as before."""
         if kind is Kind.LEASE and not change.is_deletion:
             now = self._monotonic()
             if now - self._lease_at < LEASE_SECONDS:
@@ -182,7 +182,7 @@ class Recorder:
         self._thread.start()
 
     def stop(self, seconds: float = 2.0) -> None:
-        """Write what is left, and end."""
+        """Write the remaining changes, and end."""
         self._stopped.set()
         thread = self._thread
         # A thread that is about to start finds that it is to end.
@@ -210,7 +210,7 @@ class Recorder:
         return not self.trouble
 
     def step(self) -> None:
-        """Write what has come since the last step."""
+        """Write the changes since the last step."""
         assert self._writer is not None, "open comes first"
         try:
             self._write(self._writer)

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class HistoryTap:
-    """Keeps what comes until the recorder is there, and then passes it on; implements ``sources.source.Tap``."""
+    """Buffers changes until the recorder exists, then passes them on; implements ``sources.source.Tap``."""
 
     def __init__(self, path: Path, cluster: str, clock: Clock, limits: Callable[[], Limits]) -> None:
         """Set up without touching a file.
 
         Args:
-            limits: Returns how much is kept; called in the recorder's thread.
+            limits: Returns the limits of the history; called in the recorder's thread.
         """
         self.path = path
         """The history's file."""
@@ -35,7 +35,7 @@ class HistoryTap:
         self._limits = limits
         self._lock = threading.Lock()
         self._early: list[Callable[[Recorder], None]] | None = []
-        """What has come before the recorder; None once nothing is kept any more."""
+        """Changes that came before the recorder existed; None once nothing is buffered any more."""
         self._recorder: Recorder | None = None
         self._trouble = ""
         self._thread: threading.Thread | None = None
@@ -64,14 +64,14 @@ class HistoryTap:
         self._pass(lambda recorder: recorder.report(status))
 
     def with_recorder(self, use: Callable[[Recorder], None]) -> None:
-        """Have the recorder used, as soon as it is there."""
+        """Call a function with the recorder, as soon as that exists."""
         self._pass(use)
 
     def start(self, evidence: Callable[[], tuple[Evidence, LiveUsage]]) -> None:
         """Begin to record, in a thread; does nothing the second time.
 
         Args:
-            evidence: Returns settings, prices, offerings and usage as they are now.
+            evidence: Returns the current settings, prices, offerings and usage.
         """
         if self._thread is None:
             self._thread = threading.Thread(
@@ -80,7 +80,7 @@ class HistoryTap:
             self._thread.start()
 
     def stop(self) -> None:
-        """Write what is left, and end."""
+        """Write the remaining changes, and end."""
         with self._lock:
             self._stopped, self._early = True, None
         if self._recorder is not None:
