@@ -16,6 +16,7 @@ from karptui.decode.kinds import Kind, kind_of
 from karptui.decode.loose import mapping
 from karptui.karpenter.controller import LEADER_LEASE
 from karptui.karpenter.labels import AWS_GROUP, GROUP, POD_DELETION_COST, SAFE_TO_EVICT
+from karptui.kube.gitops import READ_ANNOTATIONS
 
 _METADATA: Final = (
     "name",
@@ -33,7 +34,7 @@ _METADATA: Final = (
 )
 _ANNOTATION_DOMAINS: Final = (GROUP, AWS_GROUP)
 """Domains of the annotations that Karpenter reads itself."""
-_ANNOTATIONS: Final = frozenset(
+_ANNOTATIONS: Final = READ_ANNOTATIONS | frozenset(
     {POD_DELETION_COST, SAFE_TO_EVICT, "kubernetes.io/config.mirror", "pv.kubernetes.io/bind-completed"}
 )
 """Others that a rule reads."""
