@@ -1,0 +1,1 @@
+"""The few changes that karptui can make to a cluster, as values: no request is sent here."""
