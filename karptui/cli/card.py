@@ -156,7 +156,9 @@ def _verdict(inner: argparse.Namespace, file: Path, folder: Path) -> tuple[tuple
 
 
 def _happened(file: Path) -> Iterator[str]:
+    from karptui.session.ledger import shares_of_marks
     from karptui.sources.history.store import History, is_history
+    from karptui.views.history import prediction_text
     from karptui.views.sanitize import clean
 
     if not is_history(file):
@@ -173,6 +175,9 @@ def _happened(file: Path) -> Iterator[str]:
             yield f"- and {len(marks) - _MOST_MARKS:,} more before"
         if not marks:
             yield "- nothing was noted"
+        told = prediction_text(shares_of_marks(history.predictions(0, sessions[-1].to_ns)))
+        if told:
+            yield from ("", f"karptui's {told}.")
 
 
 def _mark_text(mark: Mark) -> str:

@@ -37,8 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the history. Status 1 if something is missing."""
     from karptui.cli.loading import load
-    from karptui.disruption.churn.life import Life
-    from karptui.session.history_report import default_step, past_of, recorded_span, steps_of
+    from karptui.session.history_report import default_step, recorded_span, report_of
     from karptui.sources.history.store import HistoryError
     from karptui.views.history import lines_above, table_of
 
@@ -55,24 +54,19 @@ def run(args: argparse.Namespace) -> int:
             args.snapshot, args.demo, args.at = [str(path)], False, PastTime("", instant_ns=to_ns)
             loaded = load(args, (Kind.NODEPOOL,), is_listed=True)
             view = loaded.view
-            past = past_of(history, from_ns, to_ns, view.state.nodepools)
+            told = report_of(history, range(from_ns, to_ns, step_ns), view.state.nodepools, view.prices)
         finally:
             history.close()
     except HistoryError as error:
         raise UsageError(str(error)) from error
-    names = sorted({*view.state.nodepools, *(sample.pool for sample in past.samples)} - {""})
-    if args.pool is not None and args.pool not in names:
-        raise UsageError(f"there was no NodePool {args.pool} in that time; there were: {', '.join(names) or 'none'}")
-
-    def price(life: Life) -> float | None:
-        known = view.prices.price(life.instance_type, life.zone, life.capacity_type) if life.instance_type else None
-        return known.per_hour if known is not None else None
-
-    pools = [args.pool] if args.pool is not None else [None, *(names if args.pools else ())]
-    steps = steps_of(past, range(from_ns, to_ns, step_ns), pools, price)
+    if args.pool is not None and args.pool not in told.pools:
+        raise UsageError(
+            f"there was no NodePool {args.pool} in that time; there were: {', '.join(told.pools) or 'none'}"
+        )
+    steps = [step for step in told.steps if args.pools or step.pool == args.pool]
     rows = rows_of(table_of(steps), steps, args, loaded.now_ns, keeps_order=True)
     if has_lines_above(args):
-        print_lines(lines_above(steps, past.predictions))
+        print_lines(lines_above(steps, told.predictions))
     print_rows(rows, args)
     return report(loaded)
 

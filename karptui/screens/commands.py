@@ -20,6 +20,7 @@ from karptui.screens.destinations import (
     ToHeadroom,
     ToPolicies,
     ToSolve,
+    ToText,
 )
 from karptui.screens.frame import FrameScreen
 from karptui.screens.host import Host
@@ -30,6 +31,8 @@ from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
     from textual.screen import Screen
+
+    from karptui.kube.past_time import PastTime
 
 
 class CommandHost(Host, Protocol):
@@ -124,6 +127,15 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
             "changes",
             "What changed since a past moment, and who changed it",
             lambda text: _changes(app, text),
+            placeholder="[TIME]",
+        ),
+        TypedCommand(
+            "about", "Versions, the recorded history, and how many predictions came true", lambda _: _about(app)
+        ),
+        TypedCommand(
+            "history",
+            "Cost, requests, usage and Karpenter's actions over time, from the recorded history",
+            lambda text: _history(app, text),
             placeholder="[TIME]",
         ),
         TypedCommand("churn", "How often nodes are replaced, why, and whether it is a loop", lambda _: _churn(app)),
@@ -367,11 +379,39 @@ def _card(app: CommandHost, folder: str) -> None:
 
 
 def _changes(app: CommandHost, text: str) -> None:
+    from karptui.screens.changes import SINCE, ChangesScreen  # noqa: PLC0415 - only when asked for
+
+    app.push_screen(ChangesScreen(_past(text or SINCE)))
+
+
+def _history(app: CommandHost, text: str) -> None:
+    from karptui.screens.history import SINCE, HistoryScreen  # noqa: PLC0415 - only when asked for
+
+    app.push_screen(HistoryScreen(_past(text or SINCE)))
+
+
+def _about(app: CommandHost) -> None:
+    async def fetch() -> str:
+        from karptui import __version__  # noqa: PLC0415 - only when asked for
+        from karptui.session.history_report import recorded  # noqa: PLC0415 - as above
+        from karptui.sources.history.store import HistoryError  # noqa: PLC0415 - as above
+        from karptui.views.history import about_lines  # noqa: PLC0415 - as above
+
+        found = app.moments.history()
+        try:
+            history = await asyncio.to_thread(recorded, found) if isinstance(found, Path) else found
+        except HistoryError as error:
+            history = str(error)
+        return "\n".join(about_lines(__version__, app.session.controller(), history))
+
+    app.go(ToText("About", fetch))
+
+
+def _past(text: str) -> PastTime:
     from karptui.kube.past_time import parse_past  # noqa: PLC0415 - only when asked for
-    from karptui.screens.changes import SINCE, ChangesScreen  # noqa: PLC0415 - as above
 
     try:
-        app.push_screen(ChangesScreen(parse_past(text or SINCE)))
+        return parse_past(text)
     except ValueError as error:
         raise CommandError(clean(str(error))) from None
 

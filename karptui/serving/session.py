@@ -19,6 +19,7 @@ from karptui.session.row_server import List, RowServer
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from karptui.kube.past_time import PastTime
     from karptui.serving.blockers import Remedies
     from karptui.serving.objects import Objects
     from karptui.session.answers import (
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     )
     from karptui.session.churn import ChurnBook
     from karptui.session.cluster_view import ClusterView
+    from karptui.session.history_report import HistoryReport
     from karptui.session.packing import Bin
     from karptui.whatif.edits import ObjectRef
     from karptui.whatif.scenario import Opening
@@ -88,6 +90,12 @@ class ClusterSession(RowServer):
             removed = removed_node(opened, name, now_ns, self._view().prices)
         lines = removed_lines(removed, now_ns) if removed is not None else ()
         return "\n".join("".join(text for text, _ in line) for line in lines)
+
+    def history_report(self, history: Path, since: PastTime, until_ns: int | None) -> HistoryReport:
+        from karptui.session.history_report import read_report
+
+        view = self._view()
+        return read_report(history, since, until_ns, view.state.nodepools, view.prices)
 
     def names(self, *kinds: str) -> tuple[ObjectRef, ...]:
         from karptui.serving.objects import names

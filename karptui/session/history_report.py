@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from karptui.aws.prices import NodePrices
 from karptui.decode.errors import DecodeError
 from karptui.decode.kinds import Kind
 from karptui.decode.reader import UNREADABLE, KindReader
@@ -17,6 +20,7 @@ from karptui.karpenter.inventory import GoneClaim
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import Event
+from karptui.kube.past_time import PastTime
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.history import LAUNCH_REFUSED
 from karptui.session.ledger import PredictionKind, Share, shares_of_marks
@@ -68,6 +72,23 @@ class HistoryStep(msgspec.Struct, frozen=True, kw_only=True):
     def key(self) -> str:
         """Identity of the row."""
         return f"{self.from_ns}/{'*' if self.pool is None else f'pool/{self.pool}'}"
+
+
+class HistoryReport(msgspec.Struct, frozen=True):
+    """A time of a history in steps: rows of the whole cluster, and of each NodePool."""
+
+    steps: tuple[HistoryStep, ...]
+    pools: tuple[str, ...]
+    predictions: Mapping[PredictionKind, Share]
+    """How many of karptui's predictions came true."""
+
+
+class RecordedHistory(msgspec.Struct, frozen=True):
+    """What a history holds."""
+
+    path: Path
+    sessions: tuple[Session, ...]
+    predictions: Mapping[PredictionKind, Share]
 
 
 class Past(msgspec.Struct, frozen=True):
@@ -169,24 +190,81 @@ def _node_of(pod: Change | None) -> str:
         return ""
 
 
+def report_of(history: History, starts: range, nodepools: Mapping[str, NodePool], prices: NodePrices) -> HistoryReport:
+    """Return a time of a history in steps.
+
+    Args:
+        starts: Begin of each step; the last step ends with the range.
+
+    Raises:
+        HistoryError: if the history is damaged.
+    """
+    past = past_of(history, starts.start, starts.stop, nodepools)
+    names = tuple(sorted({*nodepools, *(sample.pool for sample in past.samples)} - {""}))
+
+    def price(life: Life) -> float | None:
+        known = prices.price(life.instance_type, life.zone, life.capacity_type) if life.instance_type else None
+        return known.per_hour if known is not None else None
+
+    return HistoryReport(steps_of(past, starts, (None, *names), price), names, past.predictions)
+
+
+def read_report(
+    path: Path, since: PastTime, until_ns: int | None, nodepools: Mapping[str, NodePool], prices: NodePrices
+) -> HistoryReport:
+    """Return a time of a history in at most 24 steps, by default up to its end.
+
+    Raises:
+        HistoryError: as of `report_of`, or if nothing of the time is recorded.
+    """
+    with closing(History(path)) as history:
+        to_ns = history.end_ns() if until_ns is None else until_ns
+        from_ns, to_ns = recorded_span(history, since(to_ns), to_ns)
+        return report_of(history, range(from_ns, to_ns, default_step(from_ns, to_ns)), nodepools, prices)
+
+
+def recorded(path: Path) -> RecordedHistory:
+    """Return what a history holds.
+
+    Raises:
+        HistoryError: if it cannot be read.
+    """
+    with closing(History(path)) as history:
+        marks = history.predictions(0, history.end_ns())
+        return RecordedHistory(path, history.sessions(), shares_of_marks(marks))
+
+
 def steps_of(past: Past, starts: range, pools: Sequence[str | None], price_of: PriceOf) -> tuple[HistoryStep, ...]:
     """Return a row for each step and NodePool; None is the whole cluster.
 
     Args:
         starts: Begin of each step; the last step ends with the range.
     """
+    samples: dict[tuple[int, str | None], list[Sample]] = {}
+    for sample in past.samples:
+        start_ns = sample.at_ns - 1 - (sample.at_ns - 1 - starts.start) % starts.step
+        for pool in (None, sample.pool):
+            samples.setdefault((start_ns, pool), []).append(sample)
     return tuple(
-        _step(past, start_ns, min(start_ns + starts.step, starts.stop), pool, price_of)
+        _step(
+            past,
+            start_ns,
+            min(start_ns + starts.step, starts.stop),
+            pool,
+            taken=samples.get((start_ns, pool), ()),
+            price_of=price_of,
+        )
         for start_ns in starts
         for pool in pools
     )
 
 
-def _step(past: Past, from_ns: int, to_ns: int, pool: str | None, price_of: PriceOf) -> HistoryStep:
+def _step(
+    past: Past, from_ns: int, to_ns: int, pool: str | None, *, taken: Sequence[Sample], price_of: PriceOf
+) -> HistoryStep:
     by_instant: dict[int, list[Sample]] = {}
-    for sample in past.samples:
-        if from_ns < sample.at_ns <= to_ns and pool in (None, sample.pool):
-            by_instant.setdefault(sample.at_ns, []).append(sample)
+    for sample in taken:
+        by_instant.setdefault(sample.at_ns, []).append(sample)
     instants = list(by_instant.values())
 
     def mean(read: Callable[[Sample], float | None]) -> float | None:

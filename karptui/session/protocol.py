@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from karptui.forward.result import Played
+    from karptui.kube.past_time import PastTime
     from karptui.plan.drill import Drill
     from karptui.plan.headroom import Headroom
     from karptui.plan.policies import Comparison
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     )
     from karptui.session.costs import ClusterTotals
     from karptui.session.facts import Around
+    from karptui.session.history_report import HistoryReport
     from karptui.session.packing import Bin, Packed
     from karptui.solve.answer import Solved
     from karptui.verdict.finding import ClusterFinding
@@ -97,6 +99,13 @@ class Session(Protocol):
 
         Raises:
             HistoryError: if the history cannot be read.
+        """
+
+    def history_report(self, history: Path, since: PastTime, until_ns: int | None) -> HistoryReport:
+        """Return a time of a history, by default up to its end, at the prices of the shown cluster; takes a while.
+
+        Raises:
+            HistoryError: if nothing of it is recorded, or the history cannot be read.
         """
 
     def names(self, *kinds: str) -> tuple[ObjectRef, ...]:

@@ -11,7 +11,8 @@ import msgspec
 from karptui.aws.money import per_hour_text
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text, counted, first_of, instant_text
-from karptui.session.history_report import HistoryStep
+from karptui.session.answers import ControllerInfo
+from karptui.session.history_report import HistoryStep, RecordedHistory
 from karptui.session.ledger import PredictionKind, Share
 from karptui.views.column import (
     INSTANT,
@@ -28,7 +29,9 @@ from karptui.views.column import (
 from karptui.views.instants import instant_value
 from karptui.views.last_hour import sparkline
 from karptui.views.row import NOT_AVAILABLE, Cell, Pieces, Tone
+from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec
+from karptui.views.time_chart import Line, TimeChart, ticks_of
 
 UNMANAGED: Final = "(not Karpenter's)"
 _NAMED: Final = 5
@@ -259,10 +262,70 @@ def prediction_text(predictions: Mapping[PredictionKind, Share]) -> str:
     )
 
 
-def lines_above(steps: Sequence[HistoryStep], predictions: Mapping[PredictionKind, Share]) -> Iterator[Pieces]:
+_CHARTS: Final[tuple[tuple[str, tuple[tuple[str, Read], ...]], ...]] = (
+    ("cost, $/h", (("all nodes", lambda step: step.price_per_hour), ("blocked", lambda step: step.held_per_hour))),
+    (
+        "share of the allocatable cpu, %",
+        (("requested", lambda step: step.cpu_requested), ("used", lambda step: step.cpu_used)),
+    ),
+    (
+        "share of the allocatable memory, %",
+        (("requested", lambda step: step.memory_requested), ("used", lambda step: step.memory_used)),
+    ),
+)
+
+
+def charts_of(steps: Sequence[HistoryStep], pool: str | None) -> Iterator[TimeChart | None]:
+    """Yield the charts of a NodePool, or of the whole cluster: cost, cpu, memory; None without two known values."""
+    chosen = [step for step in steps if step.pool == pool]
+    for title, reads in _CHARTS:
+        scale = 100.0 if title.endswith("%") else 1.0
+        lines = tuple(line for name, read in reads if (line := _line(name, chosen, read, scale)) is not None)
+        span_ns = chosen[-1].to_ns - chosen[0].from_ns if chosen else 0
+        yield TimeChart(title, lines, ticks_of(chosen[0].from_ns, span_ns)) if lines else None
+
+
+def _line(name: str, steps: Sequence[HistoryStep], read: Read, scale: float) -> Line | None:
+    """Return the averages of steps, each at its middle; None if fewer than two are known."""
+    known = [
+        ((step.from_ns + step.to_ns) / 2 - steps[0].from_ns, value)
+        for step in steps
+        if (value := read(step)) is not None
+    ]
+    if len(known) < 2:
+        return None
+    return Line(name, tuple(at / NS_PER_SECOND for at, _ in known), tuple(value * scale for _, value in known))
+
+
+def about_lines(karptui: str, controller: ControllerInfo, history: RecordedHistory | str) -> Iterator[str]:
+    """Yield the versions, the recorded time, and how many predictions came true.
+
+    Args:
+        karptui: Its version.
+        history: The history of the followed cluster, or why there is none.
+    """
+    yield f"karptui {karptui}"
+    yield f"Karpenter {clean(controller.version) or 'of unknown version'}"
+    yield ""
+    if isinstance(history, str):
+        yield f"History: {clean(history)}"
+        return
+    yield f"History: {clean(str(history.path))}"
+    if history.sessions:
+        first, last = history.sessions[0], history.sessions[-1]
+        pauses = f", with {counted(len(history.sessions) - 1, 'pause')}" if len(history.sessions) > 1 else ""
+        yield f"recorded from {instant_text(first.from_ns)} to {instant_text(last.to_ns)}{pauses}"
+    yield prediction_text(history.predictions) or "no prediction has been decided yet"
+
+
+def lines_above(
+    steps: Sequence[HistoryStep], predictions: Mapping[PredictionKind, Share], *, has_sparklines: bool = True
+) -> Iterator[Pieces]:
     """Yield the charts of a series of steps, its sums, and the share of predictions that came true."""
     chosen = [step for step in steps if step.pool == steps[0].pool] if steps else []
     for title, read, text in (("nodes", _nodes, _mean_text), ("$/h", _price, _money)):
+        if not has_sparklines:
+            break
         values = [read(step) for step in chosen]
         known = [value for value in values if value is not None]
         line = sparkline([None if value is None else round(value * 10_000) for value in values])

@@ -18,6 +18,11 @@ class TimeChartView(PlotextPlot):
 
     _shown: tuple[TimeChart | None, float | None] = (None, None)
 
+    @property
+    def chart(self) -> TimeChart | None:
+        """The drawn chart."""
+        return self._shown[0]
+
     def show(self, chart: TimeChart | None, cursor_seconds: float | None) -> None:
         """Draw a chart, unless it is drawn already; None draws nothing.
 
@@ -44,8 +49,9 @@ def _draw(plot: Any, chart: TimeChart, cursor_seconds: float | None) -> None:
     if cursor_seconds is not None:
         plot.vline(cursor_seconds, "gray")
     marks = [at for at in chart.commands if at <= chart.ticks[-1][0]]
-    plot.scatter(marks, [low - margin] * len(marks), marker="▴", color=_COLOURS[1])
+    if marks:
+        plot.scatter(marks, [low - margin] * len(marks), marker="▴", color=_COLOURS[1])
     plot.ylim(low - margin, high + margin)
     plot.xlim(0, chart.ticks[-1][0])
     plot.xticks([at for at, _ in chart.ticks], [text for _, text in chart.ticks])
-    plot.title(f"{chart.title} · ▴ disruption command")
+    plot.title(chart.title)

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from typing import Final
 
 from karptui.forward.result import Moment, Played, StepKind
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.answers import Forecast
 from karptui.views.sanitize import clean
-from karptui.views.time_chart import Line, TimeChart
-
-_TICKS: Final = 7
-_DAY_SECONDS: Final = 86_400
+from karptui.views.time_chart import Line, TimeChart, ticks_of
 
 
 def forecast_chart(plays: Sequence[Forecast], horizon_ns: int, unedited: str) -> TimeChart | None:
@@ -33,7 +28,7 @@ def forecast_chart(plays: Sequence[Forecast], horizon_ns: int, unedited: str) ->
         (step.at_ns - first.from_ns) / NS_PER_SECOND for step in first.steps if step.kind is StepKind.DISRUPT
     )
     title = "cost, $/h" if is_priced else "nodes"
-    return TimeChart(title, lines, _ticks(first.from_ns, horizon_ns), commands)
+    return TimeChart(f"{title} · ▴ disruption command", lines, ticks_of(first.from_ns, horizon_ns), commands)
 
 
 def _line(name: str, played: Played, horizon_ns: int, *, is_priced: bool) -> Line:
@@ -52,10 +47,3 @@ def _line(name: str, played: Played, horizon_ns: int, *, is_priced: bool) -> Lin
     seconds.append(horizon_ns / NS_PER_SECOND)
     values.append(values[-1])
     return Line(name, tuple(seconds), tuple(values))
-
-
-def _ticks(from_ns: int, horizon_ns: int) -> tuple[tuple[float, str], ...]:
-    span = horizon_ns / NS_PER_SECOND
-    form = "%H:%M" if span <= _DAY_SECONDS else "%d %b %H:%M"
-    instants = [span * number / (_TICKS - 1) for number in range(_TICKS)]
-    return tuple((at, datetime.fromtimestamp(from_ns / NS_PER_SECOND + at, UTC).strftime(form)) for at in instants)

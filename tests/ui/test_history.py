@@ -1,0 +1,104 @@
+"""The History screen over a history of the demo with samples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import TextArea
+
+from karptui.app import KarptuiApp
+from karptui.clock import FrozenClock
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.screens.history import HistoryScreen
+from karptui.screens.text import TextScreen
+from karptui.sources.history.store import PREDICTION, HistoryWriter, Mark, Sample
+from karptui.sources.snapshot.reader import SnapshotReader
+from karptui.sources.snapshot.source import SnapshotSource
+from tests.histories import BEGIN_NS, record_demo, write_marks
+from tests.ui.stage import an_app, column, demo_app, front, settled
+
+MINUTES = 6
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("history") / "demo.karptui"
+    record_demo(path, 60 * MINUTES)
+    writer = HistoryWriter(path, "")
+    for minute in range(1, MINUTES):
+        at_ns = BEGIN_NS + minute * 60 * NS_PER_SECOND
+        writer.write_samples(
+            Sample(
+                at_ns=at_ns, pool=pool, nodes=minute, price_per_hour=float(minute), held_per_hour=0.5,
+                cpu_requested_millis=minute * 100, cpu_allocatable_millis=1000,
+            )
+            for pool in ("general", "batch")
+        )  # fmt: skip
+    writer.close()
+    return path
+
+
+def an_app_of(history: Path) -> KarptuiApp:
+    snapshot = SnapshotReader().read([history], keeps_manifests=True)
+    return an_app(SnapshotSource(snapshot), clock=FrozenClock(snapshot.captured_at_ns))
+
+
+async def ready(pilot: Pilot[Any]) -> None:
+    await settled(pilot)
+    await pilot.app.workers.wait_for_complete()
+    await settled(pilot)
+
+
+async def test_the_screen_shows_sums_rows_and_charts_of_the_row_under_the_cursor(history: Path) -> None:
+    app = an_app_of(history)
+    async with app.run_test(size=(190, 50)) as pilot:
+        await settled(pilot)
+        app.run_command("history")
+        await ready(pilot)
+        screen = front(app, HistoryScreen)
+        assert {"-", "general", "batch"} <= set(column(app, 1))
+        assert screen.current is not None
+        assert screen.current.pool is None
+        cost, cpu = (chart.chart for chart in screen.charts[:2])
+        assert cost is not None
+        assert cost.title == "cost, $/h"
+        assert cost.lines[0].values == (2.0, 4.0, 6.0, 8.0, 10.0)
+        assert cpu is not None
+        assert cpu.lines[0].values == pytest.approx((10.0, 20.0, 30.0, 40.0, 50.0))
+        assert not screen.charts[2].display, "nothing is known about memory"
+        app.run_command("filter pool=batch")
+        await ready(pilot)
+        assert screen.current.pool == "batch"
+        cost = screen.charts[0].chart
+        assert cost is not None
+        assert cost.lines[0].values == (1.0, 2.0, 3.0, 4.0, 5.0)
+
+
+async def test_without_a_history_the_screen_says_so() -> None:
+    app = demo_app(FrozenClock(BEGIN_NS))
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settled(pilot)
+        app.run_command("history")
+        await ready(pilot)
+        screen = front(app, HistoryScreen)
+        assert column(app) == []
+        assert screen.listing.rows is not None
+        assert "histor" in "".join(text for text, _ in screen.placeholder(screen.listing.rows))
+
+
+async def test_about_shows_the_recorded_time_and_the_share_of_right_predictions(history: Path) -> None:
+    marks = [
+        Mark(at_ns=BEGIN_NS + 10**9, cause=PREDICTION, code=code, object_kind="Pod") for code in ("right", "wrong")
+    ]
+    write_marks(history, marks)
+    app = an_app_of(history)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settled(pilot)
+        app.run_command("about")
+        await ready(pilot)
+        text = front(app, TextScreen).query_one(TextArea).text
+        assert "recorded from 2026-11-28 14:00:00Z to 2026-11-28 14:06:00Z" in text
+        assert "predictions: 1 of 2 placements right (50 %)" in text
