@@ -96,17 +96,24 @@ def _run_one(args: argparse.Namespace, name: str = "") -> int:
 def _with_edits(
     findings: Sequence[ClusterFinding], args: argparse.Namespace, loaded: Loaded
 ) -> Sequence[ClusterFinding]:
-    """Return the findings of a history with the edits that preceded them."""
+    """Return the findings with the edits that preceded them: those of the history, or of the local one of a cluster."""
     from karptui.session.edits import recent_edits, with_edits
     from karptui.sources.history.store import HistoryError, is_history
 
-    path = Path(args.snapshot[0]) if args.snapshot else local_history(args) if args.at is not None else None
-    if path is None or not is_history(path):
+    is_live = not args.snapshot and args.at is None
+    try:
+        path = Path(args.snapshot[0]) if args.snapshot else local_history(args)
+    except UsageError:
+        return findings  # nothing has been recorded on this machine
+    if (is_live and args.demo) or not is_history(path):
         return findings
     try:
         return with_edits(findings, loaded.view, recent_edits(path, loaded.now_ns))
     except HistoryError as error:
-        raise UsageError(str(error)) from None
+        if not is_live:
+            raise UsageError(str(error)) from None
+        say(f"edits are not named: {error}")
+        return findings
 
 
 def analysed_cluster(args: argparse.Namespace) -> Loaded:

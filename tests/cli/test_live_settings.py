@@ -8,15 +8,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from karptui.cli import evidence as module
 from karptui.cli.evidence import evidence_source
 from karptui.cli.main import main
 from karptui.cli.option_values import amount
+from karptui.clock import SystemClock
 from karptui.config import Config
+from karptui.decode.kinds import Kind
+from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+from karptui.paths import history_file
 from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.source import ClusterSource
+from karptui.sources.history.store import Change, HistoryWriter
 from tests.builders import a_manifest
 from tests.cli.test_record import kubeconfig
 from tests.loopback import Answered, Call, LoopbackServer
@@ -196,3 +202,30 @@ def test_flags_that_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:
     assert "is not NAME=VALUE" in capsys.readouterr().err
     assert main(["types", "--demo", "--karpenter-setting", "PREFERENCE_POLICY=Sometimes"]) == 2
     assert "PREFERENCE_POLICY" in capsys.readouterr().err
+
+
+def test_the_verdict_of_a_live_cluster_names_an_edit_in_its_local_history(
+    cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now_ns = SystemClock().now_ns() // NS_PER_SECOND * NS_PER_SECOND
+    minute_ns = 60 * NS_PER_SECOND
+    broken = json.loads(NODECLASS)
+    broken["spec"]["role"] = "gone"
+    broken["status"]["conditions"][0] |= {
+        "status": "False", "reason": "NotReady", "message": "no role",
+        "lastTransitionTime": format_timestamp(now_ns - 5 * minute_ns),
+    }  # fmt: skip
+    cluster.put("/apis/karpenter.k8s.aws/v1/ec2nodeclasses", broken)
+    with LoopbackServer(cluster) as server:
+        words = ["verdict", "--kubeconfig", kubeconfig(tmp_path, server.url), "--no-aws", "--no-simulate"]
+        assert main(words) in (0, 1)
+        assert "EC2NodeClass default" in (without := capsys.readouterr().out)
+        assert "; after" not in without
+        writer = HistoryWriter(history_file("test", server.url), "test")
+        place = Kind.NODECLASS, "EC2NodeClass/default"
+        writer.write_key([Change(now_ns - 20 * minute_ns, *place, "", msgspec.Raw(NODECLASS.encode()))])
+        writer.finish_key(now_ns - 20 * minute_ns)
+        writer.write([Change(now_ns - 6 * minute_ns, *place, "argocd", msgspec.Raw(json.dumps(broken).encode()))])
+        writer.close()
+        assert main(words) in (0, 1)
+        assert "; after role of EC2NodeClass/default nodes → gone at" in capsys.readouterr().out
