@@ -25,6 +25,7 @@ from karptui.views.churn.columns import TABLE as CHURN
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS
 from karptui.views.claims.columns import TABLE as CLAIMS
 from karptui.views.column import Value, one_of, row_schema, texts
+from karptui.views.dollars import dollars_table
 from karptui.views.drill import TABLE as DRILL
 from karptui.views.events import TABLE as EVENTS
 from karptui.views.forward.columns import PLAYED
@@ -60,6 +61,7 @@ ROWS: Final[Mapping[str, tuple[TableSpec[Any], tuple[str, ...]]]] = {
     "types": (TYPES_OF_POOLS, ("items",)),
     "types-of-pool": (types_table(), ("items",)),
     "capacity": (capacity_table("zone"), ("items",)),
+    "capacity-dollars": (dollars_table(), ("items",)),
     "next": (NEXT, ("properties", "nodes", "items")),
     "changes": (CHANGES, ("items",)),
     "history": (HISTORY, ("items",)),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from karptui.cli.errors import UsageError
 from karptui.cli.listing import has_lines_above, print_lines, print_rows, report, rows_of
-from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags, add_span_flags
+from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags, add_span_flags, add_step_flag
 from karptui.decode.kinds import Kind
 from karptui.kube.past_time import PastTime
 
@@ -23,9 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     group = parser.add_argument_group("which time, and in which steps")
     add_span_flags(group, since="-24h")
-    group.add_argument(
-        "--step", metavar="DURATION", type=_step, default=None, help="length of a row (default: at most 24 rows)"
-    )
+    add_step_flag(group, "length of a row (default: at most 24 rows)")
     choice = group.add_mutually_exclusive_group()
     choice.add_argument("--pool", metavar="NAME", help="of one NodePool instead of the whole cluster")
     choice.add_argument("--pools", action="store_true", help="a row for each NodePool in addition")
@@ -115,21 +113,3 @@ def span(history: History, since: PastTime, until: PastTime | None) -> tuple[int
     if newest_ns and from_ns >= to_ns:
         raise UsageError("--from is not before --to")
     return from_ns, to_ns
-
-
-def _step(text: str) -> int:
-    """Return a duration of at least a minute in nanoseconds.
-
-    Raises:
-        argparse.ArgumentTypeError: The value is invalid.
-    """
-    from karptui.kube.timestamps import NS_PER_SECOND
-    from karptui.views.column import parse_duration
-
-    try:
-        step_ns = int(parse_duration(text) * NS_PER_SECOND)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    if step_ns < 60 * NS_PER_SECOND:
-        raise argparse.ArgumentTypeError(f"{text!r} is less than a minute: samples are taken once a minute")
-    return step_ns

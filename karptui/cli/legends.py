@@ -27,7 +27,10 @@ _TABLES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
         "timeouts": {"columns": "timeouts:TABLE"},
         "rehearse": {"columns": "rehearsal:TABLE"},
         "claims": {"columns": "claims.columns:TABLE"},
-        "capacity": {"columns": "capacity:capacity_table"},
+        "capacity": {
+            "columns": "capacity:capacity_table",
+            "columns of --by namespace, owner and label=KEY": "dollars:dollars_table",
+        },
         "churn": {"columns": "churn.columns:TABLE", "columns of --replacements": "churn.replacements:TABLE"},
         "changes": {"columns": "changes:TABLE"},
         "history": {"columns": "history:TABLE"},

@@ -21,6 +21,7 @@ from karptui.cli.options import (
     add_row_flags,
     add_usage_flag,
     add_why_flags,
+    refuse_unused,
 )
 from karptui.clock import LocalZone
 from karptui.decode.kinds import Kind
@@ -154,7 +155,7 @@ def _claims(args: argparse.Namespace, loaded: Loaded) -> Loaded:
 
 
 def _capacity_flags(parser: argparse.ArgumentParser) -> None:
-    from karptui.session.capacity import GROUPINGS
+    from karptui.cli.dollars import add_dollars_flags, capacity_grouping
 
     add_cluster_flags(parser)
     add_price_flags(parser)
@@ -162,10 +163,13 @@ def _capacity_flags(parser: argparse.ArgumentParser) -> None:
     add_why_flags(parser)
     parser.add_argument(
         "--by",
-        choices=GROUPINGS,
-        default=GROUPINGS[0],
-        help="group nodes by zone and capacity type (the default), NodePool, or instance type",
+        type=capacity_grouping,
+        metavar="{zone,pool,type,namespace,owner,label=KEY}",
+        default="zone",
+        help="group nodes by zone and capacity type (the default), NodePool, or instance type; or divide their prices"
+        " between pods by namespace, owner or a label",
     )
+    add_dollars_flags(parser)
     parser.add_argument(
         "--packing",
         choices=("cpu", "memory"),
@@ -175,6 +179,7 @@ def _capacity_flags(parser: argparse.ArgumentParser) -> None:
 
 def _capacity(args: argparse.Namespace, loaded: Loaded) -> Loaded:
     """Print the parts of the cluster, below a line about its concentration, or the picture of ``--packing``."""
+    from karptui.cli.dollars import is_of_pods, print_dollars
     from karptui.session.capacity import capacity_entries
     from karptui.session.churn import ChurnBook
     from karptui.session.packing import bins_of
@@ -183,6 +188,9 @@ def _capacity(args: argparse.Namespace, loaded: Loaded) -> Loaded:
 
     if args.packing is not None and args.output in ("json", "csv"):
         raise UsageError("--packing is a picture; karptui packing -o json has its figures")
+    if is_of_pods(args):
+        return print_dollars(args, loaded)
+    refuse_unused(args, ("since", "until", "step"), "needs --by namespace, owner or label=KEY")
     churn = ChurnBook().churn(loaded.view, loaded.now_ns)
     joint = loaded.view.analysis.joint if loaded.view.analysis is not None else None
     entries = capacity_entries(loaded.view.node_entries, args.by, churn, joint)

@@ -209,20 +209,44 @@ def add_row_flags(
     group.add_argument("--no-headers", action="store_true", help="leave the header out of table and csv")
 
 
-def add_span_flags(parser: argparse._ActionsContainer, *, since: str) -> None:
+def add_span_flags(parser: argparse._ActionsContainer, *, since: str | None) -> None:
     """Add the flags that choose a time of a history.
 
     Args:
-        since: default of ``--from``.
+        since: default of ``--from``; None if there is none.
     """
+    default = f" (default: {since})" if since else ""
     parser.add_argument(
         "--from", dest="since", metavar="TIME", type=past_time, default=since,
-        help=f"first moment: 14:02 (UTC), -30m or 2026-11-28T14:02:00Z (default: {since})",
+        help=f"first moment: 14:02 (UTC), -30m or 2026-11-28T14:02:00Z{default}",
     )  # fmt: skip
     parser.add_argument(
         "--to", dest="until", metavar="TIME", type=_until,
         help="last moment, or now (default: the last recorded one)",
     )  # fmt: skip
+
+
+def add_step_flag(parser: argparse._ActionsContainer, text: str) -> None:
+    """Add the flag for the steps of a time."""
+    parser.add_argument("--step", metavar="DURATION", type=_step, default=None, help=text)
+
+
+def _step(text: str) -> int:
+    """Return a duration of at least a minute in nanoseconds.
+
+    Raises:
+        argparse.ArgumentTypeError: The value is invalid.
+    """
+    from karptui.kube.timestamps import NS_PER_SECOND
+    from karptui.views.column import parse_duration
+
+    try:
+        step_ns = int(parse_duration(text) * NS_PER_SECOND)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if step_ns < 60 * NS_PER_SECOND:
+        raise argparse.ArgumentTypeError(f"{text!r} is less than a minute: samples are taken once a minute")
+    return step_ns
 
 
 def _until(text: str) -> PastTime | None:

@@ -15,9 +15,12 @@ from karptui.screens.panel import Panel
 from karptui.screens.row_sources import SessionList
 from karptui.session.answers import Focus
 from karptui.session.capacity import GROUPINGS, CapacityEntry
+from karptui.session.dollars import GROUPINGS as DOLLARS_BY
+from karptui.session.dollars import Dollars, Payer
 from karptui.session.facts import CapacityAround
 from karptui.session.packing import Packed
 from karptui.views.capacity import NOUNS, capacity_sentence, capacity_table
+from karptui.views.dollars import dollars_lines, dollars_table, payer_text
 from karptui.views.packing import RESOURCES, packed_lines, packing_lines
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
@@ -79,6 +82,53 @@ class CapacityScreen(ListScreen[CapacityEntry]):
             return
         cap = f" cap={item.capacity_type}" if item.capacity_type else ""
         self.host.open_screen("nodes", filter_text=f"{self._grouping}={item.name}{cap}")
+
+
+class DollarsScreen(ListScreen[Payer]):
+    """A row for each namespace, owner or value of a label, with its share of the nodes' prices."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("b", "turn", "By…", id="dollars.by", tooltip="By namespace, by owner"),
+    ]
+
+    entry_name = "nodes"
+
+    def __init__(self, grouping: str = DOLLARS_BY[0]) -> None:
+        self._grouping = grouping
+        self._sum = Sentences(id="capacity")
+        super().__init__(dollars_table(grouping), SessionList("dollars", lambda: self._grouping), above=(self._sum,))
+
+    @property
+    def table_title(self) -> str:
+        return f"Dollars by {clean(self._grouping)}"
+
+    def show_state(self) -> None:
+        self.host.cluster.look_at(Focus())
+        around = self.around(Dollars)
+        self._sum.set_lines(dollars_lines(around) if around is not None else ())
+        super().show_state()
+
+    def explain_item(self, item: Payer) -> Pieces:
+        target = "enter: its pods · " if self._filter_of(item) else ""
+        return ((f"{target}b: by namespace or owner · :capacity label=KEY", Tone.MUTED),)
+
+    def name_of(self, item: Payer) -> str:
+        return payer_text(item)
+
+    def action_turn(self) -> None:
+        at = DOLLARS_BY.index(self._grouping) + 1 if self._grouping in DOLLARS_BY else 0
+        self._grouping = DOLLARS_BY[at % len(DOLLARS_BY)]
+        self.use_table(dollars_table(self._grouping))
+        self.refresh_view(is_forced=True)
+
+    def _filter_of(self, item: Payer) -> str:
+        return f"ns={item.name}" if self._grouping == "namespace" and item.name else ""
+
+    def open_row(self, item: Payer) -> None:
+        if not (text := self._filter_of(item)):
+            self.say("no filter can select these pods")
+            return
+        self.host.open_screen("pods", filter_text=text)
 
 
 _MARGIN = 4

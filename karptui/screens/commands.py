@@ -104,7 +104,12 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
         TypedCommand("wide", "Show all columns, or only those that fit", lambda _: _list(app).action_wide()),
         TypedCommand("faults", "Show blocked and faulty rows only, or all rows", lambda _: _list(app).action_notable()),
         TypedCommand(
-            "capacity", "Nodes, pods, free resources and cost by zone, NodePool or type", lambda _: _capacity(app)
+            "capacity",
+            "Nodes, pods, free resources and cost by zone, NodePool or type; or whose dollars they are",
+            lambda text: _capacity(app, text),
+            (),
+            lambda: ("namespace", "owner"),
+            "[namespace|owner|label=KEY]",
         ),
         TypedCommand(
             "packing",
@@ -325,10 +330,16 @@ def _next(app: CommandHost) -> None:
     app.push_screen(NextScreen())
 
 
-def _capacity(app: CommandHost) -> None:
-    from karptui.screens.capacity import CapacityScreen  # noqa: PLC0415 - only when asked for
+def _capacity(app: CommandHost, text: str) -> None:
+    from karptui.screens.capacity import CapacityScreen, DollarsScreen  # noqa: PLC0415 - only when asked for
+    from karptui.session.dollars import BY_LABEL, GROUPINGS  # noqa: PLC0415 - as above
 
-    app.push_screen(CapacityScreen())
+    is_label = text.startswith(BY_LABEL) and text != BY_LABEL
+    if text and not (is_label or text in GROUPINGS):
+        raise CommandError(f":capacity takes namespace, owner or label=KEY, not {clean(text)}")
+    if text and app.config.disable_pricing:
+        raise CommandError("prices are off (--disable-pricing): there are no dollars to divide")
+    app.push_screen(DollarsScreen(text) if text else CapacityScreen())
 
 
 def _packing(app: CommandHost) -> None:

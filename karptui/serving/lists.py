@@ -36,6 +36,7 @@ def lists_of(config: Config) -> Mapping[str, Callable[[], List]]:
         "claims": _claims,
         "budgets": _budgets,
         "capacity": lambda: _capacity(config, churn),
+        "dollars": _dollars,
         "churn": churn.pools,
         "replacements": churn.replacements,
         "next": _next,
@@ -115,6 +116,23 @@ def _capacity(config: Config, churn: _Churn) -> List:
 
     table = capacity_table(has_prices=not config.disable_pricing)
     return served(table, lambda view, query: entries(view, query.of, query.now_ns), around)
+
+
+def _dollars() -> List:
+    """Return whose dollars they are, by namespace, owner or label."""
+    from karptui.session.dollars import Dollars, Payer, dollars_of
+    from karptui.views.dollars import dollars_table
+
+    last: LastAnswer[Dollars] = LastAnswer()
+
+    def dollars(view: ClusterView, of: str) -> Dollars:
+        made = (view.node_entries, view.pod_entries)
+        return last.get(made, lambda: dollars_of(view.node_entries, view.pod_entries, of), equals=(of,))
+
+    def items(view: ClusterView, query: RowQuery) -> tuple[Payer, ...]:
+        return dollars(view, query.of).payers
+
+    return served(dollars_table("namespace"), items, lambda view, of, _: dollars(view, of))
 
 
 class _Churn:

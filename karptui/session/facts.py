@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from karptui.disruption.expiry import Expiry
     from karptui.session.budgets import BudgetEntry
     from karptui.session.capacity import CapacityEntry
+    from karptui.session.dollars import Dollars
     from karptui.session.pools import PoolRow, PoolsAround
     from karptui.session.types import PoolEntry
 
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
         | CapacityAround
         | Churn
         | ClaimsAround
+        | Dollars
         | NextReport
         | PoolRow
         | PoolsAround

@@ -38,6 +38,7 @@ def overview_of(view: ClusterView) -> Overview:
             "claims": len(view.state.nodeclaims),
             "budgets": len(view.state.nodepools),
             "capacity": nodes,
+            "dollars": pods,
             "churn": pods + events,
             "replacements": pods + events,
             "next": nodes,

@@ -1,0 +1,97 @@
+"""`karptui capacity --by namespace|owner|label=KEY`: sums, history, and what does not go together."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from karptui.cli.main import main
+from tests.histories import BEGIN_NS, record_demo
+
+MINUTE_NS = 60_000_000_000
+
+
+@pytest.fixture(autouse=True)
+def _no_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("KARPTUI_CONFIG", str(tmp_path / "none.toml"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return four minutes of the demo, and two more after a pause of six."""
+    path = tmp_path_factory.mktemp("history") / "demo.karptui"
+    record_demo(path, 240)
+    record_demo(path, 120, begin_ns=BEGIN_NS + 10 * MINUTE_NS)
+    return path
+
+
+@pytest.mark.parametrize("by", ["namespace", "owner", "label=app"])
+def test_the_rows_add_up_to_the_capacity(by: str, history: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["capacity", "--snapshot", str(history), "--at", "14:03", "-o", "json"]
+    main(args)
+    whole = sum(row["price_per_hour"] or 0.0 for row in json.loads(capsys.readouterr().out))
+    main([*args, "--by", by])
+    rows = json.loads(capsys.readouterr().out)
+    assert sum(row["price_per_hour"] for row in rows) == pytest.approx(whole)
+    assert [row["part"] for row in rows[-2:]] == ["daemonsets", "idle"]
+    assert sum(row["percent"] for row in rows) == pytest.approx(100)
+
+
+def test_the_table_has_the_sum_its_parts_and_the_rule(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["capacity", "--demo", "--by", "namespace", "--filter", "ns-is-no-field=1"]) == 2
+    assert "ns-is-no-field" in capsys.readouterr().err
+    assert main(["capacity", "--demo", "--by", "namespace", "--sort-by", "pods=dsc"]) == 0
+    first, rule, _, head, *rows = capsys.readouterr().out.splitlines()
+    assert "/h pods + $" in first
+    assert rule.startswith("requests × node price: a core weighs 7.5 GiB")
+    assert head.split() == ["NAMESPACE", "PODS", "NODES", "CPU", "MEM", "$/H", "SHARE"]
+    assert rows[0].startswith("DaemonSets and static pods")
+
+
+def test_a_recorded_time_is_averaged_and_its_pause_counted(history: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["capacity", "--snapshot", str(history), "--by", "namespace", "--from", "14:00", "--to", "14:12"]
+    main([*args, "--step", "1m", "-o", "json"])
+    rows = json.loads(capsys.readouterr().out)
+    assert {len(row["moments"]) for row in rows} == {6}
+    assert all(
+        row["price_per_hour"] == pytest.approx(sum(one["price_per_hour"] for one in row["moments"]) / 6) for row in rows
+    )
+    main([*args, "--step", "1m"])
+    assert "6 of 12 moments recorded" in capsys.readouterr().out
+    main([*args, "--step", "6m", "-o", "csv"])
+    table = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert {row["moments"] for row in table} == {"1"}
+    main(["capacity", "--snapshot", str(history), "--by", "namespace", "--at", "14:02", "-o", "json"])
+    moment = json.loads(capsys.readouterr().out)
+    at = {row["name"]: row["moments"][2]["price_per_hour"] for row in rows if row["part"] == "pods"}
+    assert {row["name"]: row["price_per_hour"] for row in moment if row["part"] == "pods"} == pytest.approx(at)
+
+
+@pytest.mark.parametrize(
+    ("args", "problem"),
+    [
+        (["--by", "team"], "'team' is none of zone, pool, type, namespace, owner and label=KEY"),
+        (["--by", "label="], "'label=' is none of"),
+        (["--by", "zone", "--from", "-1h"], "--from needs --by namespace, owner or label=KEY"),
+        (["--by", "owner", "--disable-pricing"], "it does not go with --disable-pricing"),
+        (["--by", "owner", "--packing", "cpu"], "--packing draws NodePools"),
+        (["--by", "owner", "--from", "-3m", "--at", "-1m"], "--at and --now name a moment"),
+        (["--by", "owner", "--step", "1s", "--from", "-1h"], "less than a minute"),
+        (["--by", "owner", "--step", "5m"], "--step needs --from"),
+    ],
+)
+def test_flags_that_do_not_go_together_are_refused(
+    args: list[str], problem: str, history: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = ["--snapshot", str(history)] if "--at" in args else ["--demo"]
+    try:
+        status = main(["capacity", *args, *source])
+    except SystemExit as stop:
+        status = int(str(stop.code))
+    assert status == 2
+    assert problem in capsys.readouterr().err
