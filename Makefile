@@ -64,7 +64,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 endif
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
-	$(INSTALL) -e .
+	$(INSTALL) -e '.[cel]' || $(INSTALL) -e .
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python

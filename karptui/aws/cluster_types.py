@@ -19,6 +19,7 @@ import msgspec
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.instance_types import Resolved, instance_types
+from karptui.aws.kubelet import expressions
 from karptui.aws.market import Market, OfferingKey, built_in_market, region_of
 from karptui.aws.nodeclass import Ami, Ec2NodeClass, NodeClassError, Subnet, SubnetZone, parse_nodeclass
 from karptui.aws.region import node_zones
@@ -29,6 +30,7 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClassRef, is_ec2
 from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.settings import Settings
+from karptui.kube.cel_library import why_no_cel
 from karptui.kube.node import Node
 from karptui.kube.quantity import Quantity
 from karptui.kube.recent import Recent
@@ -118,6 +120,9 @@ def cluster_types(
             nodeclass=nodeclass, market=market, types=resolved, discovered_memory_bytes=memory
         )
         notes |= dict.fromkeys(_notes(nodeclass, market, takes_spot=_takes_spot(inventory, nodeclass.name)))
+        if why_no_cel() and settings.rules.evaluates_kubelet and expressions(nodeclass.kubelet):
+            name = f"{EC2_KIND} {nodeclass.name}"
+            notes[f"{name}: expressions in spec.kubelet are ignored: {why_no_cel()}"] = None
     return ClusterTypes(by_nodeclass=types, problems=problems, notes=tuple(notes))
 
 

@@ -18,6 +18,7 @@ from karptui.aws.nodeclass import Ec2NodeClass, Kubelet, NodeClassError
 from karptui.aws.pod_slots import max_pods
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.karpenter.settings import Settings
+from karptui.kube.cel_library import why_no_cel
 from karptui.kube.quantity import is_quantity
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 
@@ -29,6 +30,11 @@ _ROUNDED_UP: Final = {CPU: (10, "m"), MEMORY: (16, "Mi"), EPHEMERAL_STORAGE: (1,
 
 class ExpressionError(ValueError):
     """The expression does not compile, or has no usable result for a type; the message has the reason."""
+
+
+def evaluates(settings: Settings) -> bool:
+    """Return whether expressions are evaluated: Karpenter's gate is on, and the library for it is installed."""
+    return settings.aws_gates.get(CEL_GATE, False) and not why_no_cel()
 
 
 def is_expression(amount: str) -> bool:
@@ -47,12 +53,13 @@ def expressions(kubelet: Kubelet) -> dict[str, str]:
 def for_type(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, settings: Settings) -> Ec2NodeClass:
     """Return the NodeClass for a type, with expressions replaced by their results.
 
-    Expressions are ignored while the gate is off. A reserved amount that fails or is negative is dropped.
+    Expressions are ignored while the gate is off, and without the library. A reserved amount that fails or is
+    negative is dropped.
 
     Raises:
         NodeClassError: ``maxPods`` has no usable result, so Karpenter finds no types at all.
     """
-    is_on = settings.aws_gates.get(CEL_GATE, False)
+    is_on = evaluates(settings)
     kubelet = nodeclass.kubelet
     if isinstance(kubelet.max_pods, str):
         expression = kubelet.max_pods
@@ -91,8 +98,9 @@ def expression_results(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, settin
     texts = expressions(nodeclass.kubelet)
     if not texts or not settings.rules.evaluates_kubelet:
         return {}
-    if not settings.aws_gates.get(CEL_GATE, False):
-        return {place: f"{text}: not used, {CEL_GATE} is off" for place, text in texts.items()}
+    if not evaluates(settings):
+        reason = why_no_cel() if settings.aws_gates.get(CEL_GATE, False) else f"{CEL_GATE} is off"
+        return {place: f"{text}: not used, {reason}" for place, text in texts.items()}
     try:
         kubelet = for_type(facts, nodeclass, settings).kubelet
     except NodeClassError as error:

@@ -13,7 +13,7 @@ import msgspec
 
 from karptui.aws.devices import SHARING, sharing_problem
 from karptui.aws.facts import InstanceTypeFacts
-from karptui.aws.kubelet import CEL_GATE, compile_problem, expressions, failures
+from karptui.aws.kubelet import CEL_GATE, compile_problem, evaluates, expressions, failures
 from karptui.aws.kubelet_rules import parse_problem, rule_breaks, unmanaged_fields
 from karptui.aws.nodeclass import AL2023, CUSTOM, Ec2NodeClass
 from karptui.karpenter.nodeclass import NodeClass
@@ -60,6 +60,8 @@ def refusal(
             "KubeletExpressionsDisabled",
             f"spec.kubelet contains a CEL expression, but the {CEL_GATE} feature gate is disabled",
         )
+    if not evaluates(settings):
+        texts = {}
     if wrong := next(filter(None, map(compile_problem, texts.values())), ""):
         return NodeClassRefusal("KubeletExpressionInvalid", wrong)
     if dropped := _dropped(given, parsed):

@@ -181,11 +181,14 @@ def run_scenarios(args: argparse.Namespace) -> int:
     Raises:
         UsageError: The scenarios or the cluster cannot be read.
     """
+    from karptui.kube.cel_library import why_rules_unchecked
     from karptui.whatif.scenario import Replay
 
     scenarios = read_files(args.scenario)
     replay = Replay(args.replay) if args.replay else None
     status = 0
+    if unchecked := why_rules_unchecked():
+        say(unchecked)
     for named in bases(args):
         status = max(status, named.report())
         answers = [scenario_answer(named, scenario, replay, args.fail_on or ()) for scenario in scenarios]

@@ -11,6 +11,7 @@ import msgspec
 from karptui.decode.kinds import kind_of
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
+from karptui.kube.cel_library import why_rules_unchecked
 from karptui.whatif.edits import ObjectRef, PutObject, SetField
 from karptui.whatif.field_path import path_text
 from karptui.whatif.schema.schema import Schemas, shipped_schemas
@@ -62,8 +63,8 @@ def manifests_of(files: Iterable[tuple[str, str]]) -> Manifests:
             edits.append(PutObject(document.text))
             names.append(f"{document.kind}/{document.ref.key}")
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(passed.items()))
-    notes = (f"passed over, as no decision depends on them: {kinds}",) if kinds else ()
-    return Manifests(tuple(edits), tuple(names), notes)
+    passed_over = f"passed over, as no decision depends on them: {kinds}" if kinds else ""
+    return Manifests(tuple(edits), tuple(names), tuple(filter(None, (passed_over, why_rules_unchecked()))))
 
 
 _NODEPOOL: Final = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool"}

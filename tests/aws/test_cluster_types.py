@@ -20,6 +20,7 @@ from karptui.karpenter.labels import ARCH, INSTANCE_TYPE, REGION, REGISTERED, ZO
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass, NodeClassRef
 from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.settings import parse_settings
 from karptui.kube.node import Node
 from karptui.kube.quantity import of_units
 from karptui.kube.recent import Recent
@@ -170,3 +171,12 @@ def test_a_zone_is_closed_if_all_its_subnets_are_full() -> None:
         refused = [one for one in found.types[0].offerings if one.error_code == NO_FREE_ADDRESSES]
         assert {offering_value(one, ZONE) for one in refused} == closed
         assert not any(one.is_available for one in refused)
+
+
+def test_kubelet_expressions_without_the_library_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karptui.aws.cluster_types.why_no_cel", lambda: "no library")
+    given = a_class(kubelet={"maxPods": "vcpus * 20"})
+    inventory = Inventory(nodeclasses=(given,), nodes=(), nodeclaims=())
+    notes = {v: cluster_types(inventory, parse_settings({}, v), facts=FACTS).notes for v in ("v1.14.1", "v1.15.1")}
+    told = "EC2NodeClass default: expressions in spec.kubelet are ignored: no library"
+    assert {version: told in sentences for version, sentences in notes.items()} == {"v1.14.1": False, "v1.15.1": True}

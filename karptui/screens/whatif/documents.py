@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from karptui.karpenter.rules import NEWEST
+from karptui.kube.cel_library import why_no_cel
 from karptui.screens.whatif.workbook import Workbook
 from karptui.sources.source import SourceError
 from karptui.whatif.edits import AnyEdit, ObjectRef, PutObject, SetField
@@ -179,6 +180,8 @@ class Documents:
     def origin(self) -> str:
         """What documents are held against, and how many rules of it cannot be run here."""
         left_out = f", {len(self.unchecked)} of their rules cannot be checked here" if self.unchecked else ""
+        if why_no_cel():
+            left_out = f", without their rules and patterns: {why_no_cel()}"
         return f"{self.schemas.origin}{left_out}"
 
     @property

@@ -55,6 +55,7 @@ THREADS: Final = 3
 """Questions under way at once: EC2 throttles by account, and others need it too."""
 LONGEST_REST_SECONDS: Final = 300.0
 EVERYTHING: Final = frozenset(FactKind)
+NOT_INSTALLED: Final = "AWS is not asked, as boto3 is not installed: pip install 'karptui[aws]'"
 NO_REGION: Final = "no AWS region is configured, and the cluster names none"
 
 
@@ -75,7 +76,12 @@ class Opener(msgspec.Struct, frozen=True):
 
     def __call__(self, now_ns: Callable[[], int], wait: Wait) -> Questions:
         """Import botocore and open a session."""
-        from karptui.sources.aws.questions import open_questions  # noqa: PLC0415  a tenth of a second, in a thread
+        try:
+            from karptui.sources.aws.questions import open_questions  # noqa: PLC0415  a tenth of a second, in a thread
+        except ModuleNotFoundError as error:
+            if error.name not in ("boto3", "botocore"):
+                raise
+            raise AwsError(Trouble.NOT_INSTALLED, NOT_INSTALLED) from None
 
         return open_questions(self.profile, asks_instance=self.asks_instance, now_ns=now_ns, wait=wait)
 

@@ -11,6 +11,8 @@ from karptui.sources.source import SourceError
 class Trouble(StrEnum):
     """Kinds of trouble, by what would help."""
 
+    NOT_INSTALLED = "not installed"
+    """boto3, which is optional."""
     NO_CREDENTIALS = "no credentials"
     EXPIRED = "expired credentials"
     REFUSED = "refused credentials"
@@ -27,6 +29,7 @@ class Trouble(StrEnum):
 
 
 RETRY_SECONDS: Final = {
+    Trouble.NOT_INSTALLED: 86_400,
     Trouble.NO_CREDENTIALS: 60,
     Trouble.EXPIRED: 60,
     Trouble.REFUSED: 300,
@@ -42,7 +45,15 @@ RETRY_SECONDS: Final = {
 """Retry delay: a user may log in at any minute, a policy rarely changes."""
 
 ACCOUNT_WIDE: Final = frozenset(
-    {Trouble.NO_CREDENTIALS, Trouble.EXPIRED, Trouble.REFUSED, Trouble.NO_PROFILE, Trouble.NO_REGION, Trouble.STOPPED}
+    {
+        Trouble.NOT_INSTALLED,
+        Trouble.NO_CREDENTIALS,
+        Trouble.EXPIRED,
+        Trouble.REFUSED,
+        Trouble.NO_PROFILE,
+        Trouble.NO_REGION,
+        Trouble.STOPPED,
+    }
 )
 """Trouble that every other request would meet as well."""
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
+from karptui.kube.cel_library import why_no_cel
 from karptui.whatif.field_path import Path
 from karptui.whatif.schema.schema import Violation
 
@@ -181,7 +182,7 @@ def evaluate(expression: str, names: Mapping[str, Any]) -> Any:
     Returns:
         Its value, ``UNREADABLE`` or ``FAILED``.
     """
-    program = _compiled(expression)
+    program = None if why_no_cel() else _compiled(expression)
     if program is None:
         return UNREADABLE
     try:
@@ -200,7 +201,7 @@ def evaluate(expression: str, names: Mapping[str, Any]) -> Any:
 def fits_pattern(text: str, pattern: str) -> bool:
     """Say whether a pattern of a schema is found in a text, by the engine that Go has too: linear whatever they are.
 
-    A pattern that cannot be read fits everything.
+    A pattern that cannot be read fits everything, as does any without that engine.
     """
     return evaluate("self.matches(oldSelf)", {"self": text, "oldSelf": pattern, "hasOld": False}) is not False
 
