@@ -182,7 +182,10 @@ def _destination_of_claim(claim: NewClaim, settings: PriceSettings = LIST_PRICES
 
 
 def zones_of_volumes(pod: Pod, state: ClusterState) -> list[tuple[str, frozenset[str]]]:
-    """Return the zones that each of a pod's volumes is bound to, by its claim; nothing if one is unknown."""
+    """Return the zones that each of a pod's volumes may be in, by what says so; nothing if one is unknown.
+
+    A bound claim says it, or the ``allowedTopologies`` of the StorageClass of an unbound one.
+    """
     inventory = Inventory(
         claims=tuple(state.of(Kind.PVC).values()),
         volumes=tuple(state.of(Kind.PV).values()),
@@ -193,8 +196,19 @@ def zones_of_volumes(pod: Pod, state: ClusterState) -> list[tuple[str, frozenset
         reach = VolumeIndex(inventory).reach(pod)
     except VolumeLookupError:
         return []
-    found = ((f"PVC {key}", _zones(alternatives)) for key, alternatives in reach)
-    return [(name, zones) for name, zones in found if zones is not None]
+    found = [(key, zones) for key, alternatives in reach if (zones := _zones(alternatives)) is not None]
+    return [(f"{_storage_class(key, state)}PVC {key}", zones) for key, zones in found]
+
+
+def _storage_class(key: str, state: ClusterState) -> str:
+    claim = state.of(Kind.PVC).get(key)
+    return "" if claim is None or claim.volume_name else f"StorageClass {claim.storage_class_name} of "
+
+
+def storage_classes(pod: Pod, state: ClusterState) -> tuple[str, ...]:
+    """Return the StorageClasses of a pod's volumes that are not made yet."""
+    claims = (state.of(Kind.PVC).get(f"{pod.namespace}/{volume.claim_of(pod.name)}") for volume in pod.volumes)
+    return tuple(claim.storage_class_name or "" for claim in claims if claim is not None and not claim.volume_name)
 
 
 def gone_node(pod: Pod, state: ClusterState) -> tuple[str, str] | None:

@@ -25,7 +25,7 @@ from karptui.kube.pod import Pod, lost_pods
 from karptui.kube.quantity import NANO
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import amount_text, counted
-from karptui.pending.causes import Cause, zones_of_volumes
+from karptui.pending.causes import Cause, storage_classes, zones_of_volumes
 from karptui.provisioning.limits import as_good_as_full
 from karptui.provisioning.nearest import furthest
 from karptui.provisioning.rejection import PlacementGate
@@ -294,6 +294,7 @@ def _group_line(view: ClusterView, group: PendingGroup, now_ns: int) -> PendingL
         daemonsets=tuple(_daemonsets_in_the_way(view, closest)) if closest is not None else (),
         owner=group.origin,
         zones=frozenset().union(*(zones for _, zones in volumes)),
+        storage_classes=storage_classes(first, view.state) if volumes else (),
         requests=first.requests,
         rule=_rule_off_nodes(view, group, closest.nodepool) if closest is not None and is_limited else "",
     )

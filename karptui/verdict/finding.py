@@ -405,7 +405,9 @@ class PendingLine(msgspec.Struct, frozen=True):
     owner: str = ""
     """``Kind/namespace/name`` of their workload."""
     zones: frozenset[str] = frozenset()
-    """Zones that their volumes are in; empty if none is bound to a zone."""
+    """Zones that their volumes may be in; empty if none is bound to a zone."""
+    storage_classes: tuple[str, ...] = ()
+    """StorageClasses of their volumes that are not made yet."""
     requests: ResourceList = resources.EMPTY
     """Requests of each pod."""
     rule: str = ""

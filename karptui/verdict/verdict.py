@@ -147,11 +147,15 @@ COVERED_RULES: Final = frozenset(
     }
 )
 """Rules of Advice whose errors and warnings another finding reports."""
+_COVERED_ERRORS: Final = frozenset({"volume-zone-without-offering"})
+"""Rules whose errors the line of the pending pods says as well."""
 _EXPLAINING_RULES: Final = frozenset({"pool-daemonset-types", "pool-no-types", "setting-gate-off"})
 """Rules whose errors explain why pods of their NodePools are pending."""
 _TELLING_RULES: Final = frozenset({"pod-host-port-daemonset"})
 """Rules whose errors name the pending pods of their workloads."""
-SEPARATE_RULES: Final = frozenset({"pool-expiry-wave", "pool-consolidate-after-churn"})
+SEPARATE_RULES: Final = frozenset(
+    {"pool-expiry-wave", "pool-consolidate-after-churn", "pool-consolidation-never", "pool-when-empty"}
+)
 """Advice rules whose warnings get a separate line: they announce something within hours, or hold nodes now."""
 
 
@@ -278,6 +282,8 @@ def _urgent_advice(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterF
     """Yield each error of Advice, and warnings that have their own line."""
     for advice in _uncovered(case):
         severity = str(advice.severity)
+        if severity == "error" and advice.rule in _COVERED_ERRORS:
+            continue
         if severity != "error" and not (advice.rule in SEPARATE_RULES and severity == "warning"):
             continue
         if advice.rule in _TELLING_RULES:

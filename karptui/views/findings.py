@@ -403,8 +403,11 @@ def _pending(finding: ClusterFinding, now_ns: int, reasons: Reasons) -> str:
     text = f"{f'{pods} ' if finding.pods > 1 else ''}{name} pending{age}{f': {reason}' if reason else ''}"
     volume = ""
     if finding.zones and reason and "volume" not in reason:
-        its = "its volume is" if finding.pods == 1 else "their volumes are"
-        volume = f"; {its} in {first_of(finding.zones, NAMED)}"
+        many, zones = finding.pods != 1, first_of(finding.zones, NAMED)
+        volume = f"; {'their volumes are' if many else 'its volume is'} in {zones}"
+        if len(finding.names) > 1:
+            volumes = "their volumes" if many else "its volume"
+            volume = f"; StorageClass {first_of(finding.names[1:], NAMED)} allows {volumes} only in {zones}"
     return f"{text}{volume}{_preempted(finding)}"
 
 

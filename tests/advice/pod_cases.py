@@ -392,7 +392,7 @@ CASES = [
     Case(
         "volume-zone-without-offering",
         lambda: tied("us-east-1c", node="node-1"),
-        ("1 pod (StatefulSet/default/db) has volumes in us-east-1c", "it runs, and has no zone to move to"),
+        ("1 pod (StatefulSet/default/db) needs volumes in us-east-1c", "it runs, and has no zone to move to"),
     ),
     Case(
         "volume-zone-without-offering",

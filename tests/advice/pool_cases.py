@@ -500,6 +500,22 @@ CASES = [
     ),
     *quiet("pool-consolidation-never", three_nodes, lambda: pools(a_nodepool(consolidate_after_ns=None))),
     Case(
+        "pool-when-empty",
+        lambda: three_nodes(consolidation_policy="WhenEmpty"),
+        (
+            "3 nodes of general ($0.29/h) stay although pods request less than a quarter of each",
+            "removes only empty nodes",
+        ),
+        WARNING,
+        per_hour=0.288,
+    ),
+    *quiet(
+        "pool-when-empty",
+        three_nodes,
+        lambda: an_inventory(pods_per_node=0, nodepools=(a_nodepool(consolidation_policy="WhenEmpty"),)),
+        lambda: three_nodes(consolidation_policy="WhenEmpty", consolidate_after_ns=None),
+    ),
+    Case(
         "pool-consolidate-after-churn",
         lambda: churning(quiet_ns=4 * MINUTE_NS, after_ns=HOUR_NS),
         ("3 nodes of general ($0.29/h) are not consolidated", "consolidateAfter (1h)", "within the last 4m"),

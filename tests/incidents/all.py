@@ -19,6 +19,7 @@ from tests.incidents import (
     placement,
     pod_demands,
     registration,
+    settings,
     volumes,
 )
 from tests.incidents.incident import INCIDENTS
@@ -36,6 +37,7 @@ MODULES = (
     nodes,
     controllers,
     operations,
+    settings,
     healthy_pods,
     healthy_launches,
     healthy_disruption,

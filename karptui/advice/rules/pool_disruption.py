@@ -16,6 +16,7 @@ from karptui.advice.words import at_cost, listed, share, span
 from karptui.disruption.consolidation import SPOT_TO_SPOT_GATE, SPOT_TO_SPOT_TYPES
 from karptui.disruption.do_not_disrupt import protects_node
 from karptui.disruption.expiry import WAVE_NS, expiry_calendar, expiry_wave
+from karptui.karpenter.do_not_disrupt import protection_of
 from karptui.karpenter.labels import CAPACITY_TYPE, DO_NOT_DISRUPT, INSTANCE_TYPE, SPOT
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, NodePool
 from karptui.kube import resources
@@ -129,10 +130,10 @@ def _of(owners: Sequence[ObjectRef]) -> str:
     return f" of {listed(map(ref_text, owners))}" if owners else ""
 
 
-def _is_light(node: StateNode) -> bool:
-    """Return whether pods request less than half of a node's CPU and memory."""
+def _is_light(node: StateNode, part: int = 2) -> bool:
+    """Return whether pods request less than half of a node's CPU and memory, or another part of it."""
     for name in (CPU, MEMORY):
-        if 2 * sum(resources.nano(pod.requests, name) for pod in node.pods) >= node.allocatable_nano.get(name, 0):
+        if part * sum(resources.nano(pod.requests, name) for pod in node.pods) >= node.allocatable_nano.get(name, 0):
             return False
     return True
 
@@ -175,6 +176,53 @@ def _consolidation_never(context: AdviceContext) -> Iterator[Finding]:
             edits=(SetField(pool_ref(pool), ("spec", "disruption", "consolidateAfter"), "5m"),),
             per_hour=cost,
         )
+
+
+_LIGHT_NS: Final = 3600 * NS_PER_SECOND
+"""A node that has just started may still get its pods."""
+
+
+@rule(
+    "pool-when-empty",
+    title="only empty nodes are consolidated",
+    what="At least three nodes of a NodePool with consolidationPolicy WhenEmpty, and half of its nodes, are older than "
+    "an hour and run pods that request less than a quarter of them and can be evicted.",
+    why="With consolidationPolicy WhenEmpty, a node stays as long as one pod runs on it that is no DaemonSet's, "
+    "however small. Pods are never moved together onto fewer nodes.",
+    source="pkg/controllers/disruption/consolidation.go",
+    remedy="Set consolidationPolicy WhenEmptyOrUnderutilized if the pods may be evicted. A what-if shows what goes "
+    "then.",
+)
+def _only_empty_nodes(context: AdviceContext) -> Iterator[Finding]:
+    for pool in context.pools:
+        if pool.is_static or pool.consolidation_policy != WHEN_EMPTY or pool.consolidate_after_ns is None:
+            continue
+        nodes = context.nodes_of(pool)
+        light = [node for node in nodes if _is_kept_by_a_little(node, context)]
+        if len(light) < _FEWEST_NODES or 2 * len(light) < len(nodes):
+            continue
+        cost = context.cost(light)
+        yield Finding(
+            severity=Severity.WARNING,
+            objects=(pool_ref(pool),),
+            fact=f"{counted(len(light), 'node')} of {pool.name}{at_cost(cost)} stay although pods request less than a "
+            "quarter of each: its consolidationPolicy WhenEmpty removes only empty nodes.",
+            edits=(
+                SetField(pool_ref(pool), ("spec", "disruption", "consolidationPolicy"), "WhenEmptyOrUnderutilized"),
+            ),
+            per_hour=cost,
+        )
+
+
+def _is_kept_by_a_little(node: StateNode, context: AdviceContext) -> bool:
+    """Return whether a node that is neither new nor empty has much room, and only the policy keeps it."""
+    claim = node.claim
+    if claim is None or not node.is_initialized or node.is_marked_for_deletion or protects_node(node.annotations):
+        return False
+    if context.now_ns - claim.created_ns < _LIGHT_NS or context.fleet.is_empty(node) or not _is_light(node, 4):
+        return False
+    block = context.fleet.pods.pdb_block
+    return not any(protection_of(pod, context.now_ns).is_active or block(pod) for pod in node.pods)
 
 
 _SOON_NS: Final = 24 * 3600 * NS_PER_SECOND

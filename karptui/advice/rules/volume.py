@@ -17,7 +17,8 @@ from karptui.whatif.edits import ObjectRef
 @rule(
     "volume-zone-without-offering",
     title="a volume in an unreachable zone",
-    what="A bound volume ties a pod to zones without an available offering in any NodePool that accepts the pod.",
+    what="A volume, or the allowedTopologies of its StorageClass, ties a pod to zones without an available offering in "
+    "any NodePool that accepts the pod.",
     why="A volume's zone is added to the pod's requirements. If no NodePool has subnets, an allowed zone and an "
     "offering there, the pod fails with a message about instance types, or keeps its node from ever being replaced.",
     source="pkg/controllers/provisioning/scheduling/volumetopology.go",
@@ -46,7 +47,7 @@ def _zone_without_offering(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.ERROR if waiting else Severity.WARNING,
             objects=owners,
-            fact=f"{counted(len(found), 'pod')} ({listed(map(ref_text, owners))}) {verb(len(found), 'has', 'have')} "
+            fact=f"{counted(len(found), 'pod')} ({listed(map(ref_text, owners))}) {verb(len(found), 'needs', 'need')} "
             f"volumes in {joined(where)}, where no NodePool for {verb(len(found), 'it', 'them')} has an available "
             f"offering; {state}.",
         )
