@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.views import plan, solve, timeouts, values
+from karptui.views import pause, plan, solve, timeouts, values
 from karptui.views.advice import TABLE as ADVICE
 from karptui.views.blockers.trials import REPORT as REMEDIES
 from karptui.views.budgets.columns import budgets_table
@@ -152,6 +152,9 @@ DOCUMENTS: Final[Mapping[str, Mapping[str, Any]]] = {
             Value("points", lambda *_: None, listed(values.POINT)),
         ),
         (NAME,),
+    ),
+    "pause": row_schema(
+        (NAME, *pause.REPORT, rows("removals", pause.TABLE, "First what goes on all the same."), *VERSIONS)
     ),
     "policies": row_schema(
         (NAME, *values.REPORT, rows("outcomes", values.TABLE, "The cluster as it is first."), *VERSIONS)

@@ -24,6 +24,7 @@ _TABLES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "columns of a NodePool": "headroom:POOL_TABLE",
         },
         "policies": {"columns": "values:TABLE"},
+        "pause": {"columns": "pause:TABLE"},
         "timeouts": {"columns": "timeouts:TABLE"},
         "rehearse": {"columns": "rehearsal:TABLE"},
         "claims": {"columns": "claims.columns:TABLE"},

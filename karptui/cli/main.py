@@ -44,6 +44,7 @@ COMMANDS: Final = MappingProxyType(
         "headroom": "count how many more of a pod fit: on existing nodes, on new ones, until a limit stops launches",
         "solve": "find the change that reaches a goal: nothing pending, cheapest families, weights, overhead, ...",
         "policies": "compare consolidation policies and values of consolidateAfter: savings and evictions",
+        "pause": "show how to stop voluntary disruption, what goes on all the same, and what its end releases",
         "timeouts": "list nodes that consolidation does not evaluate before its timeout",
         "rehearse": "simulate moving node groups to Karpenter: launches, unschedulable pods, costs",
         "claims": "list NodeClaims: their life, drift, expiry and drain",

@@ -195,6 +195,11 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             ),
             Entry("karptui policies --seeds 5 --workers 8 -o json", "the range over 5 seeds, in 8 processes"),
         ),
+        "pause": (
+            Entry("karptui pause --until 18:00Z", "commands that stop all voluntary disruption until then, its cost"),
+            Entry("karptui pause --pool general --reason Drifted --until 4h -o json", "drift of one NodePool, as JSON"),
+            Entry("karptui pause --release", "end the active pauses, and what that releases"),
+        ),
         "timeouts": (
             Entry("karptui timeouts", "with durations from Karpenter's metrics if they are readable"),
             Entry("karptui timeouts --per-simulation 2s --fail-on timeout -o json", "a check, with a given duration"),

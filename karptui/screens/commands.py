@@ -169,6 +169,14 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
             "[POOL]",
         ),
         TypedCommand(
+            "pause",
+            "How to stop voluntary disruption, or end a pause: what goes on, the cost, what the end releases",
+            lambda text: _pause(app, text),
+            (),
+            lambda: ["release", *_names(app, "NodePool")],
+            "[release] [POOL] [REASON] [UNTIL]",
+        ),
+        TypedCommand(
             "solve",
             "The change that schedules the pending pods, or the memory overhead that nodes need",
             lambda text: _solve(app, text),
@@ -317,6 +325,30 @@ def _solve(app: CommandHost, text: str) -> None:
     except SolveError as error:
         raise CommandError(clean(str(error))) from error
     app.go(ToSolve(name, tuple(given.items()), front.scenario_in_front() if front is not None else None))
+
+
+def _pause(app: CommandHost, text: str) -> None:
+    from karptui.disruption.budgets import Reason  # noqa: PLC0415 - only when asked for
+    from karptui.disruption.pauses import PauseRequest, end_of  # noqa: PLC0415 - as above
+    from karptui.screens.destinations import ToPause  # noqa: PLC0415 - as above
+
+    known, reasons = set(_names(app, "NodePool")), {reason.lower(): reason for reason in Reason}
+    words = text.split()
+    rest = [word for word in words if word not in known and word.lower() not in (*reasons, "release", "until")]
+    for word in rest:
+        try:
+            end_of(word, app.now_ns())
+        except ValueError as error:
+            raise CommandError(f"there is no NodePool {clean(word)}, and {clean(str(error))}") from None
+    if len(rest) > 1:
+        raise CommandError(f"a pause has one end, not {clean(' and '.join(rest))}")
+    request = PauseRequest(
+        tuple(word for word in words if word in known),
+        tuple(reasons[word.lower()] for word in words if word.lower() in reasons and word not in known),
+        "".join(rest),
+        is_release="release" in words,
+    )
+    app.go(ToPause(request))
 
 
 def _workload_words(app: CommandHost) -> Sequence[str]:

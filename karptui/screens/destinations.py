@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 if TYPE_CHECKING:
+    from karptui.disruption.pauses import PauseRequest
     from karptui.session.answers import Forecast, PlanText, PlayMoment
     from karptui.whatif.edits import AnyEdit
     from karptui.whatif.scenario import Replay, Scenario
@@ -130,6 +131,12 @@ class ToSolve(msgspec.Struct, frozen=True):
     """Edits that are made before."""
 
 
-ToStudy: TypeAlias = ToHeadroom | ToDrill | ToPolicies | ToValues | ToSolve
+class ToPause(msgspec.Struct, frozen=True):
+    """A pause of disruption, or its end."""
+
+    request: PauseRequest
+
+
+ToStudy: TypeAlias = ToHeadroom | ToDrill | ToPolicies | ToValues | ToSolve | ToPause
 """Answers that take a while."""
 ToScreen: TypeAlias = ToText | ToNode | ToPool | ToPending | ToTypes | ToLedger | ToExplanation | ToForward | ToStudy

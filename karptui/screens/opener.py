@@ -18,6 +18,7 @@ from karptui.screens.destinations import (
     ToHeadroom,
     ToLedger,
     ToNode,
+    ToPause,
     ToPending,
     ToPolicies,
     ToPool,
@@ -71,7 +72,7 @@ def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
             from karptui.screens.forward import ForwardScreen
 
             return ForwardScreen(scenarios, played)
-        case ToHeadroom() | ToDrill() | ToPolicies() | ToValues() | ToSolve():
+        case ToHeadroom() | ToDrill() | ToPolicies() | ToValues() | ToSolve() | ToPause():
             return _study_screen(to)
         case _:
             assert_never(to)
@@ -79,11 +80,13 @@ def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
 
 def _study_screen(to: ToStudy) -> FrameScreen:
     from karptui.screens.study import StudyScreen
-    from karptui.views import drill, headroom, solve, values
+    from karptui.views import drill, headroom, pause, solve, values
 
     match to:
         case ToHeadroom(kind, key):
             return StudyScreen(headroom.headroom_study(kind, key))
+        case ToPause(request):
+            return StudyScreen(pause.pause_study(request))
         case ToDrill():
             return StudyScreen(drill.drill_study())
         case ToPolicies(pool, edits):

@@ -13,9 +13,11 @@ from karptui.session.answers import Forecast, PlanText, Progress, StudyAnswer
 from karptui.session.throttle import ThreadThrottle
 
 if TYPE_CHECKING:
+    from karptui.disruption.pauses import PauseRequest
     from karptui.forward.result import Played
     from karptui.plan.drill import Drill
     from karptui.plan.headroom import Headroom
+    from karptui.plan.pause import Pause as DisruptionPause
     from karptui.plan.policies import Comparison
     from karptui.plan.rollout import Rollout
     from karptui.provisioning.reporter import Pause, Reporter
@@ -174,6 +176,13 @@ class Studies(OneAtATime):
             )
 
         return self._answer(now_ns, compared, PolicyError, EditError)
+
+    def pause(self, request: PauseRequest, horizon_ns: int, now_ns: int) -> StudyAnswer[DisruptionPause]:
+        from karptui.plan.pause import PauseError, pause
+
+        return self._answer(
+            now_ns, lambda base, report: pause(base, request, horizon_ns=horizon_ns, reporter=report), PauseError
+        )
 
     def _answer(
         self, now_ns: int, work: Callable[[WhatIfBase, Reporter], AnswerT], *errors: type[Exception]

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from karptui.disruption.pauses import PauseRequest
     from karptui.forward.result import Played
     from karptui.kube.past_time import PastTime
     from karptui.plan.drill import Drill
     from karptui.plan.headroom import Headroom
+    from karptui.plan.pause import Pause
     from karptui.plan.policies import Comparison
     from karptui.session.answers import (
         ControllerInfo,
@@ -255,6 +257,9 @@ class Studies(Protocol):
             pools: NodePools that are edited; all that are not static if empty.
             afters: Values of consolidateAfter; a default set and those in use if empty.
         """
+
+    def pause(self, request: PauseRequest, horizon_ns: int, now_ns: int) -> StudyAnswer[Pause]:
+        """Return a pause of voluntary disruption, or its end."""
 
     def progress(self) -> Progress:
         """Return the progress of the running study."""

@@ -33,6 +33,7 @@ OPTIONS: Final[dict[str, list[list[str]]]] = {
     "forward": [["--horizon", "30m", "-o", "json"]],
     "headroom": [["--most", "20", "-o", "json"]],
     "nodes": [["-o", "json"], ["--usage", "-o", "json"]],
+    "pause": [["--until", "10m", "--horizon", "10m", "-o", "json"]],
     "plan": [["--horizon", "30m", "-f", "pool.json", "-o", "json"]],
     "pods": [["-o", "json"], ["--usage", "-o", "json"]],
     "simulate": [["--scenario", "scenario.json", "-o", "json"], ["--self-check", "-o", "json"]],
@@ -52,7 +53,7 @@ CLUSTERS: Final = ("demo", "cluster", "test", "plain.json", "redacted.json", "..
 """What answers call the cluster."""
 CODE: Final = re.compile(r"[A-Z][A-Z_]+|delete|replace|drift|pending|error|warning|info")
 SLOW: Final = frozenset(
-    {"forward", "plan", "policies", "remedies", "solve", "sweep", "simulate", "headroom", "drill", "rehearse"}
+    {"forward", "pause", "plan", "policies", "remedies", "solve", "sweep", "simulate", "headroom", "drill", "rehearse"}
 )
 """Commands that are run only with KARPTUI_ALL_GOLDENS."""
 METRICS: Final = "karpenter_cloudprovider_instance_type_offering"

@@ -220,6 +220,7 @@ def test_simulations(capsys: pytest.CaptureFixture[str], source: list[str], tmp_
     check("solve", printed(capsys, "solve", "pending", *source, "--tries", "5"))
     sweep = "VM_MEMORY_OVERHEAD_PERCENT=0.04,0.075"
     check("packing-scenario", printed(capsys, "packing", *source, "--scenario", str(scenario)))
+    check("pause", printed(capsys, "pause", *source, "--until", "10m", "--horizon", "10m"))
     check("timeouts", printed(capsys, "timeouts", *source))
     check("policies", printed(capsys, "policies", *source, "--policy", "Balanced", "--after", "0s", "--horizon", "10m"))
     check("sweep", printed(capsys, "sweep", source[1], "--set", sweep, "--jobs", "1"))

@@ -88,6 +88,21 @@ async def test_values_seeds_and_span_of_policies_are_chosen_by_keys(app: Karptui
         assert " 5m " not in text
 
 
+async def test_a_pause_is_asked_for_by_words_and_ended_elsewhere(app: KarptuiApp) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing(*typed("pause drifted until 2h"))(pilot)
+        assert "pauses Drifted disruption in " in screen_text(app)
+        assert "(120m)" in screen_text(app)
+        await pressing("v", *"3h", "backspace", "backspace", "backspace", "backspace", *"1h", "enter")(pilot)
+        assert "(60m)" in screen_text(app)
+        await pressing("x")(pilot)
+        assert "kubectl patch nodepools.karpenter.sh" in screen_text(app)
+        await pressing("escape", "escape", *typed("pause release"))(pilot)
+        assert "ends 1 pause in 1 NodePool (batch)" in screen_text(app)
+        await pressing("escape", *typed("pause gone"))(pilot)
+        assert "there is no NodePool gone" in screen_text(app)
+
+
 async def test_what_is_not_there_is_told_in_its_place(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing(*typed("headroom Pod a/none"))(pilot)

@@ -1,0 +1,93 @@
+"""`karptui pause`: how to stop voluntary disruption, what goes on, its cost, and what its end releases."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from karptui.cli.errors import fail, show_progress
+from karptui.cli.listing import rows_of
+from karptui.cli.many import chosen, each_of, one_base, opened, print_document, table_lines
+from karptui.cli.options import add_horizon_flag, add_study_flags, add_workers_flag, refuse_unused
+from karptui.whatif.edits import EditError
+
+if TYPE_CHECKING:
+    from karptui.plan.pause import Pause, PauseEvent
+    from karptui.views.table import Rows
+
+_REASONS: Final = ("Empty", "Drifted", "Underutilized")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument(
+        "--pool", metavar="NAME", action="append", default=[], help="only this NodePool; repeatable (default: all)"
+    )
+    parser.add_argument(
+        "--reason",
+        metavar="REASON",
+        action="append",
+        choices=_REASONS,
+        default=[],
+        help="only disruption for this reason: Empty, Drifted or Underutilized; repeatable (default: all voluntary)",
+    )
+    parser.add_argument(
+        "--until",
+        metavar="TIME",
+        default="",
+        help="end of the pause: 2h, 18:00Z, 2026-11-28T18:00:00Z (default: none)",
+    )
+    parser.add_argument(
+        "--release", action="store_true", help="end the active pauses instead, and show what that releases"
+    )
+    add_horizon_flag(parser, "length of the forecast after the release, and of a simulated pause without an end")
+    add_study_flags(parser, rows="removals", filter_example="why=expires", sort_example="evictions=dsc")
+    add_workers_flag(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the change and its effects. Status 1 if something is missing."""
+    from karptui.disruption.budgets import Reason
+    from karptui.disruption.pauses import PauseRequest
+    from karptui.plan.pause import PauseError, pause
+    from karptui.views.column import plain
+    from karptui.views.pause import REPORT, TABLE
+
+    if args.release:
+        refuse_unused(args, ("until",), "is the end of a new pause: it does not go with --release")
+    rows_of(TABLE, (), args, 0)  # refuses a filter or an order before anything is simulated
+    named, base = one_base(args)
+    request = PauseRequest(tuple(args.pool), tuple(map(Reason, args.reason)), args.until, is_release=args.release)
+    try:
+        with opened(args.workers or "1") as workers:
+            found = pause(base, request, horizon_ns=args.horizon, reporter=_progress, each=each_of(workers))
+    except (PauseError, EditError) as error:
+        fail(str(error))
+    rows = chosen(TABLE, found.events, args)
+    head = {"name": named.name, **plain(REPORT, found)}
+    print_document(head, ("removals", rows), named.versions, _lines(named.name, found, rows, args), args)
+    return named.report()
+
+
+def _progress(done: int, total: int) -> None:
+    show_progress(f"{done * 100 // max(total, 1)} % played")
+
+
+def _lines(name: str, found: Pause, rows: Rows[PauseEvent], args: argparse.Namespace) -> Iterator[str]:
+    from karptui.views.pause import command_lines, headline, more_lines
+
+    yield f"{name}: {headline(found)}"
+    yield from (f"  {line}" for line in more_lines(found))
+    commands = list(command_lines(found, args.context or ""))
+    if commands:
+        yield ""
+        yield from commands
+    if rows:
+        yield ""
+        yield from table_lines(rows, args)
+    yield ""
+    for sentence in found.changed.assumptions:
+        yield f"  assumed: {sentence}"
+    for sentence in found.changed.not_modelled:
+        yield f"  not modelled: {sentence}"
