@@ -1,1 +1,3 @@
 """Actions as values."""
+
+from __future__ import annotations
