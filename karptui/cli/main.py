@@ -59,6 +59,7 @@ COMMANDS: Final = MappingProxyType(
         "advice": "list problems in a cluster's objects, with remedies; the exit status shows the worst severity",
         "card": "write an incident card: the last minutes under pseudonyms, the verdict, and pictures of screens",
         "watch": "follow a cluster without a screen: record its history, print changes of the verdict, serve metrics",
+        "mcp": "answer an assistant's questions about a cluster: read-only tools of the Model Context Protocol",
         "record": "write a cluster to a snapshot file, without secrets",
         "completion": "print the completion script for a shell",
     }

@@ -441,6 +441,25 @@ def flags_by_value(parser: argparse.ArgumentParser) -> dict[str, str]:
     return {action.dest: action.option_strings[-1] for action in parser._actions if action.option_strings}  # noqa: SLF001
 
 
+def cluster_words(args: argparse.Namespace, names: Iterable[str]) -> list[str]:
+    """Return the flags with these values as words of a command line, for another process.
+
+    Args:
+        names: of `LIVE_FLAGS`, `PRICE_FLAGS`, ``snapshot``, ``demo`` and ``karpenter_version``.
+    """
+    words: list[str] = []
+    for name in names:
+        value, flag = getattr(args, name, None), args.flags.get(name, "")
+        if not flag or not _is_given(name, value):
+            continue
+        if isinstance(value, bool):
+            words.append(flag)
+        for part in value if isinstance(value, list) else () if isinstance(value, bool) else (value,):
+            text = "=".join(part) if isinstance(part, tuple) else f"{part:f}s" if name == "request_timeout" else part
+            words.append(f"{flag}={text}")
+    return words
+
+
 def refuse_unused(args: argparse.Namespace, names: Iterable[str], because: str) -> None:
     """Refuse flags that would have no effect.
 

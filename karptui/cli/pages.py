@@ -54,6 +54,7 @@ OWN_STATUSES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("1", "the history can no longer be recorded"),
             Entry("2", "as for other commands, or another karptui records this cluster"),
         ),
+        "mcp": (Entry("0", "standard input has ended"), _UNUSABLE, _INTERRUPTED),
         "advice": (
             Entry("0", "no finding of the severity of --fail-on or worse"),
             Entry("1", "done, but something could not be read"),
@@ -268,6 +269,10 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui watch", "record the history of the current context until ctrl-c"),
             Entry("karptui watch --metrics :9110", "also serve metrics for Prometheus on this machine"),
             Entry("karptui watch --demo -o json", "changes of the demo's verdict, one JSON object a line"),
+        ),
+        "mcp": (
+            Entry("karptui mcp --context prod-eu-1", "what an assistant starts; answers have pseudonyms"),
+            Entry("karptui mcp --snapshot incident.json.gz --no-redact", "about a recording, with its names"),
         ),
         "completion": (
             Entry("source <(karptui completion bash)", "for this shell"),

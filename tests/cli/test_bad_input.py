@@ -8,7 +8,7 @@ import pytest
 
 from karptui.cli.main import COMMANDS, main
 
-NOT_READERS = ("changes", "completion", "explain", "history", "record", "simulate", "sweep", "watch")
+NOT_READERS = ("changes", "completion", "explain", "history", "mcp", "record", "simulate", "sweep", "watch")
 READERS = tuple(name for name in COMMANDS if name not in NOT_READERS)
 EMPTY = "the name of a file is empty; a variable that is not set?"
 

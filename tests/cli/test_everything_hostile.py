@@ -157,7 +157,7 @@ def applied(file: str) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("record", "completion", "watch")])
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("record", "completion", "mcp", "watch")])
 def test_nothing_hostile_is_printed(command: str, file: str, capsys: pytest.CaptureFixture[str]) -> None:
     for words in lines(command, file):
         status = main(words)
@@ -173,7 +173,7 @@ def test_nothing_hostile_is_printed(command: str, file: str, capsys: pytest.Capt
         assert out or is_empty or words[-1] == "csv", "without rows CSV has no header"
 
 
-@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("record", "completion", "watch")])
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("record", "completion", "mcp", "watch")])
 def test_no_field_of_a_snapshot_is_printed_raw(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
