@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 from contextlib import closing
-from pathlib import Path
 
 from karptui.cli.errors import UsageError, say
 from karptui.cli.listing import has_lines_above, print_rows, rows_of
-from karptui.cli.options import add_cluster_flags, add_row_flags, add_span_flags, refuse_live, refuse_unused
-from karptui.cli.source import local_history
+from karptui.cli.options import add_cluster_flags, add_row_flags, add_span_flags, refuse_unused
+from karptui.cli.source import chosen_history
 from karptui.cli.streams import put
 from karptui.views.sanitize import page
 
@@ -27,7 +26,8 @@ def run(args: argparse.Namespace) -> int:
     from karptui.sources.history.store import History, HistoryError
     from karptui.views.changes import TABLE, headline
 
-    path = history_path(args)
+    refuse_unused(args, ("karpenter_version",), "has no effect: no rules decide here")
+    path = chosen_history(args)
     try:
         with closing(History(path)) as history:
             last_ns = history.end_ns()
@@ -43,24 +43,3 @@ def run(args: argparse.Namespace) -> int:
     for note in found.notes:
         say(note)
     return 0
-
-
-def history_path(args: argparse.Namespace) -> Path:
-    """Return the history that the flags name: a file, or the local one of a cluster.
-
-    Raises:
-        UsageError: There is none.
-    """
-    from karptui.sources.history.store import is_history
-
-    refuse_unused(args, ("now", "at"), "does not go with changes: --from and --to name its moments")
-    refuse_unused(args, ("karpenter_version",), "has no effect: no rules decide here")
-    if not args.snapshot:
-        return local_history(args)
-    if args.demo:
-        raise UsageError("--demo and --snapshot exclude each other")
-    refuse_live(args)
-    path = Path(args.snapshot[0])
-    if len(args.snapshot) > 1 or not is_history(path):
-        raise UsageError(f"{path}: is not one history, and only its moments can be compared; karptui records one")
-    return path

@@ -6,10 +6,11 @@ import argparse
 from typing import TYPE_CHECKING, Final
 
 from karptui.cli.errors import UsageError, show_progress
-from karptui.cli.history import history_path, opened, span
+from karptui.cli.history import opened, span
 from karptui.cli.listing import has_lines_above, print_lines, print_rows, rows_of
 from karptui.cli.loading import Loaded, load, with_notes
 from karptui.cli.options import add_span_flags, add_step_flag, refuse_unused
+from karptui.cli.source import chosen_history
 from karptui.decode.kinds import Kind
 from karptui.kube.past_time import PastTime
 
@@ -83,7 +84,7 @@ def _over_time(args: argparse.Namespace, loaded: Loaded) -> tuple[Loaded, Dollar
     from karptui.session.history_report import recorded_span
     from karptui.sources.history.store import HistoryError
 
-    path = history_path(args)
+    path = chosen_history(args)
     try:
         history = opened(path)
         try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from karptui.cli.errors import UsageError
 from karptui.cli.listing import has_lines_above, print_lines, print_rows, report, rows_of
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags, add_span_flags, add_step_flag
+from karptui.cli.source import chosen_history
 from karptui.decode.kinds import Kind
 from karptui.kube.past_time import PastTime
 
@@ -39,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     from karptui.sources.history.store import HistoryError
     from karptui.views.history import lines_above, table_of
 
-    path = history_path(args)
+    path = chosen_history(args)
     try:
         history = opened(path)
         try:
@@ -67,24 +68,6 @@ def run(args: argparse.Namespace) -> int:
         print_lines(lines_above(steps, told.predictions))
     print_rows(rows, args)
     return report(loaded)
-
-
-def history_path(args: argparse.Namespace) -> Path:
-    """Return the history's file: that of ``--snapshot``, or that of the cluster on this machine.
-
-    Raises:
-        UsageError: There is none, or flags exclude each other.
-    """
-    from karptui.cli.source import check_times, local_history
-
-    check_times(args)
-    if args.at is not None or args.now is not None:
-        raise UsageError("--at and --now name a moment, and a history has --from and --to")
-    if args.snapshot:
-        if len(args.snapshot) > 1:
-            raise UsageError("one history at a time")
-        return Path(args.snapshot[0])
-    return local_history(args)
 
 
 def opened(path: Path) -> History:

@@ -87,6 +87,26 @@ def read_snapshot(args: argparse.Namespace, paths: Sequence[str | Path]) -> Snap
         raise UsageError(str(error)) from error
 
 
+def chosen_history(args: argparse.Namespace) -> Path:
+    """Return the history that the flags name: the file of ``--snapshot``, or that of the cluster on this machine.
+
+    Raises:
+        UsageError: There is none, or flags exclude each other.
+    """
+    from karptui.sources.history.store import is_history
+
+    refuse_unused(args, ("now", "at"), "names a moment, and a history has --from and --to")
+    if not args.snapshot:
+        return local_history(args)
+    if args.demo:
+        raise UsageError("--demo and --snapshot exclude each other")
+    refuse_live(args)
+    path = Path(args.snapshot[0])
+    if len(args.snapshot) > 1 or not is_history(path):
+        raise UsageError(f"{path}: is not one history that karptui has recorded")
+    return path
+
+
 def local_history(args: argparse.Namespace) -> Path:
     """Return the file with the history of the live cluster, or of the demo, that the flags name.
 

@@ -121,8 +121,8 @@ def test_notes_tell_where_the_history_begins(capsys: pytest.CaptureFixture[str],
     ("words", "message"),
     [
         (("--from", "14:05", "--to", "14:01"), "nothing is recorded in that time"),
-        (("--now", "2026-11-28T14:00:00Z"), "--now does not go with changes"),
-        (("--at", "14:00"), "--at does not go with changes"),
+        (("--now", "2026-11-28T14:00:00Z"), "--now names a moment"),
+        (("--at", "14:00"), "--at names a moment"),
         (("--from", "yesterday"), "'yesterday' is not a time of day"),
     ],
 )
