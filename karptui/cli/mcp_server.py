@@ -154,9 +154,9 @@ async def _run(words: list[str], stdin: str = "", folder: Path | None = None) ->
 
 
 def _redact_history(args: argparse.Namespace, line: Line, folder: Path) -> list[str]:
-    from karptui.cli.changes import history_path
     from karptui.cli.option_values import past_time
     from karptui.cli.record import redactor
+    from karptui.cli.source import chosen_history
     from karptui.sources.history.redacted import write_redacted
     from karptui.sources.history.store import History, HistoryError
 
@@ -164,7 +164,7 @@ def _redact_history(args: argparse.Namespace, line: Line, folder: Path) -> list[
         old.unlink()
     given = dict(word.split("=", 1) for word in line.words if word.startswith("--"))
     since, until = past_time(given.get("--from", "-30m")), past_time(given.get("--to", "-0s"))
-    path = history_path(argparse.Namespace(**{**vars(args), "karpenter_version": None}))
+    path = chosen_history(argparse.Namespace(**{**vars(args), "karpenter_version": None}))
     try:
         with closing(History(path)) as history:
             last_ns = history.end_ns()
