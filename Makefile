@@ -7,7 +7,7 @@ UV := $(shell command -v uv 2>/dev/null)
 # Where a lock file is named, nothing else than what it lists is installed, and only what has its hash.
 LOCK ?=
 
-.PHONY: demo test test-newest-textual newest-textual lint types layers check snapshots lock audit sbom clean
+.PHONY: demo test test-newest-textual newest-textual lint types layers check snapshots lock audit release clean
 
 demo: $(VENV)/.installed
 	$(BIN)/karptui --demo
@@ -89,26 +89,12 @@ audit: $(VENV)/bin/python
 		&& $(VENV)-audit/bin/python tools/audit.py $(VENV)-audit/bin/pip-audit .ci/requirements.txt \
 		|| echo "audit: nobody could be asked, as pip-audit could not be installed"
 
-# The version is not written in pyproject.toml, where cyclonedx-py looks for it.
-define WITH_VERSION
-import json, pathlib, karptui
-path = pathlib.Path("dist/karptui.cdx.json")
-document = json.loads(path.read_text())
-document["metadata"]["component"]["version"] = karptui.__version__
-path.write_text(json.dumps(document, indent=2) + "\n")
-endef
-export WITH_VERSION
-
-# What a release consists of, in CycloneDX, beside the wheel that is released with it.
-sbom:
-	@rm -rf dist $(VENV)-sbom && $(PYTHON) -m venv $(VENV)-sbom \
-		&& $(VENV)-sbom/bin/python -m pip install --quiet --disable-pip-version-check . \
-		&& $(PYTHON) -m venv $(VENV)-tools && $(VENV)-tools/bin/python -m pip install --quiet --disable-pip-version-check build cyclonedx-bom
-	@$(VENV)-tools/bin/python -m build --outdir dist . >/dev/null
-	@$(VENV)-tools/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
-		--output-file dist/karptui.cdx.json $(VENV)-sbom/bin/python
-	@$(VENV)-sbom/bin/python -c "$$WITH_VERSION"
-	@ls dist
+# Everything that a release consists of, in dist: make release VERSION=1.2.3 RELEASE='--url https://…'.
+release:
+	@rm -rf dist $(VENV)-release && $(PYTHON) -m venv $(VENV)-release \
+		&& $(VENV)-release/bin/python -m pip install --quiet --disable-pip-version-check \
+			'.[aws,cel]' 'hatchling>=1.27,<2' 'hatch-fancy-pypi-readme>=25.1,<26' packaging 'pyinstaller>=6,<7'
+	@$(VENV)-release/bin/python tools/release.py $(VERSION) --single-file $(RELEASE)
 
 clean:
-	rm -rf $(VENV) $(VENV)-audit $(VENV)-sbom $(VENV)-tools .venv-newest-textual .mypy_cache .pytest_cache .ruff_cache .import_linter_cache dist
+	rm -rf $(VENV) $(VENV)-audit $(VENV)-release .venv-newest-textual .mypy_cache .pytest_cache .ruff_cache .import_linter_cache dist

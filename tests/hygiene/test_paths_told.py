@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("CONTRIBUTING.md", "docs/architecture.md")
-FOLDERS = ("benchmarks", "docs", "karptui", "tests", "tools")
+FOLDERS = ("benchmarks", "contrib", "docs", "karptui", "tests", "tools")
 FILES = tuple(
     path.relative_to(ROOT).as_posix()
     for folder in FOLDERS

@@ -13,7 +13,7 @@ import yaml
 from karptui.cli.main import build_parser, split
 
 ROOT = Path(__file__).parents[2]
-PLUGINS: dict[str, Any] = yaml.safe_load((ROOT / "docs" / "k9s-plugins.yaml").read_text())["plugins"]
+PLUGINS: dict[str, Any] = yaml.safe_load((ROOT / "contrib" / "k9s" / "plugins.yaml").read_text())["plugins"]
 
 
 @pytest.mark.parametrize("name", PLUGINS)
