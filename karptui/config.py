@@ -45,6 +45,10 @@ class ContextSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     banner: Banner = Banner.CALM
     label: str = ""
     """A word shown before the context's name, such as PRODUCTION."""
+    allow_actions: bool = False
+    """Whether objects of the cluster may be changed without ``--allow-actions``."""
+    read_only: bool = False
+    """Whether actions are refused whatever flags say."""
 
 
 WORST_FIRST: Final = "held=dsc"
@@ -92,6 +96,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """How many days of history are kept."""
     history_megabytes: float = 1000.0
     """How large the history of one cluster may become."""
+    max_action_objects: int = 10
+    """How many objects one action may change."""
     keymap: Mapping[str, str] = {}
     """Other keys for actions: the id that the help screen shows, and a comma-separated list of keys."""
     contexts: Mapping[str, ContextSettings] = {}
@@ -180,6 +186,7 @@ def _convert(values: Mapping[str, object], where: str) -> Config:
         "auto_mode_surcharge",
         "history_days",
         "history_megabytes",
+        "max_action_objects",
     ):
         amount = getattr(config, key)
         if not isfinite(amount) or amount < 0:

@@ -1,4 +1,4 @@
-"""Files: reading with a size limit, and atomic writing."""
+"""Files: reading with a size limit, atomic writing, and lines that are on the disk."""
 
 from __future__ import annotations
 
@@ -143,6 +143,28 @@ def write_file(path: Path, data: bytes, *, may_replace: bool = False, is_private
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def append_line(path: Path, line: bytes) -> None:
+    """Append a line to a file that only its owner may read, made if missing, and return once it is on the disk.
+
+    Raises:
+        OSError: if it is not a regular file, is a link, or cannot be written.
+    """
+    check_allowed()
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        about = os.fstat(descriptor)
+        if not stat.S_ISREG(about.st_mode):
+            raise _irregular()
+        if about.st_mode & 0o077:
+            os.fchmod(descriptor, 0o600)
+        if os.write(descriptor, line + b"\n") != len(line) + 1:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _umask() -> int:

@@ -57,6 +57,15 @@ def history_file(cluster: str, server: str) -> Path:
     return _private(state_dir() / "history") / f"{name}-{zlib.crc32(f'{cluster} {server}'.encode()):08x}.karptui"
 
 
+def audit_file() -> Path:
+    """Return the file that records actions; its folder is made when missing, readable by its owner only.
+
+    Raises:
+        OSError: when the folder cannot be made.
+    """
+    return state_dir() / "audit.jsonl"
+
+
 def _private(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return folder

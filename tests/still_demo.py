@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import pytest
 
 from karptui.clock import Clock, FrozenClock
-from karptui.sources.demo.source import DemoSource
+from karptui.sources.demo.play import DemoPlay
+from karptui.sources.demo.source import Answer, DemoSource
 from karptui.sources.source import Mail, Mailbox, Phase
 
 
@@ -57,6 +59,11 @@ class StillDemo(DemoSource):
         """Return every object as an API server would give it."""
         self._open_once()
         return super().manifests()
+
+    def act(self, change: Callable[[DemoPlay], Answer]) -> Answer:
+        """Let a function read or change the world now."""
+        self._open_once()
+        return super().act(change)
 
     def _open_once(self) -> None:
         """Make the world behind what has been said, as it was then: most tests never ask for it."""

@@ -17,6 +17,7 @@ import msgspec
 
 from karptui.views import pause, plan, solve, timeouts, values
 from karptui.views.advice import TABLE as ADVICE
+from karptui.views.audit import TABLE as AUDIT
 from karptui.views.blockers.trials import REPORT as REMEDIES
 from karptui.views.budgets.columns import budgets_table
 from karptui.views.capacity import capacity_table
@@ -63,6 +64,7 @@ ROWS: Final[Mapping[str, tuple[TableSpec[Any], tuple[str, ...]]]] = {
     "capacity": (capacity_table("zone"), ("items",)),
     "capacity-dollars": (dollars_table(), ("items",)),
     "next": (NEXT, ("properties", "nodes", "items")),
+    "audit": (AUDIT, ("items",)),
     "changes": (CHANGES, ("items",)),
     "history": (HISTORY, ("items",)),
     "churn": (CHURN, ("properties", "pools", "items")),

@@ -26,6 +26,7 @@ _NOT_COMPARED: Final = frozenset(
         "deletionGracePeriodSeconds",
         "ownerReferences",
         "finalizers",
+        "managedFields",
     }
 )
 """Metadata that nobody edits."""

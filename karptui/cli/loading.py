@@ -121,6 +121,58 @@ def with_notes(loaded: Loaded, notes: Iterable[str]) -> Loaded:
     return replace(loaded, notes=tuple(dict.fromkeys((*loaded.notes, *notes))))
 
 
+class Following:
+    """A source that is being read; the state of its cluster so far, and the status of every kind."""
+
+    def __init__(self, source: Source) -> None:
+        from karptui.sources.source import Mailbox
+        from karptui.state.cluster import EMPTY
+
+        self.source = source
+        self.state: ClusterState = EMPTY
+        self.statuses: dict[Kind, SourceStatus] = {}
+        self._mailbox = Mailbox()
+        source.start(self._mailbox)
+
+    def update(self, seconds: float = 0.0) -> None:
+        """Take over what has arrived; wait for news before, up to a time limit."""
+        from karptui.state.reducer import reduce
+
+        if seconds:
+            self._mailbox.wait_for_news(seconds)
+        mail = self._mailbox.drain()
+        self.state = reduce(self.state, mail.batch)
+        self.statuses |= mail.statuses
+
+    def settle(self, needed: Sequence[Kind], patience_seconds: float, *, awaited: Sequence[Kind] = ()) -> None:
+        """Read until the needed kinds are complete.
+
+        Args:
+            awaited: optional kinds with a short timeout.
+
+        Raises:
+            UsageError: The source cannot connect, or takes too long.
+        """
+        deadline = time.monotonic() + patience_seconds
+        until: float | None = None
+        while True:
+            self.update()
+            statuses = self.statuses
+            if all(_is_settled(statuses.get(kind)) for kind in needed):
+                until = time.monotonic() + _GRACE_SECONDS if until is None else until
+                if time.monotonic() > until or all(_is_settled(statuses.get(kind)) for kind in awaited):
+                    return
+                self._mailbox.wait_for_news(_LOOK_SECONDS)
+                continue
+            gone = next((s for s in statuses.values() if s.kind in needed and s.phase is Phase.DISCONNECTED), None)
+            if gone is not None:
+                raise UsageError(gone.last_error or f"{self.source.title} cannot be reached")
+            if time.monotonic() > deadline:
+                late = ", ".join(kind for kind in needed if not _is_settled(statuses.get(kind)))
+                raise UsageError(f"{self.source.title} did not send everything within {patience_seconds:.0f} s: {late}")
+            self._mailbox.wait_for_news(_LOOK_SECONDS)
+
+
 def follow(
     source: Source,
     needed: Sequence[Kind],
@@ -140,38 +192,15 @@ def follow(
     Raises:
         UsageError: The source cannot start or connect, or takes too long.
     """
-    from karptui.sources.source import Mailbox
-    from karptui.state.cluster import EMPTY
-    from karptui.state.reducer import reduce
-
-    mailbox, state = Mailbox(), EMPTY
-    statuses: dict[Kind, SourceStatus] = {}
-    deadline = time.monotonic() + patience_seconds
-    until: float | None = None
     try:
-        source.start(mailbox)
-        while True:
-            mail = mailbox.drain()
-            state = reduce(state, mail.batch)
-            statuses |= mail.statuses
-            if all(_is_settled(statuses.get(kind)) for kind in needed):
-                until = time.monotonic() + _GRACE_SECONDS if until is None else until
-                if time.monotonic() > until or all(_is_settled(statuses.get(kind)) for kind in awaited):
-                    and_then(state)
-                    return state, statuses
-                mailbox.wait_for_news(_LOOK_SECONDS)
-                continue
-            gone = next((s for s in statuses.values() if s.kind in needed and s.phase is Phase.DISCONNECTED), None)
-            if gone is not None:
-                raise UsageError(gone.last_error or f"{source.title} cannot be reached")
-            if time.monotonic() > deadline:
-                late = ", ".join(kind for kind in needed if not _is_settled(statuses.get(kind)))
-                raise UsageError(f"{source.title} did not send everything within {patience_seconds:.0f} s: {late}")
-            mailbox.wait_for_news(_LOOK_SECONDS)
+        following = Following(source)
+        following.settle(needed, patience_seconds, awaited=awaited)
+        and_then(following.state)
     except SourceError as error:
         raise UsageError(str(error)) from error
     finally:
         source.stop()
+    return following.state, following.statuses
 
 
 def _is_settled(status: SourceStatus | None) -> bool:

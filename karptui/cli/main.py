@@ -61,6 +61,8 @@ COMMANDS: Final = MappingProxyType(
         "watch": "follow a cluster without a screen: record its history, print changes of the verdict, serve metrics",
         "mcp": "answer an assistant's questions about a cluster: read-only tools of the Model Context Protocol",
         "record": "write a cluster to a snapshot file, without secrets",
+        "do": "try a change out on the server, or carry it out: cordon, do-not-disrupt, evict, scale, apply, ...",
+        "audit": "list the changes that karptui made to clusters, from this machine's audit file",
         "completion": "print the completion script for a shell",
     }
 )

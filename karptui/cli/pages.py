@@ -49,6 +49,12 @@ OWN_STATUSES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("3", "no change that was tried reaches the goal"),
             _INTERRUPTED,
         ),
+        "do": (
+            Entry("0", "tried out, and the server would accept it; with --yes done"),
+            Entry("1", "the server refuses it, a permission is missing, or the outcome is not known"),
+            Entry("2", "as for other commands, or actions are not allowed, or a confirmation is missing"),
+            _INTERRUPTED,
+        ),
         "watch": (
             Entry("0", "ended by SIGINT or SIGTERM; everything is written"),
             Entry("1", "the history can no longer be recorded"),
@@ -274,6 +280,22 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui mcp --context prod-eu-1", "what an assistant starts; answers have pseudonyms"),
             Entry("karptui mcp --snapshot incident.json.gz --no-redact", "about a recording, with its names"),
         ),
+        "do": (
+            Entry("karptui do cordon ip-10-0-1-7 --allow-actions", "what the server and Karpenter would do; no change"),
+            Entry("karptui do cordon ip-10-0-1-7 --allow-actions --yes --reason 'kernel bug'", "carry it out"),
+            Entry(
+                "karptui do delete general-x7k2p --allow-actions --yes --confirm general-x7k2p --reason 'stuck'",
+                "delete a NodeClaim, whose name is typed twice",
+            ),
+            Entry("karptui do scale deployment/shop/web --replicas 12 --allow-actions", "a workload"),
+            Entry(
+                "karptui do apply -f nodepool.yaml --allow-actions", "the diff of an edited NodePool, and what follows"
+            ),
+        ),
+        "audit": (
+            Entry("karptui audit", "what karptui changed on this machine, the newest first"),
+            Entry("karptui audit --filter outcome=refused -o json", "what was refused, for a script"),
+        ),
         "completion": (
             Entry("source <(karptui completion bash)", "for this shell"),
             Entry("karptui completion fish > ~/.config/fish/completions/karptui.fish", "permanently"),
@@ -295,7 +317,10 @@ ENVIRONMENT: Final = (
 FILES: Final = (
     Entry("~/.config/karptui/config.toml", "the configuration (macOS: ~/Library/Application Support/karptui)"),
     Entry("~/.cache/karptui", "prices and offerings from AWS (macOS: ~/Library/Caches/karptui)"),
-    Entry("~/.local/state/karptui", "the key of record --redact (macOS: ~/Library/Application Support/karptui)"),
+    Entry(
+        "~/.local/state/karptui",
+        "audit file, key of record --redact (macOS: ~/Library/Application Support/karptui)",
+    ),
     Entry("~/.kube/config", "the kubeconfig, unless $KUBECONFIG names another"),
 )
 """Files other than those on the command line."""

@@ -8,7 +8,19 @@ import pytest
 
 from karptui.cli.main import COMMANDS, main
 
-NOT_READERS = ("changes", "completion", "explain", "history", "mcp", "record", "simulate", "sweep", "watch")
+NOT_READERS = (
+    "audit",
+    "changes",
+    "completion",
+    "do",
+    "explain",
+    "history",
+    "mcp",
+    "record",
+    "simulate",
+    "sweep",
+    "watch",
+)
 READERS = tuple(name for name in COMMANDS if name not in NOT_READERS)
 EMPTY = "the name of a file is empty; a variable that is not set?"
 
@@ -24,6 +36,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def words_of(command: str, file: str) -> list[str]:
     """Return the command line that reads a snapshot."""
     return {
+        "do": ["do", "cordon", "x", "--snapshot", file],
         "explain": ["explain", "node", "x", "--snapshot", file],
         "record": ["record", "-", "--snapshot", file],
         "sweep": ["sweep", "--set", "VM_MEMORY_OVERHEAD_PERCENT=0.05,0.06", "--snapshot", file],
@@ -34,7 +47,7 @@ def words_of(command: str, file: str) -> list[str]:
     }.get(command, [command, "--snapshot", file])
 
 
-@pytest.mark.parametrize("command", ["", *(name for name in COMMANDS if name != "completion")])
+@pytest.mark.parametrize("command", ["", *(name for name in COMMANDS if name not in ("audit", "completion"))])
 def test_an_empty_name_is_not_the_current_directory(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words_of(command, "  " if command == "nodes" else "")) == 2
     output, error = capsys.readouterr()

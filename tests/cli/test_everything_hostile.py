@@ -90,6 +90,10 @@ def hostile_file(tmp_path: Path) -> str:
 def lines(command: str, file: str) -> list[list[str]]:
     """Return the command lines of a command, in every form."""
     forms = [["-o", form] for form in FORMS]
+    if command == "audit":
+        return [[command, hostile_audit(file), *form] for form in forms]
+    if command == "do":
+        return [[command, "cordon", f"x{EVERYTHING}", "--snapshot", file]]
     if command == "card":
         return [[command, str(Path(file).with_suffix("")), "--snapshot", file]]
     if command in ("changes", "history"):
@@ -120,6 +124,18 @@ def lines(command: str, file: str) -> list[list[str]]:
         "solve": SOLVED,
     }.get(command, FORMS)
     return [[command, "--snapshot", file, *own, "-o", form] for form in told]
+
+
+def hostile_audit(file: str) -> str:
+    """Write an audit file of hostile text, and return it."""
+    path = Path(file).with_suffix(".audit")
+    texts = dict.fromkeys(("context", "server", "user", "action", "method", "path", "reason", "time"), EVERYTHING)
+    names = dict.fromkeys(("kind", "namespace", "name", "uid"), EVERYTHING)
+    diff = [{"field": EVERYTHING, "before": [EVERYTHING], "after": {EVERYTHING: EVERYTHING}}]
+    begun = {**texts, "id": "a", "userFrom": "server", "phase": "before", "object": names, "diff": diff}
+    ended = {**begun, "phase": "after", "outcome": EVERYTHING, "message": EVERYTHING}
+    path.write_text("".join(json.dumps(line) + "\n" for line in (begun, ended)))
+    return str(path)
 
 
 def hostile_history(file: str) -> str:

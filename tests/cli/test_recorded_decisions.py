@@ -46,7 +46,7 @@ OPTIONS: Final[dict[str, list[list[str]]]] = {
 LINES: Final = [
     [command, *options]
     for command in COMMANDS
-    if command not in ("card", "changes", "completion", "history", "mcp", "record", "watch")
+    if command not in ("audit", "card", "changes", "completion", "do", "history", "mcp", "record", "watch")
     for options in OPTIONS.get(command, [["-o", "json"]])
 ]
 CLUSTERS: Final = ("demo", "cluster", "test", "plain.json", "redacted.json", "../redacted.json")

@@ -12,6 +12,7 @@ SourceError
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -63,14 +64,23 @@ class ApiError(SourceError):
         reason: Machine-readable reason of the Status object; empty if none.
         message: The server's message, on one line.
         retry_after_seconds: Retry-After in seconds; None if absent.
+        causes: Fields and messages of a rejected object.
     """
 
-    def __init__(self, status: int, reason: str, message: str, retry_after_seconds: float | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        reason: str,
+        message: str,
+        retry_after_seconds: float | None = None,
+        causes: Sequence[tuple[str, str]] = (),
+    ) -> None:
         super().__init__(f"the API server answered {status}{f' {reason}' if reason else ''}: {message}")
         self.status = status
         self.reason = reason
         self.message = message
         self.retry_after_seconds = retry_after_seconds
+        self.causes = tuple(causes)
 
 
 def one_line(text: str, limit: int = SENTENCE_LIMIT) -> str:

@@ -8,6 +8,7 @@ Nothing else imports it.
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import msgspec
 import urllib3
@@ -19,6 +20,9 @@ from kubernetes.client.models.v1_resource_attributes import V1ResourceAttributes
 from kubernetes.client.models.v1_self_subject_access_review import V1SelfSubjectAccessReview
 from kubernetes.client.models.v1_self_subject_access_review_spec import V1SelfSubjectAccessReviewSpec
 
+from karptui.actions.request import APPLY_PATCH, Request
+from karptui.sources.actions.permit import Permit
+from karptui.sources.cluster.body import decoded
 from karptui.sources.cluster.errors import UnreachableError, one_line
 from karptui.sources.cluster.resources import Resource
 from karptui.sources.cluster.transport import JSON, Transport
@@ -31,29 +35,31 @@ class UnreadableAnswerError(Exception):
 class _Connections:
     """Takes the place of the client's connection pool."""
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: Transport, permit: Permit | None) -> None:
         self._transport = transport
+        self._permit = permit
 
     def request(
         self, method: str, url: str, *, headers: dict[str, str], body: str | bytes | None = None, **_options: object
     ) -> urllib3.BaseHTTPResponse:
         """Send a request; raises as ``Transport.write`` does."""
-        data = self._transport.write(
-            method,
-            url.removeprefix(self._transport.server),
-            body.encode() if isinstance(body, str) else body or b"",
-            content_type=headers.get("Content-Type", JSON),
-        )
+        path = url.removeprefix(self._transport.server)
+        sent = body.encode() if isinstance(body, str) else body or b""
+        if self._permit is None:
+            data = self._transport.review(path, sent)
+        else:
+            content_type = headers.get("Content-Type", JSON)
+            data = self._transport.write(self._permit, method, path, sent, content_type=content_type)
         return urllib3.HTTPResponse(io.BytesIO(data), headers={"Content-Type": JSON}, status=200, reason="OK")
 
 
-def api_client(transport: Transport) -> ApiClient:
-    """Return a client whose requests a transport sends."""
+def api_client(transport: Transport, permit: Permit | None = None) -> ApiClient:
+    """Return a client whose requests a transport sends: without a permit only reviews."""
     settings = Configuration()
     settings.host = transport.server
     settings.proxy = None
     client = ApiClient(settings)
-    client.rest_client.pool_manager = _Connections(transport)
+    client.rest_client.pool_manager = _Connections(transport, permit)
     return client
 
 
@@ -77,6 +83,42 @@ def review_access(transport: Transport, attributes: dict[str, str]) -> tuple[boo
     except (ApiException, ValueError, TypeError, AttributeError) as error:
         raise UnreadableAnswerError(str(error)) from error
     return (False, "") if status is None else (bool(status.allowed), status.reason or "")
+
+
+def send(transport: Transport, permit: Permit, request: Request) -> dict[str, Any]:
+    """Send a request that changes an object, and return the answer.
+
+    Raises:
+        NotAllowedError: there is no permit for this server.
+        SourceError: as ``Transport.get``.
+    """
+    body: Any = request.body
+    if request.content_type == APPLY_PATCH:
+        # JSON is YAML, which not every version of the client writes itself.
+        body = msgspec.json.encode(body).decode()
+    headers = {"Content-Type": request.content_type, "Accept": JSON}
+    client = api_client(transport, permit).rest_client
+    response = client.request(request.method, f"{transport.server}{request.url}", headers=headers, body=body)
+    data = response.data if response.data is not None else response.read()
+    return decoded(data, dict[str, Any], f"{transport.server} did not answer with an object")
+
+
+def who_am_i(transport: Transport) -> str:
+    """Return the user's name by the server's account; empty if it does not tell.
+
+    Raises:
+        SourceError: as ``Transport.get``.
+    """
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+    headers = {"Content-Type": JSON, "Accept": JSON}
+    url = f"{transport.server}/apis/authentication.k8s.io/v1/selfsubjectreviews"
+    response = api_client(transport).rest_client.request("POST", url, headers=headers, body=review)
+    data = response.data if response.data is not None else response.read()
+    answer = decoded(data, dict[str, Any], f"{transport.server} did not answer with a review")
+    try:
+        return str(answer["status"]["userInfo"]["username"])
+    except (KeyError, TypeError):
+        return ""
 
 
 class Permission(msgspec.Struct, frozen=True):

@@ -56,19 +56,28 @@ def why(error: Exception, server: str) -> str:
     return f"{server} cannot be reached: {one_line(str(error), 200)}"
 
 
+_MOST_CAUSES: Final = 20
+
+
 def api_error(response: urllib3.BaseHTTPResponse, body: bytes) -> ApiError:
     """Return the error of an answer; its body is a Status object unless something in between wrote it."""
     reason, message = "", ""
     after: Any = None
+    causes: list[tuple[str, str]] = []
     with contextlib.suppress(ValueError, AttributeError, RecursionError):
         status = json.loads(body)
         reason, message = str(status.get("reason") or ""), str(status.get("message") or "")
-        after = (status.get("details") or {}).get("retryAfterSeconds")
+        details = status.get("details") or {}
+        after = details.get("retryAfterSeconds")
+        causes = [
+            (one_line(str(cause.get("field") or ""), 200), one_line(str(cause.get("message") or "")))
+            for cause in (details.get("causes") or ())[:_MOST_CAUSES]
+        ]
     seconds = None
     with contextlib.suppress(ValueError, TypeError):
         seconds = float(response.headers.get("Retry-After") or after)
     words = one_line(message or _failed_checks(body)) or one_line(response.reason or "", 80) or "no reason given"
-    return ApiError(response.status, one_line(reason, 80), words, seconds)
+    return ApiError(response.status, one_line(reason, 80), words, seconds, causes)
 
 
 def _failed_checks(body: bytes) -> str:

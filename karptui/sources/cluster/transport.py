@@ -14,6 +14,7 @@ import msgspec
 import urllib3
 
 from karptui import __version__
+from karptui.sources.actions.permit import NotAllowedError, Permit, covers
 from karptui.sources.cluster.body import ERROR_BYTES, MOST_BYTES, read_body
 from karptui.sources.cluster.connection import Connection, Pem
 from karptui.sources.cluster.credentials import Credentials, Grant
@@ -22,6 +23,13 @@ from karptui.sources.cluster.pool import connection_pool
 from karptui.sources.cluster.stream import BROKEN, LineStream, api_error, is_tls_failure, why
 
 JSON: Final = "application/json"
+REVIEWS: Final = frozenset(
+    {
+        "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+        "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+    }
+)
+"""Paths of questions about the user, which are posted and change nothing."""
 CONNECT_SECONDS: Final = 5.0
 OPEN_SECONDS: Final = 20.0
 """Maximum silence of the server before a stream begins."""
@@ -87,8 +95,20 @@ class Transport:
         )
         return self._body(self._answer(request), most_bytes)
 
-    def write(self, method: str, path: str, body: bytes, *, content_type: str = JSON) -> bytes:
-        """Return the body of the answer to a request that has one itself, such as a POST; raises as ``get`` does."""
+    def review(self, path: str, body: bytes) -> bytes:
+        """Return the answer to a review, which changes nothing; raises as ``get`` does."""
+        if path not in REVIEWS:
+            raise NotAllowedError(f"{path} is no review: only those are posted without a permit")
+        return self._body(self._answer(_Request(method="POST", path=path, body=body)))
+
+    def write(self, permit: Permit, method: str, path: str, body: bytes, *, content_type: str = JSON) -> bytes:
+        """Return the answer to a request that may change the cluster; raises as ``get`` does.
+
+        Raises:
+            NotAllowedError: there is no permit for this server.
+        """
+        if not covers(permit, self.server):
+            raise NotAllowedError("actions are not allowed on this server")
         return self._body(self._answer(_Request(method=method, path=path, body=body, content_type=content_type)))
 
     @contextlib.contextmanager

@@ -7,10 +7,10 @@ import math
 import random
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import resources
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from zlib import crc32
 
 import msgspec
@@ -28,6 +28,9 @@ from karptui.sources.source import Mailbox, Phase, SourceError, SourceStatus, ke
 FILE: Final = "recording.json.gz"
 _TIMESTAMP: Final = re.compile(rb'"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"')
 _MANIFESTS: Final = msgspec.json.Decoder(list[Manifest])
+
+
+Answer = TypeVar("Answer")
 
 
 class _Recording(msgspec.Struct, rename="camel"):
@@ -83,6 +86,7 @@ class DemoSource:
         self._since_ns = 0
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
+        self._acting = threading.Lock()
 
     @property
     def title(self) -> str:
@@ -117,8 +121,23 @@ class DemoSource:
     def step(self) -> None:
         """Run all actions that are due, and report the changes."""
         assert self._play is not None, "start comes first"
-        self._play.advance(self.clock.now_ns())
-        self._put(self._play.world.take_changes())
+        with self._acting:
+            self._play.advance(self.clock.now_ns())
+            self._put(self._play.world.take_changes())
+
+    def act(self, change: Callable[[DemoPlay], Answer]) -> Answer:
+        """Let a function read or change the world now, report the changes, and return its answer.
+
+        Raises:
+            SourceError: the demo has not begun.
+        """
+        if self._play is None:
+            raise SourceError("the demo has not begun")
+        with self._acting:
+            self._play.now_ns = max(self._play.now_ns, self.clock.now_ns())
+            answer = change(self._play)
+            self._put(self._play.world.take_changes())
+        return answer
 
     def refresh(self) -> None:
         """Do nothing: nothing waits."""

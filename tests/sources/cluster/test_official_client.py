@@ -14,6 +14,7 @@ from karptui.sources.cluster.errors import ApiError, UnreachableError
 from karptui.sources.cluster.official_client import Permission, api_client, may
 from karptui.sources.cluster.resources import NODES, PODS
 from tests.loopback import Call
+from tests.sources.actions.permits import permit
 
 from .live import Serve, transport_to
 
@@ -76,7 +77,7 @@ def test_writes_go_out_over_the_own_transport(serve: Serve) -> None:
     from kubernetes.client.api.core_v1_api import CoreV1Api
 
     server = serve(lambda call: call.json({"metadata": {"name": "n"}}))
-    api = CoreV1Api(api_client(transport_to(server, token="secret")))
+    api = CoreV1Api(api_client(transport_to(server, token="secret"), permit(server.url)))
     api.patch_node("n", {"spec": {"unschedulable": True}}, dry_run="All", field_manager="karptui")
     (call,) = server.calls
     assert call.method == "PATCH"

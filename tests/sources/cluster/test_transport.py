@@ -14,6 +14,7 @@ from karptui.sources.cluster.credentials import FixedCredentials, Grant
 from karptui.sources.cluster.errors import ApiError, KubeconfigError, UnreachableError
 from karptui.sources.cluster.transport import Transport
 from tests.loopback import Call, Script, failure
+from tests.sources.actions.permits import permit
 
 from .live import Serve, pem, server_tls, transport_to
 
@@ -65,7 +66,8 @@ def test_compressed_answer(serve: Serve) -> None:
 
 def test_write(serve: Serve) -> None:
     server = serve(lambda call: call.json({"got": json.loads(call.body)}, 201))
-    assert json.loads(transport_to(server).write("POST", "/reviews", b'{"a": 1}')) == {"got": {"a": 1}}
+    transport = transport_to(server)
+    assert json.loads(transport.write(permit(server.url), "POST", "/a", b'{"a": 1}')) == {"got": {"a": 1}}
     assert server.calls[0].headers["Content-Type"] == "application/json"
 
 

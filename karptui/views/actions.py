@@ -1,0 +1,172 @@
+"""Actions as text: before they are carried out, and what came of them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from karptui.actions.action import KINDS_OF, Action, Operation
+from karptui.actions.outcome import Outcome, Result
+from karptui.kube.units import counted, first_of, span_text, verb
+from karptui.views.changes import value_text
+from karptui.views.plan import blocker_lines
+from karptui.views.plan import headline as plan_headline
+from karptui.views.prices import known_text
+from karptui.views.sanitize import clean
+
+if TYPE_CHECKING:
+    from karptui.forward.result import Moment
+    from karptui.plan.actions import AffectedPod, Expected
+    from karptui.session.actions import Preview
+
+_MOST_FIELDS: Final = 30
+_FEW: Final = 3
+_KNOWN: Final = {
+    Operation.DO_NOT_REPAIR: "Karpenter 1.14 ignores do-not-repair; from 1.15 on it blocks repair of the node",
+    Operation.SCALE: "a HorizontalPodAutoscaler or KEDA, which karptui does not read, may scale it again",
+    Operation.EVICT: "a terminating pod has its grace period; nothing brings an evicted pod back",
+    Operation.DELETE: "Karpenter drains the node through the Eviction API and terminates the instance",
+}
+"""What is true of every action of a kind."""
+
+
+def title(action: Action) -> str:
+    """Return an action as a phrase: ``scale Deployment web/api to 4``."""
+    target = f"{action.target.kind} {clean(action.target.key)}"
+    match action.operation:
+        case Operation.SCALE:
+            return f"scale {target} to {action.replicas}"
+        case Operation.DO_NOT_DISRUPT if action.value != "true":
+            return f"{action.operation} {target} for {clean(action.value)}"
+        case operation:
+            return f"{operation} {target}"
+
+
+def command(action: Action) -> str:
+    """Return the command line that carries out an action."""
+    if action.manifest is not None:
+        text = msgspec.json.encode(action.manifest).decode()
+        return f"echo {shlex.quote(text)} | karptui do apply -f -"
+    target = action.target
+    is_usual = target.kind == KINDS_OF[action.operation][0]
+    name = target.key if is_usual and action.operation is not Operation.SCALE else f"{target.kind.lower()}/{target.key}"
+    words = ["karptui", "do", str(action.operation), name]
+    words += ["--replicas", str(action.replicas)] if action.operation is Operation.SCALE else []
+    words += (
+        ["--value", action.value] if action.operation is Operation.DO_NOT_DISRUPT and action.value != "true" else []
+    )
+    return shlex.join(words)
+
+
+def preview_lines(preview: Preview) -> Iterator[str]:
+    """Yield an action, its request, what the server's dry run changes, and how to undo it."""
+    yield title(preview.action)
+    request = preview.request
+    if request is not None:
+        yield f"  request: {request.method} {clean(request.url)} ({request.content_type})"
+        yield f"    {clean(msgspec.json.encode(request.body).decode(), limit=2_000)}"
+    if preview.missing:
+        yield f"  ✖ not permitted: {clean(preview.missing)}"
+    elif preview.is_in_effect:
+        yield "  it is so already: nothing is sent"
+    elif preview.problem:
+        yield f"  ✖ the server refuses it{_status(preview.status)}: {clean(preview.problem)}"
+        yield from _cause_lines(preview.causes)
+    else:
+        yield "  server's dry run: accepted"
+        yield from (f"    {line}" for line in diff_lines(preview))
+        undo = preview.undo
+        yield f"  undo: {clean(command(undo), limit=2_000)}" if undo is not None else "  undo: none"
+    if preview.managers:
+        yield f"  the field is also set by: {clean(', '.join(preview.managers))}"
+    if preview.owner is not None:
+        owner = preview.owner
+        yield f"  Git: {owner.tool} {clean(owner.name)} applies it ({owner.evidence}), and may set the field back"
+    if preview.action.operation in _KNOWN:
+        yield f"  note: {_KNOWN[preview.action.operation]}"
+
+
+def diff_lines(preview: Preview) -> Iterator[str]:
+    """Yield the fields that an action changes, or that it removes the object."""
+    if preview.action.operation in (Operation.DELETE, Operation.EVICT):
+        yield f"{preview.action.target.kind} {clean(preview.action.target.key)} is deleted"
+    for change in preview.diff[:_MOST_FIELDS]:
+        before, after = (value_text(side) or "(none)" for side in (change.before, change.after))
+        yield f"{clean(change.path)}: {clean(before)} → {clean(after)}"
+    if len(preview.diff) > _MOST_FIELDS:
+        yield f"and {len(preview.diff) - _MOST_FIELDS} more fields"
+
+
+def _status(status: int) -> str:
+    return f" ({status})" if status else ""
+
+
+def _cause_lines(causes: Sequence[tuple[str, str]]) -> Iterator[str]:
+    yield from (f"    {clean(field)}: {clean(message)}" for field, message in causes)
+
+
+def expected_lines(found: Expected) -> Iterator[str]:
+    """Yield what is expected to follow from actions, and the pods that they touch."""
+    plan = found.plan
+    yield f"  at once: {clean(plan_headline(plan), limit=500)}"
+    span = span_text(plan.edited.until_ns - plan.edited.from_ns)
+    yield f"  forecast for {span}: {_moment_text(plan.now.end)} without it, {_moment_text(plan.edited.end)} with it"
+    for line in (*plan.risks()[:_FEW], *list(blocker_lines(plan))[:_FEW]):
+        yield f"  risk: {clean(line)}"
+    yield from (f"  {line}" for line in _pod_lines(found.pods))
+    if found.staying:
+        stay = verb(found.staying, "stays", "stay")
+        yield f"  {counted(found.staying, 'pod')} on it {stay} there: cordon keeps only new pods from the node"
+    yield "  assumed: a constant load, and nothing else changes; karptui plan and forward show every step"
+
+
+def _moment_text(moment: Moment) -> str:
+    return f"{counted(moment.nodes, 'node')}, {known_text(moment)}, {moment.pending} pending"
+
+
+def _pod_lines(pods: Sequence[AffectedPod]) -> Iterator[str]:
+    if not pods:
+        return
+    yield f"pods that have to leave: {len(pods)} ({first_of([clean(pod.key) for pod in pods], _FEW)})"
+    blocked = [f"{clean(pod.key)} by {clean(', '.join(pod.pdbs))}" for pod in pods if pod.is_blocked]
+    if blocked:
+        yield f"PodDisruptionBudgets allow no eviction now of {len(blocked)}: {first_of(blocked, _FEW)}"
+    guarded = sorted({clean(name) for pod in pods for name in pod.pdbs if not pod.is_blocked})
+    if guarded:
+        yield f"PodDisruptionBudgets that count the evictions: {first_of(guarded, _FEW)}"
+    for name, what in (("is_protected", "do-not-disrupt protects"), ("is_lost", "nothing recreates")):
+        keys = [clean(pod.key) for pod in pods if getattr(pod, name)]
+        if keys:
+            yield f"{what} {len(keys)}: {first_of(keys, _FEW)}"
+
+
+_RESULTS: Final = {
+    Result.DONE: "✔ done",
+    Result.REFUSED: "✖ refused by the server",
+    Result.FAILED: "✖ not carried out",
+    Result.UNKNOWN: "? outcome unknown",
+}
+
+
+def outcome_lines(preview: Preview, outcome: Outcome) -> Iterator[str]:
+    """Yield what came of an action."""
+    yield f"{_RESULTS[outcome.result]}: {title(preview.action)}{_status(outcome.status) if outcome.message else ''}"
+    if outcome.was_looked_up:
+        state = "is as wanted" if outcome.result is Result.DONE else "is unchanged so far"
+        yield f"  the answer was lost; read afterwards, the object {state}"
+    if outcome.message:
+        yield f"  {clean(outcome.message)}"
+    yield from _cause_lines(outcome.causes)
+    if outcome.audit_problem:
+        yield f"  ✖ {clean(outcome.audit_problem)}"
+
+
+def comparison_lines(expected: Moment | None, seen: Moment, seconds: float, shown: int, total: int) -> Iterator[str]:
+    """Yield the prediction next to the outcome, as far as the watch shows it."""
+    yield f"after {seconds:.0f} s the watch shows {shown} of {counted(total, 'change')}"
+    if expected is not None:
+        yield f"  expected by then: {_moment_text(expected)}"
+    yield f"  now:              {_moment_text(seen)}"

@@ -1,0 +1,160 @@
+"""`karptui do` and `karptui audit`, on the demo and on a server whose answers are given."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karptui.cli.main import main
+from tests.still_demo import StillDemo
+
+ALLOWED = ("--demo", "--allow-actions")
+
+
+@pytest.fixture(autouse=True)
+def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr("karptui.paths.audit_file", lambda: tmp_path / "audit.jsonl")
+    monkeypatch.setattr("karptui.session.actions.audit_file", lambda: tmp_path / "audit.jsonl")
+    return tmp_path / "audit.jsonl"
+
+
+@pytest.fixture(scope="module")
+def demo() -> dict[str, str]:
+    """Names of objects of the demo."""
+    from karptui.clock import SystemClock
+    from karptui.sources.source import Mailbox
+
+    source = StillDemo(SystemClock())
+    source.start(Mailbox())
+    objects = source.manifests()
+
+    def first(kind: str, **labels: str) -> dict[str, Any]:
+        return next(
+            one
+            for one in objects
+            if one["kind"] == kind and labels.items() <= one["metadata"].get("labels", {}).items()
+        )
+
+    claims = [one for one in objects if one["kind"] == "NodeClaim" and one["status"].get("nodeName")]
+    return {
+        "node": first("Node")["metadata"]["name"],
+        "claim": claims[0]["metadata"]["name"],
+        "pod": first("Pod", app="api")["metadata"]["name"],
+        "pool": json.dumps({**first("NodePool"), "spec": {"weight": 77}}),
+    }
+
+
+def lines(audit: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in audit.read_text().splitlines()] if audit.exists() else []
+
+
+def test_by_default_the_server_tries_it_out_and_nothing_changes(
+    demo: dict[str, str], audit: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["do", "cordon", demo["node"], "--horizon", "1m", *ALLOWED]) == 0
+    output, error = capsys.readouterr()
+    assert output.startswith(f"cordon Node {demo['node']}\n  request: PATCH /api/v1/nodes/{demo['node']}?")
+    assert "    spec.unschedulable: (none) → true\n" in output
+    assert f"  undo: karptui do uncordon {demo['node']}\n" in output
+    assert "expected, by karptui's simulation" in output
+    assert "pods on it stay there" in output
+    assert "nothing was changed; --yes" in error
+    assert not lines(audit)
+
+
+def test_it_is_carried_out_recorded_and_watched(
+    demo: dict[str, str], audit: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--yes", "--reason", "drain\x1b[2J tonight", "--horizon", "1m", *ALLOWED]
+    assert main(["do", "cordon", demo["node"], *words]) == 0
+    output, _ = capsys.readouterr()
+    assert f"✔ done: cordon Node {demo['node']}" in output
+    assert "the watch shows 1 of 1 change" in output
+    assert "  expected by then: " in output
+    before, after = lines(audit)
+    assert (before["action"], before["context"], after["outcome"]) == ("cordon", "demo", "done")
+    assert main(["audit"]) == 0
+    table = capsys.readouterr().out
+    assert f"Node {demo['node']}" in table
+    assert "\x1b" not in table
+    assert main(["audit", "-o", "json", "--filter", "action=cordon"]) == 0
+    [row] = json.loads(capsys.readouterr().out)
+    assert row["diff"] == [{"field": "spec.unschedulable", "before": None, "after": True}]
+
+
+def test_a_removal_needs_its_name(demo: dict[str, str], audit: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["do", "delete", demo["claim"], "--yes", "--reason", "x", "--horizon", "1m", "--wait", "0s", *ALLOWED]
+    assert main(words) == 2
+    output, error = capsys.readouterr()
+    assert f"--confirm {demo['claim']} is needed as well; nothing was changed" in error
+    assert "pods that have to leave: " in output
+    assert not lines(audit)
+    assert main([*words, "--confirm", demo["claim"]]) == 0
+    assert f"✔ done: delete NodeClaim {demo['claim']}" in capsys.readouterr().out
+    assert [line["phase"] for line in lines(audit)] == ["before", "after"]
+
+
+def test_an_edited_nodepool_is_applied_and_its_undo_is_a_command(
+    demo: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "pool.yaml"
+    file.write_text(demo["pool"])
+    assert main(["do", "apply", "-f", str(file), "--horizon", "1m", *ALLOWED]) == 0
+    output = capsys.readouterr().out
+    assert "application/apply-patch+yaml" in output
+    assert "spec.weight: 100 → 77" in output
+    assert '"weight":100' in next(line for line in output.splitlines() if "undo: echo" in line)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["cordon", "x", "--demo"], "actions are off: start with --allow-actions"),
+        (["cordon", "--demo"], "cordon needs an object, such as node/NAME"),
+        (["cordon", "pod/web/a", *ALLOWED], "cordon is for Node objects, not for Pod web/a"),
+        (["evict", "a", *ALLOWED], "a: name its kind as well, such as pod/a"),
+        (["scale", "shop/web", "--replicas", "1", *ALLOWED], "name its kind as well, such as deployment/shop/web"),
+        (["scale", "deployment/shop/web", *ALLOWED], "scale needs --replicas N"),
+        (["cordon", "x", "--replicas", "1", *ALLOWED], "--replicas is for scale"),
+        (["cordon", "x", "--value", "5m", *ALLOWED], "--value is for do-not-disrupt"),
+        (["do-not-disrupt", "web/a", "--value", "soon", *ALLOWED], "or a duration such as 30m"),
+        (["apply", *ALLOWED], "apply takes its objects from -f FILE"),
+        (["apply", "-f", "pod.yaml", *ALLOWED], "pod.yaml: Pod a: only NodePool, EC2NodeClass, NodeOverlay are"),
+        (["cordon", "x", "--yes", *ALLOWED], "--yes needs --reason TEXT"),
+        (["cordon", "x", "--yes", "--dry-run", "server", *ALLOWED], "--yes and --dry-run exclude each other"),
+        (["cordon", *(f"n{n}" for n in range(11)), *ALLOWED], "11 objects are more than 10 at once"),
+    ],
+)
+def test_what_cannot_be_asked_for(
+    words: list[str], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pod.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(["do", *words]) == 2
+    output, error = capsys.readouterr()
+    assert not output
+    assert why in error
+
+
+def test_an_object_that_does_not_exist_is_a_refusal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["do", "cordon", "nothing", *ALLOWED]) == 1
+    output, error = capsys.readouterr()
+    assert "✖ the server refuses it (404): it does not exist" in output
+    assert "--yes" not in error
+
+
+def test_without_an_audit_file_there_is_nothing_to_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit"]) == 2
+    assert "there is no audit file" in capsys.readouterr().err
+
+
+def test_a_line_that_cannot_be_read_is_counted(audit: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    audit.write_text("{}\n\n[1\n")
+    assert main(["audit", "-o", "json"]) == 1
+    output, error = capsys.readouterr()
+    assert json.loads(output) == []
+    assert "2 lines cannot be read" in error

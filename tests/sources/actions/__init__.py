@@ -1,0 +1,3 @@
+"""Writing to a cluster, and the guards in front of it."""
+
+from __future__ import annotations

@@ -1,0 +1,45 @@
+"""Permits for tests, made by the guard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from karptui.config import ContextSettings
+from karptui.sources.actions.audit import AuditFile
+from karptui.sources.actions.guard import permit_for
+from karptui.sources.actions.live import LiveServer
+from karptui.sources.actions.permit import Permit
+from karptui.sources.actions.writer import Writer
+from karptui.sources.cluster.connection import Connection
+from karptui.sources.cluster.source import ClusterSource
+
+ALLOWED = ContextSettings(allow_actions=True)
+
+
+def connection(url: str) -> Connection:
+    return Connection(server=url, context="test", user="dev")
+
+
+def permit(url: str) -> Permit:
+    """Return the permit to change the cluster of a server."""
+    return permit_for(ClusterSource(connection(url)), ALLOWED, most_objects=10, is_asked=False)
+
+
+class Ticks:
+    """A clock that goes on when it is slept on."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+def writer_to(url: str, audit: Path, *, request_seconds: float = 5.0) -> Writer:
+    """Return a writer to a server, which waits for nothing."""
+    ticks = Ticks()
+    server = LiveServer(connection(url), request_seconds=request_seconds)
+    return Writer(permit(url), server, AuditFile(audit), sleep=ticks.sleep, monotonic=ticks.monotonic)
