@@ -28,6 +28,7 @@ _TABLES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
         "timeouts": {"columns": "timeouts:TABLE"},
         "rehearse": {"columns": "rehearsal:TABLE"},
         "claims": {"columns": "claims.columns:TABLE"},
+        "rightsize": {"columns": "rightsize:TABLE"},
         "capacity": {
             "columns": "capacity:capacity_table",
             "columns of --by namespace, owner and label=KEY": "dollars:dollars_table",

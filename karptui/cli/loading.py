@@ -71,13 +71,20 @@ class Loaded(msgspec.Struct, frozen=True):
     """Messages about assumptions and skipped objects."""
 
 
-def load(args: argparse.Namespace, needed: Sequence[Kind], *, is_listed: bool = False) -> Loaded:
+def load(
+    args: argparse.Namespace,
+    needed: Sequence[Kind],
+    *,
+    is_listed: bool = False,
+    asks: Callable[[Source], object] | None = None,
+) -> Loaded:
     """Read the cluster that the flags name.
 
     Args:
         args: the flags of ``add_cluster_flags``.
         needed: the kinds that must have arrived.
         is_listed: whether objects are only listed, so that no other source is needed.
+        asks: called once while the source still answers.
 
     Raises:
         UsageError: The cluster cannot be read.
@@ -94,6 +101,8 @@ def load(args: argparse.Namespace, needed: Sequence[Kind], *, is_listed: bool = 
     def ask(state: ClusterState) -> None:
         await_prices(evidence, state.nodes.values(), state.nodeclasses.values())
         usage.append(measured_once(args, source))
+        if asks is not None:
+            asks(source)
 
     awaited = () if is_listed else (*ASKED_BY_ENGINES, Kind.EVENT)
     state, statuses = follow(source, needed, PATIENCE_SECONDS, awaited=awaited, and_then=ask)

@@ -194,6 +194,11 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
                 "by forecasts of several days, in 8 processes",
             ),
         ),
+        "rightsize": (
+            Entry("karptui rightsize", "by the cluster's VerticalPodAutoscalers: nodes, $/h and blockers"),
+            Entry("krr simple -q -f json | karptui rightsize --krr - --horizon 24h", "by KRR's recommendations"),
+            Entry("karptui rightsize --filter web --patch > patches.yaml", "patches of some workloads"),
+        ),
         "policies": (
             Entry("karptui policies", "every policy with several values of consolidateAfter, in all NodePools"),
             Entry(

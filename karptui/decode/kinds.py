@@ -35,6 +35,7 @@ class Kind(StrEnum):
     CAPACITY_BUFFER = "CapacityBuffer"
     POD_TEMPLATE = "PodTemplate"
     LEASE = "Lease"
+    VPA = "VerticalPodAutoscaler"
 
 
 VOLUME_KINDS: Final = (Kind.PVC, Kind.PV, Kind.STORAGE_CLASS, Kind.CSI_NODE)
@@ -74,6 +75,7 @@ _GROUPS: Final[Mapping[Kind, tuple[str, ...]]] = {
     Kind.CAPACITY_BUFFER: ("autoscaling.x-k8s.io",),
     Kind.POD_TEMPLATE: ("",),
     Kind.LEASE: ("coordination.k8s.io",),
+    Kind.VPA: ("autoscaling.k8s.io",),
 }
 OTHER_PROVIDERS: Final = ("eks.amazonaws.com", "oci.oraclecloud.com")
 """NodeClass groups without karpenter in their name: EKS Auto Mode's and Oracle's."""

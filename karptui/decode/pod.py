@@ -33,12 +33,14 @@ from karptui.decode.pod_template import (
 from karptui.decode.pod_wire import NO_TEXT, TextPod
 from karptui.decode.wire import WireCondition, WireMeta, WireOwner, WireTerm, required_name, timestamp
 from karptui.kube.pod import ENDED, SCHEDULING_GATED, Pod, PodTemplate, PodVolume
+from karptui.kube.resources import ResourceList
 from karptui.kube.timestamps import ABSENT_NS, parse_timestamp
 
 _ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic", enc_hook=dict)
 """``enc_hook`` converts the read-only view used for empty mappings."""
 _KEY_ENCODER: Final = msgspec.msgpack.Encoder()
 _AMOUNTS: Final = tuple(PodTemplate.__struct_fields__.index(name) for name in ("requests", "limits"))
+_CONTAINERS: Final = PodTemplate.__struct_fields__.index("containers")
 
 
 class TemplateInterner:
@@ -89,13 +91,19 @@ def _forget(by_text: dict[int, ref[PodTemplate]], digest: int, gone: ref[PodTemp
 TEMPLATES: Final = TemplateInterner()
 
 
+def _amounts(amounts: ResourceList) -> list[tuple[str, str, str]]:
+    return [(name, str(amount.nano), amount.format) for name, amount in sorted(amounts.items())]
+
+
 def _digest(template: PodTemplate) -> bytes:
     values = list(msgspec.structs.astuple(template))
     for position in _AMOUNTS:
         # Nano-units of a few gibibytes exceed msgpack's integers.
-        values[position] = [
-            (name, str(amount.nano), amount.format) for name, amount in sorted(values[position].items())
-        ]
+        values[position] = _amounts(values[position])
+    values[_CONTAINERS] = [
+        (one.name, _amounts(one.requests), one.is_sidecar, one.is_init, _amounts(one.limits))
+        for one in template.containers
+    ]
     return sha256(_ENCODER.encode(values)).digest()
 
 

@@ -41,6 +41,7 @@ _OWN_LABELS: Final = frozenset(
 )
 """Labels that differ between pods of a workload, so they are not part of the template."""
 _DEFAULT_GRACE_SECONDS: Final = 30
+_INITS: Final = "spec.initContainers"
 
 
 class TemplateParts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -80,6 +81,8 @@ def build_template(parts: TemplateParts) -> PodTemplate:
         FieldError: If a field is invalid.
     """
     spec, requests = parts.spec, _requests(parts)
+    containers = _container_requests(spec.containers, "spec.containers", copies_limits=parts.copies_limits)
+    inits = _container_requests(spec.init_containers, _INITS, copies_limits=parts.copies_limits)
     affinity = spec.affinity or wires.WireAffinity()
     node_affinity = affinity.node_affinity or wires.WireNodeAffinity()
     pod_affinity = affinity.pod_affinity or wires.WirePodAffinity()
@@ -91,12 +94,9 @@ def build_template(parts: TemplateParts) -> PodTemplate:
         owners=owners(parts.owners),
         requests=requests,
         init_peaks=_init_peaks(spec, requests),
-        limits=resources.add(
-            *(
-                quantities(_resources(container).limits, f"spec.containers[{index}].resources.limits")
-                for index, container in enumerate(spec.containers or ())
-            )
-        ),
+        limits=resources.add(*(container.limits for container in containers)),
+        containers=(*containers, *inits),
+        has_pod_level_requests=bool(spec.resources and spec.resources.requests),
         node_selector=spec.node_selector or EMPTY_LABELS,
         required_node_terms=None
         if node_affinity.required is None
@@ -153,7 +153,7 @@ def _init_peaks(spec: wires.WirePodSpec, requests: ResourceList) -> Mapping[str,
     )
     peaks = {
         name: request.name
-        for request in _container_requests(spec.init_containers, "spec.initContainers", copies_limits=False)
+        for request in _container_requests(spec.init_containers, _INITS, copies_limits=False)
         for name, amount in request.requests.items()
         if not request.is_sidecar and amount.nano == resources.nano(requests, name) > resources.nano(apps, name)
     }
@@ -164,9 +164,7 @@ def _requests(parts: TemplateParts) -> ResourceList:
     spec = parts.spec
     return effective_requests(
         containers=_container_requests(spec.containers, "spec.containers", copies_limits=parts.copies_limits),
-        init_containers=_container_requests(
-            spec.init_containers, "spec.initContainers", copies_limits=parts.copies_limits
-        ),
+        init_containers=_container_requests(spec.init_containers, _INITS, copies_limits=parts.copies_limits),
         statuses={
             **_reported(parts.status.container_statuses, "status.containerStatuses"),
             **_reported(parts.status.init_container_statuses, "status.initContainerStatuses"),
@@ -206,9 +204,12 @@ def _container_requests(
     for index, container in enumerate(containers or ()):
         wire = _resources(container)
         requests = quantities(wire.requests, f"{path}[{index}].resources.requests")
-        if copies_limits and wire.limits:
-            requests = {**quantities(wire.limits, f"{path}[{index}].resources.limits"), **requests}
-        result.append(ContainerRequests(container.name or "", requests, container.restart_policy == "Always"))
+        limits = quantities(wire.limits, f"{path}[{index}].resources.limits")
+        if copies_limits and limits:
+            requests = {**limits, **requests}
+        is_init = path == _INITS
+        is_sidecar = container.restart_policy == "Always"
+        result.append(ContainerRequests(container.name or "", requests, is_sidecar, is_init, limits))
     return result
 
 

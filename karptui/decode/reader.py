@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.decode import karpenter, node, objects, storage, workload
+from karptui.decode import karpenter, node, objects, storage, vpa, workload
 from karptui.decode.errors import DecodeError, FieldError, field_error
 from karptui.decode.kinds import WORKLOAD_API_VERSIONS, Kind
 from karptui.decode.pod import TEMPLATES, build_pod
@@ -145,6 +145,7 @@ _WIRE_TYPES: Final[Mapping[Kind, type[WireObject]]] = {
     Kind.CAPACITY_BUFFER: karpenter.WireBuffer,
     Kind.POD_TEMPLATE: workload.WirePodTemplateObject,
     Kind.LEASE: objects.WireLease,
+    Kind.VPA: vpa.WireVpa,
 }
 _BUILDERS: Final[Mapping[Kind, Callable[[Any], Any]]] = {
     Kind.NODE: node.build_node,
@@ -164,4 +165,5 @@ _BUILDERS: Final[Mapping[Kind, Callable[[Any], Any]]] = {
     Kind.CAPACITY_BUFFER: karpenter.build_capacity_buffer,
     Kind.POD_TEMPLATE: workload.build_pod_template,
     Kind.LEASE: objects.build_lease,
+    Kind.VPA: vpa.build_vpa,
 }

@@ -19,6 +19,7 @@ from karptui.kube.objects import Condition, Event, KubeObject, Lease, Namespace,
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
 from karptui.kube.volumes import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from karptui.kube.vpa import VerticalPodAutoscaler
 from karptui.kube.workload import DaemonSet, PodTemplateObject, Service, Workload
 
 
@@ -60,6 +61,8 @@ class Inventory(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     capacity_buffers: tuple[CapacityBuffer, ...] = ()
     pod_templates: tuple[PodTemplateObject, ...] = ()
     leases: tuple[Lease, ...] = ()
+    vpas: tuple[VerticalPodAutoscaler, ...] = ()
+    """Of a snapshot; a live cluster's are read for right-sizing only."""
     unread: frozenset[str] = frozenset()
     """Kinds that could not be read, so an empty tuple does not mean that there are none."""
 

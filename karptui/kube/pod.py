@@ -12,7 +12,7 @@ import msgspec
 
 from karptui.kube import resources
 from karptui.kube.objects import EMPTY_LABELS, OwnerReference, controller_of, is_owned_by
-from karptui.kube.resources import ResourceList
+from karptui.kube.resources import ContainerRequests, ResourceList
 from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.taints import Toleration
 from karptui.kube.timestamps import ABSENT_NS
@@ -98,6 +98,10 @@ class PodTemplate(msgspec.Struct, frozen=True, kw_only=True, eq=False, weakref=T
     """By resource, the init container that requests more than the app containers. Shown only."""
     limits: ResourceList = resources.EMPTY
     """Sum of the containers' limits. Shown only."""
+    containers: tuple[ContainerRequests, ...] = ()
+    """App containers, then init containers in order, for right-sizing."""
+    has_pod_level_requests: bool = False
+    """Whether ``spec.resources.requests`` replaces the containers' sum."""
     node_selector: Mapping[str, str] = EMPTY_LABELS
     required_node_terms: tuple[NodeSelectorTerm, ...] | None = None
     """Alternatives of the required node affinity: None if absent, ``()`` if present without terms."""

@@ -102,6 +102,8 @@ class ContainerRequests(msgspec.Struct, frozen=True, gc=False):
     requests: ResourceList = EMPTY
     is_sidecar: bool = False
     """An init container with restartPolicy Always."""
+    is_init: bool = False
+    limits: ResourceList = EMPTY
 
 
 class ContainerStatusResources(msgspec.Struct, frozen=True, gc=False):

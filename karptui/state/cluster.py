@@ -211,6 +211,7 @@ FIELDS: Final[Mapping[Kind, str]] = {
     Kind.CAPACITY_BUFFER: "capacity_buffers",
     Kind.POD_TEMPLATE: "pod_templates",
     Kind.LEASE: "leases",
+    Kind.VPA: "vpas",
 }
 """Field of the inventory by kind; the kinds that are not here are ``workloads``."""
 

@@ -114,6 +114,7 @@ def lines(command: str, file: str) -> list[list[str]]:
         "forward": ["--horizon", "10m"],
         "headroom": ["--most", "20"],
         "plan": ["--horizon", "10m", "-f", applied(file)],
+        "rightsize": ["--horizon", "10m", "--krr", recommended(file)] if command == "rightsize" else [],
         "solve": ["pending", "--tries", "8"],
     }.get(command, [])
     told = {
@@ -123,7 +124,8 @@ def lines(command: str, file: str) -> list[list[str]]:
         "verdict": PROSE,
         "solve": SOLVED,
     }.get(command, FORMS)
-    return [[command, "--snapshot", file, *own, "-o", form] for form in told]
+    patch = [[command, "--snapshot", file, *own, "--patch"]] if command == "rightsize" else []
+    return [[command, "--snapshot", file, *own, "-o", form] for form in told] + patch
 
 
 def hostile_audit(file: str) -> str:
@@ -162,6 +164,27 @@ def hostile_history(file: str) -> str:
     writer.write_marks(marks)
     writer.write_samples([Sample(at_ns=NOW_NS + NS_PER_SECOND, pool=pool, nodes=1) for pool in ("", TEXT)])
     writer.close()
+    return str(path)
+
+
+def recommended(file: str) -> str:
+    """Write a KRR result for the pods of a snapshot, and return the file."""
+    scans = [
+        {
+            "object": {
+                "kind": owner["kind"],
+                "namespace": one["metadata"]["namespace"],
+                "name": owner["name"],
+                "container": one["spec"]["containers"][0].get("name", ""),
+            },
+            "recommended": {"requests": {"cpu": {"value": 0.05}, "memory": {"value": 5e7}}},
+        }
+        for one in json.loads(Path(file).read_text())["objects"]
+        if one["kind"] == "Pod"
+        for owner in one["metadata"].get("ownerReferences", ())
+    ]
+    path = Path(file).parent / "krr.json"
+    path.write_text(json.dumps({"scans": scans, "strategy": {"name": TEXT}}))
     return str(path)
 
 

@@ -205,6 +205,16 @@ def test_pods_at_length(capsys: pytest.CaptureFixture[str], source: list[str]) -
         check("explain-bound-pod", printed(capsys, "explain", "pod", name, *source))
 
 
+def krr_of(pods: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a KRR result for the first owned pod."""
+    pod = next(one for one in pods if one["metadata"].get("ownerReferences"))
+    owner, metadata = pod["metadata"]["ownerReferences"][0], pod["metadata"]
+    found = {"kind": owner["kind"], "namespace": metadata["namespace"], "name": owner["name"]}
+    name = pod["spec"]["containers"][0].get("name", "")
+    amounts = {"requests": {"cpu": {"value": 0.1}, "memory": {"value": 1e8}}}
+    return {"scans": [{"object": {**found, "container": name}, "recommended": amounts}]}
+
+
 def test_simulations(capsys: pytest.CaptureFixture[str], source: list[str], tmp_path: Path) -> None:
     if source == ["--demo"]:
         pytest.skip("simulate takes snapshots")
@@ -223,6 +233,10 @@ def test_simulations(capsys: pytest.CaptureFixture[str], source: list[str], tmp_
     check("pause", printed(capsys, "pause", *source, "--until", "10m", "--horizon", "10m"))
     check("timeouts", printed(capsys, "timeouts", *source))
     check("policies", printed(capsys, "policies", *source, "--policy", "Balanced", "--after", "0s", "--horizon", "10m"))
+    krr = tmp_path / "krr.json"
+    pods = [one for one in json.loads(Path(source[1]).read_text())["objects"] if one["kind"] == "Pod"]
+    krr.write_text(json.dumps(krr_of(pods)))
+    check("rightsize", printed(capsys, "rightsize", *source, "--krr", str(krr), "--horizon", "10m"))
     check("sweep", printed(capsys, "sweep", source[1], "--set", sweep, "--jobs", "1"))
 
 

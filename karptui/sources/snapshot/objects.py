@@ -92,6 +92,7 @@ NAMESPACED: Final = frozenset(
         Kind.PVC,
         Kind.SERVICE,
         Kind.CAPACITY_BUFFER,
+        Kind.VPA,
         Kind.POD_TEMPLATE,
         Kind.POD,
     }

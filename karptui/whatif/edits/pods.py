@@ -146,8 +146,9 @@ def like_its_pods(template: PodTemplate, pod: Pod) -> PodTemplate:
 
 
 def is_same(left: PodTemplate, right: PodTemplate) -> bool:
-    """Return whether two templates say the same."""
-    return all(getattr(left, name) == getattr(right, name) for name in PodTemplate.__struct_fields__)
+    """Return whether two templates have the same effect, however their containers divide the requests."""
+    names = set(PodTemplate.__struct_fields__) - {"containers", "has_pod_level_requests"}
+    return all(getattr(left, name) == getattr(right, name) for name in names)
 
 
 _ORDINAL: Final = re.compile(r"(.+)-([0-9]+)")

@@ -93,6 +93,8 @@ def role_lines(resources: Iterable[Resource] = FOLLOWED) -> list[str]:
         _rule(RBAC_GROUP, ("clusterroles",), "get"),
         "# optional: live usage next to requests, if metrics-server is installed",
         _rule(USAGE_GROUP, ("nodes", "pods"), "list"),
+        "# optional: recommendations for karptui rightsize",
+        _rule("autoscaling.k8s.io", ("verticalpodautoscalers",), "list"),
         "---",
         "# get: prices and availability as Karpenter itself sees them, from its metrics; bind it where Karpenter runs",
         "apiVersion: rbac.authorization.k8s.io/v1",

@@ -372,6 +372,17 @@ OBJECTS: tuple[dict[str, Any], ...] = (
         spec={"podTemplateRef": {"name": "~"}, "scalableRef": {"kind": "Deployment", "name": "~"}},
         status={"conditions": CONDITIONS},
     ),
+    _object(
+        "autoscaling.k8s.io/v1",
+        "VerticalPodAutoscaler",
+        spec={"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "~"}},
+        status={
+            "recommendation": {
+                "containerRecommendations": [{"containerName": "~", "target": {"cpu": "25m", "memory": "262144k"}}]
+            },
+            "conditions": CONDITIONS,
+        },
+    ),
     {
         **_object(
             "coordination.k8s.io/v1", "Lease", spec={"holderIdentity": "~_~", "renewTime": "2026-11-20T11:00:00Z"}

@@ -1,0 +1,240 @@
+"""Right-sizing: its sentences, the table of workloads, and the patches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from karptui.aws.money import per_hour_text, saved_text
+from karptui.forward.result import Moment
+from karptui.kube.resources import CPU, MEMORY, ResourceList, cpu_millis, memory_bytes
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import counted, cpu_text, duration_text, first_of, memory_text, verb
+from karptui.kube.vpa import Recommendations
+from karptui.plan.rightsize import MOST_ALONE, PATCHED, BlockedNodes, Caveat, Fleet, RightSize, Sizing
+from karptui.views.column import Column, Heading, Value, count_column, one_of, record, records, text_column, texts
+from karptui.views.column import number_heading as number
+from karptui.views.prices import known_sum_text
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell
+from karptui.views.table import Sort, TableSpec
+
+CAVEATS: Final = {
+    Caveat.GUARANTEED: "limits equal requests: the QoS class changes from Guaranteed to Burstable",
+    Caveat.LIMIT: "the recommendation exceeds the limit, and is cut to it",
+    Caveat.USAGE: "the recommended memory is below current usage: memory stays as it is",
+    Caveat.POD_LEVEL: "spec.resources of the pod decides: nothing changes",
+    Caveat.VPA_ACTS: "its VPA sets requests itself when it creates pods: a patch does not last",
+    Caveat.UNSURE: "its VPA reports low confidence: too little history",
+    Caveat.HPA: "a HorizontalPodAutoscaler scales it: other requests change its utilization, and the number of pods",
+    Caveat.NO_PATCH: "its kind gets no patch",
+    Caveat.NO_CONTAINER: "a recommendation is for a container that its pods do not have",
+}
+_NOT_MODELLED: Final = (
+    "the rollout that a patch causes: pods have the new requests at once",
+    "HorizontalPodAutoscalers, LimitRanges and ResourceQuotas",
+)
+
+
+def rests_on(recommendations: Recommendations) -> str:
+    """Return the source with percentile and length of history."""
+    if recommendations.source == "VPA":
+        return (
+            "VPA targets: their percentile and history are settings of the recommender, which the objects do not show"
+            " (its defaults: 90th percentile, memory peaks of 8 days)"
+        )
+    cpu, buffer, hours = (
+        recommendations.cpu_percentile,
+        recommendations.memory_buffer_percent,
+        recommendations.history_hours,
+    )
+    parts = (
+        f"cpu at percentile {cpu:g}" if cpu is not None else "percentile unknown",
+        f"highest memory +{buffer:g}%" if buffer is not None else "",
+        f"up to {hours:g}h of usage" if hours is not None else "length of history unknown",
+    )
+    return f"{recommendations.source}: {', '.join(filter(None, parts))}"
+
+
+def text_lines(name: str, answer: RightSize) -> Iterator[str]:
+    """Yield the answer, the sides of the comparison, blockers, caveats and assumptions."""
+    before, after = answer.played
+    hours = duration_text(answer.horizon_ns // NS_PER_SECOND)
+    changed = [one for one in answer.sizings if one.containers]
+    pods = counted(sum(one.pods for one in changed), "pod")
+    yield (
+        f"{name}: {counted(len(changed), 'workload')} ({pods}) with requests as recommended:"
+        f" {_saves(answer.saves_from_now)} in {hours}, {_saves(answer.saves_from_scratch)} from scratch"
+    )
+    yield f"  source: {rests_on(answer.recommendations)}"
+    scratch = " → ".join(map(_fleet, answer.scratch))
+    yield f"  from scratch, today's → recommended requests: {scratch}"
+    ends = " → ".join(_moment(one.end, one.unmanaged) for one in (before, after))
+    yield f"  from now, after {hours}: {ends}; now {_moment(before.series[0], before.unmanaged)}"
+    if answer.blocked:
+        held = (f"{one.word} {one.nodes} ({per_hour_text(one.price_per_hour)})" for one in answer.blocked)
+        yield f"  blocked nodes at the end: {', '.join(held)}"
+    if answer.recreated:
+        yield f"  {counted(answer.recreated, 'pod')} no longer {verb(answer.recreated, 'fits', 'fit')} on the node"
+    if answer.unmatched:
+        yield f"  without pods: {first_of(answer.unmatched, 5)}"
+    if answer.without or answer.recommendations.without:
+        missing = answer.recommendations.without
+        of = "VPA" if answer.recommendations.source == "VPA" else "container"
+        more = f"; {counted(missing, of)} without a recommendation yet" if missing else ""
+        yield f"  {counted(answer.without, 'pod')} without a recommendation keep their requests{more}"
+    if not answer.is_usage_known:
+        yield "  memory is not compared with current usage (--usage asks metrics-server)"
+    for caveat in Caveat:
+        if names := [one.workload for one in answer.sizings if caveat in one.caveats]:
+            yield f"  {CAVEATS[caveat]}: {first_of(names, 5)}"
+
+
+def last_lines(answer: RightSize) -> Iterator[str]:
+    """Yield what stands below the table."""
+    rest = sum(bool(one.containers) for one in answer.sizings) - answer.alone
+    limit = f"; the {MOST_ALONE} with the largest changes are replayed alone" if rest > 0 else ""
+    yield f"  ALONE is from scratch with one workload changed; together they save another amount than the sum{limit}"
+    yield from (f"  assumed: {sentence}" for sentence in answer.played[1].assumptions)
+    yield from (f"  not modelled: {sentence}" for sentence in (*_NOT_MODELLED, *answer.played[1].not_modelled))
+
+
+def _saves(amount: float | None) -> str:
+    return saved_text(amount, digits=2) if amount is not None else "saves an unknown amount"
+
+
+def _fleet(fleet: Fleet) -> str:
+    pending = f", {counted(fleet.pending, 'pod')} pending" if fleet.pending else ""
+    return f"{counted(fleet.nodes, 'node')}, {known_sum_text(fleet.price_per_hour, fleet.unpriced)}{pending}"
+
+
+def _moment(moment: Moment, unmanaged: int) -> str:
+    return _fleet(Fleet(moment.nodes - unmanaged, moment.price_per_hour, moment.unpriced, moment.pending))
+
+
+def patch_of(sizing: Sizing) -> dict[str, Any] | None:
+    """Return a strategic merge patch of the containers' requests; None if there is none to write."""
+    kind, namespace, name = sizing.workload.split("/", 2)
+    if not sizing.containers or kind not in PATCHED:
+        return None
+    spec: dict[str, Any] = {}
+    for one in sizing.containers:
+        requests = {resource: str(amount) for resource, amount in one.after.items()}
+        field = "initContainers" if one.is_init else "containers"
+        spec.setdefault(field, []).append({"name": one.name, "resources": {"requests": requests}})
+    inner: dict[str, Any] = {"template": {"spec": spec}}
+    return {
+        "apiVersion": PATCHED[kind],
+        "kind": kind,
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"jobTemplate": {"spec": inner}} if kind == "CronJob" else inner,
+    }
+
+
+def _pair_column(column_id: str, title: str, resource: str, text: Any, amount: Any) -> Column[Sizing]:
+    def cell(one: Sizing, _: int) -> Cell:
+        was, now = amount(one.before), amount(one.after)
+        return Cell(f"{text(was)} → {text(now)}" if was != now else text(was))
+
+    json, unit = ("cpuMillis", "millicores") if resource == CPU else ("memoryBytes", "bytes")
+    return Column(
+        number(column_id, title, f"{title.title()} that each pod requests in effect, before and after.", 16),
+        cell,
+        lambda one: float(amount(one.before)),
+        values=(
+            Value(f"{json}Before", lambda one, _: amount(one.before), int, f"Effective request of a pod in {unit}."),
+            Value(f"{json}After", lambda one, _: amount(one.after), int),
+        ),
+    )
+
+
+def _alone(one: Sizing, _: int) -> Cell:
+    if one.saves_alone is None:
+        return NOT_AVAILABLE if one.containers else NOT_APPLICABLE
+    return Cell(f"{one.saves_alone:,.2f}") if round(one.saves_alone, 2) else NOT_APPLICABLE
+
+
+def _amounts(amounts: ResourceList) -> dict[str, str]:
+    return {name: str(amount) for name, amount in amounts.items()}
+
+
+_AMOUNTS: Final = {"type": "object", "additionalProperties": {"type": "string"}}
+TABLE: Final[TableSpec[Sizing]] = TableSpec(
+    "workloads",
+    (
+        text_column(
+            Heading("workload", "WORKLOAD", "Kind, namespace and name.", 16, 60, is_name=True),
+            lambda one: one.workload,
+            json="workload",
+        ),
+        count_column(number("pods", "PODS", "Its active pods."), lambda one: one.pods, json="pods"),
+        _pair_column("cpu", "CPU", CPU, cpu_text, cpu_millis),
+        _pair_column("mem", "MEMORY", MEMORY, memory_text, memory_bytes),
+        Column(
+            number("alone", "ALONE", "Dollars per hour saved from scratch if only this workload changes."),
+            _alone,
+            lambda one: one.saves_alone,
+            values=(Value("savesAlonePerHour", lambda one, _: one.saves_alone, float | None, "null if unknown."),),
+        ),
+        text_column(
+            Heading("caveats", "CAVEATS", "What limits the recommendation, or follows from it.", 8, 40),
+            lambda one: " ".join(one.caveats),
+            values=(Value("caveats", lambda one, _: list(map(str, one.caveats)),
+                          {"type": "array", "items": one_of(*Caveat)}),),
+        ),
+    ),
+    key=lambda one: one.workload,
+    default_sort=Sort("alone", is_descending=True),
+    text=lambda one: one.workload.lower(),
+    more_values=(
+        Value("updateMode", lambda one, _: one.update_mode or None, str | None, "Of the VPA."),
+        records(
+            "containers",
+            lambda one: one.containers,
+            (
+                Value("name", lambda one, _: one.name, str),
+                Value("isInit", lambda one, _: one.is_init, bool, "Whether it is a native sidecar."),
+                Value("before", lambda one, _: _amounts(one.before), _AMOUNTS, "Requests that change."),
+                Value("after", lambda one, _: _amounts(one.after), _AMOUNTS),
+            ),
+        ),
+    ),
+)  # fmt: skip
+_FLEET: Final[tuple[Value[Fleet], ...]] = (
+    Value("nodes", lambda one, _: one.nodes, int, "Nodes that Karpenter manages."),
+    Value("pricePerHour", lambda one, _: one.price_per_hour, float),
+    Value("unpriced", lambda one, _: one.unpriced, int, "Nodes without a known price."),
+    Value("pending", lambda one, _: one.pending, int),
+)
+_BLOCKED: Final[tuple[Value[BlockedNodes], ...]] = (
+    Value("blocker", lambda one, _: one.word, str),
+    Value("nodes", lambda one, _: one.nodes, int),
+    Value("pricePerHour", lambda one, _: one.price_per_hour, float),
+)
+
+
+def _end(answer: RightSize, side: int, at: int = -1) -> Fleet:
+    moment, unmanaged = answer.played[side].series[at], answer.played[side].unmanaged
+    return Fleet(moment.nodes - unmanaged, moment.price_per_hour, moment.unpriced, moment.pending)
+
+
+def _patches(answer: RightSize, _: int) -> list[dict[str, Any]]:
+    return [patch for one in answer.sizings if (patch := patch_of(one)) is not None]
+
+
+REPORT: Final[tuple[Value[RightSize], ...]] = (
+    Value("source", lambda answer, _: rests_on(answer.recommendations), str, "With percentile and history."),
+    record("now", lambda answer: _end(answer, 0, 0), _FLEET),
+    record("scratchToday", lambda answer: answer.scratch[0], _FLEET, "All pods on new nodes, today's requests."),
+    record("scratchRecommended", lambda answer: answer.scratch[1], _FLEET),
+    record("endToday", lambda answer: _end(answer, 0), _FLEET, "At the end of the forecast, today's requests."),
+    record("endRecommended", lambda answer: _end(answer, 1), _FLEET),
+    Value("savesFromScratchPerHour", lambda answer, _: answer.saves_from_scratch, float | None),
+    Value("savesFromNowPerHour", lambda answer, _: answer.saves_from_now, float | None),
+    records("blocked", lambda answer: answer.blocked, _BLOCKED, "Blocked nodes at the end."),
+    texts("unmatched", lambda answer: answer.unmatched, "Workloads with recommendations and without pods."),
+    Value("podsWithout", lambda answer, _: answer.without, int, "Pods without a recommendation."),
+    Value("isUsageKnown", lambda answer, _: answer.is_usage_known, bool),
+    Value("patches", _patches, {"type": "array", "items": {"type": "object"}}, "Strategic merge patches."),
+    texts("assumed", lambda answer: answer.played[1].assumptions),
+    texts("notModelled", lambda answer: (*_NOT_MODELLED, *answer.played[1].not_modelled)),
+)  # fmt: skip

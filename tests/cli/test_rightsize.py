@@ -1,0 +1,149 @@
+"""`karptui rightsize`: recommendations of VPA objects and of KRR, the answer in every form, and bad input."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from karptui.cli.main import main
+from tests.story_d import story_document
+
+
+def krr(*scans: tuple[str, Any, Any], **settings: Any) -> dict[str, Any]:
+    """Return a result of KRR; scans are workload, cores and bytes."""
+    made = []
+    for workload, cpu, memory in scans:
+        kind, namespace, name = workload.split("/")
+        made.append(
+            {
+                "object": {
+                    "cluster": None, "name": name, "container": "app", "pods": [], "hpa": None,
+                    "namespace": namespace, "kind": kind, "allocations": {"requests": {}, "limits": {}, "info": {}},
+                },
+                "recommended": {
+                    "requests": {
+                        "cpu": {"value": cpu, "severity": "OK"}, "memory": {"value": memory, "severity": "UNKNOWN"},
+                    },
+                    "limits": {"cpu": {"value": None, "severity": "OK"}},
+                    "info": {"cpu": None, "memory": None},
+                },
+                "severity": "OK", "metrics": {},
+            }
+        )  # fmt: skip
+    return {
+        "scans": made,
+        "score": 50,
+        "resources": ["cpu", "memory"],
+        "strategy": {"name": "simple", "settings": settings},
+    }
+
+
+WORKER = "StatefulSet/trino/worker"
+SETTINGS = {"history_duration": 336.0, "cpu_percentile": 95.0, "memory_buffer_percentage": 15.0, "allow_hpa": False}
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Path:
+    """Return story D, its containers named ``app``, with VerticalPodAutoscalers."""
+    document = story_document()
+    for one in document["objects"]:
+        if one["kind"] == "Pod":
+            for container in one["spec"]["containers"]:
+                container["name"] = "app"
+    target = {"kind": "StatefulSet", "name": "worker"}
+    recommended = {"containerRecommendations": [{"containerName": "app", "target": {"cpu": "2", "memory": "8Gi"}}]}
+    document["objects"] += [
+        {
+            "apiVersion": "autoscaling.k8s.io/v1",
+            "kind": "VerticalPodAutoscaler",
+            "metadata": {"name": name, "namespace": "trino"},
+            "spec": {"targetRef": target if name == "worker" else {}, "updatePolicy": {"updateMode": "Off"}},
+            "status": {"recommendation": recommended} if name == "worker" else {},
+        }
+        for name in ("worker", "new")
+    ]
+    path = tmp_path / "story.json"
+    path.write_text(json.dumps(document))
+    return path
+
+
+def printed(capsys: pytest.CaptureFixture[str], story: Path, *words: str) -> str:
+    assert main(["rightsize", "--snapshot", str(story), "--no-aws", "--horizon", "1h", *words]) != 2
+    return capsys.readouterr().out
+
+
+def test_vpas_of_a_snapshot_are_read_and_every_form_says_the_same(
+    capsys: pytest.CaptureFixture[str], story: Path
+) -> None:
+    document = json.loads(printed(capsys, story, "-o", "json"))
+    (row,) = document["workloads"]
+    assert (row["workload"], row["updateMode"], row["cpuMillisAfter"]) == (WORKER, "Off", 2000)
+    assert row["memoryBytesAfter"] == 8 * 2**30 < row["memoryBytesBefore"]
+    assert document["patches"][0]["metadata"] == {"name": "worker", "namespace": "trino"}
+    assert document["source"].startswith("VPA targets: their percentile and history are settings of the recommender")
+    (line,) = csv.DictReader(io.StringIO(printed(capsys, story, "-o", "csv")))
+    assert (line["workload"], line["containers"]) == (WORKER, "1")
+    text = printed(capsys, story)
+    assert "1 workload (" in text.splitlines()[0]
+    assert "; 1 VPA without a recommendation yet" in text
+    assert "memory is not compared with current usage" in text
+    assert "  not modelled: the rollout that a patch causes: pods have the new requests at once" in text
+
+
+def test_the_patch_is_yaml_of_the_requests_alone(capsys: pytest.CaptureFixture[str], story: Path) -> None:
+    (patch,) = yaml.safe_load_all(printed(capsys, story, "--patch"))
+    assert patch == {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": "worker", "namespace": "trino"},
+        "spec": {
+            "template": {
+                "spec": {"containers": [{"name": "app", "resources": {"requests": {"cpu": "2", "memory": "8Gi"}}}]}
+            }
+        },
+    }
+    assert printed(capsys, story, "--patch", "--filter", "nothing-like-it") == "# nothing changes\n"
+
+
+def test_krr_replaces_the_vpas_and_names_percentile_and_history(
+    capsys: pytest.CaptureFixture[str], story: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "krr.json"
+    path.write_text(json.dumps(krr((WORKER, 1.5, "?"), ("Job/x/y", None, None), **SETTINGS)))
+    document = json.loads(printed(capsys, story, "--krr", str(path), "-o", "json"))
+    (row,) = document["workloads"]
+    assert (row["cpuMillisAfter"], row["updateMode"]) == (1500, None)
+    assert row["memoryBytesAfter"] == row["memoryBytesBefore"]
+    assert document["source"] == "KRR simple: cpu at percentile 95, highest memory +15%, up to 336h of usage"
+    assert "; 1 container without a recommendation yet" in printed(capsys, story, "--krr", str(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{", "krr.json: is no result of krr -f json: "),
+        ('{"scans": [{"object": 3}]}', "krr.json: is no result of krr -f json: Expected `object`, got `int`"),
+        (json.dumps(krr((WORKER, "a lot", 1))), "StatefulSet trino/worker: container app: recommended.requests.cpu"),
+        (json.dumps(krr((WORKER, -1, 1))), "recommended.requests.cpu.value is -1.0, no amount"),
+        (json.dumps(krr((WORKER, "?", None))), "there are no recommendations, and nothing is recommended"),
+        (json.dumps(krr(("Deployment/no/where", 1, 1))), "none of the 1 workloads with recommendations has pods"),
+    ],
+)
+def test_what_is_no_recommendation_is_a_sentence(
+    text: str, problem: str, capsys: pytest.CaptureFixture[str], story: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "krr.json"
+    path.write_text(text)
+    try:
+        status = main(["rightsize", "--snapshot", str(story), "--no-aws", "--krr", str(path)])
+    except SystemExit as stop:
+        status = int(str(stop.code))
+    out, err = capsys.readouterr()
+    assert (status, out) == (2, "")
+    assert problem in err
