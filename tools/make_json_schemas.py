@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.views import pause, plan, rightsize, solve, timeouts, values
+from karptui.views import pause, plan, rightsize, rollout, solve, timeouts, values
 from karptui.views.advice import TABLE as ADVICE
 from karptui.views.audit import TABLE as AUDIT
 from karptui.views.blockers.trials import REPORT as REMEDIES
@@ -157,6 +157,9 @@ DOCUMENTS: Final[Mapping[str, Mapping[str, Any]]] = {
     ),
     "pause": row_schema(
         (NAME, *pause.REPORT, rows("removals", pause.TABLE, "First what goes on all the same."), *VERSIONS)
+    ),
+    "rollout": row_schema(
+        (NAME, *rollout.REPORT, rows("nodes", rollout.TABLE, "Nodes that are not current."), *VERSIONS)
     ),
     "rightsize": row_schema(
         (NAME, *rightsize.REPORT, rows("workloads", rightsize.TABLE, "Most valuable first."), *VERSIONS)

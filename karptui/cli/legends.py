@@ -25,6 +25,7 @@ _TABLES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
         },
         "policies": {"columns": "values:TABLE"},
         "pause": {"columns": "pause:TABLE"},
+        "rollout": {"columns": "rollout:TABLE"},
         "timeouts": {"columns": "timeouts:TABLE"},
         "rehearse": {"columns": "rehearsal:TABLE"},
         "claims": {"columns": "claims.columns:TABLE"},

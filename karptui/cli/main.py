@@ -46,6 +46,7 @@ COMMANDS: Final = MappingProxyType(
         "rightsize": "show nodes and costs if requests were as VPA or KRR recommend, and write the patches",
         "policies": "compare consolidation policies and values of consolidateAfter: savings and evictions",
         "pause": "show how to stop voluntary disruption, what goes on all the same, and what its end releases",
+        "rollout": "show whether changes of NodePools and NodeClasses are rolled out, the time left, and blockers",
         "timeouts": "list nodes that consolidation does not evaluate before its timeout",
         "rehearse": "simulate moving node groups to Karpenter: launches, unschedulable pods, costs",
         "claims": "list NodeClaims: their life, drift, expiry and drain",

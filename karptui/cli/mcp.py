@@ -7,8 +7,8 @@ from typing import Final
 
 from karptui.cli import heartbeat
 from karptui.cli.errors import UsageError
-from karptui.cli.option_values import number, seconds
-from karptui.cli.options import add_cluster_flags, add_price_flags, refuse_live, refuse_unused
+from karptui.cli.option_values import number
+from karptui.cli.options import add_cluster_flags, add_price_flags, add_timeout_flag, refuse_live, refuse_unused
 
 INSTALL: Final = "karptui mcp needs the SDK of the Model Context Protocol: pip install 'karptui[mcp]'"
 _MOST_KILOBYTES: Final = 10_000
@@ -30,13 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=60,
         help="largest answer of a tool; longer lists are cut, and the answer says so (default: 60)",
     )
-    group.add_argument(
-        "--timeout",
-        metavar="DURATION",
-        type=seconds,
-        default="2m",
-        help="longest time for an answer, with reading the cluster (default: 2m)",
-    )
+    add_timeout_flag(group, "longest time for an answer, with reading the cluster (default: 2m)", default="2m")
     add_cluster_flags(parser, takes_several=False)
     add_price_flags(parser)
 

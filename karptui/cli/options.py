@@ -377,6 +377,11 @@ def add_horizon_flag(parser: TakesArguments, about: str) -> None:
     parser.add_argument("--horizon", metavar="DURATION", type=horizon, default="6h", help=f"{about} (default: 6h)")
 
 
+def add_timeout_flag(parser: TakesArguments, about: str, *, default: str | None = None) -> None:
+    """Add ``--timeout``; ``about`` is its help, with the default."""
+    parser.add_argument("--timeout", metavar="DURATION", type=seconds, default=default, help=about)
+
+
 def add_play_flags(parser: TakesArguments, how_far: str, how_often: str) -> None:
     """Add the flags of commands that play clusters forward."""
     add_horizon_flag(parser, how_far)

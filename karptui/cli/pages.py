@@ -35,6 +35,13 @@ OWN_STATUSES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
         "simulate": (*STATUSES[:3], Entry("3", "a condition of --fail-on is met"), _INTERRUPTED),
         "drill": (*STATUSES[:3], Entry("3", "a pod becomes unschedulable, with --fail-on pending"), _INTERRUPTED),
         "plan": (*STATUSES[:3], Entry("3", "a condition of --fail-on is met"), _INTERRUPTED),
+        "rollout": (
+            Entry("0", "rolled out: every node is current"),
+            Entry("1", "not yet, or not known, or something is missing; with --wait: not within --timeout"),
+            _UNUSABLE,
+            Entry("3", "stalled, with --fail-on stalled"),
+            _INTERRUPTED,
+        ),
         "timeouts": (
             *STATUSES[:3],
             Entry("3", "a removable node is never evaluated"),
@@ -211,6 +218,11 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui pause --until 18:00Z", "commands that stop all voluntary disruption until then, its cost"),
             Entry("karptui pause --pool general --reason Drifted --until 4h -o json", "drift of one NodePool, as JSON"),
             Entry("karptui pause --release", "end the active pauses, and what that releases"),
+        ),
+        "rollout": (
+            Entry("karptui rollout", "all NodePools and NodeClasses; status 0 only if every node is current"),
+            Entry("karptui rollout --nodeclass default --wait --timeout 2h --fail-on stalled", "a gate for a pipeline"),
+            Entry("karptui rollout --pool general -o json", "one NodePool, for a script"),
         ),
         "timeouts": (
             Entry("karptui timeouts", "with durations from Karpenter's metrics if they are readable"),

@@ -177,6 +177,14 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
             "[release] [POOL] [REASON] [UNTIL]",
         ),
         TypedCommand(
+            "rollout",
+            "How far changes of NodePools and NodeClasses are rolled out, the time left, and what blocks them",
+            lambda text: _rollout(app, text),
+            (),
+            lambda: [ref.key for ref in app.session.names("NodePool", "NodeClass")],
+            "[POOL OR NODECLASS]",
+        ),
+        TypedCommand(
             "solve",
             "The change that schedules the pending pods, or the memory overhead that nodes need",
             lambda text: _solve(app, text),
@@ -349,6 +357,13 @@ def _pause(app: CommandHost, text: str) -> None:
         is_release="release" in words,
     )
     app.go(ToPause(request))
+
+
+def _rollout(app: CommandHost, name: str) -> None:
+    from karptui.screens.destinations import ToRollout  # noqa: PLC0415 - only when asked for
+
+    is_pool = name in _names(app, "NodePool")
+    app.go(ToRollout((name,) if is_pool else (), (name,) if name and not is_pool else ()))
 
 
 def _workload_words(app: CommandHost) -> Sequence[str]:

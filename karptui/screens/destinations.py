@@ -137,6 +137,13 @@ class ToPause(msgspec.Struct, frozen=True):
     request: PauseRequest
 
 
-ToStudy: TypeAlias = ToHeadroom | ToDrill | ToPolicies | ToValues | ToSolve | ToPause
+class ToRollout(msgspec.Struct, frozen=True):
+    """How far NodePools and NodeClasses are rolled out."""
+
+    pools: tuple[str, ...] = ()
+    nodeclasses: tuple[str, ...] = ()
+
+
+ToStudy: TypeAlias = ToHeadroom | ToDrill | ToPolicies | ToValues | ToSolve | ToPause | ToRollout
 """Answers that take a while."""
 ToScreen: TypeAlias = ToText | ToNode | ToPool | ToPending | ToTypes | ToLedger | ToExplanation | ToForward | ToStudy

@@ -22,6 +22,7 @@ from karptui.screens.destinations import (
     ToPending,
     ToPolicies,
     ToPool,
+    ToRollout,
     ToScreen,
     ToSolve,
     ToStudy,
@@ -72,7 +73,7 @@ def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
             from karptui.screens.forward import ForwardScreen
 
             return ForwardScreen(scenarios, played)
-        case ToHeadroom() | ToDrill() | ToPolicies() | ToValues() | ToSolve() | ToPause():
+        case ToHeadroom() | ToDrill() | ToPolicies() | ToValues() | ToSolve() | ToPause() | ToRollout():
             return _study_screen(to)
         case _:
             assert_never(to)
@@ -80,13 +81,15 @@ def screen_for(to: ToScreen, host: Host) -> FrameScreen | str:
 
 def _study_screen(to: ToStudy) -> FrameScreen:
     from karptui.screens.study import StudyScreen
-    from karptui.views import drill, headroom, pause, solve, values
+    from karptui.views import drill, headroom, pause, rollout, solve, values
 
     match to:
         case ToHeadroom(kind, key):
             return StudyScreen(headroom.headroom_study(kind, key))
         case ToPause(request):
             return StudyScreen(pause.pause_study(request))
+        case ToRollout(pools, nodeclasses):
+            return StudyScreen(rollout.rollout_study(pools, nodeclasses))
         case ToDrill():
             return StudyScreen(drill.drill_study())
         case ToPolicies(pool, edits):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from karptui.plan.headroom import Headroom
     from karptui.plan.pause import Pause as DisruptionPause
     from karptui.plan.policies import Comparison
+    from karptui.plan.revisions import RolloutReport
     from karptui.plan.rollout import Rollout
     from karptui.provisioning.reporter import Pause, Reporter
     from karptui.session.cluster_view import ClusterView
@@ -182,6 +183,19 @@ class Studies(OneAtATime):
 
         return self._answer(
             now_ns, lambda base, report: pause(base, request, horizon_ns=horizon_ns, reporter=report), PauseError
+        )
+
+    def rollout(
+        self, pools: Sequence[str], nodeclasses: Sequence[str], horizon_ns: int, now_ns: int
+    ) -> StudyAnswer[RolloutReport]:
+        from karptui.plan.revisions import RolloutError, rollout_report
+
+        return self._answer(
+            now_ns,
+            lambda base, report: rollout_report(
+                base, pools=pools, nodeclasses=nodeclasses, horizon_ns=horizon_ns, reporter=report
+            ),
+            RolloutError,
         )
 
     def _answer(

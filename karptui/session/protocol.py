@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from karptui.plan.headroom import Headroom
     from karptui.plan.pause import Pause
     from karptui.plan.policies import Comparison
+    from karptui.plan.revisions import RolloutReport
     from karptui.session.answers import (
         ControllerInfo,
         Forecast,
@@ -260,6 +261,11 @@ class Studies(Protocol):
 
     def pause(self, request: PauseRequest, horizon_ns: int, now_ns: int) -> StudyAnswer[Pause]:
         """Return a pause of voluntary disruption, or its end."""
+
+    def rollout(
+        self, pools: Sequence[str], nodeclasses: Sequence[str], horizon_ns: int, now_ns: int
+    ) -> StudyAnswer[RolloutReport]:
+        """Return how far NodePools and NodeClasses are rolled out; all of both if none is named."""
 
     def progress(self) -> Progress:
         """Return the progress of the running study."""

@@ -54,7 +54,7 @@ CLUSTERS: Final = ("demo", "cluster", "test", "plain.json", "redacted.json", "..
 CODE: Final = re.compile(r"[A-Z][A-Z_]+|delete|replace|drift|pending|error|warning|info")
 SLOW: Final = frozenset(
     {"forward", "pause", "plan", "policies", "remedies", "solve", "sweep", "simulate", "headroom", "drill", "rehearse"}
-    | {"rightsize"}
+    | {"rightsize", "rollout"}
 )
 """Commands that are run only with KARPTUI_ALL_GOLDENS."""
 METRICS: Final = "karpenter_cloudprovider_instance_type_offering"

@@ -231,6 +231,7 @@ def test_simulations(capsys: pytest.CaptureFixture[str], source: list[str], tmp_
     sweep = "VM_MEMORY_OVERHEAD_PERCENT=0.04,0.075"
     check("packing-scenario", printed(capsys, "packing", *source, "--scenario", str(scenario)))
     check("pause", printed(capsys, "pause", *source, "--until", "10m", "--horizon", "10m"))
+    check("rollout", printed(capsys, "rollout", *source, "--horizon", "10m"))
     check("timeouts", printed(capsys, "timeouts", *source))
     check("policies", printed(capsys, "policies", *source, "--policy", "Balanced", "--after", "0s", "--horizon", "10m"))
     krr = tmp_path / "krr.json"

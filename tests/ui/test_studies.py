@@ -103,6 +103,17 @@ async def test_a_pause_is_asked_for_by_words_and_ended_elsewhere(app: KarptuiApp
         assert "there is no NodePool gone" in screen_text(app)
 
 
+async def test_a_rollout_is_shown_for_one_object_or_for_all(app: KarptuiApp) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing(*typed("rollout"))(pilot)
+        assert "NodePool general: " in screen_text(app)
+        await pressing("escape", *typed("rollout batch"))(pilot)
+        assert "Rollout ─ batch" in screen_text(app)
+        assert "NodePool general: " not in screen_text(app)
+        await pressing("escape", *typed("rollout gone"))(pilot)
+        assert "there is no NodeClass gone" in screen_text(app)
+
+
 async def test_what_is_not_there_is_told_in_its_place(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing(*typed("headroom Pod a/none"))(pilot)

@@ -1,0 +1,112 @@
+"""`karptui rollout`: exit statuses, forms of the answer, and waiting."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karptui.cli.main import main
+from karptui.clock import FrozenClock
+from karptui.sources.source import Mailbox
+from tests.builders import NOW_NS
+from tests.still_demo import StillDemo
+
+EDGE = ("ip-10-0-82-15.", "ip-10-0-98-224.", "ip-10-0-92-109.", "ip-10-0-95-229.")
+HASH, VERSION = "karpenter.sh/nodepool-hash", "karpenter.sh/nodepool-hash-version"
+
+
+def snapshot(folder: Path, *, old: int, budget: str = "1") -> str:
+    """Return the four edge nodes of the demo with hashes, and some of them of an earlier template."""
+    demo = StillDemo(FrozenClock(NOW_NS))
+    demo.start(Mailbox())
+    objects = [item for item in demo.manifests() if _is_kept(item)]
+    document: dict[str, Any] = {"apiVersion": "v1", "kind": "List", "items": objects}
+    left = old
+    for item in objects:
+        kind, metadata = item["kind"], item["metadata"]
+        if kind in ("NodePool", "NodeClaim"):
+            metadata["annotations"] = {**metadata.get("annotations", {}), HASH: "2", VERSION: "v3"}
+        if kind == "NodePool":
+            item["spec"].setdefault("disruption", {})["budgets"] = [{"nodes": budget}]
+            item.setdefault("status", {})["conditions"] = [{"type": "Ready", "status": "True", "observedGeneration": 9}]
+        if kind.endswith("NodeClass"):
+            metadata["annotations"] = {"karpenter.k8s.aws/ec2nodeclass-hash": "7"}
+        if kind == "NodeClaim":
+            metadata["annotations"]["karpenter.k8s.aws/ec2nodeclass-hash"] = "7"
+            item["status"]["conditions"] = [c for c in item["status"]["conditions"] if c["type"] != "Drifted"]
+            if left:
+                metadata["annotations"][HASH], left = "1", left - 1
+    path = folder / f"old-{old}-{budget.rstrip('%')}.json"
+    path.write_text(json.dumps(document))
+    return str(path)
+
+
+def _is_kept(item: dict[str, Any]) -> bool:
+    metadata = item["metadata"]
+    if item["kind"] in ("NodePool", "EC2NodeClass"):
+        return bool(metadata["name"] == "edge")
+    if item["kind"] == "Pod":
+        return bool(item["spec"].get("nodeName", "").startswith(EDGE))
+    if item["kind"] == "DaemonSet":
+        return True
+    return item["kind"] in ("Node", "NodeClaim") and metadata["labels"].get("karpenter.sh/nodepool") == "edge"
+
+
+def test_the_status_is_that_of_the_rollout(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    short = ("--horizon", "1h", "--no-aws")
+    assert main(["rollout", "--snapshot", snapshot(tmp_path, old=0), *short]) == 0
+    assert "rolled out: " in capsys.readouterr().out
+    assert main(["rollout", "--snapshot", snapshot(tmp_path, old=1), *short, "--fail-on", "stalled"]) == 1
+    assert "not rolled out: " in capsys.readouterr().out
+    closed = snapshot(tmp_path, old=1, budget="0")
+    assert main(["rollout", "--snapshot", closed, *short]) == 1
+    assert main(["rollout", "--snapshot", closed, *short, "--fail-on", "stalled"]) == 3
+    out, err = capsys.readouterr()
+    assert "stalled: " in out
+    assert "--fail-on stalled: the forecast replaces no old node" in err
+
+
+def test_json_and_csv_hold_the_same(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = snapshot(tmp_path, old=2)
+    assert main(["rollout", "--snapshot", path, "--no-aws", "--horizon", "1h", "-o", "json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert main(["rollout", "--snapshot", path, "--no-aws", "--horizon", "1h", "-o", "csv"]) == 1
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["node"] for row in rows] == [node["node"] for node in document["nodes"]]
+    assert document["isRolledOut"] is False
+    assert sum(group["old"] for group in document["groups"] if group["kind"] == "NodePool") == 2
+
+
+def test_waiting_ends_when_done_when_stalled_and_after_its_time(capsys: pytest.CaptureFixture[str]) -> None:
+    """The trino NodePool of the demo is closed by a budget."""
+    short = ("--horizon", "10m")
+    assert (
+        main(["rollout", "--demo", "--pool", "trino", "--wait", "--timeout", "60s", "--fail-on", "stalled", *short])
+        == 3
+    )
+    assert "stalled: 0 of 8 nodes current" in capsys.readouterr().err
+    assert main(["rollout", "--demo", "--pool", "trino", "--wait", "--timeout", "1s", *short]) in (1, 2)
+    assert "within 1s" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--wait",), "--wait follows a live cluster or the demo: a recording does not go on"),
+        (("--timeout", "1h"), "--timeout goes with --wait"),
+        (("--pool", "none"), "there is no NodePool none; there are "),
+        (("--nodeclass", "none"), "there is no NodeClass none; there are "),
+    ],
+)
+def test_what_cannot_be_followed_is_a_sentence(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, words: tuple[str, ...], says: str
+) -> None:
+    assert main(["rollout", "--snapshot", snapshot(tmp_path, old=0), *words]) == 2
+    out, err = capsys.readouterr()
+    assert not out
+    assert says in err
