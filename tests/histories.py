@@ -9,7 +9,8 @@ from karptui.clock import FrozenClock
 from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
 from karptui.sources.demo.source import DemoSource
 from karptui.sources.history.recorder import Recorder
-from karptui.sources.history.store import HistoryWriter, Mark
+from karptui.sources.history.store import Mark
+from karptui.sources.history.writer import HistoryWriter
 from karptui.sources.source import Mailbox
 
 BEGIN_NS = parse_timestamp("2026-11-28T14:00:00Z")

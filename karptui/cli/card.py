@@ -104,7 +104,8 @@ def _data(args: argparse.Namespace, source: Path, folder: Path) -> Path:
     """Write the redacted history, or the redacted recording, and return its file."""
     from karptui.cli.record import redacted_recording, redactor
     from karptui.sources.history.redacted import write_redacted
-    from karptui.sources.history.store import History, HistoryError, HistoryWriter, is_history
+    from karptui.sources.history.store import History, HistoryError, is_history
+    from karptui.sources.history.writer import HistoryWriter
     from karptui.sources.snapshot.recording import write_recording
     from karptui.sources.snapshot.text import SnapshotError
 

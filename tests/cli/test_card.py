@@ -15,7 +15,8 @@ from karptui.cli.main import main
 from karptui.decode.kinds import Kind, kind_of
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.history.moments import recording_at
-from karptui.sources.history.store import Change, History, HistoryWriter, Mark, Sample
+from karptui.sources.history.store import Change, History, Mark, Sample
+from karptui.sources.history.writer import HistoryWriter
 from karptui.sources.snapshot.scrub import scrub
 from tests.histories import BEGIN_NS, record_demo, write_marks
 from tests.sources.snapshot.canaries import OBJECTS, SETTINGS, TYPES, Canaries

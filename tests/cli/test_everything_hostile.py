@@ -19,7 +19,8 @@ from karptui.kube.hidden_text import escaped
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.yaml_reader import load_documents
 from karptui.kube.yaml_text import to_yaml
-from karptui.sources.history.store import Change, HistoryWriter, Mark, Sample
+from karptui.sources.history.store import Change, Mark, Sample
+from karptui.sources.history.writer import HistoryWriter
 from karptui.whatif.yaml.write import write_block
 from tests.builders import NOW_NS
 from tests.troubles import troubles_document

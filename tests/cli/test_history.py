@@ -12,7 +12,8 @@ import pytest
 
 from karptui.cli.main import main
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.sources.history.store import HistoryWriter, Mark, Sample
+from karptui.sources.history.store import Mark, Sample
+from karptui.sources.history.writer import HistoryWriter
 from tests.histories import BEGIN_NS, record_demo
 
 MINUTE_NS = 60 * NS_PER_SECOND

@@ -22,7 +22,8 @@ from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.paths import history_file
 from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.source import ClusterSource
-from karptui.sources.history.store import Change, HistoryWriter
+from karptui.sources.history.store import Change
+from karptui.sources.history.writer import HistoryWriter
 from tests.builders import a_manifest
 from tests.cli.test_record import kubeconfig
 from tests.loopback import Answered, Call, LoopbackServer

@@ -15,7 +15,8 @@ from karptui.kube.objects import OwnerReference
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.changes import changes_of
 from karptui.session.edits import recent_edits, with_edits
-from karptui.sources.history.store import Change, History, HistoryWriter
+from karptui.sources.history.store import Change, History
+from karptui.sources.history.writer import HistoryWriter
 from karptui.verdict.finding import ClusterFinding, Explained, FindingCode, FindingSeverity
 from tests.builders import a_manifest, a_nodepool, a_pod
 from tests.session.test_verdict import a_view

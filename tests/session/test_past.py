@@ -19,8 +19,9 @@ from karptui.session.follower import ClusterFollower
 from karptui.session.moments import CachedPlay, MomentSessions, PlayCache
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.history.recorder import Limits
-from karptui.sources.history.store import HistoryError, HistoryWriter
+from karptui.sources.history.store import HistoryError
 from karptui.sources.history.tap import HistoryTap
+from karptui.sources.history.writer import HistoryWriter
 from tests.histories import BEGIN_NS, record_demo
 from tests.session.test_play_sessions import Making, Screens, on_the_way
 from tests.story_e import StorySource

@@ -11,7 +11,8 @@ import pytest
 from karptui.aws.prices import NodePrices, PriceOrigin, PriceSource, PriceTable
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.session.removed_node import RemovedNode, removed_node
-from karptui.sources.history.store import Change, History, HistoryWriter
+from karptui.sources.history.store import Change, History
+from karptui.sources.history.writer import HistoryWriter
 from karptui.views.removed_node import removed_lines, removed_values
 
 BEGIN_NS = 1_800_000_000 * NS_PER_SECOND

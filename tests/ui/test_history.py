@@ -14,7 +14,8 @@ from karptui.clock import FrozenClock
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.screens.history import HistoryScreen
 from karptui.screens.text import TextScreen
-from karptui.sources.history.store import PREDICTION, HistoryWriter, Mark, Sample
+from karptui.sources.history.store import PREDICTION, Mark, Sample
+from karptui.sources.history.writer import HistoryWriter
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
 from tests.histories import BEGIN_NS, record_demo, write_marks

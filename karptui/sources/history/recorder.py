@@ -15,7 +15,8 @@ from karptui.aws.evidence import Evidence
 from karptui.clock import Clock
 from karptui.decode.kinds import Kind
 from karptui.kube.live_usage import LiveUsage
-from karptui.sources.history.store import NS_PER_DAY, Change, HistoryError, HistoryWriter, Mark, Sample
+from karptui.sources.history.store import NS_PER_DAY, Change, HistoryError, Mark, Sample
+from karptui.sources.history.writer import HistoryWriter
 from karptui.sources.snapshot.recording import recording_fields
 from karptui.sources.snapshot.scrub import scrub
 from karptui.sources.source import COMPLETE, Phase, SourceStatus

@@ -14,7 +14,8 @@ from karptui.decode.reader import key_of
 from karptui.karpenter.nodeclass import nodeclass_key
 from karptui.sources.history.moments import recording_at
 from karptui.sources.history.recorder import flat
-from karptui.sources.history.store import Change, History, HistoryError, HistoryWriter, Mark, Sample, Session
+from karptui.sources.history.store import Change, History, HistoryError, Mark, Sample, Session
+from karptui.sources.history.writer import HistoryWriter
 from karptui.sources.snapshot import public
 from karptui.sources.snapshot.redact import Redactor
 

@@ -1,4 +1,4 @@
-"""The file of a cluster's history: SQLite, one writer, many readers.
+"""The file of a cluster's history: SQLite, one writer (`karptui.sources.history.writer`), many readers.
 
 Table ``frames`` holds the changes of objects, compressed, in the order in which they happened. *Key frames* hold all
 objects of an instant, in pieces; the state at a later instant is the key frames before it and the changes since. A
@@ -10,10 +10,9 @@ All times are nanoseconds since the epoch.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import sqlite3
 from collections.abc import Container, Iterable, Iterator, Sequence
+from enum import IntEnum
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
@@ -21,7 +20,6 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 import zstandard
 
-from karptui.files import check_allowed
 from karptui.kube.timestamps import NS_PER_SECOND
 
 FORMAT: Final = 1
@@ -32,43 +30,32 @@ APPLICATION_ID: Final = 0x6B617270
 PREDICTION: Final = "prediction"
 """Cause of the marks that tell whether a prediction came true."""
 NS_PER_DAY: Final = 24 * 3600 * NS_PER_SECOND
-PACK_NS: Final = 600 * NS_PER_SECOND
-"""Small frames are packed into one of at most this duration."""
-_SMALL, _PACKED, _KEY, _INCOMPLETE_KEY = range(4)
-"""States of frames; an incomplete key frame does not count yet."""
-_QUICK: Final = 3
-_TIGHT: Final = 9
-"""Levels of compression: of a frame as it is written, and of key frames and packed frames."""
 _LARGEST_FRAME_BYTES: Final = 256 << 20
 """Of one frame, unpacked."""
 MOST_BYTES: Final = 2 << 30
 """Of all objects that are read for one moment."""
 _BUSY_SECONDS: Final = 5.0
-_TABLES: Final = """
-CREATE TABLE about(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE frames(
-    id INTEGER PRIMARY KEY, session INTEGER NOT NULL, from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL,
-    state INTEGER NOT NULL, count INTEGER NOT NULL, data BLOB NOT NULL);
-CREATE INDEX frames_by_time ON frames(from_ns);
-CREATE TABLE facts(at_ns INTEGER NOT NULL, name TEXT NOT NULL, data BLOB NOT NULL);
-CREATE INDEX facts_by_time ON facts(name, at_ns);
-CREATE TABLE marks(at_ns INTEGER NOT NULL, cause TEXT NOT NULL, data BLOB NOT NULL);
-CREATE INDEX marks_by_time ON marks(at_ns);
-CREATE TABLE samples(at_ns INTEGER NOT NULL, pool TEXT NOT NULL, data BLOB NOT NULL);
-CREATE INDEX samples_by_time ON samples(at_ns);
-"""
 
 
 _NULL: Final = b"null"
 _T = TypeVar("_T")
 
 
+class FrameState(IntEnum):
+    """How far a frame is."""
+
+    SMALL = 0
+    """The changes of a moment."""
+    PACKED = 1
+    """The changes of up to ten minutes."""
+    KEY = 2
+    """Part of all objects at an instant."""
+    INCOMPLETE_KEY = 3
+    """The same before the last part is written; it does not count yet."""
+
+
 class HistoryError(Exception):
     """A history cannot be opened, read or written; the message is for the user."""
-
-
-class HistoryBusyError(HistoryError):
-    """Another process records this history."""
 
 
 class Change(msgspec.Struct, array_like=True, frozen=True):
@@ -176,7 +163,7 @@ class History:
         self.path = path
         if not is_history(path):
             raise HistoryError(f"{path}: is not a history that karptui has recorded")
-        self._database = _opened(path, "ro")
+        self._database = open_database(path, "ro")
         self._check_format()
 
     def close(self) -> None:
@@ -193,7 +180,7 @@ class History:
         rows = self._query(
             "SELECT session, min(from_ns), max(to_ns) FROM frames WHERE state != ? "
             "GROUP BY session ORDER BY min(from_ns)",
-            (_INCOMPLETE_KEY,),
+            (FrameState.INCOMPLETE_KEY,),
         )
         sessions = [Session(*row) for row in rows]
         if sessions and (until := self._about("until")).isdecimal():
@@ -225,7 +212,7 @@ class History:
     def changes(self, from_ns: int, to_ns: int, kinds: Sequence[str] = ()) -> Iterator[Change]:
         """Yield the changes after an instant up to another one, without the objects that sessions begin with."""
         where = "state IN (?, ?) AND to_ns > ? AND from_ns <= ?"
-        for frame in self._frames(where, _SMALL, _PACKED, from_ns, to_ns):
+        for frame in self._frames(where, FrameState.SMALL, FrameState.PACKED, from_ns, to_ns):
             for change in unpacked(frame.data):
                 if from_ns < change.at_ns <= to_ns and (not kinds or change.kind in kinds):
                     yield change
@@ -241,12 +228,14 @@ class History:
         begins = [session.from_ns for session in self.sessions()]
         if by > 0:
             later = "state IN (?, ?) AND to_ns > ?"
-            instants = self._instants(self._frames(later, _SMALL, _PACKED, at_ns), kinds, at_ns + 1)
+            instants = self._instants(self._frames(later, FrameState.SMALL, FrameState.PACKED, at_ns), kinds, at_ns + 1)
             found = next(instants, ())
             nearest = [max(at for at in found if at // NS_PER_SECOND == found[0] // NS_PER_SECOND)] if found else []
             return min((*nearest, *(begin for begin in begins if begin > at_ns)), default=None)
         second_ns = at_ns // NS_PER_SECOND * NS_PER_SECOND
-        earlier = self._frames("state IN (?, ?) AND from_ns < ?", _SMALL, _PACKED, second_ns, order="from_ns DESC, id")
+        earlier = self._frames(
+            "state IN (?, ?) AND from_ns < ?", FrameState.SMALL, FrameState.PACKED, second_ns, order="from_ns DESC, id"
+        )
         found = next(self._instants(earlier, kinds, 0, second_ns), ())
         return max((*found[-1:], *(begin for begin in begins if begin < second_ns)), default=None)
 
@@ -309,14 +298,14 @@ class History:
 
     def _changes_from_key(self, at_ns: int) -> Iterator[Change]:
         newest = "SELECT from_ns, session FROM frames WHERE state = ? AND from_ns <= ? ORDER BY from_ns DESC, id DESC"
-        found = next(self._query(f"{newest} LIMIT 1", (_KEY, at_ns)), None)
+        found = next(self._query(f"{newest} LIMIT 1", (FrameState.KEY, at_ns)), None)
         if found is None:
             return
         key_ns, session = found
-        for frame in self._frames("state = ? AND from_ns = ? AND session = ?", _KEY, key_ns, session):
+        for frame in self._frames("state = ? AND from_ns = ? AND session = ?", FrameState.KEY, key_ns, session):
             yield from unpacked(frame.data)
         where = "state IN (?, ?) AND session = ? AND to_ns > ? AND from_ns <= ?"
-        for frame in self._frames(where, _SMALL, _PACKED, session, key_ns, at_ns):
+        for frame in self._frames(where, FrameState.SMALL, FrameState.PACKED, session, key_ns, at_ns):
             for change in unpacked(frame.data):
                 if key_ns < change.at_ns <= at_ns:
                     yield change
@@ -339,178 +328,6 @@ class History:
             )
 
 
-class HistoryWriter(History):
-    """Writes a history. Only one at a time; others get a ``HistoryBusyError``."""
-
-    def __init__(self, path: Path, cluster: str) -> None:
-        """Open a history for writing, or create it, readable by its owner only.
-
-        Raises:
-            HistoryBusyError: if another process writes it.
-            HistoryError: if it cannot be written.
-        """
-        try:
-            check_allowed()
-            self._lock = _locked(path.with_name(f"{path.name}.lock"))
-            if not path.exists():
-                _create(path, cluster)
-        except OSError as error:
-            raise HistoryError(f"{path}: cannot be written: {error.strerror or error}") from None
-        except sqlite3.Error as error:
-            raise HistoryError(f"{path}: cannot be written: {error}") from None
-        if not is_history(path):
-            self._lock.close()
-            raise HistoryError(f"{path}: is not a history that karptui has recorded")
-        self.path = path
-        self._database = _opened(path, "rw")
-        self._database.execute("PRAGMA synchronous = NORMAL")
-        self._check_format()
-        with self._transaction():
-            self._database.execute("DELETE FROM frames WHERE state = ?", (_INCOMPLETE_KEY,))
-        self._session = self._next_session()
-        self.newest_ns = self.end_ns()
-        """The last recorded instant; 0 if there is none."""
-
-    def close(self) -> None:
-        """Close the file, and let others write it."""
-        super().close()
-        self._lock.close()
-
-    def seal(self) -> None:
-        """Close a finished history, so that it is one file that needs no other, and no right to write."""
-        self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        self._database.execute("PRAGMA journal_mode = DELETE")
-        self.close()
-        self.path.with_name(f"{self.path.name}.lock").unlink(missing_ok=True)
-
-    def write(self, changes: Sequence[Change]) -> None:
-        """Add the changes of the last moment, in order.
-
-        Raises:
-            HistoryError: if the disk is full, or the file cannot be written; nothing is written then.
-        """
-        if not changes:
-            return
-        from_ns, to_ns = min(change.at_ns for change in changes), max(change.at_ns for change in changes)
-        with self._transaction():
-            self._insert(_SMALL, from_ns, to_ns, changes, self._session)
-        self.newest_ns = max(self.newest_ns, to_ns)
-
-    def note_instant(self, at_ns: int) -> None:
-        """Note that everything up to an instant is recorded, although nothing has changed."""
-        with self._transaction():
-            self._database.execute("INSERT OR REPLACE INTO about VALUES ('until', ?)", (str(at_ns),))
-        self.newest_ns = max(self.newest_ns, at_ns)
-
-    def write_key(self, objects: Sequence[Change]) -> None:
-        """Add a part of all objects; they count once the key frame is finished."""
-        with self._transaction():
-            self._insert(_INCOMPLETE_KEY, 0, 0, objects, self._session)
-
-    def finish_key(self, at_ns: int) -> None:
-        """Finish a key frame: the parts added so far are all objects at an instant."""
-        with self._transaction():
-            self._database.execute(
-                "UPDATE frames SET state = ?, from_ns = ?, to_ns = ? WHERE state = ?",
-                (_KEY, at_ns, at_ns, _INCOMPLETE_KEY),
-            )
-        self.newest_ns = max(self.newest_ns, at_ns)
-
-    def write_fact(self, at_ns: int, name: str, value: Any) -> None:
-        """Add a field of a recording that has changed; None if it is gone."""
-        with self._transaction():
-            self._database.execute(
-                "INSERT INTO facts VALUES (?, ?, ?)", (at_ns, name, _zipped(msgspec.json.encode(value)))
-            )
-
-    def write_marks(self, marks: Iterable[Mark]) -> None:
-        """Add instants worth going to."""
-        with self._transaction():
-            self._database.executemany(
-                "INSERT INTO marks VALUES (?, ?, ?)",
-                ((mark.at_ns, mark.cause, msgspec.json.encode(mark)) for mark in marks),
-            )
-
-    def write_samples(self, samples: Iterable[Sample]) -> None:
-        """Add figures of NodePools."""
-        with self._transaction():
-            self._database.executemany(
-                "INSERT INTO samples VALUES (?, ?, ?)",
-                ((sample.at_ns, sample.pool, msgspec.json.encode(sample)) for sample in samples),
-            )
-
-    def pack(self) -> int:
-        """Merge small frames of up to ten minutes into one, which takes a fraction of their bytes; return how many."""
-        frames = list(self._frames("state = ?", _SMALL))
-        packed = 0
-        while frames:
-            first, until_ns = frames[0], frames[0].from_ns + PACK_NS
-            batch = [frame for frame in frames if frame.session == first.session and frame.from_ns < until_ns]
-            del frames[: len(batch)]
-            changes = [change for frame in batch for change in unpacked(frame.data)]
-            with self._transaction():
-                self._database.executemany("DELETE FROM frames WHERE id = ?", [(frame.id,) for frame in batch])
-                to_ns = max(frame.to_ns for frame in batch)
-                self._insert(_PACKED, batch[0].from_ns, to_ns, changes, batch[0].session)
-            packed += len(batch)
-        return packed
-
-    def prune(self, *, most_bytes: int, oldest_ns: int) -> None:
-        """Delete the oldest key frames with their changes until the file is small and young enough; the last stays."""
-        while True:
-            keys = self._database.execute(
-                "SELECT DISTINCT from_ns FROM frames WHERE state = ? ORDER BY from_ns LIMIT 2", (_KEY,)
-            ).fetchall()
-            if len(keys) < 2:
-                return
-            until_ns = keys[1][0]
-            if until_ns > oldest_ns and self.size_bytes <= most_bytes:
-                return
-            with self._transaction():
-                self._database.execute(
-                    "DELETE FROM frames WHERE from_ns < ? AND state != ?", (until_ns, _INCOMPLETE_KEY)
-                )
-                for table in ("marks", "samples"):
-                    self._database.execute(f"DELETE FROM {table} WHERE at_ns < ?", (until_ns,))  # noqa: S608 - ours
-                self._database.execute(
-                    "DELETE FROM facts WHERE at_ns < (SELECT max(at_ns) FROM facts AS newer "
-                    "WHERE newer.name = facts.name AND newer.at_ns <= ?)",
-                    (until_ns,),
-                )
-            self._database.execute("PRAGMA incremental_vacuum")
-            self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    @property
-    def size_bytes(self) -> int:
-        """Size of the used pages of the file."""
-        pages, free, size = (
-            self._database.execute(f"PRAGMA {name}").fetchone()[0]
-            for name in ("page_count", "freelist_count", "page_size")
-        )
-        return int((pages - free) * size)
-
-    def _insert(self, state: int, from_ns: int, to_ns: int, changes: Sequence[Change], session: int) -> None:
-        # Objects of one owner are alike: side by side they take fewer bytes.
-        ordered = sorted(changes, key=lambda change: (change.kind, change.key, change.at_ns))
-        data = _zipped(msgspec.json.encode(ordered), _QUICK if state == _SMALL else _TIGHT)
-        self._database.execute(
-            "INSERT INTO frames(session, from_ns, to_ns, state, count, data) VALUES (?, ?, ?, ?, ?, ?)",
-            (session, from_ns, to_ns, state, len(changes), data),
-        )
-
-    def _next_session(self) -> int:
-        row = self._database.execute("SELECT max(session) FROM frames").fetchone()
-        return int(row[0] or 0) + 1
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
-        try:
-            with self._database:
-                yield
-        except sqlite3.Error as error:
-            raise HistoryError(f"{self.path}: cannot be written: {error}") from None
-
-
 def unpacked(data: bytes) -> list[Change]:
     """Return the changes in a frame, the first first.
 
@@ -528,10 +345,6 @@ def _decoded(decoder: msgspec.json.Decoder[_T], data: bytes) -> _T:
         raise HistoryError(f"the history is damaged: {error}") from None
 
 
-def _zipped(data: bytes, level: int = _QUICK) -> bytes:
-    return zstandard.ZstdCompressor(level=level).compress(data)
-
-
 def _unzipped(data: bytes) -> bytes:
     try:
         if zstandard.frame_content_size(data) > _LARGEST_FRAME_BYTES:
@@ -541,41 +354,15 @@ def _unzipped(data: bytes) -> bytes:
         raise HistoryError(f"the history is damaged: {error}") from None
 
 
-def _opened(path: Path, mode: str) -> sqlite3.Connection:
+def open_database(path: Path, mode: str) -> sqlite3.Connection:
+    """Open a file to read (``ro``) or write (``rw``).
+
+    Raises:
+        HistoryError: if that fails.
+    """
     try:
         return sqlite3.connect(
             f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=_BUSY_SECONDS, check_same_thread=False
         )
     except sqlite3.Error as error:
         raise HistoryError(f"{path}: cannot be opened: {error}") from None
-
-
-def _create(path: Path, cluster: str) -> None:
-    """Create a history under another name first, so that nobody sees it half made."""
-    made = path.with_name(f".{path.name}.new")
-    made.unlink(missing_ok=True)
-    os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    database = sqlite3.connect(made)
-    try:
-        database.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        database.execute("PRAGMA journal_mode = WAL")
-        database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        database.executescript(_TABLES)
-        database.execute("INSERT INTO about VALUES ('cluster', ?)", (cluster,))
-        database.execute(f"PRAGMA user_version = {FORMAT}")
-        database.commit()
-    finally:
-        database.close()
-    made.replace(path)
-
-
-def _locked(path: Path) -> sqlite3.Connection:
-    """Return a connection that holds a lock until it is closed or the process ends, on every system."""
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    lock = sqlite3.connect(path, timeout=0.0, isolation_level=None, check_same_thread=False)
-    try:
-        lock.execute("BEGIN EXCLUSIVE")
-    except sqlite3.OperationalError:
-        lock.close()
-        raise HistoryBusyError("another karptui records this cluster") from None
-    return lock

@@ -28,17 +28,8 @@ from karptui.sources.demo.source import DemoSource
 from karptui.sources.history import recorder as recorder_module
 from karptui.sources.history.moments import recording_at
 from karptui.sources.history.recorder import Limits, Recorder
-from karptui.sources.history.store import (
-    FORMAT,
-    Change,
-    History,
-    HistoryBusyError,
-    HistoryError,
-    HistoryWriter,
-    Mark,
-    Sample,
-    is_history,
-)
+from karptui.sources.history.store import FORMAT, Change, History, HistoryError, Mark, Sample, is_history
+from karptui.sources.history.writer import HistoryBusyError, HistoryWriter
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.scrub import scrub
 from karptui.sources.snapshot.text import SnapshotError

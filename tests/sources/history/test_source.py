@@ -16,7 +16,8 @@ from karptui.session.follower import ClusterFollower
 from karptui.session.verdict import verdict_of_view
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.history.source import PastSource, read_past
-from karptui.sources.history.store import Change, History, HistoryError, HistoryWriter
+from karptui.sources.history.store import Change, History, HistoryError
+from karptui.sources.history.writer import HistoryWriter
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
 from karptui.sources.source import Source, SourceError

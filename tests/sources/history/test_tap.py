@@ -12,8 +12,9 @@ from karptui.clock import SystemClock
 from karptui.decode.kinds import Kind
 from karptui.kube.live_usage import NO_LIVE_USAGE
 from karptui.sources.history.recorder import Limits, Recorder
-from karptui.sources.history.store import History, HistoryWriter
+from karptui.sources.history.store import History
 from karptui.sources.history.tap import HistoryTap
+from karptui.sources.history.writer import HistoryWriter
 from karptui.sources.source import Phase, SourceStatus
 from tests.builders import a_manifest
 
