@@ -58,7 +58,19 @@ def test_every_page_is_reached_from_the_readme() -> None:
 
 COMMANDS: Final = ROOT / "karptui" / "cli"
 DIFFER: Final = frozenset(
-    {"--by", "--fail-on", "--filename", "--namespace", "--node-selector", "--pool", "--reason", "-f", "-l", "-n"}
+    {
+        "--by",
+        "--fail-on",
+        "--filename",
+        "--namespace",
+        "--node-selector",
+        "--pool",
+        "--wait",
+        "--reason",
+        "-f",
+        "-l",
+        "-n",
+    }
 )
 """Flags by which several commands mean something of their own."""
 
