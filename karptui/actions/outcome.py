@@ -23,7 +23,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     result: Result
     status: int = 0
-    """HTTP status; 0 without an answer."""
+    """HTTP status of a refusal or fault; 0 otherwise."""
     message: str = ""
     """The server's words, or those about its silence; empty if it is done."""
     causes: tuple[tuple[str, str], ...] = ()

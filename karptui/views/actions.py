@@ -12,6 +12,7 @@ from karptui.actions.action import KINDS_OF, Action, Operation
 from karptui.actions.outcome import Outcome, Result
 from karptui.kube.units import counted, first_of, span_text, verb
 from karptui.views.changes import value_text
+from karptui.views.gitops import revert_text
 from karptui.views.plan import blocker_lines
 from karptui.views.plan import headline as plan_headline
 from karptui.views.prices import known_text
@@ -83,8 +84,7 @@ def preview_lines(preview: Preview) -> Iterator[str]:
     if preview.managers:
         yield f"  the field is also set by: {clean(', '.join(preview.managers))}"
     if preview.owner is not None:
-        owner = preview.owner
-        yield f"  Git: {owner.tool} {clean(owner.name)} applies it ({owner.evidence}), and may set the field back"
+        yield f"  Git: {revert_text(preview.owner)}"
     if preview.action.operation in _KNOWN:
         yield f"  note: {_KNOWN[preview.action.operation]}"
 

@@ -104,7 +104,10 @@ TABLE: Final[TableSpec[AuditEntry]] = TableSpec(
     text=lambda row: f"{row.begun.action} {_object_text(row)} {row.begun.user} {row.begun.reason}".lower(),
     more_values=(
         Value(
-            "status", lambda row, _: row.ended.status if row.ended is not None else 0, int, "HTTP status; 0 is none."
+            "status",
+            lambda row, _: row.ended.status if row.ended is not None else 0,
+            int,
+            "HTTP status of a refusal or fault; 0 otherwise.",
         ),
         Value("user_from", lambda row, _: row.begun.user_from, str, "server or kubeconfig."),
         Value("server", lambda row, _: row.begun.server, str),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +15,7 @@ from karptui.actions.action import (
     Action,
     ActionError,
     Operation,
+    Target,
     action_on,
     applied,
     is_in_effect,
@@ -207,3 +210,22 @@ def test_a_patch_takes_effect_and_its_undo_brings_back_the_object(
     undo = undo_of(action, live)
     assert undo is not None
     assert merge_patched(after, request_of(undo, after, is_dry_run=False).body) == live
+
+
+def test_the_documented_role_is_what_actions_need() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "actions-role.yaml").read_text()
+    allowed = {
+        (group, resource, verb)
+        for rule in yaml.safe_load(text)["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+    needed = set()
+    for operation, kinds in KINDS_OF.items():
+        for kind in kinds:
+            action = Action(operation=operation, target=Target(kind, "a", "web"))
+            access = access_of(action)
+            part = f"/{access.subresource}" if access.subresource else ""
+            needed |= {(access.group, f"{access.resource}{part}", access.verb), (access.group, access.resource, "get")}
+    assert allowed == needed

@@ -149,7 +149,7 @@ class Writer:
             )
         except SourceError as error:
             return self._looked_up(action, uid, after, error)
-        return Outcome(result=Result.DONE, status=200)
+        return Outcome(result=Result.DONE)
 
     def _looked_up(self, action: Action, uid: str, after: Document | None, error: SourceError) -> Outcome:
         """Return the outcome of a request without a usable answer, by reading its object."""

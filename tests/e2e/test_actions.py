@@ -1,0 +1,344 @@
+"""Actions on a real API server: the documented Role, admission, conflicts, lost answers, and both audit logs."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+import urllib3
+import yaml
+
+from karptui.actions.action import Operation, action_on
+from karptui.actions.outcome import Result
+from karptui.cli.main import main
+from karptui.sources.actions.audit import AuditFile
+from karptui.sources.actions.live import LiveServer
+from karptui.sources.actions.writer import Writer
+from karptui.sources.cluster.connection import Connection
+from tests.loopback import Call, LoopbackServer
+from tests.sources.actions.permits import permit
+from tests.sources.cluster.live import TLS, server_tls
+
+from .control_plane import TOKEN, Client, ControlPlane
+from .definitions import install_definitions
+from .test_permissions import POOL_SPEC, RULES, allow
+
+pytestmark = pytest.mark.apiserver
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+ACTIONS: list[dict[str, Any]] = yaml.safe_load((DOCS / "actions-role.yaml").read_text())["rules"]
+POLICY = "/apis/admissionregistration.k8s.io/v1"
+AUDIT = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived"],
+    "rules": [{"level": "Metadata"}],
+}
+WEBHOOK: list[Callable[[dict[str, Any]], bool]] = []
+"""Asked about each change of a NodeClaim; the first answer counts."""
+
+
+def review(call: Call) -> None:
+    asked = json.loads(call.body)["request"]
+    is_allowed = all(rule(asked) for rule in WEBHOOK)
+    response = {"uid": asked["uid"], "allowed": is_allowed, "status": {"message": "not on Fridays", "code": 403}}
+    call.json({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("audit")
+    (folder / "policy.yaml").write_text(yaml.safe_dump(AUDIT))
+    return folder / "log"
+
+
+@pytest.fixture(scope="module")
+def plane(start_plane: Callable[..., ControlPlane], log: Path) -> Iterator[ControlPlane]:
+    plane = start_plane(
+        f"--audit-policy-file={log.parent / 'policy.yaml'}",
+        f"--audit-log-path={log}",
+        "--audit-log-mode=blocking-strict",
+    )
+    with LoopbackServer(review, tls=server_tls()) as webhook:
+        furnish(Client(plane), webhook.port)
+        yield plane
+
+
+def furnish(client: Client, webhook_port: int) -> None:
+    """Make objects to act on, two users, an admission policy and a webhook."""
+    install_definitions(client)
+    allow(client, "operator", [*RULES, *ACTIONS])
+    allow(client, "reader", RULES)
+    client.request("POST", "/api/v1/namespaces", {"metadata": {"name": "web"}})
+    for name in ("n1", "n2"):
+        client.request("POST", "/api/v1/nodes", {"metadata": {"name": name, "labels": {"kept": str(name == "n2")}}})
+    for name in ("a", "b", "c"):
+        container = {"name": "main", "image": "x"}
+        spec = {"nodeName": "n1", "containers": [container], "terminationGracePeriodSeconds": 0}
+        client.request(
+            "POST", "/api/v1/namespaces/web/pods", {"metadata": {"name": name, "labels": {"app": name}}, "spec": spec}
+        )
+    # The server lets pods go that do not run yet, whatever their budget says.
+    running = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
+    client.request("PATCH", "/api/v1/namespaces/web/pods/b/status", running)
+    budget = {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "b"}}}
+    pdbs = "/apis/policy/v1/namespaces/web/poddisruptionbudgets"
+    client.request("POST", pdbs, {"metadata": {"name": "b"}, "spec": budget})
+    labels = {"app": "web"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": "x"}]}}
+    deployment = {"replicas": 3, "selector": {"matchLabels": labels}, "template": template}
+    client.request(
+        "POST", "/apis/apps/v1/namespaces/web/deployments", {"metadata": {"name": "web"}, "spec": deployment}
+    )
+    karpenter = {"apiVersion": "karpenter.sh/v1"}
+    pool = {**karpenter, "kind": "NodePool", "metadata": {"name": "general"}, "spec": {**POOL_SPEC, "weight": 10}}
+    client.request("POST", "/apis/karpenter.sh/v1/nodepools?fieldManager=flux", pool)
+    spec = {**POOL_SPEC["template"]["spec"]}
+    for name in ("general-a", "general-b"):
+        claim = {**karpenter, "kind": "NodeClaim", "metadata": {"name": name}, "spec": spec}
+        client.request("POST", CLAIMS, claim)
+    rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["nodes"]}]
+    denies = "!has(object.spec.unschedulable) || object.metadata.labels['kept'] != 'True'"
+    policy = {"matchConstraints": {"resourceRules": rules}, "failurePolicy": "Fail"}
+    validation = {"expression": denies, "message": "this node is kept"}
+    client.request(
+        "POST",
+        f"{POLICY}/validatingadmissionpolicies",
+        {"metadata": {"name": "kept"}, "spec": {**policy, "validations": [validation]}},
+    )
+    client.request(
+        "POST",
+        f"{POLICY}/validatingadmissionpolicybindings",
+        {"metadata": {"name": "kept"}, "spec": {"policyName": "kept", "validationActions": ["Deny"]}},
+    )
+    import base64
+
+    hook = {
+        "name": "fridays.example.com",
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+        "clientConfig": {
+            "url": f"https://127.0.0.1:{webhook_port}/",
+            "caBundle": base64.b64encode((TLS / "authority.pem").read_bytes()).decode(),
+        },
+        "rules": [
+            {
+                "apiGroups": ["karpenter.sh"],
+                "apiVersions": ["v1"],
+                "operations": ["DELETE"],
+                "resources": ["nodeclaims"],
+            }
+        ],
+    }
+    client.request(
+        "POST", f"{POLICY}/validatingwebhookconfigurations", {"metadata": {"name": "fridays"}, "webhooks": [hook]}
+    )
+    # A policy takes effect a moment after it was made.
+    while client.request("PATCH", "/api/v1/nodes/n2?dryRun=All", {"spec": {"unschedulable": True}}, expect=None).get(
+        "kind"
+    ) == ("Node"):
+        time.sleep(0.1)
+
+
+class Doing:
+    """Runs `karptui do` as a user, and keeps what it prints."""
+
+    def __init__(self, plane: ControlPlane, capsys: pytest.CaptureFixture[str], audit: Path) -> None:
+        self.plane, self.audit = plane, audit
+        self._capsys = capsys
+
+    def __call__(self, *words: str, user: str = "operator", yes: bool = True) -> tuple[int, str]:
+        more = ["--as", user, "--no-aws", "--horizon", "1m"]
+        more += ["--yes", "--reason", "a test", "--wait", "3s"] if yes else []
+        status = main(["do", *words, *more, "--allow-actions", "--kubeconfig", self.plane.kubeconfig])
+        output, error = self._capsys.readouterr()
+        return status, output + error
+
+    def recorded(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.audit.read_text().splitlines()] if self.audit.exists() else []
+
+
+@pytest.fixture
+def do(
+    plane: ControlPlane,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Doing:
+    monkeypatch.setattr("karptui.session.actions.audit_file", lambda: tmp_path / "audit.jsonl")
+    monkeypatch.setenv("KARPTUI_CONFIG", str(tmp_path / "none.toml"))
+    WEBHOOK.clear()
+    return Doing(plane, capsys, tmp_path / "audit.jsonl")
+
+
+KEPT = ("Accept", "Authorization", "Content-Type", "Impersonate-User")
+NODE, CLAIMS = "/api/v1/nodes/n1", "/apis/karpenter.sh/v1/nodeclaims"
+
+
+def sent(log: Path) -> list[tuple[str, str, str]]:
+    """Return what a user sent that is no question and no dry run, by the API server's own audit log."""
+    entries = map(json.loads, log.read_text().splitlines())
+    return [
+        (entry["verb"], entry["requestURI"], "done" if entry["responseStatus"]["code"] < 300 else "refused")
+        for entry in entries
+        if entry.get("impersonatedUser", {}).get("username") == "operator"
+        and entry["stage"] == "ResponseComplete"
+        and entry["verb"] not in ("get", "list", "watch")
+        and "reviews" not in entry["requestURI"]
+        and "dryRun=All" not in entry["requestURI"]
+    ]
+
+
+VERBS = {"PATCH": "patch", "DELETE": "delete", "POST": "create"}
+
+
+def test_every_action_with_the_documented_role_and_both_audit_logs(do: Doing, log: Path, tmp_path: Path) -> None:
+    client = Client(do.plane)
+    already = len(sent(log))
+    assert do("cordon", "n1")[0] == 0
+    assert client.request("GET", NODE)["spec"]["unschedulable"] is True
+    assert do("uncordon", "n1")[0] == 0
+    assert "unschedulable" not in client.request("GET", NODE)["spec"]
+    assert do("do-not-disrupt", "n1")[0] == do("do-not-repair", "n1")[0] == 0
+    assert client.request("GET", NODE)["metadata"]["annotations"] == {
+        "karpenter.sh/do-not-disrupt": "true",
+        "karpenter.sh/do-not-repair": "true",
+    }
+    assert do("remove-do-not-disrupt", "n1")[0] == do("remove-do-not-repair", "n1")[0] == 0
+    assert do("do-not-disrupt", "web/b", "--value", "30m")[0] == 0
+    assert do("scale", "deploy/web/web", "--replicas", "5")[0] == 0
+    assert client.request("GET", "/apis/apps/v1/namespaces/web/deployments/web")["spec"]["replicas"] == 5
+    assert do("evict", "web/a", "--confirm", "a")[0] == 0
+    assert "web/a" not in client.keys("/api/v1/pods")
+    assert do("delete", "general-a", "--confirm", "general-a")[0] == 0
+    assert client.keys(CLAIMS) == {"general-b"}
+    (tmp_path / "pool.yaml").write_text(
+        "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general}\nspec: {limits: {cpu: 10}}\n"
+    )
+    status, text = do("apply", "-f", str(tmp_path / "pool.yaml"))
+    assert status == 0, text
+    pool = client.request("GET", "/apis/karpenter.sh/v1/nodepools/general")
+    assert (pool["spec"]["limits"], pool["spec"]["weight"]) == ({"cpu": 10}, 10)
+    ours = [line for line in do.recorded() if line["phase"] == "after"]
+    assert {line["user"] for line in ours} == {"operator"}
+    assert [(VERBS[line["method"]], line["path"], line["outcome"]) for line in ours] == sent(log)[already:]
+    assert len(ours) == 11
+
+
+def test_dry_runs_change_nothing_and_are_all_that_is_sent_by_default(do: Doing, log: Path) -> None:
+    client = Client(do.plane)
+    before = client.request("GET", NODE), client.keys("/api/v1/pods"), client.keys(CLAIMS), sent(log)
+    for words in (("cordon", "n1"), ("evict", "web/c"), ("delete", "general-b"), ("do-not-repair", "n1")):
+        status, text = do(*words, yes=False)
+        assert status == 0, text
+        assert "server's dry run: accepted" in text
+    assert (client.request("GET", NODE), client.keys("/api/v1/pods"), client.keys(CLAIMS), sent(log)) == before
+    assert do.recorded() == []
+
+
+@pytest.mark.parametrize(
+    ("words", "missing"),
+    [
+        (("cordon", "n1"), "patch nodes"),
+        (("delete", "general-b"), "delete nodeclaims.karpenter.sh"),
+        (("evict", "web/b"), "create pods/eviction in web"),
+        (("scale", "deploy/web/web", "--replicas", "0"), "patch deployments.apps/scale in web"),
+    ],
+)
+def test_with_the_role_for_reading_the_missing_permission_is_named(
+    do: Doing, words: tuple[str, ...], missing: str
+) -> None:
+    status, text = do(*words, user="reader")
+    assert status == 1
+    assert f"✖ not permitted: {missing}" in text
+    assert do.recorded() == []
+
+
+def test_an_admission_policy_a_webhook_and_a_budget_are_quoted(do: Doing) -> None:
+    status, text = do("cordon", "n2")
+    assert status == 1
+    assert "ValidatingAdmissionPolicy 'kept' with binding 'kept' denied request: this node is kept" in text
+    WEBHOOK.append(lambda _: False)
+    status, text = do("delete", "general-b", "--confirm", "general-b")
+    assert status == 1
+    assert 'admission webhook "fridays.example.com" denied the request: not on Fridays' in text
+    # No controller has looked at the budget yet, so the server asks to try later.
+    status, text = do("evict", "web/b", "--confirm", "b")
+    assert status == 1
+    assert "(429): Cannot evict pod as it would violate the pod's disruption budget." in text
+    assert do.recorded() == []
+
+
+def test_a_webhook_that_denies_only_the_real_request_is_recorded(do: Doing) -> None:
+    WEBHOOK.append(lambda asked: bool(asked["dryRun"]))
+    status, text = do("delete", "general-b", "--confirm", "general-b")
+    assert status == 1
+    assert "✖ refused by the server: delete NodeClaim general-b (403)" in text
+    assert "not on Fridays" in text
+    assert do.recorded()[1]["outcome"] == "refused"
+    assert "general-b" in Client(do.plane).keys(CLAIMS)
+
+
+def test_a_field_of_another_manager_is_not_taken(do: Doing, tmp_path: Path) -> None:
+    file = tmp_path / "pool.yaml"
+    head = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general}\n"
+    file.write_text(f"{head}spec: {{weight: 20}}\n")
+    status, text = do("apply", "-f", str(file))
+    assert status == 1
+    assert '(409): Apply failed with 1 conflict: conflict with "flux"' in text
+    assert ".spec.weight: " in text
+    file.write_text(f"{head}spec: {{weight: 900}}\n")
+    status, text = do("apply", "-f", str(file))
+    assert status == 1
+    file.write_text(f"{head}spec: {{wieght: 9}}\n")
+    status, text = do("apply", "-f", str(file))
+    assert status == 1
+    assert "wieght" in text
+    assert do.recorded() == []
+
+
+def test_a_server_that_dies_while_it_works_on_the_request(do: Doing) -> None:
+    def die(asked: dict[str, Any]) -> bool:
+        if not asked["dryRun"]:
+            do.plane.kill_server()
+            threading.Thread(target=do.plane.start_server).start()
+        return True
+
+    WEBHOOK.append(die)
+    status, text = do("delete", "general-b", "--confirm", "general-b")
+    do.plane.await_server()
+    assert status == 1
+    assert "✖ not carried out: delete NodeClaim general-b" in text
+    assert "read afterwards, the object is unchanged so far" in text
+    assert do.recorded()[1]["outcome"] == "failed"
+    assert "general-b" in Client(do.plane).keys(CLAIMS)
+
+
+def test_an_answer_that_is_lost_on_the_way_is_found_out(do: Doing) -> None:
+    pool = urllib3.PoolManager(ca_certs=str(do.plane.folder / "pki" / "apiserver.crt"), retries=False)
+
+    def relay(call: Call) -> None:
+        url = f"{do.plane.url}{call.path}?{urlencode(call.query)}"
+        headers = {name: call.headers[name] for name in KEPT if name in call.headers}
+        answer = pool.request(call.method, url, headers=headers, body=call.body or None)
+        if call.method == "PATCH" and "dryRun" not in call.query:
+            call.cut()
+        else:
+            call.text(answer.data, answer.status, Content_Type="application/json")
+
+    with LoopbackServer(relay) as server:
+        reached = Connection(server=server.url, context="e2e", token=TOKEN)
+        writer = Writer(permit(server.url), LiveServer(reached), AuditFile(do.audit))
+        action = action_on(Operation.CORDON, "Node", "n1")
+        live = writer.look(action)
+        assert live is not None
+        outcome = writer.carry_out(action, live, writer.try_out(action, live), reason="a test", diff=())
+    assert (outcome.result, outcome.was_looked_up) == (Result.DONE, True)
+    assert Client(do.plane).request("PATCH", NODE, {"spec": {"unschedulable": None}})
+    assert (do.recorded()[1]["outcome"], do.recorded()[1]["user"]) == ("done", "admin")
