@@ -7,7 +7,7 @@ UV := $(shell command -v uv 2>/dev/null)
 # Where a lock file is named, nothing else than what it lists is installed, and only what has its hash.
 LOCK ?=
 
-.PHONY: demo test test-newest-textual newest-textual lint types layers check snapshots lock audit release clean
+.PHONY: demo test test-newest-textual newest-textual lint types layers check snapshots lock audit release site clean
 
 demo: $(VENV)/.installed
 	$(BIN)/karptui --demo
@@ -96,5 +96,11 @@ release:
 			'.[aws,cel]' 'hatchling>=1.27,<2' 'hatch-fancy-pypi-readme>=25.1,<26' packaging 'pyinstaller>=6,<7'
 	@$(VENV)-release/bin/python tools/release.py $(VERSION) --single-file $(RELEASE)
 
+# The documentation's site, in site/: a warning is an error. The outputs on it are made by running the commands.
+site: $(VENV)/.installed-dev
+	@test -x $(VENV)-site/bin/zensical || ($(PYTHON) -m venv $(VENV)-site \
+		&& $(VENV)-site/bin/python -m pip install --quiet --disable-pip-version-check 'zensical>=0.0.73,<0.2')
+	@$(BIN)/python tools/make_site.py site && cd site && ../$(VENV)-site/bin/zensical build --clean --strict
+
 clean:
-	rm -rf $(VENV) $(VENV)-audit $(VENV)-release .venv-newest-textual .mypy_cache .pytest_cache .ruff_cache .import_linter_cache dist
+	rm -rf $(VENV) $(VENV)-audit $(VENV)-release $(VENV)-site site .venv-newest-textual .mypy_cache .pytest_cache .ruff_cache .import_linter_cache dist

@@ -38,7 +38,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_sums_are_those_of_all_files(out: Path) -> None:
     lines = (out / "SHA256SUMS").read_text().splitlines()
-    told = dict(reversed(line.split("  ")) for line in lines)
+    told = {name: total for total, _, name in (line.partition("  ") for line in lines)}
     assert told == {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in out.iterdir() if path.name != "SHA256SUMS"
     }
