@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
     from karptui.screens.destinations import ToScreen
     from karptui.screens.whatif.controller import WhatIf
+    from karptui.session.fleet import Fleet
     from karptui.whatif.scenario import Opening
 
 POLL_SECONDS: Final = 0.25
@@ -99,6 +100,8 @@ class KarptuiApp(LivingApp):
         state: ClusterState = EMPTY,
         connect: Callable[[str], Source] | None = None,
         contexts: Callable[[], Sequence[str]] | None = None,
+        fleet_of: Callable[[], Fleet] | None = None,
+        begins_with_fleet: bool = False,
         evidence_of: Callable[[Source | None], EvidenceSource] | None = None,
         tap_of: Callable[[Source | None], HistoryTap | None] = lambda _: None,
         analyst_of: Callable[[], Analyst] = Analyst,
@@ -113,6 +116,8 @@ class KarptuiApp(LivingApp):
             state: The state shown before the first data.
             connect: Returns the source of a context, for ``:ctx``; raises SourceError with a message.
             contexts: Returns the names of the contexts.
+            fleet_of: Returns the clusters of ``:fleet``; raises SourceError with a message.
+            begins_with_fleet: Whether all clusters are shown first, and no cluster is followed meanwhile.
             evidence_of: Returns additional data about instance types and prices for a source.
             tap_of: Returns what records the history of a source; None if it is not recorded.
             analyst_of: Creates the analyst, which works out why nodes are still here.
@@ -140,6 +145,10 @@ class KarptuiApp(LivingApp):
         self._guide = TourGuide(self)
         self._connect = connect
         self._contexts = contexts
+        self._fleet_of = fleet_of
+        self._begins_with_fleet = begins_with_fleet
+        self._fleet: Fleet | None = None
+        """The clusters of the fleet, from the first time it is shown."""
         self._keys = KeysInTurn(self, self._take)
         self._commands: tuple[TypedCommand, ...] = ()
         self._signals = Signals(self)
@@ -234,6 +243,8 @@ class KarptuiApp(LivingApp):
 
     async def _begin(self) -> None:
         await self._keys.begin()
+        if self._begins_with_fleet:
+            self.run_command("fleet")
         self._start_source()
         self.set_interval(POLL_SECONDS, self.feed.tick)
         self.set_interval(LIVE_SECONDS, self._follow_live)
@@ -245,6 +256,8 @@ class KarptuiApp(LivingApp):
         """Stop the source."""
         KEYBOARD.rested(is_over=True)
         self.moments.end()
+        if self._fleet is not None:
+            self._fleet.stop()
         self.follower.stop()
         self.session.whatif.stop()
         if "whatif" in self.__dict__:
@@ -344,7 +357,10 @@ class KarptuiApp(LivingApp):
         show_whatif(self, self.whatif, opening)
 
     def quit(self) -> None:
-        """Quit; where scenarios of the what-if are not saved, ask once."""
+        """Quit, or return to the fleet; where scenarios of the what-if are not saved, ask once."""
+        if self._begins_with_fleet and self.follower.source is not None:
+            self.show_fleet()
+            return
         if "whatif" not in self.__dict__:
             self.exit()
             return
@@ -421,11 +437,55 @@ class KarptuiApp(LivingApp):
             source = self._connect(name)
         except SourceError as error:
             raise CommandError(str(error)) from error
+        self._follow(source)
+
+    def _follow(self, source: Source | None) -> None:
         self.moments.end()
         self.run_worker(self.follower.stop, thread=True, group="source")
         self.feed.follower = self._follower_of(source)
         self._start_source()
         self.poll_now()
+
+    # The fleet
+
+    def show_fleet(self) -> None:
+        """Show all clusters, each followed by a process of its own.
+
+        Raises:
+            CommandError: when there are none.
+        """
+        from karptui.screens.fleet import FleetScreen  # noqa: PLC0415 - only when asked for
+
+        if self._fleet_of is None:
+            raise CommandError("there is only one cluster here")
+        if self._fleet is None:
+            try:
+                self._fleet = self._fleet_of()
+            except SourceError as error:
+                raise CommandError(str(error)) from error
+            self._fleet.start()
+        if self._begins_with_fleet and self.follower.source is not None:
+            self._follow(None)  # a slow cluster must not delay the keys of this screen
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
+        self.push_screen(FleetScreen(self._fleet))
+
+    def enter_cluster(self, context: str) -> None:
+        """Follow a cluster of the fleet."""
+        try:
+            self.switch_context(context)
+        except CommandError as error:
+            self.tell(str(error), Tone.WARNING)
+            return
+        self.open_screen(ENTRIES[0].name)
+        self.tell(":fleet returns to all clusters", Tone.MUTED)
+
+    def leave_fleet(self) -> None:
+        """Return to the cluster that is followed; quit if there is none."""
+        if self.follower.source is None:
+            self.quit()
+        else:
+            self.pop_screen()
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:  # noqa: ARG002
         """Yield the commands of the palette; one that needs an argument opens the command line."""

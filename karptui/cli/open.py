@@ -8,15 +8,24 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from karptui.cli.contexts import contexts_of, fleet_of
 from karptui.cli.errors import UsageError, fail
 from karptui.cli.evidence import evidence_source
 from karptui.cli.history_tap import history_tap
 from karptui.cli.option_values import file_name
-from karptui.cli.options import add_cluster_flags, add_column_flags, add_namespace_flags, add_price_flags, price_flags
+from karptui.cli.options import (
+    add_cluster_flags,
+    add_column_flags,
+    add_contexts_flag,
+    add_namespace_flags,
+    add_price_flags,
+    price_flags,
+)
 from karptui.cli.source import connect, open_source
 
 if TYPE_CHECKING:
     from karptui.app import KarptuiApp
+    from karptui.clock import Clock
     from karptui.config import Config
     from karptui.sources.source import Source
 
@@ -101,6 +110,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="show it in a browser of this machine instead, at an address with a random token (default port: 8000); "
         "HOST allows others; needs pip install 'karptui[serve]'",
     )
+    add_contexts_flag(group, "begin with all clusters of these contexts, one row each; enter opens one")
     group.add_argument("--config", metavar="FILE", type=file_name, help="configuration file instead of the usual one")
 
 
@@ -174,7 +184,13 @@ def without_serve(words: Sequence[str]) -> list[str]:
 
 
 def _title(args: argparse.Namespace) -> str:
-    return "demo" if args.demo else " ".join(args.snapshot or ()) or args.context or "karptui"
+    return (
+        "fleet"
+        if args.contexts is not None
+        else "demo"
+        if args.demo
+        else " ".join(args.snapshot or ()) or args.context or "karptui"
+    )
 
 
 def _trouble_with_settings(args: argparse.Namespace) -> str:
@@ -250,6 +266,16 @@ def _as_ordered_last(config: Config) -> Config:
     return ordered
 
 
+def _source(args: argparse.Namespace) -> tuple[Source | None, Clock]:
+    """Return the source that is followed first, none if all clusters are shown first, and its clock."""
+    if args.contexts is None:
+        return open_source(args, is_still=args.still or bool(args.tour), is_large=args.large)
+    from karptui.clock import SystemClock
+
+    contexts_of(args)
+    return None, SystemClock()
+
+
 def app_of(args: argparse.Namespace) -> KarptuiApp:
     """Return the app, ready to run; raises UsageError for invalid flags."""
     if args.tour and not args.demo:
@@ -259,7 +285,7 @@ def app_of(args: argparse.Namespace) -> KarptuiApp:
     if args.large and (args.still or args.tour or not args.demo):
         raise UsageError("--large needs --demo: karptui --demo --large, or --demo=large")
     config = _settings(args)
-    source, clock = open_source(args, is_still=args.still or bool(args.tour), is_large=args.large)
+    source, clock = _source(args)
     is_live = not args.demo and not args.snapshot and args.at is None
 
     from karptui.app import KarptuiApp
@@ -273,6 +299,8 @@ def app_of(args: argparse.Namespace) -> KarptuiApp:
         tap_of=lambda source: history_tap(source, config, clock),
         connect=(lambda name: _connect(args, name)) if is_live else None,
         contexts=(lambda: _contexts(args)) if is_live else None,
+        fleet_of=(lambda: fleet_of(args)) if is_live else None,
+        begins_with_fleet=args.contexts is not None,
         tour=Tour(STORIES[args.tour]) if args.tour else None,
     )
 

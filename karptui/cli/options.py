@@ -153,6 +153,11 @@ def is_recording(word: object) -> bool:
     return isinstance(word, str) and (word == "-" or word.endswith(_RECORDING_SUFFIXES))
 
 
+def add_contexts_flag(parser: TakesArguments, about: str) -> None:
+    """Add ``--contexts``; ``about`` is its help."""
+    parser.add_argument("--contexts", metavar="NAME,NAME|all", type=words, help=about)
+
+
 def add_snapshots(parser: argparse.ArgumentParser, about: str) -> None:
     """Add the snapshots that a command reads in place of a cluster."""
     parser.add_argument("snapshots", metavar="SNAPSHOT", type=file_name, nargs="*", help=about)

@@ -86,6 +86,7 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui", "the cluster of the kubeconfig's current context"),
             Entry("karptui --demo", "the built-in demo cluster: nothing else is needed"),
             Entry("karptui --context prod-eu-1 -l team=ci", "another context, and only nodes with a label"),
+            Entry("karptui --contexts prod-eu-1,prod-us-1", "several clusters, one row each"),
             Entry("karptui --snapshot incident.json.gz", "a recording, or what kubectl get -o json|yaml printed"),
             Entry(
                 "kubectl get nodes,pods,nodepools,nodeclaims,ec2nodeclasses,ds,pdb,pvc,pv,sc,csinodes -A -o json"
@@ -100,6 +101,7 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
         ),
         "verdict": (
             Entry("karptui verdict", "problems of the cluster, worst first"),
+            Entry("karptui verdict --contexts all -o json", "of every context of the kubeconfig, a line each"),
             Entry("karptui verdict --at -20m", "as it was 20 minutes before the end of the recorded history"),
             Entry(
                 "karptui verdict --fail-on error -o markdown --snapshot incident.json", "of a snapshot, for a report"

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from karptui.cli.advice import STATUSES
+from karptui.cli.contexts import run_verdicts, title_lines
 from karptui.cli.errors import UsageError, fail, say
 from karptui.cli.listing import refuse_unseen, report
-from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags, add_why_flags
+from karptui.cli.options import add_cluster_flags, add_contexts_flag, add_output_flag, add_price_flags, add_why_flags
 from karptui.cli.source import local_history
 from karptui.cli.streams import put
 from karptui.cli.whatif_scenarios import check_snapshots
 from karptui.decode.kinds import Kind
-from karptui.views.sanitize import clean, page
+from karptui.views.sanitize import page
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
@@ -38,6 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SEVERITY",
         help="error: exit with 4 if there is an error; warning: also with 3 if there is a warning (default: never)",
     )
+    add_contexts_flag(parser, "these contexts, each read by a process of its own, or all of the kubeconfig")
     add_cluster_flags(parser, files="snapshots")
     add_price_flags(parser)
     add_why_flags(parser)
@@ -45,11 +47,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the findings of one cluster, or of each snapshot.
+    """Print the findings of one cluster, or of each snapshot or context.
 
     Returns:
         1 if something is missing, 3 or 4 if a finding has the severity of ``--fail-on``.
     """
+    if args.contexts is not None:
+        return run_verdicts(args)
     if len(args.snapshots) > 1:
         check_snapshots(args)
         return max(
@@ -83,8 +87,11 @@ def _run_one(args: argparse.Namespace, name: str = "") -> int:
         put(page(text))
     else:
         make = _markdown if args.output == "markdown" else _text
-        title = [*(["## " + clean(name), ""] if args.output == "markdown" else [f"{clean(name)}:"])] if name else []
-        lines = [*title, *make(rows, [money_text(finding) for finding in findings]), *([""] if name else [])]
+        lines = [
+            *title_lines(name, args.output),
+            *make(rows, [money_text(finding) for finding in findings]),
+            *([""] if name else []),
+        ]
         put(page("".join(f"{line}\n" for line in lines)), end="")
     if name:
         loaded = replace(loaded, notes=tuple(f"{name}: {note}" for note in loaded.notes))

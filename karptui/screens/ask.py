@@ -69,6 +69,7 @@ QUESTIONS: Final = (
     Question("Where is the capacity?", "capacity"),
     Question("Whose dollars are they?", "capacity namespace"),
     Question("How are pods packed on nodes?", "packing"),
+    Question("Which of my clusters needs attention?", "fleet"),
     Question("Which faults and risks are in the configuration?", "advice"),
 )
 

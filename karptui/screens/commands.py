@@ -66,6 +66,9 @@ class CommandHost(Host, Protocol):
     def context_names(self) -> Sequence[str]:
         """Return the contexts there are."""
 
+    def show_fleet(self) -> None:
+        """Show all clusters; raises CommandError with a message for the user."""
+
     def switch_context(self, name: str) -> None:
         """Connect to another context; raises CommandError with a message for the user."""
 
@@ -203,6 +206,7 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
             lambda: _whatif_words(app),
             "[KIND NAME]",
         ),
+        TypedCommand("fleet", "All clusters of --contexts, or of the kubeconfig", lambda _: app.show_fleet()),
         TypedCommand("sources", "The state of each data source", lambda _: _sources(app)),
         TypedCommand("help", "Keys, commands, columns and filters", lambda _: _help(app), ("h",)),
         TypedCommand("quit", "Quit", lambda _: app.exit(), ("q", "q!", "exit")),

@@ -101,6 +101,12 @@ class Host(Protocol):
     def held(self) -> tuple[Held | None, bool]:
         """Return the steady sum of held cost, and whether it is current."""
 
+    def enter_cluster(self, context: str) -> None:
+        """Follow a cluster of the fleet; reports why that cannot be."""
+
+    def leave_fleet(self) -> None:
+        """Return to the cluster that is followed; quit if there is none."""
+
     def open_screen(self, name: str, *, filter_text: str | None = None) -> None:
         """Show a screen, with a filter if one is given."""
 

@@ -1,0 +1,87 @@
+"""The process of one cluster of a fleet: follows it, and prints a line of JSON with its figures every few seconds.
+
+Not a command: `karptui --contexts` starts it, as ``python -m karptui.cli.member`` with the flags of one cluster, and
+`karptui verdict --contexts` with those of `karptui verdict`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from karptui.cli.errors import UsageError
+from karptui.cli.evidence import configuration, evidence_source
+from karptui.cli.main import build_parser
+from karptui.cli.main import main as run_command
+from karptui.cli.source import open_source
+from karptui.session.fleet import MemberLine, WorstFinding, figures_of, oldest_ns
+from karptui.session.follower import ClusterFollower
+from karptui.session.watch import Verdict, Watch, losses_of, problems_of
+from karptui.views.findings import pending_reasons, sentence
+from karptui.views.sanitize import clean
+from karptui.workers.children import end_with_parent
+
+STEP_SECONDS: Final = 0.5
+TOLD_SECONDS: Final = 2.0
+"""Interval of lines while nothing changes."""
+_LONGEST_TEXT: Final = 1_000
+
+
+def main(words: Sequence[str]) -> int:
+    """Follow the cluster of the flags until the parent ends, or it cannot be opened."""
+    end_with_parent()
+    if words[:1] == ["verdict"]:
+        return run_command(words)
+    args = build_parser("watch").parse_args(["watch", *words])
+    try:
+        source, clock = open_source(args)
+        evidence = evidence_source(source, configuration(args), args.karpenter_version or "")
+    except UsageError as error:
+        _print(MemberLine(trouble=clean(str(error), limit=_LONGEST_TEXT)))
+        return 2
+    watch = Watch(ClusterFollower(source, evidence=evidence), clock)
+    watch.follower.start()
+    worst: WorstFinding | None = None
+    is_fine, told_at = False, 0.0
+    while True:
+        verdict = watch.step()
+        if verdict is not None:
+            worst, is_fine = _worst(verdict), not problems_of(verdict.findings)
+        if verdict is not None or time.monotonic() >= told_at + TOLD_SECONDS:
+            told_at = time.monotonic()
+            follower, now_ns = watch.follower, clock.now_ns()
+            _print(
+                MemberLine(
+                    figures_of(follower.view, worst, is_fine=is_fine) if follower.knows_nodes else None,
+                    oldest_ns(follower.view, watch.merged_ns, now_ns),
+                    clean(_trouble(follower), limit=_LONGEST_TEXT),
+                )
+            )
+        time.sleep(STEP_SECONDS)
+
+
+def _trouble(follower: ClusterFollower) -> str:
+    lost = dict(losses_of(follower.view)).get("connection", "")
+    return follower.failure or lost or follower.trouble or follower.analyst.failure
+
+
+def _worst(verdict: Verdict) -> WorstFinding | None:
+    for finding in (*problems_of(verdict.findings), *verdict.findings):
+        text = sentence(finding, verdict.now_ns, pending_reasons(verdict.view.pending))
+        return WorstFinding(
+            str(finding.severity), str(finding.code), clean(text, limit=_LONGEST_TEXT), finding.price_per_hour
+        )
+    return None
+
+
+def _print(line: MemberLine) -> None:
+    os.write(1, msgspec.json.encode(line) + b"\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
