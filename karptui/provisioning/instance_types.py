@@ -72,11 +72,16 @@ def types_by_pool(
         inventory: NodePools, and NodeOverlays if their gate is enabled.
         instance_types: Types before NodeOverlays.
     """
-    by_pool = {
+    by_pool = before_overlays(inventory, instance_types)
+    return overlaid(inventory, by_pool) if settings.gate("NodeOverlay") else by_pool
+
+
+def before_overlays(inventory: Inventory, instance_types: InstanceTypes) -> Mapping[str, Sequence[InstanceType]]:
+    """Return the types of every NodePool by name, as the provider has them."""
+    return {
         pool.name: instance_types.get(pool.name, ()) if isinstance(instance_types, Mapping) else instance_types
         for pool in inventory.nodepools
     }
-    return overlaid(inventory, by_pool) if settings.gate("NodeOverlay") else by_pool
 
 
 def catalogues_of(

@@ -167,17 +167,29 @@ def overlay_problems(overlay: NodeOverlay) -> list[str]:
     return problems
 
 
-def overlaid(inventory: Inventory, by_pool: Mapping[str, Sequence[InstanceType]]) -> dict[str, Sequence[InstanceType]]:
-    """Return the instance types of every NodePool with NodeOverlays applied, heaviest first.
+class OverlayEffect(msgspec.Struct, frozen=True):
+    """The outcome of one NodeOverlay."""
 
-    An overlay that conflicts with another of the same weight is not applied at all.
-    """
+    overlay: NodeOverlay
+    types: frozenset[tuple[str, str]] = frozenset()
+    """NodePools and their types that it matches."""
+    problems: tuple[str, ...] = ()
+    """Why Karpenter rejects it."""
+    conflicts_with: str = ""
+    """An overlay of the same weight that sets the same: then this one is not applied at all."""
+
+
+def effects(
+    inventory: Inventory, by_pool: Mapping[str, Sequence[InstanceType]]
+) -> tuple[OverlayStore, tuple[OverlayEffect, ...]]:
+    """Return the changes of all NodeOverlays, and the outcome of each, heaviest first."""
     store = OverlayStore()
     overlays = sorted(inventory.overlays, key=lambda overlay: overlay.name, reverse=True)
     overlays.sort(key=lambda overlay: -overlay.weight)
-    touched: set[str] = set()
+    found: list[OverlayEffect] = []
     for overlay in overlays:
-        if overlay_problems(overlay):
+        if problems := overlay_problems(overlay):
+            found.append(OverlayEffect(overlay, problems=tuple(problems)))
             continue
         wanted = Requirements.from_selectors(overlay.requirements)
         matches = [
@@ -186,11 +198,26 @@ def overlaid(inventory: Inventory, by_pool: Mapping[str, Sequence[InstanceType]]
             for instance_type in by_pool[pool.name]
             if (offerings := store.matching(wanted, pool, instance_type))
         ]
-        if any(store.conflicts(overlay, key, offerings) for key, offerings in matches):
+        types = frozenset(key for key, _ in matches)
+        clashing = frozenset(key for key, offerings in matches if store.conflicts(overlay, key, offerings))
+        if clashing:
+            alike = (one for one in found if one.overlay.weight == overlay.weight and not one.conflicts_with)
+            other = next((one.overlay.name for one in alike if one.types & clashing), "another")
+            found.append(OverlayEffect(overlay, types, conflicts_with=other))
             continue
         for key, offerings in matches:
             store.apply(overlay, key, offerings)
-            touched.add(key[0])
+        found.append(OverlayEffect(overlay, types))
+    return store, tuple(found)
+
+
+def overlaid(inventory: Inventory, by_pool: Mapping[str, Sequence[InstanceType]]) -> dict[str, Sequence[InstanceType]]:
+    """Return the instance types of every NodePool with NodeOverlays applied, heaviest first.
+
+    An overlay that conflicts with another of the same weight is not applied at all.
+    """
+    store, found = effects(inventory, by_pool)
+    touched = {pool for effect in found if not effect.conflicts_with for pool, _ in effect.types}
     return {
         pool.name: [store.overlaid(pool, instance_type) for instance_type in by_pool[pool.name]]
         if pool.name in touched

@@ -48,6 +48,8 @@ class Case:
     version: str = ""
     """Karpenter's; the newest that is modelled where it is empty."""
     usage: LiveUsage = NO_LIVE_USAGE
+    is_simulated: bool = False
+    """Whether removals of nodes are simulated."""
 
     @property
     def id(self) -> str:
@@ -76,12 +78,15 @@ def context_of(
     *,
     usage: LiveUsage = NO_LIVE_USAGE,
     version: str = "",
+    is_simulated: bool = False,
 ) -> AdviceContext:
     given = types if isinstance(types, Mapping) else tuple(types)
     prepared = prepare(inventory, given, parse_settings(settings or {}, version), NOW_NS)
     study = DisruptionStudy(prepared, 1)
     for _ in study.survey():
         pass
+    for key in study.unsimulated() if is_simulated else ():
+        study.simulate(key)
     return AdviceContext(
         prepared, study.fleet, findings=study.analysis.findings, evidence=evidence, hidden=hidden, usage=usage
     )
@@ -90,7 +95,7 @@ def context_of(
 def ask(case: Case) -> tuple[Finding, ...]:
     """Return what the case's rule finds; a rule that raises fails the test."""
     given = case.types, case.settings, case.evidence, case.hidden
-    context = context_of(case.make(), *given, usage=case.usage, version=case.version)
+    context = context_of(case.make(), *given, usage=case.usage, version=case.version, is_simulated=case.is_simulated)
     report = advise(context, [BY_ID[case.rule]])
     assert report.failures == ()
     return report.findings

@@ -7,10 +7,10 @@ from collections import Counter
 import pytest
 
 from karptui.advice.catalogue import BY_ID, RULES
-from tests.advice import churn_cases, node_cases, nodeclass_cases, pod_cases, pool_cases, usage_cases
+from tests.advice import churn_cases, node_cases, nodeclass_cases, pod_cases, pool_cases, reservation_cases, usage_cases
 from tests.advice.asking import Case, check
 
-FOLDERS = (pool_cases, nodeclass_cases, node_cases, pod_cases, churn_cases, usage_cases)
+FOLDERS = (pool_cases, nodeclass_cases, node_cases, pod_cases, churn_cases, usage_cases, reservation_cases)
 CASES = [case for folder in FOLDERS for case in folder.CASES]
 
 

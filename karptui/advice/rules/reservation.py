@@ -1,0 +1,96 @@
+"""Capacity reservations: paid for and unused, and reserved nodes that consolidation removes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from karptui.advice.context import AdviceContext
+from karptui.advice.finding import Finding, Severity
+from karptui.advice.objects import node_refs, pool_ref
+from karptui.advice.rule import rule
+from karptui.advice.words import at_cost, listed
+from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, RESERVED, ZONE
+from karptui.karpenter.nodeclaim import claim_key
+from karptui.karpenter.nodeclass import EC2_KIND
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube.units import counted, verb
+from karptui.whatif.edits import ObjectRef
+
+_ON_DEMAND: Final = "on-demand"
+_CONSOLIDATION: Final = ("Emptiness", "MultiNodeConsolidation", "SingleNodeConsolidation")
+
+
+@rule(
+    "reservation-unused",
+    title="reserved capacity is paid for and unused",
+    what="EC2 reports free instances of a capacity reservation that an EC2NodeClass selects.",
+    why="A reservation is billed at the on-demand price whether its instances run or not. Karpenter launches into it "
+    "only if the ReservedCapacity gate is on, and the NodePool's requirements allow the capacity type reserved, the "
+    "zone and the type.",
+    source="pkg/providers/capacityreservation of the AWS provider",
+    remedy="Allow reserved in a NodePool with the reservation's type and zone, or give the reservation back.",
+)
+def _unused(context: AdviceContext) -> Iterator[Finding]:
+    described = context.evidence.facts.reservations
+    known = {one.id: one for one in described.value} if described is not None else {}
+    for nodeclass in context.ec2_nodeclasses:
+        pools = context.pools_with(nodeclass.name)
+        for reservation in nodeclass.status.capacity_reservations or ():
+            told = known.get(reservation.id)
+            if told is None or told.instances_left <= 0:
+                continue
+            kind, zone, left = reservation.instance_type, reservation.availability_zone, told.instances_left
+            using = [pool for pool in pools if _may_use(context, pool, kind, zone)]
+            prices = [context.fleet.resolved(pool.name) for pool in pools]
+            price = next((at for one in prices if one and (at := one[1].known_price(kind, zone, _ON_DEMAND))), None)
+            per_hour = context.evidence.price_settings.paid(price * left) if price is not None else None
+            if not context.settings.gate("ReservedCapacity"):
+                use = "The feature gate ReservedCapacity is off, so Karpenter never launches into it."
+            elif using:
+                use = f"{listed(pool.name for pool in using)} may launch into it once pods need a node."
+            else:
+                use = f"None of its NodePools ({listed(pool.name for pool in pools) or 'there are none'}) may use it."
+            yield Finding(
+                severity=Severity.INFO if using and context.settings.gate("ReservedCapacity") else Severity.WARNING,
+                objects=(ObjectRef(EC2_KIND, nodeclass.name), *map(pool_ref, using or pools)),
+                fact=f"{left} of {counted(told.total_instances, 'instance')} of {reservation.id} ({kind} in {zone}) "
+                f"{verb(left, 'is', 'are')} free and billed{at_cost(per_hour)}. {use}",
+                per_hour=per_hour,
+            )
+
+
+def _may_use(context: AdviceContext, pool: NodePool, kind: str, zone: str) -> bool:
+    needs = context.requirements_of(pool)
+    wanted = ((CAPACITY_TYPE, RESERVED), (INSTANCE_TYPE, kind), (ZONE, zone))
+    return all(needs.get(key).allows(value) for key, value in wanted)
+
+
+@rule(
+    "reservation-node-removed",
+    title="consolidation removes reserved nodes",
+    what="Karpenter is about to disrupt a node of capacity type reserved by consolidation.",
+    why="Karpenter counts reserved nodes as almost free, and still deletes those that are empty or whose pods fit "
+    "elsewhere. The reservation stays billed: nothing is saved until another node uses it.",
+    source="pkg/controllers/disruption/consolidation.go; pkg/providers/instancetype/offering of the AWS provider",
+    remedy="Let other pods use the reservation: a NodePool with a higher weight that requires reserved.",
+)
+def _removed(context: AdviceContext) -> Iterator[Finding]:
+    going = [
+        node
+        for pool in context.pools
+        for node in context.nodes_of(pool)
+        if node.claim is not None
+        and node.labels.get(CAPACITY_TYPE) == RESERVED
+        and (findings := context.findings.get(claim_key(node.claim.name))) is not None
+        and findings.why.outcome is not None
+        and findings.why.method in _CONSOLIDATION
+    ]
+    if going:
+        names = listed(node.node_name for node in going)
+        yield Finding(
+            severity=Severity.INFO,
+            objects=node_refs(going),
+            fact=f"Consolidation is about to remove {counted(len(going), 'reserved node')} ({names}): the reservation "
+            "stays billed, so this saves nothing.",
+        )
