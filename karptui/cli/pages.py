@@ -199,6 +199,10 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             ),
             Entry("karptui solve families --nodepool general -o patch", "families to add, as kubectl commands"),
             Entry(
+                "karptui solve window --hours 22:00-06:00 --zone Europe/Berlin -o yaml", "budgets of a nightly window"
+            ),
+            Entry("karptui solve expirations --most 3", "nodes to replace early, so that few expire in any hour"),
+            Entry(
                 "karptui solve consolidate-after --evictions 20 --workers 8",
                 "by forecasts of several days, in 8 processes",
             ),

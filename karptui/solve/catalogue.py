@@ -186,6 +186,66 @@ _GOALS: Final = (
             ),
         ),
     ),
+    Goal(
+        name="expirations",
+        title="which nodes to replace early so that no more than N nodes expire in an hour",
+        parameters=(
+            Parameter(
+                name="most",
+                metavar="N",
+                question="How many nodes may expire in an hour?",
+                help="how many nodes may expire, or be replaced early, in an hour",
+                is_required=True,
+                numbers=(1, 10_000),
+            ),
+            Parameter(
+                name="nodepool",
+                metavar="NAME",
+                question="For which NodePool?",
+                help="the NodePool whose nodes count (default: all together)",
+            ),
+        ),
+    ),
+    Goal(
+        name="window",
+        title="the budgets of a weekly disruption window",
+        parameters=(
+            Parameter(
+                name="weekdays",
+                metavar="DAYS",
+                question="On which days does it open?",
+                help="days on which the window opens: mon-fri, sat,sun or daily",
+                default="daily",
+            ),
+            Parameter(
+                name="hours",
+                metavar="HH:MM-HH:MM",
+                question="From when to when?",
+                help="hours of the window: 22:00-06:00 (the end may be on the next day)",
+                is_required=True,
+            ),
+            Parameter(
+                name="zone",
+                metavar="ZONE",
+                question="In which time zone?",
+                help="time zone of days and hours, such as Europe/Berlin",
+                default="UTC",
+            ),
+            Parameter(
+                name="share",
+                metavar="N|N%",
+                question="How many nodes of a NodePool at once?",
+                help="nodes that may be disrupted at once in the window",
+                default="10%",
+            ),
+            Parameter(
+                name="nodepool",
+                metavar="NAME",
+                question="For which NodePool?",
+                help="the NodePool whose budgets are written (default: all)",
+            ),
+        ),
+    ),
 )
 GOALS: Final[Mapping[str, Goal]] = MappingProxyType({goal.name: goal for goal in _GOALS})
 

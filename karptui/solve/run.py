@@ -14,7 +14,7 @@ from karptui.karpenter.settings import Settings
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.solve.answer import Solved
 from karptui.solve.catalogue import GOALS, SolveError
-from karptui.solve.goals import consolidate_after, families, overhead, pending, weight
+from karptui.solve.goals import consolidate_after, expirations, families, overhead, pending, weight, window
 from karptui.solve.question import GoalQuestion
 from karptui.whatif.drift.drift import with_drift
 from karptui.whatif.edits import AnyEdit, EditError, TakeOut
@@ -69,6 +69,8 @@ _FINDERS: Final[Mapping[str, Callable[[GoalQuestion], Solved]]] = MappingProxyTy
         "weight": weight.find,
         "families": families.find,
         "consolidate-after": consolidate_after.find,
+        "expirations": expirations.find,
+        "window": window.find,
     }
 )
 

@@ -56,7 +56,7 @@ def find(question: GoalQuestion) -> Solved:
 
     def are_good(positions: Iterable[int]) -> Iterator[bool]:
         changes = ((position, edits_at(position)) for position in positions)
-        for position, figures in question.asked_of_each(_days_of, (days, seeds), changes):
+        for position, figures in question.asked_of_each(days_of, (days, seeds), changes):
             evictions = figures.evictions or 0
             is_enough = evictions <= most
             attempts[position] = Tried(
@@ -119,7 +119,8 @@ def _edit(pool: NodePool, value: str) -> AnyEdit:
     return SetField(ObjectRef("NodePool", pool.name), ("spec", "disruption", "consolidateAfter"), value)
 
 
-def _days_of(common: Any, edits: Any, reporter: Reporter) -> Figures:
+def days_of(common: Any, edits: Any, reporter: Reporter) -> Figures:
+    """Return the figures of plays of some days with edits, with several seeds."""
     base, (days, seeds) = common
     edited = rollout(base, apply(base, edits))
     plays = [
