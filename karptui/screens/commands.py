@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from karptui.files import write_file
+from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.kube.units import clock_text
 from karptui.paths import typed_path
 from karptui.screens.command_line import CommandError, TypedCommand
@@ -26,6 +27,7 @@ from karptui.screens.frame import FrameScreen
 from karptui.screens.host import Host
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.registry import ENTRIES, ScreenEntry
+from karptui.session.answers import PastMoment
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 
@@ -127,7 +129,7 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
         ),
         TypedCommand(
             "card",
-            "An incident card: the last 30 minutes of the history under pseudonyms, in a new folder",
+            "An incident card: the 30 minutes before the moment on the screens, under pseudonyms, in a new folder",
             lambda folder: _card(app, folder),
             placeholder="[FOLDER]",
         ),
@@ -416,6 +418,8 @@ def _card(app: CommandHost, folder: str) -> None:
     if isinstance(history, str):
         raise CommandError(history)
     words = [sys.executable, "-m", "karptui", "card", *([str(typed_path(folder))] if folder else [])]
+    if isinstance(shown := app.moments.shown, PastMoment):
+        words += ["--at", format_timestamp(-(-shown.at_ns // NS_PER_SECOND) * NS_PER_SECOND)]
     app.tell("the incident card is being written: this takes some seconds")
 
     async def write() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,8 @@ import pytest
 
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.sources.history.store import History
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
 from karptui.views.row import Tone
@@ -17,7 +21,9 @@ from tests.histories import BEGIN_NS, record_demo
 from tests.ui.stage import an_app, demo_app, settled
 
 
-async def told_after(app: KarptuiApp, line: str, ending: tuple[Tone, ...], patch: pytest.MonkeyPatch) -> list[str]:
+async def told_after(
+    app: KarptuiApp, lines: Sequence[str], ending: tuple[Tone, ...], patch: pytest.MonkeyPatch
+) -> list[str]:
     """Return what the app says after a command, up to a message of some tones."""
     told: list[str] = []
     over = asyncio.Event()
@@ -29,8 +35,12 @@ async def told_after(app: KarptuiApp, line: str, ending: tuple[Tone, ...], patch
 
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
+        for line in lines[:-1]:
+            app.run_command(line)
+            await pilot.app.workers.wait_for_complete()
+            await settled(pilot)
         patch.setattr(app, "tell", tell)
-        app.run_command(line)
+        app.run_command(lines[-1])
         await asyncio.wait_for(over.wait(), 100)
     return told
 
@@ -43,10 +53,20 @@ async def test_the_card_of_the_history_on_the_screens_is_written_by_another_proc
     record_demo(history, 30)
     snapshot = SnapshotReader().read([history], keeps_manifests=True)
     app: Any = an_app(SnapshotSource(snapshot), clock=FrozenClock(snapshot.captured_at_ns))
-    told = await told_after(app, f"card {folder}", (Tone.GOOD, Tone.FAULT), monkeypatch)
+    told = await told_after(app, [f"card {folder}"], (Tone.GOOD, Tone.FAULT), monkeypatch)
     assert told[0] == "the incident card is being written: this takes some seconds"
     assert told[1].startswith(f"incident card: {folder}: ")
     assert {"history.karptui", "verdict.md", "nodes.svg"} <= {path.name for path in folder.iterdir()}
+
+
+async def test_the_card_ends_with_the_moment_on_the_screens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    history, folder = tmp_path / "demo.karptui", tmp_path / "card"
+    record_demo(history, 30)
+    snapshot = SnapshotReader().read([history], keeps_manifests=True)
+    app: Any = an_app(SnapshotSource(snapshot), clock=FrozenClock(snapshot.captured_at_ns))
+    await told_after(app, ["at -20s", f"card {folder}"], (Tone.GOOD, Tone.FAULT), monkeypatch)
+    with closing(History(folder / "history.karptui")) as written:
+        assert 0 <= written.end_ns() - (snapshot.captured_at_ns - 20 * NS_PER_SECOND) < NS_PER_SECOND
 
 
 async def test_an_existing_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,10 +74,10 @@ async def test_an_existing_folder_is_refused(tmp_path: Path, monkeypatch: pytest
     record_demo(history, 10)
     snapshot = SnapshotReader().read([history], keeps_manifests=True)
     app: Any = an_app(SnapshotSource(snapshot), clock=FrozenClock(snapshot.captured_at_ns))
-    told = await told_after(app, f"card {tmp_path}", (Tone.GOOD, Tone.FAULT), monkeypatch)
+    told = await told_after(app, [f"card {tmp_path}"], (Tone.GOOD, Tone.FAULT), monkeypatch)
     assert told[1] == f"incident card: {tmp_path}: exists already; a card is written to a new folder"
 
 
 async def test_without_a_history_there_is_no_card(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = await told_after(demo_app(FrozenClock(BEGIN_NS)), "card", (Tone.WARNING,), monkeypatch)
+    told = await told_after(demo_app(FrozenClock(BEGIN_NS)), ["card"], (Tone.WARNING,), monkeypatch)
     assert "histor" in told[0]
