@@ -67,6 +67,9 @@ def run(args: argparse.Namespace) -> int:
     """
     if args.snapshot or args.at is not None:
         raise UsageError("--snapshot and --at show one moment: karptui watch follows a live cluster or the demo")
+    from karptui.session.throttle import share_heaps
+
+    share_heaps()
     with _until_signalled() as ended:
         heartbeat.stop()
         return _Command(args, ended).run()

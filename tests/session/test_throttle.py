@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import platform
+import subprocess
 import sys
 import time
 import weakref
@@ -265,3 +267,30 @@ def test_a_process_that_shows_a_cluster_is_set_up(monkeypatch: pytest.MonkeyPatc
         assert frozen
     finally:
         sys.setswitchinterval(before)
+
+
+_HEAPS = """
+import ctypes, sys, threading
+from karptui.session.throttle import share_heaps
+if sys.argv[1] == "shared":
+    share_heaps()
+gate = threading.Barrier(9)
+def work():
+    kept = bytearray(1000)
+    gate.wait()
+    gate.wait()
+threads = [threading.Thread(target=work) for _ in range(8)]
+for thread in threads: thread.start()
+gate.wait()
+libc = ctypes.CDLL(None)
+libc.malloc_info(0, ctypes.c_void_p.in_dll(libc, "stdout"))
+libc.fflush(None)
+gate.wait()
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have no heaps of threads")
+@pytest.mark.parametrize(("words", "is_shared"), [("shared", True), ("apart", False)])
+def test_threads_share_two_heaps(words: str, is_shared: bool) -> None:
+    ran = subprocess.run([sys.executable, "-c", _HEAPS, words], capture_output=True, text=True, check=True)
+    assert (ran.stdout.count("<heap ") <= 2) is is_shared
