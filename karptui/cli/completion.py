@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+from functools import cache
 from typing import Final
 
 import msgspec
@@ -13,8 +13,8 @@ from karptui.cli.streams import put
 from karptui.views.sanitize import page
 
 SHELLS: Final = ("bash", "zsh", "fish")
-FIRST_WORDS: Final = MappingProxyType({"completion": SHELLS, "explain": ("pod", "node", "pool")})
-"""First argument of commands that take one of a few words."""
+_EXPLAINED: Final = ("pod", "node", "pool")
+"""First argument of explain, whose parser leaves it unchecked."""
 _CONTEXTS: Final = "kubectl config get-contexts -o name 2>/dev/null"
 
 
@@ -43,6 +43,15 @@ def run(args: argparse.Namespace) -> int:
     scripts = {"bash": _bash, "zsh": _zsh, "fish": _fish}
     put(page(scripts[args.shell](COMMANDS, flags, of_app)), end="")
     return 0
+
+
+@cache
+def first_words(command: str) -> tuple[str, ...]:
+    """Return the words of which a command takes one as its first argument, if any."""
+    if command == "explain":
+        return _EXPLAINED
+    first = next((action for action in _actions(command) if not action.option_strings), None)
+    return tuple(map(str, first.choices or ())) if first is not None else ()
 
 
 def _actions(command: str | None) -> list[argparse.Action]:
@@ -114,7 +123,7 @@ def _bash(commands: Mapping[str, str], flags: dict[str, tuple[Flag, ...]], of_ap
         '    case "$command" in',
     ]
     for name, group in flags.items():
-        extra = "".join(f" {word}" for word in FIRST_WORDS.get(name, ()))
+        extra = "".join(f" {word}" for word in first_words(name))
         lines.append(f'        {name}) COMPREPLY=($(compgen -W "{" ".join(_names(group))}{extra}" -- "$word")) ;;')
     lines += [
         f'        *) COMPREPLY=($(compgen -W "$commands {" ".join(_names(of_app))}" -- "$word")) ;;',
@@ -135,11 +144,8 @@ def _zsh(commands: Mapping[str, str], flags: dict[str, tuple[Flag, ...]], of_app
         "    case $command in",
     ]
     for name, group in flags.items():
-        extra = (
-            f" '1:command:(({name}))' '2:word:({' '.join(FIRST_WORDS[name])})'"
-            if name in FIRST_WORDS
-            else " '*:file:_files'"
-        )
+        words = f" '1:command:(({name}))' '2:word:({' '.join(first_words(name))})'" if first_words(name) else ""
+        extra = words + (" '*:file:_files'" if _takes_files(name) or not words else "")
         lines.append(f"        {name}) _arguments {' '.join(_zsh_flag(flag) for flag in group)}{extra} ;;")
     of_none = " ".join(_zsh_flag(flag) for flag in of_app)
     lines += [
@@ -171,11 +177,12 @@ def _fish(commands: Mapping[str, str], flags: dict[str, tuple[Flag, ...]], of_ap
     for name, group in (("", of_app), *flags.items()):
         seen = f"__fish_seen_subcommand_from {name}" if name else f"not __fish_seen_subcommand_from {names}"
         lines += [f"complete -c karptui -n '{seen}' {_fish_flag(flag)}" for flag in group]
-        if name and name not in FIRST_WORDS and _takes_files(name):
+        if name and _takes_files(name):
             lines.append(f"complete -c karptui -n '{seen}' -F")
     lines += [
-        f"complete -c karptui -n '__fish_seen_subcommand_from {name}' -a '{' '.join(words)}'"
-        for name, words in FIRST_WORDS.items()
+        f"complete -c karptui -n '__fish_seen_subcommand_from {name}' -a '{' '.join(first_words(name))}'"
+        for name in commands
+        if first_words(name)
     ]
     return "\n".join(lines) + "\n"
 

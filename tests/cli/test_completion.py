@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import argparse
 import shutil
 import subprocess
 
 import pytest
 
+from karptui.cli.completion import _actions
 from karptui.cli.main import COMMANDS, main
 
 
@@ -63,3 +65,35 @@ def test_bash_completes(
 def test_only_shells_there_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", "tcsh"]) == 2
     assert "invalid choice: 'tcsh'" in capsys.readouterr().err
+
+
+def test_bash_completes_every_flag_and_first_word_of_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    asks = "\n".join(
+        f"COMP_WORDS=(karptui {command} {word}); COMP_CWORD=2; COMPREPLY=(); _karptui; "
+        f'echo "{command}" "${{COMPREPLY[@]}}"'
+        for command in COMMANDS
+        for word in ("-", "''")
+    )
+    done = subprocess.run(
+        ["bash", "-c", f"{script('bash', capsys)}\n{asks}"], check=True, capture_output=True, text=True
+    )
+    found: dict[str, set[str]] = {command: set() for command in COMMANDS}
+    for line in done.stdout.splitlines():
+        command, *words = line.split()
+        found[command] |= set(words)
+    for command in COMMANDS:
+        actions = [action for action in _actions(command) if action.help is not argparse.SUPPRESS]
+        flags = {name for action in actions for name in action.option_strings}
+        choices = next((set(action.choices or ()) for action in actions if not action.option_strings), set())
+        assert flags | choices <= found[command], command
+    assert {"cordon", "apply"} <= found["do"]
+    assert {"pending", "weight"} <= found["solve"]
+
+
+def test_fish_itself_completes(capsys: pytest.CaptureFixture[str]) -> None:
+    if shutil.which("fish") is None:
+        pytest.skip("fish is not installed")
+    text = script("fish", capsys)
+    ask = f"{text}\ncomplete -C 'karptui do '\ncomplete -C 'karptui nodes --sor'\ncomplete -C 'karptui solve '"
+    done = subprocess.run(["fish", "--no-config", "-c", ask], check=True, capture_output=True, text=True, timeout=60)
+    assert {"cordon", "--sort-by", "weight"} <= {line.split("\t")[0] for line in done.stdout.splitlines()}

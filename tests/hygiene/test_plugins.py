@@ -1,9 +1,12 @@
-"""The k9s plugins call commands that there are, with flags that they take; kubectl finds its plugin."""
+"""The k9s plugins start karptui on the object under the cursor; kubectl finds its plugin."""
 
 from __future__ import annotations
 
-import re
+import json
+import subprocess
+import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +17,43 @@ from karptui.cli.main import build_parser, split
 
 ROOT = Path(__file__).parents[2]
 PLUGINS: dict[str, Any] = yaml.safe_load((ROOT / "contrib" / "k9s" / "plugins.yaml").read_text())["plugins"]
+VALUES = {"$CONTEXT": "prod eu", "$NAMESPACE": "web", "$NAME": "it's-1; touch no"}
+TARGETS = {"karptui-node": ("node", VALUES["$NAME"]), "karptui-pod": ("pod", f"web/{VALUES['$NAME']}")}
+TARGETS["karptui-pool"] = ("pool", VALUES["$NAME"])
+OF_K9S = set("NASOJVFKRCLPU")
+"""Letters that k9s itself has with shift, in one view or another."""
+FAKE = f"""#!{sys.executable}
+import json, os, sys
+print(json.dumps([os.environ["KUBECONFIG"], *sys.argv[1:]]))
+"""
 
 
+@pytest.mark.parametrize("kubeconfig", ["", "/a/one:/b/two"])
 @pytest.mark.parametrize("name", PLUGINS)
-def test_a_plugin_is_a_command_line_that_is_understood(name: str) -> None:
-    plugin = PLUGINS[name]
-    assert {"shortCut", "description", "scopes", "command", "args"} <= set(plugin)
-    if plugin["command"] == "sh":
-        _, script, _, *values = plugin["args"]
-        line = script.partition(" | ")[0]
-        words = re.sub(r'"([^"]*)"', lambda m: re.sub(r"\$(\d)", lambda n: values[int(n[1]) - 1], m[1]), line).split()
-    else:
-        words = [plugin["command"], *plugin["args"]]
-    assert words[0] == "karptui"
-    command, rest = split(words[1:])
+def test_a_key_starts_karptui_on_the_object(name: str, kubeconfig: str, tmp_path: Path) -> None:
+    program = tmp_path / "karptui"
+    program.write_text(FAKE)
+    program.chmod(0o755)
+    plugin, values = PLUGINS[name], {**VALUES, "$KUBECONFIG": kubeconfig}
+    words = [plugin["command"], *(values.get(word, word) for word in plugin["args"])]
+    path = f"{tmp_path}:/usr/bin:/bin"
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env={"PATH": path}, cwd=tmp_path)
+    given, *line = json.loads(done.stdout)
+    assert given == kubeconfig
+    command, rest = split(line)
     args = build_parser(command).parse_args(rest)
-    assert args.context == "$CONTEXT"
-    assert args.kubeconfig == "$KUBECONFIG"
+    assert (args.context, args.kubeconfig) == ("prod eu", None)
+    assert (command, *((args.kind, args.name) if command else ())) == (
+        ("explain", *TARGETS[name]) if command else (None,)
+    )
+    assert bool(command) == (name in TARGETS)
+    assert [path.name for path in tmp_path.iterdir()] == ["karptui"]
+
+
+def test_keys_are_free_in_k9s() -> None:
+    keys = Counter((plugin["shortCut"], scope) for plugin in PLUGINS.values() for scope in plugin["scopes"])
+    assert set(keys.values()) == {1}
+    assert not {plugin["shortCut"].removeprefix("Shift-") for plugin in PLUGINS.values()} & OF_K9S
 
 
 def test_kubectl_finds_its_plugin() -> None:
