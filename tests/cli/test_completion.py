@@ -74,9 +74,8 @@ def test_bash_completes_every_flag_and_first_word_of_every_command(capsys: pytes
         for command in COMMANDS
         for word in ("-", "''")
     )
-    done = subprocess.run(
-        ["bash", "-c", f"{script('bash', capsys)}\n{asks}"], check=True, capture_output=True, text=True
-    )
+    asked = f"{script('bash', capsys)}\n{asks}"
+    done = subprocess.run(["bash"], input=asked, check=True, capture_output=True, text=True, timeout=60)
     found: dict[str, set[str]] = {command: set() for command in COMMANDS}
     for line in done.stdout.splitlines():
         command, *words = line.split()
@@ -95,5 +94,5 @@ def test_fish_itself_completes(capsys: pytest.CaptureFixture[str]) -> None:
         pytest.skip("fish is not installed")
     text = script("fish", capsys)
     ask = f"{text}\ncomplete -C 'karptui do '\ncomplete -C 'karptui nodes --sor'\ncomplete -C 'karptui solve '"
-    done = subprocess.run(["fish", "--no-config", "-c", ask], check=True, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["fish", "--no-config"], input=ask, check=True, capture_output=True, text=True, timeout=60)
     assert {"cordon", "--sort-by", "weight"} <= {line.split("\t")[0] for line in done.stdout.splitlines()}

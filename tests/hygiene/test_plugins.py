@@ -43,10 +43,10 @@ def test_a_key_starts_karptui_on_the_object(name: str, kubeconfig: str, tmp_path
     command, rest = split(line)
     args = build_parser(command).parse_args(rest)
     assert (args.context, args.kubeconfig) == ("prod eu", None)
-    assert (command, *((args.kind, args.name) if command else ())) == (
-        ("explain", *TARGETS[name]) if command else (None,)
-    )
-    assert bool(command) == (name in TARGETS)
+    if name in TARGETS:
+        assert (command, args.kind, args.name) == ("explain", *TARGETS[name])
+    else:
+        assert command is None
     assert [path.name for path in tmp_path.iterdir()] == ["karptui"]
 
 
