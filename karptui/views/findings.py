@@ -596,8 +596,11 @@ def _blocks(finding: ClusterFinding, now_ns: int) -> str:
 
 
 def _pod_dnd(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
-    of = f"{first_of(finding.names, NAMED)} " if finding.names else ""
-    pods = f"{count_text(finding.pods)} {of}{verb(finding.pods, 'pod', 'pods')}"
+    pods = counted(finding.pods, "pod")
+    if len(finding.names) == 1:
+        pods = f"{count_text(finding.pods)} {finding.names[0]} {verb(finding.pods, 'pod', 'pods')}"
+    elif finding.names:
+        pods = f"{pods} ({first_of(finding.names, NAMED)})"
     drains = finding.draining == finding.nodes
     blocks = f"blocks {'the drain of ' if drains else ''}{_nodes(finding)}"
     drifted = "" if drains else _drifted(finding, now_ns)
